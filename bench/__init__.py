@@ -1,0 +1,1 @@
+"""Accord side by side with its peers over stdio: `python -m bench`."""

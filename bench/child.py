@@ -1,0 +1,132 @@
+"""A server as a child process: its pipes, its clock, its memory."""
+
+import os
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+ROOT = Path(__file__).parent.parent
+TIME_LIMIT = 60.0
+
+
+class ChildError(Exception):
+    """A server ended or hung while a reply was awaited."""
+
+
+class Child:
+    def __init__(self, command: Sequence[str], env: Mapping[str, str] | None = None) -> None:
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed in __exit__
+        self._rest = b""
+        self.started = time.perf_counter()
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._stderr,
+            bufsize=0,
+            cwd=ROOT,
+            env={**os.environ, **(env or {})},
+        )
+        assert self._process.stdin
+        assert self._process.stdout
+        self._input = self._process.stdin.fileno()
+        self._output = self._process.stdout.fileno()
+        self._watchdog = threading.Timer(TIME_LIMIT, self._process.kill)
+        self._watchdog.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        assert self._process.stdin
+        assert self._process.stdout
+        self._process.stdin.close()
+        try:
+            self._process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._watchdog.cancel()
+        self._process.stdout.close()
+        self._stderr.close()
+
+    def send(self, data: bytes) -> None:
+        view = memoryview(data)
+        try:
+            while view:
+                view = view[os.write(self._input, view) :]
+        except BrokenPipeError:
+            pass  # the reader meets the end of the output and says why
+
+    def ask(self, message: bytes) -> bytes:
+        self.send(message)
+        return self.receive(1)[0]
+
+    def receive(self, count: int) -> list[bytes]:
+        chunks = [self._rest]
+        missing = count - self._rest.count(b"\n")
+        while missing > 0:
+            chunk = os.read(self._output, 1 << 20)
+            if not chunk:
+                raise ChildError(self._last_words(missing, count))
+            chunks.append(chunk)
+            missing -= chunk.count(b"\n")
+        *lines, self._rest = b"".join(chunks).split(b"\n", count)
+        return lines
+
+    def pipeline(self, requests: bytes, count: int) -> list[bytes]:
+        """Writes everything from one thread while another reads."""
+        writer = threading.Thread(target=self.send, args=(requests,), daemon=True)
+        writer.start()
+        replies = self.receive(count)
+        writer.join()
+        return replies
+
+    def end_input(self) -> bytes:
+        """What the server still writes before it ends, which should be nothing."""
+        assert self._process.stdin
+        self._process.stdin.close()
+        chunks = [self._rest]
+        while chunk := os.read(self._output, 1 << 20):
+            chunks.append(chunk)
+        return b"".join(chunks)
+
+    def cpu_seconds(self) -> float:
+        """User and system time of all threads so far, to the nanosecond."""
+        self._wait_until_asleep()
+        # The process clock of another pid, as clock_getcpuclockid(3) makes it on Linux.
+        return time.clock_gettime((~self._process.pid << 3) | 2)
+
+    def memory_bytes(self) -> int:
+        status = Path(f"/proc/{self._process.pid}/status").read_text()
+        return int(status.split("VmRSS:")[1].split()[0]) * 1024
+
+    def _wait_until_asleep(self) -> None:
+        # The clock of a thread that runs is up to one scheduler tick old, which is a thousand calls.
+        give_up = time.perf_counter() + 0.25
+        while time.perf_counter() < give_up and self._is_running():
+            time.sleep(0.0005)
+
+    def _is_running(self) -> bool:
+        stats = Path(f"/proc/{self._process.pid}/task").glob("*/stat")
+        try:
+            return any(stat.read_text().rpartition(")")[2].split()[0] == "R" for stat in stats)
+        except (FileNotFoundError, ProcessLookupError):
+            return True  # a thread ended between its listing and its reading
+
+    def _last_words(self, missing: int, count: int) -> str:
+        status = self._process.wait()
+        self._stderr.seek(0)
+        lines = self._stderr.read().decode(errors="replace").strip().splitlines()
+        last = lines[-1] if lines else "nothing on stderr"
+        return f"ended with status {status}, {missing} of {count} replies missing: {last}"

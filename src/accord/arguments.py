@@ -1,0 +1,141 @@
+"""Checking a JSON value against a JSON Schema: every field that is wrong, in our own words.
+
+The sentences are short, meant for a model to act on, and never repeat the value that was sent.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from accord.answer import FieldError
+
+if TYPE_CHECKING:
+    from jsonschema_rs import ValidationError
+
+JsonSchema = dict[str, Any]
+
+
+class Checker:
+    """A schema, compiled on the first value that has to be looked at closely."""
+
+    def __init__(self, schema: JsonSchema) -> None:
+        self._schema = schema
+        self._validator: Any = None
+
+    def errors(self, value: object) -> list[FieldError]:
+        """Each field of `value` that does not fit; none if it fits."""
+        if self._validator is None:
+            from jsonschema_rs import Draft202012Validator  # 35 ms, and only bad calls need it
+
+            self._validator = Draft202012Validator(self._schema, validate_formats=True)
+        return list(_each(self._validator.iter_errors(value)))
+
+
+def path_of(steps: Sequence[str | int]) -> str:
+    """A path as people write it: `spells.first_level[0].level`."""
+    path = ""
+    for step in steps:
+        path += f"[{step}]" if isinstance(step, int) else f".{step}" if path else str(step)
+    return path
+
+
+def _each(errors: "Iterable[ValidationError]") -> Iterator[FieldError]:
+    for error in errors:
+        word = _WORDING.get(error.kind.name, _misfit)
+        yield from word(error)
+
+
+def _at(error: "ValidationError", sentence: str) -> Iterator[FieldError]:
+    yield FieldError(path_of(error.instance_path), sentence)
+
+
+def _misfit(error: "ValidationError") -> Iterator[FieldError]:
+    return _at(error, "does not fit the schema")
+
+
+def _required(error: "ValidationError") -> Iterator[FieldError]:
+    yield FieldError(path_of([*error.instance_path, error.kind.property]), "is required")
+
+
+def _unknown(error: "ValidationError") -> Iterator[FieldError]:
+    for name in error.kind.unexpected:
+        yield FieldError(path_of([*error.instance_path, name]), "is not a known field")
+
+
+def _type(error: "ValidationError") -> Iterator[FieldError]:
+    wanted = " or ".join(_a(name) for name in error.kind.types)
+    return _at(error, f"must be {wanted}, not {_a(_type_name(error.instance))}")
+
+
+def _alternatives(error: "ValidationError") -> Iterator[FieldError]:
+    """Of several alternatives, report on the one that the value was most likely meant for."""
+    depth = len(error.instance_path)
+    branches = [list(branch) for branch in error.kind.context]
+    meant = [b for b in branches if not any(_is_wrong_type(e, depth) for e in b)]
+    if meant:
+        yield from _each(min(meant, key=len))
+        return
+    wanted = dict.fromkeys(n for b in branches for e in b for n in _wanted_types(e))
+    if wanted:
+        kinds = " or ".join(_a(name) for name in wanted)
+        yield from _at(error, f"must be {kinds}, not {_a(_type_name(error.instance))}")
+    else:
+        yield from _misfit(error)
+
+
+def _is_wrong_type(error: "ValidationError", depth: int) -> bool:
+    return error.kind.name == "type" and len(error.instance_path) == depth
+
+
+def _wanted_types(error: "ValidationError") -> list[str]:
+    return list(error.kind.types) if error.kind.name == "type" else []
+
+
+def _says(template: str, attribute: str) -> Callable[["ValidationError"], Iterator[FieldError]]:
+    def word(error: "ValidationError") -> Iterator[FieldError]:
+        return _at(error, template.format(_show(getattr(error.kind, attribute))))
+
+    return word
+
+
+_WORDING: Final[Mapping[str, Callable[["ValidationError"], Iterator[FieldError]]]] = {
+    "required": _required,
+    "additionalProperties": _unknown,
+    "type": _type,
+    "anyOf": _alternatives,
+    "oneOf": _alternatives,
+    "enum": _says("must be one of {}", "options"),
+    "const": _says("must be {}", "expected_value"),
+    "minimum": _says("must be at least {}", "limit"),
+    "maximum": _says("must be at most {}", "limit"),
+    "exclusiveMinimum": _says("must be more than {}", "limit"),
+    "exclusiveMaximum": _says("must be less than {}", "limit"),
+    "multipleOf": _says("must be a multiple of {}", "multiple_of"),
+    "minLength": _says("must have at least {} characters", "limit"),
+    "maxLength": _says("must have at most {} characters", "limit"),
+    "minItems": _says("must have at least {} items", "limit"),
+    "maxItems": _says("must have at most {} items", "limit"),
+    "minProperties": _says("must have at least {} fields", "limit"),
+    "maxProperties": _says("must have at most {} fields", "limit"),
+    "uniqueItems": lambda error: _at(error, "must not repeat an item"),
+    "pattern": _says("must match the pattern {}", "pattern"),
+    "format": _says("must be a valid {}", "format"),
+}
+
+
+def _show(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(_show(item) for item in value)
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _type_name(value: object) -> str:
+    names = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array"}
+    return "null" if value is None else names.get(type(value), "object")
+
+
+def _a(name: str) -> str:
+    if name == "null":
+        return name
+    return f"an {name}" if name[0] in "aeiou" else f"a {name}"

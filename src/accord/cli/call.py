@@ -1,0 +1,104 @@
+"""`accord call`: call one tool and print its answer."""
+
+import argparse
+import logging
+import sys
+from typing import Any, Final
+
+import msgspec
+
+from accord.answer import Answer, Notice, Problem
+from accord.cli import targets
+from accord.errors import ContractError, Reject
+from accord.protocol import Call, Outcome
+from accord.revisions import NEWEST, REVISIONS
+from accord.serve import blocking
+from accord.server import Server
+from accord.tool import Client
+
+EXAMPLES: Final = """\
+examples:
+  accord call shop:server add '{"a": 2, "b": 3}'
+  accord call shop:server orders '{"customer": "ada"}' --json
+  echo '{"a": 2, "b": 3}' | accord call shop:server add -
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What the verb takes."""
+    parser.add_argument("target", metavar="TARGET", help=targets.HELP)
+    parser.add_argument("tool", metavar="TOOL", help="the name of the tool")
+    parser.add_argument(
+        "arguments",
+        nargs="?",
+        default="{}",
+        metavar="ARGUMENTS",
+        help="its arguments, a JSON object; - reads them from standard input",
+    )
+    parser.add_argument("--json", action="store_true", help="print the raw tool result")
+    parser.add_argument(
+        "--revision",
+        choices=list(REVISIONS),
+        default=NEWEST.date,
+        help="the MCP revision whose result --json prints (default %(default)s)",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Call the tool; exit code 1 if it failed."""
+    logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
+    server = targets.load([options.target])
+    if options.tool not in server.tools:
+        raise ContractError(f"no tool {options.tool!r}; there are {', '.join(server.tools)}")
+    call = Call(
+        id=b"1",
+        name=options.tool,
+        arguments=_arguments(options.arguments),
+        revision=REVISIONS[options.revision],
+        client=Client(),
+    )
+    outcome = blocking.run(server, call)
+    if options.json:
+        _print_raw(server, call, outcome)
+    else:
+        _print(outcome)
+    return 0 if isinstance(outcome, Answer) else 1
+
+
+def _arguments(text: str) -> bytes:
+    raw = sys.stdin.buffer.read() if text == "-" else text.encode()
+    try:
+        msgspec.json.decode(raw, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ContractError(f"the arguments are no JSON object: {error}") from error
+    return raw
+
+
+def _print_raw(server: Server, call: Call, outcome: Outcome) -> None:
+    result = server.render(call, outcome)
+    print(msgspec.json.format(msgspec.json.encode(result), indent=2).decode())
+
+
+def _print(outcome: Outcome) -> None:
+    """The data goes to standard output, what is said about it to standard error."""
+    match outcome:
+        case Answer(data=str(text)):
+            print(text)
+        case Answer(data=encoded):
+            print(msgspec.json.format(encoded.json, indent=2).decode())
+        case Problem(message=message) | Reject(message=message):
+            print(f"error: {message}", file=sys.stderr)
+    for note in _notes(outcome):
+        print(note, file=sys.stderr)
+
+
+def _notes(outcome: Outcome) -> list[str]:
+    if isinstance(outcome, Problem):
+        return [f"hint: {outcome.remediation}"] if outcome.remediation else []
+    if isinstance(outcome, Reject):
+        return []
+    notices = [notice for notice in outcome.warnings if isinstance(notice, Notice)]
+    notes = [f"{notice.severity}: {notice.message}" for notice in notices]
+    if outcome.page:
+        notes.append(f"page: {msgspec.json.encode(outcome.page).decode()}")
+    return notes

@@ -1,0 +1,63 @@
+"""The command line: find the verb, load only what it needs, and turn errors into one line."""
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Final
+
+from accord.errors import AccordError
+
+_VERBS: Final = {
+    "serve": "serve tools over stdio, as every MCP client starts a server",
+    "tools": "show the tools of a server",
+    "call": "call one tool and print its answer",
+}
+_EXAMPLES: Final = """\
+examples:
+  accord serve shop:server                         serve the object `server` of module shop
+  accord serve shop:server other:server            several targets as one server
+  accord tools shop:server                         what tools there are
+  accord call shop:server add '{"a": 2, "b": 3}'   call one
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and give back its exit code."""
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    if not words or words[0] not in _VERBS:
+        _overview().parse_args(words)
+    verb, *rest = words
+    module = importlib.import_module(f"accord.cli.{verb}")  # a verb loads what it needs, no more
+    parser = argparse.ArgumentParser(
+        prog=f"accord {verb}",
+        description=_VERBS[verb],
+        epilog=module.EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    module.add_arguments(parser)
+    try:
+        code: int = module.run(parser.parse_args(rest))
+    except AccordError as error:
+        print(f"accord {verb}: {error}", file=sys.stderr)
+        return 2
+    return code
+
+
+def _overview() -> argparse.ArgumentParser:
+    """The command without a verb: help, version, or a word that is no verb."""
+    verbs = "\n".join(f"  {verb:8} {summary}" for verb, summary in _VERBS.items())
+    parser = argparse.ArgumentParser(
+        prog="accord",
+        description="One response contract for MCP tools: serve them, list them, call them.",
+        epilog=f"verbs:\n{verbs}\n\n{_EXAMPLES}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"accord {_version()}")
+    parser.add_argument("verb", choices=list(_VERBS), metavar="VERB", help="one of the verbs below")
+    return parser
+
+
+def _version() -> str:
+    return version("accord-mcp")

@@ -1,0 +1,61 @@
+"""`accord serve`: tools over stdio."""
+
+import argparse
+import logging
+import os
+import threading
+from typing import Final
+
+import msgspec
+
+from accord.cli import targets
+from accord.serve import stdio
+from accord.serve.pipes import protected_pipes
+
+EXAMPLES: Final = """\
+examples:
+  accord serve shop:server
+  accord serve shop.py:server other:server --name shops
+"""
+_LAST_BREATH: Final = 1.0  # seconds for Python to end by itself once the grace period is over
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What the verb takes."""
+    parser.add_argument("targets", nargs="+", metavar="TARGET", help=targets.HELP)
+    parser.add_argument("--name", help="what the server calls itself")
+    parser.add_argument("--server-version", metavar="VERSION", help="the version it says it has")
+    parser.add_argument(
+        "--grace",
+        type=_seconds,
+        default=stdio.Settings().grace,
+        metavar="SECONDS",
+        help="how long open calls may go on once the input has ended (default %(default)s)",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Serve until the input ends."""
+    logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
+    with protected_pipes() as pipes:
+        server = targets.load(options.targets)
+        changes = {"name": options.name, "version": options.server_version}
+        given = {key: value for key, value in changes.items() if value is not None}
+        server.identity = msgspec.structs.replace(server.identity, **given)
+        settings = stdio.Settings(grace=options.grace)
+        stdio.serve(server, pipes, settings, on_end=lambda: _exit_within(options.grace))
+    return 0
+
+
+def _exit_within(grace: float) -> None:
+    """End the process in any case: a tool may hold on to a thread, or refuse to be cancelled."""
+    watchdog = threading.Timer(grace + _LAST_BREATH, os._exit, [0])
+    watchdog.daemon = True
+    watchdog.start()
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 <= seconds < threading.TIMEOUT_MAX:
+        raise ValueError(text)
+    return seconds

@@ -1,0 +1,66 @@
+"""What people name on the command line, into a server."""
+
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Final
+
+from accord.errors import ContractError
+from accord.server import Server, combine
+
+_DEFAULT_NAME: Final = "server"
+
+HELP: Final = "MODULE:NAME or FILE.py:NAME of a Server (NAME is `server` if left out)"
+
+
+def load(targets: Sequence[str]) -> Server:
+    """The server that a target names, or all of them as one."""
+    repeated = [target for target in targets if targets.count(target) > 1]
+    if repeated:
+        raise ContractError(f"{repeated[0]} is named twice")
+    return combine({target: _load_one(target) for target in targets})
+
+
+def _load_one(target: str) -> Server:
+    place, _, name = target.partition(":")
+    name = name or _DEFAULT_NAME
+    module = _import(target, place)
+    found: object = module
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if isinstance(found, Server):
+        return found
+    raise ContractError(f"{target}: {_what_is_there(module, name, found)}")
+
+
+def _import(target: str, place: str) -> ModuleType:
+    sys.path.insert(0, os.getcwd())
+    try:
+        return _import_file(Path(place)) if place.endswith(".py") else importlib.import_module(place)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a stranger's module may raise anything
+        reason = f"{type(error).__name__}: {error}".partition("\n")[0]
+        raise ContractError(f"cannot import {target}: {reason}") from error
+
+
+def _import_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {path}")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is no Python module")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    sys.path.insert(0, str(path.parent))
+    spec.loader.exec_module(module)
+    return module
+
+
+def _what_is_there(module: ModuleType, name: str, found: object) -> str:
+    servers = [key for key, value in vars(module).items() if isinstance(value, Server)]
+    hint = f"; it has {', '.join(servers)}" if servers else "; it has no accord.Server at all"
+    fault = "there is no" if found is None else "is no accord.Server:"
+    return f"{fault} {name!r} in {module.__name__}{hint}"

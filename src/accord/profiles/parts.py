@@ -1,0 +1,86 @@
+"""The parts of a tool result that profiles share: content blocks, structure, and what goes beside."""
+
+from base64 import b64encode
+from typing import Any, Final
+
+import msgspec
+
+from accord.answer import Answer, Problem
+from accord.arguments import JsonSchema
+from accord.blocks import Audio, Block, Embedded, Image
+from accord.revisions import Revision
+from accord.tool import Tool
+
+META_KEY: Final = "dev.accord-mcp/answer"
+
+
+def text(words: str) -> dict[str, Any]:
+    """A text block."""
+    return {"type": "text", "text": words}
+
+
+def block(content: Block, revision: Revision) -> dict[str, Any]:
+    """A content block; where the revision has none of its kind, a text that says what it was."""
+    match content:
+        case Image(data, mime_type):
+            return {"type": "image", "data": b64encode(data).decode(), "mimeType": mime_type}
+        case Audio(data, mime_type) if revision.audio:
+            return {"type": "audio", "data": b64encode(data).decode(), "mimeType": mime_type}
+        case Audio(data, mime_type):
+            return text(f"[{mime_type}, {len(data)} bytes]")
+        case Embedded(uri, body, mime_type):
+            held = {"text": body} if isinstance(body, str) else {"blob": b64encode(body).decode()}
+            return {"type": "resource", "resource": _known(uri=uri, mimeType=mime_type) | held}
+    if not revision.links:
+        return text(content.uri)
+    return _known(
+        type="resource_link",
+        uri=content.uri,
+        name=content.name,
+        mimeType=content.mime_type,
+        description=content.description,
+    )
+
+
+def structured(json: bytes, tool: Tool, revision: Revision) -> dict[str, Any]:
+    """`structuredContent` as the revision can hold it, or nothing."""
+    schema = tool.output_schema
+    if revision.structured == "none" or (json == b"null" and schema is None):
+        return {}
+    is_object = json[:1] == b"{" if schema is None else schema.get("type") == "object"
+    if is_object or revision.structured == "any":
+        return {"structuredContent": msgspec.Raw(json)}
+    return {"structuredContent": {"result": msgspec.Raw(json)}}
+
+
+def data_schema(tool: Tool, revision: Revision) -> JsonSchema | None:
+    """The output schema of a profile that sends the data as it is."""
+    schema = tool.output_schema
+    if schema is None or revision.structured == "none":
+        return None
+    if revision.structured == "any" or schema.get("type") == "object":
+        return schema
+    inner = {key: value for key, value in schema.items() if key != "$defs"}
+    wrapped = {"type": "object", "properties": {"result": inner}, "required": ["result"]}
+    return wrapped | {"$defs": schema["$defs"]} if "$defs" in schema else wrapped
+
+
+def beside(outcome: Answer[Any] | Problem) -> dict[str, Any]:
+    """What a reader should know beside the data or the message; empty where there is nothing."""
+    if isinstance(outcome, Problem):
+        return _known(remediation=outcome.remediation, retryAfter=outcome.retry_after)
+    if outcome.page is None and not outcome.warnings:
+        return {}
+    return _known(page=outcome.page, warnings=outcome.warnings or None)
+
+
+def with_beside(result: dict[str, Any], extra: dict[str, Any]) -> dict[str, Any]:
+    """The result with `extra` as a second text block, and under our key in `_meta`."""
+    if extra:
+        result["content"].insert(1, text(msgspec.json.encode(extra).decode()))
+        result["_meta"] = {META_KEY: extra}
+    return result
+
+
+def _known(**members: object) -> dict[str, Any]:
+    return {name: value for name, value in members.items() if value is not None}

@@ -1,0 +1,1 @@
+"""The edges: they run calls, and own sessions, threads and sockets."""

@@ -1,0 +1,83 @@
+"""A bounded pool of daemon threads for tools that block."""
+
+import os
+import threading
+from asyncio import AbstractEventLoop
+from collections import deque
+from collections.abc import Callable
+from contextvars import Context, copy_context
+from queue import SimpleQueue
+from typing import Final, NamedTuple
+
+from accord.protocol import Call, Outcome
+from accord.server import Server, Work, drive
+
+DEFAULT_THREADS: Final = min(32, (os.cpu_count() or 1) + 4)
+DEFAULT_CAPACITY: Final = 10_000
+
+
+class _Job(NamedTuple):
+    work: Work
+    context: Context
+
+
+class Pool:
+    """Runs work in threads and delivers outcomes on the loop, many at a time where many are done.
+
+    Only the loop's own thread calls `submit`; threads start when there is more work than threads,
+    and being daemons they never hold the process when it wants to end.
+    """
+
+    def __init__(
+        self,
+        server: Server,
+        loop: AbstractEventLoop,
+        deliver: Callable[[Call, Outcome], None],
+        *,
+        threads: int = DEFAULT_THREADS,
+        capacity: int = DEFAULT_CAPACITY,
+    ) -> None:
+        self._server = server
+        self._loop = loop
+        self._deliver = deliver
+        self._most_threads = threads
+        self._capacity = capacity
+        self._jobs: SimpleQueue[_Job] = SimpleQueue()
+        self._done: deque[tuple[Call, Outcome | None]] = deque()
+        self._delivery_due = False
+        self._threads = 0
+        self.pending = 0
+
+    def submit(self, work: Work) -> bool:
+        """Run it as soon as a thread is free; False if too many are waiting already."""
+        if self.pending >= self._capacity:
+            return False
+        self.pending += 1
+        if self._threads < min(self.pending, self._most_threads):
+            self._threads += 1
+            threading.Thread(target=self._serve, name="accord-tool", daemon=True).start()
+        self._jobs.put(_Job(work, copy_context()))
+        return True
+
+    def _serve(self) -> None:
+        while True:
+            work, context = self._jobs.get()
+            call = work.call
+            if call.cancelled:
+                self._hand_over(call, None)
+            else:
+                self._hand_over(call, context.run(drive, self._server.run(work)))
+
+    def _hand_over(self, call: Call, outcome: Outcome | None) -> None:
+        self._done.append((call, outcome))
+        if not self._delivery_due:  # cleared before the loop drains, so none is left behind
+            self._delivery_due = True
+            self._loop.call_soon_threadsafe(self._drain)
+
+    def _drain(self) -> None:
+        self._delivery_due = False
+        while self._done:
+            call, outcome = self._done.popleft()
+            self.pending -= 1
+            if outcome is not None:
+                self._deliver(call, outcome)

@@ -1,0 +1,248 @@
+"""A server: tools by name, what it says of itself, and how one call is run and worded."""
+
+import logging
+from collections.abc import Callable, Coroutine
+from typing import Any, Final, TypeVar, overload
+
+import msgspec
+from msgspec import Raw
+
+from accord.answer import Answer, Encoded, Problem
+from accord.errors import INTERNAL_ERROR, INVALID_PARAMS, ContractError, Reject
+from accord.profiles import Profile, profile_named
+from accord.protocol import Call, Connection, Outcome, results
+from accord.protocol.results import Identity
+from accord.revisions import Revision
+from accord.seal import BrokenSeal, Seal
+from accord.sources.functions import function_tool
+from accord.tool import Bound, Context, Hints, Tool, Toolbox
+
+log = logging.getLogger("accord")
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+_LIST_CURSOR: Final = "tools/list"
+
+
+class Work(msgspec.Struct, frozen=True, eq=False):
+    """A call whose tool is known and whose arguments fit: all that is left is to run it."""
+
+    call: Call
+    tool: Tool
+    bound: Bound
+
+
+class Server:
+    """Tools under one name. It knows nothing of sockets or event loops: see `accord.serve`."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        version: str = "0.0.0",
+        title: str | None = None,
+        instructions: str | None = None,
+        profile: str = "plain",
+        page_size: int | None = None,
+        key: bytes | None = None,
+    ) -> None:
+        if page_size is not None and page_size < 1:
+            raise ContractError("page_size is at least 1; leave it out for one page")
+        self.identity = Identity(name, version, title)
+        self.instructions = instructions
+        self.tools = Toolbox()
+        self.profile = profile_named(profile)
+        self._page_size = page_size
+        self._seal = Seal(key)
+        self._pages: dict[tuple[str, int], Raw] = {}
+
+    @overload
+    def tool(self, function: Function, /) -> Function: ...
+    @overload
+    def tool(
+        self,
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        read_only: bool | None = None,
+        destructive: bool | None = None,
+        idempotent: bool | None = None,
+        open_world: bool | None = None,
+        strict: bool = False,
+        profile: str | None = None,
+    ) -> Callable[[Function], Function]: ...
+
+    def tool(
+        self,
+        function: Function | None = None,
+        /,
+        *,
+        read_only: bool | None = None,
+        destructive: bool | None = None,
+        idempotent: bool | None = None,
+        open_world: bool | None = None,
+        **options: Any,
+    ) -> Function | Callable[[Function], Function]:
+        """Make a function a tool, and give it back unchanged."""
+        hints = Hints(
+            read_only=read_only,
+            destructive=destructive,
+            idempotent=idempotent,
+            open_world=open_world,
+        )
+
+        def register(function: Function) -> Function:
+            self.add(function_tool(function, hints=hints, **options))
+            return function
+
+        return register if function is None else register(function)
+
+    def add(self, tool: Tool) -> None:
+        """Put a tool from any source into this server."""
+        if tool.profile is not None:
+            profile_named(tool.profile)
+        self.tools.add(tool)
+        self._pages.clear()
+
+    def connect(self, *, revision: Revision | None = None) -> Connection:
+        """A new peer. Without a revision it has to say which one it speaks."""
+        return Connection(self, revision=revision)
+
+    def prepare(self, call: Call) -> Work | Outcome:
+        """Find the tool and check the arguments."""
+        tool = self.tools.get(call.name)
+        if tool is None:
+            return Reject(INVALID_PARAMS, f"Unknown tool: {call.name}")
+        try:
+            return Work(call, tool, tool.bind(call.arguments))
+        except Problem as problem:
+            return problem if call.revision.argument_failures else _as_reject(problem)
+
+    async def run(self, work: Work) -> Outcome:
+        """Run the tool. What it raises becomes a Problem; what is no Problem is masked.
+
+        For a tool that is not async this never waits, so a thread can drive it with one `send`.
+        """
+        call, tool, bound = work.call, work.tool, work.bound
+        context = None
+        if tool.wants_context:
+            context = Context(tool.name, call.revision, call.client, lambda: call.cancelled)
+        try:
+            value = tool.invoke(bound.arguments, context)
+            if tool.is_async:
+                value = await value
+            answer = _encoded(value, tool)
+        except Problem as problem:
+            return problem
+        except BaseException as cause:
+            if call.cancelled or isinstance(cause, KeyboardInterrupt | GeneratorExit):
+                raise
+            log.error("tool %s failed", tool.name, exc_info=cause)
+            return Problem.internal("Internal error")
+        return answer.with_warnings(bound.warnings) if bound.warnings else answer
+
+    def render(self, call: Call, outcome: Outcome) -> results.Result | Reject:
+        """The tool result for an outcome, in the profile and revision of the call."""
+        if isinstance(outcome, Reject):
+            return outcome
+        tool = self.tools[call.name]
+        profile = self._profile(tool)
+        if isinstance(outcome, Problem):
+            result = profile.failure(outcome, tool, call.revision)
+        else:
+            result = profile.success(outcome, tool, call.revision)
+        if isinstance(result, Reject):
+            return result
+        return results.complete(result, self.identity, call.revision)
+
+    def initialize(self, revision: Revision) -> Raw:
+        """The result of `initialize`."""
+        return _json(results.initialize(self.identity, self.instructions, revision))
+
+    def discover(self, revision: Revision) -> Raw:
+        """The result of `server/discover`."""
+        found = results.discover(self.instructions)
+        return _json(results.complete(found, self.identity, revision))
+
+    def list_tools(self, cursor: str | None, revision: Revision) -> Raw | Reject:
+        """A page of `tools/list`, encoded once."""
+        try:
+            start = 0 if cursor is None else int(self._seal.open(_LIST_CURSOR, cursor))
+        except BrokenSeal:
+            return Reject(INVALID_PARAMS, "Invalid cursor: use nextCursor as it was sent")
+        page = self._pages.get((revision.date, start))
+        if page is None:
+            page = self._pages[revision.date, start] = self._page(start, revision)
+        return page
+
+    def _page(self, start: int, revision: Revision) -> Raw:
+        tools = list(self.tools.values())
+        end = len(tools) if self._page_size is None else start + self._page_size
+        cursor = self._seal.close(_LIST_CURSOR, b"%d" % end) if end < len(tools) else None
+        entries = [
+            results.tool_entry(tool, self._profile(tool).output_schema(tool, revision), revision)
+            for tool in tools[start:end]
+        ]
+        page = results.tools_page(entries, cursor, revision)
+        return _json(results.complete(page, self.identity, revision))
+
+    def _profile(self, tool: Tool) -> Profile:
+        return self.profile if tool.profile is None else profile_named(tool.profile)
+
+
+def combine(servers: dict[str, Server]) -> Server:
+    """Several servers as one, each under the target it came from; a name clash is an error."""
+    if len(servers) == 1:
+        return next(iter(servers.values()))
+    combined = Server(
+        "+".join(server.identity.name for server in servers.values()),
+        version="+".join(server.identity.version for server in servers.values()),
+        instructions="\n\n".join(s.instructions for s in servers.values() if s.instructions) or None,
+    )
+    owners: dict[str, str] = {}
+    for target, server in servers.items():
+        for name, tool in server.tools.items():
+            if name in owners:
+                raise ContractError(f"both {owners[name]} and {target} have a tool {name!r}")
+            owners[name] = target
+            profile = tool.profile or server.profile.name
+            combined.add(msgspec.structs.replace(tool, profile=profile))
+    return combined
+
+
+_encode = msgspec.json.Encoder().encode
+
+
+def _encoded(value: Any, tool: Tool) -> Answer[Any]:
+    """What a tool returned, as an Answer whose data is text or JSON that fits the tool's schema."""
+    data = value.data if isinstance(value, Answer) else value
+    if tool.says_text:
+        if not isinstance(data, str):
+            raise ContractError(f"{tool.name} is to return str, not {type(data).__name__}")
+    else:
+        if not isinstance(data, Encoded):
+            data = Encoded(_encode(data))
+        if tool.check is not None:
+            tool.check(data.json)
+    if isinstance(value, Answer):
+        return msgspec.structs.replace(value, data=data)
+    return Answer(data)
+
+
+def _as_reject(problem: Problem) -> Reject:
+    return Reject(INVALID_PARAMS, problem.message, {"validation_errors": problem.fields})
+
+
+def _json(result: results.Result) -> Raw:
+    return Raw(_encode(result))
+
+
+def drive(coroutine: Coroutine[Any, Any, Outcome]) -> Outcome:
+    """Run a coroutine that never waits, such as `run` of a tool that is not async."""
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        outcome: Outcome = done.value
+        return outcome
+    coroutine.close()
+    return Reject(INTERNAL_ERROR, "Internal error")

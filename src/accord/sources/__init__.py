@@ -1,0 +1,1 @@
+"""Things that yield tools: functions, databases, viewsets, character sheets."""

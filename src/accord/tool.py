@@ -1,0 +1,97 @@
+"""A tool: a name, a description, schemas, hints and one call."""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from accord.answer import Notice
+from accord.arguments import JsonSchema
+from accord.errors import ContractError
+from accord.revisions import Revision
+
+_NAME: Final = re.compile(r"[A-Za-z0-9_.\-]{1,128}")
+
+
+class Hints(msgspec.Struct, frozen=True, kw_only=True):
+    """What a tool does to the world, for a client to decide whether to ask first."""
+
+    read_only: bool | None = None
+    destructive: bool | None = None
+    idempotent: bool | None = None
+    open_world: bool | None = None
+
+
+class Client(msgspec.Struct, frozen=True):
+    """Who is calling, by its own account."""
+
+    capabilities: dict[str, Any] = {}
+    info: dict[str, Any] = {}
+
+
+class Bound(msgspec.Struct, frozen=True):
+    """The arguments of one call, checked, in whatever form the tool's own call takes."""
+
+    arguments: Any
+    warnings: Sequence[Notice] = ()
+
+
+class Context:
+    """What a tool can know of the call it is in. Ask for it with a parameter of this type."""
+
+    __slots__ = ("_is_cancelled", "client", "revision", "tool")
+
+    def __init__(
+        self, tool: str, revision: Revision, client: Client, is_cancelled: Callable[[], bool]
+    ) -> None:
+        self.tool = tool
+        self.revision = revision.date
+        self.client = client
+        self._is_cancelled = is_cancelled
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the caller has taken the call back: long work in a `def` tool can stop then."""
+        return self._is_cancelled()
+
+
+class Tool(msgspec.Struct, frozen=True, kw_only=True):
+    """One tool, from whatever source.
+
+    `bind` checks the JSON of the arguments and raises a validation Problem; `invoke` does the
+    work with what `bind` made (and a Context where it wants one), and returns a value, an Answer,
+    or an awaitable of one if the tool is async.
+    `check` raises when the JSON of a result does not fit `output_schema`.
+    """
+
+    name: str
+    description: str
+    input_schema: JsonSchema
+    bind: Callable[[bytes], Bound]
+    invoke: Callable[[Any, Any], Any]
+    is_async: bool
+    wants_context: bool = False
+    title: str | None = None
+    hints: Hints = Hints()
+    output_schema: JsonSchema | None = None
+    check: Callable[[bytes], object] | None = None
+    says_text: bool = False
+    """The result is text as it stands (`-> str`), not a JSON value."""
+    profile: str | None = None
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise ContractError(
+                f"{self.name!r} is no name for a tool: 1 to 128 letters, digits, _ . or -"
+            )
+
+
+class Toolbox(dict[str, Tool]):
+    """The tools of a server by name; two tools never share one."""
+
+    def add(self, tool: Tool) -> None:
+        """Put a tool in, or raise if its name is taken."""
+        if tool.name in self:
+            raise ContractError(f"there are two tools named {tool.name!r}")
+        self[tool.name] = tool

@@ -9,14 +9,13 @@ from importlib.metadata import PackageNotFoundError, version
 from itertools import product
 
 from bench.contenders import ACCORD, LOOP, SDK, Contender
-from bench.growth import FEW_TOOLS, MANY_TOOLS, SPAN, SPANS, Growth
+from bench.growth import FEW_TOOLS, FEW_WAITING, MANY_TOOLS, MANY_WAITING, SPAN, SPANS, Growth
 from bench.rounds import Figures, Plan
 from bench.trial import Trial
 from bench.wire import ERAS, Era, Tool
 
 Metric = Callable[[Sequence[Trial]], float]
-# What is called independent of the number of tools and calls: equal within the noise of a shared
-# machine.
+# How much of a rise counts as none: the noise of a shared machine.
 GROWTH_LIMIT = 1.25
 
 HOW = """\
@@ -217,25 +216,24 @@ def targets_table(figures: Figures) -> str:
 
 
 def growth_table(rounds: Sequence[Growth]) -> str:
-    def median(figure: Callable[[Growth], float]) -> float:
-        return statistics.median(figure(growth) for growth in rounds)
+    def median(figure: str) -> float:
+        return float(statistics.median(getattr(growth, figure) for growth in rounds))
 
-    few, many = median(lambda g: g.few_tools_us), median(lambda g: g.many_tools_us)
-    first, later = median(lambda g: g.first_calls_us), median(lambda g: g.later_calls_us)
-    first_list, later_list = median(lambda g: g.first_list_ms), median(lambda g: g.later_list_ms)
-    size = median(lambda g: g.list_mb)
-    compared = [
-        (f"`add`, CPU µs a call: {FEW_TOOLS} tools, then {MANY_TOOLS:,}", few, many),
-        (f"`add`, CPU µs a call: first {SPAN:,} calls, then the {SPANS}th {SPAN:,}", first, later),
-    ]
+    tools = f"`add`, CPU µs a call: {FEW_TOOLS} tools, then {MANY_TOOLS:,}"
+    calls = f"`add`, CPU µs a call: first {SPAN:,} calls, then the {SPANS}th {SPAN:,}"
+    waiting = f"`rows`, CPU µs a call: {FEW_WAITING:,} pipelined, then {MANY_WAITING:,}"
+    size = f"{median('list_mb'):.1f} MB"
+    listing = f"`tools/list` of {MANY_TOOLS:,} tools ({size}), CPU ms: first, then later ones"
     lines = [["", "before", "after", "ratio", f"at most {GROWTH_LIMIT}"]]
-    for title, before, after in compared:
+    for title, before, after in (
+        (tools, median("few_tools_us"), median("many_tools_us")),
+        (calls, median("first_calls_us"), median("later_calls_us")),
+        (waiting, median("few_waiting_us"), median("many_waiting_us")),
+        (listing, median("first_list_ms"), median("later_list_ms")),
+    ):
         found = after / before
-        verdict_ = verdict(found, GROWTH_LIMIT)
-        lines.append([title, number(before), number(after), f"{found:.2f}", verdict_])
-    title = f"`tools/list` of {MANY_TOOLS:,} tools ({size:.1f} MB), CPU ms: first, then later ones"
-    found = later_list / first_list
-    lines.append([title, number(first_list), number(later_list), f"{found:.2f}", "–"])
+        shown = [number(before), number(after), f"{found:.2f}", verdict(found, GROWTH_LIMIT)]
+        lines.append([title, *shown])
     return table(lines)
 
 

@@ -71,7 +71,7 @@ def run_round(
     if ACCORD in plan.contenders and not figures.failures.keys() & {ACCORD.name, "growth"}:
         progress(f"round {turn + 1} of {plan.rounds}: growth")
         try:
-            figures.growth.append(measure_growth(plan.scale))
+            figures.growth.append(measure_growth())
         except FAILURES as error:
             figures.failures["growth"] = str(error)
 

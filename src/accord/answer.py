@@ -50,6 +50,10 @@ class Encoded(msgspec.Struct, frozen=True):
     json: bytes
 
 
+Said = str | Encoded
+"""Data as it goes on a wire: text as it stands, or JSON."""
+
+
 class _Details(msgspec.Struct, frozen=True, kw_only=True):
     """The keyword-only half of `Answer`."""
 
@@ -70,7 +74,7 @@ class Answer(_Details, Generic[T], frozen=True):
     could not be done. A warning may be given as a plain string.
     """
 
-    data: T | None = None
+    data: T = None  # type: ignore[assignment]  # an answer may have nothing but words
 
     def __post_init__(self) -> None:
         """Make each warning a Notice, so that nobody after us has to ask."""

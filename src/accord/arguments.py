@@ -4,16 +4,21 @@ The sentences are short, meant for a model to act on, and never repeat the value
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 
 from accord.answer import FieldError
 
-if TYPE_CHECKING:
-    from jsonschema_rs import ValidationError
-
 JsonSchema = dict[str, Any]
+
+
+class Fault(Protocol):
+    """What jsonschema-rs says of one misfit; which members `kind` has depends on its `name`."""
+
+    instance: Any
+    instance_path: list[str | int]
+    kind: Any
 
 
 class Checker:
@@ -40,41 +45,42 @@ def path_of(steps: Sequence[str | int]) -> str:
     return path
 
 
-def _each(errors: "Iterable[ValidationError]") -> Iterator[FieldError]:
+def _each(errors: Iterable[Fault]) -> Iterator[FieldError]:
     for error in errors:
         word = _WORDING.get(error.kind.name, _misfit)
         yield from word(error)
 
 
-def _at(error: "ValidationError", sentence: str) -> Iterator[FieldError]:
+def _at(error: Fault, sentence: str) -> Iterator[FieldError]:
     yield FieldError(path_of(error.instance_path), sentence)
 
 
-def _misfit(error: "ValidationError") -> Iterator[FieldError]:
+def _misfit(error: Fault) -> Iterator[FieldError]:
     return _at(error, "does not fit the schema")
 
 
-def _required(error: "ValidationError") -> Iterator[FieldError]:
+def _required(error: Fault) -> Iterator[FieldError]:
     yield FieldError(path_of([*error.instance_path, error.kind.property]), "is required")
 
 
-def _unknown(error: "ValidationError") -> Iterator[FieldError]:
+def _unknown(error: Fault) -> Iterator[FieldError]:
     for name in error.kind.unexpected:
         yield FieldError(path_of([*error.instance_path, name]), "is not a known field")
 
 
-def _type(error: "ValidationError") -> Iterator[FieldError]:
+def _type(error: Fault) -> Iterator[FieldError]:
     wanted = " or ".join(_a(name) for name in error.kind.types)
     return _at(error, f"must be {wanted}, not {_a(_type_name(error.instance))}")
 
 
-def _alternatives(error: "ValidationError") -> Iterator[FieldError]:
+def _alternatives(error: Fault) -> Iterator[FieldError]:
     """Of several alternatives, report on the one that the value was most likely meant for."""
     depth = len(error.instance_path)
-    branches = [list(branch) for branch in error.kind.context]
+    branches: list[list[Fault]] = [list(branch) for branch in error.kind.context]
     meant = [b for b in branches if not any(_is_wrong_type(e, depth) for e in b)]
     if meant:
-        yield from _each(min(meant, key=len))
+        closest = min(meant, key=len)
+        yield from _each(closest)
         return
     wanted = dict.fromkeys(n for b in branches for e in b for n in _wanted_types(e))
     if wanted:
@@ -84,22 +90,22 @@ def _alternatives(error: "ValidationError") -> Iterator[FieldError]:
         yield from _misfit(error)
 
 
-def _is_wrong_type(error: "ValidationError", depth: int) -> bool:
+def _is_wrong_type(error: Fault, depth: int) -> bool:
     return error.kind.name == "type" and len(error.instance_path) == depth
 
 
-def _wanted_types(error: "ValidationError") -> list[str]:
+def _wanted_types(error: Fault) -> list[str]:
     return list(error.kind.types) if error.kind.name == "type" else []
 
 
-def _says(template: str, attribute: str) -> Callable[["ValidationError"], Iterator[FieldError]]:
-    def word(error: "ValidationError") -> Iterator[FieldError]:
+def _says(template: str, attribute: str) -> Callable[[Fault], Iterator[FieldError]]:
+    def word(error: Fault) -> Iterator[FieldError]:
         return _at(error, template.format(_show(getattr(error.kind, attribute))))
 
     return word
 
 
-_WORDING: Final[Mapping[str, Callable[["ValidationError"], Iterator[FieldError]]]] = {
+_WORDING: Final[Mapping[str, Callable[[Fault], Iterator[FieldError]]]] = {
     "required": _required,
     "additionalProperties": _unknown,
     "type": _type,

@@ -2,20 +2,20 @@
 
 import logging
 from collections.abc import Callable, Coroutine
-from typing import Any, Final, TypeVar, overload
+from typing import Any, Final, TypeVar, Unpack, overload
 
 import msgspec
 from msgspec import Raw
 
-from accord.answer import Answer, Encoded, Problem
+from accord.answer import Answer, Encoded, Problem, Said
 from accord.errors import INTERNAL_ERROR, INVALID_PARAMS, ContractError, Reject
 from accord.profiles import Profile, profile_named
 from accord.protocol import Call, Connection, Outcome, results
 from accord.protocol.results import Identity
 from accord.revisions import Revision
 from accord.seal import BrokenSeal, Seal
-from accord.sources.functions import function_tool
-from accord.tool import Bound, Context, Hints, Tool, Toolbox
+from accord.sources.functions import Options, function_tool
+from accord.tool import Bound, Context, Tool, Toolbox
 
 log = logging.getLogger("accord")
 
@@ -58,41 +58,14 @@ class Server:
     @overload
     def tool(self, function: Function, /) -> Function: ...
     @overload
+    def tool(self, /, **options: Unpack[Options]) -> Callable[[Function], Function]: ...
     def tool(
-        self,
-        *,
-        name: str | None = None,
-        title: str | None = None,
-        description: str | None = None,
-        read_only: bool | None = None,
-        destructive: bool | None = None,
-        idempotent: bool | None = None,
-        open_world: bool | None = None,
-        strict: bool = False,
-        profile: str | None = None,
-    ) -> Callable[[Function], Function]: ...
-
-    def tool(
-        self,
-        function: Function | None = None,
-        /,
-        *,
-        read_only: bool | None = None,
-        destructive: bool | None = None,
-        idempotent: bool | None = None,
-        open_world: bool | None = None,
-        **options: Any,
+        self, function: Function | None = None, /, **options: Unpack[Options]
     ) -> Function | Callable[[Function], Function]:
         """Make a function a tool, and give it back unchanged."""
-        hints = Hints(
-            read_only=read_only,
-            destructive=destructive,
-            idempotent=idempotent,
-            open_world=open_world,
-        )
 
         def register(function: Function) -> Function:
-            self.add(function_tool(function, hints=hints, **options))
+            self.add(function_tool(function, **options))
             return function
 
         return register if function is None else register(function)
@@ -126,7 +99,7 @@ class Server:
         call, tool, bound = work.call, work.tool, work.bound
         context = None
         if tool.wants_context:
-            context = Context(tool.name, call.revision, call.client, lambda: call.cancelled)
+            context = Context(tool.name, call.client, lambda: call.cancelled)
         try:
             value = tool.invoke(bound.arguments, context)
             if tool.is_async:
@@ -137,7 +110,7 @@ class Server:
         except BaseException as cause:
             if call.cancelled or isinstance(cause, KeyboardInterrupt | GeneratorExit):
                 raise
-            log.error("tool %s failed", tool.name, exc_info=cause)
+            log.exception("tool %s failed", tool.name)
             return Problem.internal("Internal error")
         return answer.with_warnings(bound.warnings) if bound.warnings else answer
 
@@ -146,14 +119,15 @@ class Server:
         if isinstance(outcome, Reject):
             return outcome
         tool = self.tools[call.name]
-        profile = self._profile(tool)
-        if isinstance(outcome, Problem):
-            result = profile.failure(outcome, tool, call.revision)
+        profile, revision = self._profile(tool), call.client.revision
+        if isinstance(outcome, Answer):
+            result = profile.success(outcome, tool, revision)
         else:
-            result = profile.success(outcome, tool, call.revision)
-        if isinstance(result, Reject):
-            return result
-        return results.complete(result, self.identity, call.revision)
+            worded = profile.failure(outcome, tool, revision)
+            if isinstance(worded, Reject):
+                return worded
+            result = worded
+        return results.complete(result, self.identity, revision)
 
     def initialize(self, revision: Revision) -> Raw:
         """The result of `initialize`."""
@@ -197,7 +171,8 @@ def combine(servers: dict[str, Server]) -> Server:
     combined = Server(
         "+".join(server.identity.name for server in servers.values()),
         version="+".join(server.identity.version for server in servers.values()),
-        instructions="\n\n".join(s.instructions for s in servers.values() if s.instructions) or None,
+        instructions="\n\n".join(s.instructions for s in servers.values() if s.instructions)
+        or None,
     )
     owners: dict[str, str] = {}
     for target, server in servers.items():
@@ -213,7 +188,7 @@ def combine(servers: dict[str, Server]) -> Server:
 _encode = msgspec.json.Encoder().encode
 
 
-def _encoded(value: Any, tool: Tool) -> Answer[Any]:
+def _encoded(value: Any, tool: Tool) -> Answer[Said]:
     """What a tool returned, as an Answer whose data is text or JSON that fits the tool's schema."""
     data = value.data if isinstance(value, Answer) else value
     if tool.says_text:

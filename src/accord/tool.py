@@ -24,8 +24,9 @@ class Hints(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Client(msgspec.Struct, frozen=True):
-    """Who is calling, by its own account."""
+    """Who is calling, by its own account, and in which revision."""
 
+    revision: Revision
     capabilities: dict[str, Any] = {}
     info: dict[str, Any] = {}
 
@@ -40,15 +41,17 @@ class Bound(msgspec.Struct, frozen=True):
 class Context:
     """What a tool can know of the call it is in. Ask for it with a parameter of this type."""
 
-    __slots__ = ("_is_cancelled", "client", "revision", "tool")
+    __slots__ = ("_is_cancelled", "client", "tool")
 
-    def __init__(
-        self, tool: str, revision: Revision, client: Client, is_cancelled: Callable[[], bool]
-    ) -> None:
+    def __init__(self, tool: str, client: Client, is_cancelled: Callable[[], bool]) -> None:
         self.tool = tool
-        self.revision = revision.date
         self.client = client
         self._is_cancelled = is_cancelled
+
+    @property
+    def revision(self) -> str:
+        """The date of the MCP revision that the caller speaks."""
+        return self.client.revision.date
 
     @property
     def cancelled(self) -> bool:

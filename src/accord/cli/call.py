@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from accord.answer import Answer, Notice, Problem
+from accord.answer import Answer, Encoded, Notice, Problem
 from accord.cli import targets
 from accord.errors import ContractError, Reject
 from accord.protocol import Call, Outcome
@@ -50,13 +50,8 @@ def run(options: argparse.Namespace) -> int:
     server = targets.load([options.target])
     if options.tool not in server.tools:
         raise ContractError(f"no tool {options.tool!r}; there are {', '.join(server.tools)}")
-    call = Call(
-        id=b"1",
-        name=options.tool,
-        arguments=_arguments(options.arguments),
-        revision=REVISIONS[options.revision],
-        client=Client(),
-    )
+    client = Client(REVISIONS[options.revision])
+    call = Call(1, client, name=options.tool, arguments=_arguments(options.arguments))
     outcome = blocking.run(server, call)
     if options.json:
         _print_raw(server, call, outcome)
@@ -82,10 +77,10 @@ def _print_raw(server: Server, call: Call, outcome: Outcome) -> None:
 def _print(outcome: Outcome) -> None:
     """The data goes to standard output, what is said about it to standard error."""
     match outcome:
-        case Answer(data=str(text)):
+        case Answer(data=Encoded(json)):
+            print(msgspec.json.format(json, indent=2).decode())
+        case Answer(data=text):
             print(text)
-        case Answer(data=encoded):
-            print(msgspec.json.format(encoded.json, indent=2).decode())
         case Problem(message=message) | Reject(message=message):
             print(f"error: {message}", file=sys.stderr)
     for note in _notes(outcome):

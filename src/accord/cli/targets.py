@@ -2,7 +2,6 @@
 
 import importlib
 import importlib.util
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -38,10 +37,12 @@ def _load_one(target: str) -> Server:
 
 
 def _import(target: str, place: str) -> ModuleType:
-    sys.path.insert(0, os.getcwd())
+    sys.path.insert(0, str(Path.cwd()))
     try:
-        return _import_file(Path(place)) if place.endswith(".py") else importlib.import_module(place)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - a stranger's module may raise anything
+        if place.endswith(".py"):
+            return _import_file(Path(place))
+        return importlib.import_module(place)
+    except (Exception, SystemExit) as error:  # whatever a stranger's module may raise
         reason = f"{type(error).__name__}: {error}".partition("\n")[0]
         raise ContractError(f"cannot import {target}: {reason}") from error
 

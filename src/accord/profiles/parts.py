@@ -1,4 +1,4 @@
-"""The parts of a tool result that profiles share: content blocks, structure, and what goes beside."""
+"""The parts of a tool result that profiles share: blocks, structure, and what goes beside."""
 
 from base64 import b64encode
 from typing import Any, Final
@@ -65,17 +65,17 @@ def data_schema(tool: Tool, revision: Revision) -> JsonSchema | None:
     return wrapped | {"$defs": schema["$defs"]} if "$defs" in schema else wrapped
 
 
-def beside(outcome: Answer[Any] | Problem) -> dict[str, Any]:
-    """What a reader should know beside the data or the message; empty where there is nothing."""
-    if isinstance(outcome, Problem):
-        return _known(remediation=outcome.remediation, retryAfter=outcome.retry_after)
-    if outcome.page is None and not outcome.warnings:
-        return {}
-    return _known(page=outcome.page, warnings=outcome.warnings or None)
+def with_beside(result: dict[str, Any], outcome: Answer[Any] | Problem) -> dict[str, Any]:
+    """The result with what a reader should know beside the data or the message, if anything.
 
-
-def with_beside(result: dict[str, Any], extra: dict[str, Any]) -> dict[str, Any]:
-    """The result with `extra` as a second text block, and under our key in `_meta`."""
+    It stands in a second text block, and under our key in `_meta`.
+    """
+    if isinstance(outcome, Answer):
+        if outcome.page is None and not outcome.warnings:
+            return result
+        extra = _known(page=outcome.page, warnings=outcome.warnings or None)
+    else:
+        extra = _known(remediation=outcome.remediation, retryAfter=outcome.retry_after)
     if extra:
         result["content"].insert(1, text(msgspec.json.encode(extra).decode()))
         result["_meta"] = {META_KEY: extra}

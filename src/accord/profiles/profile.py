@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from accord.answer import Answer, Problem
+from accord.answer import Answer, Problem, Said
 from accord.arguments import JsonSchema
 from accord.errors import Reject
 from accord.revisions import Revision
@@ -15,12 +15,9 @@ Result = dict[str, Any]
 
 
 class Profile(msgspec.Struct, frozen=True):
-    """One way to word an answer.
-
-    The data of an answer that comes here is text (`str`) where the tool says text, else `Encoded`.
-    """
+    """One way to word an answer."""
 
     name: str
-    success: Callable[[Answer[Any], Tool, Revision], Result]
+    success: Callable[[Answer[Said], Tool, Revision], Result]
     failure: Callable[[Problem, Tool, Revision], Result | Reject]
     output_schema: Callable[[Tool, Revision], JsonSchema | None]

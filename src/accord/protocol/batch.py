@@ -1,5 +1,31 @@
 """A JSON array of messages, answered with one array once the last of its calls is done."""
 
+from typing import Final
+
+import msgspec
+
+from accord.protocol.diagnosis import diagnose
+from accord.protocol.messages import invalid
+
+_LONGEST: Final = 100
+_decode = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+
+def read_batch(message: bytes, *, allowed: bool) -> list[bytes] | bytes:
+    """The messages of a batch, or the reply to one that cannot be taken."""
+    try:
+        message.decode()
+        members = _decode(message)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return diagnose(message) or invalid(None, "the batch cannot be read")
+    if not allowed:
+        return invalid(None, "batches are part of revision 2025-03-26 alone")
+    if not members:
+        return invalid(None, "the batch is empty")
+    if len(members) > _LONGEST:
+        return invalid(None, f"a batch has at most {_LONGEST} messages")
+    return [bytes(member) for member in members]
+
 
 class Batch:
     """Collects the replies of one batch."""

@@ -1,4 +1,4 @@
-"""One peer's conversation: which revision it speaks, which calls are open, what each message means."""
+"""One peer's conversation: its revision, its open calls, and what each message means."""
 
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, Protocol
@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple, Protocol
 import msgspec
 from msgspec import UNSET, Raw
 
-from accord.answer import Answer, Problem
+from accord.answer import Answer, Problem, Said
 from accord.errors import (
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
@@ -14,18 +14,19 @@ from accord.errors import (
     Reject,
 )
 from accord.protocol import messages
-from accord.protocol.batch import Batch
-from accord.protocol.diagnosis import Diagnosis, diagnose, overlong
+from accord.protocol.batch import Batch, read_batch
+from accord.protocol.diagnosis import diagnose, overlong
 from accord.protocol.events import Call, Cancel, Event
 from accord.protocol.framing import Overlong
-from accord.protocol.messages import NULL, Frame, Meta
+from accord.protocol.messages import Frame, Id, Meta
 from accord.revisions import REVISIONS, STATELESS, Revision, negotiate
 from accord.tool import Client
 
-Outcome = Answer[Any] | Problem | Reject
+Outcome = Answer[Said] | Problem | Reject
 """How a call ended."""
 
-_LONGEST_BATCH: Final = 100
+_Found = Call | Raw | Reject
+_UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 _BEGIN: Final = (
     "Say which revision this is: begin with initialize, or send _meta with "
     "io.modelcontextprotocol/protocolVersion and io.modelcontextprotocol/clientCapabilities"
@@ -33,7 +34,7 @@ _BEGIN: Final = (
 
 
 class Host(Protocol):
-    """What a connection asks of the server it leads to. Results are JSON, complete for `revision`."""
+    """What a connection asks of the server it leads to; results are complete for their revision."""
 
     def initialize(self, revision: Revision) -> Raw: ...
     def discover(self, revision: Revision) -> Raw: ...
@@ -46,20 +47,19 @@ class Connection:
 
     def __init__(self, host: Host, *, revision: Revision | None = None) -> None:
         self._host = host
-        self._revision = revision
-        self._client = Client()
-        self._stateless_client = (b"", Client())
-        self._open: dict[bytes, list[Call]] = {}
+        self._client = None if revision is None else Client(revision)
+        self._stateless_client = (b"", Client(negotiate("")))
+        self._open: dict[Id, list[Call]] = {}
 
     def receive(self, message: bytes | Overlong) -> list[Event]:
         """What one message means: replies to send, calls to start, calls to stop."""
         if isinstance(message, Overlong):
-            return [_reject(overlong(message.head, "the message is too long"))]
+            return [overlong(message.head, "the message is too long")]
         try:
             if not message.isascii():
                 message.decode()
             frame = _decode_frame(message)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        except _UNREADABLE:
             return self._receive_odd(message)
         event = self._take(frame, None)
         return [] if event is None else [event]
@@ -68,8 +68,7 @@ class Connection:
         """The bytes that answer a call; None if it was cancelled, or its batch is not complete."""
         if not call.cancelled:
             self._forget(call)
-            result = self._host.render(call, outcome)
-            reply = _reply(call.id, result)
+            reply = _reply(call.id, self._host.render(call, outcome))
             if call.batch is None:
                 return reply
             call.batch.add(reply)
@@ -89,28 +88,22 @@ class Connection:
         return not self._open
 
     def _receive_odd(self, message: bytes) -> list[Event]:
-        """What did not decode as one message: a batch, a response, or a fault."""
-        if message.lstrip()[:1] == b"[":
-            return self._receive_batch(message)
+        """What did not decode as one message: nothing at all, a batch, a response, or a fault."""
         if not message.strip():
             return []
-        diagnosis = diagnose(message)
-        return [_reject(diagnosis)] if diagnosis else []
+        if message.lstrip()[:1] == b"[":
+            return self._receive_batch(message)
+        reply = diagnose(message)
+        return [] if reply is None else [reply]
 
     def _receive_batch(self, message: bytes) -> list[Event]:
-        try:
-            message.decode()
-            members = _decode_batch(message)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            diagnosis = diagnose(message)
-            return [_reject(diagnosis)] if diagnosis else []
-        fault = self._batch_fault(members)
-        if fault:
-            return [messages.failure(NULL, messages.invalid_request(fault))]
+        members = read_batch(message, allowed=_has_batches(self._client))
+        if isinstance(members, bytes):
+            return [members]
         batch = Batch()
         events: list[Event] = []
         for member in members:
-            event = self._take_member(bytes(member), batch)
+            event = self._take_member(member, batch)
             if isinstance(event, bytes):
                 batch.add(event)
             elif event is not None:
@@ -118,108 +111,89 @@ class Connection:
         reply = batch.settle()
         return events if reply is None else [*events, reply]
 
-    def _batch_fault(self, members: list[Raw]) -> str | None:
-        if self._revision is None or not self._revision.batches:
-            return "batches are part of revision 2025-03-26 alone"
-        if not members:
-            return "the batch is empty"
-        if len(members) > _LONGEST_BATCH:
-            return f"a batch has at most {_LONGEST_BATCH} messages"
-        return None
-
     def _take_member(self, message: bytes, batch: Batch) -> Event | None:
         try:
-            return self._take(_decode_frame(message), batch)
-        except (msgspec.MsgspecError, RecursionError):
-            diagnosis = diagnose(message)
-            return _reject(diagnosis) if diagnosis else None
+            frame = _decode_frame(message)
+        except _UNREADABLE:
+            return diagnose(message)
+        return self._take(frame, batch)
 
     def _take(self, frame: Frame, batch: Batch | None) -> Event | None:
-        raw_id = bytes(frame.id)
-        method = frame.method
+        method, request_id = frame.method, frame.id
         if method is UNSET:
-            if frame.result or frame.error:
-                return None  # a response to a question nobody asked
-            diagnosis = Diagnosis(_id_or_null(raw_id), messages.invalid_request("there is no method"))
-            return _reject(diagnosis)
-        if not raw_id:
+            is_response = frame.result or frame.error
+            return None if is_response else messages.invalid(request_id, "there is no method")
+        if request_id is UNSET:
             return self._notice(method, frame.params)
-        if not messages.is_id(raw_id):
-            return messages.failure(
-                NULL, messages.invalid_request("id must be a string or an integer")
-            )
-        outcome = self._request(raw_id, method, frame.params, batch)
-        return outcome if isinstance(outcome, Call) else _reply(raw_id, outcome)
+        found = self._request(request_id, method, frame.params, batch)
+        return found if isinstance(found, Call) else _reply(request_id, found)
 
-    def _notice(self, method: str, params: Raw) -> Event | None:
+    def _notice(self, method: str, params: Raw) -> Cancel | None:
         if method != "notifications/cancelled":
             return None
         try:
             cancelled = _decode_cancelled(params)
-        except msgspec.MsgspecError:
+        except _UNREADABLE:
             return None
-        calls = self._open.get(_key(bytes(cancelled.request_id)))
+        calls = self._open.get(cancelled.request_id)
         if not calls:
             return None
-        call = calls[0]
+        call = calls[0]  # one notice takes back one call, also where several carry its id
         call.cancelled = True
         self._forget(call)
         return Cancel(call)
 
-    def _request(
-        self, raw_id: bytes, method: str, raw: Raw, batch: Batch | None
-    ) -> Call | Raw | Reject:
+    def _request(self, request_id: Id, method: str, raw: Raw, batch: Batch | None) -> _Found:
         route = _ROUTES.get(method)
         if route is None:
-            return Reject(METHOD_NOT_FOUND, f"Method not found: {method}")
+            return _no_method(method)
         try:
             params = route.decode(raw)
-        except (msgspec.MsgspecError, RecursionError) as error:
-            if bytes(raw) not in (b"", NULL):
+        except _UNREADABLE as error:
+            if bytes(raw) not in (b"", b"null"):
                 return Reject(INVALID_PARAMS, _params_fault(method, error))
-            return self._request(raw_id, method, Raw(b"{}"), batch)
-        context = self._context(params.meta, method)
-        if isinstance(context, Reject):
-            return context
-        revision, client = context
-        if batch is not None and not revision.batches:
+            return self._request(request_id, method, Raw(b"{}"), batch)
+        client = self._whose(params.meta, method)
+        if isinstance(client, Reject):
+            return client
+        if batch is not None and not client.revision.batches:
             return messages.invalid_request("this revision has no batches")
-        if not (route.stateless if revision.stateless else route.handshake):
-            return Reject(METHOD_NOT_FOUND, f"Method not found: {method}")
-        return route.take(self, params, Call(raw_id, revision, client, batch))
+        if not (route.stateless if client.revision.stateless else route.handshake):
+            return _no_method(method)
+        return route.take(self, params, Call(request_id, client, batch))
 
-    def _context(self, meta: Meta | None, method: str) -> "tuple[Revision, Client] | Reject":
-        """Under which revision, and for whom, a request is to be served."""
+    def _whose(self, meta: Meta | None, method: str) -> Client | Reject:
+        """For whom a request is to be served: each one says so itself, or the handshake did."""
         if meta is not None and meta.revision is not UNSET:
-            return self._stateless_context(meta)
-        if self._revision is not None:
-            return self._revision, self._client
+            return self._stateless(meta.revision, meta)
+        if self._client is not None:
+            return self._client
         if method in _BEFORE_HANDSHAKE:
-            return negotiate(""), self._client
+            return Client(negotiate(""))
         return Reject(INVALID_PARAMS, _BEGIN)
 
-    def _stateless_context(self, meta: Meta) -> "tuple[Revision, Client] | Reject":
-        revision = REVISIONS.get(str(meta.revision))
+    def _stateless(self, date: str, meta: Meta) -> Client | Reject:
+        revision = REVISIONS.get(date)
         if revision is None or not revision.stateless:
             return Reject(
                 UNSUPPORTED_PROTOCOL_VERSION,
                 "Unsupported protocol version",
-                {"supported": STATELESS, "requested": meta.revision},
+                {"supported": STATELESS, "requested": date},
             )
         said = bytes(meta.capabilities) + b"\0" + bytes(meta.client)
         if said != self._stateless_client[0]:  # clients say the same on every request
-            client = _client(meta)
+            client = _client(revision, meta)
             if isinstance(client, Reject):
                 return client
             self._stateless_client = (said, client)
-        return revision, self._stateless_client[1]
+        return self._stateless_client[1]
 
     def _initialize(self, params: messages.InitializeParams, call: Call) -> Raw | Reject:
         if call.batch:
             return messages.invalid_request("initialize cannot be part of a batch")
-        self._revision = negotiate(params.protocol_version)
-        self._client = Client(params.capabilities, params.client_info)
-        return self._host.initialize(self._revision)
+        revision = negotiate(params.protocol_version)
+        self._client = Client(revision, params.capabilities, params.client_info)
+        return self._host.initialize(revision)
 
     def _ping(self, params: messages.Params, call: Call) -> Raw:
         return Raw(b"{}")
@@ -235,18 +209,17 @@ class Connection:
         arguments = bytes(params.arguments)
         if arguments[:1] == b"{":
             call.arguments = arguments
-        elif arguments not in (b"", NULL):
+        elif arguments not in (b"", b"null"):
             return Reject(INVALID_PARAMS, "params.arguments must be an object")
         if call.batch is not None:
             call.batch.expect()
-        self._open.setdefault(_key(call.id), []).append(call)
+        self._open.setdefault(call.id, []).append(call)
         return call
 
     def _forget(self, call: Call) -> None:
-        key = _key(call.id)
-        calls = self._open[key]
+        calls = self._open[call.id]
         if len(calls) == 1:
-            del self._open[key]
+            del self._open[call.id]
         else:
             calls.remove(call)
 
@@ -255,17 +228,16 @@ class Route(NamedTuple):
     """What to do with a method, and in which of the two eras it exists."""
 
     decode: Callable[[Any], Any]
-    take: Callable[[Connection, Any, Call], Call | Raw | Reject]
+    take: Callable[[Connection, Any, Call], _Found]
     handshake: bool = True
     stateless: bool = True
 
 
-def _decoder(type: type) -> Callable[[Any], Any]:
-    return msgspec.json.Decoder(type).decode
+def _decoder(params: type) -> Callable[[Any], Any]:
+    return msgspec.json.Decoder(params).decode
 
 
 _decode_frame = msgspec.json.Decoder(Frame).decode
-_decode_batch = msgspec.json.Decoder(list[Raw]).decode
 _decode_cancelled = msgspec.json.Decoder(messages.CancelledParams).decode
 _decode_object = msgspec.json.Decoder(dict[str, Any]).decode
 
@@ -281,39 +253,34 @@ _ROUTES: Final = {
 }
 
 
-def _reply(raw_id: bytes, result: object) -> bytes:
+def _reply(request_id: Id, result: dict[str, Any] | Raw | Reject) -> bytes:
     if isinstance(result, Reject):
-        return messages.failure(raw_id, result)
-    return messages.success(raw_id, result)
+        return messages.failure(request_id, result)
+    return messages.success(request_id, result)
 
 
-def _reject(diagnosis: Diagnosis) -> bytes:
-    return messages.failure(diagnosis.id, diagnosis.error)
+def _has_batches(client: Client | None) -> bool:
+    return client is not None and client.revision.batches
 
 
-def _id_or_null(raw_id: bytes) -> bytes:
-    return raw_id if messages.is_id(raw_id) else NULL
+def _no_method(method: str) -> Reject:
+    return Reject(METHOD_NOT_FOUND, f"Method not found: {method}")
 
 
-def _key(raw_id: bytes) -> bytes:
-    """One spelling for an id that can be written in several."""
-    return raw_id if b"\\" not in raw_id else msgspec.json.encode(msgspec.json.decode(raw_id))
-
-
-def _client(meta: Meta) -> Client | Reject:
+def _client(revision: Revision, meta: Meta) -> Client | Reject:
     try:
         capabilities = _decode_object(meta.capabilities)
-    except (msgspec.MsgspecError, RecursionError):
+    except _UNREADABLE:
         key = "io.modelcontextprotocol/clientCapabilities"
         return Reject(INVALID_PARAMS, f"params._meta must hold {key}, an object")
     try:
         info = _decode_object(meta.client)
-    except (msgspec.MsgspecError, RecursionError):
+    except _UNREADABLE:  # it should be there, and need not
         info = {}
-    return Client(capabilities, info)
+    return Client(revision, capabilities, info)
 
 
 def _params_fault(method: str, error: Exception) -> str:
-    """msgspec names the member and the types, never the value."""
+    """In msgspec's words, which name the member and the types but never the value."""
     reason = str(error).replace("`", "").replace(" - at $", " at params")
     return f"Invalid params for {method}: {reason}"

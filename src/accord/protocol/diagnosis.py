@@ -1,4 +1,4 @@
-"""What is wrong with a message that could not be taken, and whose reply that goes to.
+"""The reply to a message that could not be taken: what is wrong with it, and whose id it has.
 
 Nothing here is in a hurry: it runs on messages that the fast path gave up on.
 """
@@ -9,43 +9,37 @@ from typing import Any, Final
 
 import msgspec
 
-from accord.errors import Reject
-from accord.protocol.messages import NULL, invalid_request, is_id, parse_error
+from accord.protocol.messages import Id, failure, invalid, parse_error
 
 _LOOKED_AT: Final = 65_536  # bytes of a hopeless message that are searched for an id
 _TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]]')
 _ID_VALUE: Final = re.compile(rb'\s*:\s*("(?:[^"\\]|\\.)*"|-?\d+)\s*[,}]')
 
 
-class Diagnosis(msgspec.Struct, frozen=True):
-    """The error to send, and the JSON of the id to send it to."""
-
-    id: bytes
-    error: Reject
-
-
-def diagnose(message: bytes) -> Diagnosis | None:
-    """Why a message is no request; None where no reply is due."""
+def diagnose(message: bytes) -> bytes | None:
+    """The reply to what is no request; None where none is due, as for a response."""
     try:
         value = json.loads(message, parse_constant=_refuse_constant)
     except RecursionError:
         return overlong(message, "the message is nested too deeply")
-    except ValueError:  # bad UTF-8 too
-        return Diagnosis(NULL, parse_error())
+    except ValueError:
+        if _is_json(message):  # and yet Python cannot read it
+            return overlong(message, "the message holds a number that is out of range")
+        return failure(None, parse_error())
     return _diagnose_value(value)
 
 
-def overlong(head: bytes, reason: str) -> Diagnosis:
-    """For a message that is too large or too deep to be read, found by its beginning alone."""
-    return Diagnosis(_find_id(head[:_LOOKED_AT]) or NULL, invalid_request(reason))
+def overlong(head: bytes, reason: str) -> bytes:
+    """The reply to a message too large to be read, of which the beginning is enough."""
+    return invalid(_find_id(head[:_LOOKED_AT]), reason)
 
 
-def _diagnose_value(value: Any) -> Diagnosis | None:
+def _diagnose_value(value: Any) -> bytes | None:
     if not isinstance(value, dict):
-        return Diagnosis(NULL, invalid_request("a message is a JSON object"))
+        return invalid(None, "a message is a JSON object")
     if "method" not in value and ("result" in value or "error" in value):
         return None
-    return Diagnosis(_id_of(value), invalid_request(_fault(value)))
+    return invalid(_id_of(value), _fault(value))
 
 
 def _fault(value: dict[str, Any]) -> str:
@@ -53,22 +47,33 @@ def _fault(value: dict[str, Any]) -> str:
         return 'jsonrpc must be "2.0"'
     if not isinstance(value.get("method"), str):
         return "method must be a string"
-    if "id" in value and _id_of(value) == NULL:
+    if "id" in value and _id_of(value) is None:
         return "id must be a string or an integer"
-    return "the message holds text that is not valid Unicode"
+    return "the message holds text that is not Unicode"
 
 
-def _id_of(value: dict[str, Any]) -> bytes:
-    raw = json.dumps(value.get("id")).encode()
-    return raw if is_id(raw) else NULL
+def _id_of(value: dict[str, Any]) -> Id | msgspec.Raw | None:
+    found = value.get("id")
+    if isinstance(found, str):
+        return msgspec.Raw(json.dumps(found).encode())  # keeps even a lone surrogate
+    return found if isinstance(found, int) and not isinstance(found, bool) else None
+
+
+def _is_json(message: bytes) -> bool:
+    try:
+        message.decode()
+        msgspec.json.decode(message, type=msgspec.Raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return False
+    return True
 
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
-def _find_id(head: bytes) -> bytes | None:
-    """The value of the outermost object's `id`, where it can be seen without parsing the rest."""
+def _find_id(head: bytes) -> msgspec.Raw | None:
+    """The `id` of the outermost object, where it can be seen without reading all the rest."""
     depth = 0
     for token in _TOKEN.finditer(head):
         match token[0]:
@@ -78,6 +83,6 @@ def _find_id(head: bytes) -> bytes | None:
                 depth -= 1
             case b'"id"' if depth == 1:
                 value = _ID_VALUE.match(head, token.end())
-                if value:
-                    return value[1]
+                if value and msgspec.json.decode(value[1], type=msgspec.Raw):
+                    return msgspec.Raw(value[1])
     return None

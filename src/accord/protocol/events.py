@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from accord.protocol.batch import Batch
+from accord.protocol.messages import Id
 from accord.revisions import Revision
 from accord.tool import Client
 
@@ -15,9 +16,7 @@ class Call(msgspec.Struct, eq=False):
     It is known by what it is, never by the peer's `id`: two calls in flight may carry the same one.
     """
 
-    id: bytes
-    """The id as JSON, exactly as the peer wrote it."""
-    revision: Revision
+    id: Id
     client: Client
     batch: Batch | None = None
     name: str = ""
@@ -25,6 +24,11 @@ class Call(msgspec.Struct, eq=False):
     cancelled: bool = False
     running: Any = None
     """Whatever the edge keeps to stop it with."""
+
+    @property
+    def revision(self) -> Revision:
+        """The revision that its answer has to keep to."""
+        return self.client.revision
 
 
 class Cancel(msgspec.Struct, frozen=True, eq=False):

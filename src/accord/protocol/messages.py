@@ -8,21 +8,22 @@ from msgspec import UNSET, Raw, UnsetType
 from accord.errors import INVALID_REQUEST, PARSE_ERROR, Reject
 
 NOTHING: Final = Raw(b"")
-NULL: Final = b"null"
+
+Id = int | str
 
 
-class Frame(msgspec.Struct, frozen=True):
+class Frame(msgspec.Struct, frozen=True, gc=False):
     """Any message, with everything that depends on its kind left as it came."""
 
     jsonrpc: Literal["2.0"]
-    id: Raw = NOTHING
+    id: Id | UnsetType = UNSET
     method: str | UnsetType = UNSET
     params: Raw = NOTHING
     result: Raw = NOTHING
     error: Raw = NOTHING
 
 
-class Meta(msgspec.Struct, frozen=True):
+class Meta(msgspec.Struct, frozen=True, gc=False):
     """`params._meta` of a request."""
 
     revision: str | UnsetType = msgspec.field(
@@ -54,7 +55,7 @@ class ListParams(Params, frozen=True):
     cursor: str | None = None
 
 
-class CallParams(Params, frozen=True, kw_only=True):
+class CallParams(Params, frozen=True, kw_only=True, gc=False):
     """Which tool to call, and with what."""
 
     name: str
@@ -64,44 +65,44 @@ class CallParams(Params, frozen=True, kw_only=True):
 class CancelledParams(msgspec.Struct, frozen=True, rename="camel"):
     """Which request is no longer wanted."""
 
-    request_id: Raw
+    request_id: Id
 
 
 class _Success(msgspec.Struct, frozen=True):
     jsonrpc: str
-    id: Raw
+    id: Id
     result: Any
 
 
 class _Failure(msgspec.Struct, frozen=True):
     jsonrpc: str
-    id: Raw
+    id: Id | Raw | None
     error: Reject
 
 
 _encode = msgspec.json.Encoder().encode
 
 
-def success(id: bytes, result: object) -> bytes:
+def success(request_id: Id, result: object) -> bytes:
     """A reply with a result; `result` is a mapping, or Raw JSON."""
-    return _encode(_Success("2.0", Raw(id), result))
+    return _encode(_Success("2.0", request_id, result))
 
 
-def failure(id: bytes, error: Reject) -> bytes:
-    """A reply with an error; `id` is `null` where the request's cannot be read."""
-    return _encode(_Failure("2.0", Raw(id), error))
+def failure(request_id: Id | Raw | None, error: Reject) -> bytes:
+    """A reply with an error; the id is null where the request's cannot be read."""
+    return _encode(_Failure("2.0", request_id, error))
 
 
-def parse_error(reason: str | None = None) -> Reject:
+def invalid(request_id: Id | Raw | UnsetType | None, reason: str) -> bytes:
+    """The reply to JSON that is no message."""
+    return failure(None if request_id is UNSET else request_id, invalid_request(reason))
+
+
+def parse_error() -> Reject:
     """For what is not JSON at all."""
-    return Reject(PARSE_ERROR, "Parse error", reason)
+    return Reject(PARSE_ERROR, "Parse error")
 
 
 def invalid_request(reason: str) -> Reject:
     """For JSON that is no message."""
     return Reject(INVALID_REQUEST, "Invalid Request", reason)
-
-
-def is_id(raw: bytes) -> bool:
-    """Whether this JSON is a string or an integer: nothing else can be a request's id."""
-    return raw[:1] == b'"' or raw.removeprefix(b"-").isdigit()

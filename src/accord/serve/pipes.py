@@ -62,6 +62,7 @@ class Input:
         self._wanted = threading.Event()
         self._polls = True
         self._stopped = False
+        self.paused = False
 
     def start(self) -> None:
         """Begin to read: by polling where the system can poll it, else from a thread."""
@@ -74,6 +75,7 @@ class Input:
 
     def pause(self) -> None:
         """Leave what comes in the pipe, so that the peer has to wait."""
+        self.paused = True
         self._wanted.clear()
         if self._polls:
             self._loop.remove_reader(self._descriptor)
@@ -82,6 +84,7 @@ class Input:
         """Go on after `pause`; nothing once stopped."""
         if self._stopped:
             return
+        self.paused = False
         self._wanted.set()
         if self._polls:
             self._loop.add_reader(self._descriptor, self._read)

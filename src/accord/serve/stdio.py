@@ -13,8 +13,8 @@ from accord.serve.pool import DEFAULT_CAPACITY, DEFAULT_THREADS, Pool
 from accord.server import Server, Work
 
 _FULL: Final = 1 << 20  # unsent bytes at which we stop reading until the peer has read
-_BUSY: Final = 256  # calls waiting for a thread at which we read more slowly, in seconds:
-_SLOWLY: Final = 0.02
+_BUSY: Final = 256  # calls waiting for a thread at which we let some finish before we read on
+_PATIENCE: Final = 0.05  # but not longer than this: what comes next may be a cancellation
 
 
 class Settings(NamedTuple):
@@ -27,10 +27,13 @@ class Settings(NamedTuple):
     threads: int = DEFAULT_THREADS
 
 
+_USUAL: Final = Settings()
+
+
 def serve(
     server: Server,
     pipes: Pipes,
-    settings: Settings = Settings(),
+    settings: Settings = _USUAL,
     *,
     on_end: Callable[[], None] = lambda: None,
 ) -> None:
@@ -99,17 +102,17 @@ class _Session:
     def _take(self, chunk: bytes) -> None:
         for line in self._lines.feed(chunk) if chunk else self._lines.end():
             for event in self._connection.receive(line):
-                if isinstance(event, bytes):
-                    self._output.send(event)
-                elif isinstance(event, Call):
+                if isinstance(event, Call):
                     self._start(event)
+                elif isinstance(event, bytes):
+                    self._output.send(event)
                 else:
                     _stop(event.call)
         if not chunk:
             self.stop()
         elif self._output.backlog > _FULL or self._pool.pending > _BUSY:
             self._input.pause()
-            self.loop.call_later(_SLOWLY, self._input.resume)
+            self.loop.call_later(_PATIENCE, self._input.resume)
 
     def _start(self, call: Call) -> None:
         work = self._server.prepare(call)
@@ -127,6 +130,8 @@ class _Session:
         reply = self._connection.finish(call, outcome)
         if reply is not None:
             self._output.send(reply)
+        if self._input.paused and self._pool.pending < _BUSY // 2:
+            self._input.resume()
         if self._ended.is_set() and self._connection.is_idle:
             self._quiet.set()
 

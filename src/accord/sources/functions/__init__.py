@@ -1,5 +1,5 @@
 """Python functions as tools."""
 
-from accord.sources.functions.build import function_tool
+from accord.sources.functions.build import Options, function_tool
 
-__all__ = ["function_tool"]
+__all__ = ["Options", "function_tool"]

@@ -5,7 +5,7 @@ import importlib
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
-from typing import Final
+from typing import Final, NoReturn
 
 from accord.errors import AccordError
 
@@ -23,6 +23,14 @@ examples:
 """
 
 
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        print(f"{self.prog}: {message} (see {self.prog} --help)", file=sys.stderr)
+        sys.exit(2)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and give back its exit code."""
     words = sys.argv[1:] if arguments is None else list(arguments)
@@ -30,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _overview().parse_args(words)
     verb, *rest = words
     module = importlib.import_module(f"accord.cli.{verb}")  # a verb loads what it needs, no more
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog=f"accord {verb}",
         description=_VERBS[verb],
         epilog=module.EXAMPLES,
@@ -48,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _overview() -> argparse.ArgumentParser:
     """The command without a verb: help, version, or a word that is no verb."""
     verbs = "\n".join(f"  {verb:8} {summary}" for verb, summary in _VERBS.items())
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="accord",
         description="One response contract for MCP tools: serve them, list them, call them.",
         epilog=f"verbs:\n{verbs}\n\n{_EXAMPLES}",

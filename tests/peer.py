@@ -12,25 +12,28 @@ from accord.serve import blocking
 from stdio_peer import CLIENT_INFO, META, modern_params
 from wire import Message, RequestId
 
-MEANINGLESS = object()
+ABSENT = object()
+
+Reply = Any
+"""A message, or a list of messages where it answers a batch."""
 
 
-def request(method: Any, params: Any = MEANINGLESS, id: Any = 1) -> Message:
-    """A request, right or wrong; params that are not given are left out."""
-    return {"jsonrpc": "2.0", "id": id, **notification(method, params)}
-
-
-def notification(method: Any, params: Any = MEANINGLESS) -> Message:
-    """A notification, right or wrong."""
-    given = {} if params is MEANINGLESS else {"params": params}
+def notification(method: Any, params: Any = ABSENT) -> Message:
+    """A notification, right or wrong; params that are not given are left out."""
+    given = {} if params is ABSENT else {"params": params}
     return {"jsonrpc": "2.0", "method": method, **given}
+
+
+def request(method: Any, params: Any = ABSENT, id: Any = 1) -> Message:
+    """A request, right or wrong."""
+    return {**notification(method, params), "id": id}
 
 
 class Peer:
     """Speaks to one connection of `server`, and holds each reply against `wire.check`.
 
-    With a `revision` it has already begun as that revision begins: with `initialize`, or with
-    nothing; `ask` then words requests as the revision wants them.
+    With a `revision` it has begun as that revision begins, with `initialize` or with nothing, and
+    `ask` words requests as that revision has them.
     """
 
     def __init__(self, server: Server, revision: str | None = None) -> None:
@@ -39,48 +42,45 @@ class Peer:
         self.stopped: list[Call] = []
         self._server = server
         self._connection = server.connect()
-        self._asked: dict[int, _Asked] = {}
+        self._asked: dict[Call, _Asked] = {}
         self._ids = itertools.count(1)
-        if revision in wire.HANDSHAKE_PROTOCOL_VERSIONS:
+        if revision not in (None, wire.STATELESS):
             self.initialize(revision)
 
-    def initialize(self, revision: str) -> Message:
-        """Do the handshake; `revision` is then the agreed one."""
+    def initialize(self, revision: str | None) -> Message:
+        """Do the handshake; the agreed revision is then in force."""
         params = {"protocolVersion": revision, "capabilities": {}, "clientInfo": CLIENT_INFO}
         (reply,) = self.send(request("initialize", params, id="initialize"))
-        assert isinstance(reply, dict)
-        self.revision = reply["result"]["protocolVersion"]
-        return reply
+        return dict(reply)
 
     def ask(
         self, method: str, params: Mapping[str, Any] | None = None, id: RequestId | None = None
     ) -> Message:
-        """The one reply to a request, which carries the id of the request."""
-        identity = next(self._ids) if id is None else id
-        (reply,) = self.send(self.worded(method, params, identity))
-        assert isinstance(reply, dict)
-        assert reply["id"] == identity
-        return reply
+        """The one reply to a request; it carries the request's id."""
+        message = self.worded(method, params, next(self._ids) if id is None else id)
+        (reply,) = self.send(message)
+        assert reply["id"] == message["id"]
+        return dict(reply)
 
     def call(self, name: str, /, **arguments: Any) -> Message:
-        """The reply to `tools/call`."""
+        """The reply to a call of one tool."""
         return self.ask("tools/call", {"name": name, "arguments": arguments})
 
     def worded(self, method: str, params: Mapping[str, Any] | None, id: RequestId) -> Message:
         """A request as the revision in force has it."""
         if self.revision == wire.STATELESS:
             return request(method, modern_params(params), id)
-        return request(method, MEANINGLESS if params is None else params, id)
+        return request(method, ABSENT if params is None else params, id)
 
-    def send(self, message: Any) -> list[Message | list[Message]]:
-        """All replies to a message, with the calls that it starts run to their end."""
+    def send(self, message: Any) -> list[Reply]:
+        """All replies to a message; the calls that it starts are run to their end."""
         before = len(self.open)
         replies = self.receive(message)
         finished = [self.finish(call) for call in self.open[before:]]
         return replies + [reply for reply in finished if reply is not None]
 
-    def receive(self, message: Any) -> list[Message | list[Message]]:
-        """The replies to a message that come at once; calls that it starts stay `open`."""
+    def receive(self, message: Any) -> list[Reply]:
+        """The replies that a message gets at once; the calls that it starts stay open."""
         raw = message if isinstance(message, bytes | Overlong) else json.dumps(message).encode()
         asked = _Asked(raw, self.revision)
         replies = []
@@ -91,45 +91,46 @@ class Peer:
                 self.stopped.append(event.call)
             else:
                 self.open.append(event)
-                self._asked[id(event)] = asked
+                self._asked[event] = asked
+        if asked.begins and "result" in replies[0]:
+            self.revision = replies[0]["result"]["protocolVersion"]
         return replies
 
-    def finish(self, call: Call) -> Message | list[Message] | None:
-        """Run a call that is open to its end; the reply, if one is due now."""
+    def finish(self, call: Call) -> Reply | None:
+        """Run an open call to its end; the reply, if one is due by now."""
         self.open.remove(call)
+        asked = self._asked.pop(call)
         reply = self._connection.finish(call, blocking.run(self._server, call))
-        return None if reply is None else self._asked[id(call)].checked(reply)
+        return None if reply is None else asked.checked(reply)
 
 
 class _Asked:
-    """What a message asked for, as far as it can be read, so that its replies can be checked."""
+    """What a message asks for, as far as it can be read."""
 
-    def __init__(self, raw: bytes | Overlong, revision: str | None) -> None:
+    def __init__(self, raw: bytes | Overlong, in_force: str | None) -> None:
         try:
             value = json.loads(raw) if isinstance(raw, bytes) else None
         except (ValueError, RecursionError):
             value = None
         members = value if isinstance(value, list) else [value]
         requests = [m for m in members if isinstance(m, dict) and type(m.get("id")) in (int, str)]
-        self._methods = {m["id"]: m["method"] for m in requests if type(m.get("method")) is str}
-        self._revision = _revision_named_by(value) or revision
+        self._methods = {m["id"]: m.get("method") for m in requests}
+        named = _revision_named_by(value)
+        self.begins = bool(requests) and requests[0] is value and value["method"] == "initialize"
+        self._revision = named or in_force
 
-    def checked(self, reply: bytes) -> Message | list[Message]:
-        value: Message | list[Message] = wire.decode(reply)
-        is_begin = isinstance(value, dict) and self._methods.get(value["id"]) == "initialize"
-        method = "initialize" if is_begin else self._methods
-        revision = self._revision
-        if not is_begin and revision not in wire.REVISIONS:
-            revision = None
-        return wire.check(reply, revision=revision, method=method)
+    def checked(self, reply: bytes) -> Reply:
+        method = "initialize" if self.begins else self._methods
+        return wire.check(reply, revision=self._revision, method=method)
 
 
 def _revision_named_by(message: Any) -> str | None:
-    """What `initialize` asks for, or the era that `_meta` says it is written in."""
+    """What `initialize` asks for, or the era in which `_meta` is written."""
     params = message.get("params") if isinstance(message, dict) else None
     if not isinstance(params, dict):
         return None
-    if message.get("method") == "initialize" and isinstance(params.get("protocolVersion"), str):
-        return params["protocolVersion"]
+    if message.get("method") == "initialize":
+        asked = params.get("protocolVersion")
+        return asked if isinstance(asked, str) else None
     meta = params.get("_meta")
     return wire.STATELESS if isinstance(meta, dict) and f"{META}/protocolVersion" in meta else None

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from types import MappingProxyType
 from typing import (
+    Any,
     Concatenate,
     Final,
     Generic,
@@ -196,3 +197,7 @@ class Problem(Exception):
         if name in Problem.__annotations__:
             raise AttributeError(f"a Problem's {name} is read-only")
         super().__setattr__(name, value)
+
+    def __setstate__(self, state: dict[str, Any] | None) -> None:
+        """For pickle and copy, which rebuild an exception from its message and then its fields."""
+        vars(self).update(state or {})

@@ -107,10 +107,11 @@ class Server:
             answer = _encoded(value, tool)
         except Problem as problem:
             return problem
-        except BaseException as cause:
-            if call.cancelled or isinstance(cause, KeyboardInterrupt | GeneratorExit):
-                raise
-            log.exception("tool %s failed", tool.name)
+        except GeneratorExit:
+            raise
+        except BaseException:  # SystemExit and a cancellation of its own making as well
+            if not call.cancelled:
+                log.exception("tool %s failed", tool.name)
             return Problem.internal("Internal error")
         return answer.with_warnings(bound.warnings) if bound.warnings else answer
 

@@ -2,6 +2,7 @@
 
 import argparse
 import logging
+import signal
 import sys
 from typing import Any, Final
 
@@ -52,6 +53,7 @@ def run(options: argparse.Namespace) -> int:
         raise ContractError(f"no tool {options.tool!r}; there are {', '.join(server.tools)}")
     client = Client(REVISIONS[options.revision])
     call = Call(1, client, name=options.tool, arguments=_arguments(options.arguments))
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends us, and is no failure of the tool
     outcome = blocking.run(server, call)
     if options.json:
         _print_raw(server, call, outcome)

@@ -4,7 +4,6 @@ import argparse
 import importlib
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
 from typing import Final, NoReturn
 
 from accord.errors import AccordError
@@ -68,4 +67,6 @@ def _overview() -> argparse.ArgumentParser:
 
 
 def _version() -> str:
+    from importlib.metadata import version  # 20 ms that only --version and --help need
+
     return version("accord-mcp")

@@ -8,6 +8,7 @@ import msgspec
 from accord.answer import Answer, Problem
 from accord.arguments import JsonSchema
 from accord.blocks import Audio, Block, Embedded, Image
+from accord.profiles.profile import Result
 from accord.revisions import Revision
 from accord.tool import Tool
 
@@ -42,15 +43,16 @@ def block(content: Block, revision: Revision) -> dict[str, Any]:
     )
 
 
-def structured(json: bytes, tool: Tool, revision: Revision) -> dict[str, Any]:
-    """`structuredContent` as the revision can hold it, or nothing."""
+def add_structure(result: Result, json: bytes, tool: Tool, revision: Revision) -> None:
+    """Add `structuredContent`, as far as the revision can hold it."""
     schema = tool.output_schema
-    if revision.structured == "none" or (json == b"null" and schema is None):
-        return {}
+    if revision.structured == "none" or (schema is None and json == b"null"):
+        return
     is_object = json[:1] == b"{" if schema is None else schema.get("type") == "object"
     if is_object or revision.structured == "any":
-        return {"structuredContent": msgspec.Raw(json)}
-    return {"structuredContent": {"result": msgspec.Raw(json)}}
+        result["structuredContent"] = msgspec.Raw(json)
+    else:
+        result["structuredContent"] = {"result": msgspec.Raw(json)}
 
 
 def data_schema(tool: Tool, revision: Revision) -> JsonSchema | None:
@@ -65,21 +67,20 @@ def data_schema(tool: Tool, revision: Revision) -> JsonSchema | None:
     return wrapped | {"$defs": schema["$defs"]} if "$defs" in schema else wrapped
 
 
-def with_beside(result: dict[str, Any], outcome: Answer[Any] | Problem) -> dict[str, Any]:
-    """The result with what a reader should know beside the data or the message, if anything.
+def add_beside(result: Result, outcome: Answer[Any] | Problem) -> None:
+    """Add what a reader should know beside the data or the message, if there is anything.
 
     It stands in a second text block, and under our key in `_meta`.
     """
-    if isinstance(outcome, Answer):
-        if outcome.page is None and not outcome.warnings:
-            return result
-        extra = _known(page=outcome.page, warnings=outcome.warnings or None)
-    else:
+    if isinstance(outcome, Problem):
         extra = _known(remediation=outcome.remediation, retryAfter=outcome.retry_after)
+    elif outcome.page is None and not outcome.warnings:
+        return
+    else:
+        extra = _known(page=outcome.page, warnings=outcome.warnings or None)
     if extra:
         result["content"].insert(1, text(msgspec.json.encode(extra).decode()))
         result["_meta"] = {META_KEY: extra}
-    return result
 
 
 def _known(**members: object) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """`plain`: the data as JSON text, a failure as `Error executing tool: <message>`."""
 
 from accord.answer import Answer, Problem, Said
-from accord.profiles.parts import block, data_schema, structured, text, with_beside
+from accord.profiles.parts import add_beside, add_structure, block, data_schema, text
 from accord.profiles.profile import Profile, Result
 from accord.revisions import Revision
 from accord.tool import Tool
@@ -9,20 +9,26 @@ from accord.tool import Tool
 
 def success(answer: Answer[Said], tool: Tool, revision: Revision) -> Result:
     """One text block, its JSON also as structure; no `isError`."""
-    if isinstance(answer.data, str):
-        result: Result = {"content": [text(answer.data)]}
+    data = answer.data
+    if isinstance(data, str):
+        result: Result = {"content": [text(data)]}
     else:
-        json = answer.data.json
-        result = {"content": [text(json.decode())]} | structured(json, tool, revision)
+        result = {"content": [text(data.json.decode())]}
+        add_structure(result, data.json, tool, revision)
     for content in answer.blocks:
         result["content"].append(block(content, revision))
-    return with_beside(result, answer)
+    add_beside(result, answer)
+    return result
 
 
 def failure(problem: Problem, tool: Tool, revision: Revision) -> Result:
     """One text block that says why, and `isError`."""
-    result: Result = {"content": [text(f"Error executing tool: {problem.message}")]}
-    return with_beside(result, problem) | {"isError": True}
+    result: Result = {
+        "content": [text(f"Error executing tool: {problem.message}")],
+        "isError": True,
+    }
+    add_beside(result, problem)
+    return result
 
 
 PROFILE = Profile("plain", success, failure, data_schema)

@@ -48,7 +48,7 @@ class Connection:
     def __init__(self, host: Host, *, revision: Revision | None = None) -> None:
         self._host = host
         self._client = None if revision is None else Client(revision)
-        self._stateless_client = (b"", Client(negotiate("")))
+        self._stateless_client: tuple[bytes, Client] | None = None
         self._open: dict[Id, list[Call]] = {}
 
     def receive(self, message: bytes | Overlong) -> list[Event]:
@@ -66,13 +66,14 @@ class Connection:
 
     def finish(self, call: Call, outcome: Outcome) -> bytes | None:
         """The bytes that answer a call; None if it was cancelled, or its batch is not complete."""
-        if not call.cancelled:
-            self._forget(call)
-            reply = _reply(call.id, self._host.render(call, outcome))
-            if call.batch is None:
-                return reply
-            call.batch.add(reply)
-        return call.batch.settle() if call.batch else None
+        if call.cancelled:
+            return None
+        self._forget(call)
+        reply = _reply(call.id, self._host.render(call, outcome))
+        if call.batch is None:
+            return reply
+        call.batch.add(reply)
+        return call.batch.settle()
 
     def abandon(self) -> list[Call]:
         """Cancel every open call, since nobody waits any longer, and say which they were."""
@@ -141,7 +142,7 @@ class Connection:
         call = calls[0]  # one notice takes back one call, also where several carry its id
         call.cancelled = True
         self._forget(call)
-        return Cancel(call)
+        return Cancel(call, None if call.batch is None else call.batch.settle())
 
     def _request(self, request_id: Id, method: str, raw: Raw, batch: Batch | None) -> _Found:
         route = _ROUTES.get(method)
@@ -181,12 +182,12 @@ class Connection:
                 {"supported": STATELESS, "requested": date},
             )
         said = bytes(meta.capabilities) + b"\0" + bytes(meta.client)
-        if said != self._stateless_client[0]:  # clients say the same on every request
-            client = _client(revision, meta)
-            if isinstance(client, Reject):
-                return client
+        if self._stateless_client is not None and self._stateless_client[0] == said:
+            return self._stateless_client[1]  # clients say the same on every request
+        client = _client(revision, meta)
+        if isinstance(client, Client):
             self._stateless_client = (said, client)
-        return self._stateless_client[1]
+        return client
 
     def _initialize(self, params: messages.InitializeParams, call: Call) -> Raw | Reject:
         if call.batch:

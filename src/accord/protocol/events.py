@@ -35,6 +35,8 @@ class Cancel(msgspec.Struct, frozen=True, eq=False):
     """The peer no longer wants this call; its outcome will be dropped."""
 
     call: Call
+    reply: bytes | None
+    """The reply to a batch that was waiting for nothing but this call."""
 
 
 Event = bytes | Call | Cancel

@@ -39,6 +39,7 @@ def protected_pipes() -> Iterator[Pipes]:
         yield pipes
     finally:
         _flush_stdout()
+        os.set_blocking(pipes.writer, True)
         os.dup2(pipes.reader, 0)
         os.dup2(pipes.writer, 1)
         os.close(pipes.reader)
@@ -105,10 +106,11 @@ class Input:
 
     def _read_all(self) -> None:
         chunk = b"\n"
-        while chunk:
-            self._wanted.wait()
-            chunk = os.read(self._descriptor, _CHUNK)
-            self._loop.call_soon_threadsafe(self._take, chunk)
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody reads on
+            while chunk:
+                self._wanted.wait()
+                chunk = os.read(self._descriptor, _CHUNK)
+                self._loop.call_soon_threadsafe(self._take, chunk)
 
 
 class Output:
@@ -121,48 +123,54 @@ class Output:
         self._loop = loop
         self._broken = broken
         self._lines: list[bytes] = []
-        self._unsent = b""
+        self._unsent = memoryview(b"")
+        self._is_waiting = False
         self._drained: asyncio.Future[None] | None = None
-        mode = os.fstat(descriptor).st_mode
-        if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):  # a terminal is shared with the shell
-            os.set_blocking(descriptor, False)
-
-    @property
-    def backlog(self) -> int:
+        self.backlog = 0
         """How many bytes the peer has not taken yet."""
-        return len(self._unsent)
+        mode = os.fstat(descriptor).st_mode
+        self._polls = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)  # not a file, nor a terminal
+        os.set_blocking(descriptor, not self._polls)
 
     def send(self, line: bytes) -> None:
         """Send a line at the end of this turn of the loop."""
-        if not self._lines and not self._unsent:
+        if not self.backlog:
             self._loop.call_soon(self._write)
         self._lines.append(line)
+        self.backlog += len(line) + 1
 
     async def drain(self) -> None:
         """Wait until the peer has taken everything."""
-        while self._lines or self._unsent:
+        if self.backlog:
             self._drained = self._loop.create_future()
             await self._drained
 
     def _write(self) -> None:
-        self._lines.append(b"")
-        data = self._unsent + b"\n".join(self._lines)
-        self._lines = []
         try:
-            sent = os.write(self._descriptor, data)
+            while self._unsent or self._lines:
+                if not self._unsent:
+                    self._unsent = memoryview(b"\n".join([*self._lines, b""]))
+                    self._lines.clear()
+                sent = os.write(self._descriptor, self._unsent)
+                self._unsent = self._unsent[sent:]
+                self.backlog -= sent
         except BlockingIOError:
-            sent = 0
+            pass
         except OSError:
-            self._unsent = b""
+            self._drop()
             self._broken()
-            return
-        self._await_peer(data[sent:])
+        self._wait_for_peer(self.backlog > 0)
 
-    def _await_peer(self, unsent: bytes) -> None:
-        if unsent and not self._unsent:
+    def _drop(self) -> None:
+        self._lines.clear()
+        self._unsent = memoryview(b"")
+        self.backlog = 0
+
+    def _wait_for_peer(self, wait: bool) -> None:
+        if wait and not self._is_waiting:
             self._loop.add_writer(self._descriptor, self._write)
-        elif self._unsent and not unsent:
+        elif self._is_waiting and not wait:
             self._loop.remove_writer(self._descriptor)
-        self._unsent = unsent
-        if not unsent and self._drained is not None and not self._drained.done():
+        self._is_waiting = wait
+        if not wait and self._drained is not None and not self._drained.done():
             self._drained.set_result(None)

@@ -1,5 +1,6 @@
 """A bounded pool of daemon threads for tools that block."""
 
+import contextlib
 import os
 import threading
 from asyncio import AbstractEventLoop
@@ -72,7 +73,8 @@ class Pool:
         self._done.append((call, outcome))
         if not self._delivery_due:  # cleared before the loop drains, so none is left behind
             self._delivery_due = True
-            self._loop.call_soon_threadsafe(self._drain)
+            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits for it
+                self._loop.call_soon_threadsafe(self._drain)
 
     def _drain(self) -> None:
         self._delivery_due = False

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from accord.answer import Problem
-from accord.protocol import Call, Lines, Outcome
+from accord.protocol import Call, Cancel, Lines, Outcome
 from accord.serve.pipes import Input, Output, Pipes
 from accord.serve.pool import DEFAULT_CAPACITY, DEFAULT_THREADS, Pool
 from accord.server import Server, Work
@@ -72,6 +72,7 @@ class _Session:
             threads=settings.threads,
             capacity=settings.max_calls,
         )
+        self._tasks = 0
         self._ended = asyncio.Event()
         self._quiet = asyncio.Event()
 
@@ -107,7 +108,7 @@ class _Session:
                 elif isinstance(event, bytes):
                     self._output.send(event)
                 else:
-                    _stop(event.call)
+                    self._cancel(event)
         if not chunk:
             self.stop()
         elif self._output.backlog > _FULL or self._pool.pending > _BUSY:
@@ -118,13 +119,26 @@ class _Session:
         work = self._server.prepare(call)
         if not isinstance(work, Work):
             self._finish(call, work)
-        elif work.tool.is_async:
-            call.running = asyncio.Task(self._run(work), loop=self.loop, name=call.name)
-        elif not self._pool.submit(work):
-            self._finish(call, Problem.unavailable("Too many calls are waiting; try again later"))
+        elif not (self._spawn(work) if work.tool.is_async else self._pool.submit(work)):
+            self._finish(call, Problem.unavailable("Too many calls are open; try again later"))
+
+    def _spawn(self, work: Work) -> bool:
+        if self._tasks >= self._settings.max_calls:
+            return False
+        self._tasks += 1
+        call = work.call
+        call.running = asyncio.Task(self._run(work), loop=self.loop, name=call.name)
+        return True
 
     async def _run(self, work: Work) -> None:
-        self._finish(work.call, await self._server.run(work))
+        outcome = await self._server.run(work)
+        self._tasks -= 1
+        self._finish(work.call, outcome)
+
+    def _cancel(self, cancel: Cancel) -> None:
+        _stop(cancel.call)
+        if cancel.reply is not None:
+            self._output.send(cancel.reply)
 
     def _finish(self, call: Call, outcome: Outcome) -> None:
         reply = self._connection.finish(call, outcome)

@@ -1,0 +1,50 @@
+"""How the tests of this folder start a server, and word a call."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from stdio_peer import StdioPeer, modern_params
+from wire import Message, RequestId
+
+HERE = Path(__file__).parent
+ACCORD = str(Path(sys.executable).with_name("accord"))
+
+
+def serving(target: str = "workshop", *, grace: float = 5) -> StdioPeer:
+    """`accord serve` of a module in this folder."""
+    return StdioPeer([ACCORD, "serve", target, "--grace", str(grace)], cwd=HERE)
+
+
+def limited(settings: str) -> StdioPeer:
+    """The workshop under limits of its own."""
+    return StdioPeer([sys.executable, "limited.py", settings], cwd=HERE)
+
+
+def calling(id: RequestId, tool: str, /, **arguments: Any) -> Message:
+    """A call as a message of the newest revision, to be sent without waiting for the reply."""
+    params = modern_params({"name": tool, "arguments": arguments})
+    return {"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}
+
+
+def ask(peer: StdioPeer, tool: str, /, **arguments: Any) -> str:
+    """Call a tool and wait for the text it answers with."""
+    return text(peer.modern("tools/call", {"name": tool, "arguments": arguments}))
+
+
+def text(reply: Message) -> str:
+    """The text of a call that succeeded."""
+    result = reply["result"]
+    assert "isError" not in result, result
+    return str(result["content"][0]["text"])
+
+
+def failure(reply: Message) -> str:
+    """The text of a call that failed."""
+    result = reply["result"]
+    assert result["isError"] is True, result
+    return str(result["content"][0]["text"])
+
+
+def cancel(peer: StdioPeer, id: RequestId) -> None:
+    peer.notify("notifications/cancelled", {"requestId": id})

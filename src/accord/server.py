@@ -47,12 +47,17 @@ class Server:
     ) -> None:
         if page_size is not None and page_size < 1:
             raise ContractError("page_size is at least 1; leave it out for one page")
-        self.identity = Identity(name, version, title)
+        self.identify(Identity(name, version, title))
         self.instructions = instructions
         self.tools = Toolbox()
         self.profile = profile_named(profile)
         self._page_size = page_size
         self._seal = Seal(key)
+
+    def identify(self, identity: Identity) -> None:
+        """Say who this server is from now on."""
+        self.identity = identity
+        self._stamp = results.stamp(identity)
         self._pages: dict[tuple[str, int], Raw] = {}
 
     @overload
@@ -128,7 +133,7 @@ class Server:
             if isinstance(worded, Reject):
                 return worded
             result = worded
-        return results.complete(result, self.identity, revision)
+        return results.complete(result, self._stamp, revision)
 
     def initialize(self, revision: Revision) -> Raw:
         """The result of `initialize`."""
@@ -137,7 +142,7 @@ class Server:
     def discover(self, revision: Revision) -> Raw:
         """The result of `server/discover`."""
         found = results.discover(self.instructions)
-        return _json(results.complete(found, self.identity, revision))
+        return _json(results.complete(found, self._stamp, revision))
 
     def list_tools(self, cursor: str | None, revision: Revision) -> Raw | Reject:
         """A page of `tools/list`, encoded once."""
@@ -159,7 +164,7 @@ class Server:
             for tool in tools[start:end]
         ]
         page = results.tools_page(entries, cursor, revision)
-        return _json(results.complete(page, self.identity, revision))
+        return _json(results.complete(page, self._stamp, revision))
 
     def _profile(self, tool: Tool) -> Profile:
         return self.profile if tool.profile is None else profile_named(tool.profile)

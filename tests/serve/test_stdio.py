@@ -1,5 +1,6 @@
 """Calls over standard input and output: they overlap, can be taken back, and survive bad tools."""
 
+import json
 from typing import Any
 
 import pytest
@@ -202,8 +203,6 @@ def test_what_stands_behind_a_call_that_breaks_is_served() -> None:
 
 
 def _send_in_one_piece(peer: StdioPeer, messages: list[dict[str, Any]]) -> None:
-    import json
-
     peer.send(b"".join(json.dumps(message).encode() + b"\n" for message in messages))
 
 

@@ -1,6 +1,7 @@
 """A server whose tools wait for each other, so that a test decides what happens when."""
 
 import asyncio
+import sys
 import threading
 import time
 from collections import defaultdict
@@ -220,5 +221,6 @@ TASKS: set["asyncio.Task[None]"] = set()
 
 @server.tool
 async def block_the_loop() -> None:
+    print("stuck", file=sys.stderr, flush=True)
     _stuck()
     time.sleep(600)  # noqa: ASYNC251 - the very mistake that is to be survived

@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
         server = targets.load(options.targets)
         changes = {"name": options.name, "version": options.server_version}
         given = {key: value for key, value in changes.items() if value is not None}
-        server.identity = msgspec.structs.replace(server.identity, **given)
+        server.identify(msgspec.structs.replace(server.identity, **given))
         settings = stdio.Settings(grace=options.grace)
         _collect_less()
         stdio.serve(server, pipes, settings, on_end=lambda: _exit_within(options.grace))

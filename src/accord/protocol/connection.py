@@ -48,7 +48,8 @@ class Connection:
     def __init__(self, host: Host, *, revision: Revision | None = None) -> None:
         self._host = host
         self._client = None if revision is None else Client(revision)
-        self._stateless_client: tuple[bytes, Client] | None = None
+        self._stateless_meta = b""
+        self._stateless_client: Client | None = None
         self._open: dict[Id, list[Call]] = {}
 
     def receive(self, message: bytes | Overlong) -> list[Event]:
@@ -154,7 +155,7 @@ class Connection:
             if bytes(raw) not in (b"", b"null"):
                 return Reject(INVALID_PARAMS, _params_fault(method, error))
             return self._request(request_id, method, Raw(b"{}"), batch)
-        client = self._whose(params.meta, method)
+        client = self._whose(bytes(params.meta), method)
         if isinstance(client, Reject):
             return client
         if batch is not None and not client.revision.batches:
@@ -163,31 +164,21 @@ class Connection:
             return _no_method(method)
         return route.take(self, params, Call(request_id, client, batch))
 
-    def _whose(self, meta: Meta | None, method: str) -> Client | Reject:
+    def _whose(self, meta: bytes, method: str) -> Client | Reject:
         """For whom a request is to be served: each one says so itself, or the handshake did."""
-        if meta is not None and meta.revision is not UNSET:
-            return self._stateless(meta.revision, meta)
+        if meta:
+            if meta == self._stateless_meta and self._stateless_client is not None:
+                return self._stateless_client
+            client = _stateless_client(meta)
+            if isinstance(client, Client):
+                self._stateless_meta, self._stateless_client = meta, client
+            if client is not None:
+                return client
         if self._client is not None:
             return self._client
         if method in _BEFORE_HANDSHAKE:
             return Client(negotiate(""))
         return Reject(INVALID_PARAMS, _BEGIN)
-
-    def _stateless(self, date: str, meta: Meta) -> Client | Reject:
-        revision = REVISIONS.get(date)
-        if revision is None or not revision.stateless:
-            return Reject(
-                UNSUPPORTED_PROTOCOL_VERSION,
-                "Unsupported protocol version",
-                {"supported": STATELESS, "requested": date},
-            )
-        said = bytes(meta.capabilities) + b"\0" + bytes(meta.client)
-        if self._stateless_client is not None and self._stateless_client[0] == said:
-            return self._stateless_client[1]  # clients say the same on every request
-        client = _client(revision, meta)
-        if isinstance(client, Client):
-            self._stateless_client = (said, client)
-        return client
 
     def _initialize(self, params: messages.InitializeParams, call: Call) -> Raw | Reject:
         if call.batch:
@@ -240,7 +231,7 @@ def _decoder(params: type) -> Callable[[Any], Any]:
 
 _decode_frame = msgspec.json.Decoder(Frame).decode
 _decode_cancelled = msgspec.json.Decoder(messages.CancelledParams).decode
-_decode_object = msgspec.json.Decoder(dict[str, Any]).decode
+_decode_meta = msgspec.json.Decoder(Meta | None).decode
 
 _BEFORE_HANDSHAKE: Final = frozenset({"initialize", "ping"})
 _ROUTES: Final = {
@@ -268,20 +259,31 @@ def _no_method(method: str) -> Reject:
     return Reject(METHOD_NOT_FOUND, f"Method not found: {method}")
 
 
-def _client(revision: Revision, meta: Meta) -> Client | Reject:
+def _stateless_client(raw: bytes) -> Client | Reject | None:
+    """Who a request's `_meta` says it is from; None if it says nothing of the kind."""
     try:
-        capabilities = _decode_object(meta.capabilities)
-    except _UNREADABLE:
+        meta = _decode_meta(raw)
+    except _UNREADABLE as error:
+        return Reject(INVALID_PARAMS, f"Invalid params._meta: {_reason(error)}")
+    if meta is None or meta.revision is UNSET:
+        return None
+    revision = REVISIONS.get(meta.revision)
+    if revision is None or not revision.stateless:
+        return Reject(
+            UNSUPPORTED_PROTOCOL_VERSION,
+            "Unsupported protocol version",
+            {"supported": STATELESS, "requested": meta.revision},
+        )
+    if meta.capabilities is UNSET:
         key = "io.modelcontextprotocol/clientCapabilities"
-        return Reject(INVALID_PARAMS, f"params._meta must hold {key}, an object")
-    try:
-        info = _decode_object(meta.client)
-    except _UNREADABLE:  # it should be there, and need not
-        info = {}
-    return Client(revision, capabilities, info)
+        return Reject(INVALID_PARAMS, f"params._meta lacks {key}")
+    return Client(revision, meta.capabilities, meta.client)
 
 
 def _params_fault(method: str, error: Exception) -> str:
+    return f"Invalid params for {method}: {_reason(error)}"
+
+
+def _reason(error: Exception) -> str:
     """In msgspec's words, which name the member and the types but never the value."""
-    reason = str(error).replace("`", "").replace(" - at $", " at params")
-    return f"Invalid params for {method}: {reason}"
+    return str(error).replace("`", "").replace(" - at $", " at ").replace("at .", "at ")

@@ -23,22 +23,25 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
     error: Raw = NOTHING
 
 
-class Meta(msgspec.Struct, frozen=True, gc=False):
-    """`params._meta` of a request."""
+class Meta(msgspec.Struct, frozen=True):
+    """`params._meta` of a request: in the stateless era, who sends it and in which revision."""
 
     revision: str | UnsetType = msgspec.field(
         name="io.modelcontextprotocol/protocolVersion", default=UNSET
     )
-    capabilities: Raw = msgspec.field(
-        name="io.modelcontextprotocol/clientCapabilities", default=NOTHING
+    capabilities: dict[str, Any] | UnsetType = msgspec.field(
+        name="io.modelcontextprotocol/clientCapabilities", default=UNSET
     )
-    client: Raw = msgspec.field(name="io.modelcontextprotocol/clientInfo", default=NOTHING)
+    client: dict[str, Any] = msgspec.field(
+        name="io.modelcontextprotocol/clientInfo", default_factory=dict
+    )
 
 
 class Params(msgspec.Struct, frozen=True):
     """What the params of any request may hold."""
 
-    meta: Meta | None = msgspec.field(name="_meta", default=None)
+    meta: Raw = msgspec.field(name="_meta", default=NOTHING)
+    """A `Meta`, left as it came: clients send the same one with every request."""
 
 
 class InitializeParams(Params, frozen=True, rename="camel", kw_only=True):

@@ -29,11 +29,16 @@ class Identity(msgspec.Struct, frozen=True, omit_defaults=True):
     title: str | None = None
 
 
-def complete(result: Result, identity: Identity, revision: Revision) -> Result:
+def stamp(identity: Identity) -> Result:
+    """What the stateless era wants to see in the `_meta` of every result."""
+    return {_SERVER_INFO: msgspec.Raw(msgspec.json.encode(identity))}
+
+
+def complete(result: Result, stamp: Result, revision: Revision) -> Result:
     """The result with what the revision wants in every one of them."""
     if revision.stateless:
         result["resultType"] = "complete"
-        result["_meta"] = {**result.get("_meta", {}), _SERVER_INFO: identity}
+        result["_meta"] = result["_meta"] | stamp if "_meta" in result else stamp
     return result
 
 

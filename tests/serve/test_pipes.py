@@ -1,0 +1,217 @@
+"""Standard input and output belong to the protocol: nobody else writes there or reads from it."""
+
+import json
+import os
+import select
+import subprocess
+from pathlib import Path
+from typing import IO, Any
+
+import pytest
+
+import wire
+from serve.talk import ACCORD, HERE, ask, calling, limited, serving, text
+from stdio_peer import StdioPeer
+
+# Nothing but the protocol goes out
+
+WRITERS = [
+    "print_it",
+    "print_it_in_a_thread",
+    "print_and_flush_it",
+    "write_to_the_first_stdout",
+    "write_to_a_stdout_that_was_replaced",
+    "write_to_the_descriptor",
+    "open_the_descriptor",
+    "print_from_c",
+    "start_a_chatty_child",
+    "start_a_chatty_shell",
+    "fork_a_chatty_child",
+    "print_on_and_on",
+]
+
+
+@pytest.mark.parametrize("tool", WRITERS)
+def test_what_a_tool_writes_goes_to_stderr(tool: str) -> None:
+    with serving("noisy") as peer:
+        ask(peer, tool)
+        assert ask(peer, "quiet") == "quiet"
+        peer.close_input()
+        assert peer.rest() == []
+        assert peer.wait() == 0
+    assert "NOISE\n" in peer.stderr
+
+
+def test_what_a_module_prints_as_it_comes_and_goes_is_on_stderr() -> None:
+    with serving("noisy") as peer:
+        assert ask(peer, "quiet") == "quiet"
+        peer.close_input()
+        assert peer.rest() == []
+        assert peer.wait() == 0
+    assert peer.stderr == "NOISE at import\nNOISE at exit\n"
+
+
+# Nobody else takes what comes in
+
+
+@pytest.mark.parametrize(
+    "tool", ["ask_a_person", "read_stdin", "read_the_descriptor", "start_a_curious_child"]
+)
+def test_a_tool_that_reads_stdin_finds_it_empty_and_steals_no_message(tool: str) -> None:
+    with serving("noisy") as peer:
+        peer.send(calling("reads", tool))
+        for number in range(20):
+            peer.send(calling(number, "quiet"))
+        replies = {reply["id"]: text(reply) for reply in peer.replies(21)}
+    assert replies == {"reads": "nobody"} | dict.fromkeys(range(20), "quiet")
+
+
+# Descriptors that are closed from the start
+
+
+def test_without_a_stderr_a_print_goes_nowhere() -> None:
+    with StdioPeer(["sh", "-c", f"exec {ACCORD} serve noisy 2>&-"], cwd=HERE) as peer:
+        assert ask(peer, "print_it") == "null"
+        assert ask(peer, "print_and_flush_it") == "null"
+        assert ask(peer, "start_a_chatty_child") == "null"
+        assert ask(peer, "quiet") == "quiet"
+        peer.close_input()
+        assert peer.rest() == []
+        assert peer.wait() == 0
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-"])
+def test_without_a_stdin_or_stdout_it_says_so_in_one_line(closed: str) -> None:
+    command = f"exec {ACCORD} serve workshop {closed}"
+    done = subprocess.run(
+        ["sh", "-c", command], cwd=HERE, input=b"", capture_output=True, timeout=10
+    )
+    assert done.returncode == 2
+    assert done.stderr.count(b"\n") == 1
+    assert b"Traceback" not in done.stderr
+
+
+# A peer that is slow, or sends and takes much
+
+
+def test_a_reply_of_eight_megabytes_comes_whole() -> None:
+    size = 8 * 1024 * 1024
+    with serving() as peer:
+        answer = ask(peer, "text", size=size)
+    assert len(answer) == size
+    assert answer.endswith(f"{size // 8 - 1:>8}")
+
+
+def test_a_request_of_nearly_four_megabytes_is_served() -> None:
+    word = "word" * 1024 * 1023
+    with serving() as peer:
+        assert ask(peer, "echo", word=word) == word
+
+
+def test_a_message_that_comes_byte_by_byte_is_served() -> None:
+    with serving() as peer:
+        for byte in json.dumps(calling(1, "echo", word="é\n")).encode() + b"\n":
+            peer.send(bytes([byte]))
+        assert text(peer.receive()) == "é\n"
+
+
+SIZE = 100_000
+CALLS = 1500
+PADDING = "x" * 4000
+
+
+def test_a_peer_that_does_not_read_is_made_to_wait_and_loses_nothing() -> None:
+    """It asks for 150 MB and reads none until the server stops taking its requests."""
+    messages = [calling(n, "text", size=SIZE, padding=PADDING) for n in range(CALLS)]
+    requests = b"".join(json.dumps(message).encode() + b"\n" for message in messages)
+    command = [ACCORD, "serve", "workshop"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=HERE, stdin=pipe, stdout=pipe) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        taken = _write_until_nobody_reads(child.stdin, requests)
+        peak = _peak_memory(child.pid)
+        assert taken < len(requests), "all was taken though nothing was read"
+        replies = _exchange(child, requests[taken:])
+        assert child.wait(10) == 0
+    assert peak < 100_000_000
+    assert sorted(reply["id"] for reply in replies) == list(range(CALLS))
+    assert {len(text(reply)) for reply in replies} == {SIZE}
+    assert len({text(reply) for reply in replies}) == 1
+
+
+def _write_until_nobody_reads(stream: IO[bytes], data: bytes) -> int:
+    """How much was taken before the pipe stayed full for half a second."""
+    os.set_blocking(stream.fileno(), False)
+    taken = 0
+    while taken < len(data) and select.select([], [stream], [], 0.5)[1]:
+        taken += os.write(stream.fileno(), data[taken : taken + 65_536])
+    os.set_blocking(stream.fileno(), True)
+    return taken
+
+
+def _peak_memory(pid: int) -> int:
+    status = Path(f"/proc/{pid}/status").read_text()
+    peak = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
+    return int(peak.split()[1]) * 1024
+
+
+def _exchange(child: "subprocess.Popen[bytes]", data: bytes) -> list[dict[str, Any]]:
+    """Send what is left, end the input, and check all that comes."""
+    output, _ = child.communicate(data, timeout=30)
+    return _checked(output)
+
+
+def _checked(output: bytes) -> list[dict[str, Any]]:
+    lines = output.splitlines(keepends=True)
+    assert all(line.endswith(b"\n") for line in lines)
+    return [wire.check(line, revision=wire.STATELESS, method="tools/call") for line in lines]
+
+
+# Input and output that are files
+
+
+@pytest.mark.parametrize("tool", ["echo", "text"])
+def test_input_from_a_file_is_answered_to_the_last_line(tmp_path: Path, tool: str) -> None:
+    arguments = {"word": "hi"} if tool == "echo" else {"size": 2}
+    messages = [calling(number, tool, **arguments) for number in range(3000)]
+    requests = tmp_path / "requests"
+    requests.write_text("\n".join(json.dumps(message) for message in messages))
+    replies = tmp_path / "replies"
+    with requests.open("rb") as stdin, replies.open("wb") as stdout:
+        done = subprocess.run(
+            [ACCORD, "serve", "workshop"],
+            cwd=HERE,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            timeout=30,
+        )
+    assert done.stderr == b""
+    assert done.returncode == 0
+    received = _checked(replies.read_bytes())
+    assert sorted(reply["id"] for reply in received) == list(range(3000))
+    assert len({text(reply) for reply in received}) == 1
+
+
+def test_a_long_file_fills_no_queue(tmp_path: Path) -> None:
+    """There is room for a few hundred calls, and the file holds thousands."""
+    messages = [calling(number, "echo", word="hi") for number in range(4000)]
+    requests = tmp_path / "requests"
+    requests.write_text("\n".join(json.dumps(message) for message in messages))
+    command = limited('{"max_calls": 1000}').command
+    with requests.open("rb") as stdin:
+        done = subprocess.run(command, cwd=HERE, stdin=stdin, capture_output=True, timeout=30)
+    assert {text(reply) for reply in _checked(done.stdout)} == {"hi"}
+
+
+@pytest.mark.parametrize("source", ["/dev/null", "an empty file"])
+def test_an_empty_input_ends_the_server_at_once(tmp_path: Path, source: str) -> None:
+    path = Path(source)
+    if not path.is_absolute():
+        path = tmp_path / source
+        path.touch()
+    with path.open("rb") as stdin:
+        command = [ACCORD, "serve", "workshop"]
+        done = subprocess.run(command, cwd=HERE, stdin=stdin, capture_output=True, timeout=4)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")

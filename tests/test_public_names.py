@@ -1,0 +1,31 @@
+"""What `import accord` gives, and what it does not drag in."""
+
+import subprocess
+import sys
+from types import ModuleType
+
+import accord
+
+SLOW_OR_OPTIONAL = [
+    *("asyncio", "anyio", "socket", "ssl", "jsonschema_rs", "argparse", "concurrent"),
+    *("django", "starlette", "uvicorn", "httpx", "pydantic", "mcp"),
+]
+
+
+def test_all_is_sorted() -> None:
+    assert accord.__all__ == sorted(accord.__all__)
+
+
+def test_all_is_exactly_what_is_exported() -> None:
+    exported = {
+        name
+        for name, value in vars(accord).items()
+        if not name.startswith("_") and not isinstance(value, ModuleType)
+    }
+    assert exported == set(accord.__all__)
+
+
+def test_a_star_import_has_every_name_and_pulls_in_nothing_slow() -> None:
+    code = f"from accord import *; import sys; print(*sorted(sys.modules.keys() & {SLOW_OR_OPTIONAL!r}))"
+    child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (child.stdout.strip(), child.stderr) == ("", "")

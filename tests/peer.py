@@ -12,10 +12,10 @@ from accord.serve import blocking
 from stdio_peer import CLIENT_INFO, META, modern_params
 from wire import Message, RequestId
 
-ABSENT = object()
+ABSENT = ...
 
 Reply = Any
-"""A message, or a list of messages where it answers a batch."""
+"""A message; a list of them where it answers a batch."""
 
 
 def notification(method: Any, params: Any = ABSENT) -> Message:
@@ -89,6 +89,8 @@ class Peer:
                 replies.append(asked.checked(event))
             elif isinstance(event, Cancel):
                 self.stopped.append(event.call)
+                if event.reply is not None:
+                    replies.append(self._asked[event.call].checked(event.reply))
             else:
                 self.open.append(event)
                 self._asked[event] = asked
@@ -96,11 +98,11 @@ class Peer:
             self.revision = replies[0]["result"]["protocolVersion"]
         return replies
 
-    def finish(self, call: Call) -> Reply | None:
-        """Run an open call to its end; the reply, if one is due by now."""
+    def finish(self, call: Call) -> Reply:
+        """Run an open call to its end; its reply, or None if none is due by now."""
         self.open.remove(call)
         asked = self._asked.pop(call)
-        reply = self._connection.finish(call, blocking.run(self._server, call))
+        reply = self._connection.finish(call, blocking.run(self._server, call).result)
         return None if reply is None else asked.checked(reply)
 
 
@@ -114,14 +116,13 @@ class _Asked:
             value = None
         members = value if isinstance(value, list) else [value]
         requests = [m for m in members if isinstance(m, dict) and type(m.get("id")) in (int, str)]
-        self._methods = {m["id"]: m.get("method") for m in requests}
-        named = _revision_named_by(value)
-        self.begins = bool(requests) and requests[0] is value and value["method"] == "initialize"
-        self._revision = named or in_force
+        self._methods: dict[RequestId, Any] = {m["id"]: m.get("method") for m in requests}
+        self.begins = requests == [value] and value.get("method") == "initialize"
+        self._revision = _revision_named_by(value) or in_force
 
     def checked(self, reply: bytes) -> Reply:
-        method = "initialize" if self.begins else self._methods
-        return wire.check(reply, revision=self._revision, method=method)
+        methods: wire.Methods = "initialize" if self.begins else self._methods
+        return wire.check(reply, revision=self._revision, method=methods)
 
 
 def _revision_named_by(message: Any) -> str | None:

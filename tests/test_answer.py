@@ -73,14 +73,16 @@ def test_field_errors_come_from_any_iterable() -> None:
 
 
 @pytest.mark.parametrize("name", FIELDS)
-def test_a_field_can_be_neither_set_nor_deleted(name: str) -> None:
+def test_a_field_is_read_only(name: str) -> None:
+    with pytest.raises(AttributeError, match=name):
+        setattr(FULL, name, None)
+    assert getattr(FULL, name) is not None
+
+
+def test_a_field_cannot_be_deleted() -> None:
     problem = Problem("No.")
-    before = said(problem)
-    with pytest.raises(AttributeError, match=name):
-        setattr(problem, name, None)
-    with pytest.raises(AttributeError, match=name):
-        delattr(problem, name)
-    assert said(problem) == before
+    with pytest.raises(AttributeError, match="message"):
+        del problem.message
 
 
 def test_a_problem_is_an_ordinary_exception() -> None:
@@ -123,7 +125,7 @@ def test_a_problem_that_says_nothing_is_our_own_fault(arguments: Any, sentence: 
 
 def test_a_misspelt_detail_is_refused() -> None:
     with pytest.raises(TypeError, match="remediaton"):
-        Problem("No.", **{"remediaton": "try again"})  # type: ignore[arg-type]
+        Problem("No.", remediaton="try again")  # type: ignore[call-arg]
 
 
 def test_a_field_error_always_says_how_severe_it_is() -> None:
@@ -140,7 +142,7 @@ def test_a_field_error_always_says_how_severe_it_is() -> None:
 def test_data_is_positional_and_the_rest_is_not() -> None:
     assert Answer([1]).data == [1]
     with pytest.raises(TypeError):
-        Answer([1], "Found 1 rows")  # type: ignore[misc]
+        Answer([1], "Found 1 rows")  # type: ignore[call-arg]
 
 
 def test_an_answer_may_have_words_alone() -> None:

@@ -134,10 +134,10 @@ class FieldError(msgspec.Struct, frozen=True):
 class Details(TypedDict, total=False):
     """What a Problem may say beyond its kind and message."""
 
-    code: str
+    code: str | None
     fields: Iterable[FieldError]
     remediation: str | None
-    retryable: bool
+    retryable: bool | None
     retry_after: float | None
 
 
@@ -174,7 +174,15 @@ class Problem(Exception):
     internal = _of("internal")
 
     def __init__(
-        self, message: str, *, kind: Kind = "internal", **details: Unpack[Details]
+        self,
+        message: str,
+        *,
+        kind: Kind = "internal",
+        code: str | None = None,
+        fields: Iterable[FieldError] = (),
+        remediation: str | None = None,
+        retryable: bool | None = None,
+        retry_after: float | None = None,
     ) -> None:
         if kind not in KINDS:
             raise ContractError(f"no problem kind {kind!r}; there are {', '.join(KINDS)}")
@@ -185,11 +193,11 @@ class Problem(Exception):
         vars(self).update(
             message=message,
             kind=kind,
-            code=details.get("code", rule.code),
-            fields=tuple(details.get("fields", ())),
-            remediation=details.get("remediation"),
-            retryable=details.get("retryable", rule.retryable),
-            retry_after=details.get("retry_after"),
+            code=rule.code if code is None else code,
+            fields=tuple(fields),
+            remediation=remediation,
+            retryable=rule.retryable if retryable is None else retryable,
+            retry_after=retry_after,
         )
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -197,6 +205,10 @@ class Problem(Exception):
         if name in Problem.__annotations__:
             raise AttributeError(f"a Problem's {name} is read-only")
         super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        self.__setattr__(name, None)
+        super().__delattr__(name)
 
     def __setstate__(self, state: dict[str, Any] | None) -> None:
         """For pickle and copy, which rebuild an exception from its message and then its fields."""

@@ -9,6 +9,7 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from accord.answer import FieldError
+from accord.errors import ContractError
 
 JsonSchema = dict[str, Any]
 
@@ -31,10 +32,25 @@ class Checker:
     def errors(self, value: object) -> list[FieldError]:
         """Each field of `value` that does not fit; none if it fits."""
         if self._validator is None:
-            from jsonschema_rs import Draft202012Validator  # 35 ms, and only bad calls need it
+            self._validator = self._compile()
+        try:
+            return list(_each(self._validator.iter_errors(value)))
+        except ValueError:  # its limit is 255 levels
+            return [FieldError("", "is nested too deeply")]
 
-            self._validator = Draft202012Validator(self._schema, validate_formats=True)
-        return list(_each(self._validator.iter_errors(value)))
+    def _compile(self) -> Any:
+        import jsonschema_rs  # 35 ms, and only bad calls need it
+
+        try:
+            return jsonschema_rs.Draft202012Validator(
+                self._schema, validate_formats=True, retriever=_stay_here
+            )
+        except jsonschema_rs.ReferencingError as error:
+            raise ContractError(f"a schema refers to another place: {error}") from error
+
+
+def _stay_here(uri: str) -> Any:
+    raise ValueError(f"{uri} is not looked up")
 
 
 def path_of(steps: Sequence[str | int]) -> str:

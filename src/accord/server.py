@@ -8,27 +8,29 @@ import msgspec
 from msgspec import Raw
 
 from accord.answer import Answer, Encoded, Problem, Said
-from accord.errors import INTERNAL_ERROR, INVALID_PARAMS, ContractError, Reject
+from accord.errors import INVALID_PARAMS, ContractError, Reject
 from accord.profiles import Profile, profile_named
-from accord.protocol import Call, Connection, Outcome, results
+from accord.protocol import Call, Connection, results
 from accord.protocol.results import Identity
 from accord.revisions import Revision
 from accord.seal import BrokenSeal, Seal
 from accord.sources.functions import Options, function_tool
-from accord.tool import Bound, Context, Tool, Toolbox
+from accord.tool import Context, Tool, Toolbox
 
 log = logging.getLogger("accord")
+
+Outcome = Answer[Said] | Problem | Reject
+"""How a call ended."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _LIST_CURSOR: Final = "tools/list"
 
 
-class Work(msgspec.Struct, frozen=True, eq=False):
-    """A call whose tool is known and whose arguments fit: all that is left is to run it."""
+class Done(msgspec.Struct, frozen=True, eq=False):
+    """A call that has been run: how it ended, and its result as it goes on the wire."""
 
-    call: Call
-    tool: Tool
-    bound: Bound
+    outcome: Outcome
+    result: Raw | Reject
 
 
 class Server:
@@ -86,22 +88,25 @@ class Server:
         """A new peer. Without a revision it has to say which one it speaks."""
         return Connection(self, revision=revision)
 
-    def prepare(self, call: Call) -> Work | Outcome:
-        """Find the tool and check the arguments."""
-        tool = self.tools.get(call.name)
-        if tool is None:
-            return Reject(INVALID_PARAMS, f"Unknown tool: {call.name}")
+    async def run(self, call: Call, tool: Tool) -> Done:
+        """Run a call. What the tool raises becomes a Problem; what is no Problem is masked.
+
+        For a tool that is not async this never waits, so a thread can drive it: see `drive`.
+        """
         try:
-            return Work(call, tool, tool.bind(call.arguments))
+            outcome = await self._attempt(call, tool)
+            return Done(outcome, self.word(outcome, call, tool))
+        except BaseException:  # SystemExit and cancellations too: nothing of a tool's ends a server
+            if not call.cancelled:
+                log.exception("tool %s failed", tool.name)
+            masked = Problem.internal("Internal error")
+            return Done(masked, self.word(masked, call, tool))
+
+    async def _attempt(self, call: Call, tool: Tool) -> Outcome:
+        try:
+            bound = tool.bind(call.arguments)
         except Problem as problem:
             return problem if call.revision.argument_failures else _as_reject(problem)
-
-    async def run(self, work: Work) -> Outcome:
-        """Run the tool. What it raises becomes a Problem; what is no Problem is masked.
-
-        For a tool that is not async this never waits, so a thread can drive it with one `send`.
-        """
-        call, tool, bound = work.call, work.tool, work.bound
         context = None
         if tool.wants_context:
             context = Context(tool.name, call.client, lambda: call.cancelled)
@@ -109,22 +114,15 @@ class Server:
             value = tool.invoke(bound.arguments, context)
             if tool.is_async:
                 value = await value
-            answer = _encoded(value, tool)
         except Problem as problem:
             return problem
-        except GeneratorExit:
-            raise
-        except BaseException:  # SystemExit and a cancellation of its own making as well
-            if not call.cancelled:
-                log.exception("tool %s failed", tool.name)
-            return Problem.internal("Internal error")
+        answer = _encoded(value, tool)
         return answer.with_warnings(bound.warnings) if bound.warnings else answer
 
-    def render(self, call: Call, outcome: Outcome) -> results.Result | Reject:
+    def word(self, outcome: Outcome, call: Call, tool: Tool) -> Raw | Reject:
         """The tool result for an outcome, in the profile and revision of the call."""
         if isinstance(outcome, Reject):
             return outcome
-        tool = self.tools[call.name]
         profile, revision = self._profile(tool), call.client.revision
         if isinstance(outcome, Answer):
             result = profile.success(outcome, tool, revision)
@@ -133,7 +131,11 @@ class Server:
             if isinstance(worded, Reject):
                 return worded
             result = worded
-        return results.complete(result, self._stamp, revision)
+        return _json(results.complete(result, self._stamp, revision))
+
+    def find_tool(self, name: str) -> Tool | Reject:
+        """The tool of that name, or what a caller is told who asks for another."""
+        return self.tools.get(name) or Reject(INVALID_PARAMS, f"Unknown tool: {name}")
 
     def initialize(self, revision: Revision) -> Raw:
         """The result of `initialize`."""
@@ -200,14 +202,21 @@ def _encoded(value: Any, tool: Tool) -> Answer[Said]:
     if tool.says_text:
         if not isinstance(data, str):
             raise ContractError(f"{tool.name} is to return str, not {type(data).__name__}")
+    elif isinstance(data, Encoded):
+        data = Encoded(_compact(data.json))
     else:
-        if not isinstance(data, Encoded):
-            data = Encoded(_encode(data))
-        if tool.check is not None:
-            tool.check(data.json)
+        data = Encoded(_encode(data))
+    if tool.check is not None:
+        tool.check(data.json)
     if isinstance(value, Answer):
         return msgspec.structs.replace(value, data=data)
     return Answer(data)
+
+
+def _compact(json: bytes) -> bytes:
+    """A source's own JSON, looked through: one line of it, or an error."""
+    json.decode()
+    return msgspec.json.format(json, indent=-1)
 
 
 def _as_reject(problem: Problem) -> Reject:
@@ -218,12 +227,11 @@ def _json(result: results.Result) -> Raw:
     return Raw(_encode(result))
 
 
-def drive(coroutine: Coroutine[Any, Any, Outcome]) -> Outcome:
+def drive(coroutine: Coroutine[Any, Any, Done]) -> Done:
     """Run a coroutine that never waits, such as `run` of a tool that is not async."""
     try:
         coroutine.send(None)
     except StopIteration as done:
-        outcome: Outcome = done.value
-        return outcome
-    coroutine.close()
-    return Reject(INTERNAL_ERROR, "Internal error")
+        finished: Done = done.value
+        return finished
+    raise ContractError("a tool that is not async has waited")

@@ -1,6 +1,6 @@
 """The server that the tests of the protocol talk to, in the same process or as a child.
 
-As a script it serves over stdio with narrow limits: lines of 1,000 bytes and one thread.
+As a script it serves over stdio with narrow limits: lines of 1,000 bytes, four calls, one thread.
 """
 
 import asyncio
@@ -9,11 +9,11 @@ from typing import Any
 
 from accord import Context, Server
 from accord.serve import stdio
-from accord.serve.pipes import protected_pipes
+from accord.serve.pipes import take_pipes
 
 server = Server("office", version="1.0")
 SECRET = "the combination is 4711"
-_waiting = 0
+_waiting: list[int] = []
 
 
 @server.tool
@@ -54,28 +54,31 @@ def unspeakable() -> str:
 
 @server.tool
 async def forever() -> int:
-    """Wait until the call is cancelled."""
-    await asyncio.Event().wait()
+    """Wait in a task until the call is cancelled."""
+    _waiting.append(1)
+    try:
+        await asyncio.Event().wait()
+    finally:
+        _waiting.pop()
     return 0
 
 
 @server.tool
 def patient(context: Context) -> int:
-    """Hold a thread until the call is cancelled, and then fail."""
-    global _waiting  # noqa: PLW0603
-    _waiting += 1
+    """Wait in a thread until the call is cancelled, and then fail."""
+    _waiting.append(1)
     while not context.cancelled:
         threading.Event().wait(0.001)
-    _waiting -= 1
+    _waiting.pop()
     raise InterruptedError(SECRET)
 
 
 @server.tool
 async def waiting() -> int:
-    """Count the calls of `patient` that hold a thread."""
-    return _waiting
+    """Count the calls of those two that wait."""
+    return len(_waiting)
 
 
 if __name__ == "__main__":
-    with protected_pipes() as pipes:
-        stdio.serve(server, pipes, stdio.Settings(max_request=1_000, threads=1, grace=1))
+    settings = stdio.Settings(grace=1, max_request=1_000, max_calls=4, threads=1)
+    stdio.serve(server, take_pipes(), settings)

@@ -1,11 +1,12 @@
 """What is wrong with a message decides its code; its id, where one can be read, gets the reply."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 import wire
-from accord import Server
+from accord import Answer, Encoded, FieldError, Link, Page, Problem, Server
 from accord.tool import Tool
 from peer import Peer, request
 from protocol.office import SECRET, server
@@ -180,11 +181,42 @@ def test_the_cause_of_a_failure_goes_to_the_log_alone(
     assert SECRET in caplog.text
 
 
+def raising(error: Exception) -> Any:
+    raise error
+
+
+UNSPEAKABLE: dict[str, Callable[[], Any]] = {
+    "text": lambda: "\ud800",
+    "data": lambda: ["\ud800"],
+    "a name in data": lambda: {"\ud800": 1},
+    "a warning": lambda: Answer(1, warnings=["\ud800"]),
+    "a cursor": lambda: Answer(1, page=Page(cursor="\ud800")),
+    "a link": lambda: Answer(1, blocks=[Link("file:///\ud800", "a")]),
+    "a problem": lambda: raising(Problem("\ud800")),
+    "a field error": lambda: raising(
+        Problem.validation("No.", fields=[FieldError("\ud800", "\ud800")])
+    ),
+    "a remediation": lambda: raising(Problem("No.", remediation="\ud800")),
+    "JSON that is no UTF-8": lambda: Answer(Encoded(b'"\xff"')),
+    "JSON that is none": lambda: Answer(Encoded(b"{")),
+    "JSON in two lines": lambda: Answer(Encoded(b'{"a":\n1}')),
+    "no JSON at all": object,
+}
+
+
 @every_revision
-def test_text_that_has_no_utf8_is_a_masked_failure(revision: str) -> None:
-    reply = Peer(server, revision).call("unspeakable")
-    assert "Internal error" in str(reply)
-    assert "error" in reply or reply["result"]["isError"]
+@pytest.mark.parametrize("says", [str, Any], ids=["says text", "says data"])
+@pytest.mark.parametrize("answer", UNSPEAKABLE.values(), ids=UNSPEAKABLE)
+def test_an_answer_that_cannot_be_sent_gets_one_reply_that_can(
+    answer: Callable[[], Any], says: Any, revision: str
+) -> None:
+    def speak() -> Any:
+        return answer()
+
+    speak.__annotations__["return"] = says
+    speaker = Server("speaker")
+    speaker.tool(speak)
+    assert Peer(speaker, revision).call("speak")["id"] == 1
 
 
 @every_revision

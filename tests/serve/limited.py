@@ -3,9 +3,8 @@
 import json
 import sys
 
-from accord.serve.pipes import protected_pipes
+from accord.serve.pipes import take_pipes
 from accord.serve.stdio import Settings, serve
-from workshop import server
+from serve.workshop import server
 
-with protected_pipes() as pipes:
-    serve(server, pipes, Settings(**json.loads(sys.argv[1])))
+serve(server, take_pipes(), Settings(**json.loads(sys.argv[1])))

@@ -1,6 +1,5 @@
 """A server that writes to standard output, and reads standard input, wherever it can."""
 
-import atexit
 import ctypes
 import os
 import subprocess
@@ -10,10 +9,6 @@ import threading
 from accord import Server
 
 server = Server("noisy", version="1.0")
-KEPT: list[object] = []
-
-print("NOISE at import")
-atexit.register(print, "NOISE at exit")
 
 
 @server.tool
@@ -54,13 +49,6 @@ async def write_to_the_descriptor() -> None:
 
 
 @server.tool
-async def open_the_descriptor() -> None:
-    own = os.fdopen(1, "w", closefd=False)
-    own.write("NOISE\n")
-    KEPT.append(own)
-
-
-@server.tool
 async def print_from_c() -> None:
     ctypes.CDLL(None).printf(b"NOISE\n")
 
@@ -85,14 +73,14 @@ def fork_a_chatty_child() -> None:
 
 
 @server.tool
-async def print_on_and_on() -> None:
-    """Never stop, not even when the server ends."""
+async def print_when_python_ends() -> None:
+    """From a thread that outlives the main one."""
 
-    def chatter() -> None:
-        while True:
-            os.write(1, b"NOISE\n")
+    def wait_and_print() -> None:
+        threading.main_thread().join()
+        print("NOISE", flush=True)
 
-    threading.Thread(target=chatter, daemon=True).start()
+    threading.Thread(target=wait_and_print).start()
 
 
 @server.tool

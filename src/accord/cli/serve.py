@@ -11,7 +11,7 @@ import msgspec
 
 from accord.cli import targets
 from accord.serve import stdio
-from accord.serve.pipes import protected_pipes
+from accord.serve.pipes import take_pipes
 
 EXAMPLES: Final = """\
 examples:
@@ -38,14 +38,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Serve until the input ends."""
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
-    with protected_pipes() as pipes:
-        server = targets.load(options.targets)
-        changes = {"name": options.name, "version": options.server_version}
-        given = {key: value for key, value in changes.items() if value is not None}
-        server.identify(msgspec.structs.replace(server.identity, **given))
-        settings = stdio.Settings(grace=options.grace)
-        _collect_less()
-        stdio.serve(server, pipes, settings, on_end=lambda: _exit_within(options.grace))
+    pipes = take_pipes()
+    server = targets.load(options.targets)
+    changes = {"name": options.name, "version": options.server_version}
+    given = {key: value for key, value in changes.items() if value is not None}
+    server.identify(msgspec.structs.replace(server.identity, **given))
+    _collect_less()
+    stdio.serve(server, pipes, stdio.Settings(grace=options.grace), on_end=Watchdog(options.grace))
     return 0
 
 
@@ -55,11 +54,20 @@ def _collect_less() -> None:
     gc.set_threshold(20_000, 50, 50)
 
 
-def _exit_within(grace: float) -> None:
-    """End the process in any case: a tool may hold on to a thread, or refuse to be cancelled."""
-    watchdog = threading.Timer(grace + _LAST_BREATH, os._exit, [0])
-    watchdog.daemon = True
-    watchdog.start()
+class Watchdog:
+    """Ends the process in any case, a while after the first call and at once on the second.
+
+    A tool may block the loop, hold on to a thread, or refuse to be cancelled.
+    """
+
+    def __init__(self, grace: float) -> None:
+        self._timer = threading.Timer(grace + _LAST_BREATH, os._exit, [0])
+        self._timer.daemon = True
+
+    def __call__(self) -> None:
+        if self._timer.ident is not None:
+            os._exit(0)
+        self._timer.start()
 
 
 def _seconds(text: str) -> float:

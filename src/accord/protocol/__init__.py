@@ -1,7 +1,7 @@
-"""MCP with no I/O: bytes in, events out; outcomes in, bytes out."""
+"""MCP with no I/O: bytes in, events out; results in, bytes out."""
 
-from accord.protocol.connection import Connection, Host, Outcome
+from accord.protocol.connection import Connection, Host
 from accord.protocol.events import Call, Cancel, Event
 from accord.protocol.framing import Lines, Overlong
 
-__all__ = ["Call", "Cancel", "Connection", "Event", "Host", "Lines", "Outcome", "Overlong"]
+__all__ = ["Call", "Cancel", "Connection", "Event", "Host", "Lines", "Overlong"]

@@ -1,30 +1,41 @@
 """A JSON array of messages, answered with one array once the last of its calls is done."""
 
+import json
 from typing import Final
 
 import msgspec
 
-from accord.protocol.diagnosis import diagnose
+from accord.protocol.diagnosis import diagnose, read_json
 from accord.protocol.messages import invalid
 
 _LONGEST: Final = 100
 _decode = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
-def read_batch(message: bytes, *, allowed: bool) -> list[bytes] | bytes:
+def read_batch(message: bytes, *, allowed: bool) -> list[bytes] | bytes | None:
     """The messages of a batch, or the reply to one that cannot be taken."""
-    try:
-        message.decode()
-        members = _decode(message)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return diagnose(message) or invalid(None, "the batch cannot be read")
+    members = _members(message)
+    if members is None:
+        return diagnose(message)
     if not allowed:
         return invalid(None, "batches are part of revision 2025-03-26 alone")
     if not members:
         return invalid(None, "the batch is empty")
     if len(members) > _LONGEST:
         return invalid(None, f"a batch has at most {_LONGEST} messages")
-    return [bytes(member) for member in members]
+    return members
+
+
+def _members(message: bytes) -> list[bytes] | None:
+    try:
+        message.decode()
+        return [bytes(member) for member in _decode(message)]
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        pass
+    try:  # one member that msgspec refuses must not spoil the others
+        return [json.dumps(member).encode() for member in read_json(message)]
+    except (ValueError, RecursionError):
+        return None
 
 
 class Batch:

@@ -6,7 +6,6 @@ from typing import Any, Final, NamedTuple, Protocol
 import msgspec
 from msgspec import UNSET, Raw
 
-from accord.answer import Answer, Problem, Said
 from accord.errors import (
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
@@ -22,9 +21,6 @@ from accord.protocol.messages import Frame, Id, Meta
 from accord.revisions import REVISIONS, STATELESS, Revision, negotiate
 from accord.tool import Client
 
-Outcome = Answer[Said] | Problem | Reject
-"""How a call ended."""
-
 _Found = Call | Raw | Reject
 _UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 _BEGIN: Final = (
@@ -39,11 +35,10 @@ class Host(Protocol):
     def initialize(self, revision: Revision) -> Raw: ...
     def discover(self, revision: Revision) -> Raw: ...
     def list_tools(self, cursor: str | None, revision: Revision) -> Raw | Reject: ...
-    def render(self, call: Call, outcome: Outcome) -> dict[str, Any] | Reject: ...
 
 
 class Connection:
-    """The protocol's side of one peer. No I/O: messages in, events out; outcomes in, bytes out."""
+    """The protocol's side of one peer. No I/O: messages in, events out; results in, bytes out."""
 
     def __init__(self, host: Host, *, revision: Revision | None = None) -> None:
         self._host = host
@@ -65,12 +60,12 @@ class Connection:
         event = self._take(frame, None)
         return [] if event is None else [event]
 
-    def finish(self, call: Call, outcome: Outcome) -> bytes | None:
+    def finish(self, call: Call, result: Raw | Reject) -> bytes | None:
         """The bytes that answer a call; None if it was cancelled, or its batch is not complete."""
         if call.cancelled:
             return None
         self._forget(call)
-        reply = _reply(call.id, self._host.render(call, outcome))
+        reply = _reply(call.id, result)
         if call.batch is None:
             return reply
         call.batch.add(reply)
@@ -100,8 +95,8 @@ class Connection:
 
     def _receive_batch(self, message: bytes) -> list[Event]:
         members = read_batch(message, allowed=_has_batches(self._client))
-        if isinstance(members, bytes):
-            return [members]
+        if not isinstance(members, list):
+            return [] if members is None else [members]
         batch = Batch()
         events: list[Event] = []
         for member in members:
@@ -245,7 +240,7 @@ _ROUTES: Final = {
 }
 
 
-def _reply(request_id: Id, result: dict[str, Any] | Raw | Reject) -> bytes:
+def _reply(request_id: Id, result: Raw | Reject) -> bytes:
     if isinstance(result, Reject):
         return messages.failure(request_id, result)
     return messages.success(request_id, result)

@@ -12,14 +12,20 @@ import msgspec
 from accord.protocol.messages import Id, failure, invalid, parse_error
 
 _LOOKED_AT: Final = 65_536  # bytes of a hopeless message that are searched for an id
-_TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]]')
-_ID_VALUE: Final = re.compile(rb'\s*:\s*("(?:[^"\\]|\\.)*"|-?\d+)\s*[,}]')
+_TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\Z)|[{}\[\]]', re.DOTALL)
+_ID_VALUE: Final = re.compile(rb'\s*:\s*("(?:[^"\\]|\\.)*+"|-?\d+)\s*[,}]', re.DOTALL)
+_decode_id = msgspec.json.Decoder(Id).decode
+
+
+def read_json(message: bytes) -> Any:
+    """A message by the letter of JSON, lone surrogates included; ValueError if it is none."""
+    return json.loads(message.decode(), parse_constant=_refuse_constant)
 
 
 def diagnose(message: bytes) -> bytes | None:
     """The reply to what is no request; None where none is due, as for a response."""
     try:
-        value = json.loads(message, parse_constant=_refuse_constant)
+        value = read_json(message)
     except RecursionError:
         return overlong(message, "the message is nested too deeply")
     except ValueError:
@@ -39,24 +45,36 @@ def _diagnose_value(value: Any) -> bytes | None:
         return invalid(None, "a message is a JSON object")
     if "method" not in value and ("result" in value or "error" in value):
         return None
-    return invalid(_id_of(value), _fault(value))
+    fault = _fault(value)
+    if fault is None and "id" not in value:
+        return None  # a notification that nobody can read
+    return invalid(_id_of(value), fault or "the message holds text that is not Unicode")
 
 
-def _fault(value: dict[str, Any]) -> str:
+def _fault(value: dict[str, Any]) -> str | None:
     if value.get("jsonrpc") != "2.0":
         return 'jsonrpc must be "2.0"'
     if not isinstance(value.get("method"), str):
         return "method must be a string"
     if "id" in value and _id_of(value) is None:
         return "id must be a string or an integer"
-    return "the message holds text that is not Unicode"
+    return None
 
 
-def _id_of(value: dict[str, Any]) -> Id | msgspec.Raw | None:
+def _id_of(value: dict[str, Any]) -> Id | None:
     found = value.get("id")
     if isinstance(found, str):
-        return msgspec.Raw(json.dumps(found).encode())  # keeps even a lone surrogate
+        return found if _is_unicode(found) else None
     return found if isinstance(found, int) and not isinstance(found, bool) else None
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether text can be sent back: JSON can spell lone surrogates, which are no characters."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _is_json(message: bytes) -> bool:
@@ -72,7 +90,7 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
-def _find_id(head: bytes) -> msgspec.Raw | None:
+def _find_id(head: bytes) -> Id | None:
     """The `id` of the outermost object, where it can be seen without reading all the rest."""
     depth = 0
     for token in _TOKEN.finditer(head):
@@ -82,7 +100,12 @@ def _find_id(head: bytes) -> msgspec.Raw | None:
             case b"}" | b"]":
                 depth -= 1
             case b'"id"' if depth == 1:
-                value = _ID_VALUE.match(head, token.end())
-                if value and msgspec.json.decode(value[1], type=msgspec.Raw):
-                    return msgspec.Raw(value[1])
+                return _read_id(_ID_VALUE.match(head, token.end()))
     return None
+
+
+def _read_id(found: re.Match[bytes] | None) -> Id | None:
+    try:
+        return _decode_id(found[1]) if found else None
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None

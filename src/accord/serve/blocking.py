@@ -2,15 +2,16 @@
 
 import asyncio
 
-from accord.protocol import Call, Outcome
-from accord.server import Server, Work, drive
+from accord.errors import Reject
+from accord.protocol import Call
+from accord.server import Done, Server, drive
 
 
-def run(server: Server, call: Call) -> Outcome:
-    """Run one call on this thread and wait for its outcome."""
-    work = server.prepare(call)
-    if not isinstance(work, Work):
-        return work
-    if work.tool.is_async:
-        return asyncio.run(server.run(work))
-    return drive(server.run(work))
+def run(server: Server, call: Call) -> Done:
+    """Run one call on this thread and wait for its end."""
+    tool = server.find_tool(call.name)
+    if isinstance(tool, Reject):
+        return Done(tool, tool)
+    if tool.is_async:
+        return asyncio.run(server.run(call, tool))
+    return drive(server.run(call, tool))

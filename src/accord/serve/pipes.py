@@ -2,14 +2,18 @@
 
 import asyncio
 import contextlib
+import io
 import os
 import stat
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from accord.errors import ContractError
+
 _CHUNK: Final = 65_536
+_STDERR: Final = 2
 
 
 class Pipes(NamedTuple):
@@ -19,36 +23,26 @@ class Pipes(NamedTuple):
     writer: int
 
 
-@contextlib.contextmanager
-def protected_pipes() -> Iterator[Pipes]:
-    """Take standard input and output away from everybody else, until the end of the block.
+def take_pipes() -> Pipes:
+    """Take standard input and output for the protocol alone, for the rest of the process.
 
     Whatever prints, writes to descriptor 1 or starts a chatty child then reaches standard error,
     and whatever reads standard input finds it empty.
     """
+    for descriptor, name in ((0, "input"), (1, "output")):
+        try:
+            os.fstat(descriptor)
+        except OSError as error:
+            raise ContractError(f"standard {name} is closed; a client talks through it") from error
+    nothing = os.open(os.devnull, os.O_RDWR)  # becomes standard error where that is closed
     pipes = Pipes(os.dup(0), os.dup(1))
-    _flush_stdout()
-    nothing = os.open(os.devnull, os.O_RDWR)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)
     os.dup2(nothing, 0)
-    try:
-        os.dup2(2, 1)
-    except OSError:  # standard error is closed
-        os.dup2(nothing, 1)
-    os.close(nothing)
-    try:
-        yield pipes
-    finally:
-        _flush_stdout()
-        os.set_blocking(pipes.writer, True)
-        os.dup2(pipes.reader, 0)
-        os.dup2(pipes.writer, 1)
-        os.close(pipes.reader)
-        os.close(pipes.writer)
-
-
-def _flush_stdout() -> None:
-    with contextlib.suppress(OSError, ValueError):
-        sys.stdout.flush()
+    os.dup2(_STDERR, 1)
+    if nothing != _STDERR:
+        os.close(nothing)
+    return pipes
 
 
 class Input:
@@ -77,18 +71,18 @@ class Input:
     def pause(self) -> None:
         """Leave what comes in the pipe, so that the peer has to wait."""
         self.paused = True
-        self._wanted.clear()
         if self._polls:
             self._loop.remove_reader(self._descriptor)
 
     def resume(self) -> None:
         """Go on after `pause`; nothing once stopped."""
-        if self._stopped:
+        if self._stopped or not self.paused:
             return
         self.paused = False
-        self._wanted.set()
         if self._polls:
             self._loop.add_reader(self._descriptor, self._read)
+        else:
+            self._wanted.set()
 
     def stop(self) -> None:
         """Read no more."""
@@ -105,27 +99,43 @@ class Input:
         self._take(chunk)
 
     def _read_all(self) -> None:
+        """In a thread: read a chunk, and no further one before the loop has taken it."""
         chunk = b"\n"
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody reads on
             while chunk:
                 self._wanted.wait()
+                self._wanted.clear()
                 chunk = os.read(self._descriptor, _CHUNK)
-                self._loop.call_soon_threadsafe(self._take, chunk)
+                self._loop.call_soon_threadsafe(self._take_from_thread, chunk)
+
+    def _take_from_thread(self, chunk: bytes) -> None:
+        if not self._stopped:
+            self._take(chunk)
+        if not self.paused:
+            self._wanted.set()
 
 
 class Output:
-    """Lines to a descriptor: all that one turn of the loop brings goes out in one write."""
+    """Lines to a descriptor: all that one turn of the loop brings goes out in one write.
+
+    `drained` is called whenever the peer has taken everything, `broken` when it is gone.
+    """
 
     def __init__(
-        self, descriptor: int, loop: asyncio.AbstractEventLoop, broken: Callable[[], None]
+        self,
+        descriptor: int,
+        loop: asyncio.AbstractEventLoop,
+        *,
+        drained: Callable[[], None],
+        broken: Callable[[], None],
     ) -> None:
         self._descriptor = descriptor
         self._loop = loop
-        self._broken = broken
+        self._on_drained = drained
+        self._on_broken = broken
         self._lines: list[bytes] = []
         self._unsent = memoryview(b"")
         self._is_waiting = False
-        self._drained: asyncio.Future[None] | None = None
         self.backlog = 0
         """How many bytes the peer has not taken yet."""
         mode = os.fstat(descriptor).st_mode
@@ -138,12 +148,6 @@ class Output:
             self._loop.call_soon(self._write)
         self._lines.append(line)
         self.backlog += len(line) + 1
-
-    async def drain(self) -> None:
-        """Wait until the peer has taken everything."""
-        if self.backlog:
-            self._drained = self._loop.create_future()
-            await self._drained
 
     def _write(self) -> None:
         try:
@@ -158,7 +162,7 @@ class Output:
             pass
         except OSError:
             self._drop()
-            self._broken()
+            self._on_broken()
         self._wait_for_peer(self.backlog > 0)
 
     def _drop(self) -> None:
@@ -172,5 +176,5 @@ class Output:
         elif self._is_waiting and not wait:
             self._loop.remove_writer(self._descriptor)
         self._is_waiting = wait
-        if not wait and self._drained is not None and not self._drained.done():
-            self._drained.set_result(None)
+        if not wait:
+            self._on_drained()

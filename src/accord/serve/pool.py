@@ -10,15 +10,17 @@ from contextvars import Context, copy_context
 from queue import SimpleQueue
 from typing import Final, NamedTuple
 
-from accord.protocol import Call, Outcome
-from accord.server import Server, Work, drive
+from accord.protocol import Call
+from accord.server import Done, Server, drive
+from accord.tool import Tool
 
 DEFAULT_THREADS: Final = min(32, (os.cpu_count() or 1) + 4)
 DEFAULT_CAPACITY: Final = 10_000
 
 
 class _Job(NamedTuple):
-    work: Work
+    call: Call
+    tool: Tool
     context: Context
 
 
@@ -33,7 +35,7 @@ class Pool:
         self,
         server: Server,
         loop: AbstractEventLoop,
-        deliver: Callable[[Call, Outcome], None],
+        deliver: Callable[[Call, Done], None],
         *,
         threads: int = DEFAULT_THREADS,
         capacity: int = DEFAULT_CAPACITY,
@@ -44,12 +46,12 @@ class Pool:
         self._most_threads = threads
         self._capacity = capacity
         self._jobs: SimpleQueue[_Job] = SimpleQueue()
-        self._done: deque[tuple[Call, Outcome | None]] = deque()
+        self._done: deque[tuple[Call, Done | None]] = deque()
         self._delivery_due = False
         self._threads = 0
         self.pending = 0
 
-    def submit(self, work: Work) -> bool:
+    def submit(self, call: Call, tool: Tool) -> bool:
         """Run it as soon as a thread is free; False if too many are waiting already."""
         if self.pending >= self._capacity:
             return False
@@ -57,20 +59,17 @@ class Pool:
         if self._threads < min(self.pending, self._most_threads):
             self._threads += 1
             threading.Thread(target=self._serve, name="accord-tool", daemon=True).start()
-        self._jobs.put(_Job(work, copy_context()))
+        self._jobs.put(_Job(call, tool, copy_context()))
         return True
 
     def _serve(self) -> None:
         while True:
-            work, context = self._jobs.get()
-            call = work.call
-            if call.cancelled:
-                self._hand_over(call, None)
-            else:
-                self._hand_over(call, context.run(drive, self._server.run(work)))
+            call, tool, context = self._jobs.get()
+            done = None if call.cancelled else context.run(drive, self._server.run(call, tool))
+            self._hand_over(call, done)
 
-    def _hand_over(self, call: Call, outcome: Outcome | None) -> None:
-        self._done.append((call, outcome))
+    def _hand_over(self, call: Call, done: Done | None) -> None:
+        self._done.append((call, done))
         if not self._delivery_due:  # cleared before the loop drains, so none is left behind
             self._delivery_due = True
             with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits for it
@@ -79,7 +78,7 @@ class Pool:
     def _drain(self) -> None:
         self._delivery_due = False
         while self._done:
-            call, outcome = self._done.popleft()
+            call, done = self._done.popleft()
             self.pending -= 1
-            if outcome is not None:
-                self._deliver(call, outcome)
+            if done is not None:
+                self._deliver(call, done)

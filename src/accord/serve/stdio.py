@@ -4,15 +4,19 @@ import asyncio
 import contextlib
 import signal
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
+
+from msgspec import Raw
 
 from accord.answer import Problem
-from accord.protocol import Call, Cancel, Lines, Outcome
+from accord.errors import Reject
+from accord.protocol import Call, Cancel, Lines
 from accord.serve.pipes import Input, Output, Pipes
 from accord.serve.pool import DEFAULT_CAPACITY, DEFAULT_THREADS, Pool
-from accord.server import Server, Work
+from accord.server import Done, Server
+from accord.tool import Tool
 
-_FULL: Final = 1 << 20  # unsent bytes at which we stop reading until the peer has read
+_FULL: Final = 1 << 20  # unsent bytes at which we read no more until the peer has read
 _BUSY: Final = 256  # calls waiting for a thread at which we let some finish before we read on
 _PATIENCE: Final = 0.05  # but not longer than this: what comes next may be a cancellation
 
@@ -37,9 +41,9 @@ def serve(
     *,
     on_end: Callable[[], None] = lambda: None,
 ) -> None:
-    """Serve one peer until its input ends or SIGTERM comes; then let open calls finish.
+    """Serve one peer until its input ends or a signal comes; then let open calls finish.
 
-    `on_end` is called as soon as the end begins.
+    `on_end` is called as soon as the end begins, and again when a signal asks for it again.
     """
     asyncio.run(_serve(server, pipes, settings, on_end))
 
@@ -47,24 +51,32 @@ def serve(
 async def _serve(
     server: Server, pipes: Pipes, settings: Settings, on_end: Callable[[], None]
 ) -> None:
-    session = _Session(server, pipes, settings)
-    with contextlib.suppress(NotImplementedError):  # Windows has no such signals
+    session = _Session(server, pipes, settings, on_end)
+
+    def stop(*_: Any) -> None:  # not by the loop, which a tool may be blocking
+        on_end()
+        session.loop.call_soon_threadsafe(session.stop)
+
+    with contextlib.suppress(ValueError):  # only the main thread hears signals
         for number in (signal.SIGTERM, signal.SIGINT):
-            session.loop.add_signal_handler(number, session.stop)
-    await session.serve(on_end)
+            signal.signal(number, stop)
+    await session.serve()
 
 
 class _Session:
     """One peer on two pipes."""
 
-    def __init__(self, server: Server, pipes: Pipes, settings: Settings) -> None:
+    def __init__(
+        self, server: Server, pipes: Pipes, settings: Settings, on_end: Callable[[], None]
+    ) -> None:
         self.loop = asyncio.get_running_loop()
         self._server = server
         self._settings = settings
+        self._on_end = on_end
         self._connection = server.connect()
         self._lines = Lines(settings.max_request)
         self._input = Input(pipes.reader, self.loop, self._take)
-        self._output = Output(pipes.writer, self.loop, self._lost)
+        self._output = Output(pipes.writer, self.loop, drained=self._regulate, broken=self._abandon)
         self._pool = Pool(
             server,
             self.loop,
@@ -76,29 +88,26 @@ class _Session:
         self._ended = asyncio.Event()
         self._quiet = asyncio.Event()
 
-    async def serve(self, on_end: Callable[[], None]) -> None:
+    async def serve(self) -> None:
         self._input.start()
         await self._ended.wait()
-        on_end()
         self._input.stop()
+        self._regulate()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._settings.grace):
-                if not self._connection.is_idle:
-                    await self._quiet.wait()
-                await self._output.drain()
-        for call in self._connection.abandon():
-            _stop(call)
+                await self._quiet.wait()
+        self._abandon()
 
     def stop(self) -> None:
-        """End: first gracefully, and at once when asked again."""
-        if self._ended.is_set():
-            self._quiet.set()
+        """End, once the calls that are open are done and answered."""
         self._ended.set()
 
-    def _lost(self) -> None:
-        """The peer is gone: nobody waits for the calls that are open."""
-        self.stop()
-        self.stop()
+    def _abandon(self) -> None:
+        """End now: nobody waits for the calls that are open."""
+        self._ended.set()
+        self._quiet.set()
+        for call in self._connection.abandon():
+            self._stop(call)
 
     def _take(self, chunk: bytes) -> None:
         for line in self._lines.feed(chunk) if chunk else self._lines.end():
@@ -110,46 +119,63 @@ class _Session:
                 else:
                     self._cancel(event)
         if not chunk:
+            self._on_end()
             self.stop()
-        elif self._output.backlog > _FULL or self._pool.pending > _BUSY:
+        self._regulate()
+
+    def _regulate(self) -> None:
+        """Read only as fast as the peer reads, and as calls are done; know when all is done."""
+        if self._ended.is_set():
+            if self._connection.is_idle and not self._output.backlog:
+                self._quiet.set()
+        elif self._output.backlog > _FULL:
+            self._input.pause()
+        elif self._pool.pending > _BUSY and not self._input.paused:
             self._input.pause()
             self.loop.call_later(_PATIENCE, self._input.resume)
+        elif self._pool.pending <= _BUSY // 2:
+            self._input.resume()
 
     def _start(self, call: Call) -> None:
-        work = self._server.prepare(call)
-        if not isinstance(work, Work):
-            self._finish(call, work)
-        elif not (self._spawn(work) if work.tool.is_async else self._pool.submit(work)):
-            self._finish(call, Problem.unavailable("Too many calls are open; try again later"))
+        tool = self._server.find_tool(call.name)
+        if isinstance(tool, Reject):
+            self._reply(call, tool)
+        elif not (self._spawn(call, tool) if tool.is_async else self._pool.submit(call, tool)):
+            busy = Problem.unavailable("Too many calls are open; try again later")
+            self._reply(call, self._server.word(busy, call, tool))
 
-    def _spawn(self, work: Work) -> bool:
+    def _spawn(self, call: Call, tool: Tool) -> bool:
         if self._tasks >= self._settings.max_calls:
             return False
         self._tasks += 1
-        call = work.call
-        call.running = asyncio.Task(self._run(work), loop=self.loop, name=call.name)
+        call.running = asyncio.Task(self._run(call, tool), loop=self.loop, name=call.name)
         return True
 
-    async def _run(self, work: Work) -> None:
-        outcome = await self._server.run(work)
-        self._tasks -= 1
-        self._finish(work.call, outcome)
+    async def _run(self, call: Call, tool: Tool) -> None:
+        done = await self._server.run(call, tool)
+        if not call.cancelled:
+            self._tasks -= 1
+            self._finish(call, done)
+
+    def _finish(self, call: Call, done: Done) -> None:
+        self._reply(call, done.result)
+        if self._input.paused:
+            self._regulate()
+
+    def _reply(self, call: Call, result: Raw | Reject) -> None:
+        reply = self._connection.finish(call, result)
+        if reply is not None:
+            self._output.send(reply)
 
     def _cancel(self, cancel: Cancel) -> None:
-        _stop(cancel.call)
+        self._stop(cancel.call)
         if cancel.reply is not None:
             self._output.send(cancel.reply)
 
-    def _finish(self, call: Call, outcome: Outcome) -> None:
-        reply = self._connection.finish(call, outcome)
-        if reply is not None:
-            self._output.send(reply)
-        if self._input.paused and self._pool.pending < _BUSY // 2:
-            self._input.resume()
-        if self._ended.is_set() and self._connection.is_idle:
-            self._quiet.set()
+    def _stop(self, call: Call) -> None:
+        if call.running is not None:
+            call.running.add_done_callback(self._forget_task)
+            call.running.cancel()
 
-
-def _stop(call: Call) -> None:
-    if call.running is not None:
-        call.running.cancel()
+    def _forget_task(self, task: "asyncio.Task[None]") -> None:
+        self._tasks -= 1

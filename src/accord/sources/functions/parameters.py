@@ -105,7 +105,7 @@ class Parameters:
         try:
             given = msgspec.json.decode(arguments)
         except (msgspec.ValidationError, RecursionError) as error:
-            raise self._invalid([FieldError("arguments", _unreadable(error))]) from error
+            raise self._invalid([FieldError("", _unreadable(error))]) from error
         errors = self._checker.errors(given)
         if errors:
             raise self._invalid(errors)
@@ -118,7 +118,7 @@ class Parameters:
         return Bound(record, [_ignored(name) for name in given if name not in names])
 
     def _invalid(self, errors: list[FieldError]) -> Problem:
-        listed = "; ".join(f"{error.field} {error.error}" for error in errors)
+        listed = "; ".join(f"{error.field or 'the whole'} {error.error}" for error in errors)
         return Problem.validation(f"Invalid arguments for {self._tool}: {listed}", fields=errors)
 
 
@@ -133,8 +133,8 @@ def _ignored(name: str) -> Notice:
 
 def _unreadable(error: Exception) -> str:
     if isinstance(error, RecursionError):
-        return "are nested too deeply"
-    return "hold a number that is out of range"  # what else msgspec refuses without a schema
+        return "is nested too deeply"
+    return "holds a number that is out of range"  # what else msgspec refuses without a schema
 
 
 def _misfit(error: msgspec.ValidationError) -> FieldError:

@@ -1,0 +1,78 @@
+"""The command itself: help, version, and words it does not know."""
+
+import subprocess
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from cli.command import (
+    ACCORD,
+    ENVIRONMENT,
+    EXAMPLES,
+    Done,
+    accord,
+    accord_each,
+    assert_one_line_of_misuse,
+)
+
+VERBS = ["serve", "tools", "call"]
+
+
+def test_version_is_the_one_of_the_installed_package() -> None:
+    assert accord("--version") == (0, f"accord {version('accord-mcp')}\n", "")
+
+
+@pytest.mark.parametrize("words", [["--help"], *([verb, "--help"] for verb in VERBS)])
+def test_help_explains_and_has_examples(words: list[str]) -> None:
+    done = accord(*words)
+    assert (done.code, done.err) == (0, "")
+    assert f"usage: accord {words[0] if words[0] in VERBS else ''}".rstrip() in done.out
+    _, examples = done.out.split("examples:\n")
+    assert all(line.startswith("  ") and "accord " in line for line in examples.splitlines())
+
+
+def test_help_names_every_verb() -> None:
+    verbs = accord("--help").out.split("verbs:\n")[1]
+    assert [line.split()[0] for line in verbs.splitlines()[: len(VERBS)]] == VERBS
+
+
+@pytest.mark.parametrize("verb", ["tools", "call"])
+def test_the_examples_in_the_help_work(verb: str) -> None:
+    path = {"PATH": f"{Path(ACCORD).parent}:{ENVIRONMENT['PATH']}"}
+    for line in accord(verb, "--help").out.split("examples:\n")[1].splitlines():
+        done = subprocess.run(
+            ["sh", "-c", line.strip()], cwd=EXAMPLES, env=ENVIRONMENT | path, capture_output=True
+        )
+        assert done.returncode == 0, (line, done.stderr)
+
+
+MISUSE: dict[str, tuple[list[str], list[str]]] = {
+    "no verb": ([], ["VERB"]),
+    "an unknown verb": (["dance"], ["dance", "serve", "tools", "call"]),
+    "an unknown option": (["--dance"], []),
+    "an unknown option of a verb": (["tools", "shop", "--dance"], ["--dance"]),
+    "dashes before the verb": (["--", "tools"], []),
+    "serve without a target": (["serve"], ["TARGET"]),
+    "tools without a target": (["tools"], ["TARGET"]),
+    "call without a target": (["call"], ["TARGET"]),
+    "call without a tool": (["call", "shop"], ["TOOL"]),
+    "call with too much": (["call", "shop", "add", "{}", "more"], ["more"]),
+    "no such revision": (
+        ["call", "shop", "add", "{}", "--revision", "1999"],
+        ["1999", "2026-07-28"],
+    ),
+    "no number": (["serve", "shop", "--grace", "soon"], ["--grace", "soon"]),
+    "a negative number": (["serve", "shop", "--grace", "-1"], ["--grace"]),
+    "no finite number": (["serve", "shop", "--grace", "nan"], ["--grace", "nan"]),
+}
+
+
+@pytest.fixture(scope="module")
+def misused() -> dict[str, Done]:
+    return accord_each({name: words for name, (words, _) in MISUSE.items()})
+
+
+@pytest.mark.parametrize("name", MISUSE)
+def test_misuse_is_one_line_and_exit_code_2(misused: dict[str, Done], name: str) -> None:
+    assert_one_line_of_misuse(misused[name], *MISUSE[name][1])

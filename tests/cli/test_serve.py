@@ -1,0 +1,85 @@
+"""`accord serve`: which server it is that answers, and under which name."""
+
+from pathlib import Path
+
+import pytest
+
+from cli.command import ACCORD, ENVIRONMENT, EXAMPLES, accord, write
+from stdio_peer import StdioPeer
+
+OTHER = """
+from accord import Server
+
+server = Server("other", version="2.0", instructions="Ask politely.")
+
+@server.tool
+def shout(word: str) -> str:
+    return word.upper()
+"""
+
+
+def serving(*words: str, cwd: Path = EXAMPLES) -> StdioPeer:
+    return StdioPeer([ACCORD, "serve", *words], cwd=cwd, env=ENVIRONMENT)
+
+
+def test_one_target_is_served_under_its_own_name() -> None:
+    with serving("shop:server") as peer:
+        result = peer.initialize()["result"]
+        assert result == {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {"tools": {}},
+            "serverInfo": {"name": "shop", "version": "1.0"},
+        }
+        call = peer.request("tools/call", {"name": "add", "arguments": {"a": 2, "b": 3}})
+        assert call["result"] == {
+            "content": [{"type": "text", "text": "5"}],
+            "structuredContent": {"result": 5},
+        }
+
+
+def test_a_name_and_a_version_can_be_given() -> None:
+    with serving("shop", "--name", "store", "--server-version", "7") as peer:
+        identity = {"name": "store", "version": "7"}
+        assert peer.initialize()["result"]["serverInfo"] == identity
+        stamp = peer.modern("server/discover")["result"]["_meta"]
+        assert stamp == {"io.modelcontextprotocol/serverInfo": identity}
+        stamp = peer.modern("tools/list")["result"]["_meta"]
+        assert stamp == {"io.modelcontextprotocol/serverInfo": identity}
+
+
+def test_several_targets_are_one_server(tmp_path: Path) -> None:
+    write(tmp_path, other=OTHER)
+    with serving(f"{EXAMPLES / 'shop.py'}:server", "other:server", cwd=tmp_path) as peer:
+        assert peer.initialize()["result"]["instructions"] == "Ask politely."
+        tools = peer.request("tools/list")["result"]["tools"]
+        assert [tool["name"] for tool in tools] == ["add", "orders", "shout"]
+        for name, arguments, text in (
+            ("add", {"a": 2, "b": 3}, "5"),
+            ("shout", {"word": "hi"}, "HI"),
+        ):
+            call = peer.request("tools/call", {"name": name, "arguments": arguments})
+            assert call["result"]["content"] == [{"type": "text", "text": text}]
+
+
+@pytest.mark.parametrize("targets", [["other", "other.py"], ["other", "twin"]])
+def test_a_name_clash_stops_the_start_and_nothing_is_served(
+    tmp_path: Path, targets: list[str]
+) -> None:
+    write(tmp_path, other=OTHER, twin=OTHER.replace("other", "twin"))
+    request = b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n'
+    done = accord("serve", *targets, cwd=tmp_path, stdin=request)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("accord serve: ")
+    assert "'shout'" in done.err
+
+
+def test_with_no_input_at_all_it_says_nothing_and_ends_well() -> None:
+    assert accord("serve", "shop") == (0, "", "")
+
+
+def test_a_bad_message_gets_an_error_and_the_next_one_an_answer() -> None:
+    with serving("shop") as peer:
+        peer.send(b"not json\n")
+        error = peer.receive()
+        assert (error["id"], error["error"]["code"]) == (None, -32700)
+        assert "result" in peer.modern("tools/list")

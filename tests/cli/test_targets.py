@@ -1,0 +1,130 @@
+"""What can be named on the command line, and what is said where it cannot."""
+
+from pathlib import Path
+
+import pytest
+
+from cli.command import EXAMPLES, Done, accord, accord_each, assert_one_line_of_misuse, write
+
+GOOD = """
+from accord import Server
+
+class Holder:
+    server = Server("held", version="1.0")
+
+server = Server("good", version="1.0")
+admin = Server("admin", version="1.0")
+thing = 5
+
+@server.tool
+def add(a: int) -> int:
+    return a
+"""
+
+
+SERVERS = {
+    "good:server": "good",
+    "good": "good",
+    "good:admin": "admin",
+    "good:Holder.server": "held",
+    "good.py": "good",
+    "good.py:admin": "admin",
+    "./good.py:server": "good",
+    "package/inner.py:server": "inner",
+    "package.inner:server": "inner",
+}
+
+
+def test_a_target_is_a_module_or_a_file_and_perhaps_a_name(tmp_path: Path) -> None:
+    write(tmp_path, good=GOOD)
+    (tmp_path / "package").mkdir()
+    write(tmp_path / "package", inner=GOOD.replace('"good"', '"inner"'))
+    shown = accord_each({target: ["tools", target] for target in SERVERS}, tmp_path)
+    assert {target: done.out.partition(" ")[0] for target, done in shown.items()} == SERVERS
+
+
+def test_a_file_can_import_what_stands_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    write(tmp_path / "folder", inner=GOOD + "import beside", beside="")
+    assert accord("tools", "folder/inner.py", cwd=tmp_path).code == 0
+
+
+def test_a_file_is_found_from_elsewhere(tmp_path: Path) -> None:
+    done = accord("tools", f"{EXAMPLES / 'shop.py'}:server", cwd=tmp_path)
+    assert done.out.startswith("shop 1.0: 2 tools\n")
+
+
+BROKEN = {
+    "raises": "raise ValueError('no licence')",
+    "raises_in_lines": "raise ValueError('first line\\nsecond line')",
+    "raises_without_words": "raise ValueError",
+    "raises_no_exception": "class Stop(BaseException): pass\nraise Stop('stopped')",
+    "exits": "import sys; sys.exit('bye')",
+    "exits_well": "import sys; sys.exit()",
+    "unparsable": "def f(:",
+    "not_utf8": "",
+    "imports_nothing": "import there_is_no_such_module",
+    "bad_tool": "from accord import Server\nserver = Server('x')\nserver.tool(5)",
+    "same_tool_twice": (
+        "from accord import Server\nserver = Server('x')\n"
+        "@server.tool\ndef a(): pass\n@server.tool(name='a')\ndef b(): pass\n"
+    ),
+    "good": GOOD,
+    "other": GOOD.replace("good", "other"),
+    "nothing": "",
+    "lazy": "def __getattr__(name): raise RuntimeError('not today')",
+}
+BAD: dict[str, tuple[list[str], list[str]]] = {
+    "no such module": (["missing"], ["missing"]),
+    "no such package": (["missing.inner:server"], ["missing"]),
+    "no such module inside": (["good.inner:server"], ["good.inner"]),
+    "no such file": (["missing.py:server"], ["missing.py"]),
+    "a folder": (["folder.py"], ["folder.py"]),
+    "no module at all": ([":server"], [":server"]),
+    "an empty word": ([""], []),
+    "a relative module": ([".good"], [".good"]),
+    "raises": (["raises"], ["raises", "ValueError", "no licence"]),
+    "raises in lines": (["raises_in_lines"], ["first line"]),
+    "raises without words": (["raises_without_words"], ["raises_without_words", "ValueError"]),
+    "raises no Exception": (["raises_no_exception"], ["raises_no_exception", "Stop"]),
+    "exits": (["exits"], ["exits", "SystemExit"]),
+    "exits well": (["exits_well"], ["exits_well", "SystemExit"]),
+    "syntax error": (["unparsable"], ["unparsable", "SyntaxError", "line 1"]),
+    "syntax error in a file": (["unparsable.py"], ["unparsable.py", "SyntaxError", "line 1"]),
+    "not UTF-8": (["not_utf8"], ["not_utf8", "SyntaxError"]),
+    "imports what is missing": (["imports_nothing"], ["there_is_no_such_module"]),
+    "no function": (["bad_tool"], ["bad_tool"]),
+    "one tool twice": (["same_tool_twice"], ["same_tool_twice", "'a'"]),
+    "no such name": (["good:missing"], ["missing", "server", "admin"]),
+    "no such name inside": (["good:Holder.missing"], ["Holder.missing", "server", "admin"]),
+    "no server": (["good:thing"], ["thing", "server", "admin"]),
+    "a class": (["good:Server"], ["Server", "admin"]),
+    "no server anywhere": (["nothing"], ["nothing", "no accord.Server"]),
+    "a lazy module that fails": (["lazy"], ["lazy", "not today"]),
+    "the same twice": (["good:server", "good:server"], ["good:server", "twice"]),
+    "the same in other words": (["good", "good:server"], ["good", "good:server", "'add'"]),
+    "a clash": (["good:server", "other:server"], ["good:server", "other:server", "'add'"]),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = write(tmp_path_factory.mktemp("targets"), **BROKEN)
+    (folder / "not_utf8.py").write_bytes(b"x = '\xff'")
+    (folder / "folder.py").mkdir()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def refused(folder: Path) -> dict[str, Done]:
+    return accord_each({name: ["tools", *targets] for name, (targets, _) in BAD.items()}, folder)
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_target_is_one_line(refused: dict[str, Done], name: str) -> None:
+    assert_one_line_of_misuse(refused[name], *BAD[name][1])
+
+
+@pytest.mark.parametrize("words", [["serve", "missing"], ["call", "missing", "add"]])
+def test_a_bad_target_is_one_line_for_each_verb(folder: Path, words: list[str]) -> None:
+    assert_one_line_of_misuse(accord(*words, cwd=folder), f"accord {words[0]}: ", "missing")

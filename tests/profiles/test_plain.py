@@ -1,0 +1,238 @@
+"""`plain`: the data as JSON text, a failure as `Error executing tool: <message>`."""
+
+import json
+from typing import Any
+
+import pytest
+
+import wire
+from accord import (
+    Answer,
+    Audio,
+    Embedded,
+    Image,
+    Link,
+    Notice,
+    Page,
+    Problem,
+    Server,
+)
+from peer import Peer, request
+
+V1, V2, V3, V4, V5 = wire.REVISIONS
+META = "dev.accord-mcp/answer"
+STAMP = {"io.modelcontextprotocol/serverInfo": {"name": "shop", "version": "1.0"}}
+each_revision = pytest.mark.parametrize("revision", wire.REVISIONS)
+
+
+def saying(outcome: Any, hint: Any = Any) -> Server:
+    """A server whose tool `get` returns the outcome, or raises it."""
+
+    def get():
+        if isinstance(outcome, Problem):
+            raise outcome
+        return outcome
+
+    get.__annotations__ = {"return": hint}
+    server = Server("shop", version="1.0")
+    server.tool(get)
+    return server
+
+
+def result(outcome: Any, revision: str, hint: Any = Any) -> Any:
+    return Peer(saying(outcome, hint), revision).call("get")["result"]
+
+
+def text(words: str) -> dict[str, str]:
+    return {"type": "text", "text": words}
+
+
+def required(revision: str) -> dict[str, Any]:
+    """What the newest revision has in every result."""
+    return {"resultType": "complete", "_meta": STAMP} if revision == V5 else {}
+
+
+# The messages of seed 000
+
+
+def customers() -> Server:
+    server = Server("shop", version="1.0")
+
+    @server.tool
+    def customers_list() -> list[dict[str, Any]]:
+        return [{"id": 1, "name": "Alice", "email": "alice@example.com"}]
+
+    @server.tool
+    def customers_retrieve(kwargs: dict[str, str]) -> dict[str, Any]:
+        raise Problem.not_found("ViewSet returned error: {'detail': 'Not found.'}")
+
+    return server
+
+
+def test_the_successful_call_of_the_seed() -> None:
+    call = request("tools/call", {"name": "customers_list", "arguments": {}}, id=1)
+    (reply,) = Peer(customers(), V1).send(call)
+    assert isinstance(reply, dict)
+    (block,) = reply["result"].pop("content")
+    assert reply == {"jsonrpc": "2.0", "id": 1, "result": {}}
+    assert block["type"] == "text"
+    assert json.loads(block["text"]) == [{"id": 1, "name": "Alice", "email": "alice@example.com"}]
+
+
+def test_the_failed_call_of_the_seed() -> None:
+    arguments = {"kwargs": {"pk": "999999"}}
+    call = request("tools/call", {"name": "customers_retrieve", "arguments": arguments}, id=2)
+    assert Peer(customers(), V3).send(call) == [
+        {
+            "jsonrpc": "2.0",
+            "id": 2,
+            "result": {
+                "content": [
+                    text("Error executing tool: ViewSet returned error: {'detail': 'Not found.'}")
+                ],
+                "isError": True,
+            },
+        }
+    ]
+
+
+# Success
+
+
+@each_revision
+def test_data_is_compact_json_and_nothing_else_is_added(revision: str) -> None:
+    data: list[Any] = [{"name": "Zoë", "tags": [], "none": None}]
+    structure: dict[str, Any] = {V1: {}, V2: {}, V5: {"structuredContent": data}}
+    assert result(data, revision) == {
+        "content": [text('[{"name":"Zoë","tags":[],"none":null}]')],
+        **structure.get(revision, {"structuredContent": {"result": data}}),
+        **required(revision),
+    }
+
+
+@each_revision
+@pytest.mark.parametrize("words", ["5", '{"a": 1}', "", "two\nlines"])
+def test_text_goes_in_raw_and_has_no_structure(words: str, revision: str) -> None:
+    assert result(words, revision, str) == {"content": [text(words)], **required(revision)}
+
+
+# What stands beside the data
+
+PAGE = Page(limit=2, total=7)
+OLD = Notice("prices are from yesterday")
+BESIDE: dict[str, tuple[Any, Any]] = {
+    "page": (Answer([1], page=PAGE), {"page": {"limit": 2, "total": 7}}),
+    "warnings": (
+        Answer([1], warnings=[OLD, Notice("slow", code="SLOW", severity="info")]),
+        {
+            "warnings": [
+                {"message": "prices are from yesterday"},
+                {"message": "slow", "code": "SLOW", "severity": "info"},
+            ]
+        },
+    ),
+    "both": (
+        Answer([1], page=PAGE, warnings=[OLD]),
+        {
+            "page": {"limit": 2, "total": 7},
+            "warnings": [{"message": "prices are from yesterday"}],
+        },
+    ),
+}
+
+
+@each_revision
+@pytest.mark.parametrize(("answer", "beside"), BESIDE.values(), ids=list(BESIDE))
+def test_page_and_warnings_stand_in_a_second_block_and_in_meta(
+    answer: Any, beside: Any, revision: str
+) -> None:
+    said = result(answer, revision)
+    first, second = said["content"]
+    assert first == text("[1]")
+    assert (second["type"], json.loads(second["text"])) == ("text", beside)
+    assert said["_meta"] == {META: beside} | (STAMP if revision == V5 else {})
+    assert "isError" not in said
+
+
+def test_text_has_its_page_beside_it_as_well() -> None:
+    said = result(Answer("rows", page=PAGE), V4, Answer[str])
+    assert [block["text"] for block in said["content"]] == [
+        "rows",
+        '{"page":{"limit":2,"total":7}}',
+    ]
+
+
+def test_an_unknown_argument_is_a_warning() -> None:
+    peer = Peer(saying(5), V4)
+    said = peer.call("get", toolCallId="7")["result"]
+    (warning,) = said["_meta"][META]["warnings"]
+    assert warning == {
+        "message": "Unknown argument 'toolCallId' was ignored",
+        "code": "UNKNOWN_ARGUMENT",
+    }
+    assert said["structuredContent"] == {"result": 5}
+
+
+# Failure
+
+
+@each_revision
+@pytest.mark.parametrize("kind", ["validation", "not_found", "unavailable", "internal"])
+def test_a_problem_is_shown_as_written(kind: str, revision: str) -> None:
+    problem = getattr(Problem, kind)('No customer "7" in /srv/shop.db')
+    assert result(problem, revision, int) == {
+        "content": [text('Error executing tool: No customer "7" in /srv/shop.db')],
+        "isError": True,
+        **required(revision),
+    }
+
+
+@each_revision
+def test_a_failure_has_no_structure_and_its_message_comes_first(revision: str) -> None:
+    problem = Problem.rate_limit("Too fast", remediation="wait", retry_after=2)
+    said = result(problem, revision, int)
+    assert said["content"][0] == text("Error executing tool: Too fast")
+    assert said["isError"] is True
+    assert "structuredContent" not in said
+
+
+# Content beyond text
+
+IMAGE = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
+AUDIO = {"type": "audio", "data": "aGk=", "mimeType": "audio/wav"}
+LINK = {"type": "resource_link", "uri": "shop://orders/7", "name": "order 7"}
+FULL_LINK = {**LINK, "mimeType": "text/plain", "description": "One order."}
+TEXT = {"type": "resource", "resource": {"uri": "shop://a", "text": "hi"}}
+BLOB = {
+    "type": "resource",
+    "resource": {"uri": "shop://b", "blob": "aGk=", "mimeType": "application/pdf"},
+}
+AS_TEXT = text("[audio/wav, 2 bytes]")
+URI = text("shop://orders/7")
+BLOCKS: dict[str, tuple[Any, list[Any]]] = {
+    # a block, and what the five revisions make of it
+    "image": (Image(b"hi", "image/png"), [IMAGE] * 5),
+    "audio": (Audio(b"hi", "audio/wav"), [AS_TEXT, AUDIO, AUDIO, AUDIO, AUDIO]),
+    "link": (Link("shop://orders/7", "order 7"), [URI, URI, LINK, LINK, LINK]),
+    "link with all it can say": (
+        Link("shop://orders/7", "order 7", "text/plain", "One order."),
+        [URI, URI, FULL_LINK, FULL_LINK, FULL_LINK],
+    ),
+    "embedded text": (Embedded("shop://a", "hi"), [TEXT] * 5),
+    "embedded bytes": (Embedded("shop://b", b"hi", "application/pdf"), [BLOB] * 5),
+}
+
+
+@each_revision
+@pytest.mark.parametrize(("block", "forms"), BLOCKS.values(), ids=list(BLOCKS))
+def test_a_block_stands_beside_the_text_in_the_form_its_revision_has(
+    block: Any, forms: list[Any], revision: str
+) -> None:
+    said = result(Answer(5, blocks=[block]), revision)
+    assert said["content"] == [text("5"), forms[wire.REVISIONS.index(revision)]]
+
+
+def test_blocks_come_in_their_order_after_page_and_warnings() -> None:
+    blocks: list[Any] = [Image(b"hi", "image/png"), Link("shop://orders/7", "order 7")]
+    said = result(Answer(5, blocks=blocks, warnings=["slow"]), V4)
+    assert said["content"] == [text("5"), text('{"warnings":[{"message":"slow"}]}'), IMAGE, LINK]

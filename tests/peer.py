@@ -117,7 +117,7 @@ class _Asked:
         members = value if isinstance(value, list) else [value]
         requests = [m for m in members if isinstance(m, dict) and type(m.get("id")) in (int, str)]
         self._methods: dict[RequestId, Any] = {m["id"]: m.get("method") for m in requests}
-        self.begins = requests == [value] and value.get("method") == "initialize"
+        self.begins = [m.get("method") for m in requests] == ["initialize"]
         self._revision = _revision_named_by(value) or in_force
 
     def checked(self, reply: bytes) -> Reply:

@@ -140,7 +140,7 @@ def test_the_code_of_a_page_runs_and_prints_what_the_page_shows(page: Path, tmp_
     check(page.read_text(), tmp_path)
 
 
-def test_the_readme_has_code_to_run(tmp_path: Path) -> None:
+def test_the_readme_has_code_to_run() -> None:
     found = blocks((ROOT / "README.md").read_text())
     assert {"python", "console"} <= {block.language for block in found}
 

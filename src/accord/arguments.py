@@ -12,6 +12,7 @@ from accord.answer import FieldError
 from accord.errors import ContractError
 
 JsonSchema = dict[str, Any]
+_LONGEST_STEP: Final = 64
 
 
 class Fault(Protocol):
@@ -30,23 +31,25 @@ class Checker:
         self._validator: Any = None
 
     def errors(self, value: object) -> list[FieldError]:
-        """Each field of `value` that does not fit; none if it fits."""
+        """Each field of `value` that does not fit; none if it fits, or is too deep to be told."""
         if self._validator is None:
-            self._validator = self._compile()
+            self.compile("the schema")
         try:
             return list(_each(self._validator.iter_errors(value)))
-        except ValueError:  # its limit is 255 levels
-            return [FieldError("", "is nested too deeply")]
+        except ValueError:  # 255 levels are its limit
+            return []
 
-    def _compile(self) -> Any:
-        import jsonschema_rs  # 35 ms, and only bad calls need it
+    def compile(self, what: str) -> None:
+        """Make sure that the schema is one, and says all it has to say itself."""
+        import jsonschema_rs  # 35 ms, and most servers never need it
 
         try:
-            return jsonschema_rs.Draft202012Validator(
+            self._validator = jsonschema_rs.Draft202012Validator(
                 self._schema, validate_formats=True, retriever=_stay_here
             )
-        except jsonschema_rs.ReferencingError as error:
-            raise ContractError(f"a schema refers to another place: {error}") from error
+        except (ValueError, jsonschema_rs.ReferencingError) as error:
+            reason = str(error).partition("\n")[0]
+            raise ContractError(f"{what} has no valid JSON Schema: {reason}") from error
 
 
 def _stay_here(uri: str) -> Any:
@@ -57,7 +60,8 @@ def path_of(steps: Sequence[str | int]) -> str:
     """A path as people write it: `spells.first_level[0].level`."""
     path = ""
     for step in steps:
-        path += f"[{step}]" if isinstance(step, int) else f".{step}" if path else str(step)
+        shown = str(step) if len(str(step)) <= _LONGEST_STEP else f"{str(step)[:_LONGEST_STEP]}…"
+        path += f"[{shown}]" if isinstance(step, int) else f".{shown}" if path else shown
     return path
 
 

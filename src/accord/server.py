@@ -202,8 +202,8 @@ def _encoded(value: Any, tool: Tool) -> Answer[Said]:
     if tool.says_text:
         if not isinstance(data, str):
             raise ContractError(f"{tool.name} is to return str, not {type(data).__name__}")
-    elif isinstance(data, Encoded):
-        data = Encoded(_compact(data.json))
+    elif isinstance(data, Encoded | Raw):
+        data = Encoded(_compact(data.json if isinstance(data, Encoded) else bytes(data)))
     else:
         data = Encoded(_encode(data))
     if tool.check is not None:

@@ -76,3 +76,15 @@ def misused() -> dict[str, Done]:
 @pytest.mark.parametrize("name", MISUSE)
 def test_misuse_is_one_line_and_exit_code_2(misused: dict[str, Done], name: str) -> None:
     assert_one_line_of_misuse(misused[name], *MISUSE[name][1])
+
+
+@pytest.mark.parametrize("words", ["--version", "tools shop", 'call shop add \'{"a": 2, "b": 3}\''])
+def test_without_a_stdout_there_is_no_traceback(words: str) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f"exec {ACCORD} {words} >&-"],
+        cwd=EXAMPLES,
+        env=ENVIRONMENT,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert "Traceback" not in done.stderr

@@ -61,6 +61,12 @@ def test_several_targets_are_one_server(tmp_path: Path) -> None:
             assert call["result"]["content"] == [{"type": "text", "text": text}]
 
 
+def test_a_server_without_tools_has_none(tmp_path: Path) -> None:
+    write(tmp_path, empty='from accord import Server\nserver = Server("empty")\n')
+    with serving("empty", cwd=tmp_path) as peer:
+        assert peer.modern("tools/list")["result"]["tools"] == []
+
+
 @pytest.mark.parametrize("targets", [["other", "other.py"], ["other", "twin"]])
 def test_a_name_clash_stops_the_start_and_nothing_is_served(
     tmp_path: Path, targets: list[str]

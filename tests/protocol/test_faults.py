@@ -7,7 +7,7 @@ import pytest
 
 import wire
 from accord import Answer, Encoded, FieldError, Link, Page, Problem, Server
-from accord.tool import Tool
+from accord.tool import Bound, Tool
 from peer import Peer, request
 from protocol.office import SECRET, server
 from stdio_peer import modern_params
@@ -219,18 +219,30 @@ def test_an_answer_that_cannot_be_sent_gets_one_reply_that_can(
     assert Peer(speaker, revision).call("speak")["id"] == 1
 
 
+def buggy(**parts: Any) -> Server:
+    """A server whose only tool breaks the promises that a Tool makes."""
+    whole: dict[str, Any] = {"input_schema": {"type": "object"}, "bind": Bound, "is_async": False}
+    found = Server("buggy")
+    found.add(Tool(name="it", description="", invoke=lambda *_: None, **whole | parts))
+    return found
+
+
 @every_revision
 def test_a_bug_of_ours_is_an_internal_error(
     revision: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail(_: object) -> Any:
-        raise RuntimeError(SECRET)
-
-    buggy = Server("buggy")
-    schema = {"type": "object"}
-    buggy.add(
-        Tool(name="it", description="", input_schema=schema, bind=fail, invoke=max, is_async=False)
-    )
-    reply = Peer(buggy, revision).call("it")
+    peer = Peer(buggy(input_schema={"type": "object", "not": object()}), revision)
+    reply = peer.ask("tools/list")
     assert reply["error"] == {"code": -32603, "message": "Internal error"}
+    assert "TypeError" in caplog.text
+
+
+@every_revision
+def test_a_bug_in_taking_arguments_is_a_masked_failure(
+    revision: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    peer = Peer(buggy(bind=lambda _: raising(RuntimeError(SECRET))), revision)
+    reply = peer.call("it")
+    assert "error" in reply or reply["result"]["isError"]
+    assert SECRET not in str(reply)
     assert SECRET in caplog.text

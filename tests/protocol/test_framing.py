@@ -92,6 +92,7 @@ HEADS = {
     "not the outermost": (b'{"params":{"id":8,"more":"', None),
     "a word in text": (b'{"params":"\\"id\\":8,","more":"', None),
     "a value called id": (b'{"params":"id","more":"', None),
+    "after a value called id": (b'{"params":"id","id":7,"more":"', 7),
     "cut off": (b'{"id":77777777', None),
     "null": (b'{"id":null,"params":"', None),
     "a float": (b'{"id":1.5,"params":"', None),
@@ -105,6 +106,7 @@ HEADS = {
     "nothing": (b"", None),
     "quotes without end": (b'{"id":7,"a":' + b'"\\"' * 30_000, 7),
     "escaped quotes without end": (b'"' + b'\\"' * 40_000, None),
+    "escaped quotes without end, cut elsewhere": (b'{"' + b'\\"' * 40_000, None),
     "brackets without end": (b"[" * 100_000, None),
 }
 

@@ -84,6 +84,29 @@ async def print_when_python_ends() -> None:
 
 
 @server.tool
+async def close_stdout() -> None:
+    sys.stdout.close()
+
+
+@server.tool
+async def close_stdin() -> None:
+    sys.stdin.close()
+
+
+@server.tool
+async def close_the_descriptors() -> None:
+    os.close(0)
+    os.close(1)
+
+
+@server.tool
+async def replace_the_descriptors() -> None:
+    with open(os.devnull, "r+") as other:  # noqa: ASYNC230, PTH123
+        os.dup2(other.fileno(), 0)
+        os.dup2(other.fileno(), 1)
+
+
+@server.tool
 def ask_a_person() -> str:
     try:
         return input("NOISE, your name? ")

@@ -50,6 +50,26 @@ def test_what_a_module_prints_as_it_comes_and_goes_is_on_stderr() -> None:
     assert peer.stderr == "NOISE at import\nNOISE at exit\n"
 
 
+def test_what_a_tool_prints_is_there_when_its_reply_is() -> None:
+    with serving("noisy") as peer:
+        ask(peer, "print_it")
+        peer.kill()
+        peer.wait()
+    assert peer.stderr == "NOISE\n"
+
+
+@pytest.mark.parametrize(
+    "tool", ["close_stdout", "close_stdin", "close_the_descriptors", "replace_the_descriptors"]
+)
+def test_a_tool_cannot_cut_the_line(tool: str) -> None:
+    with serving("noisy") as peer:
+        ask(peer, tool)
+        assert ask(peer, "quiet") == "quiet"
+        peer.close_input()
+        assert peer.rest() == []
+        assert peer.wait() == 0
+
+
 # Nobody else takes what comes in
 
 

@@ -146,13 +146,12 @@ def test_calls_that_were_cancelled_take_no_room() -> None:
 
 def test_calls_that_are_cancelled_before_they_begin_take_no_room() -> None:
     """Call and cancellation arrive in one piece."""
-    cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled"}
-    messages: list[dict[str, Any]] = []
-    for name in ("a", "b", "c"):
-        messages.append(calling(name, "wait", name=name, until="never"))
-        messages.append({**cancelled, "params": {"requestId": name}})
     with limited('{"max_calls": 2}') as peer:
-        _send_in_one_piece(peer, messages)
+        for name in ("a", "b", "c"):
+            cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled"}
+            call = calling(name, "wait", name=name, until="never")
+            _send_in_one_piece(peer, [call, {**cancelled, "params": {"requestId": name}}])
+            peer.modern("tools/list")
         assert ask(peer, "nap", seconds=0) == "rested"
         peer.close_input()
         assert peer.rest() == []

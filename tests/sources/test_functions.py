@@ -771,8 +771,9 @@ def test_another_spelling_is_taken_with_and_without_unknown_arguments(
     assert received(tool, arguments(value)) == received(tool, arguments(value, toolCallId="7"))
 
 
+exact_floats = st.floats(-(2**53), 2**53)  # beyond, no two libraries agree on what divides what
 json_values = st.recursive(
-    st.none() | st.booleans() | integers | floats | texts,
+    st.none() | st.booleans() | integers | exact_floats | texts,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
     max_leaves=6,
 )
@@ -868,13 +869,13 @@ def test_the_text_stays_short_however_much_is_wrong(hint: Any, value: Any) -> No
 @pytest.mark.parametrize(
     ("raw", "words"),
     [
-        (b'{"x": 1e999}', "arguments hold a number that is out of range"),
-        (b'{"x": %s1%s}' % (b"[" * 100_000, b"]" * 100_000), "arguments are nested too deeply"),
+        (b'{"x": 1e999}', "a number that is out of range"),
+        (b'{"x": %s1%s}' % (b"[" * 100_000, b"]" * 100_000), "nested too deeply"),
     ],
     ids=["a number beyond all", "nested without end"],
 )
 def test_json_that_python_cannot_hold_is_refused_in_words(raw: bytes, words: str) -> None:
-    assert refused(taking(Any), raw).message == f"Invalid arguments for echo: {words}"
+    assert refused(taking(Any), raw).message.endswith(words)
 
 
 # Results

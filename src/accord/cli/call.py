@@ -2,6 +2,7 @@
 
 import argparse
 import logging
+import os
 import signal
 import sys
 from typing import Any, Final
@@ -64,10 +65,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _arguments(text: str) -> bytes:
-    raw = sys.stdin.buffer.read() if text == "-" else text.encode()
+    raw = sys.stdin.buffer.read() if text == "-" else os.fsencode(text)
     try:
         msgspec.json.decode(raw, type=dict[str, Any])
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ContractError(f"the arguments are no JSON object: {error}") from error
     return raw
 
@@ -80,9 +81,9 @@ def _print(outcome: Outcome) -> None:
     """The data goes to standard output, what is said about it to standard error."""
     match outcome:
         case Answer(data=Encoded(json)):
-            print(msgspec.json.format(json, indent=2).decode())
+            print(msgspec.json.format(json, indent=2).decode(), flush=True)
         case Answer(data=text):
-            print(text)
+            print(text, flush=True)
         case Problem(message=message) | Reject(message=message):
             print(f"error: {message}", file=sys.stderr)
     for note in _notes(outcome):

@@ -2,6 +2,7 @@
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from typing import Final, NoReturn
@@ -34,7 +35,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and give back its exit code."""
     words = sys.argv[1:] if arguments is None else list(arguments)
     if not words or words[0] not in _VERBS:
-        _overview().parse_args(words)
+        overview = _overview()
+        overview.parse_args(words)
+        overview.error("the verb comes first")
     verb, *rest = words
     module = importlib.import_module(f"accord.cli.{verb}")  # a verb loads what it needs, no more
     parser = _Parser(
@@ -46,9 +49,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     module.add_arguments(parser)
     try:
         code: int = module.run(parser.parse_args(rest))
+        if not sys.stdout.closed:  # a served tool may have done that
+            sys.stdout.flush()
     except AccordError as error:
         print(f"accord {verb}: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:  # whoever read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     return code
 
 

@@ -18,7 +18,7 @@ examples:
   accord serve shop:server
   accord serve shop.py:server other:server --name shops
 """
-_LAST_BREATH: Final = 1.0  # seconds for Python to end by itself once the grace period is over
+_LAST_BREATH: Final = 0.5  # seconds for Python to end by itself once the time is up
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--server-version", metavar="VERSION", help="the version it says it has")
     parser.add_argument(
         "--grace",
-        type=_seconds,
+        type=seconds,
         default=stdio.Settings().grace,
         metavar="SECONDS",
         help="how long open calls may go on once the input has ended (default %(default)s)",
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
     given = {key: value for key, value in changes.items() if value is not None}
     server.identify(msgspec.structs.replace(server.identity, **given))
     _collect_less()
-    stdio.serve(server, pipes, stdio.Settings(grace=options.grace), on_end=Watchdog(options.grace))
+    stdio.serve(server, pipes, stdio.Settings(grace=options.grace), on_end=_exit_within)
     return 0
 
 
@@ -54,24 +54,16 @@ def _collect_less() -> None:
     gc.set_threshold(20_000, 50, 50)
 
 
-class Watchdog:
-    """Ends the process in any case, a while after the first call and at once on the second.
-
-    A tool may block the loop, hold on to a thread, or refuse to be cancelled.
-    """
-
-    def __init__(self, grace: float) -> None:
-        self._timer = threading.Timer(grace + _LAST_BREATH, os._exit, [0])
-        self._timer.daemon = True
-
-    def __call__(self) -> None:
-        if self._timer.ident is not None:
-            os._exit(0)
-        self._timer.start()
+def _exit_within(seconds: float) -> None:
+    """End the process in any case: a tool may block the loop, or hold on to a thread."""
+    watchdog = threading.Timer(seconds + _LAST_BREATH, os._exit, [0])
+    watchdog.daemon = True
+    watchdog.start()
 
 
-def _seconds(text: str) -> float:
-    seconds = float(text)
-    if not 0 <= seconds < threading.TIMEOUT_MAX:
+def seconds(text: str) -> float:
+    """A time that one can wait."""
+    number = float(text)
+    if not 0 <= number < threading.TIMEOUT_MAX:
         raise ValueError(text)
-    return seconds
+    return number

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Final
+from typing import Any, Final
 
 from accord.errors import ContractError
 from accord.server import Server, combine
@@ -26,25 +26,22 @@ def load(targets: Sequence[str]) -> Server:
 
 def _load_one(target: str) -> Server:
     place, _, name = target.partition(":")
-    name = name or _DEFAULT_NAME
-    module = _import(target, place)
-    found: object = module
-    for part in name.split("."):
-        found = getattr(found, part, None)
-    if isinstance(found, Server):
-        return found
-    raise ContractError(f"{target}: {_what_is_there(module, name, found)}")
-
-
-def _import(target: str, place: str) -> ModuleType:
+    path = (name or _DEFAULT_NAME).split(".")
     sys.path.insert(0, str(Path.cwd()))
     try:
-        if place.endswith(".py"):
-            return _import_file(Path(place))
-        return importlib.import_module(place)
-    except (Exception, SystemExit) as error:  # whatever a stranger's module may raise
+        is_file = place.endswith(".py")
+        module = _import_file(Path(place)) if is_file else importlib.import_module(place)
+        found: Any = module
+        for part in path:
+            found = getattr(found, part, None)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a stranger's module may raise anything
         reason = f"{type(error).__name__}: {error}".partition("\n")[0]
         raise ContractError(f"cannot import {target}: {reason}") from error
+    if isinstance(found, Server):
+        return found
+    raise ContractError(f"{target}: {_what_is_there(module, '.'.join(path), found)}")
 
 
 def _import_file(path: Path) -> ModuleType:
@@ -60,7 +57,7 @@ def _import_file(path: Path) -> ModuleType:
     return module
 
 
-def _what_is_there(module: ModuleType, name: str, found: object) -> str:
+def _what_is_there(module: Any, name: str, found: object) -> str:
     servers = [key for key, value in vars(module).items() if isinstance(value, Server)]
     hint = f"; it has {', '.join(servers)}" if servers else "; it has no accord.Server at all"
     fault = "there is no" if found is None else "is no accord.Server:"

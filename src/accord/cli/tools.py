@@ -15,8 +15,7 @@ examples:
   accord tools shop.py
 """
 _GAP: Final = "  "
-_WIDEST_CALL: Final = 48
-_NARROWEST_WORDS: Final = 24
+_NARROWEST: Final = 40
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,11 +35,13 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _table(rows: list[tuple[str, str]]) -> Iterator[str]:
-    width = min(max((len(call) for call, _ in rows), default=0), _WIDEST_CALL)
-    room = shutil.get_terminal_size().columns - width - 2 * len(_GAP)
+    columns = max(shutil.get_terminal_size().columns, _NARROWEST)
+    longest = max((len(call) for call, _ in rows), default=0)
+    width = min(longest, columns // 2 - len(_GAP))
+    room = columns - width - 2 * len(_GAP)
     for call, words in rows:
-        calls = textwrap.wrap(call, width, subsequent_indent="    ") or [""]
-        texts = textwrap.wrap(words, max(room, _NARROWEST_WORDS)) or [""]
+        calls = textwrap.wrap(call, width, subsequent_indent="  ") or [""]
+        texts = textwrap.wrap(words, room) or [""]
         for index in range(max(len(calls), len(texts))):
             left = calls[index] if index < len(calls) else ""
             right = texts[index] if index < len(texts) else ""

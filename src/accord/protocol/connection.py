@@ -1,5 +1,6 @@
 """One peer's conversation: its revision, its open calls, and what each message means."""
 
+import logging
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -7,6 +8,7 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from accord.errors import (
+    INTERNAL_ERROR,
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
     UNSUPPORTED_PROTOCOL_VERSION,
@@ -20,6 +22,8 @@ from accord.protocol.framing import Overlong
 from accord.protocol.messages import Frame, Id, Meta
 from accord.revisions import REVISIONS, STATELESS, Revision, negotiate
 from accord.tool import Client
+
+log = logging.getLogger("accord")
 
 _Found = Call | Raw | Reject
 _UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
@@ -86,9 +90,10 @@ class Connection:
 
     def _receive_odd(self, message: bytes) -> list[Event]:
         """What did not decode as one message: nothing at all, a batch, a response, or a fault."""
-        if not message.strip():
+        inner = message.strip(b" \t\r\n")
+        if not inner:
             return []
-        if message.lstrip()[:1] == b"[":
+        if inner[:1] == b"[":
             return self._receive_batch(message)
         reply = diagnose(message)
         return [] if reply is None else [reply]
@@ -122,7 +127,11 @@ class Connection:
             return None if is_response else messages.invalid(request_id, "there is no method")
         if request_id is UNSET:
             return self._notice(method, frame.params)
-        found = self._request(request_id, method, frame.params, batch)
+        try:
+            found = self._request(request_id, method, frame.params, batch)
+        except Exception:  # a bug of ours is no reason to leave a peer waiting
+            log.exception("%s failed", method)
+            found = Reject(INTERNAL_ERROR, "Internal error")
         return found if isinstance(found, Call) else _reply(request_id, found)
 
     def _notice(self, method: str, params: Raw) -> Cancel | None:

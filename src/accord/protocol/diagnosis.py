@@ -12,7 +12,7 @@ import msgspec
 from accord.protocol.messages import Id, failure, invalid, parse_error
 
 _LOOKED_AT: Final = 65_536  # bytes of a hopeless message that are searched for an id
-_TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\Z)|[{}\[\]]', re.DOTALL)
+_TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}\[\]]', re.DOTALL)
 _ID_VALUE: Final = re.compile(rb'\s*:\s*("(?:[^"\\]|\\.)*+"|-?\d+)\s*[,}]', re.DOTALL)
 _decode_id = msgspec.json.Decoder(Id).decode
 
@@ -100,12 +100,14 @@ def _find_id(head: bytes) -> Id | None:
             case b"}" | b"]":
                 depth -= 1
             case b'"id"' if depth == 1:
-                return _read_id(_ID_VALUE.match(head, token.end()))
+                if found := _ID_VALUE.match(head, token.end()):
+                    return _read_id(found[1])
     return None
 
 
-def _read_id(found: re.Match[bytes] | None) -> Id | None:
+def _read_id(raw: bytes) -> Id | None:
     try:
-        return _decode_id(found[1]) if found else None
+        found: Id = _decode_id(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
+    return found

@@ -39,22 +39,23 @@ def serve(
     pipes: Pipes,
     settings: Settings = _USUAL,
     *,
-    on_end: Callable[[], None] = lambda: None,
+    on_end: Callable[[float], None] = lambda _: None,
 ) -> None:
     """Serve one peer until its input ends or a signal comes; then let open calls finish.
 
-    `on_end` is called as soon as the end begins, and again when a signal asks for it again.
+    `on_end` is told how many seconds are left as soon as the end begins: the grace period, or none
+    if the peer is gone or a signal comes again.
     """
     asyncio.run(_serve(server, pipes, settings, on_end))
 
 
 async def _serve(
-    server: Server, pipes: Pipes, settings: Settings, on_end: Callable[[], None]
+    server: Server, pipes: Pipes, settings: Settings, on_end: Callable[[float], None]
 ) -> None:
     session = _Session(server, pipes, settings, on_end)
 
     def stop(*_: Any) -> None:  # not by the loop, which a tool may be blocking
-        on_end()
+        session.announce_end()
         session.loop.call_soon_threadsafe(session.stop)
 
     with contextlib.suppress(ValueError):  # only the main thread hears signals
@@ -67,16 +68,17 @@ class _Session:
     """One peer on two pipes."""
 
     def __init__(
-        self, server: Server, pipes: Pipes, settings: Settings, on_end: Callable[[], None]
+        self, server: Server, pipes: Pipes, settings: Settings, on_end: Callable[[float], None]
     ) -> None:
         self.loop = asyncio.get_running_loop()
         self._server = server
         self._settings = settings
         self._on_end = on_end
+        self._is_ending = False
         self._connection = server.connect()
         self._lines = Lines(settings.max_request)
         self._input = Input(pipes.reader, self.loop, self._take)
-        self._output = Output(pipes.writer, self.loop, drained=self._regulate, broken=self._abandon)
+        self._output = Output(pipes.writer, self.loop, drained=self._regulate, broken=self._lose)
         self._pool = Pool(
             server,
             self.loop,
@@ -102,6 +104,15 @@ class _Session:
         """End, once the calls that are open are done and answered."""
         self._ended.set()
 
+    def announce_end(self) -> None:
+        """Tell how long it may take, which is not long when told again."""
+        self._on_end(0 if self._is_ending else self._settings.grace)
+        self._is_ending = True
+
+    def _lose(self) -> None:
+        self._on_end(0)
+        self._abandon()
+
     def _abandon(self) -> None:
         """End now: nobody waits for the calls that are open."""
         self._ended.set()
@@ -119,7 +130,7 @@ class _Session:
                 else:
                     self._cancel(event)
         if not chunk:
-            self._on_end()
+            self.announce_end()
             self.stop()
         self._regulate()
 

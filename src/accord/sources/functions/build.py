@@ -1,5 +1,6 @@
 """One function into one tool: its parameters, its result and its words."""
 
+import functools
 import inspect
 from collections.abc import Awaitable, Callable
 from typing import Any, TypedDict, Unpack, get_type_hints
@@ -29,9 +30,11 @@ class Options(TypedDict, total=False):
 def function_tool(function: Callable[..., Any], **options: Unpack[Options]) -> Tool:
     """A function as a tool: name, words and schemas from its signature and docstring."""
     name = options.get("name") or str(getattr(function, "__name__", ""))
-    is_async = _is_async(inspect.unwrap(function), name)
-    is_wrapped = is_async and not _is_async(function, name)
-    words = describe(inspect.getdoc(function))
+    if not callable(function):
+        raise ContractError(f"tool {name!r} cannot be called")
+    is_async = _is_async(function, name)
+    is_hidden = not is_async and _is_async(inspect.unwrap(function), name)
+    words = describe(inspect.getdoc(_body(function)))
     types = _type_hints(function, name)
     strict = options.get("strict", False)
     parameters = Parameters(function, name, types, words.parameters, strict=strict)
@@ -42,8 +45,8 @@ def function_tool(function: Callable[..., Any], **options: Unpack[Options]) -> T
         description=options.get("description", words.text),
         input_schema=parameters.schema,
         bind=parameters.bind,
-        invoke=_awaitable(parameters.caller()) if is_wrapped else parameters.caller(),
-        is_async=is_async,
+        invoke=_awaitable(parameters.caller()) if is_hidden else parameters.caller(),
+        is_async=is_async or is_hidden,
         wants_context=parameters.wants_context,
         hints=_hints(options),
         output_schema=result.schema,
@@ -63,15 +66,18 @@ def _hints(options: Options) -> Hints:
 
 
 def _body(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Where the hints and the `async` are: of a callable object, its `__call__`."""
+    """Where hints, words and `async` stand: behind a partial, or in an object's `__call__`."""
+    while isinstance(function, functools.partial):
+        function = function.func
     return function if inspect.isroutine(function) else type(function).__call__
 
 
 def _type_hints(function: Callable[..., Any], tool: str) -> dict[str, Any]:
     try:
         return get_type_hints(_body(function), include_extras=True)
-    except (NameError, TypeError) as error:
-        raise ContractError(f"tool {tool!r}: its type hints cannot be resolved: {error}") from error
+    except (NameError, AttributeError, SyntaxError, TypeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise ContractError(f"tool {tool!r} has hints that make no sense: {reason}") from error
 
 
 def _is_async(function: Callable[..., Any], tool: str) -> bool:

@@ -2,18 +2,19 @@
 
 import inspect
 import re
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-_GOOGLE: Final = re.compile(r"(Args|Arguments|Parameters):")
-_NUMPY: Final = re.compile(r"Parameters\n-{3,}")
-_SECTION: Final = re.compile(
-    r"\n\s*(?:"
-    r"(?:Args|Arguments|Parameters|Returns|Return|Yields|Raises|Examples?|Notes?|Warnings?):\n"
-    r"|(?:Parameters|Returns|Yields|Raises|Examples|Notes|See Also|Warnings)\n\s*-{3,}"
-    r"|:(?:param|type|returns?|rtype|raises?)\b)"
+_GOOGLE: Final = re.compile(
+    r"(Args|Arguments|Parameters|Params|Keyword Args|Keyword Arguments|Other Parameters):"
 )
-_SPHINX_PARAM: Final = re.compile(r"^:param\s+(?:[^:]*\s)?(\w+):(.*(?:\n(?!:).*)*)", re.MULTILINE)
-_GOOGLE_PARAM: Final = re.compile(r"(\*{0,2}\w+)\s*(?:\([^)]*\))?:\s*(.*)")
+_OTHER_GOOGLE: Final = re.compile(
+    r"(Attributes|Examples?|Notes?|Raises|References|Returns?|See Also|Warnings?|Warns|Yields?):"
+)
+_NUMPY: Final = re.compile(r"(Other )?Parameters")
+_SPHINX: Final = re.compile(r":[a-z]+\b[^:]*:")
+_SPHINX_PARAM: Final = re.compile(r":param\s+(?:[^:]*\s)?(\w+):\s*(.*)")
+_GOOGLE_PARAM: Final = re.compile(r"\*{0,2}(\w+)\s*(?:\(.*?\))?:\s*(.*)")
 
 
 class Description(NamedTuple):
@@ -25,64 +26,66 @@ class Description(NamedTuple):
 
 def describe(docstring: str | None) -> Description:
     """Split a docstring into what describes the function and what describes its parameters."""
-    if not docstring:
-        return Description("", {})
-    doc = inspect.cleandoc(docstring)
-    text = _SECTION.split("\n" + doc, maxsplit=1)[0]
-    parameters = {name: _join(words) for name, words in _SPHINX_PARAM.findall(doc)}
-    for paragraph in _sections(doc):
-        parameters.update(paragraph)
-    return Description(text.strip(), {name: words for name, words in parameters.items() if words})
+    lines = [line.rstrip() for line in inspect.cleandoc(docstring or "").splitlines()]
+    starts = [index for index in range(len(lines)) if _is_heading(lines, index)]
+    text = lines[: starts[0]] if starts else lines
+    parameters: dict[str, list[str]] = {}
+    for start in starts:
+        for name, words in _parameters(lines[start], lines[start + 1 :]):
+            parameters.setdefault(name, []).append(words)
+    spoken = {name: " ".join(" ".join(words).split()) for name, words in parameters.items()}
+    return Description("\n".join(text).strip(), {k: words for k, words in spoken.items() if words})
 
 
-def _sections(doc: str) -> list[dict[str, str]]:
-    lines = doc.splitlines()
-    found = []
-    for index, line in enumerate(lines):
-        if _GOOGLE.fullmatch(line.strip()):
-            found.append(_google(_indented(lines[index + 1 :])))
-        elif _NUMPY.fullmatch("\n".join(part.strip() for part in lines[index : index + 2])):
-            found.append(_numpy(lines[index + 2 :]))
-    return found
+def _is_heading(lines: list[str], index: int) -> bool:
+    line = lines[index]
+    if _GOOGLE.fullmatch(line) or _OTHER_GOOGLE.fullmatch(line):
+        return True
+    return bool(_SPHINX.match(line)) or (bool(line) and _is_underlined(lines, index))
+
+
+def _is_underlined(lines: list[str], index: int) -> bool:
+    return index + 1 < len(lines) and re.fullmatch(r"-{3,}", lines[index + 1]) is not None
+
+
+def _parameters(heading: str, below: list[str]) -> Iterator[tuple[str, str]]:
+    """Each parameter that a section describes, line by line."""
+    if _GOOGLE.fullmatch(heading):
+        yield from _google(_indented(below))
+    elif entry := _SPHINX_PARAM.match(heading):
+        yield from ((entry[1], words) for words in [entry[2], *_paragraph(below)])
+    elif _NUMPY.fullmatch(heading):
+        yield from _numpy(below[1:])
 
 
 def _indented(lines: list[str]) -> list[str]:
     """The lines below a heading, up to the first that is not indented."""
-    block = []
-    for line in lines:
-        if line and not line[0].isspace():
-            break
-        block.append(line)
-    return inspect.cleandoc("\n" + "\n".join(block)).splitlines()
+    end = next((i for i, line in enumerate(lines) if line and not line[0].isspace()), len(lines))
+    return inspect.cleandoc("\n" + "\n".join(lines[:end])).splitlines()
 
 
-def _google(lines: list[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
+def _paragraph(lines: list[str]) -> list[str]:
+    """The lines that go on with the one before: indented ones, up to a blank."""
+    end = next((i for i, line in enumerate(lines) if not line[:1].isspace()), len(lines))
+    return lines[:end]
+
+
+def _google(lines: list[str]) -> Iterator[tuple[str, str]]:
     name = ""
     for line in lines:
-        entry = _GOOGLE_PARAM.fullmatch(line)
-        if entry:
-            name = entry[1].lstrip("*")
-            found[name] = entry[2]
+        if entry := _GOOGLE_PARAM.fullmatch(line):
+            name = entry[1]
+            yield name, entry[2]
         elif name:
-            found[name] += " " + line.strip()
-    return {name: _join(words) for name, words in found.items()}
+            yield name, line
 
 
-def _numpy(lines: list[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
+def _numpy(lines: list[str]) -> Iterator[tuple[str, str]]:
     names: list[str] = []
     for index, line in enumerate(lines):
-        if line[:1].isspace() or not line:
-            for name in names:
-                found[name] += " " + line.strip()
-        elif index + 1 < len(lines) and lines[index + 1].startswith("---"):
-            break
-        else:
-            names = [name.strip() for name in line.split(":")[0].split(",")]
-            found.update(dict.fromkeys(names, ""))
-    return {name: _join(words) for name, words in found.items()}
-
-
-def _join(words: str) -> str:
-    return " ".join(words.split())
+        if line[:1].isspace():
+            yield from ((name, line) for name in names)
+        elif _is_underlined(lines, index):
+            return
+        elif line:
+            names = [name.strip(" *") for name in line.partition(":")[0].split(",")]

@@ -1,17 +1,22 @@
 """Type hints, as people write them, into types and schemas that msgspec understands."""
 
+import inspect
+import re
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Any, Final, get_args, get_origin
+from datetime import datetime, time
+from functools import reduce
+from operator import or_
+from types import UnionType
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 import msgspec
 
 from accord.arguments import JsonSchema
 from accord.errors import ContractError
 
-_META: Final = (
-    *("gt", "ge", "lt", "le", "multiple_of", "min_length", "max_length", "pattern"),
-    *("title", "description"),
-)
+_BOUNDS: Final = ("gt", "ge", "lt", "le", "multiple_of", "min_length", "max_length", "pattern")
+_WORDS: Final = ("title", "description")
+_FORMATS: Final = {datetime: "date-time", time: "time"}  # which msgspec names only with a zone
 
 
 def annotate(hint: Any, description: str | None, what: str) -> Any:
@@ -20,25 +25,29 @@ def annotate(hint: Any, description: str | None, what: str) -> Any:
     `Annotated` takes msgspec's Meta, a plain string or a `Doc` as description, and the bounds of
     annotated-types and pydantic's Field, known by their attributes alone.
     """
-    if get_origin(hint) is Annotated:
-        hint, *extras = get_args(hint)
-        try:
-            for meta in _metas(extras):
-                hint = Annotated[hint, meta]
-        except (TypeError, ValueError) as error:
-            raise ContractError(f"{what} has bounds that make no sense: {error}") from error
-    if description and "description" not in describe(hint, what):
+    try:
+        hint = _translate(hint)
+    except (TypeError, ValueError, re.error) as error:
+        raise ContractError(f"{what} has bounds that make no sense: {error}") from error
+    if description and not _is_described(hint):
         hint = Annotated[hint, msgspec.Meta(description=description)]
     return hint
+
+
+def _is_described(hint: Any) -> bool:
+    extras = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
+    return any(getattr(extra, "description", None) for extra in extras)
 
 
 def describe(hint: Any, what: str) -> JsonSchema:
     """The JSON Schema of a type: `$defs` at the root, and never a bare `$ref` there."""
     try:
         (schema,), defs = msgspec.json.schema_components([hint], ref_template="#/$defs/{name}")
-    except (TypeError, ValueError) as error:
-        reason = str(error).partition("\n")[0]
-        raise ContractError(f"{what} has a type that JSON cannot carry: {reason}") from error
+        msgspec.json.Decoder(hint)
+    except (TypeError, ValueError, RecursionError, re.error) as error:
+        shown = inspect.formatannotation(hint)
+        reason = str(error).partition("\n")[0].removesuffix(":")
+        raise ContractError(f"{what} is {shown}, which JSON cannot carry: {reason}") from error
     if set(schema) == {"$ref"}:
         name = schema["$ref"].rpartition("/")[2]
         schema = dict(defs[name])
@@ -47,19 +56,46 @@ def describe(hint: Any, what: str) -> JsonSchema:
     return {**schema, "$defs": defs} if defs else schema
 
 
-def _metas(extras: Iterable[Any]) -> Iterator[msgspec.Meta]:
-    for extra in extras:
-        if isinstance(extra, msgspec.Meta):
-            yield extra
-        elif isinstance(extra, str):
-            yield msgspec.Meta(description=extra)
-        else:
-            words = {"description": getattr(extra, "documentation", None)}
-            named = {name: getattr(extra, name, None) for name in _META}
-            known = {name: value for name, value in (words | named).items() if value is not None}
-            if known:
-                yield msgspec.Meta(**known)
-            yield from _metas(getattr(extra, "metadata", ()))
+def _translate(hint: Any) -> Any:
+    """A type with all that is Annotated in it, however deep, in msgspec's terms."""
+    origin, args = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        bare, *extras = args
+        metas = [meta for extra in extras for meta in _metas(extra)]
+        return reduce(_attach, metas, _translate(bare))
+    if isinstance(hint, type) and hint in _FORMATS:
+        return Annotated[hint, msgspec.Meta(extra_json_schema={"format": _FORMATS[hint]})]
+    if origin is Literal or not args:
+        return hint
+    inner = tuple(_translate(arg) for arg in args)
+    if inner == args:
+        return hint
+    return reduce(or_, inner) if origin in (Union, UnionType) else origin[inner]
+
+
+def _attach(hint: Any, meta: msgspec.Meta) -> Any:
+    """Annotate a type. A bound on a choice of types is one on each that is not None."""
+    is_choice = get_origin(hint) in (Union, UnionType)
+    if is_choice and any(getattr(meta, name) is not None for name in _BOUNDS):
+        kinds = get_args(hint)
+        return reduce(or_, (k if k is type(None) else Annotated[k, meta] for k in kinds))
+    return Annotated[hint, meta]
+
+
+def _metas(extra: Any) -> Iterator[msgspec.Meta]:
+    if isinstance(extra, msgspec.Meta):
+        yield extra
+    elif isinstance(extra, str):
+        yield msgspec.Meta(description=extra)
+    else:
+        said = {name: getattr(extra, name, None) for name in (*_BOUNDS, *_WORDS)}
+        said["description"] = said["description"] or getattr(extra, "documentation", None)
+        known: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
+        if known:
+            yield msgspec.Meta(**known)
+        inner: Iterable[Any] = getattr(extra, "metadata", ())
+        for further in inner:
+            yield from _metas(further)
 
 
 def _mentions(node: Any, name: str) -> bool:

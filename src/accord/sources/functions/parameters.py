@@ -2,14 +2,16 @@
 
 import inspect
 from collections.abc import Callable
-from typing import Any, Final, get_args
+from functools import cached_property
+from typing import Any, Final, NamedTuple, get_args
 
 import msgspec
 
-from accord.answer import FieldError, Notice, Problem
-from accord.arguments import Checker, JsonSchema, path_of
+from accord.answer import Notice
+from accord.arguments import Checker, JsonSchema
 from accord.errors import ContractError
 from accord.sources.functions.hints import annotate, describe
+from accord.sources.functions.misfits import Field, invalid, misfits, unreadable, whole
 from accord.tool import Bound, Context
 
 _POSITIONAL: Final = (
@@ -17,6 +19,14 @@ _POSITIONAL: Final = (
     inspect.Parameter.POSITIONAL_OR_KEYWORD,
 )
 _LONGEST_NAME_SHOWN: Final = 64
+
+
+class Shown(NamedTuple):
+    """A parameter that callers see: its type in msgspec's terms, and its default as JSON."""
+
+    parameter: inspect.Parameter
+    hint: Any
+    default: bytes | None
 
 
 class Parameters:
@@ -33,13 +43,20 @@ class Parameters:
     ) -> None:
         self._function = function
         self._tool = tool
+        self._strict = strict
         self._all = list(inspect.signature(function).parameters.values())
         self._context = [p.name for p in self._all if _is_context(types.get(p.name))]
-        self._shown = [p for p in self._all if p.name not in self._context]
-        self._record = self._make_record(types, words)
-        self._decode = msgspec.json.Decoder(self._record).decode
-        self.schema = self._make_schema(strict=strict)
+        self._shown = [
+            self._show(p, types.get(p.name, Any), words.get(p.name))
+            for p in self._all
+            if p.name not in self._context
+        ]
+        record = self._make_record()
+        self._decode = msgspec.json.Decoder(record).decode
+        self.schema = self._make_schema(record)
         self._checker = Checker(self.schema)
+        if "pattern" in str(self.schema):  # a pattern may be Python's alone: better now than later
+            self._checker.compile(f"tool {tool!r}")
 
     @property
     def wants_context(self) -> bool:
@@ -62,83 +79,96 @@ class Parameters:
         return self._call_by_name
 
     def _call_by_name(self, record: msgspec.Struct, context: Context) -> Any:
-        values = msgspec.structs.asdict(record) | dict.fromkeys(self._context, context)
+        names = [shown.parameter.name for shown in self._shown]
+        values = dict(zip(names, msgspec.structs.astuple(record), strict=True))
+        values |= dict.fromkeys(self._context, context)
         by_position = [values.pop(p.name) for p in self._all if p.kind is p.POSITIONAL_ONLY]
         return self._function(*by_position, **values)
 
-    def _make_record(self, types: dict[str, Any], words: dict[str, str]) -> type[msgspec.Struct]:
-        fields = [self._field(p, types.get(p.name, Any), words.get(p.name)) for p in self._shown]
-        return msgspec.defstruct(self._tool, fields, kw_only=True, forbid_unknown_fields=True)
-
-    def _field(self, parameter: inspect.Parameter, hint: Any, words: str | None) -> Any:
+    def _show(self, parameter: inspect.Parameter, hint: Any, words: str | None) -> Shown:
         what = f"parameter {parameter.name!r} of tool {self._tool!r}"
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise ContractError(f"{what} takes any number of arguments; name each one")
         hint = annotate(hint, words, what)
         describe(hint, what)
-        if parameter.default is parameter.empty:
-            return (parameter.name, hint)
-        default = parameter.default
-        return (parameter.name, hint, msgspec.field(default_factory=lambda: default))
+        return Shown(parameter, hint, _default(parameter, hint, what))
 
-    def _make_schema(self, *, strict: bool) -> JsonSchema:
-        described = describe(self._record, f"tool {self._tool!r}")
+    def _make_record(self) -> type[msgspec.Struct]:
+        fields = [
+            (_attribute(p.name), hint, _field(p)) if default else (_attribute(p.name), hint)
+            for p, hint, default in self._shown
+        ]
+        names = {_attribute(p.name): p.name for p, _, _ in self._shown}
+        return msgspec.defstruct(
+            self._tool, fields, kw_only=True, forbid_unknown_fields=True, rename=names
+        )
+
+    def _make_schema(self, record: type[msgspec.Struct]) -> JsonSchema:
+        described = describe(record, f"tool {self._tool!r}")
         properties = described.get("properties", {})
-        for parameter in self._shown:
-            if parameter.default is not parameter.empty:
-                properties[parameter.name]["default"] = self._default(parameter)
+        for parameter, _, default in self._shown:
+            if default is not None:
+                properties[parameter.name]["default"] = msgspec.json.decode(default)
         schema: JsonSchema = {"type": "object", "properties": properties}
         schema["required"] = described.get("required", [])
-        if strict:
+        if self._strict:
             schema["additionalProperties"] = False
         return schema | {"$defs": described["$defs"]} if "$defs" in described else schema
 
-    def _default(self, parameter: inspect.Parameter) -> Any:
-        try:
-            return msgspec.to_builtins(parameter.default)
-        except TypeError as error:
-            what = f"parameter {parameter.name!r} of tool {self._tool!r}"
-            raise ContractError(f"{what} has a default that JSON cannot carry") from error
+    @cached_property
+    def _fields(self) -> dict[str, Field]:
+        return {
+            p.name: Field(msgspec.json.Decoder(hint).decode, is_required=default is None)
+            for p, hint, default in self._shown
+        }
 
     def _bind_closely(self, arguments: bytes) -> Bound:
-        """The slow way, for arguments that did not decode: name every field that is wrong."""
+        """The slow way, for arguments that did not decode: find every field that is wrong."""
         try:
             given = msgspec.json.decode(arguments)
+            known = {name: value for name, value in given.items() if name in self._fields}
+            unknown = [name for name in given if name not in known]
+            if not (unknown and self._strict):
+                for attempt in (known, whole(known)):
+                    try:
+                        record = self._decode(msgspec.json.encode(attempt))
+                    except msgspec.ValidationError:
+                        continue
+                    return Bound(record, [_ignored(name) for name in unknown])
+            errors = misfits(whole(known), self._fields, self._checker)
         except (msgspec.ValidationError, RecursionError) as error:
-            raise self._invalid([FieldError("", _unreadable(error))]) from error
-        errors = self._checker.errors(given)
-        if errors:
-            raise self._invalid(errors)
-        names = {parameter.name for parameter in self._shown}
-        known = {name: value for name, value in given.items() if name in names}
-        try:
-            record = msgspec.convert(known, self._record)
-        except msgspec.ValidationError as error:
-            raise self._invalid([_misfit(error)]) from error
-        return Bound(record, [_ignored(name) for name in given if name not in names])
-
-    def _invalid(self, errors: list[FieldError]) -> Problem:
-        listed = "; ".join(f"{error.field or 'the whole'} {error.error}" for error in errors)
-        return Problem.validation(f"Invalid arguments for {self._tool}: {listed}", fields=errors)
+            raise invalid(self._tool, [unreadable(error)]) from error
+        raise invalid(self._tool, errors, unknown if self._strict else ())
 
 
 def _is_context(hint: Any) -> bool:
     return hint is Context or Context in get_args(hint)
 
 
+def _attribute(name: str) -> str:
+    """A name that a record can have: msgspec keeps those with two underscores to itself."""
+    return f"arg{name}" if name.startswith("__") else name
+
+
+def _field(parameter: inspect.Parameter) -> Any:
+    return msgspec.field(default_factory=lambda: parameter.default)
+
+
+def _default(parameter: inspect.Parameter, hint: Any, what: str) -> bytes | None:
+    if parameter.default is parameter.empty:
+        return None
+    try:
+        default = msgspec.json.encode(parameter.default)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ContractError(f"{what} has a default that JSON cannot carry") from error
+    try:
+        msgspec.json.decode(default, type=hint)
+    except msgspec.ValidationError as error:
+        reason = str(error).replace("`", "")
+        raise ContractError(f"{what} has a default that does not fit its type: {reason}") from error
+    return default
+
+
 def _ignored(name: str) -> Notice:
     shown = name[:_LONGEST_NAME_SHOWN] + "…" if len(name) > _LONGEST_NAME_SHOWN else name
     return Notice(f"Unknown argument {shown!r} was ignored", code="UNKNOWN_ARGUMENT")
-
-
-def _unreadable(error: Exception) -> str:
-    if isinstance(error, RecursionError):
-        return "is nested too deeply"
-    return "holds a number that is out of range"  # what else msgspec refuses without a schema
-
-
-def _misfit(error: msgspec.ValidationError) -> FieldError:
-    """Of msgspec's sentence only the path: the rest may hold the value that was sent."""
-    _, _, path = str(error).rstrip("`").partition(" - at `$")
-    steps = path.replace("]", "").replace("[", ".").split(".")
-    return FieldError(path_of([int(s) if s.isdigit() else s for s in steps if s]), "is not valid")

@@ -80,7 +80,8 @@ class Answer(_Details, Generic[T], frozen=True):
     def __post_init__(self) -> None:
         """Make each warning a Notice, so that nobody after us has to ask."""
         if self.warnings:
-            notices = tuple(Notice(w) if isinstance(w, str) else w for w in self.warnings)
+            given = [self.warnings] if isinstance(self.warnings, str) else self.warnings
+            notices = tuple(Notice(w) if isinstance(w, str) else w for w in given)
             msgspec.structs.force_setattr(self, "warnings", notices)
 
     def with_warnings(self, notices: Sequence[Notice]) -> "Answer[T]":

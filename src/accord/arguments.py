@@ -4,6 +4,7 @@ The sentences are short, meant for a model to act on, and never repeat the value
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -45,11 +46,22 @@ class Checker:
 
         try:
             self._validator = jsonschema_rs.Draft202012Validator(
-                self._schema, validate_formats=True, retriever=_stay_here
+                self._schema,
+                validate_formats=True,
+                formats={"decimal": _is_decimal},
+                retriever=_stay_here,
             )
         except (ValueError, jsonschema_rs.ReferencingError) as error:
             reason = str(error).partition("\n")[0]
             raise ContractError(f"{what} has no valid JSON Schema: {reason}") from error
+
+
+def _is_decimal(text: str) -> bool:
+    try:
+        Decimal(text)
+    except InvalidOperation:
+        return False
+    return True
 
 
 def _stay_here(uri: str) -> Any:

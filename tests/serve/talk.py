@@ -12,11 +12,15 @@ HERE = Path(__file__).parent
 ACCORD = str(Path(sys.executable).with_name("accord"))
 ENVIRONMENT = {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}
 """As a client starts a server: with Python's buffers in place."""
+UNWATCHED = {key: value for key, value in ENVIRONMENT.items() if not key.startswith("COVERAGE")}
+"""For what is timed: coverage writes its data when a process ends."""
 
 
-def serving(target: str = "workshop", *, grace: float = 5) -> StdioPeer:
+def serving(
+    target: str = "workshop", *, grace: float = 5, env: dict[str, str] = ENVIRONMENT
+) -> StdioPeer:
     """`accord serve` of a module in this folder."""
-    return StdioPeer([ACCORD, "serve", target, "--grace", str(grace)], cwd=HERE, env=ENVIRONMENT)
+    return StdioPeer([ACCORD, "serve", target, "--grace", str(grace)], cwd=HERE, env=env)
 
 
 def limited(settings: str) -> StdioPeer:

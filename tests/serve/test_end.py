@@ -11,7 +11,7 @@ from typing import IO, NamedTuple
 
 import pytest
 
-from serve.talk import ACCORD, ENVIRONMENT, HERE, ask, calling, serving, text
+from serve.talk import ACCORD, ENVIRONMENT, HERE, UNWATCHED, ask, calling, serving, text
 from stdio_peer import StdioPeer
 from wire import Message
 
@@ -111,7 +111,7 @@ def _side_by_side(grace: float, tell: Telling) -> "dict[str, Future[Ended]]":
 
 
 def _end(tool: str, grace: float, tell: Telling) -> Ended:
-    with serving(grace=grace) as peer:
+    with serving(grace=grace, env=UNWATCHED) as peer:
         peer.send(calling("stuck", tool))
         ask(peer, "when", name="stuck")
         begin = monotonic()

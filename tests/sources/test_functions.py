@@ -57,6 +57,12 @@ class Order:
     color: Color = Color.RED
 
 
+@dataclass
+class Slot:
+    start: datetime
+    seats: Annotated[int, at.Ge(1), at.Le(5)]
+
+
 class Point(TypedDict):
     x: int
     label: NotRequired[str]
@@ -270,6 +276,11 @@ EXACT = {
     "bounds around None": Row(
         Annotated[int | None, at.Ge(1), at.Le(5)],
         {"anyOf": [ONE_TO_FIVE, {"type": "null"}]},
+        one_to_five | st.none(),
+    ),
+    "pydantic.Field around None": Row(
+        Annotated[int | None, pydantic.Field(ge=1, le=5, description="How many.")],
+        {"anyOf": [ONE_TO_FIVE, {"type": "null"}], "description": "How many."},
         one_to_five | st.none(),
     ),
     "description": Row(
@@ -504,6 +515,7 @@ def text_bound(x: Annotated[str, at.Ge(1)]): ...
 def odd_bound(x: Annotated[int, at.Ge("a")]): ...
 def odd_pattern(x: Annotated[str, pydantic.Field(pattern="(a")]): ...
 def foreign_pattern(x: Annotated[str, msgspec.Meta(pattern=r"a(?#note)")]): ...
+def hidden_bound(x: list[Slot]): ...
 def odd_default(x: Any = ...): ...
 def odd_default_key(x: dict = {(1, 2): 3}): ...  # noqa: B006
 def endless_default(x: float = math.inf): ...
@@ -542,6 +554,11 @@ NO_TOOLS: dict[str, tuple[Any, dict[str, Any], list[str]]] = {
     "a bound that is text": (odd_bound, {}, ["odd_bound", "x", "ge"]),
     "a pattern that is none": (odd_pattern, {}, ["odd_pattern", "x"]),
     "a pattern of Python alone": (foreign_pattern, {}, ["foreign_pattern", "x"]),
+    "a bound in a class that only msgspec reads": (
+        hidden_bound,
+        {},
+        ["hidden_bound", "x", "seats"],
+    ),
     "a default that is no JSON": (odd_default, {}, ["odd_default", "x", "default"]),
     "a default with odd keys": (odd_default_key, {}, ["odd_default_key", "x", "default"]),
     "a default beyond numbers": (endless_default, {}, ["endless_default", "x", "default"]),
@@ -771,6 +788,11 @@ def test_another_spelling_is_taken_with_and_without_unknown_arguments(
     assert received(tool, arguments(value)) == received(tool, arguments(value, toolCallId="7"))
 
 
+def test_no_digit_is_lost_beside_an_unknown_argument() -> None:
+    raw = b'{"x": 1.23456789012345678901, "toolCallId": "7"}'
+    assert received(taking(Decimal), raw) == Decimal("1.23456789012345678901")
+
+
 exact_floats = st.floats(-(2**53), 2**53)  # beyond, no two libraries agree on what divides what
 json_values = st.recursive(
     st.none() | st.booleans() | integers | exact_floats | texts,
@@ -839,6 +861,12 @@ def test_every_bad_field_is_named_whatever_found_it() -> None:
         *("h.lines[0].qty", "h.lines[1].qty", "h.lines[2].qty", "h.color"),
     }
     assert SECRET not in problem.message
+
+
+@pytest.mark.parametrize("hint", [list[int], list[date], list[Decimal]], ids=str)
+def test_every_bad_item_is_named_whatever_found_it(hint: Any) -> None:
+    problem = refused(taking(hint), arguments([SECRET, SECRET]))
+    assert list(fields(problem)) == ["x[0]", "x[1]"]
 
 
 def test_missing_arguments_are_all_named() -> None:

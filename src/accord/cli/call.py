@@ -1,6 +1,7 @@
 """`accord call`: call one tool and print its answer."""
 
 import argparse
+import contextlib
 import logging
 import os
 import signal
@@ -56,7 +57,8 @@ def run(options: argparse.Namespace) -> int:
     client = Client(REVISIONS[options.revision])
     call = Call(1, client, name=options.tool, arguments=_arguments(options.arguments))
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends us, and is no failure of the tool
-    done = blocking.run(server, call)
+    with contextlib.redirect_stdout(sys.stderr):  # what a tool prints is not its answer
+        done = blocking.run(server, call)
     if options.json:
         _print_raw(done.result)
     else:

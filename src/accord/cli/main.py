@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     module.add_arguments(parser)
     try:
         code: int = module.run(parser.parse_args(rest))
-        if not sys.stdout.closed:  # a served tool may have done that
+        if sys.stdout is not None and not sys.stdout.closed:  # a served tool may do that
             sys.stdout.flush()
     except AccordError as error:
         print(f"accord {verb}: {error}", file=sys.stderr)

@@ -7,7 +7,7 @@ from datetime import datetime, time
 from functools import reduce
 from operator import or_
 from types import UnionType
-from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -15,7 +15,7 @@ from accord.arguments import JsonSchema
 from accord.errors import ContractError
 
 _BOUNDS: Final = ("gt", "ge", "lt", "le", "multiple_of", "min_length", "max_length", "pattern")
-_WORDS: Final = ("title", "description")
+_WORDS: Final = ("title", "description", "examples", "extra_json_schema", "extra")
 _FORMATS: Final = {datetime: "date-time", time: "time"}  # which msgspec names only with a zone
 
 
@@ -26,9 +26,10 @@ def annotate(hint: Any, description: str | None, what: str) -> Any:
     annotated-types and pydantic's Field, known by their attributes alone.
     """
     try:
+        _refuse_hidden_bounds(hint, set())
         hint = _translate(hint)
-    except (TypeError, ValueError, re.error) as error:
-        raise ContractError(f"{what} has bounds that make no sense: {error}") from error
+    except (NameError, TypeError, ValueError, re.error) as error:
+        raise ContractError(f"{what} has bounds that cannot be kept: {error}") from error
     if description and not _is_described(hint):
         hint = Annotated[hint, msgspec.Meta(description=description)]
     return hint
@@ -62,7 +63,7 @@ def _translate(hint: Any) -> Any:
     if origin is Annotated:
         bare, *extras = args
         metas = [meta for extra in extras for meta in _metas(extra)]
-        return reduce(_attach, metas, _translate(bare))
+        return reduce(_attach, sorted(metas, key=_has_words), _translate(bare))
     if isinstance(hint, type) and hint in _FORMATS:
         return Annotated[hint, msgspec.Meta(extra_json_schema={"format": _FORMATS[hint]})]
     if origin is Literal or not args:
@@ -75,27 +76,45 @@ def _translate(hint: Any) -> Any:
 
 def _attach(hint: Any, meta: msgspec.Meta) -> Any:
     """Annotate a type. A bound on a choice of types is one on each that is not None."""
-    is_choice = get_origin(hint) in (Union, UnionType)
-    if is_choice and any(getattr(meta, name) is not None for name in _BOUNDS):
+    if get_origin(hint) in (Union, UnionType) and not _has_words(meta):
         kinds = get_args(hint)
         return reduce(or_, (k if k is type(None) else Annotated[k, meta] for k in kinds))
     return Annotated[hint, meta]
 
 
 def _metas(extra: Any) -> Iterator[msgspec.Meta]:
-    if isinstance(extra, msgspec.Meta):
-        yield extra
-    elif isinstance(extra, str):
+    """What an annotation says, bounds and words apart."""
+    if isinstance(extra, str):
         yield msgspec.Meta(description=extra)
-    else:
-        said = {name: getattr(extra, name, None) for name in (*_BOUNDS, *_WORDS)}
-        said["description"] = said["description"] or getattr(extra, "documentation", None)
-        known: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
+        return
+    said = {name: getattr(extra, name, None) for name in (*_BOUNDS, *_WORDS)}
+    said["description"] = said["description"] or getattr(extra, "documentation", None)
+    for names in (_BOUNDS, _WORDS):
+        known: dict[str, Any] = {name: said[name] for name in names if said[name] is not None}
         if known:
             yield msgspec.Meta(**known)
-        inner: Iterable[Any] = getattr(extra, "metadata", ())
-        for further in inner:
-            yield from _metas(further)
+    inner: Iterable[Any] = getattr(extra, "metadata", ())
+    for further in inner:
+        yield from _metas(further)
+
+
+def _has_words(meta: msgspec.Meta) -> bool:
+    return any(getattr(meta, name) is not None for name in _WORDS)
+
+
+def _refuse_hidden_bounds(hint: Any, seen: set[Any]) -> None:
+    """msgspec reads only its own Meta inside a class: better an error than a bound nobody keeps."""
+    for part in get_args(hint):
+        _refuse_hidden_bounds(part, seen)
+    if not isinstance(hint, type) or hint in seen or not hasattr(hint, "__annotations__"):
+        return
+    seen.add(hint)
+    for name, field in get_type_hints(hint, include_extras=True).items():
+        extras = get_args(field)[1:] if get_origin(field) is Annotated else ()
+        foreign = [extra for extra in extras if not isinstance(extra, msgspec.Meta)]
+        if any(not _has_words(meta) for extra in foreign for meta in _metas(extra)):
+            raise ValueError(f"{hint.__name__}.{name} needs them as msgspec.Meta")
+        _refuse_hidden_bounds(field, seen)
 
 
 def _mentions(node: Any, name: str) -> bool:

@@ -12,7 +12,8 @@ import msgspec
 from accord.answer import FieldError, Problem
 from accord.arguments import Checker, path_of
 
-_MOST_NAMED: Final = 32
+_MOST_NAMED: Final = 32  # in the text, which a model has to read
+_MOST: Final = 1_000  # in the data
 _EXPECTED: Final = re.compile(r"Expected `(?P<wanted>[^`]*)`, got `(?P<got>[^`]*)`")
 _PATH: Final = re.compile(r"`\$(?P<steps>[^`]*)`$")
 _INVALID: Final = re.compile(r"Invalid (?P<what>[\w\- ]+?)(?: - at .*)?")
@@ -79,9 +80,7 @@ def invalid(tool: str, errors: list[FieldError], unknown: Iterable[str] = ()) ->
     every = [*errors, *strangers]
     named = "; ".join(f"{error.field} {error.error}" for error in every[:_MOST_NAMED])
     more = f"; and {len(every) - _MOST_NAMED} more" if len(every) > _MOST_NAMED else ""
-    return Problem.validation(
-        f"Invalid arguments for {tool}: {named}{more}", fields=every[:_MOST_NAMED]
-    )
+    return Problem.validation(f"Invalid arguments for {tool}: {named}{more}", fields=every[:_MOST])
 
 
 def whole(value: Any) -> Any:

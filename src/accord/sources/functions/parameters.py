@@ -125,20 +125,24 @@ class Parameters:
     def _bind_closely(self, arguments: bytes) -> Bound:
         """The slow way, for arguments that did not decode: find every field that is wrong."""
         try:
-            given = msgspec.json.decode(arguments)
-            known = {name: value for name, value in given.items() if name in self._fields}
+            given = msgspec.json.decode(arguments, type=dict[str, msgspec.Raw])
+            known = {name: raw for name, raw in given.items() if name in self._fields}
             unknown = [name for name in given if name not in known]
-            if not (unknown and self._strict):
-                for attempt in (known, whole(known)):
-                    try:
-                        record = self._decode(msgspec.json.encode(attempt))
-                    except msgspec.ValidationError:
-                        continue
-                    return Bound(record, [_ignored(name) for name in unknown])
-            errors = misfits(whole(known), self._fields, self._checker)
+            if unknown and not self._strict and (record := self._try(known)) is not None:
+                return Bound(record, [_ignored(name) for name in unknown])
+            read = whole(msgspec.json.decode(msgspec.json.encode(known)))
+            if not (unknown and self._strict) and (record := self._try(read)) is not None:
+                return Bound(record, [_ignored(name) for name in unknown])
+            errors = misfits(read, self._fields, self._checker)
         except (msgspec.ValidationError, RecursionError) as error:
             raise invalid(self._tool, [unreadable(error)]) from error
         raise invalid(self._tool, errors, unknown if self._strict else ())
+
+    def _try(self, known: dict[str, Any]) -> msgspec.Struct | None:
+        try:
+            return self._decode(msgspec.json.encode(known))
+        except msgspec.ValidationError:
+            return None
 
 
 def _is_context(hint: Any) -> bool:

@@ -28,6 +28,8 @@ class Revision(msgspec.Struct, frozen=True, kw_only=True):
     """Which JSON values `structuredContent` can hold, and what `outputSchema` can describe."""
     argument_failures: bool = True
     """Arguments that don't fit are a failed tool call; before, a JSON-RPC error."""
+    null_ids: bool = False
+    """Over HTTP an error without a readable id says `null`; after, it has no id at all."""
 
 
 _TABLE = (
@@ -39,6 +41,7 @@ _TABLE = (
         links=False,
         structured="none",
         argument_failures=False,
+        null_ids=True,
     ),
     Revision(
         date="2025-03-26",
@@ -47,8 +50,9 @@ _TABLE = (
         links=False,
         structured="none",
         argument_failures=False,
+        null_ids=True,
     ),
-    Revision(date="2025-06-18", argument_failures=False),
+    Revision(date="2025-06-18", argument_failures=False, null_ids=True),
     Revision(date="2025-11-25"),
     Revision(date="2026-07-28", stateless=True, structured="any"),
 )

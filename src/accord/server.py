@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Coroutine
-from typing import Any, Final, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack, overload
 
 import msgspec
 from msgspec import Raw
@@ -16,6 +16,9 @@ from accord.revisions import Revision
 from accord.seal import BrokenSeal, Seal
 from accord.sources.functions import Options, function_tool
 from accord.tool import Context, Tool, Toolbox
+
+if TYPE_CHECKING:
+    from accord.serve.http import App
 
 log = logging.getLogger("accord")
 
@@ -84,9 +87,15 @@ class Server:
         self.tools.add(tool)
         self._pages.clear()
 
-    def connect(self, *, revision: Revision | None = None) -> Connection:
+    def connect(self, *, revision: Revision | None = None, handshake: bool = True) -> Connection:
         """A new peer. Without a revision it has to say which one it speaks."""
-        return Connection(self, revision=revision)
+        return Connection(self, revision=revision, handshake=handshake)
+
+    def asgi(self, **settings: Any) -> "App":
+        """This server as an ASGI app, for uvicorn and its like; needs `accord-mcp[http]`."""
+        from accord.serve.http import App, Settings
+
+        return App(self, Settings(**settings))
 
     async def run(self, call: Call, tool: Tool) -> Done:
         """Run a call. What the tool raises becomes a Problem; what is no Problem is masked.
@@ -109,7 +118,7 @@ class Server:
             return problem if call.revision.argument_failures else _as_reject(problem)
         context = None
         if tool.wants_context:
-            context = Context(tool.name, call.client, lambda: call.cancelled)
+            context = Context(tool.name, call.client, call)
         try:
             value = tool.invoke(bound.arguments, context)
             if tool.is_async:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 
@@ -38,15 +38,23 @@ class Bound(msgspec.Struct, frozen=True):
     warnings: Sequence[Notice] = ()
 
 
+class Channel(Protocol):
+    """The way from a tool back to whoever called it."""
+
+    @property
+    def cancelled(self) -> bool: ...
+    def progress(self, progress: float, total: float | None, message: str | None) -> None: ...
+
+
 class Context:
     """What a tool can know of the call it is in. Ask for it with a parameter of this type."""
 
-    __slots__ = ("_is_cancelled", "client", "tool")
+    __slots__ = ("_channel", "client", "tool")
 
-    def __init__(self, tool: str, client: Client, is_cancelled: Callable[[], bool]) -> None:
+    def __init__(self, tool: str, client: Client, channel: Channel) -> None:
         self.tool = tool
         self.client = client
-        self._is_cancelled = is_cancelled
+        self._channel = channel
 
     @property
     def revision(self) -> str:
@@ -56,7 +64,13 @@ class Context:
     @property
     def cancelled(self) -> bool:
         """Whether the caller has taken the call back: long work in a `def` tool can stop then."""
-        return self._is_cancelled()
+        return self._channel.cancelled
+
+    async def progress(
+        self, progress: float, total: float | None = None, message: str | None = None
+    ) -> None:
+        """Tell the caller how far the work has come, if it wants to know."""
+        self._channel.progress(progress, total, message)
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):

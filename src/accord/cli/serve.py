@@ -1,9 +1,10 @@
-"""`accord serve`: tools over stdio."""
+"""`accord serve`: tools over stdio, or over HTTP."""
 
 import argparse
 import gc
 import logging
 import os
+import sys
 import threading
 from typing import Final
 
@@ -12,11 +13,13 @@ import msgspec
 from accord.cli import targets
 from accord.serve import stdio
 from accord.serve.pipes import take_pipes
+from accord.server import Server
 
 EXAMPLES: Final = """\
 examples:
   accord serve shop:server
   accord serve shop.py:server other:server --name shops
+  accord serve shop:server --http 127.0.0.1:8000
 """
 _LAST_BREATH: Final = 0.5  # seconds for Python to end by itself once the time is up
 
@@ -27,6 +30,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", help="what the server calls itself")
     parser.add_argument("--server-version", metavar="VERSION", help="the version it says it has")
     parser.add_argument(
+        "--http", metavar="HOST:PORT", help="serve over HTTP, at /mcp, instead of stdio"
+    )
+    parser.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="with --http: answer to this name too; may be repeated",
+    )
+    parser.add_argument(
+        "--log-format",
+        choices=["text", "json"],
+        default="text",
+        help="with --http: how the line for each call is written (default %(default)s)",
+    )
+    parser.add_argument(
         "--grace",
         type=seconds,
         default=stdio.Settings().grace,
@@ -36,16 +55,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Serve until the input ends."""
+    """Serve until the input ends, or over HTTP until somebody stops it."""
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
-    pipes = take_pipes()
+    if options.http is None:
+        pipes = take_pipes()
+        stdio.serve(_load(options), pipes, stdio.Settings(grace=options.grace), on_end=_exit_within)
+    else:
+        _serve_http(_load(options), options)
+    return 0
+
+
+def _load(options: argparse.Namespace) -> Server:
     server = targets.load(options.targets)
     changes = {"name": options.name, "version": options.server_version}
     given = {key: value for key, value in changes.items() if value is not None}
     server.identify(msgspec.structs.replace(server.identity, **given))
     _collect_less()
-    stdio.serve(server, pipes, stdio.Settings(grace=options.grace), on_end=_exit_within)
-    return 0
+    return server
+
+
+def _serve_http(server: Server, options: argparse.Namespace) -> None:
+    from accord.serve.http import run as http  # an extra: uvicorn, which stdio has no use for
+
+    http.serve(
+        server,
+        http.Address.parse(options.http),
+        http.Settings(grace=options.grace, allow_hosts=tuple(options.allow_host)),
+        http.AccessLog(options.log_format),
+        ready=lambda url: print(f"{server.identity.name}: MCP at {url}", file=sys.stderr),
+        on_end=_exit_within,
+    )
 
 
 def _collect_less() -> None:

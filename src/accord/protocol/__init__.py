@@ -3,5 +3,17 @@
 from accord.protocol.connection import Connection, Host
 from accord.protocol.events import Call, Cancel, Event
 from accord.protocol.framing import Lines, Overlong
+from accord.protocol.messages import ErrorReply
+from accord.protocol.mirror import Mirror
 
-__all__ = ["Call", "Cancel", "Connection", "Event", "Host", "Lines", "Overlong"]
+__all__ = [
+    "Call",
+    "Cancel",
+    "Connection",
+    "ErrorReply",
+    "Event",
+    "Host",
+    "Lines",
+    "Mirror",
+    "Overlong",
+]

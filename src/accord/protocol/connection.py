@@ -19,7 +19,8 @@ from accord.protocol.batch import Batch, read_batch
 from accord.protocol.diagnosis import diagnose, overlong
 from accord.protocol.events import Call, Cancel, Event
 from accord.protocol.framing import Overlong
-from accord.protocol.messages import Frame, Id, Meta
+from accord.protocol.messages import Frame, Id
+from accord.protocol.mirror import Mirror
 from accord.revisions import REVISIONS, STATELESS, Revision, negotiate
 from accord.tool import Client
 
@@ -44,15 +45,24 @@ class Host(Protocol):
 class Connection:
     """The protocol's side of one peer. No I/O: messages in, events out; results in, bytes out."""
 
-    def __init__(self, host: Host, *, revision: Revision | None = None) -> None:
+    def __init__(
+        self, host: Host, *, revision: Revision | None = None, handshake: bool = True
+    ) -> None:
+        """Without a `revision` the peer says it: in a `handshake` if it may, or each time."""
         self._host = host
+        self._handshake = handshake
+        self.has_begun = False
+        """Whether the peer has said `initialize`."""
         self._client = None if revision is None else Client(revision)
         self._stateless_meta = b""
         self._stateless_client: Client | None = None
         self._open: dict[Id, list[Call]] = {}
 
-    def receive(self, message: bytes | Overlong) -> list[Event]:
-        """What one message means: replies to send, calls to start, calls to stop."""
+    def receive(self, message: bytes | Overlong, mirror: Mirror | None = None) -> list[Event]:
+        """What one message means: replies to send, calls to start, calls to stop.
+
+        A `mirror` is what came with it in HTTP headers, and has to agree with it.
+        """
         if isinstance(message, Overlong):
             return [overlong(message.head, "the message is too long")]
         try:
@@ -61,7 +71,7 @@ class Connection:
             frame = _decode_frame(message)
         except _UNREADABLE:
             return self._receive_odd(message)
-        event = self._take(frame, None)
+        event = self._take(frame, None, mirror)
         return [] if event is None else [event]
 
     def finish(self, call: Call, result: Raw | Reject) -> bytes | None:
@@ -118,9 +128,9 @@ class Connection:
             frame = _decode_frame(message)
         except _UNREADABLE:
             return diagnose(message)
-        return self._take(frame, batch)
+        return self._take(frame, batch, None)
 
-    def _take(self, frame: Frame, batch: Batch | None) -> Event | None:
+    def _take(self, frame: Frame, batch: Batch | None, mirror: Mirror | None) -> Event | None:
         method, request_id = frame.method, frame.id
         if method is UNSET:
             is_response = frame.result or frame.error
@@ -128,7 +138,7 @@ class Connection:
         if request_id is UNSET:
             return self._notice(method, frame.params)
         try:
-            found = self._request(request_id, method, frame.params, batch)
+            found = self._request(Call(request_id, _NOBODY, batch), method, frame.params, mirror)
         except Exception:  # a bug of ours is no reason to leave a peer waiting
             log.exception("%s failed", method)
             found = Reject(INTERNAL_ERROR, "Internal error")
@@ -149,7 +159,7 @@ class Connection:
         self._forget(call)
         return Cancel(call, None if call.batch is None else call.batch.settle())
 
-    def _request(self, request_id: Id, method: str, raw: Raw, batch: Batch | None) -> _Found:
+    def _request(self, call: Call, method: str, raw: Raw, mirror: Mirror | None) -> _Found:
         route = _ROUTES.get(method)
         if route is None:
             return _no_method(method)
@@ -158,15 +168,21 @@ class Connection:
         except _UNREADABLE as error:
             if bytes(raw) not in (b"", b"null"):
                 return Reject(INVALID_PARAMS, _params_fault(method, error))
-            return self._request(request_id, method, Raw(b"{}"), batch)
-        client = self._whose(bytes(params.meta), method)
+            return self._request(call, method, Raw(b"{}"), mirror)
+        call.meta = bytes(params.meta)
+        client = self._whose(call.meta, method)
         if isinstance(client, Reject):
             return client
-        if batch is not None and not client.revision.batches:
+        call.client, revision = client, client.revision
+        if revision.stateless and mirror is not None:
+            fault = mirror.fault(revision.date, method, params)
+            if fault is not None:
+                return fault
+        if call.batch is not None and not revision.batches:
             return messages.invalid_request("this revision has no batches")
-        if not (route.stateless if client.revision.stateless else route.handshake):
+        if not (route.stateless if revision.stateless else route.handshake):
             return _no_method(method)
-        return route.take(self, params, Call(request_id, client, batch))
+        return route.take(self, params, call)
 
     def _whose(self, meta: bytes, method: str) -> Client | Reject:
         """For whom a request is to be served: each one says so itself, or the handshake did."""
@@ -180,8 +196,8 @@ class Connection:
                 return client
         if self._client is not None:
             return self._client
-        if method in _BEFORE_HANDSHAKE:
-            return Client(negotiate(""))
+        if method in _BEFORE_HANDSHAKE and self._handshake:
+            return _NOBODY
         return Reject(INVALID_PARAMS, _BEGIN)
 
     def _initialize(self, params: messages.InitializeParams, call: Call) -> Raw | Reject:
@@ -189,6 +205,7 @@ class Connection:
             return messages.invalid_request("initialize cannot be part of a batch")
         revision = negotiate(params.protocol_version)
         self._client = Client(revision, params.capabilities, params.client_info)
+        self.has_begun = True
         return self._host.initialize(revision)
 
     def _ping(self, params: messages.Params, call: Call) -> Raw:
@@ -235,8 +252,8 @@ def _decoder(params: type) -> Callable[[Any], Any]:
 
 _decode_frame = msgspec.json.Decoder(Frame).decode
 _decode_cancelled = msgspec.json.Decoder(messages.CancelledParams).decode
-_decode_meta = msgspec.json.Decoder(Meta | None).decode
 
+_NOBODY: Final = Client(negotiate(""))
 _BEFORE_HANDSHAKE: Final = frozenset({"initialize", "ping"})
 _ROUTES: Final = {
     "initialize": Route(
@@ -266,7 +283,7 @@ def _no_method(method: str) -> Reject:
 def _stateless_client(raw: bytes) -> Client | Reject | None:
     """Who a request's `_meta` says it is from; None if it says nothing of the kind."""
     try:
-        meta = _decode_meta(raw)
+        meta = messages.decode_meta(raw)
     except _UNREADABLE as error:
         return Reject(INVALID_PARAMS, f"Invalid params._meta: {_reason(error)}")
     if meta is None or meta.revision is UNSET:

@@ -1,11 +1,12 @@
 """What a connection makes of what a peer sent."""
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from accord.protocol.batch import Batch
-from accord.protocol.messages import Id
+from accord.protocol.messages import Id, Progress, decode_meta, notification
 from accord.revisions import Revision
 from accord.tool import Client
 
@@ -21,9 +22,22 @@ class Call(msgspec.Struct, eq=False):
     batch: Batch | None = None
     name: str = ""
     arguments: bytes = b"{}"
+    meta: bytes = b""
+    """Its `_meta`, as it came."""
     cancelled: bool = False
     running: Any = None
     """Whatever the edge keeps to stop it with."""
+    send: Callable[[bytes], None] | None = None
+    """How the edge sends a message that belongs to this call, before its result."""
+
+    def progress(self, progress: float, total: float | None, message: str | None) -> None:
+        """Send how far the call has come, if its caller asked for that and still waits."""
+        if self.cancelled or self.send is None or not self.meta:
+            return
+        token = decode_meta(self.meta)
+        if token is not None and token.progress_token is not None:
+            params = Progress(token.progress_token, progress, total, message)
+            self.send(notification("notifications/progress", params))
 
     @property
     def revision(self) -> Revision:

@@ -35,6 +35,7 @@ class Meta(msgspec.Struct, frozen=True):
     client: dict[str, Any] = msgspec.field(
         name="io.modelcontextprotocol/clientInfo", default_factory=dict
     )
+    progress_token: Id | None = msgspec.field(name="progressToken", default=None)
 
 
 class Params(msgspec.Struct, frozen=True):
@@ -65,10 +66,25 @@ class CallParams(Params, frozen=True, kw_only=True, gc=False):
     arguments: Raw = NOTHING
 
 
+class Progress(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
+    """How far a call has come: the params of `notifications/progress`."""
+
+    progress_token: Id
+    progress: float
+    total: float | None = None
+    message: str | None = None
+
+
 class CancelledParams(msgspec.Struct, frozen=True, rename="camel"):
     """Which request is no longer wanted."""
 
     request_id: Id
+
+
+class _Notification(msgspec.Struct, frozen=True):
+    jsonrpc: str
+    method: str
+    params: Any
 
 
 class _Success(msgspec.Struct, frozen=True):
@@ -79,11 +95,12 @@ class _Success(msgspec.Struct, frozen=True):
 
 class _Failure(msgspec.Struct, frozen=True):
     jsonrpc: str
-    id: Id | Raw | None
+    id: Id | None
     error: Reject
 
 
 _encode = msgspec.json.Encoder().encode
+decode_meta = msgspec.json.Decoder(Meta | None).decode
 
 
 def success(request_id: Id, result: object) -> bytes:
@@ -91,14 +108,38 @@ def success(request_id: Id, result: object) -> bytes:
     return _encode(_Success("2.0", request_id, result))
 
 
-def failure(request_id: Id | Raw | None, error: Reject) -> bytes:
+_NULL_ID: Final = b'{"jsonrpc":"2.0","id":null,'
+
+
+class ErrorReply(bytes):
+    """A reply with an error, that still knows its code: HTTP has a status for some of them."""
+
+    code: int
+
+    def without_null_id(self) -> "ErrorReply":
+        """The same where an id that cannot be read is left out rather than null."""
+        if not self.startswith(_NULL_ID):
+            return self
+        reply = ErrorReply(self.replace(b'"id":null,', b"", 1))
+        reply.code = self.code
+        return reply
+
+
+def failure(request_id: Id | None, error: Reject) -> ErrorReply:
     """A reply with an error; the id is null where the request's cannot be read."""
-    return _encode(_Failure("2.0", request_id, error))
+    reply = ErrorReply(_encode(_Failure("2.0", request_id, error)))
+    reply.code = error.code
+    return reply
 
 
-def invalid(request_id: Id | Raw | UnsetType | None, reason: str) -> bytes:
+def invalid(request_id: Id | UnsetType | None, reason: str) -> ErrorReply:
     """The reply to JSON that is no message."""
     return failure(None if request_id is UNSET else request_id, invalid_request(reason))
+
+
+def notification(method: str, params: object) -> bytes:
+    """A message that wants no reply."""
+    return _encode(_Notification("2.0", method, params))
 
 
 def parse_error() -> Reject:

@@ -148,6 +148,7 @@ class _Session:
             self._input.resume()
 
     def _start(self, call: Call) -> None:
+        call.send = self._output.send
         tool = self._server.find_tool(call.name)
         if isinstance(tool, Reject):
             self._reply(call, tool)

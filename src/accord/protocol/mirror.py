@@ -1,0 +1,51 @@
+"""What HTTP headers say of a request, held against what its body says.
+
+In the stateless era intermediaries route by these headers, so a server must not act on a body that
+says something else.
+"""
+
+import binascii
+from base64 import b64decode
+from typing import Any, Final
+
+import msgspec
+
+from accord.errors import HEADER_MISMATCH, Reject
+
+_ENCODED: Final = ("=?base64?", "?=")
+_NAMED_BY: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+
+
+class Mirror(msgspec.Struct, frozen=True):
+    """The headers that repeat parts of the body; None where one is absent."""
+
+    revision: str | None = None
+    method: str | None = None
+    name: str | None = None
+
+    def fault(self, revision: str, method: str, params: Any) -> Reject | None:
+        """What differs between headers and body, if anything."""
+        if self.revision != revision:
+            return _mismatch("MCP-Protocol-Version", self.revision)
+        if self.method != method:
+            return _mismatch("Mcp-Method", self.method)
+        member = _NAMED_BY.get(method)
+        if member is not None and _decoded(self.name) != getattr(params, member):
+            return _mismatch("Mcp-Name", self.name)
+        return None
+
+
+def _mismatch(header: str, value: str | None) -> Reject:
+    fault = "is missing" if value is None else "does not match the body"
+    return Reject(HEADER_MISMATCH, f"Header mismatch: {header} {fault}")
+
+
+def _decoded(value: str | None) -> str | None:
+    """A name that is no plain ASCII comes as Base64 between two marks."""
+    start, end = _ENCODED
+    if value is None or not (value.startswith(start) and value.endswith(end)):
+        return value
+    try:
+        return b64decode(value[len(start) : -len(end)], validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return None

@@ -1,0 +1,311 @@
+"""The ASGI app: what comes in, who it is for, and what goes out."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, MutableMapping
+from time import perf_counter
+from typing import Any, Final
+
+from accord.answer import Problem
+from accord.errors import (
+    HEADER_MISMATCH,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    PARSE_ERROR,
+    UNSUPPORTED_PROTOCOL_VERSION,
+    Reject,
+)
+from accord.protocol import Call, Connection, ErrorReply
+from accord.revisions import REVISIONS, Revision
+from accord.serve.http.access import AccessLog
+from accord.serve.http.exchange import Exchange
+from accord.serve.http.request import Headers, Refusal, admit, is_json, read_headers, refuse
+from accord.serve.http.sessions import Session, Sessions
+from accord.serve.http.settings import Settings
+from accord.serve.http.streams import Stream
+from accord.serve.pool import Pool
+from accord.server import Done, Server
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+_USUAL: Final = Settings()
+_UNSAID_REVISION: Final = "2025-03-26"  # what a client speaks that sends no header
+_STATELESS_STATUS: Final = {
+    PARSE_ERROR: 400,
+    INVALID_REQUEST: 400,
+    INVALID_PARAMS: 400,
+    HEADER_MISMATCH: 400,
+    UNSUPPORTED_PROTOCOL_VERSION: 400,
+    METHOD_NOT_FOUND: 404,
+}
+_HANDSHAKE_STATUS: Final = {PARSE_ERROR: 400, INVALID_REQUEST: 400}
+_PATIENCE: Final = 0.05  # seconds after which we look whether a stateless caller is still there
+
+
+class App:
+    """A server as an ASGI app: MCP at its path, and `/health` beside it."""
+
+    def __init__(
+        self, server: Server, settings: Settings = _USUAL, access: AccessLog | None = None
+    ) -> None:
+        self._server = server
+        self._settings = settings
+        self._access = access
+        self._allowed = frozenset(host.lower() for host in settings.allow_hosts)
+        self._sessions = Sessions(settings.max_sessions, settings.session_seconds)
+        self._pool: Pool | None = None
+        self._open = 0
+        self._closing = False
+        self._quiet = asyncio.Event()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            await self._serve(scope, receive, send)
+        elif scope["type"] == "lifespan":
+            await self._live(receive, send)
+
+    def stop(self) -> None:
+        """Take no further calls, and close the streams that nothing is in flight for."""
+        self._closing = True
+        self._sessions.close_listeners()
+        if not self._open:
+            self._quiet.set()
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        await receive()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        self.stop()
+        try:
+            async with asyncio.timeout(self._settings.grace):
+                await self._quiet.wait()
+        except TimeoutError:
+            pass
+        self._sessions.end_all()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        exchange = Exchange(receive, send, self._settings)
+        headers = read_headers(scope["headers"])
+        if isinstance(headers, Refusal):
+            await exchange.refuse(headers)
+            return
+        refusal = admit(headers, self._allowed)
+        if refusal is not None:
+            await exchange.refuse(refusal)
+            return
+        path = scope["path"].removeprefix(scope.get("root_path", ""))
+        if path.rstrip("/") == self._settings.path.rstrip("/"):
+            await self._endpoint(scope["method"], headers, exchange)
+        elif path == "/health":
+            await exchange.reply(200, b'{"status":"ok"}')
+        else:
+            await exchange.refuse(refuse(404, f"Nothing is here; MCP is at {self._settings.path}"))
+
+    async def _endpoint(self, method: str, headers: Headers, exchange: Exchange) -> None:
+        revision = REVISIONS.get(headers.get("mcp-protocol-version", _UNSAID_REVISION))
+        if revision is not None and revision.stateless:
+            revision = None
+        if method == "POST":
+            await self._post(headers, exchange, revision)
+        elif revision is None or method not in ("GET", "DELETE"):
+            allow = "POST" if revision is None else "POST, GET, DELETE"
+            await exchange.refuse(refuse(405, f"{method} is not for here"), allow=allow)
+        else:
+            await self._visit(method, headers, exchange)
+
+    async def _visit(self, method: str, headers: Headers, exchange: Exchange) -> None:
+        """GET and DELETE of the handshake era: to listen to a session, and to end it."""
+        session = self._session(headers)
+        if isinstance(session, Refusal):
+            await exchange.refuse(session)
+        elif method == "DELETE":
+            self._sessions.end(session)
+            await exchange.reply(204, b"")
+        elif not headers.accepts("text/event-stream"):
+            await exchange.refuse(refuse(406, "A GET here is answered with text/event-stream"))
+        else:
+            await self._listen(headers.get("last-event-id"), session, exchange)
+
+    async def _listen(self, last_event: str | None, session: Session, exchange: Exchange) -> None:
+        place = (session.listen(), 0) if last_event is None else session.resume(last_event)
+        if place is None:
+            await exchange.refuse(refuse(400, "No stream is known that had this Last-Event-ID"))
+            return
+        stream, start = place
+        try:
+            await exchange.follow(stream, start)
+        finally:
+            session.listeners.discard(stream)
+
+    def _session(self, headers: Headers) -> Session | Refusal:
+        session_id = headers.get("mcp-session-id")
+        if session_id is None:
+            return refuse(400, "The header Mcp-Session-Id is missing")
+        session = self._sessions.find(session_id, headers.get("authorization"))
+        return session or refuse(404, "There is no such session; begin again with initialize")
+
+    async def _post(self, headers: Headers, exchange: Exchange, revision: Revision | None) -> None:
+        session = self._session(headers) if revision and "mcp-session-id" in headers else None
+        body = self._unfit(headers) or await exchange.read(headers)
+        if isinstance(body, Refusal):
+            await exchange.refuse(body)
+        elif isinstance(session, Refusal):
+            await exchange.refuse(session)
+        elif body is not None:  # None: the client has left
+            await self._take(body, headers, exchange, session, revision)
+
+    def _unfit(self, headers: Headers) -> Refusal | None:
+        if self._closing:
+            return refuse(503, "The server is about to end")
+        if not is_json(headers.get("content-type")):
+            return refuse(415, "A message comes as application/json")
+        if not headers.accepts("application/json"):
+            return refuse(406, "A message is answered with application/json or text/event-stream")
+        return None
+
+    async def _take(
+        self,
+        body: bytes,
+        headers: Headers,
+        exchange: Exchange,
+        session: Session | None,
+        revision: Revision | None,
+    ) -> None:
+        connection = session.connection if session else self._connect(revision)
+        calls: list[Call] = []
+        reply: bytes | None = None
+        for event in connection.receive(body, headers.mirror):
+            if isinstance(event, Call):
+                calls.append(event)
+            elif isinstance(event, bytes):
+                reply = event if revision and revision.null_ids else _without_null_id(event)
+            else:
+                _stop(event.call)
+        if calls:
+            run = _Run(calls, connection, exchange, session)
+            reply = await self._run(run, is_stateless=revision is None)
+            await exchange.finish(_status(reply, revision), reply)
+        elif session is None and connection.has_begun:
+            await self._begin(connection, headers, exchange, reply or b"")
+        else:
+            await exchange.finish(_status(reply, revision), reply)
+
+    def _connect(self, revision: Revision | None) -> Connection:
+        return self._server.connect(revision=revision, handshake=revision is not None)
+
+    async def _begin(
+        self, connection: Connection, headers: Headers, exchange: Exchange, reply: bytes
+    ) -> None:
+        session = Session(connection, headers.get("authorization"))
+        if not self._sessions.add(session):
+            await exchange.refuse(refuse(503, "There are too many sessions; try again later"))
+            return
+        await exchange.reply(200, reply, [(b"mcp-session-id", session.id.encode())])
+
+    async def _run(self, run: "_Run", *, is_stateless: bool) -> bytes | None:
+        """Run the calls of one request and give back what answers it."""
+        loop = asyncio.get_running_loop()
+        self._open += 1
+        began = perf_counter()
+        watch = loop.call_later(_PATIENCE, run.watch) if is_stateless else None
+        try:
+            reply = None
+            for call in run.calls:
+                self._start(call, run)
+            for call in run.calls:
+                done = await call.running
+                reply = run.connection.finish(call, done.result)
+                if self._access is not None:
+                    seconds = perf_counter() - began
+                    self._access.note(call.name, done.outcome, seconds, loop.call_soon)
+            return reply
+        finally:
+            if watch is not None:
+                watch.cancel()
+            run.end()
+            self._open -= 1
+            if self._closing and not self._open:
+                self._quiet.set()
+
+    def _start(self, call: Call, run: "_Run") -> None:
+        loop = asyncio.get_running_loop()
+        call.send = run.send
+        tool = self._server.find_tool(call.name)
+        if (
+            not isinstance(tool, Reject)
+            and tool.is_async
+            and self._open <= self._settings.max_calls
+        ):
+            call.running = asyncio.Task(self._server.run(call, tool), loop=loop, name=call.name)
+            return
+        call.running = loop.create_future()
+        if isinstance(tool, Reject):
+            call.running.set_result(Done(tool, tool))
+        elif tool.is_async or not self._threads(loop).submit(call, tool):
+            busy = Problem.unavailable("Too many calls are open; try again later")
+            call.running.set_result(Done(busy, self._server.word(busy, call, tool)))
+
+    def _threads(self, loop: asyncio.AbstractEventLoop) -> Pool:
+        if self._pool is None:
+            self._pool = Pool(
+                self._server,
+                loop,
+                _deliver,
+                threads=self._settings.threads,
+                capacity=self._settings.max_calls,
+            )
+        return self._pool
+
+
+class _Run:
+    """The calls of one request while they run, and who waits for them."""
+
+    def __init__(
+        self, calls: list[Call], connection: Connection, exchange: Exchange, session: Session | None
+    ) -> None:
+        self.calls = calls
+        self.connection = connection
+        self._exchange = exchange
+        self._session = session
+        self._watcher: asyncio.Task[None] | None = None
+
+    def send(self, message: bytes) -> None:
+        """A message that belongs to one of the calls, before its result."""
+        self._exchange.push(message, self._session.open_stream if self._session else Stream)
+
+    def watch(self) -> None:
+        """Stop the calls when the client leaves."""
+        self._watcher = asyncio.create_task(self._cancel_when_gone())
+
+    async def _cancel_when_gone(self) -> None:
+        await self._exchange.gone()
+        for call in self.connection.abandon():
+            _stop(call)
+
+    def end(self) -> None:
+        """All is done."""
+        if self._watcher is not None:
+            self._watcher.cancel()
+
+
+def _deliver(call: Call, done: Done) -> None:
+    if not call.running.done():
+        call.running.set_result(done)
+
+
+def _stop(call: Call) -> None:
+    if call.running is not None:
+        call.running.cancel()
+
+
+def _without_null_id(reply: bytes) -> bytes:
+    return reply.without_null_id() if isinstance(reply, ErrorReply) else reply
+
+
+def _status(reply: bytes | None, revision: Revision | None) -> int:
+    if not isinstance(reply, ErrorReply):
+        return 200
+    return (_STATELESS_STATUS if revision is None else _HANDSHAKE_STATUS).get(reply.code, 200)

@@ -1,0 +1,121 @@
+"""Sessions of the handshake era: one connection each, known by an id that nobody can guess."""
+
+import secrets
+from collections import OrderedDict
+from collections.abc import Callable
+from time import monotonic
+from typing import Final
+
+from accord.protocol import Connection
+from accord.serve.http.streams import Stream
+
+_MOST_STREAMS: Final = 16  # a session's streams that can be resumed
+
+
+class Session:
+    """One client's connection, and the streams that it may come back to."""
+
+    def __init__(self, connection: Connection, principal: str | None) -> None:
+        self.id = secrets.token_urlsafe(24)
+        self.connection = connection
+        self.principal = principal
+        self.used = monotonic()
+        self.listeners: set[Stream] = set()
+        self._streams: OrderedDict[str, Stream] = OrderedDict()
+        self._opened = 0
+
+    def open_stream(self) -> Stream:
+        """A new stream; the oldest is forgotten when there are too many."""
+        self._opened += 1
+        stream = Stream(str(self._opened))
+        self._streams[stream.name] = stream
+        while len(self._streams) > _MOST_STREAMS:
+            self._streams.popitem(last=False)
+        return stream
+
+    def listen(self) -> Stream:
+        """A stream for what belongs to no call."""
+        stream = self.open_stream()
+        self.listeners.add(stream)
+        return stream
+
+    def resume(self, last_event: str) -> tuple[Stream, int] | None:
+        """The stream that an event belonged to, and the number of the next one."""
+        name, _, number = last_event.partition("-")
+        stream = self._streams.get(name)
+        if stream is None or not (number.isascii() and number.isdigit()):
+            return None
+        return stream, int(number) + 1
+
+    def close(self) -> None:
+        """End everything that hangs on it."""
+        for call in self.connection.abandon():
+            if call.running is not None:
+                call.running.cancel()
+        for stream in (*self.listeners, *self._streams.values()):
+            stream.close()
+
+
+class Sessions:
+    """All sessions, the one that was used last at the end."""
+
+    def __init__(
+        self, limit: int, idle_seconds: float, clock: Callable[[], float] = monotonic
+    ) -> None:
+        self._limit = limit
+        self._idle_seconds = idle_seconds
+        self._clock = clock
+        self._by_id: OrderedDict[str, Session] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._by_id)
+
+    def add(self, session: Session) -> bool:
+        """Take it in; False if there are too many that are in use."""
+        self._expire()
+        if len(self._by_id) >= self._limit:
+            oldest = next(iter(self._by_id.values()))
+            if not oldest.connection.is_idle or oldest.listeners:
+                return False
+            self.end(oldest)
+        session.used = self._clock()
+        self._by_id[session.id] = session
+        return True
+
+    def find(self, session_id: str, principal: str | None) -> Session | None:
+        """The session of that id, if it belongs to this caller and still lives."""
+        self._expire()
+        session = self._by_id.get(session_id)
+        if session is None or session.principal != principal:
+            return None
+        session.used = self._clock()
+        self._by_id.move_to_end(session_id)
+        return session
+
+    def end(self, session: Session) -> None:
+        """Forget a session."""
+        self._by_id.pop(session.id, None)
+        session.close()
+
+    def close_listeners(self) -> None:
+        """End the streams that nothing is in flight for."""
+        for session in self._by_id.values():
+            for stream in session.listeners:
+                stream.close()
+
+    def end_all(self) -> None:
+        """Forget every session."""
+        for session in list(self._by_id.values()):
+            self.end(session)
+
+    def _expire(self) -> None:
+        end = self._clock() - self._idle_seconds
+        while self._by_id:
+            oldest = next(iter(self._by_id.values()))
+            if oldest.used > end:
+                return
+            if oldest.connection.is_idle and not oldest.listeners:
+                self.end(oldest)
+            else:  # in use, though its client has not spoken for a while
+                oldest.used = self._clock()
+                self._by_id.move_to_end(oldest.id)

@@ -1,0 +1,25 @@
+"""How an HTTP server behaves at its limits."""
+
+from typing import NamedTuple
+
+from accord.serve.pool import DEFAULT_CAPACITY, DEFAULT_THREADS
+
+
+class Settings(NamedTuple):
+    """The limits of an HTTP server, and the names it answers to."""
+
+    path: str = "/mcp"
+    allow_hosts: tuple[str, ...] = ()
+    """Names, with a port or without, that Host and Origin may say beside this machine's own."""
+    grace: float = 5.0
+    """Seconds that calls in flight have to finish once the server is told to end."""
+    max_request: int = 4 * 1024 * 1024
+    body_seconds: float = 30.0
+    """How long a client may take to send a request."""
+    max_calls: int = DEFAULT_CAPACITY
+    threads: int = DEFAULT_THREADS
+    max_sessions: int = 10_000
+    session_seconds: float = 30 * 60.0
+    """How long a session lives that nobody uses."""
+    keep_alive_seconds: float = 15.0
+    """How often an idle stream says that it is still there."""

@@ -1,0 +1,57 @@
+"""Event streams: what was sent before a result, kept for a while so that a client can resume."""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator
+from typing import Final
+
+MOST_EVENTS: Final = 256
+
+KEEP_ALIVE: Final = b":\n\n"
+
+
+class Stream:
+    """Messages in order, each with an id, to be followed from any point that is still kept."""
+
+    def __init__(self, name: str = "0") -> None:
+        self.name = name
+        self._events: deque[bytes] = deque(maxlen=MOST_EVENTS)
+        self._count = 0
+        self._closed = False
+        self._changed = asyncio.Event()
+
+    def append(self, message: bytes) -> None:
+        """Add a message. It is one line: JSON has no bare CR or LF, so neither has the event."""
+        self._events.append(message)
+        self._count += 1
+        self._wake()
+
+    def close(self) -> None:
+        """Say that nothing more will come."""
+        self._closed = True
+        self._wake()
+
+    def _wake(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    async def follow(self, after: int, keep_alive: float) -> AsyncIterator[bytes]:
+        """The events after the one with that number, as they go on the wire, until it is closed."""
+        at = after
+        while True:
+            first = self._count - len(self._events)
+            for number in range(max(at, first), self._count):
+                message = self._events[number - (self._count - len(self._events))]
+                at = number + 1
+                yield self._event(number, message)
+            if at >= self._count:
+                if self._closed:
+                    return
+                try:
+                    async with asyncio.timeout(keep_alive):
+                        await self._changed.wait()
+                except TimeoutError:
+                    yield KEEP_ALIVE
+
+    def _event(self, number: int, message: bytes) -> bytes:
+        return b"id: %s-%d\ndata: %s\n\n" % (self.name.encode(), number, message)

@@ -63,7 +63,7 @@ $(VENV)/.base: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("accord needs Python 3.11+")'
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install --quiet --constraint constraints.txt --upgrade pip
-	$(INSTALL) --editable .
+	$(INSTALL) --editable '.[all]'
 	@touch $@
 
 $(VENV)/.test $(VENV)/.check $(VENV)/.bench: $(VENV)/.%: $(VENV)/.base

@@ -202,14 +202,17 @@ class Problem(Exception):
         )
 
     def __setattr__(self, name: str, value: object) -> None:
-        """Fields are read-only; what Python itself keeps on an exception is not ours to stop."""
-        if name in Problem.__annotations__:
-            raise AttributeError(f"a Problem's {name} is read-only")
+        self._refuse_change(name)
         super().__setattr__(name, value)
 
     def __delattr__(self, name: str) -> None:
-        self.__setattr__(name, None)
+        self._refuse_change(name)
         super().__delattr__(name)
+
+    def _refuse_change(self, name: str) -> None:
+        """Fields are read-only; what Python itself keeps on an exception is not ours to stop."""
+        if name in Problem.__annotations__:
+            raise AttributeError(f"a Problem's {name} is read-only")
 
     def __setstate__(self, state: dict[str, Any] | None) -> None:
         """For pickle and copy, which rebuild an exception from its message and then its fields."""

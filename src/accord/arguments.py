@@ -4,7 +4,7 @@ The sentences are short, meant for a model to act on, and never repeat the value
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from decimal import Decimal, InvalidOperation
+from itertools import islice
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -14,6 +14,7 @@ from accord.errors import ContractError
 
 JsonSchema = dict[str, Any]
 _LONGEST_STEP: Final = 64
+_MOST: Final = 1_000  # misfits that are told; a caller with more of them needs other help
 
 
 class Fault(Protocol):
@@ -36,7 +37,7 @@ class Checker:
         if self._validator is None:
             self.compile("the schema")
         try:
-            return list(_each(self._validator.iter_errors(value)))
+            return list(islice(_each(self._validator.iter_errors(value)), _MOST))
         except ValueError:  # 255 levels are its limit
             return []
 
@@ -57,6 +58,8 @@ class Checker:
 
 
 def _is_decimal(text: str) -> bool:
+    from decimal import Decimal, InvalidOperation
+
     try:
         Decimal(text)
     except InvalidOperation:

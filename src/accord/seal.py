@@ -5,9 +5,6 @@ that made it; whatever else a peer sends is refused.
 """
 
 import os
-from base64 import urlsafe_b64decode, urlsafe_b64encode
-from hashlib import blake2b
-from hmac import compare_digest
 from typing import Final
 
 from accord.errors import ContractError, PeerError
@@ -32,12 +29,18 @@ class Seal:
 
     def close(self, purpose: str, payload: bytes) -> str:
         """A token that holds `payload` for `purpose`."""
+        from base64 import urlsafe_b64encode  # a server starts without these, and faster
+        from hashlib import blake2b
+
         message = purpose.encode() + b"\0" + payload
         signature = blake2b(message, key=self._key, digest_size=_SIGNATURE_BYTES).digest()
         return _VERSION + urlsafe_b64encode(signature + payload).decode().rstrip("=")
 
     def open(self, purpose: str, token: str) -> bytes:
         """The payload of a token that `close` made for the same purpose, else BrokenSeal."""
+        from base64 import urlsafe_b64decode
+        from hmac import compare_digest
+
         body = token.removeprefix(_VERSION)
         try:
             payload = urlsafe_b64decode(body + "=" * (-len(body) % 4))[_SIGNATURE_BYTES:]

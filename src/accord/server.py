@@ -2,20 +2,26 @@
 
 import logging
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack, overload
 
 import msgspec
 from msgspec import Raw
 
 from accord.answer import Answer, Encoded, Problem, Said
-from accord.errors import INVALID_PARAMS, ContractError, Reject
+from accord.errors import (
+    INVALID_PARAMS,
+    MISSING_CLIENT_CAPABILITY,
+    ContractError,
+    Reject,
+)
 from accord.profiles import Profile, profile_named
 from accord.protocol import Call, Connection, results
 from accord.protocol.results import Identity
 from accord.revisions import Revision
 from accord.seal import BrokenSeal, Seal
 from accord.sources.functions import Options, function_tool
-from accord.tool import Context, Tool, Toolbox
+from accord.tool import Client, Context, MissingCapability, Tool, Toolbox
 
 if TYPE_CHECKING:
     from accord.serve.http import App
@@ -34,6 +40,16 @@ class Done(msgspec.Struct, frozen=True, eq=False):
 
     outcome: Outcome
     result: Raw | Reject
+
+
+class Job(msgspec.Struct, frozen=True, eq=False):
+    """A call that can be run: on a loop if it is async, else wherever it may block."""
+
+    call: Call
+    is_async: bool
+    run: Callable[[], Coroutine[Any, Any, Done]]
+    refuse: Callable[[Problem], Done]
+    """How it ends when it cannot be run after all."""
 
 
 class Server:
@@ -56,7 +72,7 @@ class Server:
         self.instructions = instructions
         self.tools = Toolbox()
         self.profile = profile_named(profile)
-        self._page_size = page_size
+        self.page_size = page_size
         self._seal = Seal(key)
 
     def identify(self, identity: Identity) -> None:
@@ -97,87 +113,97 @@ class Server:
 
         return App(self, Settings(**settings))
 
-    async def run(self, call: Call, tool: Tool) -> Done:
+    def prepare(self, call: Call) -> Job | Done:
+        """What is to be done for a call; Done if that is already clear."""
+        tool = self.tools.get(call.name)
+        if tool is None:
+            unknown = Reject(INVALID_PARAMS, f"Unknown tool: {call.name}")
+            return Done(unknown, unknown)
+        return Job(
+            call,
+            tool.is_async,
+            partial(self._run, call, tool),
+            partial(self._done, call, tool),
+        )
+
+    async def _run(self, call: Call, tool: Tool) -> Done:
         """Run a call. What the tool raises becomes a Problem; what is no Problem is masked.
 
         For a tool that is not async this never waits, so a thread can drive it: see `drive`.
         """
         try:
-            outcome = await self._attempt(call, tool)
-            return Done(outcome, self.word(outcome, call, tool))
+            return self._done(call, tool, await self._attempt(call, tool))
         except BaseException:  # SystemExit and cancellations too: nothing of a tool's ends a server
             if not call.cancelled:
                 log.exception("tool %s failed", tool.name)
-            masked = Problem.internal("Internal error")
-            return Done(masked, self.word(masked, call, tool))
+            return self._done(call, tool, Problem.internal("Internal error"))
 
     async def _attempt(self, call: Call, tool: Tool) -> Outcome:
         try:
             bound = tool.bind(call.arguments)
         except Problem as problem:
             return problem if call.revision.argument_failures else _as_reject(problem)
-        context = None
-        if tool.wants_context:
-            context = Context(tool.name, call.client, call)
+        context = Context(tool.name, call.client, call) if tool.wants_context else None
         try:
             value = tool.invoke(bound.arguments, context)
             if tool.is_async:
                 value = await value
         except Problem as problem:
             return problem
+        except MissingCapability as missing:
+            return _lacking(missing, call)
         answer = _encoded(value, tool)
         return answer.with_warnings(bound.warnings) if bound.warnings else answer
 
-    def word(self, outcome: Outcome, call: Call, tool: Tool) -> Raw | Reject:
-        """The tool result for an outcome, in the profile and revision of the call."""
+    def _done(self, call: Call, tool: Tool, outcome: Outcome) -> Done:
+        """An outcome with its wording, in the profile and revision of the caller."""
         if isinstance(outcome, Reject):
-            return outcome
-        profile, revision = self._profile(tool), call.client.revision
+            return Done(outcome, outcome)
+        profile, revision = self._profile(tool, call.client), call.client.revision
         if isinstance(outcome, Answer):
             result = profile.success(outcome, tool, revision)
         else:
             worded = profile.failure(outcome, tool, revision)
             if isinstance(worded, Reject):
-                return worded
+                return Done(outcome, worded)
             result = worded
-        return _json(results.complete(result, self._stamp, revision))
+        return Done(outcome, _json(results.complete(result, self._stamp, revision)))
 
-    def find_tool(self, name: str) -> Tool | Reject:
-        """The tool of that name, or what a caller is told who asks for another."""
-        return self.tools.get(name) or Reject(INVALID_PARAMS, f"Unknown tool: {name}")
-
-    def initialize(self, revision: Revision) -> Raw:
+    def initialize(self, client: Client) -> Raw:
         """The result of `initialize`."""
-        return _json(results.initialize(self.identity, self.instructions, revision))
+        return _json(results.initialize(self.identity, self.instructions, client.revision))
 
-    def discover(self, revision: Revision) -> Raw:
+    def discover(self, client: Client) -> Raw:
         """The result of `server/discover`."""
         found = results.discover(self.instructions)
-        return _json(results.complete(found, self._stamp, revision))
+        return _json(results.complete(found, self._stamp, client.revision))
 
-    def list_tools(self, cursor: str | None, revision: Revision) -> Raw | Reject:
+    def list_tools(self, cursor: str | None, client: Client) -> Raw | Reject:
         """A page of `tools/list`, encoded once."""
         try:
             start = 0 if cursor is None else int(self._seal.open(_LIST_CURSOR, cursor))
         except BrokenSeal:
             return Reject(INVALID_PARAMS, "Invalid cursor: use nextCursor as it was sent")
-        page = self._pages.get((revision.date, start))
+        key = (client.revision.date, start)
+        page = self._pages.get(key)
         if page is None:
-            page = self._pages[revision.date, start] = self._page(start, revision)
+            page = self._pages[key] = self._page(start, client)
         return page
 
-    def _page(self, start: int, revision: Revision) -> Raw:
+    def _page(self, start: int, client: Client) -> Raw:
+        revision = client.revision
         tools = list(self.tools.values())
-        end = len(tools) if self._page_size is None else start + self._page_size
+        end = len(tools) if self.page_size is None else start + self.page_size
         cursor = self._seal.close(_LIST_CURSOR, b"%d" % end) if end < len(tools) else None
-        entries = [
-            results.tool_entry(tool, self._profile(tool).output_schema(tool, revision), revision)
-            for tool in tools[start:end]
-        ]
+        entries = []
+        for tool in tools[start:end]:
+            schema = self._profile(tool, client).output_schema(tool, revision)
+            entries.append(results.tool_entry(tool, schema, revision))
         page = results.tools_page(entries, cursor, revision)
         return _json(results.complete(page, self._stamp, revision))
 
-    def _profile(self, tool: Tool) -> Profile:
+    def _profile(self, tool: Tool, client: Client) -> Profile:
+        """How this client is answered by this tool: the one place that chooses."""
         return self.profile if tool.profile is None else profile_named(tool.profile)
 
 
@@ -220,6 +246,14 @@ def _encoded(value: Any, tool: Tool) -> Answer[Said]:
     if isinstance(value, Answer):
         return msgspec.structs.replace(value, data=data)
     return Answer(data)
+
+
+def _lacking(missing: MissingCapability, call: Call) -> Outcome:
+    """The stateless era has a code for this; before it, the tool has failed."""
+    if call.revision.stateless:
+        data = {"requiredCapabilities": missing.capabilities}
+        return Reject(MISSING_CLIENT_CAPABILITY, str(missing), data)
+    return Problem.unavailable(str(missing), retryable=False)
 
 
 def _compact(json: bytes) -> bytes:

@@ -8,7 +8,7 @@ import msgspec
 
 from accord.answer import Notice
 from accord.arguments import JsonSchema
-from accord.errors import ContractError
+from accord.errors import AccordError, ContractError
 from accord.revisions import Revision
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_.\-]{1,128}")
@@ -38,6 +38,14 @@ class Bound(msgspec.Struct, frozen=True):
     warnings: Sequence[Notice] = ()
 
 
+class MissingCapability(AccordError):
+    """A tool needs something of its client that the client has not said it can do."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__(f"The client lacks a capability: {', '.join(names)}")
+        self.capabilities: dict[str, Any] = {name: {} for name in names}
+
+
 class Channel(Protocol):
     """The way from a tool back to whoever called it."""
 
@@ -65,6 +73,12 @@ class Context:
     def cancelled(self) -> bool:
         """Whether the caller has taken the call back: long work in a `def` tool can stop then."""
         return self._channel.cancelled
+
+    def require(self, *capabilities: str) -> None:
+        """Go on only if the client can do this: `sampling`, `elicitation`, `roots`."""
+        missing = [name for name in capabilities if name not in self.client.capabilities]
+        if missing:
+            raise MissingCapability(missing)
 
     async def progress(
         self, progress: float, total: float | None = None, message: str | None = None

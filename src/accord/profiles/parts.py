@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
-from accord.answer import Answer, Problem
+from accord.answer import Answer
 from accord.arguments import JsonSchema
 from accord.blocks import Audio, Block, Embedded, Image
 from accord.profiles.profile import Result
@@ -67,20 +67,16 @@ def data_schema(tool: Tool, revision: Revision) -> JsonSchema | None:
     return wrapped | {"$defs": schema["$defs"]} if "$defs" in schema else wrapped
 
 
-def add_beside(result: Result, outcome: Answer[Any] | Problem) -> None:
-    """Add what a reader should know beside the data or the message, if there is anything.
+def add_beside(result: Result, answer: Answer[Any]) -> None:
+    """Add what a reader should know beside the data, if there is anything.
 
     It stands in a second text block, and under our key in `_meta`.
     """
-    if isinstance(outcome, Problem):
-        extra = _known(remediation=outcome.remediation, retryAfter=outcome.retry_after)
-    elif outcome.page is None and not outcome.warnings:
+    if answer.page is None and not answer.warnings:
         return
-    else:
-        extra = _known(page=outcome.page, warnings=outcome.warnings or None)
-    if extra:
-        result["content"].insert(1, text(msgspec.json.encode(extra).decode()))
-        result["_meta"] = {META_KEY: extra}
+    extra = _known(page=answer.page, warnings=answer.warnings or None)
+    result["content"].insert(1, text(msgspec.json.encode(extra).decode()))
+    result["_meta"] = {META_KEY: extra}
 
 
 def _known(**members: object) -> dict[str, Any]:

@@ -23,12 +23,7 @@ def success(answer: Answer[Said], tool: Tool, revision: Revision) -> Result:
 
 def failure(problem: Problem, tool: Tool, revision: Revision) -> Result:
     """One text block that says why, and `isError`."""
-    result: Result = {
-        "content": [text(f"Error executing tool: {problem.message}")],
-        "isError": True,
-    }
-    add_beside(result, problem)
-    return result
+    return {"content": [text(f"Error executing tool: {problem.message}")], "isError": True}
 
 
 PROFILE = Profile("plain", success, failure, data_schema)

@@ -1,6 +1,5 @@
 """A JSON array of messages, answered with one array once the last of its calls is done."""
 
-import json
 from typing import Final
 
 import msgspec
@@ -32,6 +31,8 @@ def _members(message: bytes) -> list[bytes] | None:
         return [bytes(member) for member in _decode(message)]
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         pass
+    import json
+
     try:  # one member that msgspec refuses must not spoil the others
         return [json.dumps(member).encode() for member in read_json(message)]
     except (ValueError, RecursionError):

@@ -37,9 +37,9 @@ _BEGIN: Final = (
 class Host(Protocol):
     """What a connection asks of the server it leads to; results are complete for their revision."""
 
-    def initialize(self, revision: Revision) -> Raw: ...
-    def discover(self, revision: Revision) -> Raw: ...
-    def list_tools(self, cursor: str | None, revision: Revision) -> Raw | Reject: ...
+    def initialize(self, client: Client) -> Raw: ...
+    def discover(self, client: Client) -> Raw: ...
+    def list_tools(self, cursor: str | None, client: Client) -> Raw | Reject: ...
 
 
 class Connection:
@@ -160,62 +160,60 @@ class Connection:
         return Cancel(call, None if call.batch is None else call.batch.settle())
 
     def _request(self, call: Call, method: str, raw: Raw, mirror: Mirror | None) -> _Found:
-        route = _ROUTES.get(method)
-        if route is None:
-            return _no_method(method)
+        route = _ROUTES.get(method, _UNKNOWN)
+        if bytes(raw) in (b"", b"null"):
+            raw = _NO_PARAMS
+        fault: Reject | None = None
         try:
             params = route.decode(raw)
         except _UNREADABLE as error:
-            if bytes(raw) not in (b"", b"null"):
-                return Reject(INVALID_PARAMS, _params_fault(method, error))
-            return self._request(call, method, Raw(b"{}"), mirror)
+            fault = Reject(INVALID_PARAMS, _params_fault(method, error))
+            params = _params_alone(raw)
         call.meta = bytes(params.meta)
-        client = self._whose(call.meta, method)
+        client = self._whose(call.meta, route, mirror)
         if isinstance(client, Reject):
-            return client
+            return fault or client
         call.client, revision = client, client.revision
-        if revision.stateless and mirror is not None:
-            fault = mirror.fault(revision.date, method, params)
-            if fault is not None:
-                return fault
-        if call.batch is not None and not revision.batches:
-            return messages.invalid_request("this revision has no batches")
         if not (route.stateless if revision.stateless else route.handshake):
-            return _no_method(method)
-        return route.take(self, params, call)
+            return Reject(METHOD_NOT_FOUND, f"Method not found: {method}")
+        if fault is None and revision.stateless and mirror is not None:
+            fault = mirror.fault(revision.date, method, params)
+        if fault is None and call.batch is not None and not revision.batches:
+            fault = messages.invalid_request("this revision has no batches")
+        return fault or route.take(self, params, call)
 
-    def _whose(self, meta: bytes, method: str) -> Client | Reject:
+    def _whose(self, meta: bytes, route: "Route", mirror: Mirror | None) -> Client | Reject:
         """For whom a request is to be served: each one says so itself, or the handshake did."""
         if meta:
             if meta == self._stateless_meta and self._stateless_client is not None:
                 return self._stateless_client
-            client = _stateless_client(meta)
+            client = _stateless_client(meta, mirror)
             if isinstance(client, Client):
                 self._stateless_meta, self._stateless_client = meta, client
             if client is not None:
                 return client
         if self._client is not None:
             return self._client
-        if method in _BEFORE_HANDSHAKE and self._handshake:
+        if route.before_handshake and self._handshake:
             return _NOBODY
         return Reject(INVALID_PARAMS, _BEGIN)
 
     def _initialize(self, params: messages.InitializeParams, call: Call) -> Raw | Reject:
-        if call.batch:
+        if call.batch is not None:
             return messages.invalid_request("initialize cannot be part of a batch")
         revision = negotiate(params.protocol_version)
         self._client = Client(revision, params.capabilities, params.client_info)
         self.has_begun = True
-        return self._host.initialize(revision)
+        return self._host.initialize(self._client)
 
     def _ping(self, params: messages.Params, call: Call) -> Raw:
         return Raw(b"{}")
 
     def _discover(self, params: messages.Params, call: Call) -> Raw:
-        return self._host.discover(call.revision)
+        return self._host.discover(call.client)
 
     def _list_tools(self, params: messages.ListParams, call: Call) -> Raw | Reject:
-        return self._host.list_tools(params.cursor, call.revision)
+        return self._host.list_tools(params.cursor, call.client)
 
     def _call_tool(self, params: messages.CallParams, call: Call) -> Call | Reject:
         call.name = params.name
@@ -244,6 +242,7 @@ class Route(NamedTuple):
     take: Callable[[Connection, Any, Call], _Found]
     handshake: bool = True
     stateless: bool = True
+    before_handshake: bool = False
 
 
 def _decoder(params: type) -> Callable[[Any], Any]:
@@ -254,16 +253,32 @@ _decode_frame = msgspec.json.Decoder(Frame).decode
 _decode_cancelled = msgspec.json.Decoder(messages.CancelledParams).decode
 
 _NOBODY: Final = Client(negotiate(""))
-_BEFORE_HANDSHAKE: Final = frozenset({"initialize", "ping"})
+_NO_PARAMS: Final = Raw(b"{}")
+_ANY_PARAMS: Final = _decoder(messages.Params)
+_UNKNOWN: Final = Route(  # served to nobody, but a caller learns first whether it may ask at all
+    _ANY_PARAMS, Connection._ping, handshake=False, stateless=False, before_handshake=True
+)
 _ROUTES: Final = {
     "initialize": Route(
-        _decoder(messages.InitializeParams), Connection._initialize, stateless=False
+        _decoder(messages.InitializeParams),
+        Connection._initialize,
+        stateless=False,
+        before_handshake=True,
     ),
-    "ping": Route(_decoder(messages.Params), Connection._ping, stateless=False),
-    "server/discover": Route(_decoder(messages.Params), Connection._discover, handshake=False),
+    "ping": Route(_ANY_PARAMS, Connection._ping, stateless=False, before_handshake=True),
+    "server/discover": Route(_ANY_PARAMS, Connection._discover, handshake=False),
     "tools/list": Route(_decoder(messages.ListParams), Connection._list_tools),
     "tools/call": Route(_decoder(messages.CallParams), Connection._call_tool),
 }
+
+
+def _params_alone(raw: Raw) -> messages.Params:
+    """What can be read of params that have the wrong shape."""
+    try:
+        params: messages.Params = _ANY_PARAMS(raw)
+    except _UNREADABLE:
+        return messages.Params()
+    return params
 
 
 def _reply(request_id: Id, result: Raw | Reject) -> bytes:
@@ -276,11 +291,7 @@ def _has_batches(client: Client | None) -> bool:
     return client is not None and client.revision.batches
 
 
-def _no_method(method: str) -> Reject:
-    return Reject(METHOD_NOT_FOUND, f"Method not found: {method}")
-
-
-def _stateless_client(raw: bytes) -> Client | Reject | None:
+def _stateless_client(raw: bytes, mirror: Mirror | None) -> Client | Reject | None:
     """Who a request's `_meta` says it is from; None if it says nothing of the kind."""
     try:
         meta = messages.decode_meta(raw)
@@ -288,6 +299,8 @@ def _stateless_client(raw: bytes) -> Client | Reject | None:
         return Reject(INVALID_PARAMS, f"Invalid params._meta: {_reason(error)}")
     if meta is None or meta.revision is UNSET:
         return None
+    if mirror is not None and mirror.revision != meta.revision:
+        return mirror.fault(meta.revision, "", None)
     revision = REVISIONS.get(meta.revision)
     if revision is None or not revision.stateless:
         return Reject(

@@ -3,7 +3,6 @@
 Nothing here is in a hurry: it runs on messages that the fast path gave up on.
 """
 
-import json
 import re
 from typing import Any, Final
 
@@ -19,6 +18,8 @@ _decode_id = msgspec.json.Decoder(Id).decode
 
 def read_json(message: bytes) -> Any:
     """A message by the letter of JSON, lone surrogates included; ValueError if it is none."""
+    import json  # only what nobody can read needs it
+
     return json.loads(message.decode(), parse_constant=_refuse_constant)
 
 

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from accord.errors import ContractError
 
-_CHUNK: Final = 65_536
+_CHUNK: Final = 16_384  # a hundred calls or so: more would only pile up their replies
 _STDERR: Final = 2
 
 

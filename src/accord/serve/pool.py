@@ -1,4 +1,4 @@
-"""A bounded pool of daemon threads for tools that block."""
+"""A bounded pool of daemon threads for calls that block."""
 
 import contextlib
 import os
@@ -8,64 +8,76 @@ from collections import deque
 from collections.abc import Callable
 from contextvars import Context, copy_context
 from queue import SimpleQueue
-from typing import Final, NamedTuple
+from typing import Final
 
 from accord.protocol import Call
-from accord.server import Done, Server, drive
-from accord.tool import Tool
+from accord.server import Done, Job, drive
 
 DEFAULT_THREADS: Final = min(32, (os.cpu_count() or 1) + 4)
 DEFAULT_CAPACITY: Final = 10_000
-
-
-class _Job(NamedTuple):
-    call: Call
-    tool: Tool
-    context: Context
+_SPARE: Final = 4  # so many times the threads may there be when some hang in cancelled calls
 
 
 class Pool:
-    """Runs work in threads and delivers outcomes on the loop, many at a time where many are done.
+    """Runs jobs in threads and delivers them on the loop, many at a time where many are done.
 
-    Only the loop's own thread calls `submit`; threads start when there is more work than threads,
-    and being daemons they never hold the process when it wants to end.
+    Only the loop's own thread calls `submit` and `abandon`. Threads start when there is more work
+    than threads, and being daemons they never hold the process when it wants to end.
     """
 
     def __init__(
         self,
-        server: Server,
         loop: AbstractEventLoop,
         deliver: Callable[[Call, Done], None],
         *,
         threads: int = DEFAULT_THREADS,
         capacity: int = DEFAULT_CAPACITY,
     ) -> None:
-        self._server = server
         self._loop = loop
         self._deliver = deliver
-        self._most_threads = threads
+        self._size = threads
         self._capacity = capacity
-        self._jobs: SimpleQueue[_Job] = SimpleQueue()
+        self._jobs: SimpleQueue[tuple[Job, Context]] = SimpleQueue()
         self._done: deque[tuple[Call, Done | None]] = deque()
         self._delivery_due = False
         self._threads = 0
+        self._running: set[Call] = set()
+        self._lost: set[Call] = set()
+        """Cancelled calls that go on: nobody waits for them, but they keep a thread."""
         self.pending = 0
 
-    def submit(self, call: Call, tool: Tool) -> bool:
-        """Run it as soon as a thread is free; False if too many are waiting already."""
-        if self.pending >= self._capacity:
+    def submit(self, job: Job) -> bool:
+        """Run it as soon as a thread is free; False if there is no prospect of one."""
+        if self.pending >= self._capacity or len(self._lost) >= _SPARE * self._size:
             return False
         self.pending += 1
-        if self._threads < min(self.pending, self._most_threads):
-            self._threads += 1
-            threading.Thread(target=self._serve, name="accord-tool", daemon=True).start()
-        self._jobs.put(_Job(call, tool, copy_context()))
+        self._grow()
+        if not self._threads:
+            self.pending -= 1
+            return False
+        self._jobs.put((job, copy_context()))
         return True
+
+    def abandon(self, call: Call) -> None:
+        """A call was cancelled; if it runs, let another thread take its place."""
+        if call in self._running:
+            self._lost.add(call)
+            self._grow()
+
+    def _grow(self) -> None:
+        most = min(self._size + len(self._lost), _SPARE * self._size)
+        if self._threads < min(self.pending, most):
+            with contextlib.suppress(RuntimeError):  # the system has no more; others may come free
+                threading.Thread(target=self._serve, name="accord-tool", daemon=True).start()
+                self._threads += 1
 
     def _serve(self) -> None:
         while True:
-            call, tool, context = self._jobs.get()
-            done = None if call.cancelled else context.run(drive, self._server.run(call, tool))
+            job, context = self._jobs.get()
+            call = job.call
+            self._running.add(call)
+            done = None if call.cancelled else context.run(drive, job.run())
+            self._running.discard(call)
             self._hand_over(call, done)
 
     def _hand_over(self, call: Call, done: Done | None) -> None:
@@ -80,5 +92,6 @@ class Pool:
         while self._done:
             call, done = self._done.popleft()
             self.pending -= 1
+            self._lost.discard(call)
             if done is not None:
                 self._deliver(call, done)

@@ -6,15 +6,11 @@ import signal
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from msgspec import Raw
-
 from accord.answer import Problem
-from accord.errors import Reject
 from accord.protocol import Call, Cancel, Lines
 from accord.serve.pipes import Input, Output, Pipes
 from accord.serve.pool import DEFAULT_CAPACITY, DEFAULT_THREADS, Pool
-from accord.server import Done, Server
-from accord.tool import Tool
+from accord.server import Done, Job, Server
 
 _FULL: Final = 1 << 20  # unsent bytes at which we read no more until the peer has read
 _BUSY: Final = 256  # calls waiting for a thread at which we let some finish before we read on
@@ -80,13 +76,14 @@ class _Session:
         self._input = Input(pipes.reader, self.loop, self._take)
         self._output = Output(pipes.writer, self.loop, drained=self._regulate, broken=self._lose)
         self._pool = Pool(
-            server,
             self.loop,
             self._finish,
             threads=settings.threads,
             capacity=settings.max_calls,
         )
         self._tasks = 0
+        self._patience: asyncio.TimerHandle | None = None
+        self._is_impatient = False
         self._ended = asyncio.Event()
         self._quiet = asyncio.Event()
 
@@ -139,45 +136,53 @@ class _Session:
         if self._ended.is_set():
             if self._connection.is_idle and not self._output.backlog:
                 self._quiet.set()
-        elif self._output.backlog > _FULL:
+            return
+        is_busy = self._pool.pending > (_BUSY // 2 if self._input.paused else _BUSY)
+        if is_busy and self._patience is None:
+            self._patience = self.loop.call_later(_PATIENCE, self._lose_patience)
+        elif not is_busy and self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
+        if self._output.backlog > _FULL or (is_busy and not self._is_impatient):
             self._input.pause()
-        elif self._pool.pending > _BUSY and not self._input.paused:
-            self._input.pause()
-            self.loop.call_later(_PATIENCE, self._input.resume)
-        elif self._pool.pending <= _BUSY // 2:
+        else:
+            self._is_impatient = False
             self._input.resume()
+
+    def _lose_patience(self) -> None:
+        self._patience = None
+        self._is_impatient = True
+        self._regulate()
 
     def _start(self, call: Call) -> None:
         call.send = self._output.send
-        tool = self._server.find_tool(call.name)
-        if isinstance(tool, Reject):
-            self._reply(call, tool)
-        elif not (self._spawn(call, tool) if tool.is_async else self._pool.submit(call, tool)):
+        job = self._server.prepare(call)
+        if isinstance(job, Done):
+            self._finish(call, job)
+        elif not (self._spawn(job) if job.is_async else self._pool.submit(job)):
             busy = Problem.unavailable("Too many calls are open; try again later")
-            self._reply(call, self._server.word(busy, call, tool))
+            self._finish(call, job.refuse(busy))
 
-    def _spawn(self, call: Call, tool: Tool) -> bool:
+    def _spawn(self, job: Job) -> bool:
         if self._tasks >= self._settings.max_calls:
             return False
         self._tasks += 1
-        call.running = asyncio.Task(self._run(call, tool), loop=self.loop, name=call.name)
+        call = job.call
+        call.running = asyncio.Task(self._run(job), loop=self.loop, name=call.name)
         return True
 
-    async def _run(self, call: Call, tool: Tool) -> None:
-        done = await self._server.run(call, tool)
-        if not call.cancelled:
+    async def _run(self, job: Job) -> None:
+        done = await job.run()
+        if not job.call.cancelled:
             self._tasks -= 1
-            self._finish(call, done)
+            self._finish(job.call, done)
 
     def _finish(self, call: Call, done: Done) -> None:
-        self._reply(call, done.result)
-        if self._input.paused:
-            self._regulate()
-
-    def _reply(self, call: Call, result: Raw | Reject) -> None:
-        reply = self._connection.finish(call, result)
+        reply = self._connection.finish(call, done.result)
         if reply is not None:
             self._output.send(reply)
+        if self._input.paused:
+            self._regulate()
 
     def _cancel(self, cancel: Cancel) -> None:
         self._stop(cancel.call)
@@ -185,7 +190,9 @@ class _Session:
             self._output.send(cancel.reply)
 
     def _stop(self, call: Call) -> None:
-        if call.running is not None:
+        if call.running is None:
+            self._pool.abandon(call)
+        else:
             call.running.add_done_callback(self._forget_task)
             call.running.cancel()
 

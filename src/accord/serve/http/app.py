@@ -11,9 +11,9 @@ from accord.errors import (
     INVALID_PARAMS,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
+    MISSING_CLIENT_CAPABILITY,
     PARSE_ERROR,
     UNSUPPORTED_PROTOCOL_VERSION,
-    Reject,
 )
 from accord.protocol import Call, Connection, ErrorReply
 from accord.revisions import REVISIONS, Revision
@@ -24,7 +24,7 @@ from accord.serve.http.sessions import Session, Sessions
 from accord.serve.http.settings import Settings
 from accord.serve.http.streams import Stream
 from accord.serve.pool import Pool
-from accord.server import Done, Server
+from accord.server import Done, Job, Server
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -37,6 +37,7 @@ _STATELESS_STATUS: Final = {
     INVALID_REQUEST: 400,
     INVALID_PARAMS: 400,
     HEADER_MISMATCH: 400,
+    MISSING_CLIENT_CAPABILITY: 400,
     UNSUPPORTED_PROTOCOL_VERSION: 400,
     METHOD_NOT_FOUND: 404,
 }
@@ -183,9 +184,9 @@ class App:
             elif isinstance(event, bytes):
                 reply = event if revision and revision.null_ids else _without_null_id(event)
             else:
-                _stop(event.call)
+                self._stop(event.call)
         if calls:
-            run = _Run(calls, connection, exchange, session)
+            run = _Run(calls, connection, exchange, session, self._stop)
             reply = await self._run(run, is_stateless=revision is None)
             await exchange.finish(_status(reply, revision), reply)
         elif session is None and connection.has_begun:
@@ -233,25 +234,26 @@ class App:
     def _start(self, call: Call, run: "_Run") -> None:
         loop = asyncio.get_running_loop()
         call.send = run.send
-        tool = self._server.find_tool(call.name)
-        if (
-            not isinstance(tool, Reject)
-            and tool.is_async
-            and self._open <= self._settings.max_calls
-        ):
-            call.running = asyncio.Task(self._server.run(call, tool), loop=loop, name=call.name)
+        job = self._server.prepare(call)
+        if isinstance(job, Job) and job.is_async and self._open <= self._settings.max_calls:
+            call.running = asyncio.Task(job.run(), loop=loop, name=call.name)
             return
         call.running = loop.create_future()
-        if isinstance(tool, Reject):
-            call.running.set_result(Done(tool, tool))
-        elif tool.is_async or not self._threads(loop).submit(call, tool):
+        if isinstance(job, Done):
+            call.running.set_result(job)
+        elif job.is_async or not self._threads(loop).submit(job):
             busy = Problem.unavailable("Too many calls are open; try again later")
-            call.running.set_result(Done(busy, self._server.word(busy, call, tool)))
+            call.running.set_result(job.refuse(busy))
+
+    def _stop(self, call: Call) -> None:
+        if call.running is not None:
+            call.running.cancel()
+        if self._pool is not None:
+            self._pool.abandon(call)
 
     def _threads(self, loop: asyncio.AbstractEventLoop) -> Pool:
         if self._pool is None:
             self._pool = Pool(
-                self._server,
                 loop,
                 _deliver,
                 threads=self._settings.threads,
@@ -264,9 +266,15 @@ class _Run:
     """The calls of one request while they run, and who waits for them."""
 
     def __init__(
-        self, calls: list[Call], connection: Connection, exchange: Exchange, session: Session | None
+        self,
+        calls: list[Call],
+        connection: Connection,
+        exchange: Exchange,
+        session: Session | None,
+        stop: Callable[[Call], None],
     ) -> None:
         self.calls = calls
+        self._stop = stop
         self.connection = connection
         self._exchange = exchange
         self._session = session
@@ -283,7 +291,7 @@ class _Run:
     async def _cancel_when_gone(self) -> None:
         await self._exchange.gone()
         for call in self.connection.abandon():
-            _stop(call)
+            self._stop(call)
 
     def end(self) -> None:
         """All is done."""
@@ -294,11 +302,6 @@ class _Run:
 def _deliver(call: Call, done: Done) -> None:
     if not call.running.done():
         call.running.set_result(done)
-
-
-def _stop(call: Call) -> None:
-    if call.running is not None:
-        call.running.cancel()
 
 
 def _without_null_id(reply: bytes) -> bytes:

@@ -4,7 +4,7 @@ msgspec decides what fits, and stops at the first field that does not; the schem
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -14,6 +14,7 @@ from accord.arguments import Checker, path_of
 
 _MOST_NAMED: Final = 32  # in the text, which a model has to read
 _MOST: Final = 1_000  # in the data
+_EXACT: Final = 2**53  # below it, a float that is whole is the number that was written
 _EXPECTED: Final = re.compile(r"Expected `(?P<wanted>[^`]*)`, got `(?P<got>[^`]*)`")
 _PATH: Final = re.compile(r"`\$(?P<steps>[^`]*)`$")
 _INVALID: Final = re.compile(r"Invalid (?P<what>[\w\- ]+?)(?: - at .*)?")
@@ -26,28 +27,26 @@ class Field(NamedTuple):
     decode: Callable[[bytes], Any]
     is_required: bool
 
+    def read(self, raw: bytes) -> bytes:
+        """The JSON of a value that fits: as it came, or with its whole numbers written as such."""
+        try:
+            self.decode(raw)
+        except msgspec.ValidationError:
+            raw = msgspec.json.encode(_whole(msgspec.json.decode(raw)))
+            self.decode(raw)
+        return raw
+
 
 def misfits(
-    given: dict[str, Any], fields: Mapping[str, Field], checker: Checker
+    name: str, raw: bytes | None, field: Field, error: Exception, checker: Checker
 ) -> list[FieldError]:
-    """Every parameter that is missing or does not fit, in the order of the signature."""
-    by_schema = checker.errors(given)
-    return [error for name in fields for error in _of(name, given, fields[name], by_schema)]
-
-
-def _of(
-    name: str, given: dict[str, Any], field: Field, by_schema: list[FieldError]
-) -> Iterator[FieldError]:
-    if name not in given:
-        if field.is_required:
-            yield FieldError(name, "is required")
-        return
-    try:
-        field.decode(msgspec.json.encode(given[name]))
-    except msgspec.ValidationError as error:
-        below = (f"{name}.", f"{name}[")
-        found = [e for e in by_schema if e.field == name or e.field.startswith(below)]
-        yield from found or [_in_words(name, str(error))]
+    """What is wrong with one parameter that is missing or does not fit."""
+    if raw is None:
+        return [FieldError(name, "is required")]
+    by_schema = checker.errors({name: _whole(msgspec.json.decode(raw))})
+    below = (f"{name}.", f"{name}[")
+    found = [e for e in by_schema if e.field == name or e.field.startswith(below)]
+    return found or [_in_words(name, str(error))]
 
 
 def _in_words(name: str, sentence: str) -> FieldError:
@@ -83,12 +82,12 @@ def invalid(tool: str, errors: list[FieldError], unknown: Iterable[str] = ()) ->
     return Problem.validation(f"Invalid arguments for {tool}: {named}{more}", fields=every[:_MOST])
 
 
-def whole(value: Any) -> Any:
+def _whole(value: Any) -> Any:
     """The same JSON with whole numbers written as such: to a schema `1.0` is an integer too."""
-    if isinstance(value, float) and value.is_integer():
+    if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT:
         return int(value)
     if isinstance(value, list):
-        return [whole(item) for item in value]
+        return [_whole(item) for item in value]
     if isinstance(value, dict):
-        return {name: whole(item) for name, item in value.items()}
+        return {name: _whole(item) for name, item in value.items()}
     return value

@@ -7,11 +7,11 @@ from typing import Any, Final, NamedTuple, get_args
 
 import msgspec
 
-from accord.answer import Notice
+from accord.answer import FieldError, Notice
 from accord.arguments import Checker, JsonSchema
 from accord.errors import ContractError
 from accord.sources.functions.hints import annotate, describe
-from accord.sources.functions.misfits import Field, invalid, misfits, unreadable, whole
+from accord.sources.functions.misfits import Field, invalid, misfits, unreadable
 from accord.tool import Bound, Context
 
 _POSITIONAL: Final = (
@@ -72,10 +72,16 @@ class Parameters:
 
     def caller(self) -> Callable[[Any, Any], Any]:
         """How the function takes its record: by position where it can, which is faster."""
-        function = self._function
-        if not self._context and all(p.kind in _POSITIONAL for p in self._all):
-            astuple = msgspec.structs.astuple
+        function, astuple = self._function, msgspec.structs.astuple
+        if any(p.kind not in _POSITIONAL for p in self._all):
+            return self._call_by_name
+        if not self._context:
             return lambda record, _context: function(*astuple(record))
+        if len(self._context) == 1:
+            at = next(i for i, p in enumerate(self._all) if p.name in self._context)
+            return lambda record, context: function(
+                *(values := astuple(record))[:at], context, *values[at:]
+            )
         return self._call_by_name
 
     def _call_by_name(self, record: msgspec.Struct, context: Context) -> Any:
@@ -123,26 +129,26 @@ class Parameters:
         }
 
     def _bind_closely(self, arguments: bytes) -> Bound:
-        """The slow way, for arguments that did not decode: find every field that is wrong."""
+        """The slow way, for arguments that did not decode: look at each field by itself."""
         try:
             given = msgspec.json.decode(arguments, type=dict[str, msgspec.Raw])
-            known = {name: raw for name, raw in given.items() if name in self._fields}
-            unknown = [name for name in given if name not in known]
-            if unknown and not self._strict and (record := self._try(known)) is not None:
-                return Bound(record, [_ignored(name) for name in unknown])
-            read = whole(msgspec.json.decode(msgspec.json.encode(known)))
-            if not (unknown and self._strict) and (record := self._try(read)) is not None:
-                return Bound(record, [_ignored(name) for name in unknown])
-            errors = misfits(read, self._fields, self._checker)
+            known: dict[str, msgspec.Raw] = {}
+            errors: list[FieldError] = []
+            for name, field in self._fields.items():
+                raw = bytes(given[name]) if name in given else None
+                if raw is None and not field.is_required:
+                    continue
+                try:
+                    known[name] = msgspec.Raw(field.read(raw or b""))
+                except msgspec.MsgspecError as error:
+                    errors += misfits(name, raw, field, error, self._checker)
         except (msgspec.ValidationError, RecursionError) as error:
             raise invalid(self._tool, [unreadable(error)]) from error
-        raise invalid(self._tool, errors, unknown if self._strict else ())
-
-    def _try(self, known: dict[str, Any]) -> msgspec.Struct | None:
-        try:
-            return self._decode(msgspec.json.encode(known))
-        except msgspec.ValidationError:
-            return None
+        unknown = [name for name in given if name not in self._fields]
+        if errors or (unknown and self._strict):
+            raise invalid(self._tool, errors, unknown if self._strict else ())
+        record = self._decode(msgspec.json.encode(known))
+        return Bound(record, [_ignored(name) for name in unknown])
 
 
 def _is_context(hint: Any) -> bool:

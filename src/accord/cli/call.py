@@ -1,7 +1,6 @@
 """`accord call`: call one tool and print its answer."""
 
 import argparse
-import contextlib
 import logging
 import os
 import signal
@@ -12,6 +11,7 @@ import msgspec
 
 from accord.answer import Answer, Encoded, Notice, Problem
 from accord.cli import targets
+from accord.cli.quiet import quiet
 from accord.errors import ContractError, Reject
 from accord.protocol import Call
 from accord.revisions import NEWEST, REVISIONS
@@ -50,14 +50,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Call the tool; exit code 1 if it failed."""
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
-    server = targets.load([options.target])
+    with quiet():
+        server = targets.load([options.target])
     if options.tool not in server.tools:
         known = ", ".join(server.tools) or "none"
         raise ContractError(f"no tool {options.tool!r}; there are: {known}")
     client = Client(REVISIONS[options.revision])
     call = Call(1, client, name=options.tool, arguments=_arguments(options.arguments))
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends us, and is no failure of the tool
-    with contextlib.redirect_stdout(sys.stderr):  # what a tool prints is not its answer
+    with quiet():
         done = blocking.run(server, call)
     if options.json:
         _print_raw(done.result)

@@ -41,24 +41,25 @@ def _load_one(target: str) -> Server:
         raise ContractError(f"cannot import {target}: {reason}") from error
     if isinstance(found, Server):
         return found
-    raise ContractError(f"{target}: {_what_is_there(module, '.'.join(path), found)}")
+    raise ContractError(f"{target}: {_what_is_there(place, module, '.'.join(path), found)}")
 
 
 def _import_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    name = "accord.target." + str(path.resolve()).replace(".", "_")  # not that of another module
+    spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} is no Python module")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
+    sys.modules[name] = module
     sys.path.insert(0, str(path.parent))
     spec.loader.exec_module(module)
     return module
 
 
-def _what_is_there(module: Any, name: str, found: object) -> str:
+def _what_is_there(place: str, module: Any, name: str, found: object) -> str:
     servers = [key for key, value in vars(module).items() if isinstance(value, Server)]
     hint = f"; it has {', '.join(servers)}" if servers else "; it has no accord.Server at all"
     fault = "there is no" if found is None else "is no accord.Server:"
-    return f"{fault} {name!r} in {module.__name__}{hint}"
+    return f"{fault} {name!r} in {place}{hint}"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from accord.cli import targets
+from accord.cli.quiet import quiet
 from accord.tool import Tool
 
 EXAMPLES: Final = """\
@@ -25,7 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print a row for each tool: how it is called, and what it does."""
-    server = targets.load(options.targets)
+    with quiet():
+        server = targets.load(options.targets)
     identity = server.identity
     count = len(server.tools)
     print(f"{identity.name} {identity.version}: {count} tool{'' if count == 1 else 's'}")

@@ -161,14 +161,11 @@ class Connection:
 
     def _request(self, call: Call, method: str, raw: Raw, mirror: Mirror | None) -> _Found:
         route = _ROUTES.get(method, _UNKNOWN)
-        if bytes(raw) in (b"", b"null"):
-            raw = _NO_PARAMS
         fault: Reject | None = None
         try:
             params = route.decode(raw)
         except _UNREADABLE as error:
-            fault = Reject(INVALID_PARAMS, _params_fault(method, error))
-            params = _params_alone(raw)
+            params, fault = _look_again(route, method, bytes(raw), error)
         call.meta = bytes(params.meta)
         client = self._whose(call.meta, route, mirror)
         if isinstance(client, Reject):
@@ -253,7 +250,6 @@ _decode_frame = msgspec.json.Decoder(Frame).decode
 _decode_cancelled = msgspec.json.Decoder(messages.CancelledParams).decode
 
 _NOBODY: Final = Client(negotiate(""))
-_NO_PARAMS: Final = Raw(b"{}")
 _ANY_PARAMS: Final = _decoder(messages.Params)
 _UNKNOWN: Final = Route(  # served to nobody, but a caller learns first whether it may ask at all
     _ANY_PARAMS, Connection._ping, handshake=False, stateless=False, before_handshake=True
@@ -272,13 +268,21 @@ _ROUTES: Final = {
 }
 
 
-def _params_alone(raw: Raw) -> messages.Params:
-    """What can be read of params that have the wrong shape."""
+def _look_again(
+    route: Route, method: str, raw: bytes, error: Exception
+) -> tuple[Any, Reject | None]:
+    """Params that did not decode: none at all, or of a wrong shape, of which `_meta` may do."""
+    if raw in (b"", b"null"):
+        raw = b"{}"
+        try:
+            return route.decode(raw), None
+        except _UNREADABLE as missing:
+            error = missing
+    fault = Reject(INVALID_PARAMS, f"Invalid params for {method}: {_reason(error)}")
     try:
-        params: messages.Params = _ANY_PARAMS(raw)
+        return _ANY_PARAMS(raw), fault
     except _UNREADABLE:
-        return messages.Params()
-    return params
+        return messages.Params(), fault
 
 
 def _reply(request_id: Id, result: Raw | Reject) -> bytes:
@@ -312,10 +316,6 @@ def _stateless_client(raw: bytes, mirror: Mirror | None) -> Client | Reject | No
         key = "io.modelcontextprotocol/clientCapabilities"
         return Reject(INVALID_PARAMS, f"params._meta lacks {key}")
     return Client(revision, meta.capabilities, meta.client)
-
-
-def _params_fault(method: str, error: Exception) -> str:
-    return f"Invalid params for {method}: {_reason(error)}"
 
 
 def _reason(error: Exception) -> str:

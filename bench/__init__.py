@@ -1,1 +1,1 @@
-"""Accord side by side with its peers over stdio: `python -m bench`."""
+"""Accord side by side with its peers over stdio and HTTP: `python -m bench`."""

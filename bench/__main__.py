@@ -4,8 +4,11 @@ import argparse
 import sys
 
 from bench.child import ROOT
-from bench.contenders import ACCORD, CONTENDERS
-from bench.report import render
+from bench.contenders import ACCORD, CONTENDERS, HTTP_CONTENDERS, Contender
+from bench.http_report import NO_WRK, http_parts
+from bench.http_rounds import HttpPlan, run_http, run_sessions
+from bench.http_trial import has_wrk
+from bench.report import render, stdio_parts
 from bench.rounds import Plan, run
 
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -15,6 +18,7 @@ SECONDS = 240
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="one round with fewer calls")
+    parser.add_argument("--only-http", action="store_true", help="leave out stdio")
     parser.add_argument(
         "--only",
         action="append",
@@ -25,20 +29,46 @@ def main() -> int:
     if sys.platform != "linux":
         parser.exit(2, "bench: reads CPU time and memory of its children as Linux gives them\n")
     contenders = [c for c in CONTENDERS if not options.only or c.name in options.only]
-    rounds, scale = (1, 0.25) if options.quick else (3, 1.0)
-    plan = Plan(contenders, rounds, scale, SECONDS)
 
-    figures = run(plan, show_progress)
+    parts, has_failed = [], False
+    if not options.only_http:
+        parts, has_failed = measure_stdio(contenders, is_quick=options.quick)
+    more_parts, has_failed_too = measure_http(contenders, is_quick=options.quick)
+    has_failed |= has_failed_too
     show_progress("")
-    page = render(figures, plan, "python -m bench")
+    page = render([*parts, *more_parts], "python -m bench")
     print(page)
-    has_failed = not figures.failures.keys().isdisjoint({ACCORD.name, "growth"})
-    if options.quick or options.only or has_failed:
+    if options.quick or options.only or options.only_http or has_failed or not has_wrk():
         print(f"Not a complete run: {PAGE.relative_to(ROOT)} is left as it was.")
     else:
         PAGE.parent.mkdir(exist_ok=True)
         PAGE.write_text(page, encoding="utf-8")
     return 1 if has_failed else 0
+
+
+def measure_stdio(contenders: list[Contender], *, is_quick: bool) -> tuple[list[str], bool]:
+    """What is to be printed, and whether Accord failed."""
+    rounds, scale = (1, 0.25) if is_quick else (3, 1.0)
+    plan = Plan(contenders, rounds, scale, SECONDS)
+    figures = run(plan, show_progress)
+    has_failed = not figures.failures.keys().isdisjoint({ACCORD.name, "growth"})
+    return stdio_parts(figures, plan), has_failed
+
+
+def measure_http(contenders: list[Contender], *, is_quick: bool) -> tuple[list[str], bool]:
+    """What is to be printed, and whether Accord failed."""
+    chosen = [contender for contender in HTTP_CONTENDERS if contender.over_stdio in contenders]
+    if not chosen:
+        return [], False
+    if not has_wrk():
+        return ["## Calls over HTTP", NO_WRK], False
+    rounds, seconds = (1, 1) if is_quick else (3, 3)
+    plan = HttpPlan(chosen, rounds, seconds)
+    figures = run_http(plan, show_progress)
+    if ACCORD in contenders:
+        run_sessions(figures, show_progress)
+    ours = {contender.name for contender in chosen if contender.over_stdio is ACCORD}
+    return http_parts(figures, plan), not figures.failures.keys().isdisjoint(ours | {"sessions"})
 
 
 def show_progress(line: str) -> None:

@@ -1,6 +1,7 @@
 """A server as a child process: its pipes, its clock, its memory."""
 
 import os
+import socket
 import subprocess
 import tempfile
 import threading
@@ -19,8 +20,15 @@ class ChildError(Exception):
 
 
 class Child:
-    def __init__(self, command: Sequence[str], env: Mapping[str, str] | None = None) -> None:
-        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed in __exit__
+    def __init__(
+        self,
+        command: Sequence[str],
+        env: Mapping[str, str] | None = None,
+        *,
+        keep_stderr: bool = True,
+    ) -> None:
+        # Closed in __exit__.
+        self._stderr = tempfile.TemporaryFile() if keep_stderr else open(os.devnull, "r+b")  # noqa: PTH123, SIM115
         self._rest = b""
         self.started = time.perf_counter()
         self._process = subprocess.Popen(
@@ -130,3 +138,35 @@ class Child:
         lines = self._stderr.read().decode(errors="replace").strip().splitlines()
         last = lines[-1] if lines else "nothing on stderr"
         return f"ended with status {status}, {missing} of {count} replies missing: {last}"
+
+
+class HttpChild(Child):
+    """A server that listens on a port of this machine; `{port}` in its command stands for which."""
+
+    def __init__(
+        self, command: Sequence[str], env: Mapping[str, str], *, keep_stderr: bool = True
+    ) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port: int = probe.getsockname()[1]
+        command = [part.replace("{port}", str(self.port)) for part in command]
+        super().__init__(command, env, keep_stderr=keep_stderr)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._process.terminate()
+        super().__exit__(kind, error, trace)
+
+    def wait_until_listening(self) -> None:
+        while self._process.poll() is None:
+            try:
+                socket.create_connection(("127.0.0.1", self.port)).close()
+            except ConnectionRefusedError:
+                time.sleep(0.01)
+            else:
+                return
+        raise ChildError(self._last_words(1, 1))

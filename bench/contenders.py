@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
-from bench.wire import Tool
+from bench.wire import HANDSHAKE, STATELESS, Era, Tool
 
 
 @dataclass(frozen=True)
@@ -30,17 +30,38 @@ class Contender:
         return max(1, round(self.calls["rows"] * scale / 2))
 
 
-def accord_command(target: str) -> tuple[str, ...]:
+@dataclass(frozen=True)
+class HttpContender:
+    name: str
+    title: str
+    mode: str
+    over_stdio: Contender  # the same, or what does the same
+    command: tuple[str, ...]  # with {port}
+    era: Era
+    tools: tuple[Tool, ...] = ("add",)
+    keep_stderr: bool = True
+
+
+def accord_command(*arguments: str) -> tuple[str, ...]:
     """The installed command, or what it does where accord is only on the path."""
     script = Path(sys.executable).with_name("accord")
     if script.exists():
-        return (str(script), "serve", target)
+        return (str(script), "serve", *arguments)
     start = "import sys; from accord.cli import main; sys.exit(main())"
-    return (sys.executable, "-c", start, "serve", target)
+    return (sys.executable, "-c", start, "serve", *arguments)
 
 
-def python_module(name: str) -> tuple[str, ...]:
-    return (sys.executable, "-m", f"bench.servers.{name}")
+def python_module(name: str, *arguments: str) -> tuple[str, ...]:
+    return (sys.executable, "-m", f"bench.servers.{name}", *arguments)
+
+
+def uvicorn_command(app: str) -> tuple[str, ...]:
+    """uvicorn as `accord serve` sets it up."""
+    return (
+        *(sys.executable, "-m", "uvicorn", f"bench.servers.{app}:app", "--port={port}"),
+        *("--loop=uvloop", "--http=httptools", "--ws=none", "--log-level=warning"),
+        *("--no-access-log", "--no-server-header", "--no-date-header"),
+    )
 
 
 # The counts differ so that each is measured over about a second of work: a slow server need not be
@@ -70,3 +91,46 @@ FASTMCP = Contender(
 )
 LOOP = Contender("loop", "constant loop", python_module("constant_loop"), None, CONSTANT)
 CONTENDERS = (ACCORD, SDK, SDK_LOWLEVEL, FASTMCP, LOOP)
+
+ACCORD_HTTP = accord_command("bench.servers.accord_server:server", "--http", "127.0.0.1:{port}")
+SDK_DEFAULT = python_module("sdk_server", "{port}")
+SDK_JSON = python_module("sdk_server", "{port}", "json")
+FASTMCP_DEFAULT = python_module("fastmcp_server", "{port}")
+FASTMCP_JSON = python_module("fastmcp_server", "{port}", "json")
+
+
+def accord_http(name: str, mode: str, era: Era) -> HttpContender:
+    """The command, with its line for each call on a stderr that goes nowhere."""
+    tools: tuple[Tool, ...] = ("add", "add_sync")
+    return HttpContender(name, "Accord", mode, ACCORD, ACCORD_HTTP, era, tools, keep_stderr=False)
+
+
+def on_uvicorn(name: str, title: str, mode: str, of: Contender, app: str) -> HttpContender:
+    era = STATELESS if mode == "2026" else HANDSHAKE
+    return HttpContender(name, title, mode, of, uvicorn_command(app), era)
+
+
+ACCORD_SESSIONS = accord_http("accord-sessions", "sessions", HANDSHAKE)
+ACCORD_2026 = accord_http("accord-2026", "2026", STATELESS)
+APP_SESSIONS = on_uvicorn("app-sessions", "Accord's ASGI app", "sessions", ACCORD, "accord_app")
+APP_2026 = on_uvicorn("app-2026", "Accord's ASGI app", "2026", ACCORD, "accord_app")
+CONSTANT_SESSIONS = on_uvicorn(
+    "constant-sessions", "constant reply", "sessions", LOOP, "constant_app"
+)
+CONSTANT_2026 = on_uvicorn("constant-2026", "constant reply", "2026", LOOP, "constant_app")
+HTTP_CONTENDERS = (
+    ACCORD_SESSIONS,
+    ACCORD_2026,
+    APP_SESSIONS,
+    APP_2026,
+    CONSTANT_SESSIONS,
+    CONSTANT_2026,
+    HttpContender("sdk-sessions", "SDK", "sessions, SSE", SDK, SDK_DEFAULT, HANDSHAKE),
+    HttpContender("sdk-json", "SDK", "stateless JSON", SDK, SDK_JSON, HANDSHAKE),
+    HttpContender("sdk-2026", "SDK", "2026 JSON", SDK, SDK_JSON, STATELESS),
+    HttpContender(
+        "fastmcp-sessions", "FastMCP", "sessions, SSE", FASTMCP, FASTMCP_DEFAULT, HANDSHAKE
+    ),
+    HttpContender("fastmcp-json", "FastMCP", "stateless JSON", FASTMCP, FASTMCP_JSON, HANDSHAKE),
+    HttpContender("fastmcp-2026", "FastMCP", "2026 JSON", FASTMCP, FASTMCP_JSON, STATELESS),
+)

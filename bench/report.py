@@ -42,7 +42,11 @@ The peers run as they come, but without a banner, and log warnings only. The low
 `def add` in a worker thread, as the others do by themselves."""
 
 
-def render(figures: Figures, plan: Plan, command: str) -> str:
+def render(parts: Sequence[str], command: str) -> str:
+    return "\n\n".join(["# Benchmarks", f"Made by `{command}`, on {versions()}.", *parts]) + "\n"
+
+
+def stdio_parts(figures: Figures, plan: Plan) -> list[str]:
     how = HOW.format(
         rounds="one round" if figures.rounds == 1 else f"{figures.rounds} rounds",
         accord_calls=ACCORD.count("add", plan.scale),
@@ -50,8 +54,6 @@ def render(figures: Figures, plan: Plan, command: str) -> str:
         loop_calls=LOOP.count("add", plan.scale),
     )
     parts = [
-        "# Benchmarks",
-        f"Made by `{command}`, on {versions()}.",
         "## Calls over stdio, pipelined",
         servers_table(figures, plan.contenders, PIPELINED),
         "## Calls over stdio, one at a time",
@@ -63,11 +65,12 @@ def render(figures: Figures, plan: Plan, command: str) -> str:
         parts += ["## Growth, Accord only", growth_table(figures.growth)]
     elif reason := figures.failures.get("growth"):
         parts += ["## Growth, Accord only", f"Failed: {reason}"]
-    return "\n\n".join([*parts, "## How it was measured", how]) + "\n"
+    return [*parts, "## How stdio was measured", how]
 
 
 def versions() -> str:
     names = {"accord": "accord-mcp", "msgspec": "msgspec", "mcp": "mcp", "fastmcp": "fastmcp"}
+    names |= {"uvicorn": "uvicorn", "httptools": "httptools", "uvloop": "uvloop"}
     packages = [f"{name} {version_of(package)}" for name, package in names.items()]
     python = f"{platform.python_implementation()} {platform.python_version()}"
     return ", ".join([python, *packages, f"{os.cpu_count()} CPUs"])

@@ -50,6 +50,19 @@ def call(era: Era, number: int, tool: Tool) -> bytes:
     return request(era, number, "tools/call", {"name": tool, "arguments": arguments})
 
 
+def http_headers(era: Era, method: str, name: str | None = None) -> dict[str, str]:
+    headers = {
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": era,
+    }
+    if era == STATELESS:
+        headers["Mcp-Method"] = method
+        if name is not None:
+            headers["Mcp-Name"] = name
+    return headers
+
+
 def encode(message: dict[str, Any]) -> bytes:
     return json.dumps(message, separators=(",", ":")).encode() + b"\n"
 

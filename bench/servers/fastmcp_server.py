@@ -1,4 +1,9 @@
-"""FastMCP, without its banner."""
+"""FastMCP, without its banner.
+
+Arguments, for HTTP instead of stdio: the port, and `json` for JSON replies without sessions.
+"""
+
+import sys
 
 from fastmcp import FastMCP
 
@@ -26,4 +31,15 @@ async def rows() -> list[Row]:
 
 
 if __name__ == "__main__":
-    server.run(transport="stdio", show_banner=False, log_level="WARNING")
+    if len(sys.argv) == 1:
+        server.run(transport="stdio", show_banner=False, log_level="WARNING")
+    else:
+        is_json = "json" in sys.argv
+        server.run(
+            transport="http",
+            port=int(sys.argv[1]),
+            json_response=is_json,
+            stateless_http=is_json,
+            show_banner=False,
+            log_level="WARNING",
+        )

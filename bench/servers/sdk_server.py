@@ -1,4 +1,9 @@
-"""The official SDK's high-level server."""
+"""The official SDK's high-level server.
+
+Arguments, for HTTP instead of stdio: the port, and `json` for JSON replies without sessions.
+"""
+
+import sys
 
 from mcp.server import MCPServer
 
@@ -26,4 +31,9 @@ async def rows() -> list[Row]:
 
 
 if __name__ == "__main__":
-    server.run()
+    if len(sys.argv) == 1:
+        server.run()
+    else:
+        is_json = "json" in sys.argv
+        port = int(sys.argv[1])
+        server.run("streamable-http", port=port, json_response=is_json, stateless_http=is_json)

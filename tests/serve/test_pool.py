@@ -1,7 +1,16 @@
 """Tools that block: threads for them, a bound on how many wait, and what a cancellation does."""
 
+import json
+import os
+import threading
+from typing import Any
+
 import pytest
 
+import wire
+from accord.serve import stdio
+from accord.serve.pipes import Pipes
+from serve import workshop
 from serve.talk import ask, calling, cancel, failure, limited, serving, text
 
 
@@ -80,3 +89,104 @@ def test_thousands_of_sync_calls_at_once_are_all_answered() -> None:
             peer.send(calling(number, "echo", word=str(number)))
         replies = peer.replies(2000)
     assert {reply["id"]: text(reply) for reply in replies} == {n: str(n) for n in range(2000)}
+
+
+# Calls that hang though nobody waits for them
+
+
+@pytest.mark.parametrize("order", [1, -1], ids=["first to last", "last to first"])
+def test_calls_that_hang_after_their_cancellation_disable_no_other_tool(order: int) -> None:
+    with serving(grace=0) as peer:
+        for number in range(40):
+            peer.send(calling(number, "nap_in_thread", seconds=600))
+        for number in range(40)[::order]:
+            cancel(peer, number)
+        assert ask(peer, "echo", word="served") == "served"
+
+
+def test_so_many_may_hang_and_then_calls_are_unavailable_until_one_ends() -> None:
+    """With one thread, four."""
+    with limited('{"threads": 1, "grace": 0}') as peer:
+        for name in ("a", "b", "c", "d"):
+            assert ask(peer, "echo", word="served") == "served"
+            peer.send(calling(name, "block", name=name, until=f"{name} may go"))
+            ask(peer, "when", name=f"{name} began")
+            cancel(peer, name)
+        refused = peer.modern("tools/call", {"name": "echo", "arguments": {"word": "late"}})
+        assert "Too many calls" in failure(refused)
+        assert ask(peer, "nap", seconds=0) == "rested", "an async tool needs no thread"
+        ask(peer, "mark", name="a may go")
+        ask(peer, "when", name="a ended")
+        while "isError" in peer.modern("tools/call", _ECHO)["result"]:
+            pass
+        assert ask(peer, "echo", word="in time") == "in time"
+
+
+_ECHO = {"name": "echo", "arguments": {"word": "again"}}
+
+
+def test_a_call_queued_behind_one_that_hangs_runs_once_that_is_cancelled() -> None:
+    with limited('{"threads": 1, "grace": 0}') as peer:
+        peer.send(calling("hangs", "block", name="hangs", until="never"))
+        peer.send(calling("queued", "echo", word="served"))
+        ask(peer, "when", name="hangs began")
+        cancel(peer, "hangs")
+        assert text(peer.receive()) == "served"
+
+
+def test_a_call_queued_behind_the_last_that_may_hang_is_not_left_in_silence() -> None:
+    with limited('{"threads": 1, "grace": 0}') as peer:
+        for name in ("a", "b", "c", "d"):
+            peer.send(calling(name, "block", name=name, until="never"))
+            ask(peer, "when", name=f"{name} began")
+            if name == "d":
+                peer.send(calling("queued", "echo", word="served"))
+            cancel(peer, name)
+        assert peer.receive(timeout=2)["id"] == "queued"
+
+
+# A system that has no thread to give
+
+
+@pytest.mark.parametrize("most", [0, 1, 2])
+def test_without_threads_calls_wait_or_are_unavailable_and_no_other_message_is_lost(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _allow_threads(most, monkeypatch)
+    sync = [calling(n, "echo", word="served") for n in range(5)]
+    others = [calling(n, "nap", seconds=0) for n in range(5, 10)]
+    replies = _served([message for pair in zip(sync, others, strict=True) for message in pair])
+    assert sorted(replies) == list(range(10))
+    assert {text(replies[n]) for n in range(5, 10)} == {"rested"}
+    if most:
+        assert {text(replies[n]) for n in range(5)} == {"served"}
+    else:
+        assert all("Too many calls" in failure(replies[n]) for n in range(5))
+
+
+def _allow_threads(most: int, patch: pytest.MonkeyPatch) -> None:
+    start, started = threading.Thread.start, []
+
+    def refuse(thread: threading.Thread) -> None:
+        if thread.name == "accord-tool":
+            if len(started) == most:
+                raise RuntimeError("can't start new thread")
+            started.append(thread)
+        start(thread)
+
+    patch.setattr(threading.Thread, "start", refuse)
+
+
+def _served(messages: list[dict[str, Any]]) -> dict[Any, Any]:
+    """The replies of the workshop in this process, by their ids."""
+    (reader, requests), (replies, writer) = os.pipe(), os.pipe()
+    with open(requests, "wb") as stream:
+        stream.writelines(json.dumps(message).encode() + b"\n" for message in messages)
+    serving = threading.Thread(target=stdio.serve, args=[workshop.server, Pipes(reader, writer)])
+    serving.start()
+    serving.join(10)
+    os.close(reader)
+    os.close(writer)
+    with open(replies, "rb") as stream:
+        found = [wire.check(m, revision=wire.STATELESS, method="tools/call") for m in stream]
+    return {reply["id"]: reply for reply in found}

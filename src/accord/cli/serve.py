@@ -75,7 +75,7 @@ def _load(options: argparse.Namespace) -> Server:
 
 
 def _serve_http(server: Server, options: argparse.Namespace) -> None:
-    from accord.serve.http import run as http  # an extra: uvicorn, which stdio has no use for
+    from accord.serve.http import listen as http  # an extra: uvicorn, which stdio has no use for
 
     http.serve(
         server,

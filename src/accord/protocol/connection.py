@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
@@ -19,7 +20,7 @@ from accord.protocol.batch import Batch, read_batch
 from accord.protocol.diagnosis import diagnose, overlong
 from accord.protocol.events import Call, Cancel, Event
 from accord.protocol.framing import Overlong
-from accord.protocol.messages import Frame, Id
+from accord.protocol.messages import Frame, Id, Meta
 from accord.protocol.mirror import Mirror
 from accord.revisions import REVISIONS, STATELESS, Revision, negotiate
 from accord.tool import Client
@@ -27,6 +28,7 @@ from accord.tool import Client
 log = logging.getLogger("accord")
 
 _Found = Call | Raw | Reject
+_LONGEST_KEPT: Final = 1_024  # bytes of a `_meta` that is remembered
 _UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 _BEGIN: Final = (
     "Say which revision this is: begin with initialize, or send _meta with "
@@ -54,8 +56,6 @@ class Connection:
         self.has_begun = False
         """Whether the peer has said `initialize`."""
         self._client = None if revision is None else Client(revision)
-        self._stateless_meta = b""
-        self._stateless_client: Client | None = None
         self._open: dict[Id, list[Call]] = {}
 
     def receive(self, message: bytes | Overlong, mirror: Mirror | None = None) -> list[Event]:
@@ -182,13 +182,12 @@ class Connection:
     def _whose(self, meta: bytes, route: "Route", mirror: Mirror | None) -> Client | Reject:
         """For whom a request is to be served: each one says so itself, or the handshake did."""
         if meta:
-            if meta == self._stateless_meta and self._stateless_client is not None:
-                return self._stateless_client
-            client = _stateless_client(meta, mirror)
-            if isinstance(client, Client):
-                self._stateless_meta, self._stateless_client = meta, client
-            if client is not None:
-                return client
+            said = _read_meta(meta) if len(meta) <= _LONGEST_KEPT else _read_meta.__wrapped__(meta)
+            if said is not None:
+                date, client = said
+                if mirror is None or mirror.revision == date or not date:
+                    return client
+                return mirror.revision_fault()
         if self._client is not None:
             return self._client
         if route.before_handshake and self._handshake:
@@ -295,22 +294,25 @@ def _has_batches(client: Client | None) -> bool:
     return client is not None and client.revision.batches
 
 
-def _stateless_client(raw: bytes, mirror: Mirror | None) -> Client | Reject | None:
-    """Who a request's `_meta` says it is from; None if it says nothing of the kind."""
+@lru_cache(256)  # clients send the same with every request
+def _read_meta(raw: bytes) -> tuple[str, Client | Reject] | None:
+    """The revision that `_meta` names, and who says so; None if it names none."""
     try:
         meta = messages.decode_meta(raw)
     except _UNREADABLE as error:
-        return Reject(INVALID_PARAMS, f"Invalid params._meta: {_reason(error)}")
+        return "", Reject(INVALID_PARAMS, f"Invalid params._meta: {_reason(error)}")
     if meta is None or meta.revision is UNSET:
         return None
-    if mirror is not None and mirror.revision != meta.revision:
-        return mirror.fault(meta.revision, "", None)
-    revision = REVISIONS.get(meta.revision)
+    return meta.revision, _stateless_client(meta.revision, meta)
+
+
+def _stateless_client(date: str, meta: Meta) -> Client | Reject:
+    revision = REVISIONS.get(date)
     if revision is None or not revision.stateless:
         return Reject(
             UNSUPPORTED_PROTOCOL_VERSION,
             "Unsupported protocol version",
-            {"supported": STATELESS, "requested": meta.revision},
+            {"supported": STATELESS, "requested": date},
         )
     if meta.capabilities is UNSET:
         key = "io.modelcontextprotocol/clientCapabilities"

@@ -23,10 +23,14 @@ class Mirror(msgspec.Struct, frozen=True):
     method: str | None = None
     name: str | None = None
 
+    def revision_fault(self) -> Reject:
+        """That the header and the body name two revisions."""
+        return _mismatch("MCP-Protocol-Version", self.revision)
+
     def fault(self, revision: str, method: str, params: Any) -> Reject | None:
         """What differs between headers and body, if anything."""
         if self.revision != revision:
-            return _mismatch("MCP-Protocol-Version", self.revision)
+            return self.revision_fault()
         if self.method != method:
             return _mismatch("Mcp-Method", self.method)
         member = _NAMED_BY.get(method)

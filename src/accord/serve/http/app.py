@@ -19,10 +19,18 @@ from accord.protocol import Call, Connection, ErrorReply
 from accord.revisions import REVISIONS, Revision
 from accord.serve.http.access import AccessLog
 from accord.serve.http.exchange import Exchange
-from accord.serve.http.request import Headers, Refusal, admit, is_json, read_headers, refuse
+from accord.serve.http.request import (
+    Headers,
+    Refusal,
+    accepts,
+    admit,
+    is_json,
+    read_headers,
+    refuse,
+)
+from accord.serve.http.run import Run
 from accord.serve.http.sessions import Session, Sessions
 from accord.serve.http.settings import Settings
-from accord.serve.http.streams import Stream
 from accord.serve.pool import Pool
 from accord.server import Done, Job, Server
 
@@ -56,8 +64,11 @@ class App:
         self._access = access
         self._allowed = frozenset(host.lower() for host in settings.allow_hosts)
         self._sessions = Sessions(settings.max_sessions, settings.session_seconds)
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._pool: Pool | None = None
-        self._open = 0
+        self._paths = frozenset({settings.path.rstrip("/"), settings.path.rstrip("/") + "/"})
+        self._runs: set[Run] = set()
+        self._watch: asyncio.TimerHandle | None = None
         self._closing = False
         self._quiet = asyncio.Event()
 
@@ -71,7 +82,7 @@ class App:
         """Take no further calls, and close the streams that nothing is in flight for."""
         self._closing = True
         self._sessions.close_listeners()
-        if not self._open:
+        if not self._runs:
             self._quiet.set()
 
     async def _live(self, receive: Receive, send: Send) -> None:
@@ -93,12 +104,11 @@ class App:
         if isinstance(headers, Refusal):
             await exchange.refuse(headers)
             return
-        refusal = admit(headers, self._allowed)
+        refusal = admit(headers.get(b"host"), headers.get(b"origin"), self._allowed)
+        path = scope["path"].removeprefix(scope.get("root_path", ""))
         if refusal is not None:
             await exchange.refuse(refusal)
-            return
-        path = scope["path"].removeprefix(scope.get("root_path", ""))
-        if path.rstrip("/") == self._settings.path.rstrip("/"):
+        elif path in self._paths:
             await self._endpoint(scope["method"], headers, exchange)
         elif path == "/health":
             await exchange.reply(200, b'{"status":"ok"}')
@@ -106,7 +116,9 @@ class App:
             await exchange.refuse(refuse(404, f"Nothing is here; MCP is at {self._settings.path}"))
 
     async def _endpoint(self, method: str, headers: Headers, exchange: Exchange) -> None:
-        revision = REVISIONS.get(headers.get("mcp-protocol-version", _UNSAID_REVISION))
+        """`revision` is None for the stateless era, whose requests name it themselves."""
+        date = headers.text(b"mcp-protocol-version") or _UNSAID_REVISION
+        revision = REVISIONS.get(date)
         if revision is not None and revision.stateless:
             revision = None
         if method == "POST":
@@ -125,10 +137,10 @@ class App:
         elif method == "DELETE":
             self._sessions.end(session)
             await exchange.reply(204, b"")
-        elif not headers.accepts("text/event-stream"):
+        elif not accepts(headers.get(b"accept"), b"text/event-stream"):
             await exchange.refuse(refuse(406, "A GET here is answered with text/event-stream"))
         else:
-            await self._listen(headers.get("last-event-id"), session, exchange)
+            await self._listen(headers.text(b"last-event-id"), session, exchange)
 
     async def _listen(self, last_event: str | None, session: Session, exchange: Exchange) -> None:
         place = (session.listen(), 0) if last_event is None else session.resume(last_event)
@@ -142,14 +154,16 @@ class App:
             session.listeners.discard(stream)
 
     def _session(self, headers: Headers) -> Session | Refusal:
-        session_id = headers.get("mcp-session-id")
+        session_id = headers.text(b"mcp-session-id")
         if session_id is None:
             return refuse(400, "The header Mcp-Session-Id is missing")
-        session = self._sessions.find(session_id, headers.get("authorization"))
+        session = self._sessions.find(session_id, headers.get(b"authorization"))
         return session or refuse(404, "There is no such session; begin again with initialize")
 
     async def _post(self, headers: Headers, exchange: Exchange, revision: Revision | None) -> None:
-        session = self._session(headers) if revision and "mcp-session-id" in headers else None
+        session = None
+        if revision is not None and b"mcp-session-id" in headers:
+            session = self._session(headers)
         body = self._unfit(headers) or await exchange.read(headers)
         if isinstance(body, Refusal):
             await exchange.refuse(body)
@@ -161,9 +175,9 @@ class App:
     def _unfit(self, headers: Headers) -> Refusal | None:
         if self._closing:
             return refuse(503, "The server is about to end")
-        if not is_json(headers.get("content-type")):
+        if not is_json(headers.get(b"content-type")):
             return refuse(415, "A message comes as application/json")
-        if not headers.accepts("application/json"):
+        if not accepts(headers.get(b"accept"), b"application/json"):
             return refuse(406, "A message is answered with application/json or text/event-stream")
         return None
 
@@ -186,13 +200,12 @@ class App:
             else:
                 self._stop(event.call)
         if calls:
-            run = _Run(calls, connection, exchange, session, self._stop)
-            reply = await self._run(run, is_stateless=revision is None)
-            await exchange.finish(_status(reply, revision), reply)
+            run = Run(calls, connection, exchange, session, is_stateless=revision is None)
+            reply = await self._run(run)
         elif session is None and connection.has_begun:
             await self._begin(connection, headers, exchange, reply or b"")
-        else:
-            await exchange.finish(_status(reply, revision), reply)
+            return
+        await exchange.finish(_status(reply, revision), reply)
 
     def _connect(self, revision: Revision | None) -> Connection:
         return self._server.connect(revision=revision, handshake=revision is not None)
@@ -200,56 +213,97 @@ class App:
     async def _begin(
         self, connection: Connection, headers: Headers, exchange: Exchange, reply: bytes
     ) -> None:
-        session = Session(connection, headers.get("authorization"))
+        session = Session(connection, headers.get(b"authorization"))
         if not self._sessions.add(session):
             await exchange.refuse(refuse(503, "There are too many sessions; try again later"))
             return
         await exchange.reply(200, reply, [(b"mcp-session-id", session.id.encode())])
 
-    async def _run(self, run: "_Run", *, is_stateless: bool) -> bytes | None:
+    async def _run(self, run: Run) -> bytes | None:
         """Run the calls of one request and give back what answers it."""
-        loop = asyncio.get_running_loop()
-        self._open += 1
+        loop = self._find_loop()
         began = perf_counter()
-        watch = loop.call_later(_PATIENCE, run.watch) if is_stateless else None
+        self._runs.add(run)
+        if run.is_stateless and self._watch is None:
+            self._watch = loop.call_later(_PATIENCE, self._look_after)
+        reply = None
         try:
-            reply = None
-            for call in run.calls:
-                self._start(call, run)
-            for call in run.calls:
-                done = await call.running
-                reply = run.connection.finish(call, done.result)
-                if self._access is not None:
-                    seconds = perf_counter() - began
-                    self._access.note(call.name, done.outcome, seconds, loop.call_soon)
-            return reply
+            *others, last = run.calls
+            for call in others:
+                self._start(call, run, loop)
+            for call in others:
+                reply = self._finish(run, call, await call.running, began)
+            return self._finish(run, last, await self._here(last, run, loop), began) or reply
         finally:
-            if watch is not None:
-                watch.cancel()
+            self._runs.discard(run)
             run.end()
-            self._open -= 1
-            if self._closing and not self._open:
+            if self._closing and not self._runs:
                 self._quiet.set()
 
-    def _start(self, call: Call, run: "_Run") -> None:
-        loop = asyncio.get_running_loop()
+    async def _here(self, call: Call, run: Run, loop: asyncio.AbstractEventLoop) -> Done:
+        """Run a call in the task of its own request, which saves another."""
         call.send = run.send
         job = self._server.prepare(call)
-        if isinstance(job, Job) and job.is_async and self._open <= self._settings.max_calls:
-            call.running = asyncio.Task(job.run(), loop=loop, name=call.name)
-            return
-        call.running = loop.create_future()
         if isinstance(job, Done):
-            call.running.set_result(job)
-        elif job.is_async or not self._threads(loop).submit(job):
-            busy = Problem.unavailable("Too many calls are open; try again later")
-            call.running.set_result(job.refuse(busy))
+            return job
+        if not job.is_async or len(self._runs) > self._settings.max_calls:
+            return await self._elsewhere(job, loop)
+        call.running = asyncio.current_task(loop)
+        done = await job.run()
+        if call.cancelled and call.running is not None:
+            call.running.uncancel()  # it was the call that was cancelled, not the request
+        return done
+
+    def _start(self, call: Call, run: Run, loop: asyncio.AbstractEventLoop) -> None:
+        call.running = asyncio.Task(self._alone(call, run, loop), loop=loop, name=call.name)
+
+    async def _alone(self, call: Call, run: Run, loop: asyncio.AbstractEventLoop) -> Done:
+        """Run a call in a task of its own, beside others of a batch."""
+        call.send = run.send
+        job = self._server.prepare(call)
+        if isinstance(job, Done):
+            return job
+        return await (job.run() if job.is_async else self._elsewhere(job, loop))
+
+    async def _elsewhere(self, job: Job, loop: asyncio.AbstractEventLoop) -> Done:
+        """Run a call in a thread, if there is room."""
+        future: asyncio.Future[Done] = loop.create_future()
+        job.call.running = future
+        if job.is_async or not self._threads(loop).submit(job):
+            return job.refuse(Problem.unavailable("Too many calls are open; try again later"))
+        try:
+            return await future
+        except asyncio.CancelledError:
+            if not job.call.cancelled:
+                raise
+            return job.refuse(Problem.internal("Cancelled"))  # which nobody will see
+
+    def _finish(self, run: Run, call: Call, done: Done, began: float) -> bytes | None:
+        if self._access is not None:
+            seconds = perf_counter() - began
+            self._access.note(call.name, done.outcome, seconds, self._find_loop().call_soon)
+        return run.connection.finish(call, done.result)
+
+    def _look_after(self) -> None:
+        """Now and then, see to it that calls whose client has left do not go on."""
+        self._watch = None
+        stateless = [run for run in self._runs if run.is_stateless]
+        for run in stateless:
+            run.watch(self._stop)
+        if stateless:
+            self._watch = self._find_loop().call_later(_PATIENCE, self._look_after)
 
     def _stop(self, call: Call) -> None:
         if call.running is not None:
             call.running.cancel()
         if self._pool is not None:
             self._pool.abandon(call)
+
+    def _find_loop(self) -> asyncio.AbstractEventLoop:
+        """The loop, asked for as seldom as can be: Python 3.11 makes a system call of it."""
+        if self._loop is None or not self._loop.is_running():
+            self._loop = asyncio.get_running_loop()
+        return self._loop
 
     def _threads(self, loop: asyncio.AbstractEventLoop) -> Pool:
         if self._pool is None:
@@ -260,43 +314,6 @@ class App:
                 capacity=self._settings.max_calls,
             )
         return self._pool
-
-
-class _Run:
-    """The calls of one request while they run, and who waits for them."""
-
-    def __init__(
-        self,
-        calls: list[Call],
-        connection: Connection,
-        exchange: Exchange,
-        session: Session | None,
-        stop: Callable[[Call], None],
-    ) -> None:
-        self.calls = calls
-        self._stop = stop
-        self.connection = connection
-        self._exchange = exchange
-        self._session = session
-        self._watcher: asyncio.Task[None] | None = None
-
-    def send(self, message: bytes) -> None:
-        """A message that belongs to one of the calls, before its result."""
-        self._exchange.push(message, self._session.open_stream if self._session else Stream)
-
-    def watch(self) -> None:
-        """Stop the calls when the client leaves."""
-        self._watcher = asyncio.create_task(self._cancel_when_gone())
-
-    async def _cancel_when_gone(self) -> None:
-        await self._exchange.gone()
-        for call in self.connection.abandon():
-            self._stop(call)
-
-    def end(self) -> None:
-        """All is done."""
-        if self._watcher is not None:
-            self._watcher.cancel()
 
 
 def _deliver(call: Call, done: Done) -> None:

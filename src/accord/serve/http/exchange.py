@@ -35,10 +35,9 @@ class Exchange:
     async def read(self, headers: Headers) -> bytes | Refusal | None:
         """The body, a refusal of one that is too large or too slow, or None if the client left."""
         limit = self._settings.max_request
-        too_large = refuse(413, f"A request has at most {limit} bytes")
-        length = headers.get("content-length", "0")
+        length = headers.get(b"content-length", b"0")
         if not length.isdigit() or int(length) > limit:
-            return too_large
+            return self._too_large()
         message = await self._receive()
         if message["type"] == "http.disconnect":
             return None
@@ -46,10 +45,13 @@ class Exchange:
         if message.get("more_body", False):
             try:
                 async with asyncio.timeout(self._settings.body_seconds):
-                    return await self._read_on(body) or too_large
+                    return await self._read_on(body) or self._too_large()
             except TimeoutError:
                 return refuse(408, "The request took too long to arrive")
-        return body if len(body) <= limit else too_large
+        return body if len(body) <= limit else self._too_large()
+
+    def _too_large(self) -> Refusal:
+        return refuse(413, f"A request has at most {self._settings.max_request} bytes")
 
     async def _read_on(self, body: bytes) -> bytes | None:
         parts, size = [body], len(body)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -12,13 +13,14 @@ from accord.protocol import Mirror
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _AUTHORITY: Final = re.compile(r"(?P<name>[A-Za-z0-9.\-_]+|\[[0-9A-Fa-f:.]+\])(?P<port>:\d{1,5})?")
 _ORIGIN: Final = re.compile(r"https?://(?P<authority>[^/?#@]+)")
-_KNOWN: Final = {
-    name.encode(): name
-    for name in (
-        *("host", "origin", "content-type", "content-length", "accept", "authorization"),
-        *("mcp-session-id", "mcp-protocol-version", "mcp-method", "mcp-name", "last-event-id"),
-    )
-}
+_KNOWN: Final = frozenset(
+    {
+        *(b"host", b"origin", b"content-type", b"content-length", b"accept", b"authorization"),
+        *(b"mcp-session-id", b"mcp-protocol-version", b"mcp-method", b"mcp-name"),
+        b"last-event-id",
+    }
+)
+_SEEN: Final = 1_024  # clients say the same again and again: so many answers are remembered
 
 
 class Refusal(msgspec.Struct, frozen=True):
@@ -33,46 +35,42 @@ def refuse(status: int, reason: str) -> Refusal:
     return Refusal(status, Reject(INVALID_REQUEST, reason))
 
 
-class Headers(dict[str, str]):
+class Headers(dict[bytes, bytes]):
     """The headers that matter here, by their lower-case names."""
+
+    def text(self, name: bytes) -> str | None:
+        """A header as text, without blanks around it; None where it is absent."""
+        value = self.get(name)
+        return None if value is None else value.strip(b" \t").decode("latin-1")
 
     @property
     def mirror(self) -> Mirror:
         """What they repeat of the body."""
         return Mirror(
-            self.get("mcp-protocol-version"), self.get("mcp-method"), self.get("mcp-name")
+            self.text(b"mcp-protocol-version"), self.text(b"mcp-method"), self.text(b"mcp-name")
         )
-
-    def accepts(self, media_type: str) -> bool:
-        """Whether the client takes such an answer; one that says nothing takes anything."""
-        accept = self.get("accept")
-        if accept is None:
-            return True
-        kinds = {part.partition(";")[0].strip().lower() for part in accept.split(",")}
-        return bool(kinds & {media_type, media_type.partition("/")[0] + "/*", "*/*"})
 
 
 def read_headers(raw: Iterable[tuple[bytes, bytes]]) -> Headers | Refusal:
     """The headers that matter; one that comes twice could mean two things, and is refused."""
     found = Headers()
-    for raw_name, value in raw:
-        name = _KNOWN.get(raw_name)
-        if name is None:
-            continue
-        if name in found:
-            return Refusal(400, Reject(HEADER_MISMATCH, f"The header {name} comes twice"))
-        found[name] = value.decode("latin-1").strip(" \t")
+    for name, value in raw:
+        if name in _KNOWN:
+            if name in found:
+                reason = f"The header {name.decode()} comes twice"
+                return Refusal(400, Reject(HEADER_MISMATCH, reason))
+            found[name] = value
     return found
 
 
-def admit(headers: Headers, allowed: frozenset[str]) -> Refusal | None:
+@lru_cache(_SEEN)
+def admit(host: bytes | None, origin: bytes | None, allowed: frozenset[str]) -> Refusal | None:
     """Refuse what a page on another site could make a browser send (DNS rebinding)."""
-    if not _is_allowed(headers.get("host", ""), allowed):
+    if host is None or not _is_allowed(host.decode("latin-1"), allowed):
         return refuse(403, "This server does not answer to that Host")
-    origin = headers.get("origin")
     if origin is None:
         return None
-    site = _ORIGIN.fullmatch(origin)
+    site = _ORIGIN.fullmatch(origin.decode("latin-1"))
     if site is None or not _is_allowed(site["authority"], allowed):
         return refuse(403, "This server does not answer to that Origin")
     return None
@@ -86,8 +84,17 @@ def _is_allowed(authority: str, allowed: frozenset[str]) -> bool:
     return name in _LOOPBACK or name in allowed or authority.lower() in allowed
 
 
-def is_json(content_type: str | None) -> bool:
+@lru_cache(_SEEN)
+def is_json(content_type: bytes | None) -> bool:
     """Whether a body is announced as JSON."""
-    return content_type is not None and (
-        content_type.partition(";")[0].strip().lower() == "application/json"
-    )
+    kind = (content_type or b"").partition(b";")[0]
+    return kind.strip(b" \t").lower() == b"application/json"
+
+
+@lru_cache(_SEEN)
+def accepts(accept: bytes | None, media_type: bytes) -> bool:
+    """Whether the client takes such an answer; one that says nothing takes anything."""
+    if accept is None:
+        return True
+    kinds = {part.partition(b";")[0].strip().lower() for part in accept.split(b",")}
+    return bool(kinds & {media_type, media_type.partition(b"/")[0] + b"/*", b"*/*"})

@@ -15,7 +15,7 @@ _MOST_STREAMS: Final = 16  # a session's streams that can be resumed
 class Session:
     """One client's connection, and the streams that it may come back to."""
 
-    def __init__(self, connection: Connection, principal: str | None) -> None:
+    def __init__(self, connection: Connection, principal: bytes | None) -> None:
         self.id = secrets.token_urlsafe(24)
         self.connection = connection
         self.principal = principal
@@ -82,7 +82,7 @@ class Sessions:
         self._by_id[session.id] = session
         return True
 
-    def find(self, session_id: str, principal: str | None) -> Session | None:
+    def find(self, session_id: str, principal: bytes | None) -> Session | None:
         """The session of that id, if it belongs to this caller and still lives."""
         self._expire()
         session = self._by_id.get(session_id)

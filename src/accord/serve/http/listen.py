@@ -1,0 +1,116 @@
+"""An HTTP server of our own: the app on uvicorn, on this machine unless told otherwise."""
+
+import math
+import signal
+import socket
+from collections.abc import Callable
+from types import FrameType
+from typing import Final, NamedTuple
+
+from accord.errors import ContractError
+from accord.serve.http.access import AccessLog
+from accord.serve.http.app import App
+from accord.serve.http.settings import Settings
+from accord.server import Server
+
+try:
+    import uvicorn
+except ImportError as error:
+    raise ContractError("HTTP needs an extra: pip install 'accord-mcp[http]'") from error
+
+__all__ = ["AccessLog", "Address", "Settings", "serve"]
+
+_LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
+_BACKLOG: Final = 2048
+
+
+class Address(NamedTuple):
+    """Where to listen."""
+
+    host: str
+    port: int
+
+    @classmethod
+    def parse(cls, text: str) -> "Address":
+        """`127.0.0.1:8000`, `[::1]:8000`, or a port alone."""
+        host, _, port = text.rpartition(":")
+        if not (port.isascii() and port.isdigit() and int(port) < 1 << 16):
+            raise ContractError(f"{text!r} is no address; say 127.0.0.1:8000")
+        return cls(host.strip("[]") or "127.0.0.1", int(port))
+
+    @property
+    def url(self) -> str:
+        """How a client on this machine writes it."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}"
+
+
+def serve(
+    server: Server,
+    address: Address,
+    settings: Settings,
+    access: AccessLog | None = None,
+    *,
+    ready: Callable[[str], None] = lambda _: None,
+    on_end: Callable[[float], None] = lambda _: None,
+) -> None:
+    """Serve until a signal comes; then let open calls finish.
+
+    `ready` is told the URL once it listens; `on_end` is what it is for stdio.
+    """
+    if address.host not in _LOOPBACK and not settings.allow_hosts:
+        raise ContractError(
+            f"{address.host} can be reached from elsewhere; name the hosts it may answer to with"
+            " --allow-host, or listen on 127.0.0.1"
+        )
+    app = App(server, settings, access)
+    with _listen(address) as listener:
+        where = Address(address.host, listener.getsockname()[1])
+        ready(where.url + settings.path)
+        _Uvicorn(_config(app, settings), app, settings.grace, on_end).run(sockets=[listener])
+
+
+def _config(app: App, settings: Settings) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        lifespan="on",
+        ws="none",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        timeout_graceful_shutdown=math.ceil(settings.grace),
+    )
+
+
+def _listen(address: Address) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    listener = socket.socket(family)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(address)
+    except OSError as error:
+        listener.close()
+        reason = error.strerror or str(error)
+        raise ContractError(
+            f"cannot listen on {address.host}:{address.port}: {reason}; try another port"
+        ) from error
+    listener.listen(_BACKLOG)
+    return listener
+
+
+class _Uvicorn(uvicorn.Server):
+    """uvicorn, that tells the app at once when it is to end."""
+
+    def __init__(
+        self, config: uvicorn.Config, app: App, grace: float, on_end: Callable[[float], None]
+    ) -> None:
+        super().__init__(config)
+        self._app = app
+        self._grace = grace
+        self._on_end = on_end
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._on_end(0 if self.should_exit else self._grace)
+        self._app.stop()
+        super().handle_exit(sig if sig != signal.SIGINT else signal.SIGTERM, frame)

@@ -1,0 +1,98 @@
+"""More than the server can do or the client can read at once: nobody waits longer than they must."""
+
+import json
+import os
+import select
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import monotonic
+from typing import IO, Any
+
+import wire
+from peer import request
+from serve.talk import ACCORD, HERE, UNWATCHED, ask, calling, cancel, serving, text
+
+AT_ONCE = 1.0
+"""Seconds: far more than a message takes, and far less than the calls here would."""
+
+
+def test_a_cancellation_behind_six_hundred_queued_calls_is_acted_on_in_time() -> None:
+    with serving(env=UNWATCHED, grace=0) as peer:
+        peer.send(calling("mine", "wait", name="mine", until="never"))
+        ask(peer, "when", name="mine began")
+        names = [f"call {number}" for number in range(600)]
+        for name in names:
+            peer.send(calling(name, "block", name=name, until="go"))
+        begin = monotonic()
+        cancel(peer, "mine")
+        assert ask(peer, "when", name="mine ended") == "CancelledError"
+        assert monotonic() - begin < 2 * AT_ONCE
+        ask(peer, "mark", name="go")
+        assert sorted(reply["id"] for reply in peer.replies(600)) == sorted(names)
+
+
+def test_queued_calls_that_are_all_taken_back_delay_nobody() -> None:
+    """They would sleep for a minute, or ten seconds with a thread for each CPU of a large machine."""
+    with serving(env=UNWATCHED, grace=0) as peer:
+        names = [f"call {number}" for number in range(600)]
+        for name in names:
+            peer.send(calling(name, "nap_in_thread", seconds=0.6))
+        for name in reversed(names):
+            cancel(peer, name)
+        begin = monotonic()
+        assert ask(peer, "echo", word="served") == "served"
+        assert monotonic() - begin < 3 * AT_ONCE
+
+
+def test_a_client_that_reads_again_is_answered_at_once() -> None:
+    """It left three megabytes unread while two hundred calls sleep, until the server paused."""
+    with _workshop() as (requests, replies):
+        sleeping = [calling(n, "nap_in_thread", seconds=600) for n in range(200)]
+        _send(requests, *sleeping, calling("large", "text", size=3_000_000))
+        pings = _ping_until_nobody_reads(requests)
+        begin = monotonic()
+        received = [_reply(replies) for _ in range(pings + 1)]
+        assert [len(text(r)) for r in received if r["id"] == "large"] == [3_000_000]
+        _send(requests, request("ping", id="next"))
+        assert _reply(replies)["id"] == "next"
+        assert monotonic() - begin < 2 * AT_ONCE
+
+
+@contextmanager
+def _workshop() -> Iterator[tuple[IO[bytes], IO[bytes]]]:
+    """A server whose replies stay in the pipe until the test reads them, for ten seconds at most."""
+    pipe = subprocess.PIPE
+    command = [ACCORD, "serve", "workshop", "--grace", "0"]
+    with subprocess.Popen(command, cwd=HERE, env=UNWATCHED, stdin=pipe, stdout=pipe) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        end = threading.Timer(10, child.kill)
+        end.start()
+        try:
+            yield child.stdin, child.stdout
+        finally:
+            end.cancel()
+            child.kill()
+
+
+def _send(stream: IO[bytes], *messages: dict[str, Any]) -> None:
+    stream.write(b"".join(json.dumps(message).encode() + b"\n" for message in messages))
+    stream.flush()
+
+
+def _ping_until_nobody_reads(stream: IO[bytes]) -> int:
+    """How many were sent before the pipe stayed full."""
+    line = json.dumps(request("ping", id="p" * 4000)).encode() + b"\n"
+    sent = 0
+    while select.select([], [stream], [], 0.3)[1]:
+        os.write(stream.fileno(), line)  # whole: a pipe that takes anything has room for a page
+        sent += 1
+    return sent
+
+
+def _reply(stream: IO[bytes]) -> dict[str, Any]:
+    reply = wire.decode(stream.readline())
+    method, revision = ("tools/call", wire.STATELESS) if reply["id"] == "large" else ("ping", None)
+    return wire.check(reply, revision=revision, method=method)

@@ -30,7 +30,8 @@ def main() -> int:
         parser.exit(2, "bench: reads CPU time and memory of its children as Linux gives them\n")
     contenders = [c for c in CONTENDERS if not options.only or c.name in options.only]
 
-    parts, has_failed = [], False
+    parts: list[str] = []
+    has_failed = False
     if not options.only_http:
         parts, has_failed = measure_stdio(contenders, is_quick=options.quick)
     more_parts, has_failed_too = measure_http(contenders, is_quick=options.quick)

@@ -28,8 +28,9 @@ NO_WRK = "Left out: it needs `wrk` (`apt-get install -y wrk` on Debian and Ubunt
 HOW = """\
 One process each on 127.0.0.1, all on uvicorn with httptools and uvloop; `wrk` with one thread repeats one
 call on {connections} connections, {warm_up} s to warm up and {seconds} s measured. Medians of {rounds}, each with
-fresh processes that take turns. Before and after, one call is made by hand and its reply checked in full; a
-status that is no success, or a connection that fails, fails the contender.
+fresh processes that take turns. Before and after, one call is made by hand and its reply checked in full, and
+while it warms up wrk looks for the sum in every reply; a status that is no success, or a connection that fails,
+fails the contender.
 
 - *Accord*: `accord serve --http` as users run it; its line for each call goes to /dev/null. *Accord's ASGI
   app*: `server.asgi()` on uvicorn, which keeps no access log and is set up as `accord serve` does.

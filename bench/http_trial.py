@@ -19,13 +19,21 @@ CONNECTIONS = 16
 WARM_UP_SECONDS = 1
 PATH = "/mcp"
 
-# %-signs are Lua's own, so the values are put in front.
+# What wrk runs, after the values it uses are set.
 SCRIPT = """
 wrk.method = "POST"
+wrong = 0
+function setup(thread) worker = thread end
 function done(summary)
   local e = summary.errors
-  print(string.format('{"calls":%d,"microseconds":%d,"errors":%d}', summary.requests,
-    summary.duration, e.status + e.connect + e.read + e.write + e.timeout))
+  print(string.format('{"calls":%d,"microseconds":%d,"errors":%d}', summary.requests, summary.duration,
+    worker:get("wrong") + e.status + e.connect + e.read + e.write + e.timeout))
+end
+"""
+# Only to warm up: it takes wrk longer to read a reply than a fast server to write it.
+CHECK = """
+function response(status, headers, body)
+  if status ~= 200 or not body:find(expected, 1, true) then wrong = wrong + 1 end
 end
 """
 
@@ -62,7 +70,8 @@ def measure_http(
         for tool in contender.tools:
             headers = {**opened, **wire.http_headers(contender.era, "tools/call", tool)}
             call = ask(child, contender, headers, tool)
-            load(child, call, WARM_UP_SECONDS)
+            expected = str(wire.expected_value(tool, FIRST_CALL))
+            load(child, call, WARM_UP_SECONDS, expected)
             cpu = child.cpu_seconds()
             calls, elapsed = load(child, call, seconds)
             cpu = child.cpu_seconds() - cpu
@@ -122,13 +131,19 @@ def post(child: HttpChild, headers: Mapping[str, str], body: bytes) -> tuple[byt
     return reply, response.headers["Mcp-Session-Id"]
 
 
-def load(child: HttpChild, call: Asked, seconds: int) -> tuple[int, float]:
-    """The same request from all connections at once: how many were answered, in what time."""
+def load(
+    child: HttpChild, call: Asked, seconds: int, expected: str | None = None
+) -> tuple[int, float]:
+    """The same request from all connections at once: how many were answered, in what time.
+
+    Every reply has to have `expected` in it, if that is given.
+    """
     values = [f"wrk.headers[{json.dumps(k)}] = {json.dumps(v)}" for k, v in call.headers.items()]
     values.append(f"wrk.body = {json.dumps(call.body.decode())}")
+    values.append(f"expected = {json.dumps(expected or '')}")
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder, "call.lua")
-        script.write_text("\n".join([*values, SCRIPT]))
+        script.write_text("\n".join([*values, SCRIPT, CHECK if expected else ""]))
         done = subprocess.run(
             [
                 *("wrk", "--threads", "1", "--connections", str(CONNECTIONS)),

@@ -38,8 +38,10 @@ class HttpServer:
         *,
         env: Mapping[str, str] | None = None,
         cwd: str | PathLike[str] | None = None,
+        url: re.Pattern[str] = _SERVING,
         timeout: float = 10,
     ) -> None:
+        self._url = url
         self._command = command
         self._env = env
         self._cwd = cwd
@@ -54,7 +56,8 @@ class HttpServer:
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
-        self.url = self.said(_SERVING)[1]
+        self.url = self.said(self._url)[1]
+        self.host: str
         self.host, _, port = self.url.removeprefix("http://").partition("/")[0].rpartition(":")
         self.port = int(port)
         return self
@@ -77,7 +80,7 @@ class HttpServer:
     def stderr(self) -> str:
         """What it wrote so far, after the line with its URL."""
         with self._changed:
-            return "".join(line for line in self._lines if not _SERVING.search(line))
+            return "".join(line for line in self._lines if not self._url.search(line))
 
     def said(self, pattern: re.Pattern[str], count: int = 1) -> re.Match[str]:
         """The last of `count` matches on stderr, once they are there."""

@@ -4,14 +4,15 @@ from collections.abc import Iterable, Sequence
 from types import MappingProxyType
 from typing import (
     Any,
-    Concatenate,
     Final,
     Generic,
     Literal,
     NamedTuple,
+    Protocol,
     TypedDict,
     TypeVar,
     Unpack,
+    cast,
 )
 
 import msgspec
@@ -142,11 +143,17 @@ class Details(TypedDict, total=False):
     retry_after: float | None
 
 
-def _of(kind: Kind) -> "classmethod[Problem, Concatenate[str, ...], Problem]":
+class _Make(Protocol):
+    """A constructor with the kind filled in."""
+
+    def __call__(self, message: str, **details: Unpack[Details]) -> "Problem": ...
+
+
+def _of(kind: Kind) -> _Make:
     def make(cls: "type[Problem]", message: str, **details: Unpack[Details]) -> "Problem":
         return cls(message, kind=kind, **details)
 
-    return classmethod(make)
+    return cast(_Make, classmethod(make))
 
 
 class Problem(Exception):

@@ -2,6 +2,9 @@
 
 import logging
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from dataclasses import is_dataclass
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack, overload
 
 import msgspec
@@ -137,7 +140,8 @@ class Server:
             return self.word(call, tool, await self._attempt(call, tool))
         except BaseException:  # SystemExit and cancellations too: nothing of a tool's ends a server
             if not call.cancelled:
-                log.exception("tool %s failed", tool.name)
+                with suppress(Exception):  # not even a log that a tool has broken
+                    log.exception("tool %s failed", tool.name)
             return self.word(call, tool, Problem.internal("Internal error"))
 
     async def _attempt(self, call: Call, tool: Tool) -> Outcome:
@@ -154,6 +158,10 @@ class Server:
             return problem
         except MissingCapability as missing:
             return _lacking(missing, call)
+        except BaseExceptionGroup as group:  # a task group that failed for one reason alone
+            if len(group.exceptions) == 1 and isinstance(group.exceptions[0], Problem):
+                return group.exceptions[0]
+            raise
         answer = _encoded(value, tool)
         return answer.with_warnings(bound.warnings) if bound.warnings else answer
 
@@ -239,15 +247,44 @@ def _encoded(value: Any, tool: Tool) -> Answer[Said]:
     if tool.says_text:
         if not isinstance(data, str):
             raise ContractError(f"{tool.name} is to return str, not {type(data).__name__}")
-    elif isinstance(data, Encoded | Raw):
-        data = Encoded(_compact(data.json if isinstance(data, Encoded) else bytes(data)))
     else:
-        data = Encoded(_encode(data))
-    if tool.check is not None:
-        tool.check(data.json)
+        data = Encoded(_to_json(data, tool))
     if isinstance(value, Answer):
         return msgspec.structs.replace(value, data=data)
     return Answer(data)
+
+
+def _to_json(data: Any, tool: Tool) -> bytes:
+    """Data as one line of JSON that fits what the tool promises."""
+    if isinstance(data, Encoded | Raw):
+        json = _compact(data.json if isinstance(data, Encoded) else bytes(data))
+    else:
+        json = _encode(data)
+        if b"\n" in json or tool.check is None:  # somewhere inside may be JSON of the author's own
+            json = _compact(json) if b"\n" in json else _valid(json)
+        if b"null" in json and _holds_nan(data):
+            raise ContractError(f"{tool.name} returned a float that JSON does not have")
+    if tool.check is not None:
+        tool.check(json)
+    return json
+
+
+def _holds_nan(data: Any) -> bool:
+    """Whether a NaN or an infinity is in there, which msgspec would write as null."""
+    if isinstance(data, float):
+        return not isfinite(data)
+    if isinstance(data, dict):
+        return any(_holds_nan(value) for value in data.values())
+    if isinstance(data, list | tuple | set | frozenset):
+        return any(_holds_nan(value) for value in data)
+    if isinstance(data, msgspec.Struct):
+        return any(_holds_nan(getattr(data, name)) for name in data.__struct_fields__)
+    return is_dataclass(data) and any(_holds_nan(value) for value in vars(data).values())
+
+
+def _valid(json: bytes) -> bytes:
+    msgspec.json.decode(json, type=Raw)
+    return json
 
 
 def _lacking(missing: MissingCapability, call: Call) -> Outcome:

@@ -1,7 +1,8 @@
 """A tool: a name, a description, schemas, hints and one call."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from math import isfinite
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -54,6 +55,13 @@ class Channel(Protocol):
     def progress(self, progress: float, total: float | None, message: str | None) -> None: ...
 
 
+class _Turn:
+    """One turn of whatever loop there is, so that what was said can be sent."""
+
+    def __await__(self) -> Generator[None, None, None]:
+        yield
+
+
 class Context:
     """What a tool can know of the call it is in. Ask for it with a parameter of this type."""
 
@@ -84,7 +92,10 @@ class Context:
         self, progress: float, total: float | None = None, message: str | None = None
     ) -> None:
         """Tell the caller how far the work has come, if it wants to know."""
+        if not isfinite(progress) or not isfinite(total or 0):
+            raise ContractError("progress is told in finite numbers")
         self._channel.progress(progress, total, message)
+        await _Turn()
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):

@@ -62,7 +62,7 @@ def run(url: str, revision: str) -> Scores:
     if not found:
         sys.exit(f"the suite did not run:\n{done.stdout}{done.stderr}")
     scored, _, rest = summary.partition("Not scored")
-    marks = dict((name, mark) for mark, name in re.findall(r"^([✓✗]) ([\w-]+):", scored, re.M))
+    marks = {name: mark for mark, name in re.findall(r"^([✓✗]) ([\w-]+):", scored, re.MULTILINE)}
     passed = {name for name, mark in marks.items() if mark == "✓"}
     return Scores(passed, marks.keys() - passed, set(re.findall(r"[✓✗] ([\w-]+) \(", rest)))
 

@@ -97,10 +97,12 @@ def test_thousands_of_sync_calls_at_once_are_all_answered() -> None:
 @pytest.mark.parametrize("order", [1, -1], ids=["first to last", "last to first"])
 def test_calls_that_hang_after_their_cancellation_disable_no_other_tool(order: int) -> None:
     with serving(grace=0) as peer:
-        for number in range(40):
-            peer.send(calling(number, "nap_in_thread", seconds=600))
-        for number in range(40)[::order]:
-            cancel(peer, number)
+        names = [f"call {number}" for number in range(40)]
+        for name in names:
+            peer.send(calling(name, "block", name=name, until="never"))
+        ask(peer, "when", name="call 0 began")
+        for name in names[::order]:
+            cancel(peer, name)
         assert ask(peer, "echo", word="served") == "served"
 
 
@@ -165,7 +167,8 @@ def test_without_threads_calls_wait_or_are_unavailable_and_no_other_message_is_l
 
 
 def _allow_threads(most: int, patch: pytest.MonkeyPatch) -> None:
-    start, started = threading.Thread.start, []
+    start = threading.Thread.start
+    started: list[threading.Thread] = []
 
     def refuse(thread: threading.Thread) -> None:
         if thread.name == "accord-tool":
@@ -180,13 +183,13 @@ def _allow_threads(most: int, patch: pytest.MonkeyPatch) -> None:
 def _served(messages: list[dict[str, Any]]) -> dict[Any, Any]:
     """The replies of the workshop in this process, by their ids."""
     (reader, requests), (replies, writer) = os.pipe(), os.pipe()
-    with open(requests, "wb") as stream:
+    with os.fdopen(requests, "wb") as stream:
         stream.writelines(json.dumps(message).encode() + b"\n" for message in messages)
     serving = threading.Thread(target=stdio.serve, args=[workshop.server, Pipes(reader, writer)])
     serving.start()
     serving.join(10)
     os.close(reader)
     os.close(writer)
-    with open(replies, "rb") as stream:
+    with os.fdopen(replies, "rb") as stream:
         found = [wire.check(m, revision=wire.STATELESS, method="tools/call") for m in stream]
     return {reply["id"]: reply for reply in found}

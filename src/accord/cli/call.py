@@ -25,6 +25,7 @@ examples:
   accord call shop:server orders '{"customer": "ada"}' --json
   echo '{"a": 2, "b": 3}' | accord call shop:server add -
 """
+_MOST_NAMED: Final = 32
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     with quiet():
         server = targets.load([options.target])
     if options.tool not in server.tools:
-        known = ", ".join(server.tools) or "none"
+        known = ", ".join(list(server.tools)[:_MOST_NAMED]) or "none"
         raise ContractError(f"no tool {options.tool!r}; there are: {known}")
     client = Client(REVISIONS[options.revision])
     call = Call(1, client, name=options.tool, arguments=_arguments(options.arguments))
@@ -68,6 +69,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _arguments(text: str) -> bytes:
+    if text == "-" and sys.stdin is None:
+        raise ContractError("standard input is closed; there are no arguments to read from it")
     raw = sys.stdin.buffer.read() if text == "-" else os.fsencode(text)
     try:
         msgspec.json.decode(raw, type=dict[str, Any])

@@ -1,7 +1,9 @@
 """The command line: find the verb, load only what it needs, and turn errors into one line."""
 
 import argparse
+import contextlib
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -16,10 +18,11 @@ _VERBS: Final = {
 }
 _EXAMPLES: Final = """\
 examples:
-  accord serve shop:server                         serve the object `server` of module shop
-  accord serve shop:server other:server            several targets as one server
-  accord tools shop:server                         what tools there are
-  accord call shop:server add '{"a": 2, "b": 3}'   call one
+  accord serve shop:server                  the object `server` of module shop
+  accord serve shop:server other:server     several targets as one server
+  accord serve shop.py --http 127.0.0.1:8000
+  accord tools shop:server                  what tools there are
+  accord call shop:server add '{"a": 2, "b": 3}'
 """
 
 
@@ -47,17 +50,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     module.add_arguments(parser)
+    options = parser.parse_args(rest)
+    _show_anything()
     try:
-        code: int = module.run(parser.parse_args(rest))
-        if sys.stdout is not None and not sys.stdout.closed:  # a served tool may do that
+        code: int = module.run(options)
+        with contextlib.suppress(AttributeError, ValueError):  # a served tool may have closed it
             sys.stdout.flush()
     except AccordError as error:
         print(f"accord {verb}: {error}", file=sys.stderr)
         return 2
-    except BrokenPipeError:  # whoever read our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:  # whoever reads our output has seen enough, or has no room for it
+        with contextlib.suppress(AttributeError, OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            print(f"accord {verb}: {error.strerror or error}", file=sys.stderr)
         return 1
     return code
+
+
+def _show_anything() -> None:
+    """A character that the terminal's encoding lacks is shown as an escape, not as an error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _overview() -> argparse.ArgumentParser:

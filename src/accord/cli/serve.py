@@ -2,7 +2,6 @@
 
 import argparse
 import gc
-import logging
 import os
 import sys
 import threading
@@ -11,6 +10,7 @@ from typing import Final
 import msgspec
 
 from accord.cli import targets
+from accord.cli.logs import log_in_background
 from accord.serve import stdio
 from accord.serve.pipes import take_pipes
 from accord.server import Server
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Serve until the input ends, or over HTTP until somebody stops it."""
-    logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
+    log_in_background()
     if options.http is None:
         pipes = take_pipes()
         stdio.serve(_load(options), pipes, stdio.Settings(grace=options.grace), on_end=_exit_within)

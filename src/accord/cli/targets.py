@@ -27,8 +27,8 @@ def load(targets: Sequence[str]) -> Server:
 def _load_one(target: str) -> Server:
     place, _, name = target.partition(":")
     path = (name or _DEFAULT_NAME).split(".")
-    sys.path.insert(0, str(Path.cwd()))
     try:
+        sys.path.insert(0, str(Path.cwd()))
         is_file = place.endswith(".py")
         module = _import_file(Path(place)) if is_file else importlib.import_module(place)
         found: Any = module

@@ -12,6 +12,8 @@ def success(answer: Answer[Said], tool: Tool, revision: Revision) -> Result:
     data = answer.data
     if isinstance(data, str):
         result: Result = {"content": [text(data)]}
+    elif answer.blocks and data.json == b"null" and tool.output_schema is None:
+        result = {"content": []}  # the blocks are all there is to say
     else:
         result = {"content": [text(data.json.decode())]}
         add_structure(result, data.json, tool, revision)

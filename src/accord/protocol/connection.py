@@ -76,6 +76,7 @@ class Connection:
 
     def finish(self, call: Call, result: Raw | Reject) -> bytes | None:
         """The bytes that answer a call; None if it was cancelled, or its batch is not complete."""
+        call.send = None
         if call.cancelled:
             return None
         self._forget(call)
@@ -171,10 +172,12 @@ class Connection:
         if isinstance(client, Reject):
             return fault or client
         call.client, revision = client, client.revision
+        if revision.stateless and mirror is not None:
+            mismatch = mirror.fault(revision.date, method, params)
+            if mismatch is not None:
+                return mismatch
         if not (route.stateless if revision.stateless else route.handshake):
             return Reject(METHOD_NOT_FOUND, f"Method not found: {method}")
-        if fault is None and revision.stateless and mirror is not None:
-            fault = mirror.fault(revision.date, method, params)
         if fault is None and call.batch is not None and not revision.batches:
             fault = messages.invalid_request("this revision has no batches")
         return fault or route.take(self, params, call)
@@ -185,7 +188,7 @@ class Connection:
             said = _read_meta(meta) if len(meta) <= _LONGEST_KEPT else _read_meta.__wrapped__(meta)
             if said is not None:
                 date, client = said
-                if mirror is None or mirror.revision == date or not date:
+                if mirror is None or date is None or mirror.revision == date:
                     return client
                 return mirror.revision_fault()
         if self._client is not None:
@@ -295,12 +298,12 @@ def _has_batches(client: Client | None) -> bool:
 
 
 @lru_cache(256)  # clients send the same with every request
-def _read_meta(raw: bytes) -> tuple[str, Client | Reject] | None:
+def _read_meta(raw: bytes) -> tuple[str | None, Client | Reject] | None:
     """The revision that `_meta` names, and who says so; None if it names none."""
     try:
         meta = messages.decode_meta(raw)
     except _UNREADABLE as error:
-        return "", Reject(INVALID_PARAMS, f"Invalid params._meta: {_reason(error)}")
+        return None, Reject(INVALID_PARAMS, f"Invalid params._meta: {_reason(error)}")
     if meta is None or meta.revision is UNSET:
         return None
     return meta.revision, _stateless_client(meta.revision, meta)

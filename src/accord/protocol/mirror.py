@@ -4,7 +4,6 @@ In the stateless era intermediaries route by these headers, so a server must not
 says something else.
 """
 
-import binascii
 from base64 import b64decode
 from typing import Any, Final
 
@@ -33,8 +32,8 @@ class Mirror(msgspec.Struct, frozen=True):
             return self.revision_fault()
         if self.method != method:
             return _mismatch("Mcp-Method", self.method)
-        member = _NAMED_BY.get(method)
-        if member is not None and _decoded(self.name) != getattr(params, member):
+        named = getattr(params, _NAMED_BY.get(method, ""), None)
+        if named is not None and _decoded(self.name) != named:
             return _mismatch("Mcp-Name", self.name)
         return None
 
@@ -47,9 +46,11 @@ def _mismatch(header: str, value: str | None) -> Reject:
 def _decoded(value: str | None) -> str | None:
     """A name that is no plain ASCII comes as Base64 between two marks."""
     start, end = _ENCODED
-    if value is None or not (value.startswith(start) and value.endswith(end)):
+    if value is None or not value.isascii():
+        return None
+    if not (value.startswith(start) and value.endswith(end)):
         return value
     try:
         return b64decode(value[len(start) : -len(end)], validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError):
+    except ValueError:
         return None

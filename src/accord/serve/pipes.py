@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import io
 import os
+import signal
 import stat
 import sys
 import threading
@@ -21,6 +22,16 @@ class Pipes(NamedTuple):
 
     reader: int
     writer: int
+
+
+def forget_pipes(pipes: Pipes) -> None:
+    """In a process that a tool has forked: the peer is not its own to talk to, nor are we."""
+    for descriptor in pipes:
+        with contextlib.suppress(OSError):
+            os.close(descriptor)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        with contextlib.suppress(ValueError):
+            signal.signal(number, signal.SIG_DFL)
 
 
 def take_pipes() -> Pipes:
@@ -141,6 +152,8 @@ class Output:
         mode = os.fstat(descriptor).st_mode
         self._polls = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)  # not a file, nor a terminal
         os.set_blocking(descriptor, not self._polls)
+        if stat.S_ISFIFO(mode):  # nothing comes from its writing end but the news that it is broken
+            loop.add_reader(descriptor, self._break)
 
     def send(self, line: bytes) -> None:
         """Send a line at the end of this turn of the loop."""
@@ -156,19 +169,20 @@ class Output:
                     self._unsent = memoryview(b"\n".join([*self._lines, b""]))
                     self._lines.clear()
                 sent = os.write(self._descriptor, self._unsent)
-                self._unsent = self._unsent[sent:]
+                self._unsent = self._unsent[sent:] or memoryview(b"")  # and let go of what is sent
                 self.backlog -= sent
         except BlockingIOError:
             pass
         except OSError:
-            self._drop()
-            self._on_broken()
+            self._break()
         self._wait_for_peer(self.backlog > 0)
 
-    def _drop(self) -> None:
+    def _break(self) -> None:
+        self._loop.remove_reader(self._descriptor)
         self._lines.clear()
         self._unsent = memoryview(b"")
         self.backlog = 0
+        self._on_broken()
 
     def _wait_for_peer(self, wait: bool) -> None:
         if wait and not self._is_waiting:

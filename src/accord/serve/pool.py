@@ -1,19 +1,19 @@
 """A bounded pool of daemon threads for calls that block."""
 
 import contextlib
-import os
 import threading
 from asyncio import AbstractEventLoop
 from collections import deque
 from collections.abc import Callable
 from contextvars import Context, copy_context
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Final
 
+from accord.answer import Problem
 from accord.protocol import Call
 from accord.server import Done, Job, drive
 
-DEFAULT_THREADS: Final = min(32, (os.cpu_count() or 1) + 4)
+DEFAULT_THREADS: Final = 32
 DEFAULT_CAPACITY: Final = 10_000
 _SPARE: Final = 4  # so many times the threads may there be when some hang in cancelled calls
 
@@ -63,6 +63,16 @@ class Pool:
         if call in self._running:
             self._lost.add(call)
             self._grow()
+            if len(self._lost) >= self._threads:
+                self._give_up()
+
+    def _give_up(self) -> None:
+        """Every thread hangs, and there can be no more: tell those who wait."""
+        busy = Problem.unavailable("Too many calls hang; try again later")
+        with contextlib.suppress(Empty):
+            while True:
+                job, _ = self._jobs.get_nowait()
+                self._hand_over(job.call, job.refuse(busy))
 
     def _grow(self) -> None:
         most = min(self._size + len(self._lost), _SPARE * self._size)
@@ -79,6 +89,7 @@ class Pool:
             done = None if call.cancelled else context.run(drive, job.run())
             self._running.discard(call)
             self._hand_over(call, done)
+            del job, context, call, done  # a large answer must not stay until the next call
 
     def _hand_over(self, call: Call, done: Done | None) -> None:
         self._done.append((call, done))

@@ -2,15 +2,19 @@
 
 import asyncio
 import contextlib
+import logging
+import os
 import signal
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from accord.answer import Problem
 from accord.protocol import Call, Cancel, Lines
-from accord.serve.pipes import Input, Output, Pipes
+from accord.serve.pipes import Input, Output, Pipes, forget_pipes
 from accord.serve.pool import DEFAULT_CAPACITY, DEFAULT_THREADS, Pool
 from accord.server import Done, Job, Server
+
+log = logging.getLogger("accord")
 
 _FULL: Final = 1 << 20  # unsent bytes at which we read no more until the peer has read
 _BUSY: Final = 256  # calls waiting for a thread at which we let some finish before we read on
@@ -42,14 +46,20 @@ def serve(
     `on_end` is told how many seconds are left as soon as the end begins: the grace period, or none
     if the peer is gone or a signal comes again.
     """
-    asyncio.run(_serve(server, pipes, settings, on_end))
+    with asyncio.Runner() as runner:
+        loop = runner.get_loop()
+        session = _Session(server, pipes, settings, on_end, loop)
+        _hear_signals(session)
+        os.register_at_fork(after_in_child=lambda: forget_pipes(pipes))
+        session.start()
+        while not session.is_over:
+            try:
+                loop.run_until_complete(session.wait())
+            except (SystemExit, RuntimeError, asyncio.CancelledError):
+                log.exception("a task of some tool tried to end the server")
 
 
-async def _serve(
-    server: Server, pipes: Pipes, settings: Settings, on_end: Callable[[float], None]
-) -> None:
-    session = _Session(server, pipes, settings, on_end)
-
+def _hear_signals(session: "_Session") -> None:
     def stop(*_: Any) -> None:  # not by the loop, which a tool may be blocking
         session.announce_end()
         session.loop.call_soon_threadsafe(session.stop)
@@ -57,16 +67,21 @@ async def _serve(
     with contextlib.suppress(ValueError):  # only the main thread hears signals
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, stop)
-    await session.serve()
 
 
 class _Session:
     """One peer on two pipes."""
 
     def __init__(
-        self, server: Server, pipes: Pipes, settings: Settings, on_end: Callable[[float], None]
+        self,
+        server: Server,
+        pipes: Pipes,
+        settings: Settings,
+        on_end: Callable[[float], None],
+        loop: asyncio.AbstractEventLoop,
     ) -> None:
-        self.loop = asyncio.get_running_loop()
+        self.loop = loop
+        self.is_over = False
         self._server = server
         self._settings = settings
         self._on_end = on_end
@@ -87,8 +102,12 @@ class _Session:
         self._ended = asyncio.Event()
         self._quiet = asyncio.Event()
 
-    async def serve(self) -> None:
+    def start(self) -> None:
+        """Begin to read."""
         self._input.start()
+
+    async def wait(self) -> None:
+        """Wait for the end, and for the calls that are open then. May be waited for again."""
         await self._ended.wait()
         self._input.stop()
         self._regulate()
@@ -96,6 +115,7 @@ class _Session:
             async with asyncio.timeout(self._settings.grace):
                 await self._quiet.wait()
         self._abandon()
+        self.is_over = True
 
     def stop(self) -> None:
         """End, once the calls that are open are done and answered."""

@@ -10,6 +10,6 @@ from serve.http.talk import serving
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[HttpServer]:
-    with serving() as running:
+    with serving("--grace", "0.2") as running:
         yield running
     assert "Traceback" not in running.stderr

@@ -3,15 +3,15 @@
 import json
 import sys
 
-from accord.serve.http import run
+from accord.serve.http import listen
 from accord.server import combine
 from serve import workshop
 from serve.http import stage
 
 if __name__ == "__main__":
-    run.serve(
+    listen.serve(
         combine({"workshop": workshop.server, "stage": stage.server}),
-        run.Address.parse("127.0.0.1:0"),
-        run.Settings(**json.loads(sys.argv[1])),
+        listen.Address.parse("127.0.0.1:0"),
+        listen.Settings(**json.loads(sys.argv[1])),
         ready=lambda url: print(f"limited: MCP at {url}", file=sys.stderr),
     )

@@ -2,8 +2,7 @@
 
 import asyncio
 import json
-import os
-import threading
+import time
 from collections import defaultdict
 from concurrent.futures import Future
 from pathlib import Path
@@ -14,12 +13,56 @@ server = Server("stage", version="1.0")
 
 CUES: defaultdict[str, "Future[None]"] = defaultdict(Future)
 TASKS: set["asyncio.Task[None]"] = set()
+PROCESS = {name: Path("/proc/self", name) for name in ("status", "fd")}
 
 
 @server.tool
 async def cue(name: str) -> None:
     """Let those go on that wait for this."""
     CUES[name].set_result(None)
+
+
+@server.tool
+async def until(name: str) -> None:
+    """Wait for a cue."""
+    await asyncio.shield(asyncio.wrap_future(CUES[name]))
+
+
+@server.tool
+async def doze(name: str, seconds: float) -> str:
+    """Take a while, and give a cue when it begins."""
+    CUES[name].set_result(None)
+    await asyncio.sleep(seconds)
+    return "rested"
+
+
+@server.tool
+def doze_in_thread(name: str, seconds: float) -> str:
+    """The same in a thread."""
+    CUES[name].set_result(None)
+    time.sleep(seconds)
+    return "rested"
+
+
+@server.tool
+def look_around(name: str, context: Context) -> str:
+    """Wait in a thread for the caller to leave, and give a cue then."""
+    CUES[f"{name} began"].set_result(None)
+    end = time.monotonic() + 10
+    while not context.cancelled and time.monotonic() < end:
+        time.sleep(0.01)
+    if context.cancelled:
+        CUES[f"{name} left"].set_result(None)
+    return "alone"
+
+
+@server.tool
+async def say_slowly(seconds: float, context: Context) -> str:
+    """Say something, take a while, and say it again."""
+    await context.progress(1)
+    await asyncio.sleep(seconds)
+    await context.progress(2)
+    return "said"
 
 
 @server.tool
@@ -74,17 +117,42 @@ async def echo_later(word: str) -> str:
 @server.tool
 async def census() -> str:
     """What this process holds."""
-    status = dict(
-        line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines()
-    )
+    status = dict(line.split(":", 1) for line in PROCESS["status"].read_text().splitlines())
     return json.dumps(
         {
             "tasks": len(asyncio.all_tasks()),
-            "descriptors": len(os.listdir("/proc/self/fd")),
-            "threads": threading.active_count(),
+            "descriptors": len(list(PROCESS["fd"].iterdir())),
             "kilobytes": int(status["VmRSS"].split()[0]),
         }
     )
+
+
+@server.tool
+async def cancel_itself(context: Context) -> str:
+    """Cancel the task that this runs in, and go on."""
+    await context.progress(1)
+    task = asyncio.current_task()
+    assert task is not None
+    task.cancel()
+    return "went on"
+
+
+@server.tool
+async def raise_cancelled() -> str:
+    """End as if somebody had cancelled it."""
+    raise asyncio.CancelledError
+
+
+@server.tool
+async def leave() -> str:
+    """End everything."""
+    raise SystemExit(3)
+
+
+@server.tool
+def leave_from_thread() -> str:
+    """The same from a thread."""
+    raise SystemExit(3)
 
 
 @server.tool

@@ -27,8 +27,9 @@ def serving(
 
 
 def limited(**settings: Any) -> HttpServer:
-    """The same tools under limits of their own."""
-    command = [sys.executable, "-m", "serve.http.limited", json.dumps(settings)]
+    """The same tools under limits of their own, and without an access log."""
+    given = json.dumps({"grace": 0.2, **settings})
+    command = [sys.executable, "-m", "serve.http.limited", given]
     return HttpServer(command, cwd=HERE.parents[1], env=ENVIRONMENT)
 
 

@@ -1,12 +1,14 @@
 """POST: what each revision's messages are answered with, and the status that goes with it."""
 
 import json
+from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 
 from http_peer import HttpPeer, HttpServer
-from serve.http.talk import HANDSHAKE, REVISIONS, STATELESS
+from serve.http.talk import HANDSHAKE, REVISIONS, STATELESS, eventually, limited
 from stdio_peer import META, modern_params
 
 NOTE = {"jsonrpc": "2.0", "method": "notifications/initialized"}
@@ -90,6 +92,14 @@ def test_a_batch_is_answered_with_an_array(server: HttpServer, begin: bool) -> N
         assert response.status == 200
         assert replies.keys() == {0, 1, 2, "p"}
         assert [replies[n]["content"][0]["text"] for n in range(3)] == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize("tool", ["meet", "meet_in_threads"])
+def test_the_calls_of_a_batch_run_at_the_same_time(server: HttpServer, tool: str) -> None:
+    with HttpPeer(server.port, "2025-03-26", timeout=2) as client:
+        arguments = {"parties": 3} if tool == "meet" else {}
+        response = client.post([client.calling(tool, id=n, **arguments) for n in range(3)])
+        assert sorted(reply["id"] for reply in response.message) == [0, 1, 2]
 
 
 def test_a_batch_that_wants_no_answer_is_accepted(server: HttpServer) -> None:
@@ -235,6 +245,43 @@ def test_a_tool_that_needs_more_of_its_client_says_so(server: HttpServer, revisi
             assert (response.status, response.code) == (400, -32021)
         else:
             assert (response.status, response.message["result"]["isError"]) == (200, True)
+
+
+@pytest.fixture(scope="module")
+def rough() -> Iterator[HttpServer]:
+    """A server for tools that mean it no good."""
+    with limited() as running:
+        yield running
+
+
+@pytest.mark.parametrize("tool", ["cancel_itself", "raise_cancelled", "leave", "leave_from_thread"])
+@pytest.mark.parametrize("revision", ["2025-11-25", STATELESS])
+def test_a_tool_that_tries_to_end_its_server_is_answered_like_any_other(
+    rough: HttpServer, revision: str, tool: str
+) -> None:
+    with HttpPeer(rough.port, revision) as client:
+        response = client.post(client.calling(tool, id="x"))
+        assert (response.status, response.message["id"]) == (200, "x")
+        message = client.watching(tool)
+        response = client.post(message)
+        reply = response.rest()[-1].message if response.is_stream else response.message
+        assert (response.status, reply["id"]) == (200, message["id"])
+        assert client.call("echo", word="next") == "next"
+
+
+def test_a_call_too_many_is_told_to_come_again() -> None:
+    with limited(max_calls=2) as own, HttpPeer(own.port) as client, ExitStack() as stack:
+        for number in range(2):
+            other = stack.enter_context(client.again())
+            other.send(other.calling("wait", name=str(number), until="never"))
+
+        def refused() -> bool:
+            result = client.post(client.calling("revision")).message["result"]
+            return result.get("isError", False) and "Too many calls" in str(result["content"])
+
+        assert eventually(refused)
+        stack.close()
+        assert eventually(lambda: not refused()), "the others have left"
 
 
 # An unknown revision

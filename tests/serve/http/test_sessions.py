@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
 
@@ -109,7 +108,10 @@ def test_the_end_of_a_session_ends_its_calls_and_streams(server: HttpServer) -> 
 def test_listening_needs_a_session_and_an_accept(server: HttpServer) -> None:
     with HttpPeer(server.port, "2025-11-25") as client:
         assert client.visit("GET", {"Accept": "application/json"}).status == 406
-        assert client.visit("GET", {"Accept": "text/event-stream", "Mcp-Session-Id": None}).status == 400
+        assert (
+            client.visit("GET", {"Accept": "text/event-stream", "Mcp-Session-Id": None}).status
+            == 400
+        )
         assert client.visit("DELETE", {"Mcp-Session-Id": None}).status == 400
 
 
@@ -161,7 +163,7 @@ class Fleet:
             """Sail."""
             return "sailed"
 
-    def session(self, principal: str | None = None) -> Session:
+    def session(self, principal: bytes | None = None) -> Session:
         return Session(self._server.connect(revision=REVISIONS["2025-11-25"]), principal)
 
     def added(self) -> Session:
@@ -185,8 +187,8 @@ class Fleet:
 
 
 @pytest.fixture
-def fleet() -> Iterator[Fleet]:
-    yield Fleet()
+def fleet() -> Fleet:
+    return Fleet()
 
 
 def test_a_session_that_nobody_uses_expires(fleet: Fleet) -> None:
@@ -230,11 +232,11 @@ def test_an_idle_session_makes_room_though_an_older_one_is_in_use(fleet: Fleet, 
 
 
 def test_a_session_answers_to_its_principal_alone(fleet: Fleet) -> None:
-    session = fleet.session("Bearer a")
+    session = fleet.session(b"Bearer a")
     assert fleet.sessions.add(session)
-    assert fleet.sessions.find(session.id, "Bearer b") is None
+    assert fleet.sessions.find(session.id, b"Bearer b") is None
     assert fleet.sessions.find(session.id, None) is None
-    assert fleet.sessions.find(session.id, "Bearer a") is session
+    assert fleet.sessions.find(session.id, b"Bearer a") is session
 
 
 # Many at once
@@ -282,6 +284,7 @@ async def _one_session(
         assert message["id"] == 1
         answers[number, n] = message["result"]["content"][0]["text"]
     writer.close()
+    await writer.wait_closed()
     return answers
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import suppress
 from time import perf_counter
 from typing import Any, Final
 
@@ -15,7 +16,7 @@ from accord.errors import (
     PARSE_ERROR,
     UNSUPPORTED_PROTOCOL_VERSION,
 )
-from accord.protocol import Call, Connection, ErrorReply
+from accord.protocol import Call, Cancel, Connection, ErrorReply, messages
 from accord.revisions import REVISIONS, Revision
 from accord.serve.http.access import AccessLog
 from accord.serve.http.exchange import Exchange
@@ -49,7 +50,13 @@ _STATELESS_STATUS: Final = {
     UNSUPPORTED_PROTOCOL_VERSION: 400,
     METHOD_NOT_FOUND: 404,
 }
-_HANDSHAKE_STATUS: Final = {PARSE_ERROR: 400, INVALID_REQUEST: 400}
+_HANDSHAKE_STATUS: Final = {
+    PARSE_ERROR: 400,
+    INVALID_REQUEST: 400,
+    HEADER_MISMATCH: 400,
+    UNSUPPORTED_PROTOCOL_VERSION: 400,
+}
+_ENDING: Final = "The server is about to end"
 _PATIENCE: Final = 0.05  # seconds after which we look whether a stateless caller is still there
 
 
@@ -90,20 +97,15 @@ class App:
         await send({"type": "lifespan.startup.complete"})
         await receive()
         self.stop()
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(self._settings.grace):
                 await self._quiet.wait()
-        except TimeoutError:
-            pass
         self._sessions.end_all()
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         exchange = Exchange(receive, send, self._settings)
         headers = read_headers(scope["headers"])
-        if isinstance(headers, Refusal):
-            await exchange.refuse(headers)
-            return
         refusal = admit(headers.get(b"host"), headers.get(b"origin"), self._allowed)
         path = scope["path"].removeprefix(scope.get("root_path", ""))
         if refusal is not None:
@@ -117,8 +119,8 @@ class App:
 
     async def _endpoint(self, method: str, headers: Headers, exchange: Exchange) -> None:
         """`revision` is None for the stateless era, whose requests name it themselves."""
-        date = headers.text(b"mcp-protocol-version") or _UNSAID_REVISION
-        revision = REVISIONS.get(date)
+        date = headers.text(b"mcp-protocol-version")
+        revision = REVISIONS.get(_UNSAID_REVISION if date is None else date)
         if revision is not None and revision.stateless:
             revision = None
         if method == "POST":
@@ -131,7 +133,7 @@ class App:
 
     async def _visit(self, method: str, headers: Headers, exchange: Exchange) -> None:
         """GET and DELETE of the handshake era: to listen to a session, and to end it."""
-        session = self._session(headers)
+        session = refuse(503, _ENDING) if self._closing else self._session(headers)
         if isinstance(session, Refusal):
             await exchange.refuse(session)
         elif method == "DELETE":
@@ -164,7 +166,7 @@ class App:
         session = None
         if revision is not None and b"mcp-session-id" in headers:
             session = self._session(headers)
-        body = self._unfit(headers) or await exchange.read(headers)
+        body = self._unfit(headers) or await exchange.read(headers, self._find_loop())
         if isinstance(body, Refusal):
             await exchange.refuse(body)
         elif isinstance(session, Refusal):
@@ -174,7 +176,7 @@ class App:
 
     def _unfit(self, headers: Headers) -> Refusal | None:
         if self._closing:
-            return refuse(503, "The server is about to end")
+            return refuse(503, _ENDING)
         if not is_json(headers.get(b"content-type")):
             return refuse(415, "A message comes as application/json")
         if not accepts(headers.get(b"accept"), b"application/json"):
@@ -192,19 +194,23 @@ class App:
         connection = session.connection if session else self._connect(revision)
         calls: list[Call] = []
         reply: bytes | None = None
-        for event in connection.receive(body, headers.mirror):
+        mirror = headers.mirror
+        for event in connection.receive(body, mirror):
             if isinstance(event, Call):
                 calls.append(event)
             elif isinstance(event, bytes):
                 reply = event if revision and revision.null_ids else _without_null_id(event)
             else:
-                self._stop(event.call)
+                self._cancel(event)
+        calls = [call for call in calls if not call.cancelled]
         if calls:
             run = Run(calls, connection, exchange, session, is_stateless=revision is None)
             reply = await self._run(run)
         elif session is None and connection.has_begun:
             await self._begin(connection, headers, exchange, reply or b"")
             return
+        elif reply is None:
+            reply = _unacceptable(body, mirror.revision, revision)
         await exchange.finish(_status(reply, revision), reply)
 
     def _connect(self, revision: Revision | None) -> Connection:
@@ -226,14 +232,14 @@ class App:
         self._runs.add(run)
         if run.is_stateless and self._watch is None:
             self._watch = loop.call_later(_PATIENCE, self._look_after)
-        reply = None
         try:
             *others, last = run.calls
             for call in others:
-                self._start(call, run, loop)
+                call.running = asyncio.Task(self._alone(call, run, loop), loop=loop, name=call.name)
+            reply = self._finish(run, last, await self._here(last, run, loop), began)
             for call in others:
-                reply = self._finish(run, call, await call.running, began)
-            return self._finish(run, last, await self._here(last, run, loop), began) or reply
+                reply = self._finish(run, call, await call.running, began) or reply
+            return reply or run.reply
         finally:
             self._runs.discard(run)
             run.end()
@@ -248,14 +254,13 @@ class App:
             return job
         if not job.is_async or len(self._runs) > self._settings.max_calls:
             return await self._elsewhere(job, loop)
-        call.running = asyncio.current_task(loop)
+        task = call.running = asyncio.current_task(loop)
         done = await job.run()
-        if call.cancelled and call.running is not None:
-            call.running.uncancel()  # it was the call that was cancelled, not the request
+        while task is not None and task.cancelling():  # the call was cancelled, not the request
+            with suppress(asyncio.CancelledError):
+                await asyncio.sleep(0)
+            task.uncancel()
         return done
-
-    def _start(self, call: Call, run: Run, loop: asyncio.AbstractEventLoop) -> None:
-        call.running = asyncio.Task(self._alone(call, run, loop), loop=loop, name=call.name)
 
     async def _alone(self, call: Call, run: Run, loop: asyncio.AbstractEventLoop) -> Done:
         """Run a call in a task of its own, beside others of a batch."""
@@ -281,7 +286,8 @@ class App:
     def _finish(self, run: Run, call: Call, done: Done, began: float) -> bytes | None:
         if self._access is not None:
             seconds = perf_counter() - began
-            self._access.note(call.name, done.outcome, seconds, self._find_loop().call_soon)
+            name = call.name if call.name in self._server.tools else "?"
+            self._access.note(name, done.outcome, seconds, self._find_loop().call_soon)
         return run.connection.finish(call, done.result)
 
     def _look_after(self) -> None:
@@ -292,6 +298,12 @@ class App:
             run.watch(self._stop)
         if stateless:
             self._watch = self._find_loop().call_later(_PATIENCE, self._look_after)
+
+    def _cancel(self, cancel: Cancel) -> None:
+        self._stop(cancel.call)
+        for run in self._runs:
+            if cancel.reply is not None and cancel.call in run.calls:
+                run.reply = cancel.reply
 
     def _stop(self, call: Call) -> None:
         if call.running is not None:
@@ -319,6 +331,16 @@ class App:
 def _deliver(call: Call, done: Done) -> None:
     if not call.running.done():
         call.running.set_result(done)
+
+
+def _unacceptable(body: bytes, date: str | None, revision: Revision | None) -> bytes | None:
+    """Of what gets no reply, the reply to what cannot be accepted either."""
+    if body.strip() and (date is None or date in REVISIONS):
+        return None
+    blank = messages.parse_error()
+    unknown = messages.invalid_request("the revision in MCP-Protocol-Version is not known here")
+    reply = messages.failure(None, unknown if body.strip() else blank)
+    return reply if revision and revision.null_ids else reply.without_null_id()
 
 
 def _without_null_id(reply: bytes) -> bytes:

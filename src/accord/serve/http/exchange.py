@@ -20,6 +20,8 @@ _EVENTS: Final = [
     (b"cache-control", b"no-store"),
     (b"x-accel-buffering", b"no"),
 ]
+_LINGER: Final = 0.25  # seconds to take in what nobody will read
+_UNREAD: Final = (408, 413)  # what is left of the request would be taken for the next one
 
 
 class Exchange:
@@ -31,37 +33,55 @@ class Exchange:
         self._settings = settings
         self._stream: Stream | None = None
         self._pump: asyncio.Task[None] | None = None
+        self._is_too_slow = False
 
-    async def read(self, headers: Headers) -> bytes | Refusal | None:
+    async def read(
+        self, headers: Headers, loop: asyncio.AbstractEventLoop
+    ) -> bytes | Refusal | None:
         """The body, a refusal of one that is too large or too slow, or None if the client left."""
-        limit = self._settings.max_request
         length = headers.get(b"content-length", b"0")
-        if not length.isdigit() or int(length) > limit:
-            return self._too_large()
+        if not length.isdigit() or int(length) > self._settings.max_request:
+            return await self._too_large()
+        task = asyncio.current_task(loop)
+        too_slow = loop.call_later(self._settings.body_seconds, self._hurry, task)
+        try:
+            return await self._read()
+        except asyncio.CancelledError:
+            if not self._is_too_slow or task is None:
+                raise
+            task.uncancel()
+            return refuse(408, "The request took too long to arrive")
+        finally:
+            too_slow.cancel()
+
+    def _hurry(self, task: "asyncio.Task[Any] | None") -> None:
+        self._is_too_slow = True
+        if task is not None:
+            task.cancel()
+
+    async def _read(self) -> bytes | Refusal | None:
         message = await self._receive()
-        if message["type"] == "http.disconnect":
-            return None
         body: bytes = message.get("body", b"")
-        if message.get("more_body", False):
-            try:
-                async with asyncio.timeout(self._settings.body_seconds):
-                    return await self._read_on(body) or self._too_large()
-            except TimeoutError:
-                return refuse(408, "The request took too long to arrive")
-        return body if len(body) <= limit else self._too_large()
-
-    def _too_large(self) -> Refusal:
-        return refuse(413, f"A request has at most {self._settings.max_request} bytes")
-
-    async def _read_on(self, body: bytes) -> bytes | None:
         parts, size = [body], len(body)
-        more = True
-        while more and size <= self._settings.max_request:
+        while message.get("more_body", False) and size <= self._settings.max_request:
             message = await self._receive()
-            more = message["type"] == "http.request" and message.get("more_body", False)
             parts.append(message.get("body", b""))
             size += len(parts[-1])
-        return b"".join(parts) if size <= self._settings.max_request else None
+        if message["type"] == "http.disconnect":
+            return None
+        return b"".join(parts) if size <= self._settings.max_request else await self._too_large()
+
+    async def _too_large(self) -> Refusal:
+        """Let go of some of the rest: a client that is still sending would not hear the answer."""
+        left = self._settings.max_request
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_LINGER):
+                while left > 0:
+                    message = await self._receive()
+                    left -= len(message.get("body", b""))
+                    if not message.get("more_body", False):
+                        break
+        return refuse(413, f"A request has at most {self._settings.max_request} bytes")
 
     async def reply(
         self, status: int, body: bytes, headers: list[tuple[bytes, bytes]] | None = None
@@ -76,7 +96,10 @@ class Exchange:
     async def refuse(self, refusal: Refusal, *, allow: str | None = None) -> None:
         """Answer that it cannot be done, and why."""
         reply = messages.failure(None, refusal.error).without_null_id()
-        await self.reply(refusal.status, reply, [(b"allow", allow.encode())] if allow else None)
+        headers = [(b"allow", allow.encode())] if allow else []
+        if refusal.status in _UNREAD:
+            headers.append((b"connection", b"close"))
+        await self.reply(refusal.status, reply, headers)
 
     def push(self, message: bytes, open_stream: Callable[[], Stream]) -> None:
         """Send something before the result: from then on the answer is a stream."""

@@ -1,7 +1,7 @@
 """An HTTP server of our own: the app on uvicorn, on this machine unless told otherwise."""
 
+import asyncio
 import math
-import signal
 import socket
 from collections.abc import Callable
 from types import FrameType
@@ -15,6 +15,7 @@ from accord.server import Server
 
 try:
     import uvicorn
+    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 except ImportError as error:
     raise ContractError("HTTP needs an extra: pip install 'accord-mcp[http]'") from error
 
@@ -34,6 +35,8 @@ class Address(NamedTuple):
     def parse(cls, text: str) -> "Address":
         """`127.0.0.1:8000`, `[::1]:8000`, or a port alone."""
         host, _, port = text.rpartition(":")
+        if ":" in host and not (host.startswith("[") and host.endswith("]")):
+            raise ContractError(f"{text!r} is no address; put an IPv6 address in brackets")
         if not (port.isascii() and port.isdigit() and int(port) < 1 << 16):
             raise ContractError(f"{text!r} is no address; say 127.0.0.1:8000")
         return cls(host.strip("[]") or "127.0.0.1", int(port))
@@ -60,7 +63,7 @@ def serve(
     """
     if address.host not in _LOOPBACK and not settings.allow_hosts:
         raise ContractError(
-            f"{address.host} can be reached from elsewhere; name the hosts it may answer to with"
+            f"{address.host!r} can be reached from elsewhere; name the hosts it may answer to with"
             " --allow-host, or listen on 127.0.0.1"
         )
     app = App(server, settings, access)
@@ -73,6 +76,7 @@ def serve(
 def _config(app: App, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
         app,
+        http=_protocol(settings.body_seconds),
         lifespan="on",
         ws="none",
         log_level="warning",
@@ -83,15 +87,48 @@ def _config(app: App, settings: Settings) -> uvicorn.Config:
     )
 
 
+def _protocol(seconds: float) -> type[HttpToolsProtocol]:
+    """uvicorn's protocol, but a client has only so long to send the headers of a request."""
+
+    class Impatient(HttpToolsProtocol):
+        _patience: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            self._await_headers()
+
+        def on_message_begin(self) -> None:
+            super().on_message_begin()
+            self._await_headers()
+
+        def on_headers_complete(self) -> None:
+            self._stop_waiting()
+            super().on_headers_complete()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._stop_waiting()
+            super().connection_lost(exc)
+
+        def _await_headers(self) -> None:
+            self._stop_waiting()
+            self._patience = self.loop.call_later(seconds, self.transport.close)
+
+        def _stop_waiting(self) -> None:
+            if self._patience is not None:
+                self._patience.cancel()
+
+    return Impatient
+
+
 def _listen(address: Address) -> socket.socket:
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     listener = socket.socket(family)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(address)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
         listener.close()
-        reason = error.strerror or str(error)
+        reason = getattr(error, "strerror", None) or str(error)
         raise ContractError(
             f"cannot listen on {address.host}:{address.port}: {reason}; try another port"
         ) from error
@@ -111,6 +148,8 @@ class _Uvicorn(uvicorn.Server):
         self._on_end = on_end
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """End gracefully, and at once when told again; uvicorn itself would die of the signal."""
         self._on_end(0 if self.should_exit else self._grace)
         self._app.stop()
-        super().handle_exit(sig if sig != signal.SIGINT else signal.SIGTERM, frame)
+        self.force_exit = self.should_exit
+        self.should_exit = True

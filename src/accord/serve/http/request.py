@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from accord.errors import HEADER_MISMATCH, INVALID_REQUEST, Reject
+from accord.errors import INVALID_REQUEST, Reject
 from accord.protocol import Mirror
 
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
@@ -51,15 +51,12 @@ class Headers(dict[bytes, bytes]):
         )
 
 
-def read_headers(raw: Iterable[tuple[bytes, bytes]]) -> Headers | Refusal:
-    """The headers that matter; one that comes twice could mean two things, and is refused."""
+def read_headers(raw: Iterable[tuple[bytes, bytes]]) -> Headers:
+    """The headers that matter; one that comes twice is a list, and so is none of what we expect."""
     found = Headers()
     for name, value in raw:
         if name in _KNOWN:
-            if name in found:
-                reason = f"The header {name.decode()} comes twice"
-                return Refusal(400, Reject(HEADER_MISMATCH, reason))
-            found[name] = value
+            found[name] = found[name] + b", " + value if name in found else value
     return found
 
 

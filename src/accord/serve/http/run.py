@@ -24,6 +24,8 @@ class Run:
         self.calls = calls
         self.connection = connection
         self.is_stateless = is_stateless
+        self.reply: bytes | None = None
+        """What answers a batch whose last open call was cancelled."""
         self._exchange = exchange
         self._session = session
         self._watcher: asyncio.Task[None] | None = None

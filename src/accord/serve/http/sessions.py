@@ -9,6 +9,7 @@ from typing import Final
 from accord.protocol import Connection
 from accord.serve.http.streams import Stream
 
+_DIGITS: Final = 16
 _MOST_STREAMS: Final = 16  # a session's streams that can be resumed
 
 
@@ -23,6 +24,11 @@ class Session:
         self.listeners: set[Stream] = set()
         self._streams: OrderedDict[str, Stream] = OrderedDict()
         self._opened = 0
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is open in it."""
+        return self.connection.is_idle and not self.listeners
 
     def open_stream(self) -> Stream:
         """A new stream; the oldest is forgotten when there are too many."""
@@ -43,9 +49,9 @@ class Session:
         """The stream that an event belonged to, and the number of the next one."""
         name, _, number = last_event.partition("-")
         stream = self._streams.get(name)
-        if stream is None or not (number.isascii() and number.isdigit()):
+        if stream is None or not (number.isascii() and number.isdigit() and len(number) < _DIGITS):
             return None
-        return stream, int(number) + 1
+        return (stream, int(number) + 1) if int(number) < stream.count else None
 
     def close(self) -> None:
         """End everything that hangs on it."""
@@ -74,10 +80,10 @@ class Sessions:
         """Take it in; False if there are too many that are in use."""
         self._expire()
         if len(self._by_id) >= self._limit:
-            oldest = next(iter(self._by_id.values()))
-            if not oldest.connection.is_idle or oldest.listeners:
+            idle = next((each for each in self._by_id.values() if each.is_idle), None)
+            if idle is None:
                 return False
-            self.end(oldest)
+            self.end(idle)
         session.used = self._clock()
         self._by_id[session.id] = session
         return True
@@ -114,7 +120,7 @@ class Sessions:
             oldest = next(iter(self._by_id.values()))
             if oldest.used > end:
                 return
-            if oldest.connection.is_idle and not oldest.listeners:
+            if oldest.is_idle:
                 self.end(oldest)
             else:  # in use, though its client has not spoken for a while
                 oldest.used = self._clock()

@@ -16,14 +16,14 @@ class Stream:
     def __init__(self, name: str = "0") -> None:
         self.name = name
         self._events: deque[bytes] = deque(maxlen=MOST_EVENTS)
-        self._count = 0
+        self.count = 0
         self._closed = False
         self._changed = asyncio.Event()
 
     def append(self, message: bytes) -> None:
         """Add a message. It is one line: JSON has no bare CR or LF, so neither has the event."""
         self._events.append(message)
-        self._count += 1
+        self.count += 1
         self._wake()
 
     def close(self) -> None:
@@ -39,14 +39,14 @@ class Stream:
         """The events after the one with that number, as they go on the wire, until it is closed."""
         at = after
         while True:
-            first = self._count - len(self._events)
-            for number in range(max(at, first), self._count):
-                message = self._events[number - (self._count - len(self._events))]
-                at = number + 1
-                yield self._event(number, message)
-            if at >= self._count:
-                if self._closed:
-                    return
+            first = self.count - len(self._events)
+            at = max(at, first)  # a reader that is too slow misses what is no longer kept
+            if at < self.count:
+                at += 1
+                yield self._event(at - 1, self._events[at - 1 - first])
+            elif self._closed:
+                return
+            else:
                 try:
                     async with asyncio.timeout(keep_alive):
                         await self._changed.wait()

@@ -30,8 +30,8 @@ class Options(TypedDict, total=False):
 def function_tool(function: Callable[..., Any], **options: Unpack[Options]) -> Tool:
     """A function as a tool: name, words and schemas from its signature and docstring."""
     name = options.get("name") or str(getattr(function, "__name__", ""))
-    if not callable(function):
-        raise ContractError(f"tool {name!r} cannot be called")
+    if inspect.isclass(function) or not callable(function):
+        raise ContractError(f"tool {name!r} is no function, nor an object that can be called")
     is_async = _is_async(function, name)
     is_hidden = not is_async and _is_async(inspect.unwrap(function), name)
     words = describe(inspect.getdoc(_body(function)))

@@ -26,9 +26,11 @@ def annotate(hint: Any, description: str | None, what: str) -> Any:
     annotated-types and pydantic's Field, known by their attributes alone.
     """
     try:
-        _refuse_hidden_bounds(hint, set())
+        _refuse_hidden_bounds(hint)
         hint = _translate(hint)
-    except (NameError, TypeError, ValueError, re.error) as error:
+    except NameError as error:
+        raise ContractError(f"{what} names a type that nobody knows: {error}") from error
+    except (TypeError, ValueError, re.error) as error:
         raise ContractError(f"{what} has bounds that cannot be kept: {error}") from error
     if description and not _is_described(hint):
         hint = Annotated[hint, msgspec.Meta(description=description)]
@@ -47,7 +49,9 @@ def describe(hint: Any, what: str) -> JsonSchema:
         msgspec.json.Decoder(hint)
     except (TypeError, ValueError, RecursionError, re.error) as error:
         shown = inspect.formatannotation(hint)
-        reason = str(error).partition("\n")[0].removesuffix(":")
+        reason = str(error).partition("\n")[0]
+        if reason.endswith(":"):  # msgspec goes on about hooks of its own
+            reason = "use a dataclass, a TypedDict or a msgspec.Struct"
         raise ContractError(f"{what} is {shown}, which JSON cannot carry: {reason}") from error
     if set(schema) == {"$ref"}:
         name = schema["$ref"].rpartition("/")[2]
@@ -102,19 +106,26 @@ def _has_words(meta: msgspec.Meta) -> bool:
     return any(getattr(meta, name) is not None for name in _WORDS)
 
 
-def _refuse_hidden_bounds(hint: Any, seen: set[Any]) -> None:
-    """msgspec reads only its own Meta inside a class: better an error than a bound nobody keeps."""
+def classes_in(hint: Any, seen: set[Any] | None = None) -> Iterator[type]:
+    """Every class with fields that a type is made of, however deep."""
+    seen = set() if seen is None else seen
     for part in get_args(hint):
-        _refuse_hidden_bounds(part, seen)
-    if not isinstance(hint, type) or hint in seen or not hasattr(hint, "__annotations__"):
-        return
-    seen.add(hint)
-    for name, field in get_type_hints(hint, include_extras=True).items():
-        extras = get_args(field)[1:] if get_origin(field) is Annotated else ()
-        foreign = [extra for extra in extras if not isinstance(extra, msgspec.Meta)]
-        if any(not _has_words(meta) for extra in foreign for meta in _metas(extra)):
-            raise ValueError(f"{hint.__name__}.{name} needs them as msgspec.Meta")
-        _refuse_hidden_bounds(field, seen)
+        yield from classes_in(part, seen)
+    if isinstance(hint, type) and hint not in seen and hasattr(hint, "__annotations__"):
+        seen.add(hint)
+        yield hint
+        for field in get_type_hints(hint, include_extras=True).values():
+            yield from classes_in(field, seen)
+
+
+def _refuse_hidden_bounds(hint: Any) -> None:
+    """msgspec reads only its own Meta inside a class: better an error than a bound nobody keeps."""
+    for owner in classes_in(hint):
+        for name, field in get_type_hints(owner, include_extras=True).items():
+            extras = get_args(field)[1:] if get_origin(field) is Annotated else ()
+            foreign = [extra for extra in extras if not isinstance(extra, msgspec.Meta)]
+            if any(not _has_words(meta) for extra in foreign for meta in _metas(extra)):
+                raise ValueError(f"{owner.__name__}.{name} needs them as msgspec.Meta")
 
 
 def _mentions(node: Any, name: str) -> bool:

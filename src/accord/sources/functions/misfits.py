@@ -18,7 +18,15 @@ _EXACT: Final = 2**53  # below it, a float that is whole is the number that was 
 _EXPECTED: Final = re.compile(r"Expected `(?P<wanted>[^`]*)`, got `(?P<got>[^`]*)`")
 _PATH: Final = re.compile(r"`\$(?P<steps>[^`]*)`$")
 _INVALID: Final = re.compile(r"Invalid (?P<what>[\w\- ]+?)(?: - at .*)?")
-_JSON_NAMES: Final = {"int": "integer", "str": "string", "float": "number", "bool": "boolean"}
+_TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?')
+_JSON_NAMES: Final = {
+    "int": "an integer",
+    "str": "a string",
+    "float": "a number",
+    "bool": "a boolean",
+    "object": "an object",
+    "array": "an array",
+}
 
 
 class Field(NamedTuple):
@@ -32,8 +40,11 @@ class Field(NamedTuple):
         try:
             self.decode(raw)
         except msgspec.ValidationError:
-            raw = msgspec.json.encode(_whole(msgspec.json.decode(raw)))
-            self.decode(raw)
+            rewritten = _whole(raw)
+            if rewritten == raw:
+                raise
+            self.decode(rewritten)
+            return rewritten
         return raw
 
 
@@ -43,7 +54,7 @@ def misfits(
     """What is wrong with one parameter that is missing or does not fit."""
     if raw is None:
         return [FieldError(name, "is required")]
-    by_schema = checker.errors({name: _whole(msgspec.json.decode(raw))})
+    by_schema = checker.errors({name: msgspec.json.decode(_whole(raw))})
     below = (f"{name}.", f"{name}[")
     found = [e for e in by_schema if e.field == name or e.field.startswith(below)]
     return found or [_in_words(name, str(error))]
@@ -82,12 +93,14 @@ def invalid(tool: str, errors: list[FieldError], unknown: Iterable[str] = ()) ->
     return Problem.validation(f"Invalid arguments for {tool}: {named}{more}", fields=every[:_MOST])
 
 
-def _whole(value: Any) -> Any:
+def _whole(raw: bytes) -> bytes:
     """The same JSON with whole numbers written as such: to a schema `1.0` is an integer too."""
-    if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT:
-        return int(value)
-    if isinstance(value, list):
-        return [_whole(item) for item in value]
-    if isinstance(value, dict):
-        return {name: _whole(item) for name, item in value.items()}
-    return value
+    return _TOKEN.sub(_rewrite, raw)
+
+
+def _rewrite(token: re.Match[bytes]) -> bytes:
+    text = token[0]
+    if text[:1] == b'"' or text.removeprefix(b"-").isdigit():
+        return text
+    number = float(text)
+    return b"%d" % number if number.is_integer() and abs(number) < _EXACT else text

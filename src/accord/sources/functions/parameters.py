@@ -10,6 +10,7 @@ import msgspec
 from accord.answer import FieldError, Notice
 from accord.arguments import Checker, JsonSchema
 from accord.errors import ContractError
+from accord.sources.functions.gaps import fill, has_gaps
 from accord.sources.functions.hints import annotate, describe
 from accord.sources.functions.misfits import Field, invalid, misfits, unreadable
 from accord.tool import Bound, Context
@@ -44,7 +45,7 @@ class Parameters:
         self._function = function
         self._tool = tool
         self._strict = strict
-        self._all = list(inspect.signature(function).parameters.values())
+        self._all = _signature(function, tool)
         self._context = [p.name for p in self._all if _is_context(types.get(p.name))]
         self._shown = [
             self._show(p, types.get(p.name, Any), words.get(p.name))
@@ -55,6 +56,7 @@ class Parameters:
         self._decode = msgspec.json.Decoder(record).decode
         self.schema = self._make_schema(record)
         self._checker = Checker(self.schema)
+        self._has_gaps = any(has_gaps(shown.hint) for shown in self._shown)
         if "pattern" in str(self.schema):  # a pattern may be Python's alone: better now than later
             self._checker.compile(f"tool {tool!r}")
 
@@ -66,9 +68,12 @@ class Parameters:
     def bind(self, arguments: bytes) -> Bound:
         """The arguments as a record; whatever is wrong with them is a validation Problem."""
         try:
-            return Bound(self._decode(arguments))
+            bound = Bound(self._decode(arguments))
         except (msgspec.ValidationError, RecursionError):
-            return self._bind_closely(arguments)
+            bound = self._bind_closely(arguments)
+        if self._has_gaps:
+            fill(bound.arguments)
+        return bound
 
     def caller(self) -> Callable[[Any, Any], Any]:
         """How the function takes its record: by position where it can, which is faster."""
@@ -100,11 +105,12 @@ class Parameters:
         return Shown(parameter, hint, _default(parameter, hint, what))
 
     def _make_record(self) -> type[msgspec.Struct]:
+        attributes = _attributes([shown.parameter.name for shown in self._shown])
         fields = [
-            (_attribute(p.name), hint, _field(p)) if default else (_attribute(p.name), hint)
-            for p, hint, default in self._shown
+            (attribute, hint, _field(p)) if default else (attribute, hint)
+            for attribute, (p, hint, default) in zip(attributes, self._shown, strict=True)
         ]
-        names = {_attribute(p.name): p.name for p, _, _ in self._shown}
+        names = {a: shown.parameter.name for a, shown in zip(attributes, self._shown, strict=True)}
         return msgspec.defstruct(
             self._tool, fields, kw_only=True, forbid_unknown_fields=True, rename=names
         )
@@ -151,13 +157,21 @@ class Parameters:
         return Bound(record, [_ignored(name) for name in unknown])
 
 
+def _signature(function: Callable[..., Any], tool: str) -> list[inspect.Parameter]:
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except ValueError as error:
+        raise ContractError(f"tool {tool!r} does not say what it takes: {error}") from error
+
+
 def _is_context(hint: Any) -> bool:
     return hint is Context or Context in get_args(hint)
 
 
-def _attribute(name: str) -> str:
-    """A name that a record can have: msgspec keeps those with two underscores to itself."""
-    return f"arg{name}" if name.startswith("__") else name
+def _attributes(names: list[str]) -> list[str]:
+    """Names that a record can have: msgspec keeps those with two underscores to itself."""
+    unused = "a" * (1 + max(map(len, names), default=0))
+    return [unused + name if name.startswith("__") else name for name in names]
 
 
 def _field(parameter: inspect.Parameter) -> Any:

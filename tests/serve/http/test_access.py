@@ -1,0 +1,67 @@
+"""The access log: one line a call, with the tool, how it ended and how long it took."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from http_peer import HttpPeer, HttpServer
+from serve.http.talk import ERAS, serving
+
+SECRET = "hunter2"
+CALLS: list[tuple[str, dict[str, Any], str]] = [
+    ("keep", {"secret": SECRET}, "success"),
+    ("lose", {"secret": SECRET}, "not_found"),
+    ("keep", {"secret": [SECRET]}, "validation"),
+    ("echo", {"word": SECRET}, "success"),
+]
+FORGED = "x\nkeep success 1.0 ms"
+
+
+def _talk(server: HttpServer, revision: str) -> None:
+    with HttpPeer(server.port, revision) as peer:
+        peer.ask("tools/list")
+        for tool, arguments, _ in CALLS:
+            peer.post(peer.calling(tool, **arguments))
+
+
+def _end(server: HttpServer) -> list[str]:
+    server.process.terminate()
+    server.wait()
+    return server.stderr.splitlines()
+
+
+@pytest.mark.parametrize("revision", ERAS)
+def test_a_line_of_text_says_tool_outcome_and_time(revision: str) -> None:
+    with serving() as server:
+        _talk(server, revision)
+        lines = _end(server)
+    assert [line.split()[:2] for line in lines] == [[tool, outcome] for tool, _, outcome in CALLS]
+    assert all(re.fullmatch(r"\S+ \S+ \d+\.\d+ ms", line) for line in lines)
+    assert SECRET not in server.stderr
+
+
+@pytest.mark.parametrize("revision", ERAS)
+def test_a_line_of_json_says_the_same(revision: str) -> None:
+    with serving("--log-format", "json") as server:
+        _talk(server, revision)
+        entries = [json.loads(line) for line in _end(server)]
+    assert [(entry["tool"], entry["outcome"]) for entry in entries] == [
+        (tool, outcome) for tool, _, outcome in CALLS
+    ]
+    assert all(entry["ms"] >= 0 for entry in entries)
+    assert SECRET not in server.stderr
+
+
+@pytest.mark.parametrize("style", ["text", "json"])
+def test_a_name_that_a_client_made_up_is_no_line_of_its_own_and_no_long_one(style: str) -> None:
+    with serving("--log-format", style) as server, HttpPeer(server.port, "2025-11-25") as peer:
+        for name in (FORGED, "\x1b[2J", "x" * 1_000_000, "a b", "\u2028", "\ud7ff"):
+            peer.post(peer.calling(name))
+        _end(server)
+    *lines, end = server.stderr.split("\n")
+    assert (len(lines), end) == (6, ""), [line[:80] for line in lines]
+    assert [line[:80] for line in lines if len(line) > 500] == []
+    if style == "text":
+        assert all(line.isprintable() for line in lines)

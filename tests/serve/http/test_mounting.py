@@ -1,0 +1,217 @@
+"""The ASGI app as others serve it: on uvicorn by itself, inside Starlette, and in this process."""
+
+import asyncio
+import json
+import re
+import sys
+from collections.abc import Iterator, MutableMapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import wire
+from accord import Context, Server
+from accord.serve.http import App
+from http_peer import HttpPeer, HttpServer
+from serve.http.talk import ERAS, HERE
+from serve.talk import ENVIRONMENT
+
+UVICORN = str(Path(sys.executable).with_name("uvicorn"))
+
+
+def uvicorn(target: str) -> HttpServer:
+    command = [UVICORN, f"serve.http.mounted:{target}", "--port", "0", "--no-access-log"]
+    return HttpServer(
+        command, cwd=HERE.parents[1], env=ENVIRONMENT, url=re.compile(r"on (http://\S+)")
+    )
+
+
+@pytest.fixture(scope="module")
+def plain() -> Iterator[HttpServer]:
+    with uvicorn("plain") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def mounted() -> Iterator[HttpServer]:
+    with uvicorn("app") as server:
+        yield server
+
+
+@pytest.mark.parametrize("revision", ERAS)
+def test_it_answers_on_any_asgi_server(plain: HttpServer, revision: str) -> None:
+    with HttpPeer(plain.port, revision) as peer:
+        assert peer.call("keep", secret="s") == "s"
+        _, result = peer.post(peer.watching("say", message="m")).rest()
+        assert "result" in result.message
+        assert peer.visit("GET", path="/health").status == 200
+
+
+@pytest.mark.parametrize("path", ["/x/mcp", "/x/mcp/", "/deep/y"])
+@pytest.mark.parametrize("revision", ERAS)
+def test_it_answers_under_the_path_it_is_mounted_at(
+    mounted: HttpServer, revision: str, path: str
+) -> None:
+    with HttpPeer(mounted.port, revision, path=path) as peer:
+        assert peer.call("keep", secret="s") == "s"
+        _, result = peer.post(peer.watching("say", message="m")).rest()
+        assert "result" in result.message
+        if revision != wire.STATELESS:
+            assert peer.visit("DELETE").status in (200, 202, 204)
+
+
+@pytest.mark.parametrize(
+    ("path", "status"), [("/x/health", 200), ("/health", 404), ("/mcp", 404), ("/x", 404)]
+)
+def test_health_is_beside_it(mounted: HttpServer, path: str, status: int) -> None:
+    with HttpPeer(mounted.port) as peer:
+        response = peer.visit("GET", path=path)
+        if response.status == 307:  # Starlette's, to a path with a slash at its end
+            response = peer.visit("GET", path=f"{path}/")
+        assert response.status == status
+
+
+@pytest.mark.parametrize("target", ["plain", "app"])
+def test_calls_in_flight_are_answered_when_another_server_ends(target: str) -> None:
+    path = "/x/mcp" if target == "app" else "/mcp"
+    with (
+        uvicorn(target) as server,
+        HttpPeer(server.port, path=path) as peer,
+        peer.again() as other,
+    ):
+        peer.send(peer.calling("doze", name="began", seconds=0.3))
+        other.call("until", name="began")
+        other.close()
+        server.process.terminate()
+        assert peer.receive().text == "rested"
+
+
+# In this process
+
+
+class Line:
+    """One request to an app, fed by hand."""
+
+    def __init__(self, app: App, method: str = "POST", **headers: str) -> None:
+        raw = {"host": "localhost", "content-type": "application/json", **headers}
+        self._scope = {
+            "type": "http",
+            "method": method,
+            "path": "/mcp",
+            "headers": [
+                (name.replace("_", "-").encode(), value.encode()) for name, value in raw.items()
+            ],
+        }
+        self._app = app
+        self._inbox: asyncio.Queue[MutableMapping[str, Any]] = asyncio.Queue()
+        self.sent: asyncio.Queue[MutableMapping[str, Any]] = asyncio.Queue()
+        self.fails = False
+
+    def feed(self, message: Any) -> None:
+        body = json.dumps(message).encode()
+        self._inbox.put_nowait({"type": "http.request", "body": body, "more_body": False})
+
+    def leave(self) -> None:
+        self._inbox.put_nowait({"type": "http.disconnect"})
+
+    async def run(self) -> None:
+        await self._app(self._scope, self._inbox.get, self._send)
+
+    async def _send(self, message: MutableMapping[str, Any]) -> None:
+        if self.fails:
+            raise OSError("the client has left")
+        self.sent.put_nowait(message)
+
+    async def status(self) -> int:
+        return int((await self.sent.get())["status"])
+
+
+def _stage() -> tuple[Server, dict[str, str]]:
+    server, marks = Server("stage"), {}
+
+    @server.tool
+    async def talk(context: Context) -> str:
+        """Say a lot."""
+        for number in range(10):
+            await context.progress(number)
+            await asyncio.sleep(0)
+        marks["talk"] = "done"
+        return "said"
+
+    return server, marks
+
+
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 0,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {}},
+}
+TALK = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "tools/call",
+    "params": {"name": "talk", "_meta": {"progressToken": 1}},
+}
+
+
+async def _begun(app: App) -> str:
+    line = Line(app)
+    line.feed(HELLO)
+    await line.run()
+    return dict((await line.sent.get())["headers"])[b"mcp-session-id"].decode()
+
+
+def test_a_call_outlives_a_server_that_says_its_client_has_left() -> None:
+    async def talk() -> int:
+        server, marks = _stage()
+        app = server.asgi()
+        line = Line(app, mcp_session_id=await _begun(app), mcp_protocol_version="2025-11-25")
+        line.fails = True
+        line.feed(TALK)
+        with suppress(OSError):
+            await line.run()
+        assert marks == {"talk": "done"}
+        return len(asyncio.all_tasks())
+
+    assert asyncio.run(talk()) == 1, "no task but our own is left"
+
+
+def test_once_it_is_told_to_end_it_takes_nothing_and_listens_to_nobody() -> None:
+    async def ask() -> list[int]:
+        server, _ = _stage()
+        app = server.asgi()
+        session = await _begun(app)
+        listener, late = (
+            Line(app, "GET", mcp_session_id=session, accept="text/event-stream") for _ in range(2)
+        )
+        listening = asyncio.create_task(listener.run())
+        assert await listener.status() == 200
+        app.stop()
+        async with asyncio.timeout(2):
+            await listening
+            post = Line(app)
+            post.feed(TALK)
+            await post.run()
+            await late.run()
+        return [await post.status(), await late.status()]
+
+    post, late = asyncio.run(ask())
+    assert post == 503
+    assert late in (200, 503), "refused, or closed at once"
+
+
+def test_a_listener_that_leaves_leaves_no_task() -> None:
+    async def listen() -> int:
+        server, _ = _stage()
+        app = server.asgi()
+        session = await _begun(app)
+        for _ in range(50):
+            line = Line(app, "GET", mcp_session_id=session, accept="text/event-stream")
+            line.leave()
+            await line.run()
+        return len(asyncio.all_tasks())
+
+    assert asyncio.run(listen()) == 1

@@ -1,0 +1,53 @@
+"""Every relative link in our Markdown leads to a file that is there."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [*ROOT.glob("*.md"), *ROOT.glob("[!.]*/**/*.md")]
+CODE = re.compile(r"^ *```.*?^ *```$|`[^`\n]*`", re.M | re.S)
+LINK = re.compile(r"\[[^\]]*\]\(\s*<?([^)\s>]+)[^)]*\)|^ *\[[^\]]+\]:\s*<?([^\s>]+)", re.M)
+
+
+def links(page: str) -> list[str]:
+    """Where a page leads, as it is written."""
+    return [inline or reference for inline, reference in LINK.findall(CODE.sub("", page))]
+
+
+def is_relative(link: str) -> bool:
+    return not re.match(r"[a-z][a-z0-9+.-]*:|#|//", link, re.I)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
+def test_relative_links_lead_to_files(page: Path) -> None:
+    targets = [link.partition("#")[0] for link in links(page.read_text()) if is_relative(link)]
+    assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+def test_links_are_found_however_they_are_written() -> None:
+    page = """
+[a](a.md), [`b`](b.md#part "title") and ![c](<c.png>), not `[d](d.md)` or [e][e].
+
+```python
+f = [0](f)
+```
+
+[e]: ../e.md
+"""
+    assert links(page) == ["a.md", "b.md#part", "c.png", "../e.md"]
+
+
+@pytest.mark.parametrize(
+    ("link", "expected"),
+    [
+        ("docs/a.md", True),
+        ("../LICENSE", True),
+        ("https://example.org/a.md", False),
+        ("mailto:a@example.org", False),
+        ("#part", False),
+    ],
+)
+def test_only_what_stands_in_the_repository_is_looked_for(link: str, expected: bool) -> None:
+    assert is_relative(link) == expected

@@ -1,7 +1,7 @@
 """A server: tools by name, what it says of itself, and how one call is run and worded."""
 
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import is_dataclass
 from math import isfinite
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack, overload
 import msgspec
 from msgspec import Raw
 
-from accord.answer import Answer, Encoded, Problem, Said
+from accord.answer import Answer, Encoded, Notice, Problem, Said
 from accord.errors import (
     INVALID_PARAMS,
     MISSING_CLIENT_CAPABILITY,
@@ -136,48 +136,48 @@ class Server:
 
     async def run(self, call: Call, tool: Tool) -> Done:
         """Run a call. What the tool raises becomes a Problem; what is no Problem is masked."""
-        try:
-            return self.word(call, tool, await self._attempt(call, tool))
-        except BaseException:  # SystemExit and cancellations too: nothing of a tool's ends a server
-            if not call.cancelled:
-                with suppress(Exception):  # not even a log that a tool has broken
-                    log.exception("tool %s failed", tool.name)
-            return self.word(call, tool, Problem.internal("Internal error"))
-
-    async def _attempt(self, call: Call, tool: Tool) -> Outcome:
+        bound = None
         try:
             bound = tool.bind(call.arguments)
-        except Problem as problem:
-            return problem if call.revision.argument_failures else _as_reject(problem)
-        context = Context(tool.name, call.client, call) if tool.wants_context else None
-        try:
+            context = Context(tool.name, call.client, call) if tool.wants_context else None
             value = tool.invoke(bound.arguments, context)
             if tool.is_async:
                 value = await value
-        except Problem as problem:
-            return problem
-        except MissingCapability as missing:
-            return _lacking(missing, call)
-        except BaseExceptionGroup as group:  # a task group that failed for one reason alone
-            if len(group.exceptions) == 1 and isinstance(group.exceptions[0], Problem):
-                return group.exceptions[0]
-            raise
-        answer = _encoded(value, tool)
-        return answer.with_warnings(bound.warnings) if bound.warnings else answer
+            return self.word(call, tool, _answer(value, tool, bound.warnings))
+        except BaseException as error:  # noqa: BLE001 - SystemExit too: nothing ends a server
+            is_early = bound is None and not call.revision.argument_failures
+            outcome = _as_reject(error) if is_early else _outcome(error, call)
+            return self._failed(call, tool, outcome)
+
+    def _failed(self, call: Call, tool: Tool, outcome: Outcome | BaseException) -> Done:
+        """How a call ends that did not end well; the cause of what is masked goes to the log."""
+        cause: BaseException | None = None
+        if isinstance(outcome, BaseException) and not isinstance(outcome, Problem):
+            cause, outcome = outcome, _MASKED
+        try:
+            done = self.word(call, tool, outcome)
+        except Exception as error:  # noqa: BLE001 - a message that cannot be sent, say
+            cause, done = error, self.word(call, tool, _MASKED)
+        if cause is not None and not call.cancelled:
+            with suppress(Exception):  # not even a log that a tool has broken
+                log.error("tool %s failed", tool.name, exc_info=cause)
+        return done
 
     def word(self, call: Call, tool: Tool, outcome: Outcome) -> Done:
         """An outcome with its wording, in the profile and revision of the caller."""
-        if isinstance(outcome, Reject):
-            return Done(outcome, outcome)
-        profile, revision = self._profile(tool, call.client), call.client.revision
+        client = call.client
         if isinstance(outcome, Answer):
-            result = profile.success(outcome, tool, revision)
+            result = self._profile(tool, client).success(outcome, tool, client.revision)
+        elif isinstance(outcome, Reject):
+            return Done(outcome, outcome)
         else:
-            worded = profile.failure(outcome, tool, revision)
+            worded = self._profile(tool, client).failure(outcome, tool, client.revision)
             if isinstance(worded, Reject):
                 return Done(outcome, worded)
             result = worded
-        return Done(outcome, _json(results.complete(result, self._stamp, revision)))
+        if client.revision.stateless:
+            results.complete(result, self._stamp)
+        return Done(outcome, _json(result))
 
     def initialize(self, client: Client) -> Raw:
         """The result of `initialize`."""
@@ -185,8 +185,7 @@ class Server:
 
     def discover(self, client: Client) -> Raw:
         """The result of `server/discover`."""
-        found = results.discover(self.instructions)
-        return _json(results.complete(found, self._stamp, client.revision))
+        return _json(results.complete(results.discover(self.instructions), self._stamp))
 
     def list_tools(self, cursor: str | None, client: Client) -> Raw | Reject:
         """A page of `tools/list`, encoded once."""
@@ -210,7 +209,7 @@ class Server:
             schema = self._profile(tool, client).output_schema(tool, revision)
             entries.append(results.tool_entry(tool, schema, revision))
         page = results.tools_page(entries, cursor, revision)
-        return _json(results.complete(page, self._stamp, revision))
+        return _json(results.complete(page, self._stamp) if revision.stateless else page)
 
     def _profile(self, tool: Tool, client: Client) -> Profile:
         """How this client is answered by this tool: the one place that chooses."""
@@ -239,34 +238,47 @@ def combine(servers: dict[str, Server]) -> Server:
 
 
 _encode = msgspec.json.Encoder().encode
+_READY: Final = (Encoded, Raw)
+_MASKED: Final = Problem.internal("Internal error")
 
 
-def _encoded(value: Any, tool: Tool) -> Answer[Said]:
+def _answer(value: Any, tool: Tool, warnings: Sequence[Notice]) -> Answer[Said]:
     """What a tool returned, as an Answer whose data is text or JSON that fits the tool's schema."""
-    data = value.data if isinstance(value, Answer) else value
+    if isinstance(value, Answer):
+        answer = msgspec.structs.replace(value, data=_said(value.data, tool))
+    else:
+        answer = Answer(_said(value, tool))
+    return answer.with_warnings(warnings) if warnings else answer
+
+
+def _outcome(error: BaseException, call: Call) -> Outcome | BaseException:
+    """What an error means to the caller; the error itself if it is not the caller's business."""
+    if isinstance(error, MissingCapability):
+        return _lacking(error, call)
+    if isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        only = error.exceptions[0]  # a task group that failed for one reason alone
+        return only if isinstance(only, Problem) else error
+    return error
+
+
+def _said(data: Any, tool: Tool) -> Said:
+    """Data as it goes on a wire: text, or one line of JSON that fits what the tool promises."""
     if tool.says_text:
         if not isinstance(data, str):
             raise ContractError(f"{tool.name} is to return str, not {type(data).__name__}")
-    else:
-        data = Encoded(_to_json(data, tool))
-    if isinstance(value, Answer):
-        return msgspec.structs.replace(value, data=data)
-    return Answer(data)
-
-
-def _to_json(data: Any, tool: Tool) -> bytes:
-    """Data as one line of JSON that fits what the tool promises."""
-    if isinstance(data, Encoded | Raw):
+        return data
+    if isinstance(data, _READY):
         json = _compact(data.json if isinstance(data, Encoded) else bytes(data))
     else:
         json = _encode(data)
-        if b"\n" in json or tool.check is None:  # somewhere inside may be JSON of the author's own
-            json = _compact(json) if b"\n" in json else _valid(json)
         if b"null" in json and _holds_nan(data):
             raise ContractError(f"{tool.name} returned a float that JSON does not have")
-    if tool.check is not None:
-        tool.check(json)
-    return json
+    check = tool.check
+    if check is None or b"\n" in json:  # somewhere inside may be JSON of the author's own
+        json = _compact(json)
+    if check is not None:
+        check(json)
+    return Encoded(json)
 
 
 def _holds_nan(data: Any) -> bool:
@@ -280,11 +292,6 @@ def _holds_nan(data: Any) -> bool:
     if isinstance(data, msgspec.Struct):
         return any(_holds_nan(getattr(data, name)) for name in data.__struct_fields__)
     return is_dataclass(data) and any(_holds_nan(value) for value in vars(data).values())
-
-
-def _valid(json: bytes) -> bytes:
-    msgspec.json.decode(json, type=Raw)
-    return json
 
 
 def _lacking(missing: MissingCapability, call: Call) -> Outcome:
@@ -301,8 +308,11 @@ def _compact(json: bytes) -> bytes:
     return msgspec.json.format(json, indent=-1)
 
 
-def _as_reject(problem: Problem) -> Reject:
-    return Reject(INVALID_PARAMS, problem.message, {"validation_errors": problem.fields})
+def _as_reject(error: BaseException) -> Reject | BaseException:
+    """Arguments that don't fit, as revisions word it that know no failed call for that."""
+    if not isinstance(error, Problem):
+        return error
+    return Reject(INVALID_PARAMS, error.message, {"validation_errors": error.fields})
 
 
 def _json(result: results.Result) -> Raw:

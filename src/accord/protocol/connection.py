@@ -139,7 +139,7 @@ class Connection:
         if request_id is UNSET:
             return self._notice(method, frame.params)
         try:
-            found = self._request(Call(request_id, _NOBODY, batch), method, frame.params, mirror)
+            found = self._request(request_id, method, frame.params, batch, mirror)
         except Exception:  # a bug of ours is no reason to leave a peer waiting
             log.exception("%s failed", method)
             found = Reject(INTERNAL_ERROR, "Internal error")
@@ -160,27 +160,29 @@ class Connection:
         self._forget(call)
         return Cancel(call, None if call.batch is None else call.batch.settle())
 
-    def _request(self, call: Call, method: str, raw: Raw, mirror: Mirror | None) -> _Found:
+    def _request(
+        self, request_id: Id, method: str, raw: Raw, batch: Batch | None, mirror: Mirror | None
+    ) -> _Found:
         route = _ROUTES.get(method, _UNKNOWN)
         fault: Reject | None = None
         try:
             params = route.decode(raw)
         except _UNREADABLE as error:
             params, fault = _look_again(route, method, bytes(raw), error)
-        call.meta = bytes(params.meta)
-        client = self._whose(call.meta, route, mirror)
+        meta = b"" if params.meta is messages.NOTHING else bytes(params.meta)
+        client = self._whose(meta, route, mirror)
         if isinstance(client, Reject):
             return fault or client
-        call.client, revision = client, client.revision
+        revision = client.revision
         if revision.stateless and mirror is not None:
             mismatch = mirror.fault(revision.date, method, params)
             if mismatch is not None:
                 return mismatch
         if not (route.stateless if revision.stateless else route.handshake):
             return Reject(METHOD_NOT_FOUND, f"Method not found: {method}")
-        if fault is None and call.batch is not None and not revision.batches:
+        if fault is None and batch is not None and not revision.batches:
             fault = messages.invalid_request("this revision has no batches")
-        return fault or route.take(self, params, call)
+        return fault or route.take(self, params, Call(request_id, client, batch, meta))
 
     def _whose(self, meta: bytes, route: "Route", mirror: Mirror | None) -> Client | Reject:
         """For whom a request is to be served: each one says so itself, or the handshake did."""

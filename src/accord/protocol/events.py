@@ -20,10 +20,10 @@ class Call(msgspec.Struct, eq=False):
     id: Id
     client: Client
     batch: Batch | None = None
-    name: str = ""
-    arguments: bytes = b"{}"
     meta: bytes = b""
     """Its `_meta`, as it came."""
+    name: str = ""
+    arguments: bytes = b"{}"
     cancelled: bool = False
     running: Any = None
     """Whatever the edge keeps to stop it with."""

@@ -34,11 +34,10 @@ def stamp(identity: Identity) -> Result:
     return {_SERVER_INFO: msgspec.Raw(msgspec.json.encode(identity))}
 
 
-def complete(result: Result, stamp: Result, revision: Revision) -> Result:
-    """The result with what the revision wants in every one of them."""
-    if revision.stateless:
-        result["resultType"] = "complete"
-        result["_meta"] = result["_meta"] | stamp if "_meta" in result else stamp
+def complete(result: Result, stamp: Result) -> Result:
+    """The result with what the stateless era wants in every one of them."""
+    result["resultType"] = "complete"
+    result["_meta"] = result["_meta"] | stamp if "_meta" in result else stamp
     return result
 
 

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from accord.errors import ContractError
 
-_CHUNK: Final = 16_384  # a hundred calls or so: more would only pile up their replies
+_CHUNK: Final = 32_768  # a few hundred calls: more would only pile up their replies
 _STDERR: Final = 2
 
 

@@ -14,7 +14,7 @@ from accord.arguments import Checker, path_of
 
 _MOST_NAMED: Final = 32  # in the text, which a model has to read
 _MOST: Final = 1_000  # in the data
-_EXACT: Final = 2**53  # below it, a float that is whole is the number that was written
+_EXACT: Final = 2**53  # up to it, a float that is whole is the number that was written
 _EXPECTED: Final = re.compile(r"Expected `(?P<wanted>[^`]*)`, got `(?P<got>[^`]*)`")
 _PATH: Final = re.compile(r"`\$(?P<steps>[^`]*)`$")
 _INVALID: Final = re.compile(r"Invalid (?P<what>[\w\- ]+?)(?: - at .*)?")
@@ -103,4 +103,4 @@ def _rewrite(token: re.Match[bytes]) -> bytes:
     if text[:1] == b'"' or text.removeprefix(b"-").isdigit():
         return text
     number = float(text)
-    return b"%d" % number if number.is_integer() and abs(number) < _EXACT else text
+    return b"%d" % number if number.is_integer() and abs(number) <= _EXACT else text

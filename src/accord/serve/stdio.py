@@ -10,9 +10,10 @@ from typing import Any, Final, NamedTuple
 
 from accord.answer import Problem
 from accord.protocol import Call, Cancel, Lines
+from accord.serve.crew import Crew
 from accord.serve.pipes import Input, Output, Pipes, forget_pipes
 from accord.serve.pool import DEFAULT_CAPACITY, DEFAULT_THREADS, Pool
-from accord.server import Done, Job, Server
+from accord.server import Done, Server
 
 log = logging.getLogger("accord")
 
@@ -90,13 +91,13 @@ class _Session:
         self._lines = Lines(settings.max_request)
         self._input = Input(pipes.reader, self.loop, self._take)
         self._output = Output(pipes.writer, self.loop, drained=self._regulate, broken=self._lose)
+        self._crew = Crew(self.loop, self._finish, capacity=settings.max_calls)
         self._pool = Pool(
             self.loop,
             self._finish,
             threads=settings.threads,
             capacity=settings.max_calls,
         )
-        self._tasks = 0
         self._patience: asyncio.TimerHandle | None = None
         self._is_impatient = False
         self._ended = asyncio.Event()
@@ -179,23 +180,9 @@ class _Session:
         job = self._server.prepare(call)
         if isinstance(job, Done):
             self._finish(call, job)
-        elif not (self._spawn(job) if job.is_async else self._pool.submit(job)):
+        elif not (self._crew if job.is_async else self._pool).submit(job):
             busy = Problem.unavailable("Too many calls are open; try again later")
             self._finish(call, job.refuse(busy))
-
-    def _spawn(self, job: Job) -> bool:
-        if self._tasks >= self._settings.max_calls:
-            return False
-        self._tasks += 1
-        call = job.call
-        call.running = asyncio.Task(self._run(job), loop=self.loop, name=call.name)
-        return True
-
-    async def _run(self, job: Job) -> None:
-        done = await job.run()
-        if not job.call.cancelled:
-            self._tasks -= 1
-            self._finish(job.call, done)
 
     def _finish(self, call: Call, done: Done) -> None:
         reply = self._connection.finish(call, done.result)
@@ -210,11 +197,4 @@ class _Session:
             self._output.send(cancel.reply)
 
     def _stop(self, call: Call) -> None:
-        if call.running is None:
-            self._pool.abandon(call)
-        else:
-            call.running.add_done_callback(self._forget_task)
-            call.running.cancel()
-
-    def _forget_task(self, task: "asyncio.Task[None]") -> None:
-        self._tasks -= 1
+        (self._pool if call.running is None else self._crew).abandon(call)

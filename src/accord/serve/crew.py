@@ -1,0 +1,104 @@
+"""Tasks for async calls, each of them as long as it is needed, and no longer.
+
+A task a call would be simpler, and costs a quarter of everything else that a small call costs. So a
+task takes calls off a queue one after another. One that has to wait keeps its task to itself, and
+another task takes over the queue: to the tool it is a task of its own, with a context of its own.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Coroutine, Generator
+from contextvars import Context, copy_context
+from typing import Any
+
+from accord.protocol import Call
+from accord.server import Done, Job
+
+
+class Crew:
+    """Runs async jobs on the loop and delivers how they ended; Pool is for those that block."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        deliver: Callable[[Call, Done], None],
+        *,
+        capacity: int,
+    ) -> None:
+        self._loop = loop
+        self._deliver = deliver
+        self._capacity = capacity
+        self._jobs: deque[Job] = deque()
+        self._in_charge: asyncio.Task[None] | None = None
+        self._open = 0
+
+    def submit(self, job: Job) -> bool:
+        """Run it in the next turn of the loop; False if too many are open already."""
+        if self._open >= self._capacity:
+            return False
+        self._open += 1
+        self._jobs.append(job)
+        if self._in_charge is None:
+            self._put_in_charge()
+        return True
+
+    def abandon(self, call: Call) -> None:
+        """A call was cancelled; if it runs, its tool gets to know."""
+        if call.running is not None:
+            call.running.cancel()
+
+    def _put_in_charge(self) -> None:
+        self._in_charge = asyncio.Task(self._work(), loop=self._loop, name="accord-crew")
+
+    async def _work(self) -> None:
+        """Run jobs while in charge; whoever has to wait for one hands the others over."""
+        me = self._in_charge
+        while self._jobs and me is not None and self._in_charge is me:
+            job = self._jobs.popleft()
+            call = job.call
+            if not call.cancelled:
+                call.running = me
+                me.set_name(call.name)
+                coroutine, context = job.run(), copy_context()
+                try:
+                    awaited = context.run(coroutine.send, None)
+                except StopIteration as stop:
+                    done = stop.value
+                else:
+                    self._hand_over()
+                    done = await _Rest(coroutine, context, awaited)
+                self._deliver(call, done)
+            self._open -= 1
+            if me.cancelling():  # by its own call: it is not fit for another
+                break
+        if self._in_charge is me:
+            self._hand_over()
+
+    def _hand_over(self) -> None:
+        self._in_charge = None
+        if self._jobs:
+            self._put_in_charge()
+
+
+class _Rest:
+    """The rest of a coroutine that had to wait, in the context that it began in."""
+
+    def __init__(
+        self, coroutine: Coroutine[Any, Any, Done], context: Context, awaited: Any
+    ) -> None:
+        self._coroutine = coroutine
+        self._context = context
+        self._awaited = awaited
+
+    def __await__(self) -> Generator[Any, Any, Done]:
+        while True:
+            step: Callable[[Any], Any] = self._coroutine.send
+            try:
+                given = yield self._awaited
+            except BaseException as error:  # noqa: BLE001 - passed on, as `await` does
+                step, given = self._coroutine.throw, error
+            try:
+                self._awaited = self._context.run(step, given)
+            except StopIteration as stop:
+                done: Done = stop.value
+                return done

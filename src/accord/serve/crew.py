@@ -49,6 +49,11 @@ class Crew:
 
     def _put_in_charge(self) -> None:
         self._in_charge = asyncio.Task(self._work(), loop=self._loop, name="accord-crew")
+        self._in_charge.add_done_callback(self._replace)
+
+    def _replace(self, task: "asyncio.Task[None]") -> None:
+        if self._in_charge is task:  # somebody cancelled it before it could hand over
+            self._hand_over()
 
     async def _work(self) -> None:
         """Run jobs while in charge; whoever has to wait for one hands the others over."""

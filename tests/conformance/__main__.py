@@ -43,7 +43,7 @@ class Scores(NamedTuple):
 @contextmanager
 def serving() -> Iterator[str]:
     """The fixture server; gives its URL."""
-    command = [BIN / "accord", "serve", "server:server", "--http", "127.0.0.1:0"]
+    command = [str(BIN / "accord"), "serve", "server:server", "--http", "127.0.0.1:0"]
     with subprocess.Popen(command, cwd=HERE, stderr=subprocess.PIPE, text=True) as child:
         assert child.stderr is not None
         line = child.stderr.readline()
@@ -56,7 +56,7 @@ def serving() -> Iterator[str]:
 
 def run(url: str, revision: str) -> Scores:
     """One run of the suite, as it sums itself up."""
-    command = [BIN / "node", SUITE, "server", "--url", url, "--requirements", revision]
+    command = [str(BIN / "node"), str(SUITE), "server", "--url", url, "--requirements", revision]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     _, found, summary = done.stdout.partition("=== SUMMARY ===")
     if not found:

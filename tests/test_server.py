@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import msgspec
@@ -225,6 +226,11 @@ def returning(value: Any, hint: Any) -> Server:
     return of(get)
 
 
+@dataclass
+class Reading:
+    value: float | None
+
+
 MISFITS: dict[str, tuple[Any, Any, str]] = {
     # the hint, the value, and what the log says of it
     "text for a number": (int, SECRET, "int"),
@@ -235,6 +241,8 @@ MISFITS: dict[str, tuple[Any, Any, str]] = {
     "one bad item": (list[int], [1, SECRET], "int"),
     "a missing member": (Notice, {}, "message"),
     "no number": (float, float("nan"), "float"),
+    "no number in a list": (Any, {"a": [1.5, float("inf"), None]}, "float"),
+    "no number in a dataclass": (Any, [Reading(float("nan"))], "float"),
     "an object of no known type": (Any, object(), "object"),
     "keys that are no text": (Any, {(1, 2): SECRET}, "keys"),
     "half a character": (Any, "\ud800", "surrogates"),
@@ -264,6 +272,8 @@ UNSENDABLE: dict[str, tuple[Any, Any]] = {
     "JSON that is not UTF-8": (Any, Encoded(b'"\xff"')),
     "no JSON at all": (Any, Encoded(b"")),
     "raw JSON that is none": (Any, msgspec.Raw(b"nope")),
+    "raw JSON inside that is none": (Any, {"a": msgspec.Raw(b"nope")}),
+    "a second message inside": (Any, [msgspec.Raw(b'1]}\n{"jsonrpc":"2.0","id":99,"result":{}}')]),
 }
 
 
@@ -401,3 +411,32 @@ def test_a_name_that_two_servers_have_names_both_targets() -> None:
 def test_one_server_stays_itself() -> None:
     server = of(add)
     assert combine({"shop:server": server}) is server
+
+
+def test_raw_json_in_many_lines_is_sent_in_one() -> None:
+    peer = Peer(returning({"a": msgspec.Raw(b'{\n "b": 1\n}')}, Any), V4)
+    assert peer.call("get")["result"]["content"][0]["text"] == '{"a":{"b":1}}'
+
+
+def test_null_is_no_number_that_json_lacks() -> None:
+    peer = Peer(returning({"a": [None, 1.5]}, Any), V4)
+    assert peer.call("get")["result"]["content"][0]["text"] == '{"a":[null,1.5]}'
+
+
+@pytest.mark.parametrize("name", ["now", "later"])
+def test_a_task_group_that_failed_for_one_problem_is_that_problem(name: str) -> None:
+    group = ExceptionGroup("tasks", [Problem.not_found("No customer 7")])
+    result = Peer(raising(group), V4).call(name)["result"]
+    assert result["content"][0]["text"] == "Error executing tool: No customer 7"
+
+
+def test_a_log_that_breaks_loses_no_reply() -> None:
+    def refuse(record: logging.LogRecord) -> bool:
+        raise RuntimeError(record)
+
+    log = logging.getLogger("accord")
+    log.addFilter(refuse)
+    try:
+        assert Peer(raising(ValueError()), V4).call("now")["result"] == MASKED
+    finally:
+        log.removeFilter(refuse)

@@ -2,6 +2,9 @@
 
 import asyncio
 import builtins
+import multiprocessing
+import os
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,3 +104,46 @@ class Odd:
 @server.tool
 async def arguments_that_raise(odd: Odd) -> None:
     """Its arguments fit the schema, and cannot be made all the same."""
+
+
+@server.tool
+async def exit_in_a_subtask() -> None:
+    async def leave() -> None:
+        raise SystemExit(3)
+
+    task = asyncio.create_task(leave())
+    await asyncio.wait([task])
+
+
+@server.tool
+async def stop_the_loop() -> None:
+    asyncio.get_running_loop().stop()
+
+
+@server.tool
+async def cancel_every_task() -> None:
+    for task in asyncio.all_tasks():
+        task.cancel()
+
+
+@server.tool
+async def complain(times: int) -> None:
+    """Fail loudly enough to fill a pipe that nobody reads."""
+    raise RuntimeError("x" * times)
+
+
+@server.tool
+def fork_and_end_the_child() -> float:
+    """How long a forked child takes to end when it is told to."""
+    child = multiprocessing.get_context("fork").Process(target=time.sleep, args=[30])
+    child.start()
+    begin = time.monotonic()
+    child.terminate()
+    child.join()
+    return time.monotonic() - begin
+
+
+@server.tool
+def fork_and_return() -> int:
+    """Two processes return from this; only one has somebody to tell."""
+    return os.fork()

@@ -1,12 +1,24 @@
 """Calls over standard input and output: they overlap, can be taken back, and survive bad tools."""
 
 import json
+import subprocess
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from serve.talk import ask, calling, cancel, failure, limited, serving, text
+from serve.talk import (
+    ACCORD,
+    HERE,
+    UNWATCHED,
+    ask,
+    calling,
+    cancel,
+    failure,
+    limited,
+    serving,
+    text,
+)
 from stdio_peer import StdioPeer
 
 # Overlap
@@ -271,3 +283,43 @@ def test_the_cause_of_an_internal_error_is_on_stderr_and_not_on_the_wire() -> No
     assert "Traceback" in peer.stderr
     assert "hunter2" not in str(reply)
     assert "broken.py" not in str(reply)
+
+
+@pytest.mark.parametrize("tool", ["exit_in_a_subtask", "stop_the_loop", "cancel_every_task"])
+def test_no_task_of_a_tool_ends_the_server(tool: str) -> None:
+    with serving("broken") as peer:
+        peer.send(calling("odd", tool))
+        for _ in range(3):
+            assert ask(peer, "fine") == "fine"
+
+
+def test_a_stderr_that_nobody_reads_does_not_hold_the_server() -> None:
+    command = [ACCORD, "serve", "broken"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command, cwd=HERE, env=UNWATCHED, stdin=pipe, stdout=pipe, stderr=pipe
+    ) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        for number in range(50):
+            child.stdin.write(
+                json.dumps(calling(number, "complain", times=10_000)).encode() + b"\n"
+            )
+        child.stdin.write(json.dumps(calling("last", "fine")).encode() + b"\n")
+        child.stdin.flush()
+        replies = [json.loads(child.stdout.readline()) for _ in range(51)]
+        child.kill()
+    assert replies[-1]["id"] == "last"
+
+
+def test_a_forked_child_ends_when_it_is_told_to() -> None:
+    with serving("broken") as peer:
+        assert float(ask(peer, "fork_and_end_the_child")) < 2
+
+
+def test_a_forked_child_that_returns_says_nothing() -> None:
+    with serving("broken") as peer:
+        assert int(ask(peer, "fork_and_return")) > 0
+        assert ask(peer, "fine") == "fine"
+        peer.close_input()
+        assert peer.rest() == []

@@ -575,6 +575,8 @@ NO_TOOLS: dict[str, tuple[Any, dict[str, Any], list[str]]] = {
     "a name that is too long": (many, {"name": "a" * 129}, ["aaa", "name"]),
     "a class method not yet bound": (vars(Shop)["open"], {}, ["open"]),
     "a number": (5, {"name": "five"}, ["five"]),
+    "a class": (Shop, {}, ["Shop"]),
+    "a built-in that says nothing of itself": (max, {}, ["max"]),
 }
 
 
@@ -1066,3 +1068,32 @@ def test_a_million_bad_items_are_refused_in_little_time_and_memory(item: str) ->
     assert length < 10_000
     assert 0 < named <= 1_000
     assert kilobytes < 600_000
+
+
+@dataclass(frozen=True)
+class Filter:
+    city: str
+    limit: int = 10
+    tag: str | None = None
+
+
+@dataclass
+class Search:
+    filters: list[Filter]
+    first: Filter = Filter("rome")
+
+
+def test_a_dataclass_that_was_an_argument_is_returned_with_all_its_fields() -> None:
+    tool = taking(Search)
+    search = received(tool, arguments({"filters": [{"city": "oslo"}]}))
+    assert vars(search.filters[0]) == {"city": "oslo", "limit": 10, "tag": None}
+    assert json_of(search) == {
+        "filters": [{"city": "oslo", "limit": 10, "tag": None}],
+        "first": {"city": "rome", "limit": 10, "tag": None},
+    }
+
+
+def test_two_names_that_a_record_cannot_keep_apart_are_kept_apart() -> None:
+    namespace: dict[str, Any] = {}
+    exec("def echo(__x: int, arg__x: int = 1): return (__x, arg__x)", namespace)
+    assert received(function_tool(namespace["echo"]), b'{"__x": 5, "arg__x": 6}') == (5, 6)

@@ -4,8 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-
-api = pytest.importorskip("mypy.api", reason="mypy comes with the group `check`")
+from mypy import api
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent

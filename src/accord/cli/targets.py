@@ -47,7 +47,7 @@ def _load_one(target: str) -> Server:
 def _import_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
-    name = "accord.target." + str(path.resolve()).replace(".", "_")  # not that of another module
+    name = "accord_target_" + str(path.resolve()).replace(".", "_")  # not that of another module
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} is no Python module")

@@ -15,6 +15,7 @@ from accord.errors import ContractError
 
 _CHUNK: Final = 32_768  # a few hundred calls: more would only pile up their replies
 _STDERR: Final = 2
+_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
 class Pipes(NamedTuple):
@@ -24,14 +25,29 @@ class Pipes(NamedTuple):
     writer: int
 
 
-def forget_pipes(pipes: Pipes) -> None:
-    """In a process that a tool has forked: the peer is not its own to talk to, nor are we."""
-    for descriptor in pipes:
-        with contextlib.suppress(OSError):
-            os.close(descriptor)
-    for number in (signal.SIGTERM, signal.SIGINT):
-        with contextlib.suppress(ValueError):
+def keep_from_forks(pipes: Pipes) -> None:
+    """A process that a tool forks has no part in this: neither our peer nor our signals are its.
+
+    A signal that comes while it is being forked waits until the child can die of it.
+    """
+
+    def forget() -> None:
+        for descriptor in pipes:
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
+        for number in _SIGNALS:
             signal.signal(number, signal.SIG_DFL)
+        _let_through()
+
+    os.register_at_fork(
+        before=lambda: signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS),
+        after_in_parent=_let_through,
+        after_in_child=forget,
+    )
+
+
+def _let_through() -> None:
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
 
 
 def take_pipes() -> Pipes:

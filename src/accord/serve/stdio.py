@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import logging
-import os
 import signal
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
@@ -11,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from accord.answer import Problem
 from accord.protocol import Call, Cancel, Lines
 from accord.serve.crew import Crew
-from accord.serve.pipes import Input, Output, Pipes, forget_pipes
+from accord.serve.pipes import Input, Output, Pipes, keep_from_forks
 from accord.serve.pool import DEFAULT_CAPACITY, DEFAULT_THREADS, Pool
 from accord.server import Done, Server
 
@@ -51,7 +50,7 @@ def serve(
         loop = runner.get_loop()
         session = _Session(server, pipes, settings, on_end, loop)
         _hear_signals(session)
-        os.register_at_fork(after_in_child=lambda: forget_pipes(pipes))
+        keep_from_forks(pipes)
         session.start()
         while not session.is_over:
             try:

@@ -147,3 +147,8 @@ def fork_and_end_the_child() -> float:
 def fork_and_return() -> int:
     """Two processes return from this; only one has somebody to tell."""
     return os.fork()
+
+
+@server.tool
+async def fork_and_return_on_the_loop() -> int:
+    return os.fork()

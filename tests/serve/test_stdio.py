@@ -3,6 +3,7 @@
 import json
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -317,9 +318,20 @@ def test_a_forked_child_ends_when_it_is_told_to() -> None:
         assert float(ask(peer, "fork_and_end_the_child")) < 2
 
 
-def test_a_forked_child_that_returns_says_nothing() -> None:
+@pytest.mark.parametrize("tool", ["fork_and_return", "fork_and_return_on_the_loop"])
+def test_a_forked_child_that_returns_says_nothing_and_ends(tool: str) -> None:
     with serving("broken") as peer:
-        assert int(ask(peer, "fork_and_return")) > 0
+        child = int(ask(peer, tool))
+        assert child > 0
         assert ask(peer, "fine") == "fine"
         peer.close_input()
         assert peer.rest() == []
+    assert _has_ended(child)
+
+
+def _has_ended(pid: int) -> bool:
+    """Gone, or dead with nobody to bury it."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True

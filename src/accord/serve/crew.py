@@ -6,6 +6,7 @@ another task takes over the queue: to the tool it is a task of its own, with a c
 """
 
 import asyncio
+import os
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator
 from contextvars import Context, copy_context
@@ -31,6 +32,11 @@ class Crew:
         self._jobs: deque[Job] = deque()
         self._in_charge: asyncio.Task[None] | None = None
         self._open = 0
+        self._is_fork = False
+        os.register_at_fork(after_in_child=self._disown)
+
+    def _disown(self) -> None:
+        self._is_fork = True
 
     def submit(self, job: Job) -> bool:
         """Run it in the next turn of the loop; False if too many are open already."""
@@ -72,6 +78,8 @@ class Crew:
                 else:
                     self._hand_over()
                     done = await _Rest(coroutine, context, awaited)
+                if self._is_fork:  # see Pool
+                    os._exit(0)
                 self._deliver(call, done)
             self._open -= 1
             if me.cancelling():  # by its own call: it is not fit for another

@@ -1,6 +1,7 @@
 """A bounded pool of daemon threads for calls that block."""
 
 import contextlib
+import os
 import threading
 from asyncio import AbstractEventLoop
 from collections import deque
@@ -45,6 +46,11 @@ class Pool:
         self._lost: set[Call] = set()
         """Cancelled calls that go on: nobody waits for them, but they keep a thread."""
         self.pending = 0
+        self._is_fork = False
+        os.register_at_fork(after_in_child=self._disown)
+
+    def _disown(self) -> None:
+        self._is_fork = True
 
     def submit(self, job: Job) -> bool:
         """Run it as soon as a thread is free; False if there is no prospect of one."""
@@ -87,6 +93,8 @@ class Pool:
             call = job.call
             self._running.add(call)
             done = None if call.cancelled else context.run(drive, job.run())
+            if self._is_fork:  # a tool has forked, and returned twice: there is nobody to tell here
+                os._exit(0)
             self._running.discard(call)
             self._hand_over(call, done)
             del job, context, call, done  # a large answer must not stay until the next call

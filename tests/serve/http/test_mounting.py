@@ -215,3 +215,23 @@ def test_a_listener_that_leaves_leaves_no_task() -> None:
         return len(asyncio.all_tasks())
 
     assert asyncio.run(listen()) == 1
+
+
+def test_an_app_that_moves_to_another_loop_runs_its_threads_there() -> None:
+    server = Server("mover")
+
+    @server.tool
+    def here() -> str:
+        return "here"
+
+    app = server.asgi()
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "here"}}
+
+    async def ask() -> int:
+        line = Line(app)
+        line.feed(body)
+        async with asyncio.timeout(5):
+            await line.run()
+        return await line.status()
+
+    assert [asyncio.run(ask()) for _ in range(2)] == [200, 200]

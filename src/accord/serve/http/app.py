@@ -315,6 +315,7 @@ class App:
         """The loop, asked for as seldom as can be: Python 3.11 makes a system call of it."""
         if self._loop is None or not self._loop.is_running():
             self._loop = asyncio.get_running_loop()
+            self._pool = self._watch = None  # which belonged to another loop
         return self._loop
 
     def _threads(self, loop: asyncio.AbstractEventLoop) -> Pool:

@@ -48,12 +48,8 @@ class Field(NamedTuple):
         return raw
 
 
-def misfits(
-    name: str, raw: bytes | None, field: Field, error: Exception, checker: Checker
-) -> list[FieldError]:
-    """What is wrong with one parameter that is missing or does not fit."""
-    if raw is None:
-        return [FieldError(name, "is required")]
+def misfits(name: str, raw: bytes, error: Exception, checker: Checker) -> list[FieldError]:
+    """What is wrong with one parameter that does not fit."""
     by_schema = checker.errors({name: msgspec.json.decode(_whole(raw))})
     below = (f"{name}.", f"{name}[")
     found = [e for e in by_schema if e.field == name or e.field.startswith(below)]

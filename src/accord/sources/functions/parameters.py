@@ -141,13 +141,14 @@ class Parameters:
             known: dict[str, msgspec.Raw] = {}
             errors: list[FieldError] = []
             for name, field in self._fields.items():
-                raw = bytes(given[name]) if name in given else None
-                if raw is None and not field.is_required:
+                if name not in given:
+                    errors += [FieldError(name, "is required")] if field.is_required else []
                     continue
+                raw = bytes(given[name])
                 try:
-                    known[name] = msgspec.Raw(field.read(raw or b""))
-                except msgspec.MsgspecError as error:
-                    errors += misfits(name, raw, field, error, self._checker)
+                    known[name] = msgspec.Raw(field.read(raw))
+                except msgspec.ValidationError as error:
+                    errors += misfits(name, raw, error, self._checker)
         except (msgspec.ValidationError, RecursionError) as error:
             raise invalid(self._tool, [unreadable(error)]) from error
         unknown = [name for name in given if name not in self._fields]

@@ -10,6 +10,7 @@ import accord
 SLOW_OR_OPTIONAL = [
     *("asyncio", "anyio", "socket", "ssl", "jsonschema_rs", "argparse", "concurrent"),
     *("django", "starlette", "uvicorn", "httpx", "pydantic", "mcp"),
+    *("opentelemetry", "prometheus_client", "hashlib", "importlib.resources"),
 ]
 
 

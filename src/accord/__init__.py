@@ -2,9 +2,13 @@
 
 from accord.answer import Answer, Encoded, FieldError, Notice, Page, Problem
 from accord.blocks import Audio, Embedded, Image, Link
+from accord.cursors import Cursors
+from accord.envelope import Envelope, error_response, success_response
 from accord.errors import AccordError, ContractError, PeerError
 from accord.server import Server
+from accord.telemetry import Telemetry
 from accord.tool import Client, Context
+from accord.wording import render
 
 __all__ = [
     "AccordError",
@@ -13,8 +17,10 @@ __all__ = [
     "Client",
     "Context",
     "ContractError",
+    "Cursors",
     "Embedded",
     "Encoded",
+    "Envelope",
     "FieldError",
     "Image",
     "Link",
@@ -23,4 +29,8 @@ __all__ = [
     "PeerError",
     "Problem",
     "Server",
+    "Telemetry",
+    "error_response",
+    "render",
+    "success_response",
 ]

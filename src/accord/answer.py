@@ -66,6 +66,7 @@ class _Details(msgspec.Struct, frozen=True, kw_only=True):
     blocks: Sequence[Block] = ()
     name: str | None = None
     partial: bool = False
+    truncated: bool = False
 
 
 class Answer(_Details, Generic[T], frozen=True):
@@ -73,7 +74,8 @@ class Answer(_Details, Generic[T], frozen=True):
 
     `message` is a sentence; `text`, where given, is the whole text in the `prose` profile;
     `name` is what a list is called inside an envelope; `partial` says that some of the work
-    could not be done. A warning may be given as a plain string.
+    could not be done, `truncated` that there is more than `data` holds. A warning may be given as
+    a plain string.
     """
 
     data: T = None  # type: ignore[assignment]  # an answer may have nothing but words
@@ -137,6 +139,7 @@ class Details(TypedDict, total=False):
     """What a Problem may say beyond its kind and message."""
 
     code: str | None
+    summary: str | None
     fields: Iterable[FieldError]
     remediation: str | None
     retryable: bool | None
@@ -161,11 +164,13 @@ class Problem(Exception):
 
     `Problem.not_found("No customer 7", remediation="call customers first")`: there is one such
     constructor for each kind. `code` and `retryable` follow from the kind unless they are given.
+    `summary` says in a few words what failed, where `message` says why.
     """
 
     message: str
     kind: Kind
     code: str
+    summary: str | None
     fields: tuple[FieldError, ...]
     remediation: str | None
     retryable: bool
@@ -187,6 +192,7 @@ class Problem(Exception):
         *,
         kind: Kind = "internal",
         code: str | None = None,
+        summary: str | None = None,
         fields: Iterable[FieldError] = (),
         remediation: str | None = None,
         retryable: bool | None = None,
@@ -202,6 +208,7 @@ class Problem(Exception):
             message=message,
             kind=kind,
             code=rule.code if code is None else code,
+            summary=summary,
             fields=tuple(fields),
             remediation=remediation,
             retryable=rule.retryable if retryable is None else retryable,

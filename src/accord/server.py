@@ -1,37 +1,36 @@
 """A server: tools by name, what it says of itself, and how one call is run and worded."""
 
 import logging
-from collections.abc import Callable, Coroutine, Sequence
+import os
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from dataclasses import is_dataclass
-from math import isfinite
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack, overload
 
 import msgspec
 from msgspec import Raw
 
-from accord.answer import Answer, Encoded, Notice, Problem, Said
-from accord.errors import (
-    INVALID_PARAMS,
-    MISSING_CLIENT_CAPABILITY,
-    ContractError,
-    Reject,
-)
-from accord.profiles import Profile, profile_named
+from accord.answer import Answer, Problem
+from accord.cursors import Cursors
+from accord.errors import INVALID_PARAMS, ContractError, Reject
+from accord.limits import DEFAULT_MAX_BYTES
+from accord.outcome import Outcome, answer_of, meaning_of, misfit_of
+from accord.profiles import Profile, Setting, profile_asked, profile_named
 from accord.protocol import Call, Connection, results
 from accord.protocol.results import Identity
+from accord.rest import READ_MORE, Asked, Rest, read_more_tool
 from accord.revisions import Revision
 from accord.seal import BrokenSeal, Seal
 from accord.sources.functions import Options, function_tool
-from accord.tool import Client, Context, MissingCapability, Tool, Toolbox
+from accord.telemetry import Telemetry, Watch
+from accord.telemetry import outcome_of as ending_of
+from accord.tool import Client, Context, Tool, Toolbox
+from accord.wording import Wording, require_room
 
 if TYPE_CHECKING:
     from accord.serve.http import App
 
 log = logging.getLogger("accord")
-
-Outcome = Answer[Said] | Problem | Reject
-"""How a call ended."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _LIST_CURSOR: Final = "tools/list"
@@ -43,30 +42,37 @@ class Done(msgspec.Struct, frozen=True, eq=False):
     outcome: Outcome
     result: Raw | Reject
 
+    @property
+    def size(self) -> int:
+        """The bytes of the result."""
+        return 0 if isinstance(self.result, Reject) else len(memoryview(self.result))
+
 
 class Job(msgspec.Struct, frozen=True, eq=False):
     """A call that can be run: on a loop if it is async, else wherever it may block."""
 
     call: Call
-    tool: Tool
+    asked: Asked
     server: "Server"
 
     @property
     def is_async(self) -> bool:
         """Whether `run` has to be awaited on a loop; else it never waits: see `drive`."""
-        return self.tool.is_async
+        return self.asked.tool.is_async
 
     def run(self) -> Coroutine[Any, Any, Done]:
         """Run it. Whatever goes wrong is part of how it ends."""
-        return self.server.run(self.call, self.tool)
+        return self.server.run(self.call, self.asked)
 
     def refuse(self, problem: Problem) -> Done:
         """How it ends when it cannot be run after all."""
-        return self.server.word(self.call, self.tool, problem)
+        return self.server.refuse(self.call, self.asked, problem)
 
 
 class Server:
     """Tools under one name. It knows nothing of sockets or event loops: see `accord.serve`."""
+
+    telemetry: Telemetry | None = None
 
     def __init__(
         self,
@@ -76,23 +82,71 @@ class Server:
         title: str | None = None,
         instructions: str | None = None,
         profile: str = "plain",
+        structured: bool = True,
+        max_bytes: int = DEFAULT_MAX_BYTES,
+        read_more: bool = False,
         page_size: int | None = None,
         key: bytes | None = None,
+        telemetry: Telemetry | None = None,
     ) -> None:
+        """`key` signs cursors: give the same one to all workers, or keep it across restarts.
+
+        Without `structured`, results have no `structuredContent`, which costs tokens. An answer of
+        more than `max_bytes` of text is cut; with `read_more`, a tool of that name gets the rest
+        of what has no cursor of its own.
+        """
         if page_size is not None and page_size < 1:
             raise ContractError("page_size is at least 1; leave it out for one page")
         self.identify(Identity(name, version, title))
         self.instructions = instructions
         self.tools = Toolbox()
-        self.profile = profile_named(profile)
         self.page_size = page_size
-        self._seal = Seal(key)
+        self._read_more = read_more_tool() if read_more else None
+        self.configure(
+            profile=profile,
+            structured=structured,
+            max_bytes=max_bytes,
+            key=os.urandom(32) if key is None else key,
+            telemetry=telemetry,
+        )
+        if self._read_more is not None:
+            self.add(self._read_more)
+
+    def configure(
+        self,
+        *,
+        profile: str | None = None,
+        structured: bool | None = None,
+        max_bytes: int | None = None,
+        key: bytes | None = None,
+        telemetry: Telemetry | None = None,
+    ) -> None:
+        """Set what is given, and leave the rest as it is."""
+        if profile is not None:
+            self.profile = profile_named(profile)
+        if structured is not None:
+            self.structured = structured
+        if max_bytes is not None:
+            require_room(max_bytes)
+            self.max_bytes = max_bytes
+        if key is not None:
+            self._seal = Seal(key)
+            self._rest = Rest(Cursors(key), has_read_more=self._read_more is not None)
+        if telemetry is not None:
+            self.telemetry = telemetry
+        self._wording = Wording(self._rest, self.max_bytes)
+        self._pages.clear()
 
     def identify(self, identity: Identity) -> None:
         """Say who this server is from now on."""
         self.identity = identity
         self._stamp = results.stamp(identity)
-        self._pages: dict[tuple[str, int], Raw] = {}
+        self._pages: dict[tuple[str, str | None, int], Raw] = {}
+
+    @property
+    def has_read_more(self) -> bool:
+        """Whether there is a tool that gets the rest of an answer that was cut."""
+        return self._read_more is not None
 
     @overload
     def tool(self, function: Function, /) -> Function: ...
@@ -113,6 +167,8 @@ class Server:
         """Put a tool from any source into this server."""
         if tool.profile is not None:
             profile_named(tool.profile)
+        if tool.max_bytes is not None:
+            require_room(tool.max_bytes)
         self.tools.add(tool)
         self._pages.clear()
 
@@ -132,52 +188,97 @@ class Server:
         if tool is None:
             unknown = Reject(INVALID_PARAMS, f"Unknown tool: {call.name}")
             return Done(unknown, unknown)
-        return Job(call, tool, self)
+        if tool is self._read_more:
+            return self._continue(call, tool)
+        return Job(call, Asked(tool, call.arguments), self)
 
-    async def run(self, call: Call, tool: Tool) -> Done:
-        """Run a call. What the tool raises becomes a Problem; what is no Problem is masked."""
-        bound = None
+    def _continue(self, call: Call, read_more: Tool) -> Job | Done:
+        """The call that `read_more` means: of the tool whose answer was cut."""
         try:
-            bound = tool.bind(call.arguments)
+            name, arguments, place = self._rest.elsewhere(call.arguments)
+            if name not in self.tools:
+                raise Problem.not_found(f"There is no tool {name} any more")
+        except Problem as problem:
+            outcome = misfit_of(problem, call.revision)
+            return self._failed(call, Asked(read_more, call.arguments), outcome)
+        return Job(call, Asked(self.tools[name], arguments, place), self)
+
+    async def run(self, call: Call, asked: Asked) -> Done:
+        """Run a call. What the tool raises becomes a Problem; what is no Problem is masked."""
+        tool = asked.tool
+        watch = bound = None
+        try:
+            if self.telemetry is not None:
+                watch = self.telemetry.begin(tool.name, call.revision.date, call.meta)
+            if b'"cursor"' in asked.arguments:
+                asked = self._rest.continued(asked)
+            bound = tool.bind(asked.arguments)
             context = Context(tool.name, call.client, call) if tool.wants_context else None
             value = tool.invoke(bound.arguments, context)
             if tool.is_async:
                 value = await value
-            return self.word(call, tool, _answer(value, tool, bound.warnings))
+            done = self.word(call, asked, answer_of(value, tool, bound.warnings), watch)
         except BaseException as error:  # noqa: BLE001 - SystemExit too: nothing ends a server
-            is_early = bound is None and not call.revision.argument_failures
-            outcome = _as_reject(error) if is_early else _outcome(error, call)
-            return self._failed(call, tool, outcome)
+            meaning = misfit_of if bound is None else meaning_of
+            outcome = meaning(error, call.revision)
+            done = self._failed(call, asked, outcome, watch)
+        if watch is not None:
+            watch.end("cancelled" if call.cancelled else ending_of(done.outcome), done.size)
+        return done
 
-    def _failed(self, call: Call, tool: Tool, outcome: Outcome | BaseException) -> Done:
+    def refuse(self, call: Call, asked: Asked, problem: Problem) -> Done:
+        """How a call ends that is never run."""
+        done = self.word(call, asked, problem)
+        if self.telemetry is not None:
+            watch = self.telemetry.begin(asked.tool.name, call.revision.date, call.meta)
+            watch.end(ending_of(problem), done.size)
+        return done
+
+    def _failed(
+        self,
+        call: Call,
+        asked: Asked,
+        outcome: Outcome | BaseException,
+        watch: Watch | None = None,
+    ) -> Done:
         """How a call ends that did not end well; the cause of what is masked goes to the log."""
         cause: BaseException | None = None
         if isinstance(outcome, BaseException) and not isinstance(outcome, Problem):
             cause, outcome = outcome, _MASKED
         try:
-            done = self.word(call, tool, outcome)
+            done = self.word(call, asked, outcome, watch)
         except Exception as error:  # noqa: BLE001 - a message that cannot be sent, say
-            cause, done = error, self.word(call, tool, _MASKED)
+            cause, done = error, self.word(call, asked, _MASKED, watch)
         if cause is not None and not call.cancelled:
             with suppress(Exception):  # not even a log that a tool has broken
-                log.error("tool %s failed", tool.name, exc_info=cause)
+                log.error("tool %s failed", asked.tool.name, exc_info=cause)
         return done
 
-    def word(self, call: Call, tool: Tool, outcome: Outcome) -> Done:
+    def word(self, call: Call, asked: Asked, outcome: Outcome, watch: Watch | None = None) -> Done:
         """An outcome with its wording, in the profile and revision of the caller."""
-        client = call.client
-        if isinstance(outcome, Answer):
-            result = self._profile(tool, client).success(outcome, tool, client.revision)
-        elif isinstance(outcome, Reject):
+        if isinstance(outcome, Reject):
             return Done(outcome, outcome)
+        client, tool = call.client, asked.tool
+        profile = self._profile(tool, client)
+        setting = Setting(
+            tool,
+            self._worded_in(client.revision),
+            None if watch is None else watch.observed(ending_of(outcome)),
+        )
+        if isinstance(outcome, Answer):
+            result = self._wording.success(profile, outcome, setting, asked)
         else:
-            worded = self._profile(tool, client).failure(outcome, tool, client.revision)
+            worded = self._wording.failure(profile, outcome, setting)
             if isinstance(worded, Reject):
                 return Done(outcome, worded)
             result = worded
         if client.revision.stateless:
             results.complete(result, self._stamp)
         return Done(outcome, _json(result))
+
+    def _worded_in(self, revision: Revision) -> Revision:
+        """The revision as this server words results in it: with structure, or without."""
+        return revision if self.structured else _without_structure(revision)
 
     def initialize(self, client: Client) -> Raw:
         """The result of `initialize`."""
@@ -193,7 +294,8 @@ class Server:
             start = 0 if cursor is None else int(self._seal.open(_LIST_CURSOR, cursor))
         except BrokenSeal:
             return Reject(INVALID_PARAMS, "Invalid cursor: use nextCursor as it was sent")
-        key = (client.revision.date, start)
+        asked = profile_asked(client.capabilities)
+        key = (client.revision.date, None if asked is None else asked.name, start)
         page = self._pages.get(key)
         if page is None:
             page = self._pages[key] = self._page(start, client)
@@ -206,13 +308,16 @@ class Server:
         cursor = self._seal.close(_LIST_CURSOR, b"%d" % end) if end < len(tools) else None
         entries = []
         for tool in tools[start:end]:
-            schema = self._profile(tool, client).output_schema(tool, revision)
+            schema = self._profile(tool, client).output_schema(tool, self._worded_in(revision))
             entries.append(results.tool_entry(tool, schema, revision))
         page = results.tools_page(entries, cursor, revision)
         return _json(results.complete(page, self._stamp) if revision.stateless else page)
 
     def _profile(self, tool: Tool, client: Client) -> Profile:
         """How this client is answered by this tool: the one place that chooses."""
+        asked = profile_asked(client.capabilities) if client.capabilities else None
+        if asked is not None:
+            return asked
         return self.profile if tool.profile is None else profile_named(tool.profile)
 
 
@@ -225,94 +330,30 @@ def combine(servers: dict[str, Server]) -> Server:
         version="+".join(server.identity.version for server in servers.values()),
         instructions="\n\n".join(s.instructions for s in servers.values() if s.instructions)
         or None,
+        structured=all(server.structured for server in servers.values()),
+        read_more=any(server.has_read_more for server in servers.values()),
     )
     owners: dict[str, str] = {}
     for target, server in servers.items():
         for name, tool in server.tools.items():
+            if name == READ_MORE and server.has_read_more:
+                continue
             if name in owners:
                 raise ContractError(f"both {owners[name]} and {target} have a tool {name!r}")
             owners[name] = target
             profile = tool.profile or server.profile.name
-            combined.add(msgspec.structs.replace(tool, profile=profile))
+            max_bytes = tool.max_bytes or server.max_bytes
+            combined.add(msgspec.structs.replace(tool, profile=profile, max_bytes=max_bytes))
     return combined
 
 
 _encode = msgspec.json.Encoder().encode
-_READY: Final = (Encoded, Raw)
 _MASKED: Final = Problem.internal("Internal error")
 
 
-def _answer(value: Any, tool: Tool, warnings: Sequence[Notice]) -> Answer[Said]:
-    """What a tool returned, as an Answer whose data is text or JSON that fits the tool's schema."""
-    if isinstance(value, Answer):
-        answer = msgspec.structs.replace(value, data=_said(value.data, tool))
-    else:
-        answer = Answer(_said(value, tool))
-    return answer.with_warnings(warnings) if warnings else answer
-
-
-def _outcome(error: BaseException, call: Call) -> Outcome | BaseException:
-    """What an error means to the caller; the error itself if it is not the caller's business."""
-    if isinstance(error, MissingCapability):
-        return _lacking(error, call)
-    if isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-        only = error.exceptions[0]  # a task group that failed for one reason alone
-        return only if isinstance(only, Problem) else error
-    return error
-
-
-def _said(data: Any, tool: Tool) -> Said:
-    """Data as it goes on a wire: text, or one line of JSON that fits what the tool promises."""
-    if tool.says_text:
-        if not isinstance(data, str):
-            raise ContractError(f"{tool.name} is to return str, not {type(data).__name__}")
-        return data
-    if isinstance(data, _READY):
-        json = _compact(data.json if isinstance(data, Encoded) else bytes(data))
-    else:
-        json = _encode(data)
-        if b"null" in json and _holds_nan(data):
-            raise ContractError(f"{tool.name} returned a float that JSON does not have")
-    check = tool.check
-    if check is None or b"\n" in json:  # somewhere inside may be JSON of the author's own
-        json = _compact(json)
-    if check is not None:
-        check(json)
-    return Encoded(json)
-
-
-def _holds_nan(data: Any) -> bool:
-    """Whether a NaN or an infinity is in there, which msgspec would write as null."""
-    if isinstance(data, float):
-        return not isfinite(data)
-    if isinstance(data, dict):
-        return any(_holds_nan(value) for value in data.values())
-    if isinstance(data, list | tuple | set | frozenset):
-        return any(_holds_nan(value) for value in data)
-    if isinstance(data, msgspec.Struct):
-        return any(_holds_nan(getattr(data, name)) for name in data.__struct_fields__)
-    return is_dataclass(data) and any(_holds_nan(value) for value in vars(data).values())
-
-
-def _lacking(missing: MissingCapability, call: Call) -> Outcome:
-    """The stateless era has a code for this; before it, the tool has failed."""
-    if call.revision.stateless:
-        data = {"requiredCapabilities": missing.capabilities}
-        return Reject(MISSING_CLIENT_CAPABILITY, str(missing), data)
-    return Problem.unavailable(str(missing), retryable=False)
-
-
-def _compact(json: bytes) -> bytes:
-    """A source's own JSON, looked through: one line of it, or an error."""
-    json.decode()
-    return msgspec.json.format(json, indent=-1)
-
-
-def _as_reject(error: BaseException) -> Reject | BaseException:
-    """Arguments that don't fit, as revisions word it that know no failed call for that."""
-    if not isinstance(error, Problem):
-        return error
-    return Reject(INVALID_PARAMS, error.message, {"validation_errors": error.fields})
+@lru_cache
+def _without_structure(revision: Revision) -> Revision:
+    return msgspec.structs.replace(revision, structured="none")
 
 
 def _json(result: results.Result) -> Raw:

@@ -120,13 +120,29 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     check: Callable[[bytes], object] | None = None
     says_text: bool = False
     """The result is text as it stands (`-> str`), not a JSON value."""
+    is_loose: bool = False
+    """`output_schema` leaves open what some part of a result is."""
     profile: str | None = None
+    max_bytes: int | None = None
+    """The most text that an answer of it may have; what the server says if left out."""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
             raise ContractError(
                 f"{self.name!r} is no name for a tool: 1 to 128 letters, digits, _ . or -"
             )
+
+
+def run_elsewhere(name: str, **known: Any) -> Tool:
+    """A tool that somebody else runs: what is known of it, and no call."""
+
+    def bind(arguments: bytes) -> Bound:
+        return Bound(arguments)
+
+    def invoke(arguments: Any, context: Any) -> Any:
+        raise ContractError(f"{name} cannot be run here")
+
+    return Tool(name=name, bind=bind, invoke=invoke, is_async=False, **known)
 
 
 class Toolbox(dict[str, Tool]):

@@ -16,7 +16,7 @@ from cli.command import (
     assert_one_line_of_misuse,
 )
 
-VERBS = ["serve", "tools", "call"]
+VERBS = ["serve", "tools", "call", "schema"]
 
 
 def test_version_is_the_one_of_the_installed_package() -> None:
@@ -37,7 +37,7 @@ def test_help_names_every_verb() -> None:
     assert [line.split()[0] for line in verbs.splitlines()[: len(VERBS)]] == VERBS
 
 
-@pytest.mark.parametrize("verb", ["tools", "call"])
+@pytest.mark.parametrize("verb", ["tools", "call", "schema"])
 def test_the_examples_in_the_help_work(verb: str) -> None:
     path = {"PATH": f"{Path(ACCORD).parent}:{ENVIRONMENT['PATH']}"}
     for line in accord(verb, "--help").out.split("examples:\n")[1].splitlines():

@@ -10,7 +10,7 @@ from contextvars import ContextVar
 
 from accord import Context, Server
 
-server = Server("workshop", version="1.0")
+server = Server("workshop", version="1.0", max_bytes=16 * 1024 * 1024)
 
 MARKS: defaultdict[str, "Future[str]"] = defaultdict(Future)
 """What has happened, by name: anybody may set a mark, once, and anybody may wait for it."""

@@ -13,16 +13,18 @@ from accord.answer import Answer, Encoded, Notice, Problem
 from accord.cli import targets
 from accord.cli.quiet import quiet
 from accord.errors import ContractError, Reject
+from accord.outcome import Outcome
+from accord.profiles import PROFILES, Profile, asking_for
 from accord.protocol import Call
 from accord.revisions import NEWEST, REVISIONS
 from accord.serve import blocking
-from accord.server import Outcome
 from accord.tool import Client
 
 EXAMPLES: Final = """\
 examples:
   accord call shop:server add '{"a": 2, "b": 3}'
   accord call shop:server orders '{"customer": "ada"}' --json
+  accord call shop:server add '{"a": 2, "b": 3}' --profile envelope --json
   echo '{"a": 2, "b": 3}' | accord call shop:server add -
 """
 _MOST_NAMED: Final = 32
@@ -39,7 +41,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="ARGUMENTS",
         help="its arguments, a JSON object; - reads them from standard input",
     )
-    parser.add_argument("--json", action="store_true", help="print the raw tool result")
+    parser.add_argument(
+        "--profile",
+        choices=list(PROFILES),
+        help="print the answer as this profile words it",
+    )
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="print the raw tool result; with --profile envelope or generic, the object that it is",
+    )
     parser.add_argument(
         "--revision",
         choices=list(REVISIONS),
@@ -56,12 +67,15 @@ def run(options: argparse.Namespace) -> int:
     if options.tool not in server.tools:
         known = ", ".join(list(server.tools)[:_MOST_NAMED]) or "none"
         raise ContractError(f"no tool {options.tool!r}; there are: {known}")
-    client = Client(REVISIONS[options.revision])
+    capabilities = {} if options.profile is None else asking_for(options.profile)
+    client = Client(REVISIONS[options.revision], capabilities)
     call = Call(1, client, name=options.tool, arguments=_arguments(options.arguments))
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends us, and is no failure of the tool
     with quiet():
         done = blocking.run(server, call)
-    if options.json:
+    if options.profile is not None and isinstance(done.result, msgspec.Raw):
+        _print_worded(done.result, PROFILES[options.profile], is_raw=options.json)
+    elif options.profile is not None or options.json:
         _print_raw(done.result)
     else:
         _print(done.outcome)
@@ -77,6 +91,19 @@ def _arguments(text: str) -> bytes:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ContractError(f"the arguments are no JSON object: {error}") from error
     return raw
+
+
+def _print_worded(result: msgspec.Raw, profile: Profile, *, is_raw: bool) -> None:
+    """The words of a result, as a client would show them."""
+    if is_raw and not profile.has_own_shape:
+        _print_raw(result)
+        return
+    blocks = msgspec.json.decode(result)["content"]
+    if is_raw:
+        print(msgspec.json.format(blocks[0]["text"], indent=2))
+        return
+    for block in blocks:
+        print(block["text"] if block["type"] == "text" else f"[{block['type']}]")
 
 
 def _print_raw(result: msgspec.Raw | Reject) -> None:

@@ -15,6 +15,7 @@ _VERBS: Final = {
     "serve": "serve tools over stdio, as every MCP client starts a server",
     "tools": "show the tools of a server",
     "call": "call one tool and print its answer",
+    "schema": "print the JSON Schema of what a tool answers",
 }
 _EXAMPLES: Final = """\
 examples:
@@ -23,6 +24,7 @@ examples:
   accord serve shop.py --http 127.0.0.1:8000
   accord tools shop:server                  what tools there are
   accord call shop:server add '{"a": 2, "b": 3}'
+  accord schema generic --for n8n           for its Structured Output Parser
 """
 
 

@@ -5,22 +5,28 @@ import gc
 import os
 import sys
 import threading
+from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from accord.cli import targets
+from accord.cli.keys import read_key
 from accord.cli.logs import log_in_background
+from accord.profiles import PROFILES
 from accord.serve import stdio
 from accord.serve.pipes import take_pipes
 from accord.server import Server
+from accord.telemetry import Telemetry
 
 EXAMPLES: Final = """\
 examples:
   accord serve shop:server
   accord serve shop.py:server other:server --name shops
   accord serve shop:server --http 127.0.0.1:8000
+  accord serve shop:server --profile envelope
 """
+_CONTRACTS: Final = {"v1": "plain", "v2": "envelope", None: None}
 _LAST_BREATH: Final = 0.5  # seconds for Python to end by itself once the time is up
 
 
@@ -45,12 +51,50 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="text",
         help="with --http: how the line for each call is written (default %(default)s)",
     )
+    _add_answer_arguments(parser)
     parser.add_argument(
         "--grace",
         type=seconds,
         default=stdio.Settings().grace,
         metavar="SECONDS",
         help="how long open calls may go on once the input has ended (default %(default)s)",
+    )
+
+
+def _add_answer_arguments(parser: argparse.ArgumentParser) -> None:
+    """How answers are worded, and how large they get."""
+    wording = parser.add_mutually_exclusive_group()
+    wording.add_argument(
+        "--profile",
+        choices=list(PROFILES),
+        help="how answers are worded, where neither the client nor the tool asks for another way",
+    )
+    wording.add_argument(
+        "--contract",
+        choices=["v1", "v2"],
+        help="v2 is --profile envelope (response-v2), v1 is --profile plain",
+    )
+    parser.add_argument(
+        "--no-structure",
+        action="store_true",
+        help="send text alone, without structuredContent: it costs tokens",
+    )
+    parser.add_argument(
+        "--max-bytes",
+        type=int,
+        metavar="BYTES",
+        help="the most text that an answer may have (default 262144)",
+    )
+    parser.add_argument(
+        "--key-file",
+        type=Path,
+        metavar="FILE",
+        help="the key that cursors are signed with; made if it is not there",
+    )
+    parser.add_argument(
+        "--telemetry",
+        action="store_true",
+        help="count calls, and show them in envelopes, in spans and at /metrics",
     )
 
 
@@ -66,7 +110,13 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _load(options: argparse.Namespace) -> Server:
-    server = targets.load(options.targets)
+    server = targets.load(options.targets, profile=options.profile or _CONTRACTS[options.contract])
+    server.configure(
+        structured=False if options.no_structure else None,
+        max_bytes=options.max_bytes,
+        key=None if options.key_file is None else read_key(options.key_file),
+        telemetry=Telemetry(spans=True) if options.telemetry else None,
+    )
     changes = {"name": options.name, "version": options.server_version}
     given = {key: value for key, value in changes.items() if value is not None}
     server.identify(msgspec.structs.replace(server.identity, **given))

@@ -16,12 +16,15 @@ _DEFAULT_NAME: Final = "server"
 HELP: Final = "MODULE:NAME or FILE.py:NAME of a Server (NAME is `server` if left out)"
 
 
-def load(targets: Sequence[str]) -> Server:
-    """The server that a target names, or all of them as one."""
+def load(targets: Sequence[str], *, profile: str | None = None) -> Server:
+    """The server that a target names, or all of them as one, in this profile if one is given."""
     repeated = [target for target in targets if targets.count(target) > 1]
     if repeated:
         raise ContractError(f"{repeated[0]} is named twice")
-    return combine({target: _load_one(target) for target in targets})
+    servers = {target: _load_one(target) for target in targets}
+    for server in servers.values():
+        server.configure(profile=profile)
+    return combine(servers)
 
 
 def _load_one(target: str) -> Server:

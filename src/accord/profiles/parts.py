@@ -1,18 +1,24 @@
 """The parts of a tool result that profiles share: blocks, structure, and what goes beside."""
 
 from base64 import b64encode
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
 
-from accord.answer import Answer
+from accord import schemas
+from accord.answer import Answer, Said
 from accord.arguments import JsonSchema
 from accord.blocks import Audio, Block, Embedded, Image
-from accord.profiles.profile import Result
+from accord.profiles.profile import Result, Setting
 from accord.revisions import Revision
 from accord.tool import Tool
+from accord.values import known
 
 META_KEY: Final = "dev.accord-mcp/answer"
+
+encode = msgspec.json.Encoder().encode
 
 
 def text(words: str) -> dict[str, Any]:
@@ -31,10 +37,10 @@ def block(content: Block, revision: Revision) -> dict[str, Any]:
             return text(f"[{mime_type}, {len(data)} bytes]")
         case Embedded(uri, body, mime_type):
             held = {"text": body} if isinstance(body, str) else {"blob": b64encode(body).decode()}
-            return {"type": "resource", "resource": _known(uri=uri, mimeType=mime_type) | held}
+            return {"type": "resource", "resource": known(uri=uri, mimeType=mime_type) | held}
     if not revision.links:
         return text(content.uri)
-    return _known(
+    return known(
         type="resource_link",
         uri=content.uri,
         name=content.name,
@@ -43,13 +49,43 @@ def block(content: Block, revision: Revision) -> dict[str, Any]:
     )
 
 
-def add_structure(result: Result, json: bytes, tool: Tool, revision: Revision) -> None:
-    """Add `structuredContent`, as far as the revision can hold it."""
-    schema = tool.output_schema
-    if revision.structured == "none" or (schema is None and json == b"null"):
+def says_nothing(answer: Answer[Said], tool: Tool) -> bool:
+    """Whether there is no data at all, and no promise of any."""
+    data = answer.data
+    return not isinstance(data, str) and data.json == b"null" and tool.output_schema is None
+
+
+def as_words(data: Said) -> str:
+    """Data as one text."""
+    return data if isinstance(data, str) else data.json.decode()
+
+
+def with_blocks(words: list[str], blocks: Sequence[Block], revision: Revision) -> Result:
+    """A result of text, and of what an answer has beside text."""
+    content = [text(each) for each in words]
+    if blocks:
+        content += [block(each, revision) for each in blocks]
+    return {"content": content}
+
+
+def own_shape(root: object, setting: Setting, blocks: Sequence[Block] = ()) -> Result:
+    """A result whose text and structure are both one object of the profile's own."""
+    json = encode(root)
+    result = with_blocks([json.decode()], blocks, setting.revision)
+    if setting.revision.structured != "none":
+        result["structuredContent"] = msgspec.Raw(json)
+    return result
+
+
+def add_structure(result: Result, answer: Answer[Said], setting: Setting) -> None:
+    """Add the data as `structuredContent`, as far as the revision can hold it."""
+    tool, kind = setting.tool, setting.revision.structured
+    if kind == "none" or isinstance(answer.data, str) or says_nothing(answer, tool):
         return
+    json = answer.data.json
+    schema = tool.output_schema
     is_object = json[:1] == b"{" if schema is None else schema.get("type") == "object"
-    if is_object or revision.structured == "any":
+    if is_object or kind == "any":
         result["structuredContent"] = msgspec.Raw(json)
     else:
         result["structuredContent"] = {"result": msgspec.Raw(json)}
@@ -67,17 +103,41 @@ def data_schema(tool: Tool, revision: Revision) -> JsonSchema | None:
     return wrapped | {"$defs": schema["$defs"]} if "$defs" in schema else wrapped
 
 
+def own_schema(name: str) -> Callable[[Tool, Revision], JsonSchema | None]:
+    """The output schema of a profile whose shape is its own, for successes and failures alike."""
+
+    @lru_cache
+    def load() -> JsonSchema:
+        schema = schemas.load(name)
+        del schema["$schema"], schema["$id"]  # an id that several tools share is an error to some
+        return schema
+
+    def output_schema(tool: Tool, revision: Revision) -> JsonSchema | None:
+        return None if revision.structured == "none" else load()
+
+    return output_schema
+
+
+def beside(answer: Answer[Any]) -> dict[str, Any]:
+    """What a reader should know beside the data."""
+    return known(
+        page=answer.page,
+        warnings=answer.warnings or None,
+        partial=answer.partial or None,
+        truncated=answer.truncated or None,
+    )
+
+
 def add_beside(result: Result, answer: Answer[Any]) -> None:
-    """Add what a reader should know beside the data, if there is anything.
-
-    It stands in a second text block, and under our key in `_meta`.
-    """
-    if answer.page is None and not answer.warnings:
-        return
-    extra = _known(page=answer.page, warnings=answer.warnings or None)
-    result["content"].insert(1, text(msgspec.json.encode(extra).decode()))
-    result["_meta"] = {META_KEY: extra}
+    """Add what stands beside the data, if anything: as a second text, and in `_meta`."""
+    extra = beside(answer)
+    if extra:
+        result["content"].insert(1, text(encode(extra).decode()))
+        result["_meta"] = {META_KEY: extra}
 
 
-def _known(**members: object) -> dict[str, Any]:
-    return {name: value for name, value in members.items() if value is not None}
+def add_meta(result: Result, answer: Answer[Any]) -> None:
+    """Add what stands beside the data in `_meta` alone, for a profile that has a place for it."""
+    extra = beside(answer)
+    if extra:
+        result["_meta"] = {META_KEY: extra}

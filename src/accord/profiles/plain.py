@@ -1,29 +1,29 @@
 """`plain`: the data as JSON text, a failure as `Error executing tool: <message>`."""
 
 from accord.answer import Answer, Problem, Said
-from accord.profiles.parts import add_beside, add_structure, block, data_schema, text
-from accord.profiles.profile import Profile, Result
-from accord.revisions import Revision
-from accord.tool import Tool
+from accord.profiles.parts import (
+    add_beside,
+    add_structure,
+    as_words,
+    data_schema,
+    says_nothing,
+    text,
+    with_blocks,
+)
+from accord.profiles.profile import Profile, Result, Setting
 
 
-def success(answer: Answer[Said], tool: Tool, revision: Revision) -> Result:
+def success(answer: Answer[Said], setting: Setting) -> Result:
     """One text block, its JSON also as structure; no `isError`."""
-    data = answer.data
-    if isinstance(data, str):
-        result: Result = {"content": [text(data)]}
-    elif answer.blocks and data.json == b"null" and tool.output_schema is None:
-        result = {"content": []}  # the blocks are all there is to say
-    else:
-        result = {"content": [text(data.json.decode())]}
-        add_structure(result, data.json, tool, revision)
-    for content in answer.blocks:
-        result["content"].append(block(content, revision))
+    is_all_blocks = answer.blocks and says_nothing(answer, setting.tool)
+    words = [] if is_all_blocks else [as_words(answer.data)]
+    result = with_blocks(words, answer.blocks, setting.revision)
+    add_structure(result, answer, setting)
     add_beside(result, answer)
     return result
 
 
-def failure(problem: Problem, tool: Tool, revision: Revision) -> Result:
+def failure(problem: Problem, setting: Setting) -> Result:
     """One text block that says why, and `isError`."""
     return {"content": [text(f"Error executing tool: {problem.message}")], "isError": True}
 

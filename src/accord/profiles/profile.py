@@ -1,7 +1,7 @@
 """What a profile is: three functions from what a tool says to what goes on the wire."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -11,13 +11,26 @@ from accord.errors import Reject
 from accord.revisions import Revision
 from accord.tool import Tool
 
+if TYPE_CHECKING:
+    from accord.telemetry import Observed
+
 Result = dict[str, Any]
+
+
+class Setting(msgspec.Struct, frozen=True):
+    """For whom an answer is worded: which tool gives it, in which revision, what was observed."""
+
+    tool: Tool
+    revision: Revision
+    observed: "Observed | None" = None
 
 
 class Profile(msgspec.Struct, frozen=True):
     """One way to word an answer."""
 
     name: str
-    success: Callable[[Answer[Said], Tool, Revision], Result]
-    failure: Callable[[Problem, Tool, Revision], Result | Reject]
+    success: Callable[[Answer[Said], Setting], Result]
+    failure: Callable[[Problem, Setting], Result | Reject]
     output_schema: Callable[[Tool, Revision], JsonSchema | None]
+    has_own_shape: bool = False
+    """Whether its text is one JSON object of its own, for successes and failures alike."""

@@ -1,7 +1,7 @@
 """The results of MCP's own methods, as each revision words them."""
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -54,16 +54,19 @@ def initialize(identity: Identity, instructions: str | None, revision: Revision)
 
 def discover(instructions: str | None) -> Result:
     """What a server of the stateless era says of itself."""
-    result = {"supportedVersions": STATELESS, "capabilities": {"tools": {}}, **_cacheable()}
+    result = {"supportedVersions": STATELESS, "capabilities": {"tools": {}}, **_cacheable("public")}
     return result if instructions is None else result | {"instructions": instructions}
 
 
 def tools_page(tools: Iterable[Result], next_cursor: str | None, revision: Revision) -> Result:
-    """A page of tools. A cursor that leads nowhere is left out: clients stumble over null."""
+    """A page of tools. A cursor that leads nowhere is left out: clients stumble over null.
+
+    It is for this client alone, since output schemas follow the profile that a client asks for.
+    """
     result: Result = {"tools": list(tools)}
     if next_cursor is not None:
         result["nextCursor"] = next_cursor
-    return result | _cacheable() if revision.stateless else result
+    return result | _cacheable("private") if revision.stateless else result
 
 
 def tool_entry(tool: Tool, output_schema: JsonSchema | None, revision: Revision) -> Result:
@@ -84,5 +87,5 @@ def _hints(tool: Tool) -> dict[str, Any]:
     return {"title": tool.title, **hints} if tool.title is not None else hints
 
 
-def _cacheable() -> Result:
-    return {"ttlMs": _FRESH_FOR_MS, "cacheScope": "public"}
+def _cacheable(scope: Literal["public", "private"]) -> Result:
+    return {"ttlMs": _FRESH_FOR_MS, "cacheScope": scope}

@@ -7,7 +7,7 @@ from typing import Final, Literal
 import msgspec
 
 from accord.answer import Answer, Problem
-from accord.server import Outcome
+from accord.outcome import Outcome
 
 Format = Literal["text", "json"]
 _STDERR: Final = 2

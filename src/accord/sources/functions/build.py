@@ -25,6 +25,7 @@ class Options(TypedDict, total=False):
     strict: bool
     """Refuse arguments that the function does not know, instead of ignoring them."""
     profile: str
+    max_bytes: int
 
 
 def function_tool(function: Callable[..., Any], **options: Unpack[Options]) -> Tool:
@@ -52,7 +53,9 @@ def function_tool(function: Callable[..., Any], **options: Unpack[Options]) -> T
         output_schema=result.schema,
         check=result.check,
         says_text=result.is_text,
+        is_loose=result.is_loose,
         profile=options.get("profile"),
+        max_bytes=options.get("max_bytes"),
     )
 
 

@@ -1,0 +1,42 @@
+"""The key that cursors are signed with, kept in a file so that they survive a restart."""
+
+import os
+from pathlib import Path
+from typing import Final
+
+from accord.errors import ContractError
+from accord.seal import Seal
+
+_BYTES: Final = 32
+
+
+def read_key(path: Path) -> bytes:
+    """The key in a file; a file that is not there yet is made, for its owner alone."""
+    try:
+        return _checked(path, path.read_bytes() if path.exists() else _make(path))
+    except OSError as error:
+        raise ContractError(f"cannot use the key file {path}: {error.strerror}") from error
+
+
+def _make(path: Path) -> bytes:
+    """A new key, in a file that is whole as soon as it is there."""
+    key = os.urandom(_BYTES).hex().encode()
+    beside = path.with_name(f"{path.name}.{os.getpid()}")
+    with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(key)
+    try:
+        path.hardlink_to(beside)
+    except FileExistsError:  # another worker was first
+        return path.read_bytes()
+    finally:
+        beside.unlink()
+    return key
+
+
+def _checked(path: Path, content: bytes) -> bytes:
+    key = content.strip()
+    try:
+        Seal(key)
+    except ContractError as error:
+        raise ContractError(f"the key file {path} does not hold a key: {error}") from error
+    return key

@@ -1,0 +1,138 @@
+"""response-v2: one envelope for every answer, and the two helpers that make it.
+
+They need no server of ours: `asdict(success_response(users=[…]))` is what a tool of any framework
+can return.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from accord.answer import KINDS, Notice, Page
+from accord.errors import ContractError
+from accord.values import known, require_json
+
+VERSION: Final = "response-v2"
+
+
+@dataclass(frozen=True)
+class Envelope:
+    """What a response-v2 is at its root; one that contradicts itself cannot be made."""
+
+    success: bool
+    data: dict[str, Any]
+    error: str | None
+    meta: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        if self.success and self.error is not None:
+            raise ContractError("a success has no error")
+        if not self.success and not (isinstance(self.error, str) and self.error.strip()):
+            raise ContractError("a failure has an error that says what is wrong")
+        if not isinstance(self.data, dict):  # a caller may be untyped
+            raise ContractError("data is an object; give a list or a value a name inside it")
+        if self.meta.get("version") != VERSION:
+            raise ContractError(f"meta says version {VERSION!r}")
+
+
+def success_response(
+    data: Any = None,
+    /,
+    *,
+    warnings: Iterable[Notice | str] = (),
+    pagination: Page | Mapping[str, Any] | None = None,
+    request_id: str | None = None,
+    telemetry: Mapping[str, Any] | None = None,
+    rate_limit: Mapping[str, Any] | None = None,
+    **fields: Any,
+) -> Envelope:
+    """A success. The payload is `data`, or named fields, or both.
+
+    A list goes under `items` and a single value under `result`, unless it is given a name.
+    """
+    notices = notices_of(warnings)
+    meta = known(
+        request_id=request_id,
+        pagination=None if pagination is None else pagination_of(pagination),
+        rate_limit=rate_limit,
+        telemetry=telemetry,
+    )
+    return _checked(True, _payload(data, fields), None, meta | warnings_of(notices))
+
+
+def error_response(
+    message: str,
+    /,
+    *,
+    code: str | None = None,
+    type: str | None = None,
+    remediation: str | None = None,
+    details: Mapping[str, Any] | None = None,
+    request_id: str | None = None,
+    telemetry: Mapping[str, Any] | None = None,
+    rate_limit: Mapping[str, Any] | None = None,
+) -> Envelope:
+    """A failure: what is wrong, and in `data` whatever context is given with it."""
+    if type is not None and type not in KINDS:
+        raise ContractError(f"no error type {type!r}; there are {', '.join(KINDS)}")
+    data = known(error_code=code, error_type=type, remediation=remediation, details=details)
+    meta = known(request_id=request_id, rate_limit=rate_limit, telemetry=telemetry)
+    return _checked(False, data, message, meta)
+
+
+def _checked(
+    success: bool, data: dict[str, Any], error: str | None, meta: dict[str, Any]
+) -> Envelope:
+    require_json(data, "data")
+    require_json(meta, "meta")
+    return Envelope(success, data, error, {"version": VERSION, **meta})
+
+
+def _payload(data: Any, fields: dict[str, Any]) -> dict[str, Any]:
+    if data is None:
+        return fields
+    if not isinstance(data, Mapping):
+        data = {"items" if isinstance(data, list | tuple) else "result": data}
+    clash = data.keys() & fields.keys()
+    if clash:
+        raise ContractError(f"data has {min(clash)!r} already; it cannot be given by name too")
+    return {**data, **fields}
+
+
+def notices_of(warnings: Iterable[Notice | str]) -> Sequence[Notice]:
+    """Warnings as Notices, or an error: a payload's own member of that name goes into `data`."""
+    given = [warnings] if isinstance(warnings, str) else list(warnings)
+    for each in given:
+        if not isinstance(each, str | Notice):
+            raise ContractError(
+                "warnings are strings or Notices; a payload that has a member of that name"
+                " is given whole, as the first argument"
+            )
+    return [each if isinstance(each, Notice) else Notice(each) for each in given]
+
+
+def warnings_of(notices: Sequence[Notice]) -> dict[str, Any]:
+    """What `meta` says of warnings: their sentences, and the details if one of them has any."""
+    if not notices:
+        return {}
+    said: dict[str, Any] = {"warnings": [notice.message for notice in notices]}
+    if any(notice.code is not None or notice.severity != "warning" for notice in notices):
+        said["warning_details"] = [
+            known(code=notice.code, severity=notice.severity, message=notice.message)
+            for notice in notices
+        ]
+    return said
+
+
+def pagination_of(page: Page | Mapping[str, Any]) -> dict[str, Any]:
+    """A page as `meta` has it: three members that are always there, and what else is known."""
+    if not isinstance(page, Page):
+        return {"cursor": None, "has_more": None, "page_size": None, **page}
+    always = {"cursor": page.cursor, "has_more": page.has_more, "page_size": page.limit}
+    return always | known(
+        total_count=page.total,
+        offset=page.offset,
+        next_offset=page.next_offset,
+        before=page.before,
+        after=page.after,
+    )

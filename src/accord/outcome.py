@@ -1,0 +1,78 @@
+"""How a call ends: what a tool returned or raised, as an Answer, a Problem or a Reject."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+from msgspec import Raw
+
+from accord.answer import Answer, Encoded, Notice, Problem, Said
+from accord.errors import INVALID_PARAMS, MISSING_CLIENT_CAPABILITY, ContractError, Reject
+from accord.revisions import Revision
+from accord.tool import MissingCapability, Tool
+from accord.values import require_json
+
+Outcome = Answer[Said] | Problem | Reject
+
+_READY: Final = (Encoded, Raw)
+_encode = msgspec.json.Encoder().encode
+
+
+def answer_of(value: Any, tool: Tool, warnings: Sequence[Notice] = ()) -> Answer[Said]:
+    """What a tool returned, as an Answer whose data is text or JSON that fits the tool's schema."""
+    if isinstance(value, Answer):
+        answer = msgspec.structs.replace(value, data=_said(value.data, tool))
+    else:
+        answer = Answer(_said(value, tool))
+    return answer.with_warnings(warnings) if warnings else answer
+
+
+def _said(data: Any, tool: Tool) -> Said:
+    """Data as it goes on a wire: text, or one line of JSON that fits what the tool promises."""
+    if tool.says_text:
+        if not isinstance(data, str):
+            raise ContractError(f"{tool.name} is to return str, not {type(data).__name__}")
+        return data
+    if isinstance(data, _READY):
+        json = _compact(data.json if isinstance(data, Encoded) else bytes(data))
+    else:
+        json = _encode(data)
+        if tool.is_loose or b"null" in json:  # which is how msgspec writes a NaN
+            require_json(data, f"what {tool.name} returned", is_declared=not tool.is_loose)
+    check = tool.check
+    if check is None or b"\n" in json:  # somewhere inside may be JSON of the author's own
+        json = _compact(json)
+    if check is not None:
+        check(json)
+    return Encoded(json)
+
+
+def _compact(json: bytes) -> bytes:
+    """A source's own JSON, looked through: one line of it, or an error."""
+    json.decode()
+    return msgspec.json.format(json, indent=-1)
+
+
+def meaning_of(error: BaseException, revision: Revision) -> Outcome | BaseException:
+    """What an error means to the caller; the error itself if it is not the caller's business."""
+    if isinstance(error, MissingCapability):
+        return _lacking(error, revision)
+    if isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        only = error.exceptions[0]  # a task group that failed for one reason alone
+        return only if isinstance(only, Problem) else error
+    return error
+
+
+def _lacking(missing: MissingCapability, revision: Revision) -> Outcome:
+    """The stateless era has a code for this; before it, the tool has failed."""
+    if revision.stateless:
+        data = {"requiredCapabilities": missing.capabilities}
+        return Reject(MISSING_CLIENT_CAPABILITY, str(missing), data)
+    return Problem.unavailable(str(missing), retryable=False)
+
+
+def misfit_of(error: BaseException, revision: Revision) -> Outcome | BaseException:
+    """What it means that arguments don't fit: a failed call, where a revision knows such."""
+    if isinstance(error, Problem) and not revision.argument_failures:
+        return Reject(INVALID_PARAMS, error.message, {"validation_errors": error.fields})
+    return meaning_of(error, revision)

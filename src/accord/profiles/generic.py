@@ -1,0 +1,111 @@
+"""`generic`: the generic response, for successes and failures alike."""
+
+from typing import Any
+
+import msgspec
+
+from accord.answer import Answer, Page, Problem, Said
+from accord.profiles.parts import add_meta, own_schema, own_shape
+from accord.profiles.profile import Profile, Result, Setting
+from accord.response import (
+    CATALOG,
+    Failure,
+    Pagination,
+    Response,
+    ResponseType,
+    Summary,
+)
+from accord.tool import Tool
+from accord.values import known
+
+_items = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+
+def success(answer: Answer[Said], setting: Setting) -> Result:
+    """The generic response as structure, and as JSON text."""
+    tool = setting.tool
+    kind = _kind(answer.data, tool)
+    metadata: dict[str, Any] = {}
+    data = _data(answer.data, metadata)
+    metadata |= known(warnings=answer.warnings or None, truncated=answer.truncated or None)
+    page = answer.page
+    response = Response(
+        tool_name=tool.name,
+        response_type=kind,
+        data=data,
+        pagination=None if page is None else _pagination(page),
+        summary=None if page is None else _summary(page, answer.data),
+        status="partial" if answer.partial else "success" if kind == "action" else None,
+        message=answer.message,
+        metadata=metadata or None,
+    )
+    result = own_shape(response, setting, answer.blocks)
+    add_meta(result, answer)
+    return result
+
+
+def failure(problem: Problem, setting: Setting) -> Result:
+    """The same, with `isError` beside it."""
+    details = known(
+        remediation=problem.remediation,
+        retryable=problem.retryable or None,
+        retryAfter=problem.retry_after,
+        validation_errors=problem.fields or None,
+    )
+    response = Response(
+        tool_name=setting.tool.name,
+        response_type="error",
+        status="error",
+        message=problem.summary or problem.message,
+        error=Failure(code=problem.code, message=problem.message, details=details),
+    )
+    result = own_shape(response, setting)
+    result["isError"] = True
+    return result
+
+
+def _kind(data: Said, tool: Tool) -> ResponseType:
+    """A list is one whoever says it; anything else from a tool that may change things reports."""
+    if not isinstance(data, str) and data.json[:1] == b"[":
+        return "tool_catalog" if tool.name == CATALOG else "list"
+    return "single" if tool.hints.read_only else "action"
+
+
+def _data(data: Said, metadata: dict[str, Any]) -> Any:
+    """The data as a list or an object; a wrapper of ours is named, so that a reader can undo it."""
+    if isinstance(data, str):
+        metadata["wrapper"] = "text"
+        return {"text": data}
+    match data.json[:1]:
+        case b"{" | b"[":
+            return msgspec.Raw(data.json)
+        case b"n":
+            return None
+        case b'"':
+            metadata["wrapper"] = "text"
+            return {"text": msgspec.Raw(data.json)}
+    metadata["wrapper"] = "result"
+    return {"result": msgspec.Raw(data.json)}
+
+
+def _pagination(page: Page) -> Pagination:
+    """A cursor is where to go on, unless a number says that already."""
+    has_number = page.next_offset is not None
+    return Pagination(
+        offset=page.offset,
+        limit=page.limit,
+        has_more=page.has_more,
+        next_offset=page.next_offset if has_number else page.cursor,
+        cursor=page.cursor if has_number else None,
+        before=page.before,
+        after=page.after,
+    )
+
+
+def _summary(page: Page, data: Said) -> Summary:
+    is_list = not isinstance(data, str) and data.json[:1] == b"["
+    returned = len(_items(data.json)) if is_list else None  # type: ignore[union-attr]
+    return Summary(total=page.total, returned=returned, has_more=page.has_more)
+
+
+PROFILE = Profile("generic", success, failure, own_schema("generic"), has_own_shape=True)

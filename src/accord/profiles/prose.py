@@ -1,0 +1,41 @@
+"""`prose`: the answer's own words, then its data as indented JSON."""
+
+import msgspec
+
+from accord.answer import Answer, Problem, Said
+from accord.profiles.parts import (
+    add_beside,
+    add_structure,
+    data_schema,
+    says_nothing,
+    text,
+    with_blocks,
+)
+from accord.profiles.profile import Profile, Result, Setting
+
+
+def success(answer: Answer[Said], setting: Setting) -> Result:
+    """One text block for a person to read; the data also as structure."""
+    result = with_blocks(_words(answer, setting), answer.blocks, setting.revision)
+    add_structure(result, answer, setting)
+    add_beside(result, answer)
+    return result
+
+
+def _words(answer: Answer[Said], setting: Setting) -> list[str]:
+    if answer.text is not None:
+        return [answer.text]
+    if says_nothing(answer, setting.tool) and (answer.message is not None or answer.blocks):
+        return [] if answer.message is None else [answer.message]
+    data = answer.data
+    shown = data if isinstance(data, str) else msgspec.json.format(data.json, indent=2).decode()
+    return [shown if answer.message is None else f"{answer.message}\n{shown}"]
+
+
+def failure(problem: Problem, setting: Setting) -> Result:
+    """One text block that says which tool failed and why, and `isError`."""
+    words = f"Error executing {setting.tool.name}: {problem.message}"
+    return {"content": [text(words)], "isError": True}
+
+
+PROFILE = Profile("prose", success, failure, data_schema)

@@ -1,0 +1,130 @@
+"""The rest of an answer that was cut: the cursors that lead there, and the way back from them.
+
+A cursor holds the tool's own cursor and how much of the answer has been sent; the tool runs again,
+and what was sent is left out. So only read-only tools have one.
+"""
+
+from typing import Any, Final
+
+import msgspec
+
+from accord.answer import FieldError, Problem
+from accord.cursors import Cursors, is_ours
+from accord.limits import NO_WAY, Place, Way
+from accord.tool import Hints, Tool, run_elsewhere
+
+READ_MORE: Final = "read_more"
+_CURSOR: Final = "cursor"
+_LONGEST_KEPT: Final = 4_096  # bytes of arguments that a cursor carries along
+_AGAIN: Final = "call it again with the same arguments and this cursor for the rest"
+_MORE: Final = f"call {READ_MORE} with this cursor for the rest"
+
+_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_canonical = msgspec.json.Encoder(order="deterministic").encode
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """What was asked of a tool, and how much of the answer its caller has already."""
+
+    tool: Tool
+    arguments: bytes
+    place: Place | None = None
+
+
+class _Cut(msgspec.Struct, frozen=True, array_like=True):
+    """What a tool's own cursor argument carries."""
+
+    asked: str
+    own: str | None
+    place: Place
+
+
+class _Elsewhere(msgspec.Struct, frozen=True, array_like=True):
+    """What the cursor of `read_more` carries."""
+
+    tool: str
+    arguments: str
+    place: Place
+
+
+class Rest:
+    """Makes cursors to the rest of answers, and finds what they continue."""
+
+    def __init__(self, cursors: Cursors, *, has_read_more: bool = False) -> None:
+        self._cursors = cursors
+        self._has_read_more = has_read_more
+
+    def way(self, asked: Asked, place: Place) -> Way:
+        """How the caller gets what comes behind a place in the answer."""
+        tool = asked.tool
+        if not tool.hints.read_only:
+            return NO_WAY
+        if _takes_cursor(tool):
+            others, own = _without_cursor(asked.arguments)
+            cut = _Cut(_digest(others), own, place)
+            return Way(self._cursors.encode(cut, f"rest of {tool.name}"), _AGAIN)
+        if self._has_read_more and len(asked.arguments) <= _LONGEST_KEPT:
+            more = _Elsewhere(tool.name, asked.arguments.decode(), place)
+            return Way(self._cursors.encode(more, READ_MORE), _MORE)
+        return NO_WAY
+
+    def continued(self, asked: Asked) -> Asked:
+        """What is really asked, where a cursor of ours may be among the arguments."""
+        tool = asked.tool
+        others, cursor = _without_cursor(asked.arguments) if _takes_cursor(tool) else ({}, None)
+        if not is_ours(cursor):
+            return asked
+        held = self._cursors.decode(str(cursor), f"rest of {tool.name}")
+        cut = msgspec.convert(held, _Cut)
+        if cut.asked != _digest(others):
+            fault = FieldError(_CURSOR, "belongs to a call with other arguments")
+            raise Problem.validation(
+                f"The cursor {fault.error}", code="INVALID_CURSOR", fields=[fault]
+            )
+        own = {} if cut.own is None else {_CURSOR: cut.own}
+        return Asked(tool, msgspec.json.encode(others | own), cut.place)
+
+    def elsewhere(self, arguments: bytes) -> tuple[str, bytes, Place]:
+        """The tool, the arguments and the place that a call of `read_more` means."""
+        cursor = msgspec.json.decode(arguments, type=dict[str, Any]).get(_CURSOR)
+        if not isinstance(cursor, str):
+            fault = FieldError(_CURSOR, "must be a string")
+            raise Problem.validation("read_more takes a cursor", fields=[fault])
+        more = msgspec.convert(self._cursors.decode(cursor, READ_MORE), _Elsewhere)
+        return more.tool, more.arguments.encode(), more.place
+
+
+def read_more_tool() -> Tool:
+    """The tool that a caller fetches the rest with, where another one takes no cursor."""
+    return run_elsewhere(
+        READ_MORE,
+        description="Get the rest of an answer that was cut, with the cursor that it came with",
+        input_schema={
+            "type": "object",
+            "properties": {
+                _CURSOR: {"type": "string", "description": "The cursor of the answer's page"}
+            },
+            "required": [_CURSOR],
+        },
+        hints=Hints(read_only=True),
+    )
+
+
+def _takes_cursor(tool: Tool) -> bool:
+    schema = tool.input_schema.get("properties", {}).get(_CURSOR, {})
+    kinds = [schema, *schema.get("anyOf", ())]
+    return any(kind.get("type") == "string" for kind in kinds)
+
+
+def _without_cursor(arguments: bytes) -> tuple[dict[str, Any], Any]:
+    try:
+        members = msgspec.json.decode(arguments, type=dict[str, Any])
+    except msgspec.MsgspecError:
+        return {}, None  # whatever is wrong with it, the tool says it
+    return members, members.pop(_CURSOR, None)
+
+
+def _digest(arguments: dict[str, Any]) -> str:
+    from hashlib import blake2b  # a server starts without it, and faster
+
+    return blake2b(_canonical(arguments), digest_size=12).hexdigest()

@@ -1,0 +1,91 @@
+"""Each call as an OpenTelemetry span, after its semantic conventions for MCP servers.
+
+https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/mcp.md, with one
+step aside: `error.type` is the kind of the problem, where the conventions say `tool_error` for all.
+A call that is refused before its tool runs is the caller's mistake, and no error of the server's.
+Without a configured OpenTelemetry SDK nothing is recorded.
+"""
+
+from collections.abc import Sequence
+from importlib.metadata import version
+
+import msgspec
+
+from accord.answer import KINDS
+from accord.errors import ContractError
+
+try:
+    from opentelemetry import context, propagate, trace
+    from opentelemetry.context import Context
+    from opentelemetry.trace import Link, Span, SpanKind, Status, StatusCode
+except ImportError as error:
+    raise ContractError("Spans need an extra: pip install 'accord-mcp[telemetry]'") from error
+
+
+class OpenSpan(msgspec.Struct, frozen=True, eq=False):
+    """The span of a call that runs; it is the current one until it ends."""
+
+    span: Span
+    within: Context
+    before: Context
+
+    def end(self, ending: str) -> None:
+        """End it; a problem marks it as failed, by its kind: its message may hold data."""
+        span = self.span
+        span.set_attribute("accord.outcome", ending)
+        if ending in KINDS:
+            span.set_attribute("error.type", ending)
+            span.set_status(Status(StatusCode.ERROR, ending))
+        span.end()
+        # No detach: it logs an error where a call ends in another context than it began in.
+        if context.get_current() is self.within:
+            context.attach(self.before)
+
+
+class Spans:
+    """Opens the spans of a server's calls."""
+
+    def __init__(self) -> None:
+        self._tracer = trace.get_tracer("accord", version("accord-mcp"))
+
+    def begin(self, tool: str, request_id: str, protocol: str | None, meta: bytes) -> OpenSpan:
+        """Open a span and make it the current one, the parent of what the tool opens."""
+        before = context.get_current()
+        parent = propagate.extract(_carrier(meta), before) if meta else before
+        attributes = {
+            "mcp.method.name": "tools/call",
+            "gen_ai.operation.name": "execute_tool",
+            "gen_ai.tool.name": tool,
+            "accord.request_id": request_id,
+        }
+        if protocol is not None:
+            attributes["mcp.protocol.version"] = protocol
+        span = self._tracer.start_span(
+            f"tools/call {tool}",
+            parent,
+            SpanKind.SERVER,
+            attributes,
+            links=_links(before, parent),
+        )
+        within = trace.set_span_in_context(span, parent)
+        context.attach(within)
+        return OpenSpan(span, within, before)
+
+
+def _carrier(meta: bytes) -> dict[str, str]:
+    """Where propagators look for the caller's trace: the texts of its `_meta`."""
+    try:
+        members = msgspec.json.decode(meta)
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(members, dict):
+        return {}
+    return {name: value for name, value in members.items() if isinstance(value, str)}
+
+
+def _links(before: Context, parent: Context) -> Sequence[Link]:
+    """The span that was current (of an HTTP request, say) where the caller's is the parent."""
+    ambient = trace.get_current_span(before)
+    if ambient is trace.get_current_span(parent) or not ambient.get_span_context().is_valid:
+        return ()
+    return (Link(ambient.get_span_context()),)

@@ -68,12 +68,12 @@ class Rest:
             return Way(self._cursors.encode(more, READ_MORE), _MORE)
         return NO_WAY
 
-    def continued(self, asked: Asked) -> Asked:
-        """What is really asked, where a cursor of ours may be among the arguments."""
+    def continued(self, asked: Asked) -> tuple[bytes, Place | None]:
+        """The arguments and the place that are meant, where a cursor of ours may be among them."""
         tool = asked.tool
         others, cursor = _without_cursor(asked.arguments) if _takes_cursor(tool) else ({}, None)
         if not is_ours(cursor):
-            return asked
+            return asked.arguments, asked.place
         held = self._cursors.decode(str(cursor), f"rest of {tool.name}")
         cut = msgspec.convert(held, _Cut)
         if cut.asked != _digest(others):
@@ -82,7 +82,7 @@ class Rest:
                 f"The cursor {fault.error}", code="INVALID_CURSOR", fields=[fault]
             )
         own = {} if cut.own is None else {_CURSOR: cut.own}
-        return Asked(tool, msgspec.json.encode(others | own), cut.place)
+        return msgspec.json.encode(others | own), cut.place
 
     def elsewhere(self, arguments: bytes) -> tuple[str, bytes, Place]:
         """The tool, the arguments and the place that a call of `read_more` means."""

@@ -13,7 +13,7 @@ from msgspec import Raw
 from accord.answer import Answer, Problem
 from accord.cursors import Cursors
 from accord.errors import INVALID_PARAMS, ContractError, Reject
-from accord.limits import DEFAULT_MAX_BYTES
+from accord.limits import DEFAULT_MAX_BYTES, Place
 from accord.outcome import Outcome, answer_of, meaning_of, misfit_of
 from accord.profiles import Profile, Setting, profile_asked, profile_named
 from accord.protocol import Call, Connection, results
@@ -52,21 +52,23 @@ class Job(msgspec.Struct, frozen=True, eq=False):
     """A call that can be run: on a loop if it is async, else wherever it may block."""
 
     call: Call
-    asked: Asked
+    tool: Tool
     server: "Server"
+    place: Place | None = None
+    """Where the caller wants the answer to go on."""
 
     @property
     def is_async(self) -> bool:
         """Whether `run` has to be awaited on a loop; else it never waits: see `drive`."""
-        return self.asked.tool.is_async
+        return self.tool.is_async
 
     def run(self) -> Coroutine[Any, Any, Done]:
         """Run it. Whatever goes wrong is part of how it ends."""
-        return self.server.run(self.call, self.asked)
+        return self.server.run(self.call, self.tool, self.place)
 
     def refuse(self, problem: Problem) -> Done:
         """How it ends when it cannot be run after all."""
-        return self.server.refuse(self.call, self.asked, problem)
+        return self.server.refuse(self.call, self.tool, problem)
 
 
 class Server:
@@ -190,54 +192,53 @@ class Server:
             return Done(unknown, unknown)
         if tool is self._read_more:
             return self._continue(call, tool)
-        return Job(call, Asked(tool, call.arguments), self)
+        return Job(call, tool, self)
 
     def _continue(self, call: Call, read_more: Tool) -> Job | Done:
         """The call that `read_more` means: of the tool whose answer was cut."""
         try:
-            name, arguments, place = self._rest.elsewhere(call.arguments)
+            name, call.arguments, place = self._rest.elsewhere(call.arguments)
             if name not in self.tools:
                 raise Problem.not_found(f"There is no tool {name} any more")
         except Problem as problem:
             outcome = misfit_of(problem, call.revision)
-            return self._failed(call, Asked(read_more, call.arguments), outcome)
-        return Job(call, Asked(self.tools[name], arguments, place), self)
+            return self._failed(call, read_more, outcome)
+        return Job(call, self.tools[name], self, place)
 
-    async def run(self, call: Call, asked: Asked) -> Done:
+    async def run(self, call: Call, tool: Tool, place: Place | None = None) -> Done:
         """Run a call. What the tool raises becomes a Problem; what is no Problem is masked."""
-        tool = asked.tool
         watch = bound = None
         try:
             if self.telemetry is not None:
                 watch = self.telemetry.begin(tool.name, call.revision.date, call.meta)
-            if b'"cursor"' in asked.arguments:
-                asked = self._rest.continued(asked)
-            bound = tool.bind(asked.arguments)
+            if b'"cursor"' in call.arguments:
+                call.arguments, place = self._rest.continued(Asked(tool, call.arguments, place))
+            bound = tool.bind(call.arguments)
             context = Context(tool.name, call.client, call) if tool.wants_context else None
             value = tool.invoke(bound.arguments, context)
             if tool.is_async:
                 value = await value
-            done = self.word(call, asked, answer_of(value, tool, bound.warnings), watch)
+            done = self.word(call, tool, answer_of(value, tool, bound.warnings), watch, place)
         except BaseException as error:  # noqa: BLE001 - SystemExit too: nothing ends a server
             meaning = misfit_of if bound is None else meaning_of
             outcome = meaning(error, call.revision)
-            done = self._failed(call, asked, outcome, watch)
+            done = self._failed(call, tool, outcome, watch)
         if watch is not None:
             watch.end("cancelled" if call.cancelled else ending_of(done.outcome), done.size)
         return done
 
-    def refuse(self, call: Call, asked: Asked, problem: Problem) -> Done:
+    def refuse(self, call: Call, tool: Tool, problem: Problem) -> Done:
         """How a call ends that is never run."""
-        done = self.word(call, asked, problem)
+        done = self.word(call, tool, problem)
         if self.telemetry is not None:
-            watch = self.telemetry.begin(asked.tool.name, call.revision.date, call.meta)
+            watch = self.telemetry.begin(tool.name, call.revision.date, call.meta)
             watch.end(ending_of(problem), done.size)
         return done
 
     def _failed(
         self,
         call: Call,
-        asked: Asked,
+        tool: Tool,
         outcome: Outcome | BaseException,
         watch: Watch | None = None,
     ) -> Done:
@@ -246,39 +247,40 @@ class Server:
         if isinstance(outcome, BaseException) and not isinstance(outcome, Problem):
             cause, outcome = outcome, _MASKED
         try:
-            done = self.word(call, asked, outcome, watch)
+            done = self.word(call, tool, outcome, watch)
         except Exception as error:  # noqa: BLE001 - a message that cannot be sent, say
-            cause, done = error, self.word(call, asked, _MASKED, watch)
+            cause, done = error, self.word(call, tool, _MASKED, watch)
         if cause is not None and not call.cancelled:
             with suppress(Exception):  # not even a log that a tool has broken
-                log.error("tool %s failed", asked.tool.name, exc_info=cause)
+                log.error("tool %s failed", tool.name, exc_info=cause)
         return done
 
-    def word(self, call: Call, asked: Asked, outcome: Outcome, watch: Watch | None = None) -> Done:
+    def word(
+        self,
+        call: Call,
+        tool: Tool,
+        outcome: Outcome,
+        watch: Watch | None = None,
+        place: Place | None = None,
+    ) -> Done:
         """An outcome with its wording, in the profile and revision of the caller."""
         if isinstance(outcome, Reject):
             return Done(outcome, outcome)
-        client, tool = call.client, asked.tool
+        client = call.client
         profile = self._profile(tool, client)
-        setting = Setting(
-            tool,
-            self._worded_in(client.revision),
-            None if watch is None else watch.observed(ending_of(outcome)),
-        )
+        observed = None if watch is None else watch.observed(ending_of(outcome))
+        revision = client.revision if self.structured else _without_structure(client.revision)
+        setting = Setting(tool, revision, observed)
         if isinstance(outcome, Answer):
-            result = self._wording.success(profile, outcome, setting, asked)
+            result = self._wording.success(profile, outcome, setting, call.arguments, place)
         else:
             worded = self._wording.failure(profile, outcome, setting)
             if isinstance(worded, Reject):
                 return Done(outcome, worded)
             result = worded
-        if client.revision.stateless:
+        if revision.stateless:
             results.complete(result, self._stamp)
-        return Done(outcome, _json(result))
-
-    def _worded_in(self, revision: Revision) -> Revision:
-        """The revision as this server words results in it: with structure, or without."""
-        return revision if self.structured else _without_structure(revision)
+        return Done(outcome, Raw(_encode(result)))
 
     def initialize(self, client: Client) -> Raw:
         """The result of `initialize`."""
@@ -303,12 +305,13 @@ class Server:
 
     def _page(self, start: int, client: Client) -> Raw:
         revision = client.revision
+        worded_in = revision if self.structured else _without_structure(revision)
         tools = list(self.tools.values())
         end = len(tools) if self.page_size is None else start + self.page_size
         cursor = self._seal.close(_LIST_CURSOR, b"%d" % end) if end < len(tools) else None
         entries = []
         for tool in tools[start:end]:
-            schema = self._profile(tool, client).output_schema(tool, self._worded_in(revision))
+            schema = self._profile(tool, client).output_schema(tool, worded_in)
             entries.append(results.tool_entry(tool, schema, revision))
         page = results.tools_page(entries, cursor, revision)
         return _json(results.complete(page, self._stamp) if revision.stateless else page)

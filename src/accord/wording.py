@@ -7,7 +7,7 @@ import msgspec
 from accord.answer import Answer, Problem, Said
 from accord.cursors import Cursors
 from accord.errors import ContractError, Reject
-from accord.limits import DEFAULT_MAX_BYTES, cut, resume, shorten
+from accord.limits import DEFAULT_MAX_BYTES, Place, cut, resume, shorten
 from accord.outcome import answer_of
 from accord.profiles import Profile, Result, Setting, plain, profile_named
 from accord.rest import Asked, Rest
@@ -26,18 +26,24 @@ class Wording:
         self._max_bytes = max_bytes
 
     def success(
-        self, profile: Profile, answer: Answer[Said], setting: Setting, asked: Asked
+        self,
+        profile: Profile,
+        answer: Answer[Said],
+        setting: Setting,
+        arguments: bytes = b"{}",
+        place: Place | None = None,
     ) -> Result:
         """An answer, or as much of it as the caller lacks and the limit allows."""
-        if asked.place is not None:
-            answer = resume(answer, asked.place)
+        if place is not None:
+            answer = resume(answer, place)
         result = profile.success(answer, setting)
-        limit = self._limit(setting.tool)
-        if _size(result) <= limit:
+        limit = setting.tool.max_bytes or self._max_bytes
+        if _is_small(answer, limit) or _size(result) <= limit:
             return result
+        asked = Asked(setting.tool, arguments, place)
         answer = cut(
             answer,
-            asked.place,
+            place,
             limit,
             fits=lambda part: _size(profile.success(part, setting)) <= limit,
             way=lambda place: self._rest.way(asked, place),
@@ -47,19 +53,27 @@ class Wording:
 
     def failure(self, profile: Profile, problem: Problem, setting: Setting) -> Result | Reject:
         """A problem; one with more to say than the limit allows says less."""
-        limit = self._limit(setting.tool)
+        limit = setting.tool.max_bytes or self._max_bytes
         if len(problem.message) * 4 + len(problem.fields) * 256 > limit:
             problem = _shortened(problem, limit)
         return profile.failure(problem, setting)
-
-    def _limit(self, tool: Tool) -> int:
-        return self._max_bytes if tool.max_bytes is None else tool.max_bytes
 
 
 def require_room(max_bytes: int) -> None:
     """Raise if a limit leaves no room to say that something was cut."""
     if max_bytes < _LEAST_BYTES:
         raise ContractError(f"max_bytes is at least {_LEAST_BYTES:,}")
+
+
+def _is_small(answer: Answer[Said], limit: int) -> bool:
+    """Whether an answer is far from any limit, so that nobody has to look at the result.
+
+    Nothing makes data larger than indenting it, by no more than the square of its length.
+    """
+    data = answer.data
+    length = len(data) * 4 if isinstance(data, str) else len(data.json)
+    has_words = answer.message or answer.text or answer.page or answer.warnings
+    return length * length < limit and not has_words
 
 
 def _size(result: Result) -> int:
@@ -134,7 +148,7 @@ def render(
             result = plain.failure(said, setting)
     else:
         answer = answer_of(said, setting.tool)
-        result = wording.success(chosen, answer, setting, Asked(setting.tool, b"{}"))
+        result = wording.success(chosen, answer, setting)
     if setting.revision.stateless:
         result["resultType"] = "complete"
     plain_result: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(result))

@@ -55,14 +55,9 @@ def says_nothing(answer: Answer[Said], tool: Tool) -> bool:
     return not isinstance(data, str) and data.json == b"null" and tool.output_schema is None
 
 
-def as_words(data: Said) -> str:
-    """Data as one text."""
-    return data if isinstance(data, str) else data.json.decode()
-
-
-def with_blocks(words: list[str], blocks: Sequence[Block], revision: Revision) -> Result:
-    """A result of text, and of what an answer has beside text."""
-    content = [text(each) for each in words]
+def with_blocks(words: str | None, blocks: Sequence[Block], revision: Revision) -> Result:
+    """A result of one text, and of what an answer has beside text."""
+    content: list[dict[str, Any]] = [] if words is None else [{"type": "text", "text": words}]
     if blocks:
         content += [block(each, revision) for each in blocks]
     return {"content": content}
@@ -71,7 +66,7 @@ def with_blocks(words: list[str], blocks: Sequence[Block], revision: Revision) -
 def own_shape(root: object, setting: Setting, blocks: Sequence[Block] = ()) -> Result:
     """A result whose text and structure are both one object of the profile's own."""
     json = encode(root)
-    result = with_blocks([json.decode()], blocks, setting.revision)
+    result = with_blocks(json.decode(), blocks, setting.revision)
     if setting.revision.structured != "none":
         result["structuredContent"] = msgspec.Raw(json)
     return result
@@ -79,11 +74,12 @@ def own_shape(root: object, setting: Setting, blocks: Sequence[Block] = ()) -> R
 
 def add_structure(result: Result, answer: Answer[Said], setting: Setting) -> None:
     """Add the data as `structuredContent`, as far as the revision can hold it."""
-    tool, kind = setting.tool, setting.revision.structured
-    if kind == "none" or isinstance(answer.data, str) or says_nothing(answer, tool):
+    data, schema, kind = answer.data, setting.tool.output_schema, setting.revision.structured
+    if kind == "none" or isinstance(data, str):
         return
-    json = answer.data.json
-    schema = tool.output_schema
+    json = data.json
+    if schema is None and json == b"null":
+        return
     is_object = json[:1] == b"{" if schema is None else schema.get("type") == "object"
     if is_object or kind == "any":
         result["structuredContent"] = msgspec.Raw(json)
@@ -130,14 +126,14 @@ def beside(answer: Answer[Any]) -> dict[str, Any]:
 
 def add_beside(result: Result, answer: Answer[Any]) -> None:
     """Add what stands beside the data, if anything: as a second text, and in `_meta`."""
+    if answer.page is None and not (answer.warnings or answer.partial or answer.truncated):
+        return
     extra = beside(answer)
-    if extra:
-        result["content"].insert(1, text(encode(extra).decode()))
-        result["_meta"] = {META_KEY: extra}
+    result["content"].insert(1, text(encode(extra).decode()))
+    result["_meta"] = {META_KEY: extra}
 
 
 def add_meta(result: Result, answer: Answer[Any]) -> None:
     """Add what stands beside the data in `_meta` alone, for a profile that has a place for it."""
-    extra = beside(answer)
-    if extra:
+    if extra := beside(answer):
         result["_meta"] = {META_KEY: extra}

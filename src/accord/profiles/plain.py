@@ -4,7 +4,6 @@ from accord.answer import Answer, Problem, Said
 from accord.profiles.parts import (
     add_beside,
     add_structure,
-    as_words,
     data_schema,
     says_nothing,
     text,
@@ -15,9 +14,10 @@ from accord.profiles.profile import Profile, Result, Setting
 
 def success(answer: Answer[Said], setting: Setting) -> Result:
     """One text block, its JSON also as structure; no `isError`."""
-    is_all_blocks = answer.blocks and says_nothing(answer, setting.tool)
-    words = [] if is_all_blocks else [as_words(answer.data)]
-    result = with_blocks(words, answer.blocks, setting.revision)
+    data, blocks = answer.data, answer.blocks
+    words = data if isinstance(data, str) else data.json.decode()
+    is_all_blocks = blocks and says_nothing(answer, setting.tool)
+    result = with_blocks(None if is_all_blocks else words, blocks, setting.revision)
     add_structure(result, answer, setting)
     add_beside(result, answer)
     return result

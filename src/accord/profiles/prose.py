@@ -22,14 +22,14 @@ def success(answer: Answer[Said], setting: Setting) -> Result:
     return result
 
 
-def _words(answer: Answer[Said], setting: Setting) -> list[str]:
+def _words(answer: Answer[Said], setting: Setting) -> str | None:
     if answer.text is not None:
-        return [answer.text]
+        return answer.text
     if says_nothing(answer, setting.tool) and (answer.message is not None or answer.blocks):
-        return [] if answer.message is None else [answer.message]
+        return answer.message
     data = answer.data
     shown = data if isinstance(data, str) else msgspec.json.format(data.json, indent=2).decode()
-    return [shown if answer.message is None else f"{answer.message}\n{shown}"]
+    return shown if answer.message is None else f"{answer.message}\n{shown}"
 
 
 def failure(problem: Problem, setting: Setting) -> Result:

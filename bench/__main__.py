@@ -8,8 +8,9 @@ from bench.contenders import ACCORD, CONTENDERS, HTTP_CONTENDERS, Contender
 from bench.http_report import NO_WRK, http_parts
 from bench.http_rounds import HttpPlan, run_http, run_sessions
 from bench.http_trial import has_wrk
-from bench.report import render, stdio_parts
-from bench.rounds import Plan, run
+from bench.rendering import ROUNDS, measure_rendering, rendering_parts
+from bench.report import one_line, render, stdio_parts
+from bench.rounds import FAILURES, Plan, run
 
 PAGE = ROOT / "docs" / "benchmarks.md"
 SECONDS = 240
@@ -34,6 +35,10 @@ def main() -> int:
     has_failed = False
     if not options.only_http:
         parts, has_failed = measure_stdio(contenders, is_quick=options.quick)
+        if ACCORD in contenders:
+            rendering, has_failed_there = measure_wording(is_quick=options.quick)
+            parts += rendering
+            has_failed |= has_failed_there
     more_parts, has_failed_too = measure_http(contenders, is_quick=options.quick)
     has_failed |= has_failed_too
     show_progress("")
@@ -54,6 +59,16 @@ def measure_stdio(contenders: list[Contender], *, is_quick: bool) -> tuple[list[
     figures = run(plan, show_progress)
     has_failed = not figures.failures.keys().isdisjoint({ACCORD.name, "growth"})
     return stdio_parts(figures, plan), has_failed
+
+
+def measure_wording(*, is_quick: bool) -> tuple[list[str], bool]:
+    """What is to be printed, and whether Accord failed."""
+    rounds = ROUNDS // 5 if is_quick else ROUNDS
+    show_progress("rendering")
+    try:
+        return rendering_parts(measure_rendering(rounds), rounds), False
+    except FAILURES as error:
+        return ["## Rendering, Accord only", f"Failed: {one_line(str(error))}"], True
 
 
 def measure_http(contenders: list[Contender], *, is_quick: bool) -> tuple[list[str], bool]:

@@ -2,7 +2,7 @@
 
 import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import wire
@@ -13,6 +13,7 @@ from stdio_peer import CLIENT_INFO, META, modern_params
 from wire import Message, RequestId
 
 ABSENT = ...
+ASKED_BY = "dev.accord-mcp/profile"
 
 Reply = Any
 """A message; a list of them where it answers a batch."""
@@ -29,15 +30,26 @@ def request(method: Any, params: Any = ABSENT, id: Any = 1) -> Message:
     return {**notification(method, params), "id": id}
 
 
+def asking(profile: str | None) -> Message:
+    """The capabilities of a client that asks for a profile, or for none."""
+    return {} if profile is None else {"extensions": {ASKED_BY: {"name": profile}}}
+
+
 class Peer:
     """Speaks to one connection of `server`, and holds each reply against `wire.check`.
 
     With a `revision` it has begun as that revision begins, with `initialize` or with nothing, and
-    `ask` words requests as that revision has them.
+    `ask` words requests as that revision has them. `capabilities` are what it says it can do.
     """
 
-    def __init__(self, server: Server, revision: str | None = None) -> None:
+    def __init__(
+        self,
+        server: Server,
+        revision: str | None = None,
+        capabilities: Mapping[str, Any] | None = None,
+    ) -> None:
         self.revision = revision
+        self.capabilities = dict(capabilities or {})
         self.open: list[Call] = []
         self.stopped: list[Call] = []
         self._server = server
@@ -49,7 +61,11 @@ class Peer:
 
     def initialize(self, revision: str | None) -> Message:
         """Do the handshake; the agreed revision is then in force."""
-        params = {"protocolVersion": revision, "capabilities": {}, "clientInfo": CLIENT_INFO}
+        params = {
+            "protocolVersion": revision,
+            "capabilities": self.capabilities,
+            "clientInfo": CLIENT_INFO,
+        }
         (reply,) = self.send(request("initialize", params, id="initialize"))
         return dict(reply)
 
@@ -69,7 +85,7 @@ class Peer:
     def worded(self, method: str, params: Mapping[str, Any] | None, id: RequestId) -> Message:
         """A request as the revision in force has it."""
         if self.revision == wire.STATELESS:
-            return request(method, modern_params(params), id)
+            return request(method, modern_params(params, capabilities=self.capabilities), id)
         return request(method, ABSENT if params is None else params, id)
 
     def send(self, message: Any) -> list[Reply]:
@@ -82,7 +98,7 @@ class Peer:
     def receive(self, message: Any) -> list[Reply]:
         """The replies that a message gets at once; the calls that it starts stay open."""
         raw = message if isinstance(message, bytes | Overlong) else json.dumps(message).encode()
-        asked = _Asked(raw, self.revision)
+        asked = _Asked(raw, self.revision, self._profile_of)
         replies = []
         for event in self._connection.receive(raw):
             if isinstance(event, bytes):
@@ -96,6 +112,7 @@ class Peer:
                 self._asked[event] = asked
         if asked.begins and "result" in replies[0]:
             self.revision = replies[0]["result"]["protocolVersion"]
+            self.capabilities = asked.capabilities
         return replies
 
     def finish(self, call: Call) -> Reply:
@@ -105,11 +122,33 @@ class Peer:
         reply = self._connection.finish(call, blocking.run(self._server, call).result)
         return None if reply is None else asked.checked(reply)
 
+    def _profile_of(self, message: Message) -> str | None:
+        """The profile that answers a call; None where that takes more than a look."""
+        params = message.get("params")
+        if not isinstance(params, dict):
+            return None
+        meta = params.get("_meta")
+        own = meta.get(f"{META}/clientCapabilities") if isinstance(meta, dict) else None
+        capabilities = self.capabilities if own is None else own
+        for profile in wire.PROFILES:
+            if capabilities == asking(profile):
+                return profile
+        name = params.get("name")
+        tool = self._server.tools.get(name) if isinstance(name, str) else None
+        if capabilities or tool is None:
+            return None
+        return tool.profile or self._server.profile.name
+
 
 class _Asked:
     """What a message asks for, as far as it can be read."""
 
-    def __init__(self, raw: bytes | Overlong, in_force: str | None) -> None:
+    def __init__(
+        self,
+        raw: bytes | Overlong,
+        in_force: str | None,
+        profile_of: Callable[[Message], str | None],
+    ) -> None:
         try:
             value = json.loads(raw) if isinstance(raw, bytes) else None
         except (ValueError, RecursionError):
@@ -117,12 +156,20 @@ class _Asked:
         members = value if isinstance(value, list) else [value]
         requests = [m for m in members if isinstance(m, dict) and type(m.get("id")) in (int, str)]
         self._methods: dict[RequestId, Any] = {m["id"]: m.get("method") for m in requests}
+        self._profiles = {m["id"]: profile_of(m) for m in requests}
         self.begins = [m.get("method") for m in requests] == ["initialize"]
+        self.capabilities = _capabilities_named_by(value) if self.begins else {}
         self._revision = _revision_named_by(value) or in_force
 
     def checked(self, reply: bytes) -> Reply:
         methods: wire.Methods = "initialize" if self.begins else self._methods
-        return wire.check(reply, revision=self._revision, method=methods)
+        return wire.check(reply, revision=self._revision, method=methods, profile=self._profiles)
+
+
+def _capabilities_named_by(message: Any) -> Message:
+    params = message.get("params") if isinstance(message, dict) else None
+    named = params.get("capabilities") if isinstance(params, dict) else None
+    return named if isinstance(named, dict) else {}
 
 
 def _revision_named_by(message: Any) -> str | None:

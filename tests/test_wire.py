@@ -15,6 +15,7 @@ from wire import WireError
 
 V1, V2, V3, V4, V5 = wire.REVISIONS
 TEXT = {"type": "text", "text": "5"}
+FAILED = {"type": "text", "text": "Error executing tool: no"}
 SERVER_INFO = {"name": "shop", "version": "1.0"}
 STAMP = {"_meta": {"io.modelcontextprotocol/serverInfo": SERVER_INFO}}
 COMPLETE = {"resultType": "complete", **STAMP}
@@ -68,7 +69,7 @@ GOOD: dict[str, tuple[Any, ...]] = {
     "audio once it exists": (V2, "tools/call", call(TEXT, AUDIO)),
     "a link once it exists": (V3, "tools/call", call(TEXT, LINK)),
     "structure once it exists": (V3, "tools/call", call(structuredContent={"result": 5})),
-    "a failed call": (V4, "tools/call", call(isError=True)),
+    "a failed call": (V4, "tools/call", call(FAILED, isError=True)),
     "members at the root, as in bare": (V4, "tools/call", call(pdf="a.pdf", page=None)),
     "a stateless call with a list": (V5, "tools/call", call(structuredContent=[5], **COMPLETE)),
     "a stateless call with null": (V5, "tools/call", call(structuredContent=None, **COMPLETE)),
@@ -250,6 +251,64 @@ def test_a_wrong_message_is_refused_with_the_broken_rule(
     assert re.search(says, refused.value.broken)
 
 
+def shaped(shape: Any, **members: Any) -> dict[str, Any]:
+    """A call whose text is an object of the profile's own."""
+    return call({"type": "text", "text": json.dumps(shape)}, **members)
+
+
+V2_SUCCESS = {"success": True, "data": {}, "error": None, "meta": {"version": "response-v2"}}
+V2_FAILURE = {**V2_SUCCESS, "success": False, "error": "No."}
+GENERIC = {"toolName": "add", "responseType": "single", "data": {"a": 1}}
+GENERIC_ERROR = {"toolName": "add", "responseType": "error", "error": {"message": "No."}}
+PROSE_FAILED = {"type": "text", "text": "Error executing add: no"}
+
+FITTING: dict[str, tuple[Any, ...]] = {
+    "a success": ("plain", call()),
+    "a failure": ("plain", call(FAILED, isError=True)),
+    "a failure that names its tool": ("prose", call(PROSE_FAILED, isError=True)),
+    "an envelope": ("envelope", shaped(V2_SUCCESS, structuredContent=V2_SUCCESS)),
+    "an envelope that failed": ("envelope", shaped(V2_FAILURE, isError=True)),
+    "a generic response": ("generic", shaped(GENERIC, structuredContent=GENERIC)),
+    "a generic failure": ("generic", shaped(GENERIC_ERROR, isError=True)),
+}
+UNFITTING: dict[str, tuple[Any, ...]] = {
+    "a failure without its beginning": ("plain", call(TEXT, isError=True), "Error executing"),
+    "a failure in another profile": ("bare", call(PROSE_FAILED, isError=True), "Error executing"),
+    "a failure in no profile at all": (None, call(TEXT, isError=True), "prose.*generic"),
+    "structure of a failure": (
+        "prose",
+        call(PROSE_FAILED, isError=True, structuredContent={}),
+        "structuredContent",
+    ),
+    "no envelope": ("envelope", call(), "schema of envelope"),
+    "words for an envelope": ("envelope", call(FAILED, isError=True), "no JSON text"),
+    "a picture for an envelope": ("envelope", call(IMAGE), "no JSON text"),
+    "a failed envelope without isError": ("envelope", shaped(V2_FAILURE), "isError"),
+    "isError without a failed response": ("generic", shaped(GENERIC, isError=True), "isError"),
+    "an envelope that says two things": (
+        "envelope",
+        shaped(V2_SUCCESS, structuredContent={**V2_SUCCESS, "data": {"a": 1}}),
+        "not its text",
+    ),
+}
+
+
+@pytest.mark.parametrize(("profile", "message"), FITTING.values(), ids=FITTING)
+def test_a_result_that_keeps_its_profile_is_right(profile: str, message: Any) -> None:
+    assert wire.check(message, revision=V4, method="tools/call", profile=profile)
+    assert wire.check(message, revision=V4, method="tools/call")
+
+
+@pytest.mark.parametrize(("profile", "message", "says"), UNFITTING.values(), ids=UNFITTING)
+def test_a_result_that_breaks_its_profile_is_refused(
+    profile: str | None, message: Any, says: str
+) -> None:
+    with pytest.raises(WireError) as refused:
+        wire.check(message, revision=V4, method="tools/call", profile=profile)
+
+    assert re.search(says, refused.value.broken)
+
+
 def test_an_unknown_revision_is_a_mistake_of_the_test() -> None:
     with pytest.raises(ValueError, match="1999-01-01"):
         wire.check(reply({}), revision="1999-01-01", method="ping")
@@ -268,7 +327,8 @@ def test_the_summary_counts_what_was_checked(monkeypatch: pytest.MonkeyPatch) ->
     wire.check(reply({}), revision=None, method=None)
 
     assert wire.summary() == (
-        "wire: 3 messages checked, 2 against mcp-types, 0 against MCP's JSON Schemas"
+        "wire: 3 messages checked, 2 against mcp-types, 0 against MCP's JSON Schemas, "
+        "1 against ours"
     )
 
 

@@ -1,9 +1,10 @@
 """The referee of the test suite: is one message that our server emitted right?
 
 `check` holds a message against, in this order: JSON-RPC's shape, the rules of our own contract,
-the official models (`mcp-types`) of the revision in force and, where the environment variable
-`MCP_SCHEMAS` names a folder with MCP's own JSON Schemas (`<revision>.json`), the schema of that
-revision. It raises `WireError`, whose text says which rule broke.
+the official models (`mcp-types`) of the revision in force, where the environment variable
+`MCP_SCHEMAS` names a folder with MCP's own JSON Schemas (`<revision>.json`) the schema of that
+revision, and, for a tool result, the schema that we publish for its profile. It raises `WireError`,
+whose text says which rule broke.
 """
 
 import json
@@ -34,9 +35,12 @@ from mcp_types.version import (
 )
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from accord import schemas
+
 Message = dict[str, Any]
 RequestId = int | str
 Methods = str | Mapping[RequestId, str] | None
+Profiles = str | Mapping[RequestId, str | None] | None
 Rule = Callable[[Message, str], Iterator[str]]
 
 REVISIONS = KNOWN_PROTOCOL_VERSIONS
@@ -60,29 +64,36 @@ def summary() -> str:
     """One line for the end of a test session: how much was checked, and against what."""
     return (
         f"wire: {COUNTS['messages']} messages checked, {COUNTS['models']} against mcp-types, "
-        f"{COUNTS['schemas']} against MCP's JSON Schemas"
+        f"{COUNTS['schemas']} against MCP's JSON Schemas, {COUNTS['profiles']} against ours"
     )
 
 
 @overload
-def check(message: Message, *, revision: str | None, method: Methods) -> Message: ...
+def check(
+    message: Message, *, revision: str | None, method: Methods, profile: Profiles = None
+) -> Message: ...
 @overload
-def check(message: list[Message], *, revision: str | None, method: Methods) -> list[Message]: ...
+def check(
+    message: list[Message], *, revision: str | None, method: Methods, profile: Profiles = None
+) -> list[Message]: ...
 @overload
-def check(message: bytes, *, revision: str | None, method: Methods) -> Any: ...
-def check(message: Any, *, revision: str | None, method: Methods) -> Any:
+def check(
+    message: bytes, *, revision: str | None, method: Methods, profile: Profiles = None
+) -> Any: ...
+def check(message: Any, *, revision: str | None, method: Methods, profile: Profiles = None) -> Any:
     """The decoded message, if it is right; `WireError` otherwise.
 
     `revision` is the one in force, or None where it is not known: then only the shape is checked.
     For `initialize` it is the revision the client asked for. `method` is that of the request the
-    message answers; for a batch it may be a mapping from request ids to methods.
+    message answers; for a batch it may be a mapping from request ids to methods. `profile` is the
+    one in which a tool result is worded; where it is not known, the result fits some profile.
     """
     if revision not in (None, *REVISIONS) and method != "initialize":
         raise ValueError(f"no MCP revision: {revision!r}")
     value = decode(message if isinstance(message, bytes) else _encode(message))
     if isinstance(value, list):
-        return _check_batch(value, revision, method)
-    return _check_one(value, revision, _method_for(value, method))
+        return _check_batch(value, revision, method, profile)
+    return _check_one(value, revision, _given_for(value, method), _given_for(value, profile))
 
 
 def decode(line: bytes) -> Any:
@@ -132,24 +143,31 @@ def _finite(digits: str) -> float:
     return number
 
 
-def _method_for(message: Any, method: Methods) -> str | None:
-    if method is None or isinstance(method, str):
-        return method
+def _given_for(message: Any, given: Methods | Profiles) -> str | None:
+    if given is None or isinstance(given, str):
+        return given
     identity = message.get("id") if isinstance(message, dict) else None
-    return method.get(identity) if isinstance(identity, int | str) else None
+    return given.get(identity) if isinstance(identity, int | str) else None
 
 
-def _check_batch(batch: list[Any], revision: str | None, method: Methods) -> list[Message]:
+def _check_batch(
+    batch: list[Any], revision: str | None, method: Methods, profile: Profiles
+) -> list[Message]:
     if revision != BATCHES:
         _fail(f"A batch is sent under {BATCHES} only, not under {revision}.", batch)
     if not batch:
         _fail("A batch has at least one message.", batch)
     if any(isinstance(member, dict) and "method" in member for member in batch):
         _fail("A batch from the server holds replies only.", batch)
-    return [_check_one(member, revision, _method_for(member, method)) for member in batch]
+    return [
+        _check_one(member, revision, _given_for(member, method), _given_for(member, profile))
+        for member in batch
+    ]
 
 
-def _check_one(message: Any, revision: str | None, method: str | None) -> Message:
+def _check_one(
+    message: Any, revision: str | None, method: str | None, profile: str | None
+) -> Message:
     if not isinstance(message, dict):
         _fail("A message is an object.", message)
     _demand(_shape(message, revision), message)
@@ -157,7 +175,10 @@ def _check_one(message: Any, revision: str | None, method: str | None) -> Messag
     if "method" in message:
         _check_call(message, revision)
     elif "result" in message:
-        _check_result(message, _in_force(message, revision, method), method)
+        in_force = _in_force(message, revision, method)
+        _check_result(message, in_force, method)
+        if method == "tools/call" and in_force is not None:
+            _fits_profile(profile, message)
     else:
         _check_error(message, revision if revision in REVISIONS else None)
     return message
@@ -499,6 +520,60 @@ def _validator(folder: str, revision: str, names: tuple[str, ...]) -> jsonschema
     keyword = "$defs" if "$defs" in document else "definitions"
     name = next(name for name in names if name in document[keyword])
     return jsonschema_rs.validator_for({**document, "allOf": [{"$ref": f"#/{keyword}/{name}"}]})
+
+
+# Our own schemas: what we publish for each profile
+
+OWN_SHAPES: Mapping[str, tuple[str, Callable[[Message], bool]]] = {
+    # the published schema of the object that text and structure are, and whether it is a failure
+    "envelope": ("response-v2", lambda shape: shape["success"] is False),
+    "generic": ("generic", lambda shape: shape["responseType"] == "error"),
+}
+PROFILES = ("plain", "bare", "prose", *OWN_SHAPES)
+
+
+def _fits_profile(profile: str | None, message: Message) -> None:
+    """A tool result is what our schema of its profile says; of some profile, if none is named."""
+    faults = []
+    for name in PROFILES if profile is None else (profile,):
+        fault = _profile_fault(name, message["result"])
+        if fault is None:
+            COUNTS["profiles"] += 1
+            return
+        faults.append(f"Our schema of {name} refuses it: {fault}.")
+    _fail(" ".join(faults), message)
+
+
+def _profile_fault(profile: str, result: Message) -> str | None:
+    if profile not in OWN_SHAPES:
+        return _schema_fault(profile, result)
+    schema, is_failure = OWN_SHAPES[profile]
+    try:
+        shape = json.loads(result["content"][0]["text"])
+    except (KeyError, ValueError):
+        return "its first block is no JSON text"
+    fault = _schema_fault(schema, shape)
+    if fault is not None:
+        return fault
+    if is_failure(shape) != ("isError" in result):
+        return "it does not agree with isError"
+    if result.get("structuredContent", shape) != shape:
+        return "its structure is not its text"
+    return None
+
+
+def _schema_fault(name: str, value: Any) -> str | None:
+    try:
+        _published(name).validate(value)
+    except jsonschema_rs.ValidationError as error:
+        place = "/".join(map(str, error.instance_path))
+        return f"/{place}: {error.message}"
+    return None
+
+
+@cache
+def _published(name: str) -> jsonschema_rs.Validator:
+    return jsonschema_rs.validator_for(schemas.load(name))
 
 
 def _demand(broken: Iterable[str], message: Message) -> None:

@@ -1,6 +1,7 @@
 """What a tool says, before any wire: an `Answer`, or a `Problem` that it raises."""
 
 from collections.abc import Iterable, Sequence
+from math import isfinite
 from types import MappingProxyType
 from typing import (
     Any,
@@ -23,6 +24,7 @@ from accord.errors import ContractError
 T = TypeVar("T")
 
 Severity = Literal["info", "warning", "error"]
+_SEVERITIES: Final = frozenset({"info", "warning", "error"})
 
 
 class Notice(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -31,6 +33,10 @@ class Notice(msgspec.Struct, frozen=True, omit_defaults=True):
     message: str
     code: str | None = None
     severity: Severity = "warning"
+
+    def __post_init__(self) -> None:
+        if self.severity not in _SEVERITIES:
+            raise ContractError(f"no severity {self.severity!r}; there are info, warning, error")
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
@@ -200,7 +206,7 @@ class Problem(Exception):
     ) -> None:
         if kind not in KINDS:
             raise ContractError(f"no problem kind {kind!r}; there are {', '.join(KINDS)}")
-        if not message:
+        if not message.strip():
             raise ContractError("a problem needs a message that says what is wrong")
         super().__init__(message)
         rule = KINDS[kind]
@@ -212,7 +218,7 @@ class Problem(Exception):
             fields=tuple(fields),
             remediation=remediation,
             retryable=rule.retryable if retryable is None else retryable,
-            retry_after=retry_after,
+            retry_after=retry_after if isfinite(retry_after or 0) else None,
         )
 
     def __setattr__(self, name: str, value: object) -> None:

@@ -8,13 +8,16 @@ import msgspec
 
 from accord.answer import FieldError, Problem
 from accord.seal import BrokenSeal, Seal
+from accord.values import as_json
 
 _PREFIX: Final = "accord."
 _AN_HOUR: Final = 3600.0
+_CLOCKS_DIFFER: Final = 60.0  # seconds, among workers
 
 
 class _Held(msgspec.Struct, frozen=True, array_like=True):
-    made: float
+    made: int
+    """In whole seconds, so that all cursors to one thing have one length."""
     value: Any
 
 
@@ -38,26 +41,21 @@ class Cursors:
 
     def encode(self, value: Any, purpose: str = "cursor") -> str:
         """A cursor that holds a JSON value."""
-        held = msgspec.json.encode(_Held(self._clock(), value))
+        held = msgspec.json.encode(_Held(int(self._clock()), as_json(value, "a cursor")))
         return _PREFIX + self._seal.close(purpose, held)
 
-    def decode(self, cursor: str, purpose: str = "cursor") -> Any:
+    def decode(self, cursor: object, purpose: str = "cursor") -> Any:
         """The value of a cursor that `encode` made for the same purpose, else a Problem."""
-        if not is_ours(cursor):
+        if not isinstance(cursor, str) or not cursor.startswith(_PREFIX):
             raise _refusal("is no cursor of this server")
         try:
             held = self._seal.open(purpose, cursor.removeprefix(_PREFIX))
         except BrokenSeal as error:
             raise _refusal("was not made here for this") from error
         made, value = msgspec.structs.astuple(msgspec.json.decode(held, type=_Held))
-        if not 0 <= self._clock() - made <= self._seconds:
+        if not -_CLOCKS_DIFFER <= self._clock() - made <= self._seconds:
             raise _refusal("has expired; start again without it", code="CURSOR_EXPIRED")
         return value
-
-
-def is_ours(cursor: object) -> bool:
-    """Whether this looks like a cursor of ours, good or not, rather than a tool's own."""
-    return isinstance(cursor, str) and cursor.startswith(_PREFIX)
 
 
 def _refusal(fault: str, *, code: str = "INVALID_CURSOR") -> Problem:

@@ -6,11 +6,14 @@ can return.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
+from accord import schemas
 from accord.answer import KINDS, Notice, Page
+from accord.arguments import Checker
 from accord.errors import ContractError
-from accord.values import known, require_json
+from accord.values import as_json, known
 
 VERSION: Final = "response-v2"
 
@@ -25,13 +28,16 @@ class Envelope:
     meta: dict[str, Any]
 
     def __post_init__(self) -> None:
+        if not isinstance(self.success, bool):  # a caller may be untyped
+            raise ContractError("success is true or false")
         if self.success and self.error is not None:
             raise ContractError("a success has no error")
         if not self.success and not (isinstance(self.error, str) and self.error.strip()):
             raise ContractError("a failure has an error that says what is wrong")
-        if not isinstance(self.data, dict):  # a caller may be untyped
+        if not isinstance(self.data, dict):
             raise ContractError("data is an object; give a list or a value a name inside it")
-        if self.meta.get("version") != VERSION:
+        meta: object = self.meta
+        if not isinstance(meta, dict) or meta.get("version") != VERSION:
             raise ContractError(f"meta says version {VERSION!r}")
 
 
@@ -83,9 +89,17 @@ def error_response(
 def _checked(
     success: bool, data: dict[str, Any], error: str | None, meta: dict[str, Any]
 ) -> Envelope:
-    require_json(data, "data")
-    require_json(meta, "meta")
-    return Envelope(success, data, error, {"version": VERSION, **meta})
+    envelope = Envelope(
+        success, as_json(data, "data"), error, {"version": VERSION, **as_json(meta, "meta")}
+    )
+    for fault in _checker().errors(vars(envelope)):
+        raise ContractError(f"{fault.field} {fault.error}")
+    return envelope
+
+
+@lru_cache
+def _checker() -> Checker:
+    return Checker(schemas.load(VERSION))
 
 
 def _payload(data: Any, fields: dict[str, Any]) -> dict[str, Any]:
@@ -127,7 +141,7 @@ def warnings_of(notices: Sequence[Notice]) -> dict[str, Any]:
 def pagination_of(page: Page | Mapping[str, Any]) -> dict[str, Any]:
     """A page as `meta` has it: three members that are always there, and what else is known."""
     if not isinstance(page, Page):
-        return {"cursor": None, "has_more": None, "page_size": None, **page}
+        return {"cursor": None, "has_more": None, "page_size": None, **known(**page)}
     always = {"cursor": page.cursor, "has_more": page.has_more, "page_size": page.limit}
     return always | known(
         total_count=page.total,

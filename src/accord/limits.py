@@ -1,7 +1,7 @@
 """Cutting an answer to size: whole items, or a text between two characters, never silently."""
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from typing import Any, Final, NamedTuple
 
@@ -10,6 +10,7 @@ import msgspec
 from accord.answer import Answer, Encoded, Notice, Page, Problem, Said
 
 DEFAULT_MAX_BYTES: Final = 256 * 1024
+_DEEPEST: Final = 16  # objects within each other that are looked into
 
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _items = msgspec.json.Decoder(list[msgspec.Raw]).decode
@@ -46,63 +47,108 @@ class Whole(NamedTuple):
         return not isinstance(self.parts, str)
 
 
-def resume(answer: Answer[Said], place: Place) -> Answer[Said]:
-    """What is left of an answer behind a place in it."""
+def resume(answer: Answer[Said], place: Place, *, is_whole: bool = True) -> Answer[Said]:
+    """What is left of an answer behind a place in it.
+
+    It `is_whole` if the tool gave all there is, and not a page of its own choice.
+    """
     parts = _at(answer.data, place.path)
     if parts is None:
         raise Problem.conflict("The answer has changed since the cursor was made; start again")
     whole = Whole(place, parts)
-    answer = _with_parts(answer, whole, parts[place.skip :])
-    if not whole.is_list:
-        return answer
-    page = answer.page or Page(total=len(parts), has_more=False)
-    offset = (page.offset or 0) + place.skip
-    return msgspec.structs.replace(answer, page=msgspec.structs.replace(page, offset=offset))
+    rest = _with_parts(answer, whole, parts[place.skip :])
+    page = answer.page
+    if page is None and whole.is_list and is_whole:
+        page = Page(offset=place.skip, total=len(parts), has_more=False)
+    elif page is None:
+        page = Page(has_more=False)
+    elif page.offset is not None:
+        page = msgspec.structs.replace(page, offset=page.offset + place.skip)
+    return msgspec.structs.replace(rest, page=page)
 
 
-def cut(
-    answer: Answer[Said],
-    begun: Place | None,
-    limit: int,
-    *,
-    fits: Callable[[Answer[Said]], bool],
-    way: Callable[[Place], Way],
-) -> Answer[Said]:
-    """As much of an answer as fits, with a warning, a page and a way to the rest.
+class Cutter(msgspec.Struct, frozen=True):
+    """Cuts one answer to a size, in its largest part or in the one where it was cut before."""
 
-    It is cut in its largest part, or in the one where it has been cut before. What cannot be cut
-    is a Problem.
-    """
-    for said in (answer, _with_short_words(answer, limit)):
-        if said is not answer and fits(said):
-            return said
-        cut_answer = _cut_data(said, begun, limit, fits, way)
-        if cut_answer is not None:
-            return cut_answer
-    raise _too_large(limit)
+    limit: int
+    fits: Callable[[Answer[Said]], bool]
+    way: Callable[[Place], Way]
+    begun: Place | None = None
+    is_whole: bool = True
 
+    def cut(self, answer: Answer[Said]) -> Answer[Said]:
+        """As much of an answer as fits, with a warning, a page and a way to the rest.
 
-def _cut_data(
-    answer: Answer[Said],
-    begun: Place | None,
-    limit: int,
-    fits: Callable[[Answer[Said]], bool],
-    way: Callable[[Place], Way],
-) -> Answer[Said] | None:
-    whole = _largest(answer.data) if begun is None else _whole(answer, begun)
-    if whole is None:
+        What cannot be cut is a Problem.
+        """
+        for said in (answer, *(_with_short_words(answer, self.limit, n) for n in (2, 8, 32))):
+            if said is not answer and self.fits(said):
+                return said
+            for way in (self.way, _no_way):  # a cursor may itself be too long
+                found = self._cut_data(said, way)
+                if found is not None:
+                    return found
+        raise too_large(self.limit)
+
+    def _cut_data(self, answer: Answer[Said], way: Callable[[Place], Way]) -> Answer[Said] | None:
+        whole = _largest(answer.data) if self.begun is None else _whole(answer, self.begun)
+        if whole is None:
+            return None
+
+        def part(kept: int) -> Answer[Said]:
+            return self._part(answer, whole, kept, way)
+
+        most = _most(whole, self.limit)
+        kept = bisect_left(range(most + 1), True, key=lambda kept: not self.fits(part(kept))) - 1
+        if kept > 0:
+            return part(kept)
+        if kept == 0 and whole.is_list and whole.parts:
+            without = self._without_first(answer, whole, way)
+            return without if self.fits(without) else None
         return None
 
-    def part(kept: int) -> Answer[Said]:
-        return _part(answer, whole, kept, limit, way)
+    def _part(
+        self, answer: Answer[Said], whole: Whole, kept: int, way: Callable[[Place], Way]
+    ) -> Answer[Said]:
+        first = whole.place.skip
+        count = first + len(whole.parts)
+        rest = way(Place(whole.place.path, first + kept))
+        unit = "items" if whole.is_list else "characters"
+        words = f"{unit} {first + 1:,} to {first + kept:,} of {count:,} are here"
+        part = _with_parts(answer, whole, whole.parts[:kept])
+        return _say(part, self._page(answer, whole, kept, rest), self.limit, words, rest)
 
-    most = _most(whole, limit)
-    kept = bisect_left(range(most + 1), True, key=lambda kept: not fits(part(kept))) - 1
-    if kept > 0:
-        return part(kept)
-    if kept == 0 and whole.is_list and whole.parts:
-        return _without_first(answer, whole, limit, way)
-    return None
+    def _without_first(
+        self, answer: Answer[Said], whole: Whole, way: Callable[[Place], Way]
+    ) -> Answer[Said]:
+        """For an item that is too large by itself: all one can do is to go on behind it."""
+        first = whole.place.skip
+        rest = way(Place(whole.place.path, first + 1))
+        words = f"item {first + 1:,} of {first + len(whole.parts):,} alone is larger, and left out"
+        empty = _with_parts(answer, whole, whole.parts[:0])
+        return _say(empty, self._page(answer, whole, 1, rest), self.limit, words, rest)
+
+    def _page(self, answer: Answer[Said], whole: Whole, passed: int, rest: Way) -> Page | None:
+        """Where the answer now ends. A way on that its author gave would leave out what was cut."""
+        if not whole.is_list:
+            return answer.page if rest.cursor is None else Page(has_more=True, cursor=rest.cursor)
+        page = answer.page
+        if page is None:
+            total = whole.place.skip + len(whole.parts) if self.is_whole else None
+            return Page(total=total, has_more=True, cursor=rest.cursor)
+        is_first = not whole.place.skip  # else the offset is ours, and the tool may not take one
+        counts = page.next_offset is not None or (page.offset is not None and is_first)
+        return msgspec.structs.replace(
+            page,
+            has_more=True,
+            cursor=rest.cursor,
+            after=None,
+            next_offset=(page.offset or 0) + passed if counts else None,
+        )
+
+
+def _no_way(place: Place) -> Way:
+    return NO_WAY
 
 
 def _at(data: Said, path: Sequence[str]) -> Sequence[Any] | None:
@@ -130,15 +176,20 @@ def _whole(answer: Answer[Said], begun: Place) -> Whole:
 
 
 def _largest(data: Said) -> Whole | None:
-    """The list or text that makes an answer large: always the largest member, down to one."""
-    path: list[str] = []
-    json = b"" if isinstance(data, str) else data.json
-    while json[:1] == b"{" and (members := _members(json)):
-        name = max(members, key=lambda name: len(bytes(members[name])))
-        path.append(name)
-        json = bytes(members[name])
-    parts = _at(data, path)
-    return None if parts is None else Whole(Place(tuple(path)), parts)
+    """The largest list or text of an answer: itself, or a member of it, or a member of that."""
+    if isinstance(data, str):
+        return Whole(Place(), data)
+    _, path = max(_candidates(data.json, ()), default=(0, None))
+    parts = None if path is None else _at(data, path)
+    return None if path is None or parts is None else Whole(Place(path), parts)
+
+
+def _candidates(json: bytes, path: tuple[str, ...]) -> Iterator[tuple[int, tuple[str, ...]]]:
+    if json[:1] in (b"[", b'"'):
+        yield len(json), path
+    elif json[:1] == b"{" and len(path) < _DEEPEST:
+        for name, member in _members(json).items():
+            yield from _candidates(bytes(member), (*path, name))
 
 
 def _most(whole: Whole, limit: int) -> int:
@@ -166,49 +217,6 @@ def _put(json: bytes, path: Sequence[str], value: bytes) -> bytes:
     return _encode(members)
 
 
-def _part(
-    answer: Answer[Said], whole: Whole, kept: int, limit: int, way: Callable[[Place], Way]
-) -> Answer[Said]:
-    first = whole.place.skip
-    count = first + len(whole.parts)
-    next_place = Place(whole.place.path, first + kept)
-    rest = way(next_place)
-    unit = "items" if whole.is_list else "characters"
-    words = f"{unit} {first + 1:,} to {first + kept:,} of {count:,} are here"
-    cut_answer = _with_parts(answer, whole, whole.parts[:kept])
-    return _say(cut_answer, _page(answer, whole, kept, rest), limit, words, rest)
-
-
-def _without_first(
-    answer: Answer[Said], whole: Whole, limit: int, way: Callable[[Place], Way]
-) -> Answer[Said]:
-    """For an item that is too large by itself: all one can do is to go on behind it."""
-    first = whole.place.skip
-    rest = way(Place(whole.place.path, first + 1))
-    words = f"item {first + 1:,} of {first + len(whole.parts):,} alone is larger, and left out"
-    empty = _with_parts(answer, whole, whole.parts[:0])
-    return _say(empty, _page(answer, whole, 1, rest), limit, words, rest)
-
-
-def _page(answer: Answer[Said], whole: Whole, passed: int, rest: Way) -> Page | None:
-    """Where the answer now ends. A way on that its author gave would leave out what was cut."""
-    if not whole.is_list:
-        return answer.page if rest.cursor is None else Page(has_more=True, cursor=rest.cursor)
-    page = answer.page
-    if page is None:
-        total = whole.place.skip + len(whole.parts)
-        return Page(total=total, has_more=True, cursor=rest.cursor)
-    is_first = not whole.place.skip  # else the offset is ours, and the tool may not take one
-    counts = page.next_offset is not None or (page.offset is not None and is_first)
-    return msgspec.structs.replace(
-        page,
-        has_more=True,
-        cursor=rest.cursor,
-        after=None,
-        next_offset=(page.offset or 0) + passed if counts else None,
-    )
-
-
 def _say(
     answer: Answer[Said], page: Page | None, limit: int, words: str, rest: Way
 ) -> Answer[Said]:
@@ -220,11 +228,11 @@ def _say(
     )
 
 
-def _with_short_words(answer: Answer[Said], limit: int) -> Answer[Said]:
-    """An answer whose own words leave room for more."""
+def _with_short_words(answer: Answer[Said], limit: int, share: int) -> Answer[Said]:
+    """An answer whose own words leave room for more: each has a share of it, at most."""
     for name in ("message", "text"):
         words: str | None = getattr(answer, name)
-        if words is not None and (shorter := shorten(words, limit // 2)) != words:
+        if words is not None and (shorter := shorten(words, limit // share)) != words:
             said = f"the first {len(shorter):,} of {len(words):,} characters of its {name} are here"
             answer = msgspec.structs.replace(answer, **{name: shorter})
             answer = _say(answer, answer.page, limit, said, NO_WAY)
@@ -236,7 +244,7 @@ def shorten(words: str, limit: int) -> str:
     return words.encode()[:limit].decode(errors="ignore")
 
 
-def _too_large(limit: int) -> Problem:
+def too_large(limit: int) -> Problem:
     return Problem.internal(
         f"The answer is larger than {limit:,} bytes and cannot be cut",
         code="TOO_LARGE",

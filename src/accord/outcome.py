@@ -1,6 +1,6 @@
 """How a call ends: what a tool returned or raised, as an Answer, a Problem or a Reject."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -9,19 +9,23 @@ from msgspec import Raw
 from accord.answer import Answer, Encoded, Notice, Problem, Said
 from accord.errors import INVALID_PARAMS, MISSING_CLIENT_CAPABILITY, ContractError, Reject
 from accord.revisions import Revision
-from accord.tool import MissingCapability, Tool
+from accord.tool import MissingCapability, Output, Tool
 from accord.values import require_json
 
 Outcome = Answer[Said] | Problem | Reject
 
 _READY: Final = (Encoded, Raw)
 _encode = msgspec.json.Encoder().encode
+_NOTHING: Final = Encoded(b"null")
+_encode_sorted = msgspec.json.Encoder(order="deterministic").encode
 
 
 def answer_of(value: Any, tool: Tool, warnings: Sequence[Notice] = ()) -> Answer[Said]:
     """What a tool returned, as an Answer whose data is text or JSON that fits the tool's schema."""
     if isinstance(value, Answer):
-        answer = msgspec.structs.replace(value, data=_said(value.data, tool))
+        has_other = tool.output.is_text and value.data is None and (value.message or value.blocks)
+        data = _NOTHING if has_other else _said(value.data, tool)
+        answer = msgspec.structs.replace(value, data=data)
     else:
         answer = Answer(_said(value, tool))
     return answer.with_warnings(warnings) if warnings else answer
@@ -29,22 +33,41 @@ def answer_of(value: Any, tool: Tool, warnings: Sequence[Notice] = ()) -> Answer
 
 def _said(data: Any, tool: Tool) -> Said:
     """Data as it goes on a wire: text, or one line of JSON that fits what the tool promises."""
-    if tool.says_text:
+    output = tool.output
+    if output.is_text:
         if not isinstance(data, str):
             raise ContractError(f"{tool.name} is to return str, not {type(data).__name__}")
         return data
     if isinstance(data, _READY):
         json = _compact(data.json if isinstance(data, Encoded) else bytes(data))
     else:
-        json = _encode(data)
-        if tool.is_loose or b"null" in json:  # which is how msgspec writes a NaN
-            require_json(data, f"what {tool.name} returned", is_declared=not tool.is_loose)
-    check = tool.check
+        json = _encoded(data, output, tool.name)
+    check = output.check
     if check is None or b"\n" in json:  # somewhere inside may be JSON of the author's own
         json = _compact(json)
     if check is not None:
-        check(json)
+        _hold(check, json, data, tool)
     return Encoded(json)
+
+
+def _hold(check: Callable[[bytes], object], json: bytes, data: Any, tool: Tool) -> None:
+    """Raise if a result is not what its tool promises, and say so if that is for a NaN in it."""
+    try:
+        check(json)
+    except msgspec.ValidationError:
+        require_json(data, f"what {tool.name} returned", is_declared=True)
+        raise
+
+
+def _encoded(data: Any, output: Output, tool: str) -> bytes:
+    try:
+        json = _encode_sorted(data) if output.is_unordered else _encode(data)
+    except (TypeError, RecursionError):
+        require_json(data, f"what {tool} returned", is_declared=not output.is_loose)
+        raise
+    if output.is_loose or (output.hides_nan and b"null" in json):
+        require_json(data, f"what {tool} returned", is_declared=not output.is_loose)
+    return json
 
 
 def _compact(json: bytes) -> bytes:

@@ -9,11 +9,12 @@ from typing import Any, Final
 import msgspec
 
 from accord.answer import FieldError, Problem
-from accord.cursors import Cursors, is_ours
+from accord.cursors import Cursors
 from accord.limits import NO_WAY, Place, Way
 from accord.tool import Hints, Tool, run_elsewhere
 
 READ_MORE: Final = "read_more"
+_REST: Final = "rest."  # tells a cursor to the rest from one that a tool made with Cursors itself
 _CURSOR: Final = "cursor"
 _LONGEST_KEPT: Final = 4_096  # bytes of arguments that a cursor carries along
 _AGAIN: Final = "call it again with the same arguments and this cursor for the rest"
@@ -47,6 +48,11 @@ class _Elsewhere(msgspec.Struct, frozen=True, array_like=True):
     place: Place
 
 
+def has_own_cursor(arguments: bytes) -> bool:
+    """Whether a tool was asked for a page of its own, so that nobody knows what came before."""
+    return b'"cursor"' in arguments and _without_cursor(arguments)[1] is not None
+
+
 class Rest:
     """Makes cursors to the rest of answers, and finds what they continue."""
 
@@ -61,27 +67,28 @@ class Rest:
             return NO_WAY
         if _takes_cursor(tool):
             others, own = _without_cursor(asked.arguments)
-            cut = _Cut(_digest(others), own, place)
-            return Way(self._cursors.encode(cut, f"rest of {tool.name}"), _AGAIN)
+            cut = _Cut(_digest(others, tool), own, place)
+            return Way(_REST + self._cursors.encode(cut, f"rest of {tool.name}"), _AGAIN)
         if self._has_read_more and len(asked.arguments) <= _LONGEST_KEPT:
             more = _Elsewhere(tool.name, asked.arguments.decode(), place)
-            return Way(self._cursors.encode(more, READ_MORE), _MORE)
+            return Way(_REST + self._cursors.encode(more, READ_MORE), _MORE)
         return NO_WAY
 
     def continued(self, asked: Asked) -> tuple[bytes, Place | None]:
         """The arguments and the place that are meant, where a cursor of ours may be among them."""
         tool = asked.tool
         others, cursor = _without_cursor(asked.arguments) if _takes_cursor(tool) else ({}, None)
-        if not is_ours(cursor):
+        if not isinstance(cursor, str) or not cursor.startswith(_REST):
             return asked.arguments, asked.place
-        held = self._cursors.decode(str(cursor), f"rest of {tool.name}")
+        held = self._cursors.decode(cursor.removeprefix(_REST), f"rest of {tool.name}")
         cut = msgspec.convert(held, _Cut)
-        if cut.asked != _digest(others):
+        if cut.asked != _digest(others, tool):
             fault = FieldError(_CURSOR, "belongs to a call with other arguments")
             raise Problem.validation(
                 f"The cursor {fault.error}", code="INVALID_CURSOR", fields=[fault]
             )
-        own = {} if cut.own is None else {_CURSOR: cut.own}
+        is_needed = _CURSOR in tool.input_schema.get("required", ())
+        own = {_CURSOR: cut.own} if cut.own is not None or is_needed else {}
         return msgspec.json.encode(others | own), cut.place
 
     def elsewhere(self, arguments: bytes) -> tuple[str, bytes, Place]:
@@ -90,7 +97,8 @@ class Rest:
         if not isinstance(cursor, str):
             fault = FieldError(_CURSOR, "must be a string")
             raise Problem.validation("read_more takes a cursor", fields=[fault])
-        more = msgspec.convert(self._cursors.decode(cursor, READ_MORE), _Elsewhere)
+        held = self._cursors.decode(cursor.removeprefix(_REST), READ_MORE)
+        more = msgspec.convert(held, _Elsewhere)
         return more.tool, more.arguments.encode(), more.place
 
 
@@ -124,7 +132,10 @@ def _without_cursor(arguments: bytes) -> tuple[dict[str, Any], Any]:
     return members, members.pop(_CURSOR, None)
 
 
-def _digest(arguments: dict[str, Any]) -> str:
+def _digest(arguments: dict[str, Any], tool: Tool) -> str:
+    """What was asked, as far as the tool looks at it: some clients add an id to every call."""
     from hashlib import blake2b  # a server starts without it, and faster
 
-    return blake2b(_canonical(arguments), digest_size=12).hexdigest()
+    known = tool.input_schema.get("properties", {})
+    asked = {name: value for name, value in arguments.items() if name in known}
+    return blake2b(_canonical(asked), digest_size=12).hexdigest()

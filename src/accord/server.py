@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack, overload
 import msgspec
 from msgspec import Raw
 
-from accord.answer import Answer, Problem
+from accord.answer import Answer, Problem, Said
 from accord.cursors import Cursors
 from accord.errors import INVALID_PARAMS, ContractError, Reject
 from accord.limits import DEFAULT_MAX_BYTES, Place
@@ -25,7 +25,7 @@ from accord.sources.functions import Options, function_tool
 from accord.telemetry import Telemetry, Watch
 from accord.telemetry import outcome_of as ending_of
 from accord.tool import Client, Context, Tool, Toolbox
-from accord.wording import Wording, require_room
+from accord.wording import Shortening, require_room, resumed, shortened_reject
 
 if TYPE_CHECKING:
     from accord.serve.http import App
@@ -133,10 +133,11 @@ class Server:
             self.max_bytes = max_bytes
         if key is not None:
             self._seal = Seal(key)
+            self.key = key
             self._rest = Rest(Cursors(key), has_read_more=self._read_more is not None)
+            self._shortening = Shortening(self._rest)
         if telemetry is not None:
             self.telemetry = telemetry
-        self._wording = Wording(self._rest, self.max_bytes)
         self._pages.clear()
 
     def identify(self, identity: Identity) -> None:
@@ -265,22 +266,42 @@ class Server:
     ) -> Done:
         """An outcome with its wording, in the profile and revision of the caller."""
         if isinstance(outcome, Reject):
-            return Done(outcome, outcome)
+            return Done(outcome, shortened_reject(outcome, tool.max_bytes or self.max_bytes))
         client = call.client
         profile = self._profile(tool, client)
         observed = None if watch is None else watch.observed(ending_of(outcome))
         revision = client.revision if self.structured else _without_structure(client.revision)
         setting = Setting(tool, revision, observed)
         if isinstance(outcome, Answer):
-            result = self._wording.success(profile, outcome, setting, call.arguments, place)
+            if place is not None:
+                outcome = resumed(outcome, tool, call.arguments, place)
+            result: results.Result | Reject = profile.success(outcome, setting)
         else:
-            worded = self._wording.failure(profile, outcome, setting)
-            if isinstance(worded, Reject):
-                return Done(outcome, worded)
-            result = worded
-        if revision.stateless:
+            result = profile.failure(outcome, setting)
+        json = self._encoded(result, revision)
+        limit = tool.max_bytes or self.max_bytes
+        if len(json) > limit:
+            result = self._shortened(call, profile, outcome, setting, place)
+            json = self._encoded(result, revision)
+        return Done(outcome, result if isinstance(result, Reject) else Raw(json))
+
+    def _encoded(self, result: results.Result | Reject, revision: Revision) -> bytes:
+        if revision.stateless and not isinstance(result, Reject):
             results.complete(result, self._stamp)
-        return Done(outcome, Raw(_encode(result)))
+        return _encode(result)
+
+    def _shortened(
+        self,
+        call: Call,
+        profile: Profile,
+        outcome: Answer[Said] | Problem,
+        setting: Setting,
+        place: Place | None,
+    ) -> results.Result | Reject:
+        limit = setting.tool.max_bytes or self.max_bytes
+        if isinstance(outcome, Problem):
+            return self._shortening.failure(profile, outcome, setting, limit)
+        return self._shortening.success(profile, outcome, setting, limit, call.arguments, place)
 
     def initialize(self, client: Client) -> Raw:
         """The result of `initialize`."""
@@ -335,6 +356,9 @@ def combine(servers: dict[str, Server]) -> Server:
         or None,
         structured=all(server.structured for server in servers.values()),
         read_more=any(server.has_read_more for server in servers.values()),
+        page_size=min((s.page_size for s in servers.values() if s.page_size), default=None),
+        telemetry=next((s.telemetry for s in servers.values() if s.telemetry), None),
+        key=next(iter(servers.values())).key,
     )
     owners: dict[str, str] = {}
     for target, server in servers.items():

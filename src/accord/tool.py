@@ -39,6 +39,22 @@ class Bound(msgspec.Struct, frozen=True):
     warnings: Sequence[Notice] = ()
 
 
+class Output(msgspec.Struct, frozen=True, kw_only=True):
+    """What a tool promises of its results, and how far that can be relied on."""
+
+    schema: JsonSchema | None = None
+    check: Callable[[bytes], object] | None = None
+    """Raises when the JSON of a result does not fit the schema."""
+    is_text: bool = False
+    """A result is text as it stands (`-> str`), not a JSON value."""
+    is_loose: bool = True
+    """Some part of a result may be anything, also what JSON has no word for."""
+    hides_nan: bool = False
+    """Null fits where a number does, and null is how a NaN is written."""
+    is_unordered: bool = False
+    """There are sets in it, which come in another order in another process."""
+
+
 class MissingCapability(AccordError):
     """A tool needs something of its client that the client has not said it can do."""
 
@@ -104,7 +120,6 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     `bind` checks the JSON of the arguments and raises a validation Problem; `invoke` does the
     work with what `bind` made (and a Context where it wants one), and returns a value, an Answer,
     or an awaitable of one if the tool is async.
-    `check` raises when the JSON of a result does not fit `output_schema`.
     """
 
     name: str
@@ -116,12 +131,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     wants_context: bool = False
     title: str | None = None
     hints: Hints = Hints()
-    output_schema: JsonSchema | None = None
-    check: Callable[[bytes], object] | None = None
-    says_text: bool = False
-    """The result is text as it stands (`-> str`), not a JSON value."""
-    is_loose: bool = False
-    """`output_schema` leaves open what some part of a result is."""
+    output: Output = Output()
     profile: str | None = None
     max_bytes: int | None = None
     """The most text that an answer of it may have; what the server says if left out."""

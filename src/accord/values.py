@@ -1,10 +1,10 @@
 """Python values that JSON can hold, and those that it cannot."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from math import isfinite
 from types import NoneType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -13,9 +13,11 @@ from accord.errors import ContractError
 _ATOMS: Final = frozenset({str, int, bool, NoneType})
 _STRANGERS: Final = (set, frozenset, bytes, bytearray, memoryview)
 
+_encode = msgspec.json.Encoder().encode
+
 
 def require_json(value: object, what: str, *, is_declared: bool = False) -> None:
-    """Raise if there is a set, bytes, a NaN, an infinity or itself in it.
+    """Raise if there is a set, bytes, a NaN, an infinity, itself or something else odd in it.
 
     An encoder would write most of them somehow, and no reader could tell what they were. Where it
     `is_declared` what the value is, a reader can, and sets and bytes are fine.
@@ -25,33 +27,53 @@ def require_json(value: object, what: str, *, is_declared: bool = False) -> None
     except RecursionError as error:
         raise ContractError(f"{what} holds itself, or has no end") from error
     if fault is not None:
-        reason, steps = fault
-        place = "".join(f"[{step!r}]" for step in reversed(steps))
-        raise ContractError(f"{what} holds {reason}{f' at {place}' if place else ''}")
+        place = "".join(f"[{step!r}]" for step in reversed(fault.steps))
+        at = f" at {place}" if place else ""
+        raise ContractError(f"{what} holds {fault.reason}{at}")
 
 
-_Fault = tuple[str, list[Any]]
+def as_json(value: object, what: str) -> Any:
+    """The same in nothing but what JSON has: dates and the like as text, mappings as dicts."""
+    require_json(value, what)
+    try:
+        return msgspec.to_builtins(value, str_keys=True, enc_hook=_as_dict)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ContractError(f"{what} holds what JSON does not have: {error}") from error
+
+
+def _as_dict(value: object) -> object:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"a {type(value).__name__}")
+
+
+def known(**members: Any) -> dict[str, Any]:
+    """The members that are known, as an object: null is never written where nothing is."""
+    return {name: value for name, value in members.items() if value is not None}
+
+
+class _Fault(NamedTuple):
+    reason: str
+    steps: list[Any]
+    """How to get there, the last step first."""
 
 
 def _fault(value: Any, refused: tuple[type, ...]) -> _Fault | None:
-    """What is wrong, and the steps to it, the last one first."""
     if isinstance(value, refused):
-        return f"{type(value).__name__}, which JSON does not have", []
+        return _stranger(value)
+    if isinstance(value, float):
+        return None if isfinite(value) else _Fault("a float that JSON does not have", [])
     if isinstance(value, dict):
-        return _fault_in(value.items(), refused)
+        return _fault_in_names(value) or _fault_in(value.items(), refused)
     if isinstance(value, list | tuple | set | frozenset):
         return _fault_in(enumerate(value), refused)
-    if isinstance(value, float):
-        return None if isfinite(value) else ("a float that JSON does not have", [])
     if isinstance(value, msgspec.Struct):
-        return _fault_in(
-            ((name, getattr(value, name)) for name in value.__struct_fields__), refused
-        )
+        names = value.__struct_fields__
+        return _fault_in(((name, getattr(value, name)) for name in names), refused)
     if is_dataclass(value) and not isinstance(value, type):
-        return _fault_in(
-            ((each.name, getattr(value, each.name)) for each in fields(value)), refused
-        )
-    return None
+        names = tuple(field.name for field in fields(value))
+        return _fault_in(((name, getattr(value, name, None)) for name in names), refused)
+    return _fault_of_stranger(value)
 
 
 def _fault_in(items: Iterable[tuple[Any, Any]], refused: tuple[type, ...]) -> _Fault | None:
@@ -59,11 +81,32 @@ def _fault_in(items: Iterable[tuple[Any, Any]], refused: tuple[type, ...]) -> _F
         if type(item) not in _ATOMS:
             found = _fault(item, refused)
             if found is not None:
-                found[1].append(step)
+                found.steps.append(step)
                 return found
     return None
 
 
-def known(**members: Any) -> dict[str, Any]:
-    """The members that are known, as an object: null is never written where nothing is."""
-    return {name: value for name, value in members.items() if value is not None}
+def _fault_in_names(value: dict[Any, Any]) -> _Fault | None:
+    """Names other than text are written as text, which must not make two of them one."""
+    odd = [name for name in value if type(name) is not str]
+    if not odd:
+        return None
+    for name in odd:
+        if isinstance(name, _STRANGERS) or (isinstance(name, float) and not isfinite(name)):
+            return _Fault(f"the name {name!r:.40}, which JSON does not have", [])
+    written = {str(name) for name in value}
+    return None if len(written) == len(value) else _Fault("two members of one name", [])
+
+
+def _fault_of_stranger(value: object) -> _Fault | None:
+    if isinstance(value, Mapping):
+        return None
+    try:
+        _encode(value)
+    except TypeError:
+        return _stranger(value)
+    return None
+
+
+def _stranger(value: object) -> _Fault:
+    return _Fault(f"{type(value).__name__}, which JSON does not have", [])

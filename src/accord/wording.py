@@ -1,79 +1,97 @@
 """What a tool says, into a tool result: in a profile, for a revision, and within a size."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
 
-from accord.answer import Answer, Problem, Said
+from accord.answer import Answer, FieldError, Problem, Said
 from accord.cursors import Cursors
 from accord.errors import ContractError, Reject
-from accord.limits import DEFAULT_MAX_BYTES, Place, cut, resume, shorten
+from accord.limits import DEFAULT_MAX_BYTES, Cutter, Place, resume, shorten, too_large
 from accord.outcome import answer_of
-from accord.profiles import Profile, Result, Setting, plain, profile_named
-from accord.rest import Asked, Rest
+from accord.profiles import PROFILES, Profile, Result, Setting, profile_named
+from accord.rest import Asked, Rest, has_own_cursor
 from accord.revisions import NEWEST, REVISIONS
 from accord.tool import Hints, Tool, run_elsewhere
 
 _LEAST_BYTES: Final = 1_024  # what a cut answer has to say of itself needs room too
-_MOST_FIELDS: Final = 32
+_LEAST_WORDS: Final = 64
+_LONGEST_NAME: Final = 128
+_LONGEST_ERROR: Final = 256
+_FIELD_MARKS: Final = 48  # what a field error has around its words
 
 
-class Wording:
-    """Words what tools say, and keeps it within `max_bytes` of text."""
+class Shortening:
+    """Says less where there is more to say than a limit allows."""
 
-    def __init__(self, rest: Rest, max_bytes: int) -> None:
+    def __init__(self, rest: Rest) -> None:
         self._rest = rest
-        self._max_bytes = max_bytes
 
     def success(
         self,
         profile: Profile,
         answer: Answer[Said],
         setting: Setting,
+        limit: int,
         arguments: bytes = b"{}",
         place: Place | None = None,
     ) -> Result:
-        """An answer, or as much of it as the caller lacks and the limit allows."""
-        if place is not None:
-            answer = resume(answer, place)
+        """As much of an answer as the limit allows, and how to get the rest."""
         result = profile.success(answer, setting)
-        limit = setting.tool.max_bytes or self._max_bytes
-        if _is_small(answer, limit) or _size(result) <= limit:
+        if _size(result) <= limit:  # it is only its encoded form that has more
             return result
-        asked = Asked(setting.tool, arguments, place)
-        answer = cut(
-            answer,
-            place,
+        tool = setting.tool
+        if tool.output.schema is not None and "contentEncoding" in tool.output.schema:
+            raise too_large(limit)  # half of a file is no file
+        asked = Asked(tool, arguments, place)
+        answer = Cutter(
             limit,
             fits=lambda part: _size(profile.success(part, setting)) <= limit,
             way=lambda place: self._rest.way(asked, place),
-        )
-        _require_schema(answer, setting.tool)
+            begun=place,
+            is_whole=not has_own_cursor(arguments),
+        ).cut(answer)
+        require_schema(answer, tool)
         return profile.success(answer, setting)
 
-    def failure(self, profile: Profile, problem: Problem, setting: Setting) -> Result | Reject:
-        """A problem; one with more to say than the limit allows says less."""
-        limit = setting.tool.max_bytes or self._max_bytes
-        if len(problem.message) * 4 + len(problem.fields) * 256 > limit:
-            problem = _shortened(problem, limit)
-        return profile.failure(problem, setting)
+    def failure(
+        self, profile: Profile, problem: Problem, setting: Setting, limit: int
+    ) -> Result | Reject:
+        """A problem that says less."""
+        room = limit
+        while True:
+            result = profile.failure(problem, setting)
+            if _size_of_failure(result) <= limit or room < _LEAST_WORDS:
+                return result
+            room //= 2
+            problem = _shortened(problem, room)
+
+
+def resumed(answer: Answer[Said], tool: Tool, arguments: bytes, place: Place) -> Answer[Said]:
+    """The rest of an answer, if that is still what its tool promises."""
+    answer = resume(answer, place, is_whole=not has_own_cursor(arguments))
+    require_schema(answer, tool)
+    return answer
+
+
+def shortened_reject(reject: Reject, limit: int) -> Reject:
+    """A refusal that names no more bad fields than the limit has room for."""
+    data = reject.data
+    if not isinstance(data, dict) or "validation_errors" not in data:
+        return reject
+    fields = tuple(data["validation_errors"])
+    while fields and _size_of_failure(reject) > limit:
+        fields = fields[: len(fields) // 2]
+        message = shorten(reject.message, limit // 4)
+        reject = Reject(reject.code, message, {**data, "validation_errors": fields})
+    return reject
 
 
 def require_room(max_bytes: int) -> None:
     """Raise if a limit leaves no room to say that something was cut."""
     if max_bytes < _LEAST_BYTES:
         raise ContractError(f"max_bytes is at least {_LEAST_BYTES:,}")
-
-
-def _is_small(answer: Answer[Said], limit: int) -> bool:
-    """Whether an answer is far from any limit, so that nobody has to look at the result.
-
-    Nothing makes data larger than indenting it, by no more than the square of its length.
-    """
-    data = answer.data
-    length = len(data) * 4 if isinstance(data, str) else len(data.json)
-    has_words = answer.message or answer.text or answer.page or answer.warnings
-    return length * length < limit and not has_words
 
 
 def _size(result: Result) -> int:
@@ -88,12 +106,18 @@ def _size(result: Result) -> int:
     return total if structure is None else max(total, len(memoryview(structure)))
 
 
-def _require_schema(answer: Answer[Said], tool: Tool) -> None:
+def _size_of_failure(result: Result | Reject) -> int:
+    if isinstance(result, Reject):
+        return len(msgspec.json.encode(result))
+    return _size(result)
+
+
+def require_schema(answer: Answer[Said], tool: Tool) -> None:
     """Raise if what is left of an answer is no longer what its tool promises."""
-    if tool.check is None or isinstance(answer.data, str):
+    if tool.output.check is None or isinstance(answer.data, str):
         return
     try:
-        tool.check(answer.data.json)
+        tool.output.check(answer.data.json)
     except msgspec.ValidationError as error:
         raise Problem.internal(
             "The answer is too large, and less of it would break its schema",
@@ -102,20 +126,30 @@ def _require_schema(answer: Answer[Said], tool: Tool) -> None:
         ) from error
 
 
-def _shortened(problem: Problem, limit: int) -> Problem:
-    message = shorten(problem.message, limit // 4)
+def _shortened(problem: Problem, room: int) -> Problem:
+    """The same problem in fewer words: its message first, then what to do, then bad fields."""
+    message = shorten(problem.message, room // 2)
     return Problem(
         message if message == problem.message else f"{message}…",
         kind=problem.kind,
-        code=problem.code,
-        summary=None if problem.summary is None else shorten(problem.summary, limit // 8),
-        fields=problem.fields[:_MOST_FIELDS],
-        remediation=None
-        if problem.remediation is None
-        else shorten(problem.remediation, limit // 8),
+        code=shorten(problem.code, room // 8),
+        summary=problem.summary and shorten(problem.summary, room // 8),
+        fields=_fewer(problem.fields, room // 4),
+        remediation=problem.remediation and shorten(problem.remediation, room // 8),
         retryable=problem.retryable,
         retry_after=problem.retry_after,
     )
+
+
+def _fewer(fields: Sequence[FieldError], room: int) -> list[FieldError]:
+    kept: list[FieldError] = []
+    for field in fields:
+        name, error = shorten(field.field, _LONGEST_NAME), shorten(field.error, _LONGEST_ERROR)
+        room -= len(name.encode()) + len(error.encode()) + _FIELD_MARKS
+        if room < 0:
+            break
+        kept.append(FieldError(name, error, field.severity))
+    return kept
 
 
 def render(
@@ -137,18 +171,19 @@ def render(
     chosen = profile_named(profile)
     require_room(max_bytes)
     stand_in = run_elsewhere(
-        tool, description="", input_schema={}, is_loose=True, hints=Hints(read_only=read_only)
+        tool, description="", input_schema={}, hints=Hints(read_only=read_only)
     )
     setting = Setting(stand_in, REVISIONS[revision])
-    wording = Wording(Rest(Cursors()), max_bytes)
+    shortening = Shortening(Rest(Cursors()))
     result: Result | Reject
     if isinstance(said, Problem):
-        result = wording.failure(chosen, said, setting)
+        result = shortening.failure(chosen, said, setting, max_bytes)
         if isinstance(result, Reject):
-            result = plain.failure(said, setting)
+            result = shortening.failure(PROFILES["plain"], said, setting, max_bytes)
+        assert not isinstance(result, Reject)
     else:
         answer = answer_of(said, setting.tool)
-        result = wording.success(chosen, answer, setting)
+        result = shortening.success(chosen, answer, setting, max_bytes)
     if setting.revision.stateless:
         result["resultType"] = "complete"
     plain_result: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(result))

@@ -4,10 +4,14 @@ import json
 import signal
 import subprocess
 from pathlib import Path
+from typing import Any
 
+import jsonschema_rs
 import pytest
 
 import wire
+from accord import schemas
+from accord.profiles import PROFILES
 from cli.command import (
     ACCORD,
     ENVIRONMENT,
@@ -18,6 +22,9 @@ from cli.command import (
     assert_one_line_of_misuse,
     write,
 )
+from stdio_peer import StdioPeer
+
+requirement = pytest.mark.requirement
 
 ORDERS = """\
 [
@@ -196,6 +203,159 @@ def test_json_of_arguments_that_an_old_revision_refuses_is_the_error() -> None:
     error = json.loads(done.out)
     wire.check({"jsonrpc": "2.0", "id": 1, "error": error}, revision=None, method=None)
     assert error["code"] == -32602
+
+
+# In a profile
+
+FOUND = (
+    '[{"id":3,"item":"difference engine","price":912.5},{"id":1,"item":"punch cards","price":4.2}]'
+)
+ROWS = json.loads(FOUND)
+BESIDE = '{"page":{"limit":20,"total":2},"warnings":[{"message":"prices are from yesterday"}]}'
+ERROR = "Error executing tool: No customer 'zoe'"
+WORDS: dict[str, tuple[str, str]] = {
+    # what a person sees of an answer and of a failure, where the profile has no shape of its own
+    "plain": (f"{FOUND}\n{BESIDE}\n", f"{ERROR}\n"),
+    "bare": (f"{FOUND}\n{BESIDE}\n", f"{ERROR}\n"),
+    "prose": (f"{ORDERS}{BESIDE}\n", "Error executing orders: No customer 'zoe'\n"),
+}
+SHAPES = {"envelope": "response-v2", "generic": "generic"}
+
+
+@pytest.fixture(scope="module")
+def called() -> dict[str, Done]:
+    """A call that succeeds and one that fails, in each profile, for a person and as JSON."""
+    return accord_each(
+        {
+            f"{profile} {customer} {form}".rstrip(): [
+                *("call", "shop", "orders", json.dumps({"customer": customer})),
+                *("--profile", profile, *([form] if form else [])),
+            ]
+            for profile in PROFILES
+            for customer in ("ada", "zoe")
+            for form in ("", "--json")
+        }
+    )
+
+
+def test_each_profile_has_its_words_or_its_shape() -> None:
+    assert {*WORDS, *SHAPES} == set(PROFILES)
+
+
+@pytest.mark.parametrize("profile", WORDS)
+def test_a_profile_prints_the_words_that_a_client_would_show(
+    called: dict[str, Done], profile: str
+) -> None:
+    answer, failure = WORDS[profile]
+    assert called[f"{profile} ada"] == (0, answer, "")
+    assert called[f"{profile} zoe"] == (1, failure, "")
+
+
+@pytest.mark.parametrize("profile", WORDS)
+@pytest.mark.parametrize(("customer", "code"), [("ada", 0), ("zoe", 1)])
+def test_json_in_a_profile_is_the_result_that_the_profile_words(
+    called: dict[str, Done], profile: str, customer: str, code: int
+) -> None:
+    done = called[f"{profile} {customer} --json"]
+    assert (done.code, done.err) == (code, "")
+    result = json.loads(done.out)
+    reply = {"jsonrpc": "2.0", "id": 1, "result": result}
+    wire.check(reply, revision="2026-07-28", method="tools/call")
+    jsonschema_rs.validate(schemas.load(profile), result)
+    assert ("isError" in result) == bool(code)
+    if profile == "bare" and not code:
+        assert result["result"] == ROWS
+
+
+def shapes(called: dict[str, Done], profile: str, customer: str) -> list[Any]:
+    """What is printed with and without --json, as JSON."""
+    both = [called[f"{profile} {customer}"], called[f"{profile} {customer} --json"]]
+    assert [done.err for done in both] == ["", ""]
+    return [json.loads(done.out) for done in both]
+
+
+@pytest.mark.parametrize("profile", SHAPES)
+@pytest.mark.parametrize("customer", ["ada", "zoe"])
+def test_a_profile_with_a_shape_of_its_own_prints_that_and_nothing_around_it(
+    called: dict[str, Done], profile: str, customer: str
+) -> None:
+    words, printed = shapes(called, profile, customer)
+    assert words == printed
+    jsonschema_rs.validate(schemas.load(SHAPES[profile]), printed)
+    done = called[f"{profile} {customer} --json"]
+    assert done.out == json.dumps(printed, indent=2) + "\n"
+
+
+@requirement("001.testing.cli", "001.envelope.version")
+def test_the_envelope_of_a_success_is_printed(called: dict[str, Done]) -> None:
+    done = called["envelope ada --json"]
+    envelope = json.loads(done.out)
+    assert envelope["meta"]["version"] == "response-v2"
+    assert done.code == 0
+    assert envelope == {
+        "success": True,
+        "data": {"items": ROWS},
+        "error": None,
+        "meta": {
+            "version": "response-v2",
+            "wrapper": "items",
+            "pagination": {"cursor": None, "has_more": None, "page_size": 20, "total_count": 2},
+            "warnings": ["prices are from yesterday"],
+        },
+    }
+
+
+@requirement("001.testing.cli", "001.envelope.version", "001.edge.missing")
+def test_the_envelope_of_a_failure_is_printed(called: dict[str, Done]) -> None:
+    done = called["envelope zoe --json"]
+    envelope = json.loads(done.out)
+    assert envelope["meta"]["version"] == "response-v2"
+    assert done.code == 1
+    assert (envelope["success"], envelope["data"]) == (False, {})
+    assert envelope["error"] == "No customer 'zoe'"
+    assert envelope["meta"]["error"]["remediation"] == "try ada or grace"
+
+
+@requirement("001.testing.cli")
+def test_the_command_line_prints_the_envelope_in_every_revision() -> None:
+    words = ["call", "shop", "orders", '{"customer": "ada"}', "--profile", "envelope", "--json"]
+    printed = accord_each({date: [*words, "--revision", date] for date in wire.REVISIONS})
+    envelopes = [json.loads(done.out) for done in printed.values()]
+    assert envelopes == [envelopes[0]] * len(wire.REVISIONS)
+    assert envelopes[0]["meta"]["version"] == "response-v2"
+
+
+@requirement("001.testing.cli")
+def test_the_command_line_prints_the_same_envelope_as_the_server_sends() -> None:
+    call = {"name": "orders", "arguments": {"customer": "ada"}}
+    with StdioPeer([ACCORD, "serve", "shop", "--profile", "envelope"], cwd=EXAMPLES) as peer:
+        sent = peer.modern("tools/call", call)["result"]
+    done = accord(
+        *("call", "shop", "orders", '{"customer": "ada"}', "--profile", "envelope", "--json")
+    )
+    assert json.loads(done.out) == json.loads(sent["content"][0]["text"])
+
+
+@requirement("001.testing.cli", "001.edge.invalid")
+def test_arguments_that_do_not_fit_are_in_the_envelope_too() -> None:
+    done = accord("call", "shop", "add", '{"a": "two"}', "--profile", "envelope", "--json")
+    envelope = json.loads(done.out)
+    jsonschema_rs.validate(schemas.load("response-v2"), envelope)
+    assert (done.code, envelope["meta"]["version"]) == (1, "response-v2")
+    assert {field["field"] for field in envelope["meta"]["error"]["fields"]} == {"a", "b"}
+
+
+def test_field_errors_in_bare_are_the_error_of_json_rpc() -> None:
+    done = accord("call", "shop", "add", '{"a": "two"}', "--profile", "bare")
+    error = json.loads(done.out)
+    wire.check({"jsonrpc": "2.0", "id": 1, "error": error}, revision=None, method=None)
+    assert (done.code, error["code"]) == (1, -32602)
+    assert {each["field"] for each in error["data"]["validation_errors"]} == {"a", "b"}
+
+
+def test_a_profile_that_there_is_not_is_one_line_that_lists_them() -> None:
+    done = accord("call", "shop", "add", "{}", "--profile", "fancy")
+    assert_one_line_of_misuse(done, "'fancy'", *PROFILES)
 
 
 # Misuse

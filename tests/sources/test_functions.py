@@ -373,7 +373,7 @@ def shown(tool: Tool) -> Any:
 
 
 def json_of(value: Any) -> Any:
-    return msgspec.json.decode(msgspec.json.encode(value))
+    return msgspec.json.decode(msgspec.json.encode(value, order="deterministic"))
 
 
 def arguments(value: Any, **more: Any) -> bytes:
@@ -456,8 +456,8 @@ def grow(item: Item, by: int = 1) -> list[Item]: ...
         exec(source, vars(module))
         tool = function_tool(vars(module)["grow"])
     assert tool.input_schema["properties"]["by"] == {"type": "integer", "default": 1}
-    assert tool.output_schema is not None
-    assert tool.output_schema["items"] == {"$ref": "#/$defs/Item"}
+    assert tool.output.schema is not None
+    assert tool.output.schema["items"] == {"$ref": "#/$defs/Item"}
 
 
 def test_a_tool_may_bear_the_name_of_a_type_it_takes() -> None:

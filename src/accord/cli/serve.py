@@ -110,8 +110,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _load(options: argparse.Namespace) -> Server:
-    server = targets.load(options.targets, profile=options.profile or _CONTRACTS[options.contract])
-    server.configure(
+    server = targets.load(
+        options.targets,
+        profile=options.profile or _CONTRACTS[options.contract],
         structured=False if options.no_structure else None,
         max_bytes=options.max_bytes,
         key=None if options.key_file is None else read_key(options.key_file),

@@ -16,15 +16,17 @@ _DEFAULT_NAME: Final = "server"
 HELP: Final = "MODULE:NAME or FILE.py:NAME of a Server (NAME is `server` if left out)"
 
 
-def load(targets: Sequence[str], *, profile: str | None = None) -> Server:
-    """The server that a target names, or all of them as one, in this profile if one is given."""
+def load(targets: Sequence[str], **configuration: Any) -> Server:
+    """The server that a target names, or all of them as one; see `Server.configure`."""
     repeated = [target for target in targets if targets.count(target) > 1]
     if repeated:
         raise ContractError(f"{repeated[0]} is named twice")
     servers = {target: _load_one(target) for target in targets}
     for server in servers.values():
-        server.configure(profile=profile)
-    return combine(servers)
+        server.configure(**configuration)
+    combined = combine(servers)
+    combined.configure(**configuration)
+    return combined
 
 
 def _load_one(target: str) -> Server:

@@ -50,7 +50,7 @@ def failure(problem: Problem, setting: Setting) -> Result:
         remediation=problem.remediation,
         retryable=problem.retryable or None,
         retryAfter=problem.retry_after,
-        validation_errors=problem.fields or None,
+        validationErrors=problem.fields or None,
     )
     response = Response(
         tool_name=setting.tool.name,

@@ -52,7 +52,7 @@ def block(content: Block, revision: Revision) -> dict[str, Any]:
 def says_nothing(answer: Answer[Said], tool: Tool) -> bool:
     """Whether there is no data at all, and no promise of any."""
     data = answer.data
-    return not isinstance(data, str) and data.json == b"null" and tool.output_schema is None
+    return not isinstance(data, str) and data.json == b"null" and tool.output.schema is None
 
 
 def with_blocks(words: str | None, blocks: Sequence[Block], revision: Revision) -> Result:
@@ -74,7 +74,7 @@ def own_shape(root: object, setting: Setting, blocks: Sequence[Block] = ()) -> R
 
 def add_structure(result: Result, answer: Answer[Said], setting: Setting) -> None:
     """Add the data as `structuredContent`, as far as the revision can hold it."""
-    data, schema, kind = answer.data, setting.tool.output_schema, setting.revision.structured
+    data, schema, kind = answer.data, setting.tool.output.schema, setting.revision.structured
     if kind == "none" or isinstance(data, str):
         return
     json = data.json
@@ -89,7 +89,7 @@ def add_structure(result: Result, answer: Answer[Said], setting: Setting) -> Non
 
 def data_schema(tool: Tool, revision: Revision) -> JsonSchema | None:
     """The output schema of a profile that sends the data as it is."""
-    schema = tool.output_schema
+    schema = tool.output.schema
     if schema is None or revision.structured == "none":
         return None
     if revision.structured == "any" or schema.get("type") == "object":

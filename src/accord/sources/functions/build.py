@@ -8,7 +8,7 @@ from typing import Any, TypedDict, Unpack, get_type_hints
 from accord.errors import ContractError
 from accord.sources.functions.docstring import describe
 from accord.sources.functions.parameters import Parameters
-from accord.sources.functions.result import Result
+from accord.sources.functions.result import promised
 from accord.tool import Hints, Tool
 
 
@@ -39,7 +39,6 @@ def function_tool(function: Callable[..., Any], **options: Unpack[Options]) -> T
     types = _type_hints(function, name)
     strict = options.get("strict", False)
     parameters = Parameters(function, name, types, words.parameters, strict=strict)
-    result = Result(types.get("return", Any), name)
     return Tool(
         name=name,
         title=options.get("title"),
@@ -50,10 +49,7 @@ def function_tool(function: Callable[..., Any], **options: Unpack[Options]) -> T
         is_async=is_async or is_hidden,
         wants_context=parameters.wants_context,
         hints=_hints(options),
-        output_schema=result.schema,
-        check=result.check,
-        says_text=result.is_text,
-        is_loose=result.is_loose,
+        output=promised(types.get("return", Any), name),
         profile=options.get("profile"),
         max_bytes=options.get("max_bytes"),
     )

@@ -2,10 +2,13 @@
 
 import inspect
 from collections.abc import Callable
-from functools import cached_property
-from typing import Any, Final, NamedTuple, get_args
+from functools import cached_property, reduce
+from operator import or_
+from types import UnionType
+from typing import Any, Final, NamedTuple, Union, get_args, get_origin
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from accord.answer import FieldError, Notice
 from accord.arguments import Checker, JsonSchema
@@ -23,11 +26,19 @@ _LONGEST_NAME_SHOWN: Final = 64
 
 
 class Shown(NamedTuple):
-    """A parameter that callers see: its type in msgspec's terms, and its default as JSON."""
+    """A parameter that callers see: its type in msgspec's terms, and its default as JSON.
+
+    One that is `msgspec.UNSET` if left out is neither required nor has a default to tell of.
+    """
 
     parameter: inspect.Parameter
     hint: Any
     default: bytes | None
+
+    @property
+    def is_required(self) -> bool:
+        """Whether callers have to give it."""
+        return self.parameter.default is inspect.Parameter.empty
 
 
 class Parameters:
@@ -100,15 +111,15 @@ class Parameters:
         what = f"parameter {parameter.name!r} of tool {self._tool!r}"
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise ContractError(f"{what} takes any number of arguments; name each one")
-        hint = annotate(hint, words, what)
+        hint = annotate(_without_unset(hint), words, what)
         describe(hint, what)
         return Shown(parameter, hint, _default(parameter, hint, what))
 
     def _make_record(self) -> type[msgspec.Struct]:
         attributes = _attributes([shown.parameter.name for shown in self._shown])
         fields = [
-            (attribute, hint, _field(p)) if default else (attribute, hint)
-            for attribute, (p, hint, default) in zip(attributes, self._shown, strict=True)
+            (attribute, shown.hint) if shown.is_required else _optional(attribute, shown)
+            for attribute, shown in zip(attributes, self._shown, strict=True)
         ]
         names = {a: shown.parameter.name for a, shown in zip(attributes, self._shown, strict=True)}
         return msgspec.defstruct(
@@ -130,8 +141,10 @@ class Parameters:
     @cached_property
     def _fields(self) -> dict[str, Field]:
         return {
-            p.name: Field(msgspec.json.Decoder(hint).decode, is_required=default is None)
-            for p, hint, default in self._shown
+            shown.parameter.name: Field(
+                msgspec.json.Decoder(shown.hint).decode, is_required=shown.is_required
+            )
+            for shown in self._shown
         }
 
     def _bind_closely(self, arguments: bytes) -> Bound:
@@ -175,12 +188,21 @@ def _attributes(names: list[str]) -> list[str]:
     return [unused + name if name.startswith("__") else name for name in names]
 
 
-def _field(parameter: inspect.Parameter) -> Any:
-    return msgspec.field(default_factory=lambda: parameter.default)
+def _without_unset(hint: Any) -> Any:
+    kinds = get_args(hint)
+    if UnsetType not in kinds or get_origin(hint) not in (Union, UnionType):
+        return hint
+    return reduce(or_, (kind for kind in kinds if kind is not UnsetType))
+
+
+def _optional(attribute: str, shown: Shown) -> tuple[str, Any, Any]:
+    default = shown.parameter.default
+    hint = shown.hint | UnsetType if default is UNSET else shown.hint
+    return attribute, hint, msgspec.field(default_factory=lambda: default)
 
 
 def _default(parameter: inspect.Parameter, hint: Any, what: str) -> bytes | None:
-    if parameter.default is parameter.empty:
+    if parameter.default is parameter.empty or parameter.default is UNSET:
         return None
     try:
         default = msgspec.json.encode(parameter.default)

@@ -1,6 +1,6 @@
 """What a function returns, from its return hint."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final, get_args, get_origin
 
 import msgspec
@@ -8,48 +8,60 @@ import msgspec
 from accord.answer import Answer
 from accord.arguments import JsonSchema
 from accord.sources.functions.hints import annotate, describe
+from accord.tool import Output
 
 _SAYS_NOTHING: Final = (Any, None, type(None), Answer)
+_KINDS: Final = frozenset({"type", "enum", "const", "anyOf", "$ref"})
 
 
-class Result:
-    """The output schema, and the check that a result keeps to it; none where the hint says nothing.
+def promised(hint: Any, tool: str) -> Output:
+    """What a return hint promises; nothing where it says nothing.
 
     `str` is text as it stands: neither a JSON value nor structure.
     """
-
-    def __init__(self, hint: Any, tool: str) -> None:
-        if get_origin(hint) is Answer:
-            (hint,) = get_args(hint)
-        self.is_text = hint is str
-        self.schema: JsonSchema | None = None
-        self.check: Callable[[bytes], object] | None = None
-        self.is_loose = not self.is_text
-        if not self.is_text and not any(hint is silent for silent in _SAYS_NOTHING):
-            what = f"the result of tool {tool!r}"
-            hint = annotate(hint, None, what)
-            self.schema = describe(hint, what)
-            self.check = msgspec.json.Decoder(hint).decode
-            self.is_loose = _is_loose(self.schema)
-
-
-def _is_loose(schema: JsonSchema) -> bool:
-    """Whether some part of it may be anything."""
-    if not schema.keys() & {"type", "enum", "const", "anyOf", "$ref"}:
-        return True
-    match schema.get("type"):
-        case "array" if not schema.keys() & {"items", "prefixItems"}:
-            return True
-        case "object" if not schema.keys() & {"properties", "additionalProperties"}:
-            return True
-    return any(_is_loose(inner) for inner in _inside(schema))
+    if get_origin(hint) is Answer:
+        (hint,) = get_args(hint)
+    if hint is str:
+        return Output(is_text=True, is_loose=False)
+    if any(hint is silent for silent in _SAYS_NOTHING):
+        return Output()
+    what = f"the result of tool {tool!r}"
+    hint = annotate(hint, None, what)
+    schema = describe(hint, what)
+    parts = list(_parts(schema))
+    return Output(
+        schema=schema,
+        check=msgspec.json.Decoder(hint).decode,
+        is_loose=any(_is_open(part) for part in parts),
+        hides_nan=any(_is_nullable_number(part) for part in parts),
+        is_unordered=any("uniqueItems" in part for part in parts),
+    )
 
 
-def _inside(schema: JsonSchema) -> Iterator[JsonSchema]:
+def _parts(schema: JsonSchema) -> Iterator[JsonSchema]:
+    """A schema and all those that it is made of."""
+    yield schema
+    inner: list[Any] = [*schema.get("anyOf", ()), *schema.get("prefixItems", ())]
     for key in ("properties", "$defs"):
-        yield from schema.get(key, {}).values()
-    for key in ("anyOf", "prefixItems"):
-        yield from schema.get(key, ())
-    for key in ("items", "additionalProperties"):
-        if isinstance(schema.get(key), dict):
-            yield schema[key]
+        inner += schema.get(key, {}).values()
+    inner += [schema.get(key) for key in ("items", "additionalProperties")]
+    for part in inner:
+        if isinstance(part, dict):
+            yield from _parts(part)
+
+
+def _is_open(part: JsonSchema) -> bool:
+    """Whether it may be anything."""
+    if part.keys().isdisjoint(_KINDS):
+        return True
+    match part.get("type"):
+        case "array":
+            return part.keys().isdisjoint({"items", "prefixItems"})
+        case "object":
+            return part.keys().isdisjoint({"properties", "additionalProperties"})
+    return False
+
+
+def _is_nullable_number(part: JsonSchema) -> bool:
+    kinds = {each.get("type") for each in part.get("anyOf", ())}
+    return {"number", "null"} <= kinds

@@ -1,0 +1,185 @@
+"""Every tool of every source, in `envelope`, over a real pipe: a success and a failure of each.
+
+A source is a row of SOURCES: what `accord serve` takes, and for each of its tools arguments that
+succeed and arguments that fail. A tool that is in no row is a failure too.
+"""
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jsonschema_rs
+import pytest
+
+import wire
+from accord import schemas
+from stdio_peer import StdioPeer
+
+requirement = pytest.mark.requirement
+ACCORD = str(Path(sys.executable).with_name("accord"))
+HERE = Path(__file__).parent
+V2 = jsonschema_rs.validator_for(schemas.load("response-v2"))
+Arguments = dict[str, Any]
+
+
+class Calls(NamedTuple):
+    """Arguments that succeed and their data; arguments that fail and the words of the error."""
+
+    good: Arguments
+    data: dict[str, Any]
+    bad: Arguments
+    error: str
+
+
+class Source(NamedTuple):
+    """What `accord serve` is given, and what to ask of each tool."""
+
+    words: list[str]
+    tools: Mapping[str, Calls]
+
+
+EMMA = {"title": "Emma"}
+GONE = {"title": "Gone"}
+SOURCES: dict[str, Source] = {
+    "functions": Source(
+        [str(HERE / "library.py")],
+        {
+            "book": Calls(EMMA, {"title": "Emma", "pages": None}, GONE, "There is no book 'Gone'"),
+            "books": Calls(
+                {"limit": 1},
+                {"books": [{"title": "Emma", "pages": None}]},
+                {"limit": 0},
+                "There is no such page",
+            ),
+            "titles": Calls(
+                {"containing": "z"},
+                {"items": []},
+                {"containing": ""},
+                "Say what the title contains",
+            ),
+            "count": Calls(
+                {"author": "Austen"},
+                {"result": 3},
+                {"author": "anonymous"},
+                "The catalogue is closed",
+            ),
+            "blurb": Calls(EMMA, {"result": "Emma, a novel.\n"}, GONE, "There is no book 'Gone'"),
+            "lend": Calls(
+                EMMA | {"days": 90}, EMMA | {"days": 30}, EMMA | {"days": 0}, "Internal error"
+            ),
+            "discard": Calls({"title": "Ulysses"}, {}, EMMA, "'Emma' is lent"),
+            "cover": Calls(EMMA, {}, GONE, "There is no book 'Gone'"),
+            "bill": Calls(
+                EMMA | {"price": 4.5},
+                {"Emma": 4.5},
+                EMMA | {"price": -1},
+                "A price is not negative",
+            ),
+        },
+    ),
+}
+
+
+class Session:
+    """One source, served in `envelope` to a client of one revision."""
+
+    def __init__(self, peer: StdioPeer, revision: str) -> None:
+        self.revision = revision
+        self._ask = peer.modern if revision == wire.STATELESS else peer.request
+
+    def list(self) -> list[Any]:
+        tools: list[Any] = self._ask("tools/list")["result"]["tools"]
+        return tools
+
+    def call(self, tool: str, arguments: Arguments) -> Any:
+        return self._ask("tools/call", {"name": tool, "arguments": arguments})["result"]
+
+
+@pytest.fixture(
+    scope="module",
+    params=[(source, revision) for source in SOURCES for revision in wire.REVISIONS],
+    ids=" at ".join,
+)
+def session(request: pytest.FixtureRequest) -> Iterator[tuple[Source, Session]]:
+    name, revision = request.param
+    source = SOURCES[name]
+    with StdioPeer([ACCORD, "serve", *source.words, "--profile", "envelope"]) as peer:
+        if revision != wire.STATELESS:
+            peer.initialize(revision)
+        yield source, Session(peer, revision)
+
+
+def envelope_of(result: Any) -> Any:
+    """The envelope in a result: valid, of its version, and the same in text and structure."""
+    first = result["content"][0]
+    assert first["type"] == "text"
+    envelope = json.loads(first["text"])
+    V2.validate(envelope)
+    assert list(envelope) == ["success", "data", "error", "meta"]
+    assert envelope["meta"]["version"] == "response-v2"
+    assert result.get("structuredContent", envelope) == envelope
+    assert ("isError" in result) == (not envelope["success"])
+    return envelope
+
+
+@requirement("001.testing.tools")
+def test_every_tool_of_a_source_is_called_here(session: tuple[Source, Session]) -> None:
+    source, client = session
+    assert {tool["name"] for tool in client.list()} == source.tools.keys()
+
+
+@requirement("001.testing.tools", "001.envelope.every-tool")
+def test_each_tool_succeeds_in_the_envelope(session: tuple[Source, Session]) -> None:
+    source, client = session
+    for tool, calls in source.tools.items():
+        envelope = envelope_of(client.call(tool, calls.good))
+        assert (tool, envelope["success"], envelope["error"]) == (tool, True, None)
+        assert (tool, envelope["data"]) == (tool, calls.data)
+
+
+@requirement("001.testing.tools", "001.envelope.every-tool", "001.edge.missing", "001.edge.invalid")
+def test_each_tool_fails_in_the_envelope(session: tuple[Source, Session]) -> None:
+    source, client = session
+    for tool, calls in source.tools.items():
+        result = client.call(tool, calls.bad)
+        envelope = envelope_of(result)
+        assert (tool, envelope["success"], envelope["error"]) == (tool, False, calls.error)
+        assert (tool, envelope["data"]) == (tool, {})
+        assert result["isError"] is True
+
+
+@requirement("001.testing.tools")
+def test_each_tool_tells_the_schema_of_the_envelope_where_there_is_structure(
+    session: tuple[Source, Session],
+) -> None:
+    source, client = session
+    has_structure = client.revision >= wire.STRUCTURE
+    for tool in client.list():
+        assert ("outputSchema" in tool) == has_structure
+        if has_structure:
+            schema = jsonschema_rs.validator_for(tool["outputSchema"])
+            calls = source.tools[tool["name"]]
+            for arguments in (calls.good, calls.bad):
+                schema.validate(client.call(tool["name"], arguments)["structuredContent"])
+
+
+@requirement("001.rollout.v1")
+@pytest.mark.parametrize(
+    ("words", "is_v2"),
+    [
+        (["--profile", "envelope"], True),
+        (["--contract", "v2"], True),
+        (["--contract", "v1"], False),
+    ],
+    ids=["the profile", "v2", "v1"],
+)
+def test_a_server_sends_v1_only_when_it_is_told_to(words: list[str], is_v2: bool) -> None:
+    functions = SOURCES["functions"]
+    with StdioPeer([ACCORD, "serve", *functions.words, *words]) as peer:
+        result = Session(peer, wire.STATELESS).call("count", functions.tools["count"].good)
+    if is_v2:
+        assert envelope_of(result)["data"] == {"result": 3}
+    else:
+        assert result["content"] == [{"type": "text", "text": "3"}]

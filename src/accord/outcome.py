@@ -61,13 +61,21 @@ def _hold(check: Callable[[bytes], object], json: bytes, data: Any, tool: Tool) 
 
 def _encoded(data: Any, output: Output, tool: str) -> bytes:
     try:
-        json = _encode_sorted(data) if output.is_unordered else _encode(data)
+        json = _encode_sets(data) if output.is_unordered else _encode(data)
     except (TypeError, RecursionError):
         require_json(data, f"what {tool} returned", is_declared=not output.is_loose)
         raise
     if output.is_loose or (output.hides_nan and b"null" in json):
         require_json(data, f"what {tool} returned", is_declared=not output.is_loose)
     return json
+
+
+def _encode_sets(data: Any) -> bytes:
+    """Sets in one order, where msgspec can: it sorts everything, and only names that are text."""
+    try:
+        return _encode_sorted(data)
+    except TypeError:
+        return _encode(data)
 
 
 def _compact(json: bytes) -> bytes:

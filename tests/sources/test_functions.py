@@ -373,7 +373,8 @@ def shown(tool: Tool) -> Any:
 
 
 def json_of(value: Any) -> Any:
-    return msgspec.json.decode(msgspec.json.encode(value, order="deterministic"))
+    raw = msgspec.json.encode(value, order="deterministic" if isinstance(value, set) else None)
+    return msgspec.json.decode(raw)
 
 
 def arguments(value: Any, **more: Any) -> bytes:

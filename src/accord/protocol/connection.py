@@ -48,10 +48,19 @@ class Connection:
     """The protocol's side of one peer. No I/O: messages in, events out; results in, bytes out."""
 
     def __init__(
-        self, host: Host, *, revision: Revision | None = None, handshake: bool = True
+        self,
+        host: Host,
+        *,
+        revision: Revision | None = None,
+        handshake: bool = True,
+        is_shared: bool = False,
     ) -> None:
-        """Without a `revision` the peer says it: in a `handshake` if it may, or each time."""
+        """Without a `revision` the peer says it: in a `handshake` if it may, or each time.
+
+        One that `is_shared` by several peers keeps no calls, so none can take back another's.
+        """
         self._host = host
+        self._is_shared = is_shared
         self._handshake = handshake
         self.has_begun = False
         """Whether the peer has said `initialize`."""
@@ -79,7 +88,8 @@ class Connection:
         call.send = None
         if call.cancelled:
             return None
-        self._forget(call)
+        if not self._is_shared:
+            self._forget(call)
         reply = _reply(call.id, result)
         if call.batch is None:
             return reply
@@ -225,7 +235,8 @@ class Connection:
             return Reject(INVALID_PARAMS, "params.arguments must be an object")
         if call.batch is not None:
             call.batch.expect()
-        self._open.setdefault(call.id, []).append(call)
+        if not self._is_shared:
+            self._open.setdefault(call.id, []).append(call)
         return call
 
     def _forget(self, call: Call) -> None:

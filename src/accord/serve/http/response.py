@@ -1,0 +1,34 @@
+"""What answers a request, as data."""
+
+from typing import Final, NamedTuple
+
+from accord.protocol import messages
+from accord.serve.http.request import Refusal
+
+Header = tuple[bytes, bytes]
+
+_JSON: Final = (b"content-type", b"application/json")
+_UNREAD: Final = (408, 413)  # what is left of the request would be taken for the next one
+
+
+class Response(NamedTuple):
+    """A status and JSON, or a status alone."""
+
+    status: int
+    body: bytes = b""
+    more_headers: tuple[Header, ...] = ()
+
+    @property
+    def headers(self) -> list[Header]:
+        """A list of its own: whoever passes it on may add to it."""
+        length = (b"content-length", b"%d" % len(self.body))
+        return [length, *self.more_headers, _JSON] if self.body else [length, *self.more_headers]
+
+
+def refused(refusal: Refusal, *, allow: str | None = None) -> Response:
+    """That it cannot be done, and why."""
+    headers = ((b"allow", allow.encode()),) if allow else ()
+    if refusal.status in _UNREAD:
+        headers = (*headers, (b"connection", b"close"))
+    reply = messages.failure(None, refusal.error).without_null_id()
+    return Response(refusal.status, reply, headers)

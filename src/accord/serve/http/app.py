@@ -90,7 +90,11 @@ class App:
             exchange = Exchange(scope["method"], path, fields, receive, send, self._settings)
             response = await self.answer(exchange)
             if response is not None:
-                await exchange.reply(response)
+                headers = response.headers()
+                await send(
+                    {"type": "http.response.start", "status": response.status, "headers": headers}
+                )
+                await send({"type": "http.response.body", "body": response.body})
         elif scope["type"] == "lifespan":
             await self._live(receive, send)
 
@@ -230,7 +234,7 @@ class App:
         """What answers a single call, unless it has to wait."""
         began = perf_counter()
         done = self._begin(call, exchange)
-        if isinstance(done, Done) and not exchange.is_streaming:
+        if isinstance(done, Done) and exchange.stream is None:
             return _response(self._finish(connection, call, done, began), revision)
         return Run([call], connection, exchange, revision, began, done)
 
@@ -238,13 +242,9 @@ class App:
         """Run a call in the task of its own request, as far as it goes without waiting."""
         call.send = exchange.push
         job = self._server.prepare(call)
-        if isinstance(job, Done) or not job.is_async or self._is_full:
+        if isinstance(job, Done) or not job.is_async:
             return job
-        return start(job.run())
-
-    @property
-    def _is_full(self) -> bool:
-        return len(self._runs) >= self._settings.max_calls
+        return job if len(self._runs) >= self._settings.max_calls else start(job.run())
 
     async def _run(self, run: Run) -> Response | None:
         """Wait for the calls of one request, and give back what answers it."""
@@ -268,7 +268,7 @@ class App:
             run.end()
             if self._closing and not self._runs:
                 self._quiet.set()
-        if not run.exchange.is_streaming:
+        if run.exchange.stream is None:
             return _response(reply or run.reply, run.revision)
         await run.exchange.end_stream(reply or run.reply)
         return None

@@ -8,7 +8,6 @@ from typing import Any, Final
 import msgspec
 
 from accord.serve.http.request import Fields, Refusal, refuse
-from accord.serve.http.response import Response
 from accord.serve.http.sessions import Session
 from accord.serve.http.settings import Settings
 from accord.serve.http.streams import Stream
@@ -37,7 +36,8 @@ class Exchange(msgspec.Struct, eq=False):
     settings: Settings
     session: Session | None = None
     _first: Message | Rest[Message] | None = None
-    _stream: Stream | None = None
+    stream: Stream | None = None
+    """What the answer is, once something was sent before the result."""
     _pump: "asyncio.Task[None] | None" = None
     _is_too_slow: bool = False
 
@@ -105,30 +105,19 @@ class Exchange(msgspec.Struct, eq=False):
 
     def push(self, message: bytes) -> None:
         """Send something before the result: from then on the answer is a stream."""
-        if self._stream is None:
-            self._stream = self.session.open_stream() if self.session else Stream()
-            self._pump = asyncio.create_task(self._send_events(self._stream, 0))
-        self._stream.append(message)
+        if self.stream is None:
+            self.stream = self.session.open_stream() if self.session else Stream()
+            self._pump = asyncio.create_task(self._send_events(self.stream, 0))
+        self.stream.append(message)
 
     async def end_stream(self, reply: bytes | None) -> None:
         """Send the result where the rest of the answer went."""
-        assert self._stream is not None
+        assert self.stream is not None
         assert self._pump is not None
         if reply is not None:
-            self._stream.append(reply)
-        self._stream.close()
+            self.stream.append(reply)
+        self.stream.close()
         await self._pump
-
-    @property
-    def is_streaming(self) -> bool:
-        """Whether something has been sent already."""
-        return self._stream is not None
-
-    async def reply(self, response: Response) -> None:
-        """Answer all at once."""
-        status, headers = response.status, response.headers
-        await self.send({"type": "http.response.start", "status": status, "headers": headers})
-        await self.send({"type": "http.response.body", "body": response.body})
 
     async def follow(self, stream: Stream, start: int) -> None:
         """Send a stream until it ends or the client leaves."""

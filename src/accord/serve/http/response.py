@@ -1,6 +1,8 @@
 """What answers a request, as data."""
 
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from accord.protocol import messages
 from accord.serve.http.request import Refusal
@@ -11,18 +13,19 @@ _JSON: Final = (b"content-type", b"application/json")
 _UNREAD: Final = (408, 413)  # what is left of the request would be taken for the next one
 
 
-class Response(NamedTuple):
+class Response(msgspec.Struct, frozen=True):
     """A status and JSON, or a status alone."""
 
     status: int
     body: bytes = b""
     more_headers: tuple[Header, ...] = ()
 
-    @property
     def headers(self) -> list[Header]:
         """A list of its own: whoever passes it on may add to it."""
-        length = (b"content-length", b"%d" % len(self.body))
-        return [length, *self.more_headers, _JSON] if self.body else [length, *self.more_headers]
+        headers = [(b"content-length", b"%d" % len(self.body)), *self.more_headers]
+        if self.body:
+            headers.append(_JSON)
+        return headers
 
 
 def refused(refusal: Refusal, *, allow: str | None = None) -> Response:

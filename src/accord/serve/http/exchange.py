@@ -34,6 +34,8 @@ class Exchange(msgspec.Struct, eq=False):
     receive: Receive
     send: Send
     settings: Settings
+    body: bytes | None = None
+    """All of the body, if the server has it before it is asked."""
     session: Session | None = None
     _first: Message | Rest[Message] | None = None
     stream: Stream | None = None
@@ -41,13 +43,15 @@ class Exchange(msgspec.Struct, eq=False):
     _pump: "asyncio.Task[None] | None" = None
     _is_too_slow: bool = False
 
-    def read_at_once(self) -> bytes | None:
+    def read_at_once(self) -> bytes | Refusal | None:
         """The body, if all of it is there already; else None, and `read` waits for it."""
-        message = self._first = start(self.receive())
-        if isinstance(message, Rest) or message.get("more_body") or "body" not in message:
-            return None
-        body: bytes = message["body"]
-        return body if len(body) <= self.settings.max_request else None
+        body = self.body
+        if body is None:
+            message = self._first = start(self.receive())
+            if isinstance(message, Rest) or message.get("more_body") or "body" not in message:
+                return None
+            body = self.body = message["body"]
+        return body if len(body) <= self.settings.max_request else self._refuse_size()
 
     async def read(self, loop: asyncio.AbstractEventLoop) -> bytes | Refusal | None:
         """The body, a refusal of one that is too large or too slow, or None if the client left."""
@@ -101,6 +105,9 @@ class Exchange(msgspec.Struct, eq=False):
                     left -= len(message.get("body", b""))
                     if not message.get("more_body", False):
                         break
+        return self._refuse_size()
+
+    def _refuse_size(self) -> Refusal:
         return refuse(413, f"A request has at most {self.settings.max_request} bytes")
 
     def push(self, message: bytes) -> None:

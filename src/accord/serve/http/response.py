@@ -10,21 +10,23 @@ from accord.serve.http.request import Refusal
 Header = tuple[bytes, bytes]
 
 _JSON: Final = (b"content-type", b"application/json")
+_TEXT: Final = (b"content-type", b"text/plain; charset=utf-8")
 _UNREAD: Final = (408, 413)  # what is left of the request would be taken for the next one
 
 
 class Response(msgspec.Struct, frozen=True):
-    """A status and JSON, or a status alone."""
+    """A status and JSON, text, or nothing."""
 
     status: int
     body: bytes = b""
     more_headers: tuple[Header, ...] = ()
+    is_json: bool = True
 
     def headers(self) -> list[Header]:
         """A list of its own: whoever passes it on may add to it."""
         headers = [(b"content-length", b"%d" % len(self.body)), *self.more_headers]
         if self.body:
-            headers.append(_JSON)
+            headers.append(_JSON if self.is_json else _TEXT)
         return headers
 
 

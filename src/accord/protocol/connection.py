@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, Protocol
 
 import msgspec
 from msgspec import UNSET, Raw
@@ -20,7 +20,7 @@ from accord.protocol.batch import Batch, read_batch
 from accord.protocol.diagnosis import diagnose, overlong
 from accord.protocol.events import Call, Cancel, Event
 from accord.protocol.framing import Overlong
-from accord.protocol.messages import Frame, Id, Meta
+from accord.protocol.messages import NOTHING, Frame, Id, Meta
 from accord.protocol.mirror import Mirror
 from accord.revisions import REVISIONS, STATELESS, Revision, negotiate
 from accord.tool import Client
@@ -179,7 +179,7 @@ class Connection:
             params = route.decode(raw)
         except _UNREADABLE as error:
             params, fault = _look_again(route, method, bytes(raw), error)
-        meta = b"" if params.meta is messages.NOTHING else bytes(params.meta)
+        meta = b"" if params.meta is NOTHING else bytes(params.meta)
         client = self._whose(meta, route, mirror)
         if isinstance(client, Reject):
             return fault or client
@@ -247,7 +247,7 @@ class Connection:
             calls.remove(call)
 
 
-class Route(NamedTuple):
+class Route(msgspec.Struct, frozen=True):
     """What to do with a method, and in which of the two eras it exists."""
 
     decode: Callable[[Any], Any]

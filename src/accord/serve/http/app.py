@@ -71,6 +71,7 @@ class App:
     ) -> None:
         self._server = server
         self._settings = settings
+        self._most = settings.max_calls
         self._access = access
         self._heads = Heads(settings.allow_hosts)
         self._stateless = Connection(server, handshake=False, is_shared=True)
@@ -125,7 +126,7 @@ class App:
             return self._beside(exchange.path)
         if exchange.method != "POST":
             return await self._visit(exchange, head)
-        unfit = self._join_session(exchange, head)
+        unfit = None if head.revision is None else self._join_session(exchange)
         body = self._unfit(head) or exchange.read_at_once()
         if body is None:
             body = await exchange.read(self._find_loop())
@@ -178,9 +179,9 @@ class App:
         session = self._sessions.find(session_id, fields.get(b"authorization"))
         return session or refuse(404, "There is no such session; begin again with initialize")
 
-    def _join_session(self, exchange: Exchange, head: Head) -> Refusal | None:
+    def _join_session(self, exchange: Exchange) -> Refusal | None:
         """Find the session that a request of the handshake era names, if it names one."""
-        if head.revision is None or b"mcp-session-id" not in exchange.fields:
+        if b"mcp-session-id" not in exchange.fields:
             return None
         session = self._session(exchange.fields)
         if isinstance(session, Refusal):
@@ -232,7 +233,7 @@ class App:
         self, call: Call, connection: Connection, exchange: Exchange, revision: Revision | None
     ) -> Response | Run:
         """What answers a single call, unless it has to wait."""
-        began = perf_counter()
+        began = perf_counter() if self._access is not None else 0.0
         done = self._begin(call, exchange)
         if isinstance(done, Done) and exchange.stream is None:
             return _response(self._finish(connection, call, done, began), revision)
@@ -242,9 +243,9 @@ class App:
         """Run a call in the task of its own request, as far as it goes without waiting."""
         call.send = exchange.push
         job = self._server.prepare(call)
-        if isinstance(job, Done) or not job.is_async:
+        if isinstance(job, Done) or not job.is_async or len(self._runs) >= self._most:
             return job
-        return job if len(self._runs) >= self._settings.max_calls else start(job.run())
+        return start(job.run())
 
     async def _run(self, run: Run) -> Response | None:
         """Wait for the calls of one request, and give back what answers it."""

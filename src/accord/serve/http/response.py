@@ -24,9 +24,11 @@ class Response(msgspec.Struct, frozen=True):
 
     def headers(self) -> list[Header]:
         """A list of its own: whoever passes it on may add to it."""
-        headers = [(b"content-length", b"%d" % len(self.body)), *self.more_headers]
+        headers = [(b"content-length", b"%d" % len(self.body))]
         if self.body:
             headers.append(_JSON if self.is_json else _TEXT)
+        if self.more_headers:
+            headers += self.more_headers
         return headers
 
 

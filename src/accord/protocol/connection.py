@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, Protocol
 
 import msgspec
 from msgspec import UNSET, Raw
@@ -20,7 +20,7 @@ from accord.protocol.batch import Batch, read_batch
 from accord.protocol.diagnosis import diagnose, overlong
 from accord.protocol.events import Call, Cancel, Event
 from accord.protocol.framing import Overlong
-from accord.protocol.messages import Frame, Id, Meta
+from accord.protocol.messages import NOTHING, Frame, Id, Meta
 from accord.protocol.mirror import Mirror
 from accord.revisions import REVISIONS, STATELESS, Revision, negotiate
 from accord.tool import Client
@@ -48,10 +48,19 @@ class Connection:
     """The protocol's side of one peer. No I/O: messages in, events out; results in, bytes out."""
 
     def __init__(
-        self, host: Host, *, revision: Revision | None = None, handshake: bool = True
+        self,
+        host: Host,
+        *,
+        revision: Revision | None = None,
+        handshake: bool = True,
+        is_shared: bool = False,
     ) -> None:
-        """Without a `revision` the peer says it: in a `handshake` if it may, or each time."""
+        """Without a `revision` the peer says it: in a `handshake` if it may, or each time.
+
+        One that `is_shared` by several peers keeps no calls, so none can take back another's.
+        """
         self._host = host
+        self._is_shared = is_shared
         self._handshake = handshake
         self.has_begun = False
         """Whether the peer has said `initialize`."""
@@ -79,7 +88,8 @@ class Connection:
         call.send = None
         if call.cancelled:
             return None
-        self._forget(call)
+        if not self._is_shared:
+            self._forget(call)
         reply = _reply(call.id, result)
         if call.batch is None:
             return reply
@@ -169,7 +179,7 @@ class Connection:
             params = route.decode(raw)
         except _UNREADABLE as error:
             params, fault = _look_again(route, method, bytes(raw), error)
-        meta = b"" if params.meta is messages.NOTHING else bytes(params.meta)
+        meta = b"" if params.meta is NOTHING else bytes(params.meta)
         client = self._whose(meta, route, mirror)
         if isinstance(client, Reject):
             return fault or client
@@ -225,7 +235,8 @@ class Connection:
             return Reject(INVALID_PARAMS, "params.arguments must be an object")
         if call.batch is not None:
             call.batch.expect()
-        self._open.setdefault(call.id, []).append(call)
+        if not self._is_shared:
+            self._open.setdefault(call.id, []).append(call)
         return call
 
     def _forget(self, call: Call) -> None:
@@ -236,7 +247,7 @@ class Connection:
             calls.remove(call)
 
 
-class Route(NamedTuple):
+class Route(msgspec.Struct, frozen=True):
     """What to do with a method, and in which of the two eras it exists."""
 
     decode: Callable[[Any], Any]

@@ -21,6 +21,11 @@ class Mirror(msgspec.Struct, frozen=True):
     revision: str | None = None
     method: str | None = None
     name: str | None = None
+    _meant: str | None = None
+
+    def __post_init__(self) -> None:
+        """Decode the name once: one mirror serves all requests with the same headers."""
+        msgspec.structs.force_setattr(self, "_meant", _decoded(self.name))
 
     def revision_fault(self) -> Reject:
         """That the header and the body name two revisions."""
@@ -32,8 +37,7 @@ class Mirror(msgspec.Struct, frozen=True):
             return self.revision_fault()
         if self.method != method:
             return _mismatch("Mcp-Method", self.method)
-        named = getattr(params, _NAMED_BY.get(method, ""), None)
-        if named is not None and _decoded(self.name) != named:
+        if method in _NAMED_BY and self._meant != getattr(params, _NAMED_BY[method], self._meant):
             return _mismatch("Mcp-Name", self.name)
         return None
 

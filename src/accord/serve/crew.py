@@ -8,11 +8,11 @@ another task takes over the queue: to the tool it is a task of its own, with a c
 import asyncio
 import os
 from collections import deque
-from collections.abc import Callable, Coroutine, Generator
-from contextvars import Context, copy_context
-from typing import Any
+from collections.abc import Callable
+from contextvars import copy_context
 
 from accord.protocol import Call
+from accord.serve.rest import Rest
 from accord.server import Done, Job
 
 
@@ -70,14 +70,14 @@ class Crew:
             if not call.cancelled:
                 call.running = me
                 me.set_name(call.name)
-                coroutine, context = job.run(), copy_context()
+                steps, context = job.run().__await__(), copy_context()
                 try:
-                    awaited = context.run(coroutine.send, None)
+                    awaited = context.run(next, steps)
                 except StopIteration as stop:
                     done = stop.value
                 else:
                     self._hand_over()
-                    done = await _Rest(coroutine, context, awaited)
+                    done = await Rest(steps, awaited, context)
                 if self._is_fork:  # see Pool
                     os._exit(0)
                 self._deliver(call, done)
@@ -91,27 +91,3 @@ class Crew:
         self._in_charge = None
         if self._jobs:
             self._put_in_charge()
-
-
-class _Rest:
-    """The rest of a coroutine that had to wait, in the context that it began in."""
-
-    def __init__(
-        self, coroutine: Coroutine[Any, Any, Done], context: Context, awaited: Any
-    ) -> None:
-        self._coroutine = coroutine
-        self._context = context
-        self._awaited = awaited
-
-    def __await__(self) -> Generator[Any, Any, Done]:
-        while True:
-            step: Callable[[Any], Any] = self._coroutine.send
-            try:
-                given = yield self._awaited
-            except BaseException as error:  # noqa: BLE001 - passed on, as `await` does
-                step, given = self._coroutine.throw, error
-            try:
-                self._awaited = self._context.run(step, given)
-            except StopIteration as stop:
-                done: Done = stop.value
-                return done

@@ -138,6 +138,21 @@ async def cancel_itself(context: Context) -> str:
 
 
 @server.tool
+async def cancel_at_once() -> str:
+    """The same without waiting for anything."""
+    task = asyncio.current_task()
+    assert task is not None
+    task.cancel()
+    return "went on"
+
+
+@server.tool
+async def length(word: str) -> int:
+    """How long a word is."""
+    return len(word)
+
+
+@server.tool
 async def raise_cancelled() -> str:
     """End as if somebody had cancelled it."""
     raise asyncio.CancelledError

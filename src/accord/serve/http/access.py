@@ -19,7 +19,7 @@ class AccessLog:
     def __init__(self, style: Format, descriptor: int = _STDERR) -> None:
         self._style = style
         self._descriptor = descriptor
-        self._lines: list[str] = []
+        self._noted: list[tuple[str, Outcome, float]] = []
 
     def note(
         self,
@@ -29,19 +29,24 @@ class AccessLog:
         later: Callable[[Callable[[], None]], object],
     ) -> None:
         """Note a call; `later` is how to have the lines written at the end of this turn."""
-        if not self._lines:
+        if not self._noted:
             later(self._write)
-        milliseconds = round(seconds * 1_000, 3)
-        if self._style == "json":
-            entry = {"tool": tool, "outcome": outcome_name(outcome), "ms": milliseconds}
-            self._lines.append(msgspec.json.encode(entry).decode())
-        else:
-            self._lines.append(f"{tool} {outcome_name(outcome)} {milliseconds} ms")
+        self._noted.append((tool, outcome, seconds))
 
     def _write(self) -> None:
-        text = "\n".join([*self._lines, ""])
-        self._lines.clear()
+        line = _json_line if self._style == "json" else _text_line
+        text = "".join([line(*noted) for noted in self._noted])
+        self._noted.clear()
         os.write(self._descriptor, text.encode(errors="backslashreplace"))
+
+
+def _text_line(tool: str, outcome: Outcome, seconds: float) -> str:
+    return f"{tool} {outcome_name(outcome)} {round(seconds * 1_000, 3)} ms\n"
+
+
+def _json_line(tool: str, outcome: Outcome, seconds: float) -> str:
+    entry = {"tool": tool, "outcome": outcome_name(outcome), "ms": round(seconds * 1_000, 3)}
+    return msgspec.json.encode(entry).decode() + "\n"
 
 
 def outcome_name(outcome: Outcome) -> str:

@@ -21,18 +21,21 @@ from accord.revisions import REVISIONS, Revision
 from accord.serve.http.access import AccessLog
 from accord.serve.http.exchange import Exchange
 from accord.serve.http.request import (
-    Headers,
+    Fields,
+    Head,
+    Heads,
     Refusal,
     accepts,
-    admit,
-    is_json,
-    read_headers,
+    read_fields,
     refuse,
+    text,
 )
-from accord.serve.http.run import Run
+from accord.serve.http.response import Response, refused
+from accord.serve.http.run import Begun, Run
 from accord.serve.http.sessions import Session, Sessions
 from accord.serve.http.settings import Settings
 from accord.serve.pool import Pool
+from accord.serve.rest import start
 from accord.server import Done, Job, Server
 
 Scope = MutableMapping[str, Any]
@@ -40,7 +43,7 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 _USUAL: Final = Settings()
-_UNSAID_REVISION: Final = "2025-03-26"  # what a client speaks that sends no header
+_ACCEPTED: Final = Response(202)
 _STATELESS_STATUS: Final = {
     PARSE_ERROR: 400,
     INVALID_REQUEST: 400,
@@ -68,8 +71,10 @@ class App:
     ) -> None:
         self._server = server
         self._settings = settings
+        self._most = settings.max_calls
         self._access = access
-        self._allowed = frozenset(host.lower() for host in settings.allow_hosts)
+        self._heads = Heads(settings.allow_hosts)
+        self._stateless = Connection(server, handshake=False, is_shared=True)
         self._sessions = Sessions(settings.max_sessions, settings.session_seconds)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._pool: Pool | None = None
@@ -81,7 +86,16 @@ class App:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            await self._serve(scope, receive, send)
+            path = scope["path"].removeprefix(scope.get("root_path", ""))
+            fields = read_fields(scope["headers"])
+            exchange = Exchange(scope["method"], path, fields, receive, send, self._settings)
+            response = await self.answer(exchange)
+            if response is not None:
+                headers = response.headers()
+                await send(
+                    {"type": "http.response.start", "status": response.status, "headers": headers}
+                )
+                await send({"type": "http.response.body", "body": response.body})
         elif scope["type"] == "lifespan":
             await self._live(receive, send)
 
@@ -103,99 +117,90 @@ class App:
         self._sessions.end_all()
         await send({"type": "lifespan.shutdown.complete"})
 
-    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        exchange = Exchange(receive, send, self._settings)
-        headers = read_headers(scope["headers"])
-        refusal = admit(headers.get(b"host"), headers.get(b"origin"), self._allowed)
-        path = scope["path"].removeprefix(scope.get("root_path", ""))
-        if refusal is not None:
-            await exchange.refuse(refusal)
-        elif path in self._paths:
-            await self._endpoint(scope["method"], headers, exchange)
-        elif path == "/health":
-            await exchange.reply(200, b'{"status":"ok"}')
-        else:
-            await exchange.refuse(refuse(404, f"Nothing is here; MCP is at {self._settings.path}"))
+    async def answer(self, exchange: Exchange) -> Response | None:
+        """What answers a request; None if it has been answered, or nobody waits for that."""
+        head = self._heads.find(exchange.fields)
+        if head.refusal is not None:
+            return refused(head.refusal)
+        if exchange.path not in self._paths:
+            return self._beside(exchange.path)
+        if exchange.method != "POST":
+            return await self._visit(exchange, head)
+        unfit = None if head.revision is None else self._join_session(exchange)
+        body = self._unfit(head) or exchange.read_at_once()
+        if body is None:
+            body = await exchange.read(self._find_loop())
+        if isinstance(body, Refusal):
+            return refused(body)
+        if unfit is not None:
+            return refused(unfit)
+        if body is None:  # the client has left
+            return None
+        taken = self._take(body, exchange, head)
+        return await self._run(taken) if isinstance(taken, Run) else taken
 
-    async def _endpoint(self, method: str, headers: Headers, exchange: Exchange) -> None:
-        """`revision` is None for the stateless era, whose requests name it themselves."""
-        date = headers.text(b"mcp-protocol-version")
-        revision = REVISIONS.get(_UNSAID_REVISION if date is None else date)
-        if revision is not None and revision.stateless:
-            revision = None
-        if method == "POST":
-            await self._post(headers, exchange, revision)
-        elif revision is None or method not in ("GET", "DELETE"):
-            allow = "POST" if revision is None else "POST, GET, DELETE"
-            await exchange.refuse(refuse(405, f"{method} is not for here"), allow=allow)
-        else:
-            await self._visit(method, headers, exchange)
+    def _beside(self, path: str) -> Response:
+        if path == "/health":
+            return Response(200, b'{"status":"ok"}')
+        return refused(refuse(404, f"Nothing is here; MCP is at {self._settings.path}"))
 
-    async def _visit(self, method: str, headers: Headers, exchange: Exchange) -> None:
+    async def _visit(self, exchange: Exchange, head: Head) -> Response | None:
         """GET and DELETE of the handshake era: to listen to a session, and to end it."""
-        session = refuse(503, _ENDING) if self._closing else self._session(headers)
+        method = exchange.method
+        if head.revision is None or method not in ("GET", "DELETE"):
+            allow = "POST" if head.revision is None else "POST, GET, DELETE"
+            return refused(refuse(405, f"{method} is not for here"), allow=allow)
+        session = refuse(503, _ENDING) if self._closing else self._session(exchange.fields)
         if isinstance(session, Refusal):
-            await exchange.refuse(session)
-        elif method == "DELETE":
+            return refused(session)
+        if method == "DELETE":
             self._sessions.end(session)
-            await exchange.reply(204, b"")
-        elif not accepts(headers.get(b"accept"), b"text/event-stream"):
-            await exchange.refuse(refuse(406, "A GET here is answered with text/event-stream"))
-        else:
-            await self._listen(headers.text(b"last-event-id"), session, exchange)
+            return Response(204)
+        if not accepts(head.accept, b"text/event-stream"):
+            return refused(refuse(406, "A GET here is answered with text/event-stream"))
+        return await self._listen(session, exchange)
 
-    async def _listen(self, last_event: str | None, session: Session, exchange: Exchange) -> None:
+    async def _listen(self, session: Session, exchange: Exchange) -> Response | None:
+        last_event = text(exchange.fields.get(b"last-event-id"))
         place = (session.listen(), 0) if last_event is None else session.resume(last_event)
         if place is None:
-            await exchange.refuse(refuse(400, "No stream is known that had this Last-Event-ID"))
-            return
+            return refused(refuse(400, "No stream is known that had this Last-Event-ID"))
         stream, start = place
         try:
             await exchange.follow(stream, start)
         finally:
             session.listeners.discard(stream)
-
-    def _session(self, headers: Headers) -> Session | Refusal:
-        session_id = headers.text(b"mcp-session-id")
-        if session_id is None:
-            return refuse(400, "The header Mcp-Session-Id is missing")
-        session = self._sessions.find(session_id, headers.get(b"authorization"))
-        return session or refuse(404, "There is no such session; begin again with initialize")
-
-    async def _post(self, headers: Headers, exchange: Exchange, revision: Revision | None) -> None:
-        session = None
-        if revision is not None and b"mcp-session-id" in headers:
-            session = self._session(headers)
-        body = self._unfit(headers) or await exchange.read(headers, self._find_loop())
-        if isinstance(body, Refusal):
-            await exchange.refuse(body)
-        elif isinstance(session, Refusal):
-            await exchange.refuse(session)
-        elif body is not None:  # None: the client has left
-            await self._take(body, headers, exchange, session, revision)
-
-    def _unfit(self, headers: Headers) -> Refusal | None:
-        if self._closing:
-            return refuse(503, _ENDING)
-        if not is_json(headers.get(b"content-type")):
-            return refuse(415, "A message comes as application/json")
-        if not accepts(headers.get(b"accept"), b"application/json"):
-            return refuse(406, "A message is answered with application/json or text/event-stream")
         return None
 
-    async def _take(
-        self,
-        body: bytes,
-        headers: Headers,
-        exchange: Exchange,
-        session: Session | None,
-        revision: Revision | None,
-    ) -> None:
-        connection = session.connection if session else self._connect(revision)
+    def _session(self, fields: Fields) -> Session | Refusal:
+        session_id = text(fields.get(b"mcp-session-id"))
+        if session_id is None:
+            return refuse(400, "The header Mcp-Session-Id is missing")
+        session = self._sessions.find(session_id, fields.get(b"authorization"))
+        return session or refuse(404, "There is no such session; begin again with initialize")
+
+    def _join_session(self, exchange: Exchange) -> Refusal | None:
+        """Find the session that a request of the handshake era names, if it names one."""
+        if b"mcp-session-id" not in exchange.fields:
+            return None
+        session = self._session(exchange.fields)
+        if isinstance(session, Refusal):
+            return session
+        exchange.session = session
+        return None
+
+    def _unfit(self, head: Head) -> Refusal | None:
+        return refuse(503, _ENDING) if self._closing else head.unfit
+
+    def _take(self, body: bytes, exchange: Exchange, head: Head) -> Response | Run | None:
+        """What answers a message, or the calls that have to be awaited first."""
+        revision, connection = head.revision, self._connection(exchange, head)
+        events = connection.receive(body, head.mirror)
+        if len(events) == 1 and isinstance(events[0], Call):
+            return self._call(events[0], connection, exchange, revision)
         calls: list[Call] = []
         reply: bytes | None = None
-        mirror = headers.mirror
-        for event in connection.receive(body, mirror):
+        for event in events:
             if isinstance(event, Call):
                 calls.append(event)
             elif isinstance(event, bytes):
@@ -204,58 +209,79 @@ class App:
                 self._cancel(event)
         calls = [call for call in calls if not call.cancelled]
         if calls:
-            run = Run(calls, connection, exchange, session, is_stateless=revision is None)
-            reply = await self._run(run)
-        elif session is None and connection.has_begun:
-            await self._begin(connection, headers, exchange, reply or b"")
-            return
-        elif reply is None:
-            reply = _unacceptable(body, mirror.revision, revision)
-        await exchange.finish(_status(reply, revision), reply)
+            return Run(calls, connection, exchange, revision, perf_counter())
+        if exchange.session is None and connection.has_begun:
+            return self._begin_session(connection, exchange, reply or b"")
+        if reply is None:
+            reply = _unacceptable(body, head.mirror.revision, revision)
+        return _response(reply, revision)
 
-    def _connect(self, revision: Revision | None) -> Connection:
-        return self._server.connect(revision=revision, handshake=revision is not None)
+    def _connection(self, exchange: Exchange, head: Head) -> Connection:
+        if head.revision is None:
+            return self._stateless
+        if exchange.session is not None:
+            return exchange.session.connection
+        return self._server.connect(revision=head.revision)
 
-    async def _begin(
-        self, connection: Connection, headers: Headers, exchange: Exchange, reply: bytes
-    ) -> None:
-        session = Session(connection, headers.get(b"authorization"))
+    def _begin_session(self, connection: Connection, exchange: Exchange, reply: bytes) -> Response:
+        session = Session(connection, exchange.fields.get(b"authorization"))
         if not self._sessions.add(session):
-            await exchange.refuse(refuse(503, "There are too many sessions; try again later"))
-            return
-        await exchange.reply(200, reply, [(b"mcp-session-id", session.id.encode())])
+            return refused(refuse(503, "There are too many sessions; try again later"))
+        return Response(200, reply, ((b"mcp-session-id", session.id.encode()),))
 
-    async def _run(self, run: Run) -> bytes | None:
-        """Run the calls of one request and give back what answers it."""
+    def _call(
+        self, call: Call, connection: Connection, exchange: Exchange, revision: Revision | None
+    ) -> Response | Run:
+        """What answers a single call, unless it has to wait."""
+        began = perf_counter() if self._access is not None else 0.0
+        done = self._begin(call, exchange)
+        if isinstance(done, Done) and exchange.stream is None:
+            return _response(self._finish(connection, call, done, began), revision)
+        return Run([call], connection, exchange, revision, began, done)
+
+    def _begin(self, call: Call, exchange: Exchange) -> Begun:
+        """Run a call in the task of its own request, as far as it goes without waiting."""
+        call.send = exchange.push
+        job = self._server.prepare(call)
+        if isinstance(job, Done) or not job.is_async or len(self._runs) >= self._most:
+            return job
+        return start(job.run())
+
+    async def _run(self, run: Run) -> Response | None:
+        """Wait for the calls of one request, and give back what answers it."""
         loop = self._find_loop()
-        began = perf_counter()
+        *others, last = run.calls
+        begun = run.begun or self._begin(last, run.exchange)
         self._runs.add(run)
         if run.is_stateless and self._watch is None:
             self._watch = loop.call_later(_PATIENCE, self._look_after)
         try:
-            *others, last = run.calls
             for call in others:
                 call.running = asyncio.Task(self._alone(call, run, loop), loop=loop, name=call.name)
-            reply = self._finish(run, last, await self._here(last, run, loop), began)
+            reply = self._finish(
+                run.connection, last, await self._rest(last, begun, loop), run.began
+            )
             for call in others:
-                reply = self._finish(run, call, await call.running, began) or reply
-            return reply or run.reply
+                done = await call.running
+                reply = self._finish(run.connection, call, done, run.began) or reply
         finally:
             self._runs.discard(run)
             run.end()
             if self._closing and not self._runs:
                 self._quiet.set()
+        if run.exchange.stream is None:
+            return _response(reply or run.reply, run.revision)
+        await run.exchange.end_stream(reply or run.reply)
+        return None
 
-    async def _here(self, call: Call, run: Run, loop: asyncio.AbstractEventLoop) -> Done:
-        """Run a call in the task of its own request, which saves another."""
-        call.send = run.send
-        job = self._server.prepare(call)
-        if isinstance(job, Done):
-            return job
-        if not job.is_async or len(self._runs) > self._settings.max_calls:
-            return await self._elsewhere(job, loop)
+    async def _rest(self, call: Call, begun: Begun, loop: asyncio.AbstractEventLoop) -> Done:
+        """How a call ends that was begun in the task of its own request."""
+        if isinstance(begun, Done):
+            return begun
+        if isinstance(begun, Job):
+            return await self._elsewhere(begun, loop)
         task = call.running = asyncio.current_task(loop)
-        done = await job.run()
+        done = await begun
         while task is not None and task.cancelling():  # the call was cancelled, not the request
             with suppress(asyncio.CancelledError):
                 await asyncio.sleep(0)
@@ -264,7 +290,7 @@ class App:
 
     async def _alone(self, call: Call, run: Run, loop: asyncio.AbstractEventLoop) -> Done:
         """Run a call in a task of its own, beside others of a batch."""
-        call.send = run.send
+        call.send = run.exchange.push
         job = self._server.prepare(call)
         if isinstance(job, Done):
             return job
@@ -283,12 +309,12 @@ class App:
                 raise
             return job.refuse(Problem.internal("Cancelled"))  # which nobody will see
 
-    def _finish(self, run: Run, call: Call, done: Done, began: float) -> bytes | None:
+    def _finish(self, connection: Connection, call: Call, done: Done, began: float) -> bytes | None:
         if self._access is not None:
             seconds = perf_counter() - began
             name = call.name if call.name in self._server.tools else "?"
             self._access.note(name, done.outcome, seconds, self._find_loop().call_soon)
-        return run.connection.finish(call, done.result)
+        return connection.finish(call, done.result)
 
     def _look_after(self) -> None:
         """Now and then, see to it that calls whose client has left do not go on."""
@@ -348,7 +374,11 @@ def _without_null_id(reply: bytes) -> bytes:
     return reply.without_null_id() if isinstance(reply, ErrorReply) else reply
 
 
-def _status(reply: bytes | None, revision: Revision | None) -> int:
+def _response(reply: bytes | None, revision: Revision | None) -> Response:
+    """A reply with the status that its revision has for it; no reply is one, too."""
+    if not reply:
+        return _ACCEPTED
     if not isinstance(reply, ErrorReply):
-        return 200
-    return (_STATELESS_STATUS if revision is None else _HANDSHAKE_STATUS).get(reply.code, 200)
+        return Response(200, reply)
+    statuses = _STATELESS_STATUS if revision is None else _HANDSHAKE_STATUS
+    return Response(statuses.get(reply.code, 200), reply)

@@ -5,45 +5,61 @@ import contextlib
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final
 
-from accord.protocol import messages
-from accord.serve.http.request import Headers, Refusal, refuse
+import msgspec
+
+from accord.serve.http.request import Fields, Refusal, refuse
+from accord.serve.http.sessions import Session
 from accord.serve.http.settings import Settings
 from accord.serve.http.streams import Stream
+from accord.serve.rest import Rest, start
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
-_JSON: Final = (b"content-type", b"application/json")
-_EVENTS: Final = [
+_EVENTS: Final = (
     (b"content-type", b"text/event-stream"),
     (b"cache-control", b"no-store"),
     (b"x-accel-buffering", b"no"),
-]
+)
 _LINGER: Final = 0.25  # seconds to take in what nobody will read
-_UNREAD: Final = (408, 413)  # what is left of the request would be taken for the next one
 
 
-class Exchange:
-    """What an ASGI server hands over for one request."""
+class Exchange(msgspec.Struct, eq=False):
+    """A request as an ASGI server hands it over, and the way to answer it."""
 
-    def __init__(self, receive: Receive, send: Send, settings: Settings) -> None:
-        self._receive = receive
-        self._send = send
-        self._settings = settings
-        self._stream: Stream | None = None
-        self._pump: asyncio.Task[None] | None = None
-        self._is_too_slow = False
+    method: str
+    path: str
+    fields: Fields
+    receive: Receive
+    send: Send
+    settings: Settings
+    body: bytes | None = None
+    """All of the body, if the server has it before it is asked."""
+    session: Session | None = None
+    _first: Message | Rest[Message] | None = None
+    stream: Stream | None = None
+    """What the answer is, once something was sent before the result."""
+    _pump: "asyncio.Task[None] | None" = None
+    _is_too_slow: bool = False
 
-    async def read(
-        self, headers: Headers, loop: asyncio.AbstractEventLoop
-    ) -> bytes | Refusal | None:
+    def read_at_once(self) -> bytes | Refusal | None:
+        """The body, if all of it is there already; else None, and `read` waits for it."""
+        body = self.body
+        if body is None:
+            message = self._first = start(self.receive())
+            if isinstance(message, Rest) or message.get("more_body") or "body" not in message:
+                return None
+            body = self.body = message["body"]
+        return body if len(body) <= self.settings.max_request else self._refuse_size()
+
+    async def read(self, loop: asyncio.AbstractEventLoop) -> bytes | Refusal | None:
         """The body, a refusal of one that is too large or too slow, or None if the client left."""
-        length = headers.get(b"content-length", b"0")
-        if not length.isdigit() or int(length) > self._settings.max_request:
+        length = self.fields.get(b"content-length", b"0")
+        if not length.isdigit() or int(length) > self.settings.max_request:
             return await self._too_large()
         task = asyncio.current_task(loop)
-        too_slow = loop.call_later(self._settings.body_seconds, self._hurry, task)
+        too_slow = loop.call_later(self.settings.body_seconds, self._hurry, task)
         try:
             return await self._read()
         except asyncio.CancelledError:
@@ -59,63 +75,55 @@ class Exchange:
         if task is not None:
             task.cancel()
 
+    async def _next(self) -> Message:
+        """What comes next, beginning with what `read_at_once` met."""
+        first, self._first = self._first, None
+        if first is None:
+            return await self.receive()
+        return await first if isinstance(first, Rest) else first
+
     async def _read(self) -> bytes | Refusal | None:
-        message = await self._receive()
+        limit = self.settings.max_request
+        message = await self._next()
         body: bytes = message.get("body", b"")
         parts, size = [body], len(body)
-        while message.get("more_body", False) and size <= self._settings.max_request:
-            message = await self._receive()
+        while message.get("more_body", False) and size <= limit:
+            message = await self._next()
             parts.append(message.get("body", b""))
             size += len(parts[-1])
         if message["type"] == "http.disconnect":
             return None
-        return b"".join(parts) if size <= self._settings.max_request else await self._too_large()
+        return b"".join(parts) if size <= limit else await self._too_large()
 
     async def _too_large(self) -> Refusal:
         """Let go of some of the rest: a client that is still sending would not hear the answer."""
-        left = self._settings.max_request
+        left = self.settings.max_request
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_LINGER):
                 while left > 0:
-                    message = await self._receive()
+                    message = await self._next()
                     left -= len(message.get("body", b""))
                     if not message.get("more_body", False):
                         break
-        return refuse(413, f"A request has at most {self._settings.max_request} bytes")
+        return self._refuse_size()
 
-    async def reply(
-        self, status: int, body: bytes, headers: list[tuple[bytes, bytes]] | None = None
-    ) -> None:
-        """Answer with JSON, or with nothing but a status."""
-        fields = [(b"content-length", b"%d" % len(body)), *(headers or ())]
-        if body:
-            fields.append(_JSON)
-        await self._send({"type": "http.response.start", "status": status, "headers": fields})
-        await self._send({"type": "http.response.body", "body": body})
+    def _refuse_size(self) -> Refusal:
+        return refuse(413, f"A request has at most {self.settings.max_request} bytes")
 
-    async def refuse(self, refusal: Refusal, *, allow: str | None = None) -> None:
-        """Answer that it cannot be done, and why."""
-        reply = messages.failure(None, refusal.error).without_null_id()
-        headers = [(b"allow", allow.encode())] if allow else []
-        if refusal.status in _UNREAD:
-            headers.append((b"connection", b"close"))
-        await self.reply(refusal.status, reply, headers)
-
-    def push(self, message: bytes, open_stream: Callable[[], Stream]) -> None:
+    def push(self, message: bytes) -> None:
         """Send something before the result: from then on the answer is a stream."""
-        if self._stream is None:
-            self._stream = open_stream()
-            self._pump = asyncio.create_task(self._send_events(self._stream, 0))
-        self._stream.append(message)
+        if self.stream is None:
+            self.stream = self.session.open_stream() if self.session else Stream()
+            self._pump = asyncio.create_task(self._send_events(self.stream, 0))
+        self.stream.append(message)
 
-    async def finish(self, status: int, reply: bytes | None) -> None:
-        """Answer with the result, where the rest of the answer went."""
-        if self._stream is None or self._pump is None:
-            await self.reply(status if reply else 202, reply or b"")
-            return
+    async def end_stream(self, reply: bytes | None) -> None:
+        """Send the result where the rest of the answer went."""
+        assert self.stream is not None
+        assert self._pump is not None
         if reply is not None:
-            self._stream.append(reply)
-        self._stream.close()
+            self.stream.append(reply)
+        self.stream.close()
         await self._pump
 
     async def follow(self, stream: Stream, start: int) -> None:
@@ -130,11 +138,12 @@ class Exchange:
 
     async def gone(self) -> None:
         """Wait until the client has left."""
-        while (await self._receive())["type"] != "http.disconnect":
+        while (await self.receive())["type"] != "http.disconnect":
             pass
 
     async def _send_events(self, stream: Stream, start: int) -> None:
-        await self._send({"type": "http.response.start", "status": 200, "headers": _EVENTS})
-        async for event in stream.follow(start, self._settings.keep_alive_seconds):
-            await self._send({"type": "http.response.body", "body": event, "more_body": True})
-        await self._send({"type": "http.response.body", "body": b""})
+        headers = list(_EVENTS)
+        await self.send({"type": "http.response.start", "status": 200, "headers": headers})
+        async for event in stream.follow(start, self.settings.keep_alive_seconds):
+            await self.send({"type": "http.response.body", "body": event, "more_body": True})
+        await self.send({"type": "http.response.body", "body": b""})

@@ -1,6 +1,5 @@
 """An HTTP server of our own: the app on uvicorn, on this machine unless told otherwise."""
 
-import asyncio
 import math
 import socket
 from collections.abc import Callable
@@ -15,7 +14,8 @@ from accord.server import Server
 
 try:
     import uvicorn
-    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+    from accord.serve.http.line import Lines
 except ImportError as error:
     raise ContractError("HTTP needs an extra: pip install 'accord-mcp[http]'") from error
 
@@ -76,7 +76,7 @@ def serve(
 def _config(app: App, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http=_protocol(settings.body_seconds),
+        http=Lines(app, settings),  # type: ignore[arg-type]  # called like a class, and no more
         lifespan="on",
         ws="none",
         log_level="warning",
@@ -85,39 +85,6 @@ def _config(app: App, settings: Settings) -> uvicorn.Config:
         date_header=False,
         timeout_graceful_shutdown=math.ceil(settings.grace),
     )
-
-
-def _protocol(seconds: float) -> type[HttpToolsProtocol]:
-    """uvicorn's protocol, but a client has only so long to send the headers of a request."""
-
-    class Impatient(HttpToolsProtocol):
-        _patience: asyncio.TimerHandle | None = None
-
-        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-            super().connection_made(transport)
-            self._await_headers()
-
-        def on_message_begin(self) -> None:
-            super().on_message_begin()
-            self._await_headers()
-
-        def on_headers_complete(self) -> None:
-            self._stop_waiting()
-            super().on_headers_complete()
-
-        def connection_lost(self, exc: Exception | None) -> None:
-            self._stop_waiting()
-            super().connection_lost(exc)
-
-        def _await_headers(self) -> None:
-            self._stop_waiting()
-            self._patience = self.loop.call_later(seconds, self.transport.close)
-
-        def _stop_waiting(self) -> None:
-            if self._patience is not None:
-                self._patience.cancel()
-
-    return Impatient
 
 
 def _listen(address: Address) -> socket.socket:

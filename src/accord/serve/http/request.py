@@ -1,26 +1,25 @@
 """What a request's headers say, and whether it may come in at all."""
 
 import re
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
 
 from accord.errors import INVALID_REQUEST, Reject
 from accord.protocol import Mirror
+from accord.revisions import REVISIONS, Revision
 
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _AUTHORITY: Final = re.compile(r"(?P<name>[A-Za-z0-9.\-_]+|\[[0-9A-Fa-f:.]+\])(?P<port>:\d{1,5})?")
 _ORIGIN: Final = re.compile(r"https?://(?P<authority>[^/?#@]+)")
-_KNOWN: Final = frozenset(
-    {
-        *(b"host", b"origin", b"content-type", b"content-length", b"accept", b"authorization"),
-        *(b"mcp-session-id", b"mcp-protocol-version", b"mcp-method", b"mcp-name"),
-        b"last-event-id",
-    }
+_SAID: Final = (
+    *(b"host", b"origin", b"content-type", b"accept"),
+    *(b"mcp-protocol-version", b"mcp-method", b"mcp-name"),
 )
-_SEEN: Final = 1_024  # clients say the same again and again: so many answers are remembered
+_UNSAID_REVISION: Final = "2025-03-26"  # what a client speaks that sends no header
+_SEEN: Final = 1_024  # clients say the same again and again: so many heads are remembered
+_LONGEST_SEEN: Final = 2_048  # bytes of one that is
 
 
 class Refusal(msgspec.Struct, frozen=True):
@@ -35,32 +34,81 @@ def refuse(status: int, reason: str) -> Refusal:
     return Refusal(status, Reject(INVALID_REQUEST, reason))
 
 
-class Headers(dict[bytes, bytes]):
-    """The headers that matter here, by their lower-case names."""
+Fields = dict[bytes, bytes]
+"""The headers of one request, by their lower-case names."""
 
-    def text(self, name: bytes) -> str | None:
-        """A header as text, without blanks around it; None where it is absent."""
-        value = self.get(name)
-        return None if value is None else value.strip(b" \t").decode("latin-1")
 
-    @property
-    def mirror(self) -> Mirror:
-        """What they repeat of the body."""
-        return Mirror(
-            self.text(b"mcp-protocol-version"), self.text(b"mcp-method"), self.text(b"mcp-name")
+def read_fields(raw: Sequence[tuple[bytes, bytes]]) -> Fields:
+    """The headers; one that comes twice is a list, and so is none of what we expect."""
+    fields = dict(raw)
+    if len(fields) != len(raw):
+        fields = {}
+        for name, value in raw:
+            fields[name] = fields[name] + b", " + value if name in fields else value
+    return fields
+
+
+class Head(msgspec.Struct, frozen=True):
+    """What the headers come to that a client says again and again."""
+
+    refusal: Refusal | None
+    """Why the request may not come in at all."""
+    unfit: Refusal | None
+    """Why what it carries cannot be taken, or answered."""
+    revision: Revision | None
+    """None for the stateless era, whose requests name it themselves."""
+    mirror: Mirror
+    """What they repeat of the body."""
+    accept: bytes | None
+
+
+class Heads:
+    """Heads, by what the headers say: read once, remembered while it is little."""
+
+    def __init__(self, allow_hosts: Iterable[str]) -> None:
+        self._allowed = frozenset(host.lower() for host in allow_hosts)
+        self._seen: dict[tuple[bytes | None, ...], Head] = {}
+
+    def find(self, fields: Fields) -> Head:
+        """The head of a request with these headers."""
+        said = tuple(map(fields.get, _SAID))
+        return self._seen.get(said) or self._read(said)
+
+    def _read(self, said: tuple[bytes | None, ...]) -> Head:
+        host, origin, content_type, accept, *repeated = said
+        mirror = Mirror(*map(text, repeated))
+        head = Head(
+            admit(host, origin, self._allowed),
+            _unfit(content_type, accept),
+            _handshake_revision(mirror.revision),
+            mirror,
+            accept,
         )
+        if sum(len(value) for value in said if value is not None) <= _LONGEST_SEEN:
+            if len(self._seen) >= _SEEN:
+                self._seen.clear()
+            self._seen[said] = head
+        return head
 
 
-def read_headers(raw: Iterable[tuple[bytes, bytes]]) -> Headers:
-    """The headers that matter; one that comes twice is a list, and so is none of what we expect."""
-    found = Headers()
-    for name, value in raw:
-        if name in _KNOWN:
-            found[name] = found[name] + b", " + value if name in found else value
-    return found
+def text(value: bytes | None) -> str | None:
+    """A header as text, without blanks around it; None where it is absent."""
+    return None if value is None else value.strip(b" \t").decode("latin-1")
 
 
-@lru_cache(_SEEN)
+def _handshake_revision(date: str | None) -> Revision | None:
+    revision = REVISIONS.get(_UNSAID_REVISION if date is None else date)
+    return None if revision is None or revision.stateless else revision
+
+
+def _unfit(content_type: bytes | None, accept: bytes | None) -> Refusal | None:
+    if not is_json(content_type):
+        return refuse(415, "A message comes as application/json")
+    if not accepts(accept, b"application/json"):
+        return refuse(406, "A message is answered with application/json or text/event-stream")
+    return None
+
+
 def admit(host: bytes | None, origin: bytes | None, allowed: frozenset[str]) -> Refusal | None:
     """Refuse what a page on another site could make a browser send (DNS rebinding)."""
     if host is None or not _is_allowed(host.decode("latin-1"), allowed):
@@ -81,14 +129,12 @@ def _is_allowed(authority: str, allowed: frozenset[str]) -> bool:
     return name in _LOOPBACK or name in allowed or authority.lower() in allowed
 
 
-@lru_cache(_SEEN)
 def is_json(content_type: bytes | None) -> bool:
     """Whether a body is announced as JSON."""
     kind = (content_type or b"").partition(b";")[0]
     return kind.strip(b" \t").lower() == b"application/json"
 
 
-@lru_cache(_SEEN)
 def accepts(accept: bytes | None, media_type: bytes) -> bool:
     """Whether the client takes such an answer; one that says nothing takes anything."""
     if accept is None:

@@ -4,9 +4,13 @@ import asyncio
 from collections.abc import Callable
 
 from accord.protocol import Call, Connection
+from accord.revisions import Revision
 from accord.serve.http.exchange import Exchange
-from accord.serve.http.sessions import Session
-from accord.serve.http.streams import Stream
+from accord.serve.rest import Rest
+from accord.server import Done, Job
+
+Begun = Done | Rest[Done] | Job
+"""A call that is done, one that has to wait, or one that has to run elsewhere."""
 
 
 class Run:
@@ -17,22 +21,25 @@ class Run:
         calls: list[Call],
         connection: Connection,
         exchange: Exchange,
-        session: Session | None,
-        *,
-        is_stateless: bool,
+        revision: Revision | None,
+        began: float,
+        begun: Begun | None = None,
     ) -> None:
         self.calls = calls
         self.connection = connection
-        self.is_stateless = is_stateless
+        self.exchange = exchange
+        self.revision = revision
+        self.began = began
+        self.begun = begun
+        """How far the last of the calls has come, if it was begun."""
         self.reply: bytes | None = None
         """What answers a batch whose last open call was cancelled."""
-        self._exchange = exchange
-        self._session = session
         self._watcher: asyncio.Task[None] | None = None
 
-    def send(self, message: bytes) -> None:
-        """A message that belongs to one of the calls, before its result."""
-        self._exchange.push(message, self._session.open_stream if self._session else Stream)
+    @property
+    def is_stateless(self) -> bool:
+        """Whether it ends when its client leaves."""
+        return self.revision is None
 
     def watch(self, stop: Callable[[Call], None]) -> None:
         """Stop the calls when the client leaves, which in the stateless era means just that."""
@@ -40,8 +47,9 @@ class Run:
             self._watcher = asyncio.create_task(self._stop_when_gone(stop))
 
     async def _stop_when_gone(self, stop: Callable[[Call], None]) -> None:
-        await self._exchange.gone()
-        for call in self.connection.abandon():
+        await self.exchange.gone()
+        for call in self.calls:
+            call.cancelled = True
             stop(call)
 
     def end(self) -> None:

@@ -72,29 +72,34 @@ class Sessions:
         self._idle_seconds = idle_seconds
         self._clock = clock
         self._by_id: OrderedDict[str, Session] = OrderedDict()
+        self._due = 0.0
+        """Before that no session can expire."""
 
     def __len__(self) -> int:
         return len(self._by_id)
 
     def add(self, session: Session) -> bool:
         """Take it in; False if there are too many that are in use."""
-        self._expire()
+        now = self._clock()
+        self._expire(now)
         if len(self._by_id) >= self._limit:
             idle = next((each for each in self._by_id.values() if each.is_idle), None)
             if idle is None:
                 return False
             self.end(idle)
-        session.used = self._clock()
+        session.used = now
         self._by_id[session.id] = session
         return True
 
     def find(self, session_id: str, principal: bytes | None) -> Session | None:
         """The session of that id, if it belongs to this caller and still lives."""
-        self._expire()
+        now = self._clock()
+        if now >= self._due:
+            self._expire(now)
         session = self._by_id.get(session_id)
         if session is None or session.principal != principal:
             return None
-        session.used = self._clock()
+        session.used = now
         self._by_id.move_to_end(session_id)
         return session
 
@@ -114,14 +119,15 @@ class Sessions:
         for session in list(self._by_id.values()):
             self.end(session)
 
-    def _expire(self) -> None:
-        end = self._clock() - self._idle_seconds
+    def _expire(self, now: float) -> None:
+        self._due = now + self._idle_seconds
         while self._by_id:
             oldest = next(iter(self._by_id.values()))
-            if oldest.used > end:
+            if oldest.used > now - self._idle_seconds:
+                self._due = oldest.used + self._idle_seconds
                 return
             if oldest.is_idle:
                 self.end(oldest)
             else:  # in use, though its client has not spoken for a while
-                oldest.used = self._clock()
+                oldest.used = now
                 self._by_id.move_to_end(oldest.id)

@@ -1,0 +1,41 @@
+"""What answers a request, as data."""
+
+from typing import Final
+
+import msgspec
+
+from accord.protocol import messages
+from accord.serve.http.request import Refusal
+
+Header = tuple[bytes, bytes]
+
+_JSON: Final = (b"content-type", b"application/json")
+_TEXT: Final = (b"content-type", b"text/plain; charset=utf-8")
+_UNREAD: Final = (408, 413)  # what is left of the request would be taken for the next one
+
+
+class Response(msgspec.Struct, frozen=True):
+    """A status and JSON, text, or nothing."""
+
+    status: int
+    body: bytes = b""
+    more_headers: tuple[Header, ...] = ()
+    is_json: bool = True
+
+    def headers(self) -> list[Header]:
+        """A list of its own: whoever passes it on may add to it."""
+        headers = [(b"content-length", b"%d" % len(self.body))]
+        if self.body:
+            headers.append(_JSON if self.is_json else _TEXT)
+        if self.more_headers:
+            headers += self.more_headers
+        return headers
+
+
+def refused(refusal: Refusal, *, allow: str | None = None) -> Response:
+    """That it cannot be done, and why."""
+    headers = ((b"allow", allow.encode()),) if allow else ()
+    if refusal.status in _UNREAD:
+        headers = (*headers, (b"connection", b"close"))
+    reply = messages.failure(None, refusal.error).without_null_id()
+    return Response(refusal.status, reply, headers)

@@ -267,3 +267,36 @@ def test_connections_that_come_and_go_leave_nothing_behind() -> None:
                 connection.sendall(_request(client, client.calling("nap", seconds=60)) * 3)
         kept = ("tasks", "descriptors")
         assert eventually(lambda: all(census(client)[k] <= before[k] for k in kept))
+
+
+HEADS = {
+    "a header without end": b"X-Long: " + b"a" * 300_000,
+    "headers without end": b"".join(b"X-%d: a\r\n" % n for n in range(40_000)),
+    "a path without end": b"/" + b"a" * 300_000,
+}
+
+
+@pytest.mark.parametrize("head", HEADS.values(), ids=HEADS)
+def test_headers_have_a_limit_and_the_server_goes_on(server: HttpServer, head: bytes) -> None:
+    begin = b"POST " if head.startswith(b"/") else b"POST /mcp HTTP/1.1\r\nHost: localhost\r\n"
+    with _connected(server) as connection:
+        try:
+            connection.sendall(begin + head)
+            answer = connection.recv(65_536)
+        except ConnectionError:
+            answer = b""  # it was closed while we were still sending
+    assert not answer or answer.startswith(b"HTTP/1.1 431 ")
+    with HttpPeer(server.port, ERAS[0]) as peer:
+        assert peer.call("echo", word="still here") == "still here"
+
+
+def test_many_headers_that_are_not_too_many_are_fine(server: HttpServer) -> None:
+    with HttpPeer(server.port, ERAS[0]) as peer, _connected(server) as connection:
+        message = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+        more = [f"X-Header-{n}: {'a' * 100}" for n in range(100)]
+        connection.sendall(_request(peer, message, *more))
+        assert json.loads(_Answers(connection).next().body) == {  # type: ignore[attr-defined]
+            "jsonrpc": "2.0",
+            "id": 1,
+            "result": {},
+        }

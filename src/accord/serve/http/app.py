@@ -15,6 +15,7 @@ from accord.errors import (
     MISSING_CLIENT_CAPABILITY,
     PARSE_ERROR,
     UNSUPPORTED_PROTOCOL_VERSION,
+    ContractError,
 )
 from accord.protocol import Call, Cancel, Connection, ErrorReply, messages
 from accord.revisions import REVISIONS, Revision
@@ -37,6 +38,7 @@ from accord.serve.http.settings import Settings
 from accord.serve.pool import Pool
 from accord.serve.rest import start
 from accord.server import Done, Job, Server
+from accord.telemetry import Telemetry
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -123,7 +125,7 @@ class App:
         if head.refusal is not None:
             return refused(head.refusal)
         if exchange.path not in self._paths:
-            return self._beside(exchange.path)
+            return self._beside(exchange)
         if exchange.method != "POST":
             return await self._visit(exchange, head)
         unfit = None if head.revision is None else self._join_session(exchange)
@@ -139,9 +141,11 @@ class App:
         taken = self._take(body, exchange, head)
         return await self._run(taken) if isinstance(taken, Run) else taken
 
-    def _beside(self, path: str) -> Response:
-        if path == "/health":
+    def _beside(self, exchange: Exchange) -> Response:
+        if exchange.path == "/health":
             return Response(200, b'{"status":"ok"}')
+        if exchange.path == "/metrics" and self._server.telemetry is not None:
+            return _metrics(self._server.telemetry, text(exchange.fields.get(b"accept")))
         return refused(refuse(404, f"Nothing is here; MCP is at {self._settings.path}"))
 
     async def _visit(self, exchange: Exchange, head: Head) -> Response | None:
@@ -368,6 +372,16 @@ def _unacceptable(body: bytes, date: str | None, revision: Revision | None) -> b
     unknown = messages.invalid_request("the revision in MCP-Protocol-Version is not known here")
     reply = messages.failure(None, unknown if body.strip() else blank)
     return reply if revision and revision.null_ids else reply.without_null_id()
+
+
+def _metrics(telemetry: Telemetry, accept: str | None) -> Response:
+    """The server's figures, as far as the extra that writes them is installed."""
+    try:
+        from accord.telemetry.prometheus import exposition
+    except ContractError as error:
+        return refused(refuse(501, str(error)))
+    body, content_type = exposition(telemetry, accept)
+    return Response(200, body, content_type=content_type.encode())
 
 
 def _without_null_id(reply: bytes) -> bytes:

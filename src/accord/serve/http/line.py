@@ -19,7 +19,7 @@ from uvicorn.server import ServerState
 from accord.serve.http.app import App
 from accord.serve.http.exchange import Exchange, Message
 from accord.serve.http.request import Fields, read_fields
-from accord.serve.http.response import Header, Response
+from accord.serve.http.response import TEXT, Header, Response
 from accord.serve.http.settings import Settings
 
 log = logging.getLogger("accord")
@@ -28,12 +28,14 @@ _IDLE: Final = 5.0  # seconds that a connection may wait for its next request
 _NEVER: Final = float("inf")
 _MUCH: Final = 65_536  # bytes of a body that nobody has read yet; more of it waits outside
 _MANY: Final = 16  # requests that came before the ones before them were answered; likewise
+_LONGEST_HEAD: Final = 65_536  # bytes of a request line and its headers
 _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 _CLOSE: Final = (b"connection", b"close")
 _CHUNKED: Final = (b"transfer-encoding", b"chunked")
 _STATUS: Final = {s.value: f"HTTP/1.1 {s.value} {s.phrase}\r\n".encode() for s in HTTPStatus}
-_INVALID: Final = Response(400, b"Invalid HTTP request received.", is_json=False)
-_FAILED: Final = Response(500, b"Internal Server Error", is_json=False)
+_TOO_LARGE: Final = Response(431, b"The headers are too large.", content_type=TEXT)
+_INVALID: Final = Response(400, b"Invalid HTTP request received.", content_type=TEXT)
+_FAILED: Final = Response(500, b"Internal Server Error", content_type=TEXT)
 
 
 class Lines:
@@ -94,6 +96,7 @@ class Line(asyncio.Protocol):
         self._url = self._known_url = b""
         self._path = ""
         self._headers: list[Header] = []
+        self._head_bytes = 0
 
     # The transport's side
 
@@ -117,12 +120,18 @@ class Line(asyncio.Protocol):
         """Read on."""
         if self._is_deaf:
             return
+        head = self._headers
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:  # to what is not spoken here, nor is what follows
             self._hear_no_more()
         except httptools.HttpParserError:
-            self._misunderstand()
+            self._misunderstand(_INVALID)
+        else:
+            is_more = self._headers is head and self.deadline != _NEVER
+            self._head_bytes = self._head_bytes + len(data) if is_more else 0
+            if self._head_bytes > _LONGEST_HEAD:
+                self._misunderstand(_TOO_LARGE)
 
     def pause_writing(self) -> None:
         """The client does not read."""
@@ -184,14 +193,14 @@ class Line(asyncio.Protocol):
         if self._active is not None:
             self._active.keep_alive = False
 
-    def _misunderstand(self) -> None:
+    def _misunderstand(self, response: Response) -> None:
         """Close, but not before what came whole is answered."""
         self._hear_no_more()
         if self._active is not None and self._active.is_whole:
             return
         if self._active is not None:
             self._active.leave()
-        self.transport.write(_head(400, [*_INVALID.headers(), _CLOSE]) + _INVALID.body)
+        self.transport.write(_head(response.status, [*response.headers(), _CLOSE]) + response.body)
         self.transport.close()
 
     # uvicorn's side

@@ -9,24 +9,24 @@ from accord.serve.http.request import Refusal
 
 Header = tuple[bytes, bytes]
 
-_JSON: Final = (b"content-type", b"application/json")
-_TEXT: Final = (b"content-type", b"text/plain; charset=utf-8")
+JSON: Final = b"application/json"
+TEXT: Final = b"text/plain; charset=utf-8"
 _UNREAD: Final = (408, 413)  # what is left of the request would be taken for the next one
 
 
 class Response(msgspec.Struct, frozen=True):
-    """A status and JSON, text, or nothing."""
+    """A status and JSON, some other text, or nothing."""
 
     status: int
     body: bytes = b""
     more_headers: tuple[Header, ...] = ()
-    is_json: bool = True
+    content_type: bytes = JSON
 
     def headers(self) -> list[Header]:
         """A list of its own: whoever passes it on may add to it."""
         headers = [(b"content-length", b"%d" % len(self.body))]
         if self.body:
-            headers.append(_JSON if self.is_json else _TEXT)
+            headers.append((b"content-type", self.content_type))
         if self.more_headers:
             headers += self.more_headers
         return headers

@@ -115,7 +115,9 @@ def by_accord(profile: str, era: Era, size: Size) -> Render:
     server = Server("bench", version="1.0", profile=profile)
     server.tool(read_only=True)(small)
     server.tool(read_only=True)(rows)
-    tool: Tool = msgspec.structs.replace(server.tools[size], check=bool)  # there, and free
+    tool: Tool = server.tools[size]
+    output = msgspec.structs.replace(tool.output, check=bool)  # there, and free
+    tool = msgspec.structs.replace(tool, output=output)
     call = Call(1, Client(REVISIONS[era]), name=size)
     answer = Answer(VALUES[size])
 

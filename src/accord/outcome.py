@@ -1,6 +1,6 @@
 """How a call ends: what a tool returned or raised, as an Answer, a Problem or a Reject."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
@@ -9,7 +9,7 @@ from msgspec import Raw
 from accord.answer import Answer, Encoded, Notice, Problem, Said
 from accord.errors import INVALID_PARAMS, MISSING_CLIENT_CAPABILITY, ContractError, Reject
 from accord.revisions import Revision
-from accord.tool import MissingCapability, Output, Tool
+from accord.tool import MissingCapability, Tool
 from accord.values import require_json
 
 Outcome = Answer[Said] | Problem | Reject
@@ -23,9 +23,10 @@ _encode_sorted = msgspec.json.Encoder(order="deterministic").encode
 def answer_of(value: Any, tool: Tool, warnings: Sequence[Notice] = ()) -> Answer[Said]:
     """What a tool returned, as an Answer whose data is text or JSON that fits the tool's schema."""
     if isinstance(value, Answer):
-        has_other = tool.output.is_text and value.data is None and (value.message or value.blocks)
-        data = _NOTHING if has_other else _said(value.data, tool)
-        answer = msgspec.structs.replace(value, data=data)
+        data = value.data
+        has_other = data is None and tool.output.is_text and (value.message or value.blocks)
+        said = _NOTHING if has_other else _said(data, tool)
+        answer = msgspec.structs.replace(value, data=said)
     else:
         answer = Answer(_said(value, tool))
     return answer.with_warnings(warnings) if warnings else answer
@@ -40,34 +41,26 @@ def _said(data: Any, tool: Tool) -> Said:
         return data
     if isinstance(data, _READY):
         json = _compact(data.json if isinstance(data, Encoded) else bytes(data))
-    else:
-        json = _encoded(data, output, tool.name)
-    check = output.check
-    if check is None or b"\n" in json:  # somewhere inside may be JSON of the author's own
-        json = _compact(json)
-    if check is not None:
-        _hold(check, json, data, tool)
+        if output.check is not None:
+            output.check(json)
+        return Encoded(json)
+    try:
+        json = _encode_sets(data) if output.is_unordered else _encode(data)
+        if output.check is None or b"\n" in json:  # inside may be JSON of the author's own
+            json = _compact(json)
+        if output.check is not None:
+            output.check(json)
+    except (TypeError, RecursionError, msgspec.ValidationError):
+        _require_json(data, tool)
+        raise
+    if output.is_loose or (output.hides_nan and b"null" in json):
+        _require_json(data, tool)
     return Encoded(json)
 
 
-def _hold(check: Callable[[bytes], object], json: bytes, data: Any, tool: Tool) -> None:
-    """Raise if a result is not what its tool promises, and say so if that is for a NaN in it."""
-    try:
-        check(json)
-    except msgspec.ValidationError:
-        require_json(data, f"what {tool.name} returned", is_declared=True)
-        raise
-
-
-def _encoded(data: Any, output: Output, tool: str) -> bytes:
-    try:
-        json = _encode_sets(data) if output.is_unordered else _encode(data)
-    except (TypeError, RecursionError):
-        require_json(data, f"what {tool} returned", is_declared=not output.is_loose)
-        raise
-    if output.is_loose or (output.hides_nan and b"null" in json):
-        require_json(data, f"what {tool} returned", is_declared=not output.is_loose)
-    return json
+def _require_json(data: Any, tool: Tool) -> None:
+    """Raise if what a tool returned is not JSON, and say where."""
+    require_json(data, f"what {tool.name} returned", is_declared=not tool.output.is_loose)
 
 
 def _encode_sets(data: Any) -> bytes:

@@ -278,17 +278,15 @@ class Server:
             result: results.Result | Reject = profile.success(outcome, setting)
         else:
             result = profile.failure(outcome, setting)
-        json = self._encoded(result, revision)
-        limit = tool.max_bytes or self.max_bytes
-        if len(json) > limit:
-            result = self._shortened(call, profile, outcome, setting, place)
-            json = self._encoded(result, revision)
-        return Done(outcome, result if isinstance(result, Reject) else Raw(json))
-
-    def _encoded(self, result: results.Result | Reject, revision: Revision) -> bytes:
         if revision.stateless and not isinstance(result, Reject):
             results.complete(result, self._stamp)
-        return _encode(result)
+        json = _encode(result)
+        if len(json) > (tool.max_bytes or self.max_bytes):
+            result = self._shortened(call, profile, outcome, setting, place)
+            if revision.stateless and not isinstance(result, Reject):
+                results.complete(result, self._stamp)
+            json = _encode(result)
+        return Done(outcome, result if isinstance(result, Reject) else Raw(json))
 
     def _shortened(
         self,

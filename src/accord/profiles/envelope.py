@@ -6,8 +6,9 @@ import msgspec
 
 from accord.answer import Answer, Problem, Said
 from accord.envelope import VERSION, pagination_of, warnings_of
-from accord.profiles.parts import add_meta, own_schema, own_shape
+from accord.profiles.parts import add_meta, own_schema, own_shape, shape_of
 from accord.profiles.profile import Profile, Result, Setting
+from accord.telemetry import Observed
 from accord.values import known
 
 
@@ -26,7 +27,8 @@ def success(answer: Answer[Said], setting: Setting) -> Result:
     meta: dict[str, Any] = {"version": VERSION}
     data = _object(answer, meta)
     _add_details(meta, answer)
-    _add_observed(meta, setting)
+    if setting.observed is not None:
+        _add_observed(meta, setting.observed)
     result = own_shape(_Root(True, data, None, meta), setting, answer.blocks)
     add_meta(result, answer)
     return result
@@ -35,7 +37,8 @@ def success(answer: Answer[Said], setting: Setting) -> Result:
 def failure(problem: Problem, setting: Setting) -> Result:
     """The same, with `isError` beside it."""
     meta: dict[str, Any] = {"version": VERSION, "error": _error(problem)}
-    _add_observed(meta, setting)
+    if setting.observed is not None:
+        _add_observed(meta, setting.observed)
     result = own_shape(_Root(False, _NOTHING, problem.message, meta), setting)
     result["isError"] = True
     return result
@@ -43,24 +46,21 @@ def failure(problem: Problem, setting: Setting) -> Result:
 
 def _object(answer: Answer[Said], meta: dict[str, Any]) -> Any:
     """The data as an object. A wrapper of ours is named in `meta`, so that a reader can undo it."""
-    data = answer.data
-    value: Any = data
-    wrapper: str | None = "result"
-    if not isinstance(data, str):
-        value = msgspec.Raw(data.json)
-        match data.json[:1]:
-            case b"{":
-                return value
-            case b"[":
-                wrapper = answer.name or "items"
-            case b"n":
-                wrapper = None
+    data, shape = answer.data, shape_of(answer.data)
+    value = data if isinstance(data, str) else msgspec.Raw(data.json)
+    if shape == "object":
+        return value
+    if shape == "null":
+        meta["wrapper"] = None
+        return _NOTHING
+    wrapper = (answer.name or "items") if shape == "list" else "result"
     meta["wrapper"] = wrapper
-    return _NOTHING if wrapper is None else {wrapper: value}
+    return {wrapper: value}
 
 
 def _add_details(meta: dict[str, Any], answer: Answer[Said]) -> None:
-    meta |= known(message=answer.message)
+    if answer.message is not None:
+        meta["message"] = answer.message
     if answer.page is not None:
         meta["pagination"] = pagination_of(answer.page)
     if answer.warnings:
@@ -71,10 +71,8 @@ def _add_details(meta: dict[str, Any], answer: Answer[Said]) -> None:
         meta |= {"truncated": True, "content_fidelity": "partial"}
 
 
-def _add_observed(meta: dict[str, Any], setting: Setting) -> None:
-    seen = setting.observed
-    if seen is not None:
-        meta |= {"request_id": seen.request_id, "telemetry": seen.telemetry}
+def _add_observed(meta: dict[str, Any], observed: Observed) -> None:
+    meta |= {"request_id": observed.request_id, "telemetry": observed.telemetry}
 
 
 def _error(problem: Problem) -> dict[str, Any]:

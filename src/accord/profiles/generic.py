@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from accord.answer import Answer, Page, Problem, Said
-from accord.profiles.parts import add_meta, own_schema, own_shape
+from accord.profiles.parts import Shape, add_meta, own_schema, own_shape, shape_of
 from accord.profiles.profile import Profile, Result, Setting
 from accord.response import (
     CATALOG,
@@ -24,10 +24,14 @@ _items = msgspec.json.Decoder(list[msgspec.Raw]).decode
 def success(answer: Answer[Said], setting: Setting) -> Result:
     """The generic response as structure, and as JSON text."""
     tool = setting.tool
-    kind = _kind(answer.data, tool)
+    shape = shape_of(answer.data)
+    kind = _kind(shape, tool)
     metadata: dict[str, Any] = {}
-    data = _data(answer.data, metadata)
-    metadata |= known(warnings=answer.warnings or None, truncated=answer.truncated or None)
+    data = _data(answer.data, shape, metadata)
+    if answer.warnings:
+        metadata["warnings"] = answer.warnings
+    if answer.truncated:
+        metadata["truncated"] = True
     page = answer.page
     response = Response(
         tool_name=tool.name,
@@ -64,28 +68,23 @@ def failure(problem: Problem, setting: Setting) -> Result:
     return result
 
 
-def _kind(data: Said, tool: Tool) -> ResponseType:
+def _kind(shape: Shape, tool: Tool) -> ResponseType:
     """A list is one whoever says it; anything else from a tool that may change things reports."""
-    if not isinstance(data, str) and data.json[:1] == b"[":
+    if shape == "list":
         return "tool_catalog" if tool.name == CATALOG else "list"
     return "single" if tool.hints.read_only else "action"
 
 
-def _data(data: Said, metadata: dict[str, Any]) -> Any:
+def _data(data: Said, shape: Shape, metadata: dict[str, Any]) -> Any:
     """The data as a list or an object; a wrapper of ours is named, so that a reader can undo it."""
-    if isinstance(data, str):
-        metadata["wrapper"] = "text"
-        return {"text": data}
-    match data.json[:1]:
-        case b"{" | b"[":
-            return msgspec.Raw(data.json)
-        case b"n":
-            return None
-        case b'"':
-            metadata["wrapper"] = "text"
-            return {"text": msgspec.Raw(data.json)}
-    metadata["wrapper"] = "result"
-    return {"result": msgspec.Raw(data.json)}
+    if shape == "null":
+        return None
+    value = data if isinstance(data, str) else msgspec.Raw(data.json)
+    if shape in ("object", "list"):
+        return value
+    wrapper = "result" if shape == "scalar" else "text"
+    metadata["wrapper"] = wrapper
+    return {wrapper: value}
 
 
 def _pagination(page: Page) -> Pagination:
@@ -103,7 +102,7 @@ def _pagination(page: Page) -> Pagination:
 
 
 def _summary(page: Page, data: Said) -> Summary:
-    is_list = not isinstance(data, str) and data.json[:1] == b"["
+    is_list = not isinstance(data, str) and shape_of(data) == "list"
     returned = len(_items(data.json)) if is_list else None  # type: ignore[union-attr]
     return Summary(total=page.total, returned=returned, has_more=page.has_more)
 

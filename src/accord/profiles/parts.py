@@ -3,7 +3,7 @@
 from base64 import b64encode
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -18,6 +18,7 @@ from accord.values import known
 
 META_KEY: Final = "dev.accord-mcp/answer"
 
+_NOTHING: Final[dict[str, Any]] = {}
 encode = msgspec.json.Encoder().encode
 
 
@@ -49,6 +50,20 @@ def block(content: Block, revision: Revision) -> dict[str, Any]:
     )
 
 
+Shape = Literal["text", "object", "list", "string", "null", "scalar"]
+_SHAPES: Final[dict[int, Shape]] = {
+    ord("{"): "object",
+    ord("["): "list",
+    ord('"'): "string",
+    ord("n"): "null",
+}
+
+
+def shape_of(data: Said) -> Shape:
+    """What data is, by its first byte."""
+    return "text" if isinstance(data, str) else _SHAPES.get(data.json[0], "scalar")
+
+
 def says_nothing(answer: Answer[Said], tool: Tool) -> bool:
     """Whether there is no data at all, and no promise of any."""
     data = answer.data
@@ -66,7 +81,9 @@ def with_blocks(words: str | None, blocks: Sequence[Block], revision: Revision) 
 def own_shape(root: object, setting: Setting, blocks: Sequence[Block] = ()) -> Result:
     """A result whose text and structure are both one object of the profile's own."""
     json = encode(root)
-    result = with_blocks(json.decode(), blocks, setting.revision)
+    result: Result = {"content": [{"type": "text", "text": json.decode()}]}
+    if blocks:
+        result["content"] += [block(each, setting.revision) for each in blocks]
     if setting.revision.structured != "none":
         result["structuredContent"] = msgspec.Raw(json)
     return result
@@ -116,6 +133,8 @@ def own_schema(name: str) -> Callable[[Tool, Revision], JsonSchema | None]:
 
 def beside(answer: Answer[Any]) -> dict[str, Any]:
     """What a reader should know beside the data."""
+    if answer.page is None and not (answer.warnings or answer.partial or answer.truncated):
+        return _NOTHING
     return known(
         page=answer.page,
         warnings=answer.warnings or None,
@@ -126,11 +145,9 @@ def beside(answer: Answer[Any]) -> dict[str, Any]:
 
 def add_beside(result: Result, answer: Answer[Any]) -> None:
     """Add what stands beside the data, if anything: as a second text, and in `_meta`."""
-    if answer.page is None and not (answer.warnings or answer.partial or answer.truncated):
-        return
-    extra = beside(answer)
-    result["content"].insert(1, text(encode(extra).decode()))
-    result["_meta"] = {META_KEY: extra}
+    if extra := beside(answer):
+        result["content"].insert(1, text(encode(extra).decode()))
+        result["_meta"] = {META_KEY: extra}
 
 
 def add_meta(result: Result, answer: Answer[Any]) -> None:

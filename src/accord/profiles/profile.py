@@ -1,7 +1,7 @@
 """What a profile is: three functions from what a tool says to what goes on the wire."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -9,10 +9,8 @@ from accord.answer import Answer, Problem, Said
 from accord.arguments import JsonSchema
 from accord.errors import Reject
 from accord.revisions import Revision
+from accord.telemetry import Observed
 from accord.tool import Tool
-
-if TYPE_CHECKING:
-    from accord.telemetry import Observed
 
 Result = dict[str, Any]
 
@@ -22,7 +20,7 @@ class Setting(msgspec.Struct, frozen=True):
 
     tool: Tool
     revision: Revision
-    observed: "Observed | None" = None
+    observed: Observed | None = None
 
 
 class Profile(msgspec.Struct, frozen=True):

@@ -19,6 +19,7 @@ import wire
 from accord import (
     Answer,
     ContractError,
+    Embedded,
     Encoded,
     FieldError,
     Notice,
@@ -467,9 +468,31 @@ UNCUTTABLE: dict[str, Any] = {
     "members of a member": {"a": MEMBERS, "b": []},
     "a name": {"n" * 5_000: []},
     "a number": int("7" * 4_000),
-    "two large lists": {"a": [1] * 3_000, "b": [2] * 2_000},
-    "warnings": Answer([1], warnings=[Notice("w" * 5_000)]),
 }
+
+
+SEVERAL: dict[str, tuple[Any, str]] = {
+    "lists": ({"a": [1] * 3_000, "b": [2] * 2_000, "c": [3] * 2_500}, "items of b are here"),
+    "texts": ({"a": "x" * 9_000, "b": "y" * 8_000}, "characters of b are here"),
+    "warnings": (Answer([1], warnings=[Notice("w" * 500)] * 50), "more warnings"),
+    "a text sent along": (
+        Answer([1], blocks=[Embedded("file:///a", "z" * 50_000)]),
+        "characters of file:///a are here",
+    ),
+}
+
+
+@pytest.mark.parametrize(("value", "said"), SEVERAL.values(), ids=SEVERAL)
+@each_profile
+@pytest.mark.parametrize("revision", [V1, V4, V5])
+def test_of_several_large_things_each_keeps_its_beginning_and_says_so(
+    profile: str, revision: str, value: Any, said: str
+) -> None:
+    result = Peer(saying(value, profile=profile), revision).call("get")["result"]
+    assert "isError" not in result
+    beside = result["_meta"][META]
+    assert any(said in warning["message"] for warning in beside["warnings"])
+    assert text_size(result) <= LIMIT
 
 
 @pytest.mark.parametrize("value", UNCUTTABLE.values(), ids=UNCUTTABLE)

@@ -41,7 +41,7 @@ from accord import (
     success_response,
 )
 from accord.answer import KINDS
-from peer import Peer
+from peer import Peer, asking
 
 requirement = pytest.mark.requirement
 each_revision = pytest.mark.parametrize("revision", wire.REVISIONS)
@@ -874,3 +874,46 @@ def test_a_cursor_leads_through_every_page_of_a_tool() -> None:
         if cursor is None:
             break
     assert seen == rows
+
+
+# Inside a server of ours
+
+
+def returning(envelope: Envelope) -> Server:
+    server = Server("shop", version="1.0")
+
+    @server.tool
+    def get():  # type: ignore[no-untyped-def]
+        return envelope
+
+    return server
+
+
+@pytest.mark.parametrize("profile", ["plain", "envelope", "bare", "prose", "generic"])
+def test_an_envelope_of_failure_is_a_failure_in_every_profile(profile: str) -> None:
+    envelope = error_response("No user 7", code="NO_USER", type="not_found", remediation="ask")
+    peer = Peer(returning(envelope), "2025-11-25", asking(profile))
+    result = peer.call("get")["result"]
+    assert result["isError"] is True
+    if profile == "envelope":
+        said = json.loads(result["content"][0]["text"])
+        assert (said["success"], said["error"], said["data"]) == (False, "No user 7", {})
+        assert said["meta"]["error"]["code"] == "NO_USER"
+
+
+def test_an_envelope_of_success_is_not_put_into_another() -> None:
+    page = Page(limit=1, has_more=True, cursor="2")
+    envelope = success_response(users=[{"id": 7}], warnings=["old"], pagination=page)
+    peer = Peer(returning(envelope), "2025-11-25", asking("envelope"))
+    said = json.loads(peer.call("get")["result"]["content"][0]["text"])
+    assert said == asdict(envelope)
+
+
+@pytest.mark.parametrize(
+    "value", [MappingProxyType({"x": float("nan")}), MappingProxyType({"x": {1}}), "\ud800"]
+)
+def test_what_json_does_not_have_is_refused_however_deep(value: Any) -> None:
+    with pytest.raises(ContractError):
+        success_response(a=value)
+    with pytest.raises(ContractError):
+        Cursors().encode(value)

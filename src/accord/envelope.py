@@ -7,10 +7,10 @@ can return.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from accord import schemas
-from accord.answer import KINDS, Notice, Page
+from accord.answer import KINDS, Answer, Notice, Page, Problem
 from accord.arguments import Checker
 from accord.errors import ContractError
 from accord.values import as_json, known
@@ -50,6 +50,7 @@ def success_response(
     request_id: str | None = None,
     telemetry: Mapping[str, Any] | None = None,
     rate_limit: Mapping[str, Any] | None = None,
+    content_fidelity: Literal["full", "partial", "summary", "reference_only"] | None = None,
     **fields: Any,
 ) -> Envelope:
     """A success. The payload is `data`, or named fields, or both.
@@ -62,6 +63,7 @@ def success_response(
         pagination=None if pagination is None else pagination_of(pagination),
         rate_limit=rate_limit,
         telemetry=telemetry,
+        content_fidelity=content_fidelity,
     )
     return _checked(True, _payload(data, fields), None, meta | warnings_of(notices))
 
@@ -84,6 +86,32 @@ def error_response(
     data = known(error_code=code, error_type=type, remediation=remediation, details=details)
     meta = known(request_id=request_id, rate_limit=rate_limit, telemetry=telemetry)
     return _checked(False, data, message, meta)
+
+
+def said_by(envelope: Envelope) -> Answer[Any]:
+    """What an envelope says, for a server that words answers itself; a failure is raised."""
+    data, meta = envelope.data, envelope.meta
+    if not envelope.success:
+        raise Problem(
+            str(envelope.error),
+            kind=data.get("error_type", "internal"),
+            code=data.get("error_code"),
+            remediation=data.get("remediation"),
+        )
+    details = meta.get("warning_details") or [{"message": m} for m in meta.get("warnings", ())]
+    pagination = meta.get("pagination")
+    return Answer(
+        data,
+        warnings=[Notice(**each) for each in details],
+        page=None if pagination is None else page_of(pagination),
+    )
+
+
+def page_of(pagination: Mapping[str, Any]) -> Page:
+    """The page that `meta.pagination` tells of."""
+    names = {"page_size": "limit", "total_count": "total"}
+    fields = {names.get(name, name): each for name, each in pagination.items()}
+    return Page(**{name: fields[name] for name in Page.__struct_fields__ if name in fields})
 
 
 def _checked(

@@ -8,8 +8,10 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from accord.answer import Answer, Encoded, Notice, Page, Problem, Said
+from accord.blocks import Block, Embedded
 
 DEFAULT_MAX_BYTES: Final = 256 * 1024
+_NOTICE_MARKS: Final = 64  # what a warning has around its words
 _DEEPEST: Final = 16  # objects within each other that are looked into
 
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
@@ -81,7 +83,7 @@ class Cutter(msgspec.Struct, frozen=True):
 
         What cannot be cut is a Problem.
         """
-        for said in (answer, *(_with_short_words(answer, self.limit, n) for n in (2, 8, 32))):
+        for said in (answer, *(_with_less(answer, self.limit, share) for share in (2, 8, 32))):
             if said is not answer and self.fits(said):
                 return said
             for way in (self.way, _no_way):  # a cursor may itself be too long
@@ -228,20 +230,66 @@ def _say(
     )
 
 
-def _with_short_words(answer: Answer[Said], limit: int, share: int) -> Answer[Said]:
-    """An answer whose own words leave room for more: each has a share of it, at most."""
+def _with_less(answer: Answer[Said], limit: int, share: int) -> Answer[Said]:
+    """An answer in which nothing but its largest part has more than a share of the room."""
+    room = limit // share
     for name in ("message", "text"):
         words: str | None = getattr(answer, name)
-        if words is not None and (shorter := shorten(words, limit // share)) != words:
+        if words is not None and (shorter := shorten(words, room)) != words:
             said = f"the first {len(shorter):,} of {len(words):,} characters of its {name} are here"
             answer = msgspec.structs.replace(answer, **{name: shorter})
             answer = _say(answer, answer.page, limit, said, NO_WAY)
+    answer = _with_fewer_warnings(answer, room)
+    answer = _with_short_blocks(answer, limit, room)
+    return _with_smaller_members(answer, limit, room)
+
+
+def _with_fewer_warnings(answer: Answer[Said], room: int) -> Answer[Said]:
+    notices = [notice for notice in answer.warnings if isinstance(notice, Notice)]
+    lengths = accumulate(len(notice.message.encode()) + _NOTICE_MARKS for notice in notices)
+    kept = sum(length <= room for length in lengths)
+    if kept == len(notices):
+        return answer
+    more = Notice(f"There are {len(notices) - kept:,} more warnings", code="TRUNCATED")
+    return msgspec.structs.replace(answer, warnings=(*notices[:kept], more))
+
+
+def _with_short_blocks(answer: Answer[Said], limit: int, room: int) -> Answer[Said]:
+    """Text that is sent along as a resource counts as well."""
+    blocks: list[Block] = []
+    for block in answer.blocks:
+        match block:
+            case Embedded(uri, str(content)) if (shorter := shorten(content, room)) != content:
+                blocks.append(msgspec.structs.replace(block, content=shorter))
+                said = f"the first {len(shorter):,} characters of {uri[:200]} are here"
+                answer = _say(answer, answer.page, limit, said, NO_WAY)
+            case _:
+                blocks.append(block)
+    return msgspec.structs.replace(answer, blocks=blocks) if blocks else answer
+
+
+def _with_smaller_members(answer: Answer[Said], limit: int, room: int) -> Answer[Said]:
+    """Of several large lists and texts, the largest is left to be cut with a way to its rest."""
+    if isinstance(answer.data, str):
+        return answer
+    _, *others = sorted(_candidates(answer.data.json, ()), reverse=True) or [(0, ())]
+    for size, path in others:
+        parts = _at(answer.data, path)
+        if size <= room or parts is None:
+            continue
+        whole = Whole(Place(path), parts)
+        kept = _most(whole, room)
+        unit = "items" if whole.is_list else "characters"
+        said = f"the first {kept:,} of {len(parts):,} {unit} of {'.'.join(path)[:200]} are here"
+        answer = _say(_with_parts(answer, whole, parts[:kept]), answer.page, limit, said, NO_WAY)
     return answer
 
 
 def shorten(words: str, limit: int) -> str:
     """As much of a text as has so many bytes."""
-    return words.encode()[:limit].decode(errors="ignore")
+    if len(words) * 4 <= limit:
+        return words
+    return words.encode(errors="replace")[:limit].decode(errors="ignore")
 
 
 def too_large(limit: int) -> Problem:

@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Raw
 
 from accord.answer import Answer, Encoded, Notice, Problem, Said
+from accord.envelope import Envelope, said_by
 from accord.errors import INVALID_PARAMS, MISSING_CLIENT_CAPABILITY, ContractError, Reject
 from accord.revisions import Revision
 from accord.tool import MissingCapability, Tool
@@ -22,6 +23,8 @@ _encode_sorted = msgspec.json.Encoder(order="deterministic").encode
 
 def answer_of(value: Any, tool: Tool, warnings: Sequence[Notice] = ()) -> Answer[Said]:
     """What a tool returned, as an Answer whose data is text or JSON that fits the tool's schema."""
+    if isinstance(value, Envelope):
+        value = said_by(value)
     if isinstance(value, Answer):
         data = value.data
         has_other = data is None and tool.output.is_text and (value.message or value.blocks)

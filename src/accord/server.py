@@ -25,7 +25,7 @@ from accord.sources.functions import Options, function_tool
 from accord.telemetry import Telemetry, Watch
 from accord.telemetry import outcome_of as ending_of
 from accord.tool import Client, Context, Tool, Toolbox
-from accord.wording import Shortening, require_room, resumed, shortened_reject
+from accord.wording import Shortening, require_room, resumed, shortened_reject, size_of
 
 if TYPE_CHECKING:
     from accord.serve.http import App
@@ -202,8 +202,7 @@ class Server:
             if name not in self.tools:
                 raise Problem.not_found(f"There is no tool {name} any more")
         except Problem as problem:
-            outcome = misfit_of(problem, call.revision)
-            return self._failed(call, read_more, outcome)
+            return self.refuse(call, read_more, misfit_of(problem, call.revision))
         return Job(call, self.tools[name], self, place)
 
     async def run(self, call: Call, tool: Tool, place: Place | None = None) -> Done:
@@ -228,12 +227,13 @@ class Server:
             watch.end("cancelled" if call.cancelled else ending_of(done.outcome), done.size)
         return done
 
-    def refuse(self, call: Call, tool: Tool, problem: Problem) -> Done:
+    def refuse(self, call: Call, tool: Tool, outcome: Outcome | BaseException) -> Done:
         """How a call ends that is never run."""
-        done = self.word(call, tool, problem)
-        if self.telemetry is not None:
-            watch = self.telemetry.begin(tool.name, call.revision.date, call.meta)
-            watch.end(ending_of(problem), done.size)
+        if self.telemetry is None:
+            return self._failed(call, tool, outcome)
+        watch = self.telemetry.begin(tool.name, call.revision.date, call.meta)
+        done = self._failed(call, tool, outcome, watch)
+        watch.end(ending_of(done.outcome), done.size)
         return done
 
     def _failed(
@@ -281,7 +281,8 @@ class Server:
         if revision.stateless and not isinstance(result, Reject):
             results.complete(result, self._stamp)
         json = _encode(result)
-        if len(json) > (tool.max_bytes or self.max_bytes):
+        limit = tool.max_bytes or self.max_bytes
+        if len(json) > limit and size_of(result) > limit:
             result = self._shortened(call, profile, outcome, setting, place)
             if revision.stateless and not isinstance(result, Reject):
                 results.complete(result, self._stamp)
@@ -355,7 +356,7 @@ def combine(servers: dict[str, Server]) -> Server:
         structured=all(server.structured for server in servers.values()),
         read_more=any(server.has_read_more for server in servers.values()),
         page_size=min((s.page_size for s in servers.values() if s.page_size), default=None),
-        telemetry=next((s.telemetry for s in servers.values() if s.telemetry), None),
+        telemetry=_only_telemetry(list(servers.values())),
         key=next(iter(servers.values())).key,
     )
     owners: dict[str, str] = {}
@@ -370,6 +371,13 @@ def combine(servers: dict[str, Server]) -> Server:
             max_bytes = tool.max_bytes or server.max_bytes
             combined.add(msgspec.structs.replace(tool, profile=profile, max_bytes=max_bytes))
     return combined
+
+
+def _only_telemetry(servers: list[Server]) -> Telemetry | None:
+    found = {id(server.telemetry): server.telemetry for server in servers if server.telemetry}
+    if len(found) > 1:
+        raise ContractError("two servers with a Telemetry each cannot be one; give them the same")
+    return next(iter(found.values()), None)
 
 
 _encode = msgspec.json.Encoder().encode

@@ -36,7 +36,9 @@ def as_json(value: object, what: str) -> Any:
     """The same in nothing but what JSON has: dates and the like as text, mappings as dicts."""
     require_json(value, what)
     try:
-        return msgspec.to_builtins(value, str_keys=True, enc_hook=_as_dict)
+        plain = msgspec.to_builtins(value, str_keys=True, enc_hook=_as_dict)
+        _encode(plain)  # text may still hold half of a character
+        return plain
     except (TypeError, ValueError, RecursionError) as error:
         raise ContractError(f"{what} holds what JSON does not have: {error}") from error
 
@@ -59,11 +61,13 @@ class _Fault(NamedTuple):
 
 
 def _fault(value: Any, refused: tuple[type, ...]) -> _Fault | None:
+    if type(value) in _ATOMS:
+        return None
     if isinstance(value, refused):
         return _stranger(value)
     if isinstance(value, float):
         return None if isfinite(value) else _Fault("a float that JSON does not have", [])
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return _fault_in_names(value) or _fault_in(value.items(), refused)
     if isinstance(value, list | tuple | set | frozenset):
         return _fault_in(enumerate(value), refused)
@@ -86,7 +90,7 @@ def _fault_in(items: Iterable[tuple[Any, Any]], refused: tuple[type, ...]) -> _F
     return None
 
 
-def _fault_in_names(value: dict[Any, Any]) -> _Fault | None:
+def _fault_in_names(value: Mapping[Any, Any]) -> _Fault | None:
     """Names other than text are written as text, which must not make two of them one."""
     odd = [name for name in value if type(name) is not str]
     if not odd:
@@ -99,8 +103,6 @@ def _fault_in_names(value: dict[Any, Any]) -> _Fault | None:
 
 
 def _fault_of_stranger(value: object) -> _Fault | None:
-    if isinstance(value, Mapping):
-        return None
     try:
         _encode(value)
     except TypeError:

@@ -13,7 +13,7 @@ from accord.outcome import answer_of
 from accord.profiles import PROFILES, Profile, Result, Setting, profile_named
 from accord.rest import Asked, Rest, has_own_cursor
 from accord.revisions import NEWEST, REVISIONS
-from accord.tool import Hints, Tool, run_elsewhere
+from accord.tool import Hints, Output, Tool, run_elsewhere
 
 _LEAST_BYTES: Final = 1_024  # what a cut answer has to say of itself needs room too
 _LEAST_WORDS: Final = 64
@@ -38,16 +38,13 @@ class Shortening:
         place: Place | None = None,
     ) -> Result:
         """As much of an answer as the limit allows, and how to get the rest."""
-        result = profile.success(answer, setting)
-        if _size(result) <= limit:  # it is only its encoded form that has more
-            return result
         tool = setting.tool
         if tool.output.schema is not None and "contentEncoding" in tool.output.schema:
             raise too_large(limit)  # half of a file is no file
         asked = Asked(tool, arguments, place)
         answer = Cutter(
             limit,
-            fits=lambda part: _size(profile.success(part, setting)) <= limit,
+            fits=lambda part: size_of(profile.success(part, setting)) <= limit,
             way=lambda place: self._rest.way(asked, place),
             begun=place,
             is_whole=not has_own_cursor(arguments),
@@ -62,7 +59,7 @@ class Shortening:
         room = limit
         while True:
             result = profile.failure(problem, setting)
-            if _size_of_failure(result) <= limit or room < _LEAST_WORDS:
+            if size_of(result) <= limit or room < _LEAST_WORDS:
                 return result
             room //= 2
             problem = _shortened(problem, room)
@@ -81,7 +78,7 @@ def shortened_reject(reject: Reject, limit: int) -> Reject:
     if not isinstance(data, dict) or "validation_errors" not in data:
         return reject
     fields = tuple(data["validation_errors"])
-    while fields and _size_of_failure(reject) > limit:
+    while fields and size_of(reject) > limit:
         fields = fields[: len(fields) // 2]
         message = shorten(reject.message, limit // 4)
         reject = Reject(reject.code, message, {**data, "validation_errors": fields})
@@ -94,22 +91,18 @@ def require_room(max_bytes: int) -> None:
         raise ContractError(f"max_bytes is at least {_LEAST_BYTES:,}")
 
 
-def _size(result: Result) -> int:
+def size_of(result: Result | Reject) -> int:
     """The bytes of a result's text, or of its structure where that has more."""
+    if isinstance(result, Reject):
+        return len(msgspec.json.encode(result))
     total = 0
     for block in result["content"]:
-        words = block.get("text", "")
-        total += len(words) if words.isascii() else len(words.encode())
+        words = block.get("text") or block.get("resource", {}).get("text", "")
+        total += len(words) if words.isascii() else len(words.encode(errors="replace"))
     structure = result.get("structuredContent")
     if isinstance(structure, dict):
         structure = structure["result"]
     return total if structure is None else max(total, len(memoryview(structure)))
-
-
-def _size_of_failure(result: Result | Reject) -> int:
-    if isinstance(result, Reject):
-        return len(msgspec.json.encode(result))
-    return _size(result)
 
 
 def require_schema(answer: Answer[Said], tool: Tool) -> None:
@@ -159,9 +152,12 @@ def render(
     profile: str = "plain",
     revision: str = NEWEST.date,
     read_only: bool | None = None,
+    is_text: bool = False,
     max_bytes: int = DEFAULT_MAX_BYTES,
 ) -> dict[str, Any]:
     """A value, an Answer or a Problem as a CallToolResult, for a server of any framework.
+
+    A string is a JSON value unless it `is_text`, which goes in as it stands.
 
     A CallToolResult cannot hold the JSON-RPC errors of `bare`; there a Problem is worded as in
     `plain`.
@@ -171,7 +167,11 @@ def render(
     chosen = profile_named(profile)
     require_room(max_bytes)
     stand_in = run_elsewhere(
-        tool, description="", input_schema={}, hints=Hints(read_only=read_only)
+        tool,
+        description="",
+        input_schema={},
+        hints=Hints(read_only=read_only),
+        output=Output(is_text=is_text, is_loose=not is_text),
     )
     setting = Setting(stand_in, REVISIONS[revision])
     shortening = Shortening(Rest(Cursors()))
@@ -183,7 +183,9 @@ def render(
         assert not isinstance(result, Reject)
     else:
         answer = answer_of(said, setting.tool)
-        result = shortening.success(chosen, answer, setting, max_bytes)
+        result = chosen.success(answer, setting)
+        if size_of(result) > max_bytes:
+            result = shortening.success(chosen, answer, setting, max_bytes)
     if setting.revision.stateless:
         result["resultType"] = "complete"
     plain_result: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(result))

@@ -1,11 +1,15 @@
 """The key that cursors are signed with, kept in a file so that they survive a restart."""
 
+import logging
 import os
 from pathlib import Path
+from tempfile import mkstemp
 from typing import Final
 
 from accord.errors import ContractError
 from accord.seal import Seal
+
+log = logging.getLogger("accord")
 
 _BYTES: Final = 32
 
@@ -21,15 +25,15 @@ def read_key(path: Path) -> bytes:
 def _make(path: Path) -> bytes:
     """A new key, in a file that is whole as soon as it is there."""
     key = os.urandom(_BYTES).hex().encode()
-    beside = path.with_name(f"{path.name}.{os.getpid()}")
-    with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(key)
+    number, beside = mkstemp(dir=path.parent, prefix=f".{path.name}.")  # its owner's alone
     try:
+        with os.fdopen(number, "wb") as file:
+            file.write(key)
         path.hardlink_to(beside)
     except FileExistsError:  # another worker was first
         return path.read_bytes()
     finally:
-        beside.unlink()
+        Path(beside).unlink()
     return key
 
 
@@ -39,4 +43,6 @@ def _checked(path: Path, content: bytes) -> bytes:
         Seal(key)
     except ContractError as error:
         raise ContractError(f"the key file {path} does not hold a key: {error}") from error
+    if path.stat().st_mode & 0o077:
+        log.warning("others can read the key file %s; chmod 600 would stop that", path)
     return key

@@ -1,0 +1,120 @@
+"""Who waits for what, and what came: no I/O, messages in, replies to the right ones out."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from itertools import count
+from time import time
+from typing import Any, Final
+
+from accord.connect.messages import Direction, Message, Outgoing, Reply, read, response, shorten
+from accord.errors import PeerError
+
+Hear = Callable[[dict[str, Any]], object]
+
+_MOST: Final = 1_000  # messages that are kept
+_MOST_BYTES: Final = 64 * 1024 * 1024
+
+
+class Record:
+    """The last messages, as far as they fit into a limit."""
+
+    def __init__(self, most: int = _MOST, most_bytes: int = _MOST_BYTES) -> None:
+        self.messages: deque[Message] = deque()
+        self._most = most
+        self._most_bytes = most_bytes
+        self._size = 0
+
+    def add(self, direction: Direction, raw: bytes) -> None:
+        """Keep one more; the oldest make room, the newest always stays."""
+        self.messages.append(Message(direction, raw, time()))
+        self._size += len(raw)
+        while len(self.messages) > 1 and (
+            len(self.messages) > self._most or self._size > self._most_bytes
+        ):
+            self._size -= len(self.messages.popleft().raw)
+
+
+class Inbox:
+    """Everything that comes from one peer, over whatever wires lead to it."""
+
+    def __init__(self, hear: Hear | None = None) -> None:
+        self.record = Record()
+        self.notifications: deque[dict[str, Any]] = deque(maxlen=_MOST)
+        self.answers_requests = False
+        """In the stateless era a server has no requests to make, and we no replies to send."""
+        self._hear = hear
+        self._ids = count(1)
+        self._waiting: dict[int, asyncio.Future[Reply]] = {}
+        self._strays: deque[str] = deque(maxlen=3)
+
+    def expect(self) -> tuple[int, "asyncio.Future[Reply]"]:
+        """A new id, and what will be the reply to it."""
+        identity = next(self._ids)
+        answer: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self._waiting[identity] = answer
+        return identity, answer
+
+    def forget(self, identity: int) -> None:
+        """Nobody waits for this any longer."""
+        self._waiting.pop(identity, None)
+
+    def noise(self, raw: bytes) -> None:
+        """Keep something that is no message."""
+        self.record.add("noise", raw)
+
+    def receive(self, raw: bytes, asked: int | None = None) -> list[Outgoing]:
+        """Give what came to whom it is for; our own replies, where it wants any.
+
+        `asked` is the request that it came in response to, where the wire can tell.
+        """
+        messages = read(raw)
+        if not messages:
+            self.noise(raw)
+        return [reply for part, message in messages for reply in self._take(part, message, asked)]
+
+    def _take(self, raw: bytes, message: dict[str, Any], asked: int | None) -> list[Outgoing]:
+        self.record.add("received", raw)
+        if "method" not in message:
+            self._settle(Reply(raw, message), asked)
+        elif "id" in message:
+            return [response(message)] if self.answers_requests else []
+        else:
+            self.notifications.append(message)
+            if self._hear is not None:  # in a turn of its own: what it raises is not for us
+                asyncio.get_running_loop().call_soon(self._hear, message)
+        return []
+
+    def _settle(self, reply: Reply, asked: int | None) -> None:
+        answer = self._addressee(reply.message, asked)
+        if answer is None or answer.done():
+            self._strays.append(shorten(f"id {reply.message.get('id')!r}"))
+        else:
+            answer.set_result(reply)
+
+    def _addressee(
+        self, message: dict[str, Any], asked: int | None
+    ) -> "asyncio.Future[Reply] | None":
+        identity = message.get("id")
+        if type(identity) is int and identity in self._waiting:  # True is no id
+            return self._waiting[identity]
+        if "error" not in message:
+            return None
+        if asked is not None:  # an error often cannot tell what it answers
+            return self._waiting.get(asked)
+        if identity is None and len(self._waiting) == 1:
+            return next(iter(self._waiting.values()))
+        return None
+
+    def lose(self, error: PeerError) -> None:
+        """No reply will come to anybody who waits now."""
+        for answer in self._waiting.values():
+            if not answer.done():
+                answer.set_exception(error)
+
+    @property
+    def strays(self) -> str:
+        """What is to be said of replies that answered nothing that was asked."""
+        if not self._strays:
+            return ""
+        return f"; replies came that answer nothing that is open: {', '.join(self._strays)}"

@@ -21,10 +21,16 @@ def test_all_is_sorted() -> None:
 def test_all_is_exactly_what_is_exported() -> None:
     exported = {
         name
-        for name, value in vars(accord).items()
-        if not name.startswith("_") and not isinstance(value, ModuleType)
+        for name in dir(accord)
+        if not name.startswith("_") and not isinstance(getattr(accord, name), ModuleType)
     }
     assert exported == set(accord.__all__)
+
+
+def test_the_reader_is_loaded_when_it_is_asked_for() -> None:
+    code = "import accord, sys; print('accord.reader' in sys.modules); accord.read('5'); print('accord.reader' in sys.modules)"
+    child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (child.stdout, child.stderr) == ("False\nTrue\n", "")
 
 
 def test_a_star_import_has_every_name_and_pulls_in_nothing_slow() -> None:

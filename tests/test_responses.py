@@ -883,7 +883,7 @@ def returning(envelope: Envelope) -> Server:
     server = Server("shop", version="1.0")
 
     @server.tool
-    def get():  # type: ignore[no-untyped-def]
+    def get():
         return envelope
 
     return server

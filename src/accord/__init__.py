@@ -1,5 +1,7 @@
 """Accord: one response contract for MCP tools. Every tool answer in one shape."""
 
+import typing
+
 from accord.answer import Answer, Encoded, FieldError, Notice, Page, Problem
 from accord.blocks import Audio, Embedded, Image, Link
 from accord.cursors import Cursors
@@ -9,6 +11,10 @@ from accord.server import Server
 from accord.telemetry import Telemetry
 from accord.tool import Client, Context
 from accord.wording import render
+
+if typing.TYPE_CHECKING:
+    from accord.reader import Reading, read
+    from accord.reader.follow import read_all
 
 __all__ = [
     "AccordError",
@@ -28,9 +34,28 @@ __all__ = [
     "Page",
     "PeerError",
     "Problem",
+    "Reading",
     "Server",
     "Telemetry",
     "error_response",
+    "read",
+    "read_all",
     "render",
     "success_response",
 ]
+
+_LATER = {"Reading": "accord.reader", "read": "accord.reader", "read_all": "accord.reader.follow"}
+
+if not typing.TYPE_CHECKING:  # to a type checker, any name at all would be one of ours
+
+    def __getattr__(name: str) -> object:
+        """The reader's names when they are asked for: to load it takes as long as all the rest."""
+        if name not in _LATER:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        found = globals()[name] = getattr(import_module(_LATER[name]), name)
+        return found
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

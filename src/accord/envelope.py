@@ -117,9 +117,8 @@ def page_of(pagination: Mapping[str, Any]) -> Page:
 def _checked(
     success: bool, data: dict[str, Any], error: str | None, meta: dict[str, Any]
 ) -> Envelope:
-    envelope = Envelope(
-        success, as_json(data, "data"), error, {"version": VERSION, **as_json(meta, "meta")}
-    )
+    meta = {"version": VERSION, **as_json(meta, "meta")}
+    envelope = Envelope(success, as_json(data, "data"), as_json(error, "error"), meta)
     for fault in _checker().errors(vars(envelope)):
         raise ContractError(f"{fault.field} {fault.error}")
     return envelope

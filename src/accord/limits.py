@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
+from heapq import nlargest
 from itertools import accumulate
 from typing import Any, Final, NamedTuple
 
@@ -12,6 +13,7 @@ from accord.blocks import Block, Embedded
 
 DEFAULT_MAX_BYTES: Final = 256 * 1024
 _NOTICE_MARKS: Final = 64  # what a warning has around its words
+_MOST_CUT: Final = 8  # lists and texts of one answer that are cut
 _DEEPEST: Final = 16  # objects within each other that are looked into
 
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
@@ -83,20 +85,29 @@ class Cutter(msgspec.Struct, frozen=True):
 
         What cannot be cut is a Problem.
         """
-        for said in (answer, *(_with_less(answer, self.limit, share) for share in (2, 8, 32))):
-            if said is not answer and self.fits(said):
-                return said
-            for way in (self.way, _no_way):  # a cursor may itself be too long
-                found = self._cut_data(said, way)
-                if found is not None:
-                    return found
-        raise too_large(self.limit)
+        found = self._cut_data(answer)
+        for share in (2, 8, 32):
+            if found is not None:
+                return found
+            less = _with_less(answer, self.limit, share)
+            if less != answer:
+                found = less if self.fits(less) else self._cut_data(less)
+        if found is None:
+            raise too_large(self.limit)
+        return found
 
-    def _cut_data(self, answer: Answer[Said], way: Callable[[Place], Way]) -> Answer[Said] | None:
+    def _cut_data(self, answer: Answer[Said]) -> Answer[Said] | None:
         whole = _largest(answer.data) if self.begun is None else _whole(answer, self.begun)
         if whole is None:
             return None
+        for way in (self.way, _no_way):  # a cursor may itself be too long
+            if self.fits(self._part(answer, whole, 0, way)):
+                return self._most_of(answer, whole, way)
+        return None
 
+    def _most_of(
+        self, answer: Answer[Said], whole: Whole, way: Callable[[Place], Way]
+    ) -> Answer[Said] | None:
         def part(kept: int) -> Answer[Said]:
             return self._part(answer, whole, kept, way)
 
@@ -104,7 +115,7 @@ class Cutter(msgspec.Struct, frozen=True):
         kept = bisect_left(range(most + 1), True, key=lambda kept: not self.fits(part(kept))) - 1
         if kept > 0:
             return part(kept)
-        if kept == 0 and whole.is_list and whole.parts:
+        if whole.is_list and whole.parts:
             without = self._without_first(answer, whole, way)
             return without if self.fits(without) else None
         return None
@@ -272,10 +283,9 @@ def _with_smaller_members(answer: Answer[Said], limit: int, room: int) -> Answer
     """Of several large lists and texts, the largest is left to be cut with a way to its rest."""
     if isinstance(answer.data, str):
         return answer
-    _, *others = sorted(_candidates(answer.data.json, ()), reverse=True) or [(0, ())]
-    for size, path in others:
-        parts = _at(answer.data, path)
-        if size <= room or parts is None:
+    largest = nlargest(_MOST_CUT, _candidates(answer.data.json, ()))
+    for size, path in largest[1:]:
+        if size <= room or (parts := _at(answer.data, path)) is None:
             continue
         whole = Whole(Place(path), parts)
         kept = _most(whole, room)

@@ -17,6 +17,7 @@ Outcome = Answer[Said] | Problem | Reject
 
 _READY: Final = (Encoded, Raw)
 _encode = msgspec.json.Encoder().encode
+_NEWLINE: Final = ord("\n")
 _NOTHING: Final = Encoded(b"null")
 _encode_sorted = msgspec.json.Encoder(order="deterministic").encode
 
@@ -49,7 +50,7 @@ def _said(data: Any, tool: Tool) -> Said:
         return Encoded(json)
     try:
         json = _encode_sets(data) if output.is_unordered else _encode(data)
-        if output.check is None or b"\n" in json:  # inside may be JSON of the author's own
+        if output.check is None or _NEWLINE in json:  # inside may be JSON of the author's own
             json = _compact(json)
         if output.check is not None:
             output.check(json)

@@ -21,6 +21,7 @@ _AGAIN: Final = "call it again with the same arguments and this cursor for the r
 _MORE: Final = f"call {READ_MORE} with this cursor for the rest"
 
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_exact = msgspec.json.Decoder(float_hook=str).decode  # no two numbers become one
 _canonical = msgspec.json.Encoder(order="deterministic").encode
 
 
@@ -36,7 +37,7 @@ class _Cut(msgspec.Struct, frozen=True, array_like=True):
     """What a tool's own cursor argument carries."""
 
     asked: str
-    own: str | None
+    own: Any
     place: Place
 
 
@@ -50,7 +51,12 @@ class _Elsewhere(msgspec.Struct, frozen=True, array_like=True):
 
 def has_own_cursor(arguments: bytes) -> bool:
     """Whether a tool was asked for a page of its own, so that nobody knows what came before."""
-    return b'"cursor"' in arguments and _without_cursor(arguments)[1] is not None
+    return may_have_cursor(arguments) and _without_cursor(arguments)[1] is not None
+
+
+def may_have_cursor(arguments: bytes) -> bool:
+    """Whether it is worth looking for a cursor; its name may also be written with escapes."""
+    return b'"cursor"' in arguments or b"\\u" in arguments
 
 
 class Rest:
@@ -65,7 +71,7 @@ class Rest:
         tool = asked.tool
         if not tool.hints.read_only:
             return NO_WAY
-        if _takes_cursor(tool):
+        if takes_cursor(tool):
             others, own = _without_cursor(asked.arguments)
             cut = _Cut(_digest(others, tool), own, place)
             return Way(_REST + self._cursors.encode(cut, f"rest of {tool.name}"), _AGAIN)
@@ -77,7 +83,7 @@ class Rest:
     def continued(self, asked: Asked) -> tuple[bytes, Place | None]:
         """The arguments and the place that are meant, where a cursor of ours may be among them."""
         tool = asked.tool
-        others, cursor = _without_cursor(asked.arguments) if _takes_cursor(tool) else ({}, None)
+        others, cursor = _without_cursor(asked.arguments) if takes_cursor(tool) else ({}, None)
         if not isinstance(cursor, str) or not cursor.startswith(_REST):
             return asked.arguments, asked.place
         held = self._cursors.decode(cursor.removeprefix(_REST), f"rest of {tool.name}")
@@ -89,11 +95,11 @@ class Rest:
             )
         is_needed = _CURSOR in tool.input_schema.get("required", ())
         own = {_CURSOR: cut.own} if cut.own is not None or is_needed else {}
-        return msgspec.json.encode(others | own), cut.place
+        return msgspec.json.encode({**others, **own}), cut.place
 
     def elsewhere(self, arguments: bytes) -> tuple[str, bytes, Place]:
         """The tool, the arguments and the place that a call of `read_more` means."""
-        cursor = msgspec.json.decode(arguments, type=dict[str, Any]).get(_CURSOR)
+        _, cursor = _without_cursor(arguments)
         if not isinstance(cursor, str):
             fault = FieldError(_CURSOR, "must be a string")
             raise Problem.validation("read_more takes a cursor", fields=[fault])
@@ -118,24 +124,27 @@ def read_more_tool() -> Tool:
     )
 
 
-def _takes_cursor(tool: Tool) -> bool:
+def takes_cursor(tool: Tool) -> bool:
+    """Whether a tool has an argument by which it can be told where to go on."""
     schema = tool.input_schema.get("properties", {}).get(_CURSOR, {})
     kinds = [schema, *schema.get("anyOf", ())]
     return any(kind.get("type") == "string" for kind in kinds)
 
 
-def _without_cursor(arguments: bytes) -> tuple[dict[str, Any], Any]:
+def _without_cursor(arguments: bytes) -> tuple[dict[str, msgspec.Raw], Any]:
+    """The other arguments as they came, and the cursor."""
     try:
-        members = msgspec.json.decode(arguments, type=dict[str, Any])
+        members = _members(arguments)
+        cursor = members.pop(_CURSOR, None)
+        return members, None if cursor is None else msgspec.json.decode(cursor)
     except msgspec.MsgspecError:
         return {}, None  # whatever is wrong with it, the tool says it
-    return members, members.pop(_CURSOR, None)
 
 
-def _digest(arguments: dict[str, Any], tool: Tool) -> str:
+def _digest(arguments: dict[str, msgspec.Raw], tool: Tool) -> str:
     """What was asked, as far as the tool looks at it: some clients add an id to every call."""
     from hashlib import blake2b  # a server starts without it, and faster
 
     known = tool.input_schema.get("properties", {})
-    asked = {name: value for name, value in arguments.items() if name in known}
+    asked = {name: _exact(value) for name, value in arguments.items() if name in known}
     return blake2b(_canonical(asked), digest_size=12).hexdigest()

@@ -18,7 +18,7 @@ from accord.outcome import Outcome, answer_of, meaning_of, misfit_of
 from accord.profiles import Profile, Setting, profile_asked, profile_named
 from accord.protocol import Call, Connection, results
 from accord.protocol.results import Identity
-from accord.rest import READ_MORE, Asked, Rest, read_more_tool
+from accord.rest import READ_MORE, Asked, Rest, may_have_cursor, read_more_tool, takes_cursor
 from accord.revisions import Revision
 from accord.seal import BrokenSeal, Seal
 from accord.sources.functions import Options, function_tool
@@ -102,6 +102,7 @@ class Server:
         self.identify(Identity(name, version, title))
         self.instructions = instructions
         self.tools = Toolbox()
+        self._with_cursor: set[str] = set()
         self.page_size = page_size
         self._read_more = read_more_tool() if read_more else None
         self.configure(
@@ -173,6 +174,8 @@ class Server:
         if tool.max_bytes is not None:
             require_room(tool.max_bytes)
         self.tools.add(tool)
+        if takes_cursor(tool):
+            self._with_cursor.add(tool.name)
         self._pages.clear()
 
     def connect(self, *, revision: Revision | None = None, handshake: bool = True) -> Connection:
@@ -199,11 +202,12 @@ class Server:
         """The call that `read_more` means: of the tool whose answer was cut."""
         try:
             name, call.arguments, place = self._rest.elsewhere(call.arguments)
-            if name not in self.tools:
+            tool = self.tools.get(name)
+            if tool is None or not tool.hints.read_only:
                 raise Problem.not_found(f"There is no tool {name} any more")
         except Problem as problem:
             return self.refuse(call, read_more, misfit_of(problem, call.revision))
-        return Job(call, self.tools[name], self, place)
+        return Job(call, tool, self, place)
 
     async def run(self, call: Call, tool: Tool, place: Place | None = None) -> Done:
         """Run a call. What the tool raises becomes a Problem; what is no Problem is masked."""
@@ -211,7 +215,7 @@ class Server:
         try:
             if self.telemetry is not None:
                 watch = self.telemetry.begin(tool.name, call.revision.date, call.meta)
-            if b'"cursor"' in call.arguments:
+            if tool.name in self._with_cursor and may_have_cursor(call.arguments):
                 call.arguments, place = self._rest.continued(Asked(tool, call.arguments, place))
             bound = tool.bind(call.arguments)
             context = Context(tool.name, call.client, call) if tool.wants_context else None
@@ -268,7 +272,8 @@ class Server:
         if isinstance(outcome, Reject):
             return Done(outcome, shortened_reject(outcome, tool.max_bytes or self.max_bytes))
         client = call.client
-        profile = self._profile(tool, client)
+        is_usual = tool.profile is None and not client.capabilities
+        profile = self.profile if is_usual else self._profile(tool, client)
         observed = None if watch is None else watch.observed(ending_of(outcome))
         revision = client.revision if self.structured else _without_structure(client.revision)
         setting = Setting(tool, revision, observed)

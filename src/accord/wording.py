@@ -185,7 +185,10 @@ def render(
         answer = answer_of(said, setting.tool)
         result = chosen.success(answer, setting)
         if size_of(result) > max_bytes:
-            result = shortening.success(chosen, answer, setting, max_bytes)
+            try:
+                result = shortening.success(chosen, answer, setting, max_bytes)
+            except Problem as problem:
+                return render(problem, tool=tool, profile=profile, revision=revision)
     if setting.revision.stateless:
         result["resultType"] = "complete"
     plain_result: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(result))

@@ -5,13 +5,15 @@ import logging
 import os
 import signal
 import sys
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from accord.answer import Answer, Encoded, Notice, Problem
 from accord.cli import targets
 from accord.cli.quiet import quiet
+from accord.cli.serve import seconds
+from accord.cli.visible import visible
 from accord.errors import ContractError, Reject
 from accord.outcome import Outcome
 from accord.profiles import PROFILES, Profile, asking_for
@@ -20,11 +22,15 @@ from accord.revisions import NEWEST, REVISIONS
 from accord.serve import blocking
 from accord.tool import Client
 
+if TYPE_CHECKING:
+    from accord.reader import Reading
+
 EXAMPLES: Final = """\
 examples:
   accord call shop:server add '{"a": 2, "b": 3}'
   accord call shop:server orders '{"customer": "ada"}' --json
   accord call shop:server add '{"a": 2, "b": 3}' --profile envelope --json
+  accord call 'accord serve shop:server' orders '{"customer": "ada"}' --read
   echo '{"a": 2, "b": 3}' | accord call shop:server add -
 """
 _MOST_NAMED: Final = 32
@@ -32,7 +38,7 @@ _MOST_NAMED: Final = 32
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What the verb takes."""
-    parser.add_argument("target", metavar="TARGET", help=targets.HELP)
+    parser.add_argument("target", metavar="TARGET", help=f"{targets.HELP}; or {targets.PEER_HELP}")
     parser.add_argument("tool", metavar="TOOL", help="the name of the tool")
     parser.add_argument(
         "arguments",
@@ -46,40 +52,109 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=list(PROFILES),
         help="print the answer as this profile words it",
     )
-    parser.add_argument(
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument(
         "--json",
         action="store_true",
         help="print the raw tool result; with --profile envelope or generic, the object that it is",
     )
+    form.add_argument(
+        "--read", action="store_true", help="print the generic response, whatever the server says"
+    )
     parser.add_argument(
         "--revision",
         choices=list(REVISIONS),
-        default=NEWEST.date,
-        help="the MCP revision whose result --json prints (default %(default)s)",
+        help=f"the MCP revision to speak (default {NEWEST.date}, or what the peer prefers)",
+    )
+    peer = parser.add_argument_group("for somebody else's server")
+    peer.add_argument(
+        "--header",
+        action="append",
+        default=[],
+        type=header,
+        metavar="NAME:VALUE",
+        help="send this header along to a URL; may be repeated",
+    )
+    peer.add_argument(
+        "--timeout",
+        type=seconds,
+        default=30.0,
+        metavar="SECONDS",
+        help="how long to wait for each answer (default %(default)s)",
     )
 
 
 def run(options: argparse.Namespace) -> int:
     """Call the tool; exit code 1 if it failed."""
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
+    return _call_peer(options) if targets.is_peer(options.target) else _call(options)
+
+
+def _call(options: argparse.Namespace) -> int:
+    """Call a tool of a server that is loaded here."""
     with quiet():
         server = targets.load([options.target])
     if options.tool not in server.tools:
         known = ", ".join(list(server.tools)[:_MOST_NAMED]) or "none"
         raise ContractError(f"no tool {options.tool!r}; there are: {known}")
     capabilities = {} if options.profile is None else asking_for(options.profile)
-    client = Client(REVISIONS[options.revision], capabilities)
+    client = Client(REVISIONS[options.revision or NEWEST.date], capabilities)
     call = Call(1, client, name=options.tool, arguments=_arguments(options.arguments))
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends us, and is no failure of the tool
     with quiet():
         done = blocking.run(server, call)
-    if options.profile is not None and isinstance(done.result, msgspec.Raw):
+    if options.read:
+        _print_reading(_reading(done.result, call))
+    elif options.profile is not None and isinstance(done.result, msgspec.Raw):
         _print_worded(done.result, PROFILES[options.profile], is_raw=options.json)
     elif options.profile is not None or options.json:
         _print_raw(done.result)
     else:
         _print(done.outcome)
     return 0 if isinstance(done.outcome, Answer) else 1
+
+
+def _reading(result: msgspec.Raw | Reject, call: Call) -> "Reading":
+    from accord.reader import read
+
+    reply = {"error": result} if isinstance(result, Reject) else result
+    return read(msgspec.json.encode(reply), call.name, msgspec.json.decode(call.arguments))
+
+
+def _call_peer(options: argparse.Namespace) -> int:
+    """Call a tool of somebody else's server."""
+    from accord.cli import peers
+    from accord.reader import read
+    from accord.reader.report import to_json
+
+    if options.profile is not None:
+        raise ContractError("--profile is for a Server of ours; a peer words its answers itself")
+    arguments = msgspec.json.decode(_arguments(options.arguments))
+    reply = peers.call(
+        options.target,
+        options.tool,
+        arguments,
+        headers=dict(options.header),
+        revision=options.revision,
+        within=options.timeout,
+    )
+    reading = read(reply.raw, options.tool, arguments)
+    if options.json:
+        said = reply.result if reply.error is None else reply.error
+        print(visible(to_json(said, indent=2).decode(), keeps_lines=True))
+    elif options.read:
+        _print_reading(reading)
+    else:
+        _print_said(reading)
+    return 1 if reading.is_failure else 0
+
+
+def header(text: str) -> tuple[str, str]:
+    """`Authorization: Bearer …` as a name and a value."""
+    name, colon, value = text.partition(":")
+    if not colon or not name.strip():
+        raise ValueError(text)
+    return name.strip(), value.strip()
 
 
 def _arguments(text: str) -> bytes:
@@ -133,3 +208,30 @@ def _notes(outcome: Outcome) -> list[str]:
     if outcome.page:
         notes.append(f"page: {msgspec.json.encode(outcome.page).decode()}")
     return notes
+
+
+def _print_reading(reading: "Reading") -> None:
+    from accord.cli.read import print_reading
+
+    print_reading(reading)
+
+
+def _print_said(reading: "Reading") -> None:
+    """The value that a peer gave, and what it says about it, as those of a Server of ours."""
+    from accord.reader.report import to_json
+
+    value, message = reading.value, reading.response.message
+    if reading.is_failure:
+        print(f"error: {visible(message or '')}", file=sys.stderr)
+    elif isinstance(value, str):
+        print(visible(value, keeps_lines=True) if sys.stdout.isatty() else value, flush=True)
+    else:
+        print(visible(to_json(value, indent=2).decode(), keeps_lines=True), flush=True)
+    if message and not reading.is_failure and not isinstance(value, str):
+        print(f"message: {visible(message)}", file=sys.stderr)
+    for notice in reading.warnings:
+        print(f"{notice.severity}: {visible(notice.message)}", file=sys.stderr)
+    if reading.page:
+        print(f"page: {visible(to_json(reading.page).decode())}", file=sys.stderr)
+    for attachment in (reading.response.metadata or {}).get("attachments", ()):
+        print(f"attachment: {visible(to_json(attachment).decode())}", file=sys.stderr)

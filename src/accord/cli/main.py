@@ -15,6 +15,7 @@ _VERBS: Final = {
     "serve": "serve tools over stdio, as every MCP client starts a server",
     "tools": "show the tools of a server",
     "call": "call one tool and print its answer",
+    "read": "print anybody's reply as the generic response",
     "schema": "print the JSON Schema of what a tool answers",
 }
 _EXAMPLES: Final = """\
@@ -24,6 +25,7 @@ examples:
   accord serve shop.py --http 127.0.0.1:8000
   accord tools shop:server                  what tools there are
   accord call shop:server add '{"a": 2, "b": 3}'
+  accord read reply.json --table            anybody's reply in one structure
   accord schema generic --for n8n           for its Structured Output Parser
 """
 
@@ -82,7 +84,7 @@ def _overview() -> argparse.ArgumentParser:
     verbs = "\n".join(f"  {verb:8} {summary}" for verb, summary in _VERBS.items())
     parser = _Parser(
         prog="accord",
-        description="One response contract for MCP tools: serve them, list them, call them.",
+        description="One response contract for MCP tools: serve them, call them, read them.",
         epilog=f"verbs:\n{verbs}\n\n{_EXAMPLES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -13,6 +13,7 @@ import msgspec
 from accord.cli import targets
 from accord.cli.keys import read_key
 from accord.cli.logs import log_in_background
+from accord.errors import ContractError
 from accord.profiles import PROFILES
 from accord.serve import stdio
 from accord.serve.pipes import take_pipes
@@ -25,6 +26,7 @@ examples:
   accord serve shop.py:server other:server --name shops
   accord serve shop:server --http 127.0.0.1:8000
   accord serve shop:server --profile envelope
+  accord serve reader --http 127.0.0.1:8000
 """
 _CONTRACTS: Final = {"v1": "plain", "v2": "envelope", None: None}
 _LAST_BREATH: Final = 0.5  # seconds for Python to end by itself once the time is up
@@ -36,7 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", help="what the server calls itself")
     parser.add_argument("--server-version", metavar="VERSION", help="the version it says it has")
     parser.add_argument(
-        "--http", metavar="HOST:PORT", help="serve over HTTP, at /mcp, instead of stdio"
+        "--http",
+        metavar="HOST:PORT",
+        help="serve over HTTP instead of stdio: MCP at /mcp, and replies to read at /read; the"
+        " target `reader` has only the latter",
     )
     parser.add_argument(
         "--allow-host",
@@ -102,6 +107,8 @@ def run(options: argparse.Namespace) -> int:
     """Serve until the input ends, or over HTTP until somebody stops it."""
     log_in_background()
     if options.http is None:
+        if all(map(targets.is_reader, options.targets)):
+            raise ContractError("the reader alone is served over HTTP: add --http 127.0.0.1:8000")
         pipes = take_pipes()
         stdio.serve(_load(options), pipes, stdio.Settings(grace=options.grace), on_end=_exit_within)
     else:
@@ -128,12 +135,13 @@ def _load(options: argparse.Namespace) -> Server:
 def _serve_http(server: Server, options: argparse.Namespace) -> None:
     from accord.serve.http import listen as http  # an extra: uvicorn, which stdio has no use for
 
+    name = server.identity.name
     http.serve(
         server,
         http.Address.parse(options.http),
-        http.Settings(grace=options.grace, allow_hosts=tuple(options.allow_host)),
+        http.Settings(grace=options.grace, allow_hosts=tuple(options.allow_host), reader=True),
         http.AccessLog(options.log_format),
-        ready=lambda url: print(f"{server.identity.name}: MCP at {url}", file=sys.stderr),
+        ready=lambda url: print(f"{name}: MCP at {url} (and /read for replies)", file=sys.stderr),
         on_end=_exit_within,
     )
 

@@ -2,8 +2,11 @@
 
 import importlib
 import importlib.util
+import re
+import shutil
 import sys
 from collections.abc import Sequence
+from importlib.machinery import PathFinder
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
@@ -14,6 +17,36 @@ from accord.server import Server, combine
 _DEFAULT_NAME: Final = "server"
 
 HELP: Final = "MODULE:NAME or FILE.py:NAME of a Server (NAME is `server` if left out)"
+PEER_HELP: Final = "somebody else's server: a URL, or a command line in quotes"
+READER: Final = "reader"
+"""The target that has no tools, and reads replies over HTTP."""
+
+_URL: Final = re.compile(r"[a-z][a-z0-9+.-]*://", re.I)
+_MODULE: Final = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*(?::.*)?")
+
+
+def is_peer(target: str) -> bool:
+    """Whether a target is somebody else's server, not a Server of ours to load.
+
+    It is if it is a URL, or a command line: several words, or a program whose name no module could
+    have (`mcp-server-time`, `./serve`). A Python file is none, whatever blanks are in its path.
+    """
+    if _URL.match(target):
+        return True
+    place = target.partition(":")[0]
+    if place.endswith(".py") and (Path(place).is_file() or len(place.split()) == 1):
+        return False
+    return len(target.split()) > 1 or (
+        _MODULE.fullmatch(target) is None and shutil.which(target) is not None
+    )
+
+
+def is_reader(target: str) -> bool:
+    """Whether the reader alone is meant, and no module of that name."""
+    if target != READER:
+        return False
+    found = PathFinder.find_spec(READER, [str(Path.cwd()), *sys.path])
+    return found is None or found.origin is None  # a folder is no module yet
 
 
 def load(targets: Sequence[str], **configuration: Any) -> Server:
@@ -30,6 +63,8 @@ def load(targets: Sequence[str], **configuration: Any) -> Server:
 
 
 def _load_one(target: str) -> Server:
+    if is_reader(target):
+        return Server(READER)
     place, _, name = target.partition(":")
     path = (name or _DEFAULT_NAME).split(".")
     try:

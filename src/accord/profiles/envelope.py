@@ -6,7 +6,7 @@ import msgspec
 
 from accord.answer import Answer, Problem, Said
 from accord.envelope import VERSION, pagination_of, warnings_of
-from accord.profiles.parts import add_meta, own_schema, own_shape, shape_of
+from accord.profiles.parts import add_meta, has_beside, own_schema, own_shape, shape_of
 from accord.profiles.profile import Profile, Result, Setting
 from accord.telemetry import Observed
 from accord.values import known
@@ -30,7 +30,8 @@ def success(answer: Answer[Said], setting: Setting) -> Result:
     if setting.observed is not None:
         _add_observed(meta, setting.observed)
     result = own_shape(_Root(True, data, None, meta), setting, answer.blocks)
-    add_meta(result, answer)
+    if has_beside(answer):
+        add_meta(result, answer)
     return result
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from accord.answer import Answer, Page, Problem, Said
-from accord.profiles.parts import Shape, add_meta, own_schema, own_shape, shape_of
+from accord.profiles.parts import Shape, add_meta, has_beside, own_schema, own_shape, shape_of
 from accord.profiles.profile import Profile, Result, Setting
 from accord.response import (
     CATALOG,
@@ -44,7 +44,8 @@ def success(answer: Answer[Said], setting: Setting) -> Result:
         metadata=metadata or None,
     )
     result = own_shape(response, setting, answer.blocks)
-    add_meta(result, answer)
+    if has_beside(answer):
+        add_meta(result, answer)
     return result
 
 

@@ -18,7 +18,6 @@ from accord.values import known
 
 META_KEY: Final = "dev.accord-mcp/answer"
 
-_NOTHING: Final[dict[str, Any]] = {}
 encode = msgspec.json.Encoder().encode
 
 
@@ -131,10 +130,13 @@ def own_schema(name: str) -> Callable[[Tool, Revision], JsonSchema | None]:
     return output_schema
 
 
+def has_beside(answer: Answer[Any]) -> bool:
+    """Whether there is anything that a reader should know beside the data."""
+    return answer.page is not None or bool(answer.warnings or answer.partial or answer.truncated)
+
+
 def beside(answer: Answer[Any]) -> dict[str, Any]:
     """What a reader should know beside the data."""
-    if answer.page is None and not (answer.warnings or answer.partial or answer.truncated):
-        return _NOTHING
     return known(
         page=answer.page,
         warnings=answer.warnings or None,
@@ -144,13 +146,12 @@ def beside(answer: Answer[Any]) -> dict[str, Any]:
 
 
 def add_beside(result: Result, answer: Answer[Any]) -> None:
-    """Add what stands beside the data, if anything: as a second text, and in `_meta`."""
-    if extra := beside(answer):
-        result["content"].insert(1, text(encode(extra).decode()))
-        result["_meta"] = {META_KEY: extra}
+    """Add what stands beside the data: as a second text, and in `_meta`."""
+    extra = beside(answer)
+    result["content"].insert(1, text(encode(extra).decode()))
+    result["_meta"] = {META_KEY: extra}
 
 
 def add_meta(result: Result, answer: Answer[Any]) -> None:
     """Add what stands beside the data in `_meta` alone, for a profile that has a place for it."""
-    if extra := beside(answer):
-        result["_meta"] = {META_KEY: extra}
+    result["_meta"] = {META_KEY: beside(answer)}

@@ -5,6 +5,7 @@ from accord.profiles.parts import (
     add_beside,
     add_structure,
     data_schema,
+    has_beside,
     says_nothing,
     text,
     with_blocks,
@@ -16,10 +17,14 @@ def success(answer: Answer[Said], setting: Setting) -> Result:
     """One text block, its JSON also as structure; no `isError`."""
     data, blocks = answer.data, answer.blocks
     words = data if isinstance(data, str) else data.json.decode()
-    is_all_blocks = blocks and says_nothing(answer, setting.tool)
-    result = with_blocks(None if is_all_blocks else words, blocks, setting.revision)
+    if blocks:
+        is_all = says_nothing(answer, setting.tool)
+        result = with_blocks(None if is_all else words, blocks, setting.revision)
+    else:
+        result = {"content": [{"type": "text", "text": words}]}
     add_structure(result, answer, setting)
-    add_beside(result, answer)
+    if has_beside(answer):
+        add_beside(result, answer)
     return result
 
 

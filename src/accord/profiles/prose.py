@@ -7,6 +7,7 @@ from accord.profiles.parts import (
     add_beside,
     add_structure,
     data_schema,
+    has_beside,
     says_nothing,
     text,
     with_blocks,
@@ -18,7 +19,8 @@ def success(answer: Answer[Said], setting: Setting) -> Result:
     """One text block for a person to read; the data also as structure."""
     result = with_blocks(_words(answer, setting), answer.blocks, setting.revision)
     add_structure(result, answer, setting)
-    add_beside(result, answer)
+    if has_beside(answer):
+        add_beside(result, answer)
     return result
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextvars import copy_context
 
 from accord.protocol import Call
-from accord.serve.rest import Rest
+from accord.serve.eager import Pending
 from accord.server import Done, Job
 
 
@@ -77,7 +77,7 @@ class Crew:
                     done = stop.value
                 else:
                     self._hand_over()
-                    done = await Rest(steps, awaited, context)
+                    done = await Pending(steps, awaited, context)
                 if self._is_fork:  # see Pool
                     os._exit(0)
                 self._deliver(call, done)

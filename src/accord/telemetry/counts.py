@@ -4,6 +4,7 @@ Tools are counted by the names a server gave them, never by what a peer sent, an
 of a fixed list: what is kept here is bounded by the server's own toolbox.
 """
 
+import logging
 import os
 from bisect import bisect_left
 from collections.abc import Mapping
@@ -19,6 +20,8 @@ from accord.errors import Reject
 
 if TYPE_CHECKING:
     from accord.telemetry.spans import OpenSpan, Spans
+
+log = logging.getLogger("accord")
 
 Ending = Literal["success", "empty", "partial", "rejected", "cancelled"] | Kind
 """How a call ended, in a word. A failure is a kind of problem, and nothing else."""
@@ -142,8 +145,12 @@ class Watch(msgspec.Struct, eq=False):
                 return
             self._ended = True
             tally.add(ending, seconds, size)
-        if self._span is not None:
+        if self._span is None:
+            return
+        try:
             self._span.end(ending)
+        except Exception:
+            log.warning("a span could not be ended", exc_info=True)
 
 
 class Telemetry:
@@ -168,7 +175,11 @@ class Telemetry:
         request_id = f"req_{os.urandom(8).hex()}"
         if self._spans is None:
             return Watch(request_id, tally, perf_counter())
-        span = self._spans.begin(tool, request_id, protocol, meta)
+        try:
+            span = self._spans.begin(tool, request_id, protocol, meta)
+        except Exception:
+            log.warning("a span could not be begun", exc_info=True)
+            span = None
         return Watch(request_id, tally, perf_counter(), span)
 
     def snapshot(self) -> Mapping[str, Figures]:

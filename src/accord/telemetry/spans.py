@@ -36,10 +36,12 @@ class OpenSpan(msgspec.Struct, frozen=True, eq=False):
         if ending in KINDS:
             span.set_attribute("error.type", ending)
             span.set_status(Status(StatusCode.ERROR, ending))
-        span.end()
-        # No detach: it logs an error where a call ends in another context than it began in.
-        if context.get_current() is self.within:
-            context.attach(self.before)
+        try:
+            span.end()
+        finally:
+            # No detach: it logs an error where a call ends in another context than it began in.
+            if context.get_current() is self.within:
+                context.attach(self.before)
 
 
 class Spans:

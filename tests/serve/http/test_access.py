@@ -1,13 +1,16 @@
 """The access log: one line a call, with the tool, how it ended and how long it took."""
 
 import json
+import os
 import re
+import subprocess
 from typing import Any
 
 import pytest
 
 from http_peer import HttpPeer, HttpServer
-from serve.http.talk import ERAS, serving
+from serve.http.talk import ERAS, HERE, WORKSHOP, serving
+from serve.talk import ACCORD, UNWATCHED
 
 SECRET = "hunter2"
 CALLS: list[tuple[str, dict[str, Any], str]] = [
@@ -15,6 +18,7 @@ CALLS: list[tuple[str, dict[str, Any], str]] = [
     ("lose", {"secret": SECRET}, "not_found"),
     ("keep", {"secret": [SECRET]}, "validation"),
     ("echo", {"word": SECRET}, "success"),
+    ("echo", {"word": ""}, "empty"),
 ]
 FORGED = "x\nkeep success 1.0 ms"
 
@@ -65,3 +69,46 @@ def test_a_name_that_a_client_made_up_is_no_line_of_its_own_and_no_long_one(styl
     assert [line[:80] for line in lines if len(line) > 500] == []
     if style == "text":
         assert all(line.isprintable() for line in lines)
+
+
+def test_a_call_that_was_taken_back_is_cancelled() -> None:
+    with serving() as server, HttpPeer(server.port, "2025-11-25") as peer, peer.again() as other:
+        for tool in ("wait", "block"):
+            peer.send(peer.calling(tool, id=tool, name=tool, until=f"{tool} may end"))
+            other.call("when", name=f"{tool} began")
+            other.notify("notifications/cancelled", {"requestId": tool})
+            peer.receive()
+            other.call("mark", name=f"{tool} may end")
+        lines = [line.split()[:2] for line in _end(server)]
+    assert [line for line in lines if line[0] in ("wait", "block")] == [
+        ["wait", "cancelled"],
+        ["block", "cancelled"],
+    ]
+
+
+def test_a_log_that_nobody_reads_holds_up_no_call() -> None:
+    unread, stderr = os.pipe()
+    command = [ACCORD, "serve", WORKSHOP, "--http", "127.0.0.1:0", "--grace", "0.2"]
+    with (
+        os.fdopen(unread, "rb", buffering=0) as log,
+        subprocess.Popen(command, cwd=HERE, env=UNWATCHED, stderr=stderr) as process,
+    ):
+        try:
+            port = int(re.search(rb":(\d+)/mcp", log.readline())[1])  # type: ignore[index]
+            _fill(stderr)
+            with HttpPeer(port) as peer:
+                assert [peer.call("echo", word="hi") for _ in range(100)] == ["hi"] * 100
+        finally:
+            process.terminate()
+    os.close(stderr)
+
+
+def _fill(pipe: int) -> None:
+    os.set_blocking(pipe, False)
+    for size in (4_096, 1):
+        try:
+            while True:
+                os.write(pipe, b"." * size)
+        except BlockingIOError:
+            pass
+    os.set_blocking(pipe, True)

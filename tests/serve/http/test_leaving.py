@@ -126,6 +126,21 @@ def test_a_call_of_a_batch_that_is_taken_back_leaves_the_others_their_answers(
         assert (reply["id"], text_of(reply)) == ("e", "hi")
 
 
+def test_calls_of_a_batch_in_threads_that_are_taken_back_leave_the_others_their_answers(
+    server: HttpServer,
+) -> None:
+    with HttpPeer(server.port, "2025-03-26", timeout=5) as client, client.again() as other:
+        names = [f"thread {number} of a batch" for number in range(3)]
+        client.send([client.calling("block", id=name, name=name, until="end") for name in names])
+        for name in names:
+            other.call("when", name=f"{name} began")
+        for name in names[:2]:
+            other.notify("notifications/cancelled", {"requestId": name})
+        other.call("mark", name="end")
+        (reply,) = client.receive().message
+        assert (reply["id"], text_of(reply)) == (names[2], names[2])
+
+
 @pytest.mark.parametrize("revision", ERAS)
 def test_a_request_that_never_came_whole_is_not_served(server: HttpServer, revision: str) -> None:
     name = f"half a request {revision}"

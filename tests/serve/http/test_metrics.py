@@ -7,7 +7,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from http_peer import HttpPeer, HttpServer
-from serve.http.talk import ERAS, serving
+from serve.http.talk import ERAS, eventually, serving
 
 
 @pytest.fixture(scope="module")
@@ -60,3 +60,17 @@ def test_it_is_kept_from_other_sites(counting: HttpServer) -> None:
 def test_a_server_that_does_not_count_has_none(server: HttpServer) -> None:
     response, _ = get(server, "/metrics")
     assert response.status == 404
+
+
+def test_a_call_in_a_thread_that_is_taken_back_is_counted_once_as_cancelled(
+    counting: HttpServer,
+) -> None:
+    with HttpPeer(counting.port, "2025-11-25") as peer, peer.again() as other:
+        peer.send(peer.calling("block", id="b", name="counted", until="counted once"))
+        other.call("when", name="counted began")
+        other.notify("notifications/cancelled", {"requestId": "b"})
+        peer.receive()
+        other.call("mark", name="counted once")
+        other.call("when", name="counted ended")
+    assert eventually(lambda: calls(counting, "block", "cancelled") == 1)
+    assert calls(counting, "block", "internal") == 0

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, MutableMapping
 from contextlib import suppress
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import pytest
@@ -235,3 +236,108 @@ def test_an_app_that_moves_to_another_loop_runs_its_threads_there() -> None:
         return await line.status()
 
     assert [asyncio.run(ask()) for _ in range(2)] == [200, 200]
+
+
+# An app whose server cancels its requests
+
+
+def _waiting_room() -> Server:
+    server = Server("waiting room")
+
+    @server.tool
+    async def linger() -> str:
+        """Wait for ever."""
+        await asyncio.Event().wait()
+        return "never"
+
+    @server.tool
+    async def chat(context: Context) -> str:
+        """Say something, and wait for ever."""
+        await context.progress(1)
+        return await linger()
+
+    @server.tool
+    def hang(context: Context) -> str:
+        """Wait in a thread for ever."""
+        while not context.cancelled:
+            sleep(0.01)
+        return "never"
+
+    return server
+
+
+def _calling(*tools: str) -> Any:
+    calls = [
+        {
+            "jsonrpc": "2.0",
+            "id": id,
+            "method": "tools/call",
+            "params": {"name": tool, "_meta": {"progressToken": id}},
+        }
+        for id, tool in enumerate(tools)
+    ]
+    return calls if len(calls) > 1 else calls[0]
+
+
+OPEN = [["linger"], ["chat"], ["hang"], ["linger", "hang"], ["hang", "linger"], ["linger", "chat"]]
+
+
+@pytest.mark.parametrize("tools", OPEN, ids=" and ".join)
+def test_a_request_that_runs_out_of_its_servers_time_ends(tools: list[str]) -> None:
+    async def ask() -> int:
+        line = Line(_waiting_room().asgi())
+        line.feed(_calling(*tools))
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.05):
+                await line.run()
+        await asyncio.sleep(0.05)
+        return len(asyncio.all_tasks())
+
+    assert asyncio.run(ask()) == 1, "no task but our own is left"
+
+
+@pytest.mark.parametrize("tools", OPEN, ids=" and ".join)
+def test_a_request_that_its_server_cancels_is_cancelled(tools: list[str]) -> None:
+    async def ask() -> None:
+        line = Line(_waiting_room().asgi())
+        line.feed(_calling(*tools))
+        request = asyncio.create_task(line.run())
+        await asyncio.sleep(0.05)
+        request.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            async with asyncio.timeout(2):
+                await request
+
+    asyncio.run(ask())
+
+
+@pytest.mark.parametrize("tool", ["linger", "chat", "hang"])
+def test_a_session_whose_request_is_cancelled_is_idle_again(tool: str) -> None:
+    async def ask() -> list[int]:
+        app = _waiting_room().asgi(max_sessions=1)
+        line = Line(app, mcp_session_id=await _begun(app), mcp_protocol_version="2025-11-25")
+        line.feed(_calling(tool))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(0.05):
+                await line.run()
+        other = Line(app)
+        other.feed(HELLO)
+        await other.run()
+        return [await other.status()]
+
+    assert asyncio.run(ask()) == [200], "there is room for another, since it can be let go"
+
+
+def test_a_listener_that_its_server_cancels_leaves_no_task() -> None:
+    async def listen() -> int:
+        server, _ = _stage()
+        app = server.asgi()
+        session = await _begun(app)
+        line = Line(app, "GET", mcp_session_id=session, accept="text/event-stream")
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.05):
+                await line.run()
+        await asyncio.sleep(0)
+        return len(asyncio.all_tasks())
+
+    assert asyncio.run(listen()) == 1

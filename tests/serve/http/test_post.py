@@ -284,6 +284,15 @@ def test_a_call_too_many_is_told_to_come_again() -> None:
         assert eventually(lambda: not refused()), "the others have left"
 
 
+def test_calls_too_many_of_a_batch_are_told_to_come_again() -> None:
+    with limited(max_calls=1) as own, HttpPeer(own.port, "2025-03-26", timeout=5) as client:
+        batch = [client.calling("nap_in_thread", seconds=0.1) for _ in range(3)]
+        results = [reply["result"] for reply in client.post(batch).message]
+        refused = [result for result in results if result.get("isError", False)]
+        assert (len(results), len(refused)) == (3, 2)
+        assert all("Too many calls" in str(result["content"]) for result in refused)
+
+
 # An unknown revision
 
 UNKNOWN = ["1999-01-01", "2099-12-31", "latest", "", "2025-11-25, 2026-07-28", "2026-07-28 x"]

@@ -9,6 +9,7 @@ from typing import Any, Final
 from accord.answer import Problem
 from accord.errors import (
     HEADER_MISMATCH,
+    INTERNAL_ERROR,
     INVALID_PARAMS,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
@@ -16,9 +17,11 @@ from accord.errors import (
     PARSE_ERROR,
     UNSUPPORTED_PROTOCOL_VERSION,
     ContractError,
+    Reject,
 )
 from accord.protocol import Call, Cancel, Connection, ErrorReply, messages
 from accord.revisions import REVISIONS, Revision
+from accord.serve.eager import start
 from accord.serve.http.access import AccessLog
 from accord.serve.http.exchange import Exchange
 from accord.serve.http.request import (
@@ -36,9 +39,8 @@ from accord.serve.http.run import Begun, Run
 from accord.serve.http.sessions import Session, Sessions
 from accord.serve.http.settings import Settings
 from accord.serve.pool import Pool
-from accord.serve.rest import start
 from accord.server import Done, Job, Server
-from accord.telemetry import Telemetry
+from accord.telemetry import Telemetry, outcome_of
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -61,12 +63,15 @@ _HANDSHAKE_STATUS: Final = {
     HEADER_MISMATCH: 400,
     UNSUPPORTED_PROTOCOL_VERSION: 400,
 }
+_NEVER_SENT: Final = Reject(INTERNAL_ERROR, "Cancelled")
+_CANCELLED: Final = Done(_NEVER_SENT, _NEVER_SENT)
 _ENDING: Final = "The server is about to end"
+_SMALL: Final = 32 * 1024  # bytes that are read at once
 _PATIENCE: Final = 0.05  # seconds after which we look whether a stateless caller is still there
 
 
 class App:
-    """A server as an ASGI app: MCP at its path, and `/health` beside it."""
+    """A server as an ASGI app: MCP at its path, `/health` and perhaps more beside it."""
 
     def __init__(
         self, server: Server, settings: Settings = _USUAL, access: AccessLog | None = None
@@ -125,7 +130,7 @@ class App:
         if head.refusal is not None:
             return refused(head.refusal)
         if exchange.path not in self._paths:
-            return self._beside(exchange)
+            return await self._beside(exchange, head)
         if exchange.method != "POST":
             return await self._visit(exchange, head)
         unfit = None if head.revision is None else self._join_session(exchange)
@@ -141,12 +146,29 @@ class App:
         taken = self._take(body, exchange, head)
         return await self._run(taken) if isinstance(taken, Run) else taken
 
-    def _beside(self, exchange: Exchange) -> Response:
+    async def _beside(self, exchange: Exchange, head: Head) -> Response | None:
         if exchange.path == "/health":
             return Response(200, b'{"status":"ok"}')
         if exchange.path == "/metrics" and self._server.telemetry is not None:
             return _metrics(self._server.telemetry, text(exchange.fields.get(b"accept")))
+        if exchange.path == "/read" and self._settings.reader:
+            return await self._read(exchange, head)
         return refused(refuse(404, f"Nothing is here; MCP is at {self._settings.path}"))
+
+    async def _read(self, exchange: Exchange, head: Head) -> Response | None:
+        """Read the reply in a body; one that takes long does not hold up the others."""
+        if exchange.method != "POST":
+            return refused(refuse(405, f"{exchange.method} is not for here"), allow="POST")
+        body = self._unfit(head) or exchange.read_at_once()
+        if body is None:
+            body = await exchange.read(self._find_loop())
+        if isinstance(body, Refusal):
+            return refused(body)
+        if body is None:  # the client has left
+            return None
+        from accord.serve.http.reading import answer  # a server starts without it, and faster
+
+        return answer(body) if len(body) <= _SMALL else await asyncio.to_thread(answer, body)
 
     async def _visit(self, exchange: Exchange, head: Head) -> Response | None:
         """GET and DELETE of the handshake era: to listen to a session, and to end it."""
@@ -260,14 +282,20 @@ class App:
         if run.is_stateless and self._watch is None:
             self._watch = loop.call_later(_PATIENCE, self._look_after)
         try:
-            for call in others:
-                call.running = asyncio.Task(self._alone(call, run, loop), loop=loop, name=call.name)
-            reply = self._finish(
-                run.connection, last, await self._rest(last, begun, loop), run.began
-            )
-            for call in others:
-                done = await call.running
-                reply = self._finish(run.connection, call, done, run.began) or reply
+            tasks = [
+                asyncio.Task(self._alone(c, run, loop), loop=loop, name=c.name) for c in others
+            ]
+            for call, task in zip(others, tasks, strict=True):
+                call.running = task
+            reply = self._settle(run, last, await self._rest(last, begun, loop))
+            if tasks:
+                await asyncio.wait(tasks)  # which leaves them alone if we are cancelled meanwhile
+            for call, task in zip(others, tasks, strict=True):
+                done = _CANCELLED if task.cancelled() else task.result()
+                reply = self._settle(run, call, done) or reply
+        except asyncio.CancelledError:
+            self._drop(run)
+            raise
         finally:
             self._runs.discard(run)
             run.end()
@@ -278,6 +306,19 @@ class App:
         await run.exchange.end_stream(reply or run.reply)
         return None
 
+    def _settle(self, run: Run, call: Call, done: Done) -> bytes | None:
+        run.calls.remove(call)
+        return self._finish(run.connection, call, done, run.began)
+
+    def _drop(self, run: Run) -> None:
+        """Whoever serves this app has cancelled a request: nobody is left to answer."""
+        for call in run.calls:
+            run.connection.finish(call, _NEVER_SENT)
+            call.cancelled = True
+            self._finish(run.connection, call, _CANCELLED, run.began)
+            self._stop(call)
+        run.exchange.drop()
+
     async def _rest(self, call: Call, begun: Begun, loop: asyncio.AbstractEventLoop) -> Done:
         """How a call ends that was begun in the task of its own request."""
         if isinstance(begun, Done):
@@ -285,10 +326,17 @@ class App:
         if isinstance(begun, Job):
             return await self._elsewhere(begun, loop)
         task = call.running = asyncio.current_task(loop)
+        before = 0 if task is None else task.cancelling()
         done = await begun
-        while task is not None and task.cancelling():  # the call was cancelled, not the request
-            with suppress(asyncio.CancelledError):
+        call.running = None
+        while task is not None and task.cancelling() > before:
+            try:
                 await asyncio.sleep(0)
+            except asyncio.CancelledError:  # still to come when the tool ended: its own doing
+                pass
+            else:
+                if not call.cancelled:  # so it is the request that was
+                    raise asyncio.CancelledError
             task.uncancel()
         return done
 
@@ -311,13 +359,14 @@ class App:
         except asyncio.CancelledError:
             if not job.call.cancelled:
                 raise
-            return job.refuse(Problem.internal("Cancelled"))  # which nobody will see
+            return _CANCELLED  # and counted where it runs
 
     def _finish(self, connection: Connection, call: Call, done: Done, began: float) -> bytes | None:
         if self._access is not None:
             seconds = perf_counter() - began
             name = call.name if call.name in self._server.tools else "?"
-            self._access.note(name, done.outcome, seconds, self._find_loop().call_soon)
+            ending = "cancelled" if call.cancelled else outcome_of(done.outcome)
+            self._access.note(name, ending, seconds, self._find_loop().call_soon)
         return connection.finish(call, done.result)
 
     def _look_after(self) -> None:

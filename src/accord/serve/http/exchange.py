@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import msgspec
 
+from accord.serve.eager import Pending, start
 from accord.serve.http.request import Fields, Refusal, refuse
 from accord.serve.http.sessions import Session
 from accord.serve.http.settings import Settings
 from accord.serve.http.streams import Stream
-from accord.serve.rest import Rest, start
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -37,7 +37,7 @@ class Exchange(msgspec.Struct, eq=False):
     body: bytes | None = None
     """All of the body, if the server has it before it is asked."""
     session: Session | None = None
-    _first: Message | Rest[Message] | None = None
+    _first: Message | Pending[Message] | None = None
     stream: Stream | None = None
     """What the answer is, once something was sent before the result."""
     _pump: "asyncio.Task[None] | None" = None
@@ -48,7 +48,7 @@ class Exchange(msgspec.Struct, eq=False):
         body = self.body
         if body is None:
             message = self._first = start(self.receive())
-            if isinstance(message, Rest) or message.get("more_body") or "body" not in message:
+            if isinstance(message, Pending) or message.get("more_body") or "body" not in message:
                 return None
             body = self.body = message["body"]
         return body if len(body) <= self.settings.max_request else self._refuse_size()
@@ -80,7 +80,7 @@ class Exchange(msgspec.Struct, eq=False):
         first, self._first = self._first, None
         if first is None:
             return await self.receive()
-        return await first if isinstance(first, Rest) else first
+        return await first if isinstance(first, Pending) else first
 
     async def _read(self) -> bytes | Refusal | None:
         limit = self.settings.max_request
@@ -126,15 +126,25 @@ class Exchange(msgspec.Struct, eq=False):
         self.stream.close()
         await self._pump
 
+    def drop(self) -> None:
+        """Send nothing more: nobody waits for it."""
+        if self.stream is not None:
+            self.stream.close()
+        if self._pump is not None:
+            self._pump.cancel()
+
     async def follow(self, stream: Stream, start: int) -> None:
         """Send a stream until it ends or the client leaves."""
         pump = asyncio.create_task(self._send_events(stream, start))
         gone = asyncio.create_task(self.gone())
-        await asyncio.wait({pump, gone}, return_when=asyncio.FIRST_COMPLETED)
-        for task in (pump, gone):
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+        try:
+            await asyncio.wait({pump, gone}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            pump.cancel()
+            gone.cancel()
+        await asyncio.wait({pump, gone})
+        if not pump.cancelled():
+            pump.result()
 
     async def gone(self) -> None:
         """Wait until the client has left."""

@@ -25,10 +25,12 @@ from accord.serve.http.settings import Settings
 log = logging.getLogger("accord")
 
 _IDLE: Final = 5.0  # seconds that a connection may wait for its next request
+_LINGER: Final = 1.0  # seconds to let go of what a client still sends, so that it hears the answer
+_LAST_PATIENCE: Final = 1.0  # seconds for a client that reads nothing, once the server is to end
 _NEVER: Final = float("inf")
 _MUCH: Final = 65_536  # bytes of a body that nobody has read yet; more of it waits outside
 _MANY: Final = 16  # requests that came before the ones before them were answered; likewise
-_LONGEST_HEAD: Final = 65_536  # bytes of a request line and its headers
+_LONGEST_HEAD: Final = 65_536  # bytes of a request line and its headers, or of trailers
 _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 _CLOSE: Final = (b"connection", b"close")
 _CHUNKED: Final = (b"transfer-encoding", b"chunked")
@@ -44,6 +46,8 @@ class Lines:
     def __init__(self, app: App, settings: Settings) -> None:
         self.app = app
         self.settings = settings
+        self.patience = settings.body_seconds
+        """How long a client may read nothing of what is there for it."""
         self._open: set[Line] = set()
         self._tick = min(settings.body_seconds / 4, 1.0)
         self._clock: asyncio.TimerHandle | None = None
@@ -65,9 +69,8 @@ class Lines:
     def _look(self, loop: asyncio.AbstractEventLoop) -> None:
         """End what is late: a look at all of them costs less than a timer for each request."""
         now = loop.time()
-        for line in self._open:
-            if line.deadline < now:
-                line.transport.close()
+        for line in [line for line in self._open if line.is_late(now)]:
+            line.transport.abort()
         self._clock = loop.call_later(self._tick, self._look, loop) if self._open else None
 
 
@@ -79,15 +82,23 @@ class Line(asyncio.Protocol):
     def __init__(self, lines: Lines, state: Any, loop: asyncio.AbstractEventLoop) -> None:
         self.lines = lines
         self.loop = loop
-        self.deadline = _NEVER
-        """When the client has to have sent the headers of its next request."""
         self.drained: asyncio.Future[None] | None = None
         """To be awaited before anything is written: the client does not read."""
+        self._deadline = _NEVER
+        """When the client has to have sent the headers of its next request."""
+        self._unsent = 0
+        """How much the client had not read when we last looked."""
+        self._read_at = 0.0
+        """When it read some of that."""
         self._connections: set[Any] = state.connections
         self._tasks: set[asyncio.Task[None]] = state.tasks
         self._parser = httptools.HttpRequestParser(self)
         self._is_deaf = False
-        self._is_reading = True
+        self.is_reading = True
+        self._in_head = False
+        """Whether a request has begun whose headers are not all there."""
+        self._overhead = 0
+        """Bytes since the last headers or part of a body: of a head, of trailers, of nothing."""
         self._coming: Visit | None = None
         """The request that is being read, or was read last."""
         self._active: Visit | None = None
@@ -96,7 +107,6 @@ class Line(asyncio.Protocol):
         self._url = self._known_url = b""
         self._path = ""
         self._headers: list[Header] = []
-        self._head_bytes = 0
 
     # The transport's side
 
@@ -104,7 +114,7 @@ class Line(asyncio.Protocol):
         """Wait for a request."""
         self.transport = transport  # type: ignore[assignment]  # it is one, of whatever class
         self._connections.add(self)
-        self.deadline = self.loop.time() + self.lines.settings.body_seconds
+        self._deadline = self.loop.time() + self.lines.settings.body_seconds
         self.lines.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -118,9 +128,11 @@ class Line(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Read on."""
+        self._overhead += len(data)
         if self._is_deaf:
+            if self._overhead > self.lines.settings.max_request:
+                self.transport.abort()
             return
-        head = self._headers
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:  # to what is not spoken here, nor is what follows
@@ -128,9 +140,7 @@ class Line(asyncio.Protocol):
         except httptools.HttpParserError:
             self._misunderstand(_INVALID)
         else:
-            is_more = self._headers is head and self.deadline != _NEVER
-            self._head_bytes = self._head_bytes + len(data) if is_more else 0
-            if self._head_bytes > _LONGEST_HEAD:
+            if self._overhead > _LONGEST_HEAD:
                 self._misunderstand(_TOO_LARGE)
 
     def pause_writing(self) -> None:
@@ -144,31 +154,44 @@ class Line(asyncio.Protocol):
         if drained is not None:
             drained.set_result(None)
 
+    def is_late(self, now: float) -> bool:
+        """Whether the client has not sent, or not read, what it had to by now."""
+        unsent = self.transport.get_write_buffer_size()
+        if unsent < self._unsent or not self._unsent:
+            self._read_at = now
+        self._unsent = unsent
+        return now - self._read_at > self.lines.patience if unsent else self._deadline < now
+
     # The parser's side
 
     def on_message_begin(self) -> None:
         """A request begins."""
         self._url = b""
         self._headers = []
-        self.deadline = self.loop.time() + self.lines.settings.body_seconds
+        self._in_head = True
+        self._deadline = self.loop.time() + self.lines.settings.body_seconds
 
     def on_url(self, url: bytes) -> None:
         """Where it goes, or a part of that."""
         self._url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """One of its headers."""
-        self._headers.append((name.lower(), value))
+        """One of its headers; trailers are let go."""
+        if self._in_head:
+            self._headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
         """Answer it in its turn."""
-        self.deadline = _NEVER
+        self._in_head = False
+        self._overhead = 0
+        self._deadline = _NEVER
         if self._url != self._known_url:
             self._path, self._known_url = _path(self._url), self._url
         parser = self._parser
-        keep_alive = parser.should_keep_alive() and parser.get_http_version() != "1.0"
-        method = parser.get_method().decode()
-        visit = Visit(self, method, self._path, read_fields(self._headers), keep_alive)
+        is_old = parser.get_http_version() != "1.1"
+        keep_alive = parser.should_keep_alive() and not is_old
+        fields = read_fields(self._headers)
+        visit = Visit(self, parser.get_method().decode(), self._path, fields, keep_alive, is_old)
         self._coming = visit
         if self._active is None:
             self._start(visit)
@@ -179,6 +202,7 @@ class Line(asyncio.Protocol):
     def on_body(self, body: bytes) -> None:
         """A part of its body."""
         assert self._coming is not None
+        self._overhead = 0
         self._coming.add(body)
 
     def on_message_complete(self) -> None:
@@ -187,11 +211,13 @@ class Line(asyncio.Protocol):
         self._coming.complete()
 
     def _hear_no_more(self) -> None:
-        """Answer what was asked, and close."""
+        """Answer what came whole, and close."""
         self._is_deaf = True
-        self._waiting.clear()
-        if self._active is not None:
-            self._active.keep_alive = False
+        if self._waiting and not self._waiting[-1].is_whole:
+            self._waiting.pop()
+        last = self._waiting[-1] if self._waiting else self._active
+        if last is not None:
+            last.keep_alive = False
 
     def _misunderstand(self, response: Response) -> None:
         """Close, but not before what came whole is answered."""
@@ -201,12 +227,24 @@ class Line(asyncio.Protocol):
         if self._active is not None:
             self._active.leave()
         self.transport.write(_head(response.status, [*response.headers(), _CLOSE]) + response.body)
-        self.transport.close()
+        self._see_off()
+
+    def _see_off(self) -> None:
+        """Close, but first let a client that is still sending read why."""
+        if self.transport.is_closing():
+            return
+        self._is_deaf = True
+        self._overhead = 0
+        self._in_head = False
+        self._deadline = self.loop.time() + _LINGER
+        self.transport.write_eof()
+        self.regulate()
 
     # uvicorn's side
 
     def shutdown(self) -> None:
         """The server is about to end."""
+        self.lines.patience = min(self.lines.patience, _LAST_PATIENCE)
         if self._active is None:
             self.transport.close()
         else:
@@ -224,12 +262,15 @@ class Line(asyncio.Protocol):
         self._active = None
         if not visit.keep_alive:
             self._waiting.clear()
-            self.transport.close()
+            if visit.is_whole and not self._is_deaf:
+                self.transport.close()
+            else:
+                self._see_off()
         elif self._waiting:
             self._start(self._waiting.popleft())
-        elif self.deadline == _NEVER:  # no other request has begun
-            self.deadline = self.loop.time() + _IDLE
-        if not self._is_reading:
+        elif not self._in_head:
+            self._deadline = self.loop.time() + _IDLE
+        if not self.is_reading:
             self.regulate()
 
     def forget(self, visit: "Visit") -> None:
@@ -240,27 +281,37 @@ class Line(asyncio.Protocol):
         """Read only as fast as what was read is taken."""
         unread = 0 if self._coming is None else self._coming.unread
         may_read = unread <= _MUCH and len(self._waiting) < _MANY
-        if may_read == self._is_reading or self.transport.is_closing():
+        if may_read == self.is_reading or self.transport.is_closing():
             return
-        self._is_reading = may_read
+        self.is_reading = may_read
         if may_read:
             self.transport.resume_reading()
         else:
             self.transport.pause_reading()
+        if self._in_head:  # which takes no time while we do not read it
+            now, allowed = self.loop.time(), self.lines.settings.body_seconds
+            self._deadline = now + allowed if may_read else _NEVER
 
 
 class Visit:
     """One request on a line, and the way to answer it; ASGI's, for all that is not usual."""
 
     __slots__ = (
-        *("_expects", "_fields", "_has_begun", "_is_gone", "_is_over", "_is_told", "_line"),
-        *("_method", "_news", "_parts", "_path", "is_whole", "keep_alive", "task", "unread"),
+        *("_expects", "_fields", "_has_begun", "_is_gone", "_is_old", "_is_over", "_is_told"),
+        *("_line", "_method", "_news", "_parts", "_path"),
+        *("is_whole", "keep_alive", "task", "unread"),
     )
 
     task: "asyncio.Task[None]"
 
     def __init__(
-        self, line: Line, method: str, path: str, fields: Fields, keep_alive: bool
+        self,
+        line: Line,
+        method: str,
+        path: str,
+        fields: Fields,
+        keep_alive: bool,
+        is_old: bool,
     ) -> None:
         self._line = line
         self._method = method
@@ -275,6 +326,8 @@ class Visit:
         """Whether a stream has been begun as the answer."""
         self._is_over = False
         self._is_gone = False
+        self._is_old = is_old
+        """Whether it is of HTTP/1.0, which has no chunks."""
         self.keep_alive = keep_alive
         self.is_whole = False
         self.unread = 0
@@ -315,9 +368,13 @@ class Visit:
         except Exception:
             log.exception("A request failed")
             self._fail()
+        except asyncio.CancelledError:  # the time is up
+            self._fail()
+            raise
         finally:
             line.forget(self)
             if not self._is_over:  # and never will be
+                self.keep_alive = False
                 self._end()
 
     def _fail(self) -> None:
@@ -337,21 +394,27 @@ class Visit:
         self._parts.clear()
         self._is_told = self.is_whole
         self.unread = 0
+        if not self._line.is_reading:
+            self._line.regulate()
         return body
 
     def _write(self, response: Response) -> None:
         """Answer with one write."""
         if self._is_gone:
             return
-        if self._expects and not self.is_whole:  # who knows whether the body is still to come
-            self.keep_alive = False
         headers = response.headers()
-        if not self.keep_alive and _CLOSE not in headers:
+        if _CLOSE in headers:
+            self.keep_alive = False
+        elif not self._may_keep_alive():
             headers.append(_CLOSE)
-        self.keep_alive = _CLOSE not in headers
         head = _head(response.status, headers)
         self._line.transport.write(head if self._method == "HEAD" else head + response.body)
         self._end()
+
+    def _may_keep_alive(self) -> bool:
+        """Whether another request may follow: not if who knows how much of this one is to come."""
+        self.keep_alive = self.keep_alive and self.is_whole
+        return self.keep_alive
 
     def _end(self) -> None:
         self._is_over = True
@@ -368,7 +431,6 @@ class Visit:
         while not (self._is_gone or self._is_over):
             if self._parts or (self.is_whole and not self._is_told):
                 body = self._take_parts()
-                self._line.regulate()
                 return {"type": "http.request", "body": body, "more_body": not self.is_whole}
             if self._news is None:
                 self._news = self._line.loop.create_future()
@@ -384,13 +446,16 @@ class Visit:
             return
         if message["type"] == "http.response.start":
             self._has_begun = True
-            close = () if self.keep_alive else (_CLOSE,)
-            headers = (*message["headers"], _CHUNKED, *close)
+            close = () if self._may_keep_alive() else (_CLOSE,)
+            chunked = () if self._is_old else (_CHUNKED,)
+            headers = (*message["headers"], *chunked, *close)
             line.transport.write(_head(message["status"], headers))
         elif message.get("more_body", False):
-            line.transport.write(b"%x\r\n%b\r\n" % (len(message["body"]), message["body"]))
+            body = message["body"]
+            line.transport.write(body if self._is_old else b"%x\r\n%b\r\n" % (len(body), body))
         else:
-            line.transport.write(b"0\r\n\r\n")
+            if not self._is_old:  # else the end of the connection is the end of the stream
+                line.transport.write(b"0\r\n\r\n")
             self._end()
 
 

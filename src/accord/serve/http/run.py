@@ -5,11 +5,11 @@ from collections.abc import Callable
 
 from accord.protocol import Call, Connection
 from accord.revisions import Revision
+from accord.serve.eager import Pending
 from accord.serve.http.exchange import Exchange
-from accord.serve.rest import Rest
 from accord.server import Done, Job
 
-Begun = Done | Rest[Done] | Job
+Begun = Done | Pending[Done] | Job
 """A call that is done, one that has to wait, or one that has to run elsewhere."""
 
 

@@ -15,7 +15,9 @@ class Settings(NamedTuple):
     """Seconds that calls in flight have to finish once the server is told to end."""
     max_request: int = 4 * 1024 * 1024
     body_seconds: float = 30.0
-    """How long a client may take to send a request."""
+    """How long a client may take to send a request, or read nothing of what it was sent."""
+    reader: bool = False
+    """Whether replies of anybody are read at `/read`."""
     max_calls: int = DEFAULT_CAPACITY
     threads: int = DEFAULT_THREADS
     max_sessions: int = 10_000

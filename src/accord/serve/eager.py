@@ -10,8 +10,8 @@ from typing import Any, Generic, TypeVar
 T = TypeVar("T")
 
 
-class Rest(Generic[T]):
-    """The rest of something awaitable that had to wait, in the context that it began in, if any."""
+class Pending(Generic[T]):
+    """Something awaitable that had to wait, half run, in the context that it began in, if any."""
 
     __slots__ = ("_awaited", "_context", "_steps")
 
@@ -38,12 +38,12 @@ class Rest(Generic[T]):
                 return result
 
 
-def start(awaitable: Awaitable[T]) -> T | Rest[T]:
-    """What it comes to, if that is known at once; else the rest, to be awaited."""
+def start(awaitable: Awaitable[T]) -> T | Pending[T]:
+    """What it comes to, if that is known at once; else what is left of it, to be awaited."""
     steps = awaitable.__await__()
     try:
         awaited = next(steps)
     except StopIteration as stop:
         result: T = stop.value
         return result
-    return Rest(steps, awaited)
+    return Pending(steps, awaited)

@@ -1,0 +1,130 @@
+"""What a reply says, as a table for a person; nothing in it can drive the terminal."""
+
+import shutil
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from accord.cli.visible import visible
+from accord.reader.reading import Reading
+from accord.reader.report import to_json
+
+_GAP: Final = "  "
+_NARROWEST: Final = 40  # columns that a terminal is taken to have at least
+_LEAST: Final = 6  # columns that are left to what has to be shortened
+_KINDS: Final = ("list", "tool_catalog")
+
+
+def table(reading: Reading, columns: int | None = None) -> Iterator[str]:
+    """A line on what it is, then a row an item, or a row a member."""
+    room = columns or max(shutil.get_terminal_size().columns, _NARROWEST)
+    yield _shorten(_heading(reading), room)
+    response = reading.response
+    if response.response_type in _KINDS:
+        yield from _rows(response.data or [], room)
+    elif isinstance(response.data, dict) and response.data.keys() == {"text"}:
+        yield from (visible(line) for line in str(response.data["text"]).splitlines())
+    elif isinstance(response.data, dict):
+        yield from _grid(
+            [(visible(name), _cell(each)) for name, each in response.data.items()], room
+        )
+    if reading.page is not None:
+        yield f"page: {visible(to_json(reading.page).decode())}"
+    for warning in reading.warnings:
+        yield f"{warning.severity}: {visible(warning.message)}"
+
+
+def _heading(reading: Reading) -> str:
+    response = reading.response
+    words = str(response.response_type)
+    if response.error is not None:
+        words += f" {response.error.code}"
+    elif response.summary is not None:
+        words += f", {_count(reading)}"
+    elif response.status not in (None, "success"):
+        words += f", {response.status}"
+    message = f": {' '.join(response.message.split())}" if response.message else ""
+    return visible(f"{response.tool_name}: {words}{message}")
+
+
+def _count(reading: Reading) -> str:
+    summary = reading.response.summary
+    assert summary is not None
+    count = "1 item" if summary.returned == 1 else f"{summary.returned} items"
+    if summary.total is not None and summary.total != summary.returned:
+        count += f" of {summary.total}"
+    return count + (", and more" if summary.has_more else "")
+
+
+def _rows(items: Sequence[Any], room: int) -> Iterator[str]:
+    """Items that have members in a column each, others in one column."""
+    if not items:
+        return
+    names: dict[str, None] = {}
+    for item in items:
+        if not isinstance(item, dict):
+            yield from _grid([(_cell(each),) for each in items], room)
+            return
+        names.update(dict.fromkeys(item))
+    shown, left = _fitting(list(names), room)
+    head = tuple(visible(name) for name in shown)
+    yield from _grid([head, *(_row(item, shown) for item in items)], room)
+    if left:
+        yield _shorten(f"{_GAP}not shown: {', '.join(map(visible, left))}", room)
+
+
+def _row(item: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(_cell(item[name]) if name in item else "" for name in names)
+
+
+def _fitting(names: list[str], room: int) -> tuple[list[str], list[str]]:
+    """As many columns as there is room for."""
+    most = max((room - len(_GAP)) // (_LEAST + len(_GAP)), 1)
+    return names[:most], names[most:]
+
+
+def _grid(rows: Sequence[tuple[str, ...]], room: int) -> Iterator[str]:
+    """Rows in columns; the widest give way until all fit."""
+    widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
+    over = sum(widths) + len(_GAP) * len(widths) - room
+    while over > 0 and max(widths) > _LEAST:
+        widest = max(widths)
+        second = max((width for width in widths if width < widest), default=0)
+        many = widths.count(widest)
+        cut = max(min(-(-over // many), widest - max(second, _LEAST)), 1)
+        widths = [width - cut if width == widest else width for width in widths]
+        over -= cut * many
+    for row in rows:
+        cells = [_padded(_shorten(cell, w), w) for cell, w in zip(row, widths, strict=True)]
+        yield (_GAP + _GAP.join(cells)).rstrip()
+
+
+def _cell(value: Any) -> str:
+    return visible(value if isinstance(value, str) else to_json(value).decode())
+
+
+def _width(text: str) -> int:
+    """How many columns a text takes."""
+    return len(text) if text.isascii() else sum(map(_columns, text))
+
+
+def _columns(character: str) -> int:
+    if unicodedata.combining(character) or unicodedata.category(character) == "Me":
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def _shorten(text: str, width: int) -> str:
+    if _width(text) <= width:
+        return text
+    kept, used = [], 0
+    for character in text:
+        used += _columns(character)
+        if used > width - 1:
+            break
+        kept.append(character)
+    return "".join(kept) + "…"
+
+
+def _padded(text: str, width: int) -> str:
+    return text + " " * (width - _width(text))

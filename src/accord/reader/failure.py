@@ -1,0 +1,209 @@
+"""Signs that an operation failed, in what a payload says of itself."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+_FLAGS: Final = ("success", "ok", "succeeded", "successful")
+_DEEDS: Final = ("sent", "created", "updated", "deleted", "done", "completed", "executed")
+_BAD: Final = frozenset({"error", "failed", "failure", "fail", "errored", "denied", "rejected"})
+_WORDS: Final = (
+    "message",
+    "error",
+    "reason",
+    "detail",
+    "details",
+    "error_message",
+    "errorMessage",
+    "msg",
+)
+_CODES: Final = ("code", "error_code", "errorCode", "statusCode", "status_code", "status", "type")
+_PAYLOADS: Final = ("data", "result", "results", "items", "payload", "response")
+_FEW: Final = 6
+_LOWEST_BAD_STATUS: Final = 400
+_HIGHEST_STATUS: Final = 599
+
+
+class Sign(NamedTuple):
+    """That it failed, why, and the rule that says so."""
+
+    rule: str
+    message: str
+    code: str | int | None = None
+    details: Any = None
+
+
+def failure_in(value: Any) -> Sign | None:
+    """Why a payload says that the operation failed, if it does."""
+    if not isinstance(value, dict) or not value:
+        return None
+    for rule in _RULES:
+        sign = rule(value)
+        if sign is not None:
+            return sign
+    return None
+
+
+def _flag(value: Mapping[str, Any]) -> Sign | None:
+    """`success: false`, `ok: false`, `isError: true`."""
+    for name in _FLAGS:
+        if value.get(name) is False:
+            return _sign("flag-false", value)
+    data = value.get("data")
+    if isinstance(data, dict) and any(data.get(name) is False for name in _FLAGS):
+        return _sign("flag-false", data)
+    if any(value.get(name) is False for name in _DEEDS) and _text_in(value):
+        return _sign("deed-false", value)
+    if value.get("isError") is True or value.get("is_error") is True:
+        return _sign("flag-is-error", value)
+    return None
+
+
+def _says_success(value: Mapping[str, Any]) -> bool:
+    return any(value.get(name) is True for name in _FLAGS)
+
+
+def _error_member(value: Mapping[str, Any]) -> Sign | None:
+    """`error: {…}` or `error: "…"`, with nothing that was achieved beside it."""
+    error = value.get("error")
+    if not error or (error is True and not _text_in(value)):
+        return None
+    if _says_success(value) or not isinstance(error, dict | str | bool):
+        return None
+    if any(value.get(name) for name in _PAYLOADS if name in value):
+        return None
+    if isinstance(error, str) and len(value) > _FEW:
+        return None
+    return _sign("error-member", value)
+
+
+def _errors_member(value: Mapping[str, Any]) -> Sign | None:
+    """`errors: […]` without data, as GraphQL says it."""
+    errors = value.get("errors")
+    if not isinstance(errors, list | dict) or not errors or _says_success(value):
+        return None
+    others = {name: each for name, each in value.items() if name not in ("errors", "extensions")}
+    if any(each not in (None, [], {}, "") for each in others.values()) and not _only_words(others):
+        return None
+    return _sign("errors-member", value)
+
+
+def _only_words(others: Mapping[str, Any]) -> bool:
+    return all(name in (*_WORDS, *_CODES) for name in others)
+
+
+def _status_word(value: Mapping[str, Any]) -> Sign | None:
+    """`status: "error"`, with a reason or with nothing else."""
+    status = value.get("status", value.get("state"))
+    if not isinstance(status, str) or not _is_bad(status):
+        return None
+    if "id" in value or any(value.get(name) for name in _PAYLOADS):
+        return None
+    if status.lower() != "error" and not _text_in(value) and len(value) > 1:
+        return None
+    return _sign("status-error", value) if len(value) <= _FEW else None
+
+
+def _is_bad(status: str) -> bool:
+    """`error`, `failed`, and statuses that are made of such words: `task_not_found`."""
+    word = status.lower().replace(" ", "_").replace("-", "_")
+    return word in _BAD or word.endswith(("_error", "_failed", "not_found", "_denied"))
+
+
+def _status_number(value: Mapping[str, Any]) -> Sign | None:
+    """An HTTP status of 400 or more, with a reason."""
+    for name in ("status", "statusCode", "status_code", "code"):
+        number = value.get(name)
+        if type(number) is int and _LOWEST_BAD_STATUS <= number <= _HIGHEST_STATUS:
+            has_reason = _text_in(value) or isinstance(value.get("title"), str)
+            if has_reason and len(value) <= _FEW and not any(value.get(n) for n in _PAYLOADS):
+                return _sign("status-number", value)
+    return None
+
+
+def _detail_alone(value: Mapping[str, Any]) -> Sign | None:
+    """`{"detail": "Not found."}`, as Django REST framework and FastAPI say it; GitHub's own way."""
+    if value.keys() == {"detail"} and isinstance(value["detail"], str | list):
+        return _sign("detail-alone", value)
+    if isinstance(value.get("message"), str) and "documentation_url" in value:
+        return _sign("documented-message", value)
+    return None
+
+
+def _error_type(value: Mapping[str, Any]) -> Sign | None:
+    """`type: "error"`, `error_code`, `errorMessage`."""
+    named = value.keys() & {"error_code", "errorCode", "error_message", "errorMessage", "errorType"}
+    is_typed = str(value.get("type", "")).lower() in ("error", "exception") and _text_in(value)
+    if (is_typed or (named and any(value[name] for name in named))) and len(value) <= _FEW:
+        return None if _says_success(value) else _sign("error-named", value)
+    return None
+
+
+_RULES: Final[tuple[Callable[[Mapping[str, Any]], Sign | None], ...]] = (
+    _flag,
+    _error_member,
+    _errors_member,
+    _status_word,
+    _status_number,
+    _detail_alone,
+    _error_type,
+)
+
+
+def _sign(rule: str, value: Mapping[str, Any]) -> Sign:
+    error = value.get("error")
+    code: Any = None
+    for place in (error, value):
+        if isinstance(place, dict):
+            for name in _CODES:
+                found = place.get(name)
+                if code is None and isinstance(found, str | int) and not isinstance(found, bool):
+                    code = None if isinstance(found, str) and found.lower() in _BAD else found
+    return Sign(rule, _text_in(value) or "The tool says that it failed", code, dict(value))
+
+
+def _text_in(value: Mapping[str, Any]) -> str | None:
+    """The sentence that says why."""
+    error = value.get("error")
+    if isinstance(error, dict):
+        inner = _text_in(error)
+        if inner:
+            return inner
+    for name in ("error", *_WORDS):
+        words = value.get(name)
+        if isinstance(words, str) and words.strip():
+            return words
+    errors = value.get("errors")
+    if isinstance(errors, list) and errors:
+        first = errors[0]
+        return _text_in(first) if isinstance(first, dict) else str(first)
+    return value.get("title") if isinstance(value.get("title"), str) else None
+
+
+def failed_among(items: list[Any]) -> tuple[int, int]:
+    """How many of several results say how they ended, and how many of those failed."""
+    told = failed = 0
+    for item in items:
+        if not isinstance(item, dict):
+            return 0, 0
+        flag = next((item[name] for name in _FLAGS if isinstance(item.get(name), bool)), None)
+        status = item.get("status")
+        if flag is None and isinstance(status, str) and status.lower() in (*_BAD, "success", "ok"):
+            flag = status.lower() not in _BAD
+        if flag is None and "error" in item and item["error"]:
+            flag = False
+        told += flag is not None
+        failed += flag is False
+    return told, failed
+
+
+def failed_counts(value: Mapping[str, Any]) -> tuple[int, int] | None:
+    """How many succeeded and how many failed, where members count both."""
+    good = bad = None
+    for name, count in value.items():
+        if type(count) is int and count >= 0:
+            lower = name.lower()
+            if lower.startswith(("success", "succeeded")):
+                good = count
+            elif lower.startswith("fail"):
+                bad = count
+    return None if good is None or bad is None else (good, bad)

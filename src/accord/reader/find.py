@@ -1,0 +1,229 @@
+"""The value in a tool result: its structure, or what its text holds, or its text."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from accord.reader.reading import Notes
+from accord.reader.text import decoded_twice, find_json, parse_json, python_value
+
+META_KEY: Final = "dev.accord-mcp/answer"
+_BESIDE: Final = frozenset({"page", "warnings", "partial", "truncated"})
+_ABSENT: Final = object()
+_MCP_OWN: Final = frozenset(
+    {
+        "content",
+        "structuredContent",
+        "isError",
+        "_meta",
+        "resultType",
+        "inputRequests",
+        "requestState",
+    }
+)
+_LONGEST_TEXT: Final = 200  # of a blob that is described
+
+
+class Value(msgspec.Struct, kw_only=True):
+    """What was found, where, and what stands beside it."""
+
+    value: Any = None
+    is_text: bool = False
+    """The value is text that holds nothing else."""
+    message: str | None = None
+    """Prose around the value."""
+    origin: str = ""
+    beside: Mapping[str, Any] = {}
+    """What a writer of ours says of its answer: page, warnings, partial, truncated."""
+    attachments: Sequence[Mapping[str, Any]] = ()
+    """Images, audio, links and resources, without their bytes."""
+    is_many: bool = False
+    """Each of several blocks is one item."""
+    extras: Mapping[str, Any] = {}
+    """Members of the result that MCP does not know."""
+    prose: str | None = None
+    """The whole text that the value was found in, where there is more to it than the value."""
+
+
+def find(result: Mapping[str, Any], notes: Notes, *, digs: bool = True) -> Value:
+    """The value of a tool result; without `digs`, prose is not searched for JSON in it."""
+    content = result.get("content")
+    blocks: list[Any] = content if isinstance(content, list) else []
+    at, said = _beside_at(blocks)
+    if at is not None:
+        blocks = blocks[:at] + blocks[at + 1 :]
+    texts = [_as_text(block["text"], notes) for block in blocks if block.get("type") == "text"]
+    others = [b for b in blocks if b.get("type") != "text"]
+    meta = result.get("_meta")
+    beside = meta.get(META_KEY) if isinstance(meta, dict) else None
+    if not isinstance(beside, dict):
+        beside = said
+    structure = result.get("structuredContent", _ABSENT)
+    extras = {name: each for name, each in result.items() if name not in _MCP_OWN}
+    if structure is not _ABSENT and structure is not None:
+        value = _of_structure(structure, texts, notes, digs)
+    elif texts:
+        value = _of_texts(texts, notes, digs)
+    elif others:
+        value = Value(origin="content: no text")
+    elif extras:
+        value = Value(value=extras, origin="the result's own members")
+    else:
+        value = Value(origin="nothing")
+        notes.finding("the result has no content")
+    value.beside = beside
+    value.attachments = [_described(each) for each in others]
+    value.extras = extras if value.value is not extras else {}
+    return value
+
+
+def _as_text(text: Any, notes: Notes) -> str:
+    if isinstance(text, str):
+        return text
+    notes.finding("the text of a block is no string")
+    return msgspec.json.encode(text).decode()
+
+
+def _beside_at(blocks: list[Any]) -> tuple[int | None, dict[str, Any]]:
+    """Which block after the first is the text in which a writer of ours says what stands beside."""
+    for index, block in enumerate(blocks[1:], start=1):
+        text = block.get("text")
+        if isinstance(text, str) and text.startswith('{"'):
+            found, value = parse_json(text)
+            if found and isinstance(value, dict) and value and value.keys() <= _BESIDE:
+                return index, value
+    return None, {}
+
+
+def _of_structure(structure: Any, texts: list[str], notes: Notes, digs: bool) -> Value:
+    notes.rule("structured")
+    value = Value(value=structure, origin="structuredContent")
+    if not texts:
+        return value
+    text = _of_texts(texts, Notes(), digs)
+    inner = _ABSENT
+    if isinstance(structure, dict) and len(structure) == 1 and "result" in structure:
+        inner = structure["result"]
+    if inner is not _ABSENT and _says(text, texts, inner):
+        notes.rule("result-wrapper")
+        value.value = inner
+        if isinstance(inner, str) and len(texts) == 1:
+            value.value, value.is_text = text.value, text.is_text
+    elif _is_sole_text(structure, texts[0]):
+        value.message = text.message
+        if not text.is_text and not text.message:
+            notes.rule("json-in-structure", "likely")
+            value.value = text.value
+    elif text.is_text:
+        value.message = text.value
+    elif text.value != structure and not _is_inside(text.value, structure):
+        notes.finding("text and structure disagree; this is the structure")
+    else:
+        value.message = text.message
+    if not text.is_text and text.message:
+        value.message = text.message
+    return value
+
+
+def _says(text: Value, texts: list[str], inner: Any) -> bool:
+    if text.value == inner and type(text.value) is type(inner):
+        return True
+    if isinstance(inner, str):
+        return inner == "\n".join(texts) or inner == texts[0]
+    if isinstance(inner, list):  # as the official SDK words a list: a block an item, or none
+        return [
+            parse_json(each)[1] if not isinstance(item, str) else each
+            for each, item in zip(texts, inner, strict=False)
+        ] == inner
+    return False
+
+
+def _is_sole_text(structure: Any, text: str) -> bool:
+    """A structure that holds nothing but the text once more."""
+    if not isinstance(structure, dict) or len(structure) != 1:
+        return False
+    (only,) = structure.values()
+    return isinstance(only, str) and only == text
+
+
+def _is_inside(part: Any, whole: Any) -> bool:
+    """A text that shows one member of the structure is no disagreement."""
+    return isinstance(whole, dict) and any(part == each for each in whole.values())
+
+
+def _of_texts(texts: list[str], notes: Notes, digs: bool) -> Value:
+    if len(texts) == 1:
+        return _of_text(texts[0], "content[0].text", notes, digs)
+    values = [parse_json(text) for text in texts]
+    if all(found and isinstance(value, dict) for found, value in values):
+        notes.rule("block-per-item")
+        items = [value for _, value in values]
+        return Value(value=items, origin="content[*].text: one JSON object each", is_many=True)
+    documents = [
+        i for i, (found, value) in enumerate(values) if found and isinstance(value, dict | list)
+    ]
+    if len(documents) == 1:
+        at = documents[0]
+        prose = "\n".join(text for i, text in enumerate(texts) if i != at)
+        notes.rule("json-among-blocks", "likely")
+        return Value(value=values[at][1], message=prose, origin=f"content[{at}].text: JSON")
+    notes.rule("several-texts", "likely")
+    return Value(value="\n\n".join(texts), is_text=True, origin="content[*].text", is_many=True)
+
+
+def _of_text(text: str, where: str, notes: Notes, digs: bool) -> Value:
+    found, value = parse_json(text, notes)
+    if found and digs and isinstance(value, dict) and len(value) == 1 and "result" in value:
+        inner = find_json(value["result"]) if isinstance(value["result"], str) else None
+        value = value if inner is None else inner.value
+    if found:
+        is_nested, value = decoded_twice(value)
+        notes.rule("json-twice" if is_nested else "json")
+        how = "JSON encoded twice" if is_nested else "JSON"
+        return Value(value=value, origin=f"{where}: {how}")
+    document = find_json(text) if digs else None
+    if document is not None:
+        notes.rule("json-in-prose", "certain" if document.how != "JSON before prose" else "likely")
+        is_nested, value = decoded_twice(document.value)
+        origin = f"{where}: {document.how}"
+        return Value(value=value, message=document.prose or None, prose=text, origin=origin)
+    found, value = python_value(text)
+    if found:
+        notes.rule("python-value")
+        notes.finding("the data is written as Python shows it, not as JSON")
+        return Value(value=value, origin=f"{where}: a Python value")
+    if text[:1] in ("{", "[") and text.rstrip()[-1:] not in ("}", "]"):
+        notes.finding("the text begins like JSON and is none")
+    notes.rule("text")
+    return Value(value=text, is_text=True, origin=where)
+
+
+def of_payload(payload: Any, is_text: bool, notes: Notes, *, digs: bool = True) -> Value:
+    """The value of what came without a tool result around it."""
+    if is_text:
+        return _of_text(str(payload), "the text", notes, digs)
+    if isinstance(payload, str):
+        is_nested, inner = decoded_twice(payload)
+        if is_nested:
+            notes.rule("json-twice")
+            return Value(value=inner, origin="the payload: JSON encoded twice")
+    notes.rule("payload")
+    return Value(value=payload, origin="the payload")
+
+
+def _described(block: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A block without its bytes, and with their number."""
+    shown = {key: value for key, value in block.items() if key != "data"}
+    data = block.get("data")
+    if isinstance(data, str):
+        shown["bytes"] = _base64_length(data)
+    resource = block.get("resource")
+    if isinstance(resource, dict) and isinstance(resource.get("blob"), str):
+        inner = {key: value for key, value in resource.items() if key != "blob"}
+        shown["resource"] = {**inner, "bytes": _base64_length(resource["blob"])}
+    return shown
+
+
+def _base64_length(text: str) -> int:
+    return len(text) * 3 // 4 - text[-2:].count("=")

@@ -1,0 +1,175 @@
+"""Replies whose shape says what they are: response-v2, and the generic response itself."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, get_args
+
+import msgspec
+
+from accord.answer import Notice, Page, Severity
+from accord.response import ResponseType
+
+_TYPES: Final = frozenset(get_args(ResponseType))
+_ENVELOPE: Final = frozenset({"success", "data", "error", "meta"})
+_LEVELS: Final[dict[str, Severity]] = {"info": "info", "error": "error"}
+_WARNINGS: Final = "_warnings"
+_META: Final = "_meta"
+
+
+class Known(msgspec.Struct, kw_only=True):
+    """What a reply of a known shape says, part by part."""
+
+    shape: str
+    value: Any = None
+    is_text: bool = False
+    kind: ResponseType | None = None
+    tool: str | None = None
+    message: str | None = None
+    page: Page | None = None
+    warnings: Sequence[Notice] = ()
+    is_partial: bool = False
+    is_truncated: bool = False
+    failure: Mapping[str, Any] | None = None
+    """`code`, `message` and `details` of what went wrong."""
+    metadata: dict[str, Any] = {}
+
+
+def known_shape(value: Any) -> Known | None:
+    """What a payload says, if it has a shape of our own."""
+    if not isinstance(value, dict):
+        return None
+    if value.get("responseType") in _TYPES and isinstance(value.get("toolName"), str):
+        return _generic(value)
+    meta = value.get("meta")
+    if value.keys() == _ENVELOPE and isinstance(meta, dict) and "version" in meta:
+        return _envelope(value, meta)
+    return None
+
+
+def page_from(said: Any) -> Page | None:
+    """A page as our own writers word it in `_meta` and beside the text."""
+    try:
+        return None if said is None else msgspec.convert(said, Page)
+    except msgspec.ValidationError:
+        return None
+
+
+def warnings_from(said: Any) -> Sequence[Notice]:
+    """Warnings, as objects or as sentences."""
+    notices: list[Notice] = []
+    for each in said if isinstance(said, list) else [] if said is None else [said]:
+        if isinstance(each, dict) and isinstance(each.get("message"), str):
+            code, severity = each.get("code"), each.get("severity")
+            level = _LEVELS.get(severity if isinstance(severity, str) else "", "warning")
+            notices.append(Notice(each["message"], None if code is None else str(code), level))
+        else:
+            notices.append(Notice(each if isinstance(each, str) else str(each)))
+    return tuple(notices)
+
+
+def _envelope(value: Mapping[str, Any], meta: Mapping[str, Any]) -> Known:
+    data = value["data"]
+    known = Known(shape="response-v2", value=data, message=meta.get("message"))
+    if "wrapper" in meta and isinstance(data, dict):
+        wrapper = meta["wrapper"]
+        if wrapper is None:
+            known.value = data or None
+        elif data.keys() == {wrapper}:
+            known.value = data[wrapper]
+    inner = data.get(_META) if isinstance(data, dict) else None
+    known.page = _pagination(meta.get("pagination")) or _pagination(
+        inner.get("pagination", inner) if isinstance(inner, dict) else None
+    )
+    said = data.get(_WARNINGS) if isinstance(data, dict) else None
+    own = warnings_from(said) if isinstance(said, list) else ()
+    known.warnings = (*warnings_from(meta.get("warning_details") or meta.get("warnings")), *own)
+    known.is_partial = meta.get("partial") is True
+    known.is_truncated = meta.get("truncated") is True
+    known.metadata = {name: each for name, each in meta.items() if name not in _TOLD}
+    if value["success"] is False:
+        error = meta.get("error")
+        details = dict(error) if isinstance(error, dict) else dict(data or {})
+        code = details.get("code", details.get("error_code"))
+        known.failure = {"code": code, "message": value["error"], "details": details}
+    return known
+
+
+_TOLD: Final = frozenset(
+    "version message wrapper pagination warnings warning_details partial truncated error".split()
+)
+
+
+def _pagination(said: Any) -> Page | None:
+    if not isinstance(said, dict):
+        return None
+    names = {"page_size": "limit", "total_count": "total"}
+    fields = {names.get(name, name): each for name, each in said.items() if each is not None}
+    known = {name: each for name, each in fields.items() if name in Page.__struct_fields__}
+    try:
+        page = Page(**msgspec.convert(known, dict[str, int | str | bool]))  # type: ignore[arg-type]
+    except msgspec.ValidationError:
+        return None
+    is_said = set(said) & {"cursor", "has_more", "page_size"}
+    return page if known or len(is_said) == 3 else None
+
+
+def _generic(value: Mapping[str, Any]) -> Known:
+    metadata = dict(value.get("metadata") or {}) if isinstance(value.get("metadata"), dict) else {}
+    wrapper = metadata.pop("wrapper", None)
+    warnings = warnings_from(metadata.pop("warnings", None))
+    truncated = metadata.pop("truncated", None)
+    data = value.get("data")
+    known = Known(
+        shape="generic",
+        value=data,
+        kind=value["responseType"],
+        tool=value["toolName"],
+        message=value.get("message"),
+        page=_generic_page(value),
+        warnings=warnings,
+        is_partial=value.get("status") == "partial",
+        is_truncated=truncated is True,
+    )
+    if isinstance(wrapper, str) and isinstance(data, dict) and data.keys() == {wrapper}:
+        known.value = data[wrapper]
+        known.is_text = wrapper == "text"
+    unknown = {name: each for name, each in value.items() if name not in _GENERIC}
+    known.metadata = {**metadata, **unknown}
+    error = value.get("error")
+    if value["responseType"] == "error":
+        said = error if isinstance(error, dict) else {}
+        known.failure = {
+            "code": said.get("code"),
+            "message": said.get("message") or value.get("message"),
+            "details": said.get("details", {}),
+        }
+    return known
+
+
+_GENERIC: Final = frozenset(
+    """toolName responseType data pagination summary status message error metadata""".split()
+)
+
+
+def _generic_page(value: Mapping[str, Any]) -> Page | None:
+    paging, summary = value.get("pagination"), value.get("summary")
+    if not isinstance(paging, dict) and not isinstance(summary, dict):
+        return None
+    said = paging if isinstance(paging, dict) else {}
+    total = summary.get("total") if isinstance(summary, dict) else None
+    more = said.get("hasMore", summary.get("hasMore") if isinstance(summary, dict) else None)
+    following = said.get("nextOffset")
+    is_cursor = isinstance(following, str)
+    fields = {
+        "offset": said.get("offset"),
+        "limit": said.get("limit"),
+        "total": total,
+        "has_more": more,
+        "next_offset": None if is_cursor else following,
+        "cursor": following if is_cursor else said.get("cursor"),
+        "before": said.get("before"),
+        "after": said.get("after"),
+    }
+    known = {name: each for name, each in fields.items() if each is not None}
+    if not known and not isinstance(paging, dict):
+        return None
+    return Page(**known)

@@ -1,0 +1,227 @@
+"""Where a list stands among all there is, in whatever dialect it is said."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+from urllib.parse import parse_qs, urlsplit
+
+import msgspec
+
+from accord.answer import Page
+
+_PLACES: Final = frozenset(
+    """pagination paging pageinfo page pages meta metadata links responsemetadata cursor
+    cursors paginginfo searchinformation queries resultinfo header _meta _links""".split()
+)
+_HAS_MORE: Final = frozenset(
+    """hasmore hasnext hasnextpage more moreavailable morepages hasmoreresults hasmorepages
+    moreresults ismore""".split()
+)
+_IS_LAST: Final = frozenset("""islast islastpage lastpage last end isend done complete""".split())
+_OFFSET: Final = frozenset("""offset startat start skip startindex startposition""".split())
+_LIMIT: Final = frozenset(
+    """limit pagesize perpage pagelen maxresults pagelimit itemsperpage numperpage
+    resultsperpage""".split()
+)
+_TOTAL: Final = frozenset(
+    """total totalcount totalresults totalitems totalhits totalsize totalrecords numfound
+    totalelements hitcount totalmatches resultcount numresults originalcount totalrows
+    nbhits""".split()
+)
+_NEXT_OFFSET: Final = frozenset(
+    ["nextoffset", "nextstart", "nextindex", "nextposition", "nextstartat"]
+)
+_CURSOR: Final = frozenset(
+    """nextcursor nextpagetoken nexttoken continuationtoken continuation nextpagecursor
+    endcursor scrollid nextmarker nextkey lastevaluatedkey nextsynctoken bookmark pagetoken
+    nextbatch""".split()
+)
+_BEFORE: Final = frozenset(
+    """before oldestmessageid oldestid prevcursor previouscursor startcursor beforecursor""".split()
+)
+_AFTER: Final = frozenset(["after", "newestmessageid", "newestid", "aftercursor", "latestid"])
+_PAGE: Final = frozenset("""page pagenumber currentpage pagenum pageno pageindex""".split())
+_PAGES: Final = frozenset(
+    """totalpages pagecount numpages pages lastpage nbpages pagestotal""".split()
+)
+_RETURNED: Final = frozenset(
+    """showing returned returnedcount displayed count numreturned resultsreturned size""".split()
+)
+_NO_COUNT: Final = re.compile(
+    r"(?:size|bytes|pages?|time|ms|duration|cost|tokens|price|amount|score|weight)$"
+)
+_SQUEEZED: Final = re.compile(r"[^a-z0-9]")
+
+
+class Places(msgspec.Struct):
+    """What members of a reply say about paging, sorted by what they say."""
+
+    page: Page | None = None
+    returned: int | None = None
+    used: set[str] = set()
+
+
+def page_of(
+    members: Mapping[str, Any], returned: int | None, arguments: Mapping[str, Any] | None = None
+) -> Page | None:
+    """The page that a list's fellow members tell of, if they do."""
+    said: dict[str, Any] = {}
+    for name, value in _flat(members):
+        _hear(name, value, said, returned)
+    if not said.keys() - {"returned"}:
+        return None
+    _infer(said, returned, arguments)
+    known = {k: v for k, v in said.items() if k in Page.__struct_fields__ and v is not None}
+    return Page(**known) if known else None
+
+
+def _flat(members: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The members, and those of a member that is about paging; the latter know better."""
+    nested: list[tuple[str, Any]] = []
+    for name, value in members.items():
+        key = _squeezed(name)
+        if isinstance(value, dict) and (key in _PLACES or name in _PLACES):
+            for inner, each in value.items():
+                if isinstance(each, dict) and _squeezed(inner) in _PLACES:
+                    nested += [(_squeezed(k), v) for k, v in each.items()]
+                else:
+                    nested.append((_squeezed(inner), each))
+        else:
+            yield key, value
+    yield from nested
+
+
+def _squeezed(name: str) -> str:
+    return _SQUEEZED.sub("", name.lower())
+
+
+def _hear(name: str, value: Any, said: dict[str, Any], returned: int | None) -> None:
+    """What one member says; a later one that is explicit wins."""
+    if isinstance(value, bool):
+        if name in _HAS_MORE:
+            said["has_more"] = value
+        elif name in _IS_LAST:
+            said.setdefault("has_more", not value)
+        elif name in ("truncated", "istruncated", "incompleteresults") and value:
+            said.setdefault("has_more", True)
+    elif isinstance(value, int):
+        _hear_number(name, value, said, returned)
+    elif isinstance(value, str) or value is None:
+        _hear_words(name, value, said)
+
+
+def _hear_number(name: str, value: int, said: dict[str, Any], returned: int | None) -> None:
+    if name in _NEXT_OFFSET:
+        said["next_offset"] = value
+    elif name in _OFFSET:
+        said["offset"] = value
+    elif name in _LIMIT:
+        said["limit"] = value
+    elif name in _PAGES:
+        said["pages"] = value
+    elif name in _PAGE:
+        said["number"] = value
+    elif name == "nextpage":
+        said["next_number"] = value
+    elif name in _TOTAL:
+        said["total"] = value
+    elif name in _RETURNED:
+        said.setdefault("returned", value)
+    elif name.startswith(("total", "overall")) and not _NO_COUNT.search(name):
+        said.setdefault("total", value)
+
+
+def _hear_words(name: str, value: str | None, said: dict[str, Any]) -> None:
+    if name in ("next", "nexturl", "nextlink", "nextpageurl", "nextpage", "odatanextlink"):
+        _hear_next(value, said)
+    elif name in ("previous", "prev", "previousurl"):
+        said["knows_ends"] = True
+    elif name in _CURSOR:
+        if value:
+            said["cursor"] = value
+        elif name != "endcursor":
+            said.setdefault("has_more", False)
+    elif value and name in _BEFORE:
+        said["before"] = value
+    elif value and name in _AFTER:
+        said["after"] = value
+
+
+def _hear_next(value: str | None, said: dict[str, Any]) -> None:
+    """A link or a token to the next page; none where there is no next page."""
+    said["next_link"] = value
+    if not value:
+        return
+    if "://" not in value and not value.startswith(("/", "?")):
+        said["cursor"] = value
+        return
+    query = {name: values[0] for name, values in parse_qs(urlsplit(value).query).items()}
+    for name in ("cursor", "page_token", "pageToken", "after", "continuation"):
+        if name in query:
+            said["cursor"] = query[name]
+    for name in ("offset", "start", "skip"):
+        if query.get(name, "").isdigit():
+            said["next_offset"] = int(query[name])
+    if "cursor" not in said and "next_offset" not in said:
+        if query.get("page", "").isdigit():
+            said["next_number"] = int(query["page"])
+        said["cursor"] = value
+
+
+def _infer(said: dict[str, Any], returned: int | None, arguments: Mapping[str, Any] | None) -> None:
+    """What follows from what was said; whether there is more is never made up."""
+    _use_arguments(said, arguments or {})
+    number, limit, pages = said.get("number"), said.get("limit"), said.get("pages")
+    if number is not None and limit and "offset" not in said:
+        said["offset"] = max(number - 1, 0) * limit
+    if "next_link" in said:
+        said.setdefault("has_more", bool(said["next_link"]))
+        if "knows_ends" in said and "total" not in said and "returned" in said:
+            said["total"] = said["returned"]
+    if said.get("cursor") is not None or said.get("next_offset") is not None:
+        said.setdefault("has_more", True)
+    if "has_more" not in said:
+        if number is not None and pages is not None:
+            said["has_more"] = number < pages
+        elif said.get("offset") is not None and said.get("total") is not None and returned:
+            said["has_more"] = said["offset"] + returned < said["total"]
+        elif said.get("total") is not None and said["total"] == returned and not said.get("offset"):
+            said["has_more"] = False
+    if said.get("has_more") is False:
+        said.pop("cursor", None)
+        said.pop("next_offset", None)
+
+
+def _use_arguments(said: dict[str, Any], arguments: Mapping[str, Any]) -> None:
+    """What the caller asked for, where the reply speaks of pages but not of that."""
+    if "total" not in said and "has_more" not in said:
+        return
+    for name, value in arguments.items():
+        key = _squeezed(name)
+        if type(value) is not int:
+            continue
+        if key in _OFFSET:
+            said.setdefault("offset", value)
+        elif key in _LIMIT:
+            said.setdefault("limit", value)
+        elif key in _PAGE:
+            said.setdefault("number", value)
+
+
+_SHOWING: Final = re.compile(
+    r"""(?:showing|displaying|returned|listing|found|results?)\D{0,30}?
+        (?:(?P<first>\d[\d,]*)\s*(?:-|\u2013|to)\s*)?(?P<shown>\d[\d,]*)\s*(?:\w+\s+){0,2}?(?:of|out\s+of|/)\s*(?:a\s+total\s+of\s+)?(?P<total>\d[\d,]*)""",
+    re.I | re.X,
+)
+
+
+def page_in_words(words: str) -> Page | None:
+    """The page that a sentence tells of: `Showing 1-10 of 250`."""
+    found = _SHOWING.search(words[:2_000])
+    if found is None:
+        return None
+    shown, total = (int(found[name].replace(",", "")) for name in ("shown", "total"))
+    if found["first"] is not None:
+        first = int(found["first"].replace(",", ""))
+        return Page(offset=max(first - 1, 0), total=total, has_more=shown < total)
+    return Page(total=total, has_more=shown < total)

@@ -1,0 +1,382 @@
+"""`read`: any reply into one structure, with no model in the loop."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from accord.answer import Notice, Page
+from accord.reader.find import Value, find, of_payload
+from accord.reader.judge import Case, Verdict, judge
+from accord.reader.own import Known, known_shape, page_from, warnings_from
+from accord.reader.paging import page_in_words, page_of
+from accord.reader.reading import Notes, Reading
+from accord.reader.unwrap import Reply, unwrap
+from accord.reader.words import doing, gives_content
+from accord.response import CATALOG, Failure, Pagination, Response, ResponseType, Summary
+
+_EXECUTING: Final = re.compile(r"Error executing (?:tool )?(?:tool|[\w.-]{1,128}): ")
+_NO_CODE: Final = "error"
+_UNKNOWN: Final = "unknown"
+
+
+def read(
+    reply: Any, tool: str | None = None, arguments: Mapping[str, Any] | None = None
+) -> Reading:
+    """What a reply says. Anything at all gives a Reading; what is odd about it is a finding.
+
+    `reply` is bytes, text, a decoded message or result, or an SDK's object; `tool` and `arguments`
+    are what was called, and help to tell a deed from a list.
+    """
+    notes = Notes()
+    unwrapped = unwrap(reply, notes)
+    if unwrapped.error is not None:
+        return _of_rpc_error(unwrapped.error, tool, notes, reply)
+    if unwrapped.size is not None:
+        return _of_binary(unwrapped.size, tool, notes, reply)
+    value = _value(unwrapped, notes, digs=not gives_content(tool))
+    known = known_shape(value.value)
+    if known is not None:
+        return _of_known(known, value, unwrapped, tool, notes, reply)
+    return _judged(value, unwrapped, tool, arguments, notes, reply)
+
+
+def _value(unwrapped: Reply, notes: Notes, *, digs: bool) -> Value:
+    if unwrapped.result is not None:
+        return find(unwrapped.result, notes, digs=digs)
+    return of_payload(unwrapped.payload, unwrapped.is_text, notes, digs=digs)
+
+
+def _name(tool: str | None, kind: ResponseType, notes: Notes) -> str:
+    if tool:
+        return tool
+    if kind == "tool_catalog":
+        return CATALOG
+    notes.finding("nobody says which tool this is from")
+    return _UNKNOWN
+
+
+def _of_rpc_error(error: Mapping[str, Any], tool: str | None, notes: Notes, raw: Any) -> Reading:
+    message = error.get("message")
+    data = error.get("data")
+    details: Any = data if isinstance(data, dict | str) else {} if data is None else {"data": data}
+    unknown = {
+        name: each for name, each in error.items() if name not in ("code", "message", "data")
+    }
+    code = error.get("code")
+    if not isinstance(code, str | int | float):
+        notes.finding("the JSON-RPC error has no code")
+        code = _NO_CODE
+    words = message if isinstance(message, str) and message else "The request was refused"
+    response = Response(
+        tool_name=_name(tool, "error", notes),
+        response_type="error",
+        status="error",
+        message=words,
+        error=Failure(code=code, message=words, details=details),
+        metadata=unknown or None,
+    )
+    return Reading(
+        response=response,
+        value=None,
+        origin="error",
+        confidence=notes.confidence,
+        findings=notes.findings,
+        rules=notes.rules,
+        raw=raw,
+    )
+
+
+def _of_binary(size: int, tool: str | None, notes: Notes, raw: Any) -> Reading:
+    data = {"bytes": size}
+    name = _name(tool, "single", notes)
+    return Reading(
+        response=Response(tool_name=name, response_type="single", data=data),
+        value=data,
+        origin="the bytes",
+        confidence=notes.confidence,
+        findings=notes.findings,
+        rules=notes.rules,
+        raw=raw,
+    )
+
+
+def _of_known(
+    known: Known, value: Value, unwrapped: Reply, tool: str | None, notes: Notes, raw: Any
+) -> Reading:
+    """A reply whose shape is one of ours: it says itself what it is."""
+    notes.rule(known.shape)
+    is_error = bool(unwrapped.result and unwrapped.result.get("isError") is True)
+    if is_error != (known.failure is not None):
+        notes.finding("isError and the payload disagree; this is what the payload says")
+    page = known.page or page_from(value.beside.get("page"))
+    warnings = known.warnings or warnings_from(value.beside.get("warnings"))
+    metadata = dict(known.metadata) | _metadata(value, warnings)
+    name = tool or known.tool
+    if known.failure is not None:
+        return _failed(known.failure, known, name, metadata, value, notes, raw)
+    kind = known.kind or _kind_of(known, tool)
+    is_partial = known.is_partial or value.beside.get("partial") is True
+    return _reading(
+        kind=kind,
+        value=known.value,
+        items=known.value if kind in ("list", "tool_catalog") else None,
+        is_text=known.is_text,
+        message=known.message,
+        page=page,
+        warnings=warnings,
+        is_partial=is_partial,
+        is_truncated=known.is_truncated or value.beside.get("truncated") is True,
+        metadata=metadata,
+        tool=name,
+        origin=f"{value.origin}: {known.shape}",
+        notes=notes,
+        raw=raw,
+    )
+
+
+def _kind_of(known: Known, tool: str | None) -> ResponseType:
+    if isinstance(known.value, list):
+        return "list"
+    return "action" if doing(tool, None) == "act" else "single"
+
+
+def _failed(
+    failure: Mapping[str, Any],
+    known: Known,
+    tool: str | None,
+    metadata: dict[str, Any],
+    value: Value,
+    notes: Notes,
+    raw: Any,
+) -> Reading:
+    message = str(failure["message"] or "The tool says that it failed")
+    code = failure["code"]
+    details = failure["details"]
+    response = Response(
+        tool_name=_name(tool, "error", notes),
+        response_type="error",
+        status="error",
+        message=known.message or message,
+        error=Failure(
+            code=code if isinstance(code, str | int | float) else _NO_CODE,
+            message=message,
+            details=details if isinstance(details, dict | str) else {"details": details},
+        ),
+        metadata=metadata or None,
+    )
+    return Reading(
+        response=response,
+        value=None,
+        origin=f"{value.origin}: {known.shape}",
+        confidence=notes.confidence,
+        findings=notes.findings,
+        rules=notes.rules,
+        raw=raw,
+    )
+
+
+def _judged(
+    value: Value,
+    unwrapped: Reply,
+    tool: str | None,
+    arguments: Mapping[str, Any] | None,
+    notes: Notes,
+    raw: Any,
+) -> Reading:
+    is_error = unwrapped.result.get("isError") if unwrapped.result is not None else None
+    case = Case(
+        value=value.value,
+        is_text=value.is_text,
+        is_many=value.is_many,
+        is_error=is_error if isinstance(is_error, bool) else None,
+        message=value.message,
+        has_attachments=bool(value.attachments),
+        is_structured=value.origin == "structuredContent",
+        is_content=gives_content(tool),
+        tool=tool,
+        doing=doing(tool, arguments),
+    )
+    rule, verdict = judge(case)
+    notes.rule(rule.name, verdict.confidence)
+    if verdict.finding is not None:
+        notes.finding(verdict.finding)
+    warnings = warnings_from(value.beside.get("warnings"))
+    if verdict.kind == "error":
+        return _of_failure(case, value, tool, warnings, notes, raw)
+    metadata = _metadata(value, warnings)
+    items, rest, message, page = _listed(case, verdict, value, arguments, notes)
+    own = page_from(value.beside.get("page"))
+    if rest:
+        metadata = {**rest, **metadata}
+    return _reading(
+        kind=verdict.kind,
+        value=value.value,
+        items=items,
+        is_text=value.is_text,
+        message=message,
+        page=own or page,
+        warnings=warnings,
+        is_partial=verdict.is_partial or value.beside.get("partial") is True,
+        is_truncated=value.beside.get("truncated") is True,
+        metadata=metadata,
+        tool=tool,
+        origin=value.origin,
+        notes=notes,
+        raw=raw,
+    )
+
+
+def _listed(
+    case: Case,
+    verdict: Verdict,
+    value: Value,
+    arguments: Mapping[str, Any] | None,
+    notes: Notes,
+) -> tuple[list[Any] | None, Mapping[str, Any], str | None, Page | None]:
+    """The items of a list, what stands beside them, the words around them, and the page."""
+    if verdict.kind not in ("list", "tool_catalog"):
+        return None, {}, value.message, None
+    if case.items is not None:
+        notes.rule(case.items.rule, "likely")
+        words = "\n".join(each for each in (case.items.heading, case.items.closing) if each)
+        return case.items.items, {}, words or None, page_in_words(words)
+    collection = case.collection
+    if collection is None or not collection.path:
+        items = value.value
+        page = page_in_words(value.message) if value.message else None
+        return items, {}, value.message, page
+    page = page_of(collection.rest, len(collection.items), arguments)
+    if page is None and value.message:
+        page = page_in_words(value.message)
+    return collection.items, collection.rest, value.message, page
+
+
+def _metadata(value: Value, warnings: Sequence[Notice]) -> dict[str, Any]:
+    metadata: dict[str, Any] = {}
+    if value.attachments:
+        metadata["attachments"] = list(value.attachments)
+    if warnings:
+        metadata["warnings"] = list(warnings)
+    unknown = {n: e for n, e in value.extras.items() if not _is_said(n, e, value.value)}
+    return metadata | unknown
+
+
+def _is_said(name: str, extra: Any, value: Any) -> bool:
+    """Whether a member at the root of the result only repeats the value, as `bare` does."""
+    if isinstance(value, dict):
+        return bool(value.get(name) == extra)
+    return name == "result" and bool(extra == value)
+
+
+def _of_failure(
+    case: Case, value: Value, tool: str | None, warnings: Sequence[Notice], notes: Notes, raw: Any
+) -> Reading:
+    sign = case.sign
+    if sign is not None:
+        notes.rule(sign.rule)
+    words = value.prose or (sign.message if sign is not None else _words_of(case, value))
+    message = _EXECUTING.sub("", words, count=1)
+    details = sign.details if sign is not None and isinstance(sign.details, dict) else None
+    if details is None and not value.is_text and value.value is not None:
+        details = value.value if isinstance(value.value, dict) else {"data": value.value}
+    response = Response(
+        tool_name=_name(tool, "error", notes),
+        response_type="error",
+        status="error",
+        message=message,
+        error=Failure(
+            code=sign.code if sign is not None and sign.code is not None else _NO_CODE,
+            message=message,
+            details=details or {},
+        ),
+        metadata=_metadata(value, warnings) or None,
+    )
+    return Reading(
+        response=response,
+        value=value.value,
+        warnings=warnings,
+        origin=value.origin,
+        confidence=notes.confidence,
+        findings=notes.findings,
+        rules=notes.rules,
+        raw=raw,
+    )
+
+
+def _words_of(case: Case, value: Value) -> str:
+    if value.message:
+        return value.message
+    return case.words or "The tool says that it failed"
+
+
+def _reading(
+    *,
+    kind: ResponseType,
+    value: Any,
+    items: list[Any] | None,
+    is_text: bool,
+    message: str | None,
+    page: Page | None,
+    warnings: Sequence[Notice],
+    is_partial: bool,
+    is_truncated: bool,
+    metadata: dict[str, Any],
+    tool: str | None,
+    origin: str,
+    notes: Notes,
+    raw: Any,
+) -> Reading:
+    is_list = kind in ("list", "tool_catalog")
+    returned = len(items) if isinstance(items, list) else None
+    if is_truncated:
+        metadata = {**metadata, "truncated": True}
+    response = Response(
+        tool_name=_name(tool, kind, notes),
+        response_type=kind,
+        data=items if is_list else _object(value, is_text),
+        pagination=None if page is None else _pagination(page),
+        summary=Summary(
+            total=None if page is None else page.total,
+            returned=returned,
+            has_more=None if page is None else page.has_more,
+        )
+        if is_list
+        else None,
+        status="partial" if is_partial else "success" if kind == "action" else None,
+        message=message,
+        metadata=metadata or None,
+    )
+    return Reading(
+        response=response,
+        value=value,
+        page=page,
+        warnings=warnings,
+        is_partial=is_partial,
+        is_truncated=is_truncated,
+        origin=origin,
+        confidence=notes.confidence,
+        findings=notes.findings,
+        rules=notes.rules,
+        raw=raw,
+    )
+
+
+def _object(value: Any, is_text: bool) -> Any:
+    """A value as an object: of text its `text`, of a list or a number its `result`."""
+    if value is None or isinstance(value, dict):
+        return value
+    return {"text": value} if isinstance(value, str) else {"result": value}
+
+
+def _pagination(page: Page) -> Pagination | None:
+    has_number = page.next_offset is not None
+    said = Pagination(
+        offset=page.offset,
+        limit=page.limit,
+        has_more=page.has_more,
+        next_offset=page.next_offset if has_number else page.cursor,
+        cursor=page.cursor if has_number else None,
+        before=page.before,
+        after=page.after,
+    )
+    return None if said == Pagination() else said

@@ -1,0 +1,195 @@
+"""Whatever a reply came in, off: bytes, an SDK's object, JSON-RPC, a workflow tool's wrapping."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from accord.reader.reading import Notes
+from accord.reader.text import json_in_fence, parse_json
+
+DEEPEST: Final = 8  # wrappings within each other
+_BLOCKS: Final = frozenset({"text", "image", "audio", "resource", "resource_link"})
+_OWN: Final = frozenset(
+    {"content", "structuredContent", "isError", "_meta", "resultType", "toolResult"}
+)
+_WRAPPINGS: Final = ("output", "response", "json")
+_BINARY_SHARE: Final = 0.05
+
+
+class Reply(msgspec.Struct, kw_only=True):
+    """A reply without its wrapping: an error, a tool result, or some payload."""
+
+    error: Mapping[str, Any] | None = None
+    """A JSON-RPC error."""
+    result: dict[str, Any] | None = None
+    """A tool result: it has `content`, or structure."""
+    payload: Any = None
+    """What is neither: a value, or a text."""
+    is_text: bool = False
+    """The payload is text as it came, not a JSON string."""
+    size: int | None = None
+    """The bytes of what is no text at all."""
+
+
+def unwrap(reply: Any, notes: Notes) -> Reply:
+    """What a reply says, whatever it came in."""
+    raw = getattr(reply, "raw", None)  # as our own client keeps it
+    if isinstance(raw, bytes | str):
+        reply = raw
+    if isinstance(reply, str):
+        return _from_text(reply, notes)
+    if isinstance(reply, bytes | bytearray | memoryview):
+        return _from_bytes(bytes(reply), notes)
+    return _from_value(_plain(reply, notes), notes, 0)
+
+
+def _from_bytes(raw: bytes, notes: Notes) -> Reply:
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = raw.decode(errors="replace")
+        odd = text.count("\ufffd") + raw.count(0)
+        if odd > len(text) * _BINARY_SHARE or b"\0" in raw:
+            notes.finding("the reply is binary, not text")
+            notes.rule("binary", "likely")
+            return Reply(size=len(raw))
+        notes.finding("the reply is not valid UTF-8")
+    else:
+        if "\0" in text:
+            notes.finding("the reply is binary, not text")
+            notes.rule("binary", "likely")
+            return Reply(size=len(raw))
+    return _from_text(text, notes)
+
+
+def _from_text(text: str, notes: Notes) -> Reply:
+    text = text.removeprefix("\ufeff")
+    found, value = parse_json(text, notes)
+    if found:
+        return _from_value(value, notes, 0)
+    fenced = json_in_fence(text)
+    if fenced is not None and not isinstance(fenced.value, str) and not fenced.prose:
+        notes.rule("fenced-reply", "likely")
+        return _from_value(fenced.value, notes, 0)
+    return Reply(payload=text, is_text=True)
+
+
+def _plain(reply: Any, notes: Notes) -> Any:
+    """An SDK's object as the JSON it stands for."""
+    if isinstance(reply, dict | list | int | float | bool | None):
+        return reply
+    dump = getattr(reply, "model_dump", None)
+    if callable(dump):
+        notes.rule("sdk-object")
+        return dump(mode="json", by_alias=True, exclude_none=True)
+    if dataclasses.is_dataclass(reply) and not isinstance(reply, type):
+        notes.rule("sdk-object")
+        return dataclasses.asdict(reply)
+    if isinstance(reply, msgspec.Struct):
+        notes.rule("sdk-object")
+        return msgspec.to_builtins(reply)
+    if isinstance(reply, Mapping):
+        return dict(reply)
+    if isinstance(reply, tuple):
+        return list(reply)
+    notes.finding(f"a {type(reply).__name__} is no reply that we know; this is how Python shows it")
+    return str(reply)
+
+
+def _from_value(value: Any, notes: Notes, depth: int) -> Reply:
+    if isinstance(value, dict):
+        return _from_object(value, notes, depth)
+    if isinstance(value, list):
+        return _from_list(value, notes, depth)
+    if isinstance(value, str) and depth:
+        return _from_text(value, notes)
+    return Reply(payload=value)
+
+
+def _from_object(value: dict[str, Any], notes: Notes, depth: int) -> Reply:
+    if "jsonrpc" in value and ("result" in value or "error" in value):
+        return _from_message(value, notes, depth)
+    if is_tool_result(value):
+        return Reply(result=value)
+    if _is_rpc_error(value):
+        notes.rule("json-rpc-error")
+        return Reply(error=value["error"])
+    if len(value) == 1 and depth < DEEPEST:
+        (name, inner), *_ = value.items()
+        if name in _WRAPPINGS and isinstance(inner, dict | list | str):
+            notes.rule("workflow-wrapping", "certain")
+            return _from_value(inner, notes, depth + 1)
+    return Reply(payload=value)
+
+
+def _from_message(message: dict[str, Any], notes: Notes, depth: int) -> Reply:
+    error = message.get("error")
+    if error is not None:
+        notes.rule("json-rpc-error")
+        if isinstance(error, dict):
+            return Reply(error=error)
+        notes.finding("the JSON-RPC error is no object")
+        return Reply(error={"message": str(error)})
+    notes.rule("json-rpc-result")
+    result = message.get("result")
+    if isinstance(result, dict) and not is_tool_result(result):
+        own = {name: each for name, each in result.items() if name not in _OWN}
+        if len(own) < len(result):
+            return Reply(result=result)
+        return Reply(payload=result)
+    return _from_value(result, notes, depth + 1)
+
+
+def _from_list(value: list[Any], notes: Notes, depth: int) -> Reply:
+    if value and all(isinstance(item, dict) for item in value):
+        if all(item.get("type") in _BLOCKS and _is_block(item) for item in value):
+            notes.rule("content-blocks", "likely")
+            return Reply(result={"content": value})
+        if len(value) == 1 and depth < DEEPEST:
+            (item,) = value
+            if len(item) == 1 and next(iter(item)) in _WRAPPINGS:
+                notes.rule("workflow-wrapping")
+                return _from_object(item, notes, depth + 1)
+            if "jsonrpc" in item:
+                return _from_object(item, notes, depth + 1)
+        if all("jsonrpc" in item for item in value):
+            return _from_batch(value, notes, depth)
+    return Reply(payload=value)
+
+
+def _from_batch(messages: list[dict[str, Any]], notes: Notes, depth: int) -> Reply:
+    replies = [each for each in messages if "result" in each or "error" in each]
+    notes.finding(f"{len(messages)} messages came at once; this is the first reply among them")
+    return _from_object((replies or messages)[0], notes, depth + 1)
+
+
+def is_tool_result(value: Mapping[str, Any]) -> bool:
+    """Whether an object is a tool result by its members."""
+    content = value.get("content")
+    if isinstance(content, list):
+        return all(isinstance(each, dict) and _is_block(each) for each in content) and (
+            bool(content) or bool(value.keys() & (_OWN - {"content"})) or len(value) == 1
+        )
+    return "structuredContent" in value
+
+
+def _is_block(block: Mapping[str, Any]) -> bool:
+    kind = block.get("type")
+    match kind:
+        case "text":
+            return "text" in block
+        case "image" | "audio":
+            return "data" in block or "mimeType" in block
+        case "resource":
+            return isinstance(block.get("resource"), dict)
+        case "resource_link":
+            return "uri" in block
+    return False
+
+
+def _is_rpc_error(value: Mapping[str, Any]) -> bool:
+    error = value.get("error")
+    is_error = isinstance(error, dict) and type(error.get("code")) is int and "message" in error
+    return is_error and value.keys() <= {"error", "id", "jsonrpc"}

@@ -1,0 +1,265 @@
+"""What a reply is: a table of shapes, from the five documents and from common servers."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from accord.reader import RULES, read
+from accord.response import Response
+
+
+def text(words: str, **members: Any) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": words}], **members}
+
+
+Case = tuple[str | None, dict[str, Any], str, int | None]
+CASES: list[Case] = [
+    ("list_tables", text("Found 2 tables:\n- users\n- posts"), "list", 2),
+    ("list_tables", text("Found 0 tables:"), "list", 0),
+    (
+        "run_query",
+        text('Query executed successfully. Found 1 rows:\n[\n  {\n    "id": 1}\n]'),
+        "list",
+        1,
+    ),
+    ("run_query", text("Query executed successfully. Found 0 rows:\n[]"), "list", 0),
+    (
+        "insert_row",
+        text("Row inserted successfully. Last insert ID: 2, Changes: 1"),
+        "action",
+        None,
+    ),
+    (
+        "run_query",
+        text(
+            "Error executing run_query: Only SELECT queries are allowed for security reasons",
+            isError=True,
+        ),
+        "error",
+        None,
+    ),
+    (
+        "describe_table",
+        text(
+            'Table: users\n{\n "table_name": "users", "columns": [{"name":"id"}], "create_sql": "x"}'
+        ),
+        "single",
+        None,
+    ),
+    ("customers_list", text('[{"id": 1}]'), "list", 1),
+    (
+        "customers_retrieve",
+        text(
+            "Error executing tool: ViewSet returned error: {'detail': 'Not found.'}", isError=True
+        ),
+        "error",
+        None,
+    ),
+    ("read_query", text("[{'id': 1, 'name': \"O'Brien\"}, {'id': 2, 'name': None}]"), "list", 2),
+    ("write_query", text("[{'affected_rows': 1}]"), "action", None),
+    ("list_directory", text("[FILE] a.txt\n[DIR] sub"), "list", 2),
+    ("search_files", text("No matches found"), "list", 0),
+    ("search_files", text("/tmp/a.txt\n/tmp/b.txt"), "list", 2),
+    ("read_file", text("hello\nworld"), "single", None),
+    (
+        "read_file",
+        text("ENOENT: no such file or directory, open '/x'", isError=True),
+        "error",
+        None,
+    ),
+    ("read_file", text("Error: ENOENT: no such file or directory"), "error", None),
+    (
+        "git_log",
+        text(
+            "Commit history:\nCommit: 'abc'\nAuthor: x\nDate: 1\nMessage: 'm'\n\nCommit: 'def'\nAuthor: y\nDate: 2\nMessage: 'n'\n"
+        ),
+        "list",
+        2,
+    ),
+    (
+        "git_status",
+        text("Repository status:\nOn branch main\nnothing to commit, working tree clean"),
+        "single",
+        None,
+    ),
+    ("git_commit", text("Changes committed successfully with hash abc"), "action", None),
+    ("git_branch", text("* main\n  dev"), "list", 2),
+    ("read_graph", text('{"entities":[{"a":1}],"relations":[]}'), "single", None),
+    ("create_entities", text('[{"name":"x"}]'), "action", None),
+    ("discord_list_guilds", text('{"totalGuilds":1,"guilds":[{"id":"1"}]}'), "list", 1),
+    (
+        "discord_list_channels",
+        text(
+            '{"totalChannels":150,"showing":50,"offset":0,"limit":50,"hasMore":true,"channels":[{"id":"1"}]}'
+        ),
+        "list",
+        1,
+    ),
+    (
+        "discord_list_guild_members",
+        text('{"guild":{"id":"1","name":"g"},"totalMembers":1,"members":[{"id":"1"}]}'),
+        "list",
+        1,
+    ),
+    (
+        "discord_read_channel",
+        text(
+            '{"channel":{"id":"1"},"messages":[{"id":"5"}],"pagination":{"limit":50,"count":1,"oldestMessageId":"5","newestMessageId":"5","hasMore":false}}'
+        ),
+        "list",
+        1,
+    ),
+    (
+        "discord_list_channel_filters",
+        text('{"type":"x","guild":"1","filters":{"allow":["a"],"deny":[]}}'),
+        "single",
+        None,
+    ),
+    (
+        "discord_get_user_info",
+        text('{"user":{"id":"1"},"status":"offline","guildCount":3}'),
+        "single",
+        None,
+    ),
+    (
+        "discord_send_message",
+        text('{"success":true,"messageId":"1","channelId":"2"}'),
+        "action",
+        None,
+    ),
+    (
+        "discord_download_attachments",
+        text(
+            '{"success":true,"message":"x","totalAttachments":2,"successfulDownloads":1,"failedDownloads":1,"downloads":[{"success":true},{"success":false}]}'
+        ),
+        "action",
+        None,
+    ),
+    (
+        "discord_update_channel_filters",
+        text('{"operation":"add","updatedFilters":{"a":1}}'),
+        "action",
+        None,
+    ),
+    (
+        "x",
+        {"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": "Missing Access"}},
+        "error",
+        None,
+    ),
+    (None, {"tools": [{"name": "a", "inputSchema": {}}]}, "tool_catalog", 1),
+    ("get_order", text('{"id":5,"items":[{"sku":1}],"total":9}'), "single", None),
+    ("search", text('{"query":"x","results":[]}'), "list", 0),
+    ("add", text("5"), "single", None),
+    ("get_user", text('{"success": false, "error": "nope"}', isError=False), "error", None),
+    ("fetch", text("Contents of http://x/:\n# Title\n- a\n- b\n"), "single", None),
+    ("list_allowed_directories", text("Allowed directories:\n/tmp/corpus"), "list", 1),
+    (
+        "customers_list",
+        text(
+            '{"count":30,"next":"http://x/api/customers/?page=2","previous":null,"results":[{"id":1}]}'
+        ),
+        "list",
+        1,
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[f"{n} {c[0]}" for n, c in enumerate(CASES)])
+def test_a_reply_is_read_for_what_it_is(case: Case) -> None:
+    tool, reply, kind, items = case
+    reading = read(reply, tool)
+    assert reading.response.response_type == kind, reading.rules
+    if items is not None:
+        assert len(reading.response.data) == items
+        assert reading.response.summary is not None
+        assert reading.response.summary.returned == items
+    assert reading.raw is reply
+
+
+PAGES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "offset, limit and hasMore": (
+        {"total": 150, "offset": 0, "limit": 50, "hasMore": True, "items": [1] * 50},
+        {"offset": 0, "limit": 50, "hasMore": True},
+    ),
+    "a cursor": ({"items": [1], "nextCursor": "c2"}, {"hasMore": True, "nextOffset": "c2"}),
+    "no cursor any more": ({"items": [1], "nextCursor": None}, {"hasMore": False}),
+    "page numbers": (
+        {"items": [1] * 10, "page": 2, "per_page": 10, "total_pages": 3},
+        {"offset": 10, "limit": 10, "hasMore": True},
+    ),
+    "the last page": (
+        {"items": [1], "page": 3, "per_page": 10, "total_pages": 3},
+        {"offset": 20, "limit": 10, "hasMore": False},
+    ),
+    "links to pages": (
+        {"count": 3, "next": "http://x.example/?offset=2", "previous": None, "results": [1, 2]},
+        {"hasMore": True, "nextOffset": 2},
+    ),
+    "no further link": (
+        {"count": 2, "next": None, "previous": None, "results": [1, 2]},
+        {"hasMore": False},
+    ),
+    "ids before and after": (
+        {"messages": [{"id": "5"}], "pagination": {"hasMore": True, "oldestMessageId": "5"}},
+        {"hasMore": True, "before": "5"},
+    ),
+    "nothing said": ({"query": "x", "items": [1]}, {}),
+}
+
+
+@pytest.mark.parametrize(("payload", "expected"), PAGES.values(), ids=PAGES)
+def test_the_page_is_found_in_every_dialect(payload: dict[str, Any], expected: Any) -> None:
+    said = read(payload, "list_things").response.to_dict()
+    assert said["responseType"] == "list"
+    assert said.get("pagination", {}) == expected
+
+
+ODD: dict[str, Any] = {
+    "nothing": b"",
+    "blanks": "   ",
+    "broken JSON": '{"a": ',
+    "deep JSON": "[" * 100_000,
+    "binary": bytes(range(256)) * 40,
+    "invalid UTF-8": b"caf\xe9 au lait",
+    "a number": 5,
+    "null": None,
+    "an object of Python's": object(),
+    "a result without content": {"content": []},
+    "content that is none": {"content": "words"},
+    "a block that is none": {"content": [5]},
+    "a tool result in a list": [{"content": [{"type": "text", "text": "x"}]}],
+    "an error that is no object": {"jsonrpc": "2.0", "id": 1, "error": "no"},
+    "nested wrappings": {"output": {"output": {"output": {"output": "x"}}}},
+    "lone surrogates": '{"a": "\\ud800"}',
+}
+
+
+@pytest.mark.parametrize("reply", ODD.values(), ids=ODD)
+def test_anything_at_all_gives_a_reading(reply: Any) -> None:
+    reading = read(reply)
+    assert isinstance(reading.response, Response)
+    assert reading.response.tool_name == "unknown"
+    assert reading.findings
+
+
+def test_every_rule_has_a_name_of_its_own_and_says_when_it_fires() -> None:
+    assert len({rule.name for rule in RULES}) == len(RULES)
+    assert all(rule.when and rule.example for rule in RULES)
+    assert RULES[-1].name == "single"
+
+
+def test_what_disagrees_is_kept_and_said() -> None:
+    reply = {"content": [{"type": "text", "text": '{"a": 1}'}], "structuredContent": {"a": 2}}
+    reading = read(reply, "get")
+    assert reading.response.data == {"a": 2}
+    assert "text and structure disagree; this is the structure" in reading.findings
+
+
+def test_the_page_about_reading_lists_every_rule_in_order() -> None:
+    page = (Path(__file__).parents[2] / "docs/reading.md").read_text()
+    table = page.partition("## Rules")[2]
+    listed = re.findall(r"^\| `([\w-]+)` \|", table, re.M)
+    assert listed == [rule.name for rule in RULES]

@@ -1,0 +1,221 @@
+"""The n8n workflows in examples/ can be imported, and do with our schema and endpoint what they say."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple, get_args
+
+import pytest
+
+from accord import schemas
+from accord.response import ResponseType
+from accord.serve.http.reading import answer
+
+FOLDER = Path(__file__).parents[1] / "examples/n8n"
+FLOWS: dict[str, dict[str, Any]] = {
+    path.stem: json.loads(path.read_text()) for path in sorted(FOLDER.glob("*.json"))
+}
+NODES = [
+    pytest.param(node, id=f"{name}: {node['name']}")
+    for name, flow in FLOWS.items()
+    for node in flow["nodes"]
+]
+NODE = Path(sys.executable).with_name("node")
+
+
+class Kind(NamedTuple):
+    """What n8n's source says of a type of node: its versions, parameters, and ways out."""
+
+    versions: set[float]
+    parameters: set[str]
+    output: str = "main"
+
+
+# From github.com/n8n-io/n8n, commit fbd9449: packages/nodes-base and packages/@n8n/nodes-langchain.
+KINDS = {
+    "n8n-nodes-base.manualTrigger": Kind({1}, set()),
+    "n8n-nodes-base.noOp": Kind({1}, set()),
+    "n8n-nodes-base.stickyNote": Kind({1}, {"content", "height", "width", "color"}),
+    "n8n-nodes-base.set": Kind({3, 3.1, 3.2, 3.3, 3.4, 3.5}, {"mode", "jsonOutput", "options"}),
+    "n8n-nodes-base.switch": Kind({3, 3.1, 3.2, 3.3, 3.4}, {"mode", "rules", "options"}),
+    "n8n-nodes-base.httpRequest": Kind(
+        {3, 4, 4.1, 4.2, 4.3, 4.4, 4.5},
+        {"method", "url", "sendBody", "contentType", "specifyBody", "jsonBody", "options"},
+    ),
+    "@n8n/n8n-nodes-langchain.chatTrigger": Kind({1, 1.1, 1.2, 1.3, 1.4}, {"public", "options"}),
+    "@n8n/n8n-nodes-langchain.agent": Kind(
+        {2, 2.1, 2.2, 2.3, 3, 3.1}, {"promptType", "text", "hasOutputParser", "options"}
+    ),
+    "@n8n/n8n-nodes-langchain.lmChatOpenAi": Kind(
+        {1.2, 1.3}, {"model", "options"}, "ai_languageModel"
+    ),
+    "@n8n/n8n-nodes-langchain.mcpClientTool": Kind(
+        {1.2, 1.3, 1.4},
+        {"endpointUrl", "serverTransport", "authentication", "include", "options"},
+        "ai_tool",
+    ),
+    "@n8n/n8n-nodes-langchain.mcpClient": Kind(
+        {1, 1.1},
+        {
+            *("serverTransport", "endpointUrl", "authentication", "tool"),
+            *("inputMode", "jsonInput", "options"),
+        },
+    ),
+    "@n8n/n8n-nodes-langchain.outputParserStructured": Kind(
+        {1.2, 1.3}, {"schemaType", "inputSchema", "autoFix"}, "ai_outputParser"
+    ),
+}
+
+
+def named(flow: str, kind: str) -> dict[str, Any]:
+    (found,) = (node for node in FLOWS[flow]["nodes"] if node["type"].endswith(f".{kind}"))
+    return dict(found)
+
+
+def test_there_are_two() -> None:
+    assert list(FLOWS) == ["agent", "reader"]
+
+
+@pytest.mark.parametrize("node", NODES)
+def test_every_node_is_of_a_type_and_version_that_n8n_has(node: dict[str, Any]) -> None:
+    kind = KINDS[node["type"]]
+    assert node["typeVersion"] in kind.versions
+    assert node["parameters"].keys() <= kind.parameters
+    assert len(node["position"]) == 2
+
+
+@pytest.mark.parametrize("flow", FLOWS.values(), ids=FLOWS)
+def test_names_and_ids_are_there_once(flow: dict[str, Any]) -> None:
+    for key in ("name", "id"):
+        values = [node[key] for node in flow["nodes"]]
+        assert len(set(values)) == len(values)
+
+
+@pytest.mark.parametrize("flow", FLOWS.values(), ids=FLOWS)
+def test_every_connection_goes_from_a_node_to_a_node_by_a_way_out_it_has(
+    flow: dict[str, Any],
+) -> None:
+    kinds = {node["name"]: KINDS[node["type"]] for node in flow["nodes"]}
+    for source, ways in flow["connections"].items():
+        assert list(ways) == [kinds[source].output]
+        for way, outputs in ways.items():
+            for target in (target for output in outputs for target in output):
+                assert target["node"] in kinds
+                assert target["type"] == way
+
+
+@pytest.mark.parametrize("flow", FLOWS.values(), ids=FLOWS)
+def test_every_node_but_the_note_is_connected(flow: dict[str, Any]) -> None:
+    text = json.dumps(flow["connections"], ensure_ascii=False)
+    nodes = [node for node in flow["nodes"] if not node["type"].endswith("stickyNote")]
+    assert [node["name"] for node in nodes if f'"{node["name"]}"' not in text] == []
+
+
+@pytest.mark.parametrize(
+    ("flow", "value"),
+    [
+        ("agent", "={{ $json.output.responseType }}"),
+        ("reader", "={{ $json.response.responseType }}"),
+    ],
+)
+def test_the_switch_has_an_output_for_every_response_type(flow: str, value: str) -> None:
+    switch = named(flow, "switch")
+    rules = switch["parameters"]["rules"]["values"]
+    conditions = [rule["conditions"]["conditions"][0] for rule in rules]
+    assert [each["rightValue"] for each in conditions] == list(get_args(ResponseType))
+    assert [rule["outputKey"] for rule in rules] == list(get_args(ResponseType))
+    assert {each["leftValue"] for each in conditions} == {value}
+    assert len(FLOWS[flow]["connections"][switch["name"]]["main"]) == len(rules)
+
+
+def test_the_parser_has_our_schema_and_is_the_agents() -> None:
+    parser, agent = named("agent", "outputParserStructured"), named("agent", "agent")
+    assert parser["parameters"]["schemaType"] == "manual"
+    schema = json.loads(parser["parameters"]["inputSchema"])
+    assert schema == schemas.for_n8n(schemas.load("generic"))
+    target = {"node": agent["name"], "type": "ai_outputParser", "index": 0}
+    assert FLOWS["agent"]["connections"][parser["name"]] == {"ai_outputParser": [[target]]}
+    assert agent["parameters"]["hasOutputParser"] is True
+
+
+def test_the_agent_is_told_of_every_member_and_every_type() -> None:
+    words = named("agent", "agent")["parameters"]["options"]["systemMessage"]
+    members = schemas.load("generic")["properties"]
+    assert [name for name in (*members, *get_args(ResponseType)) if name not in words] == []
+    assert "{" not in words, "langchain would take it for a variable"
+
+
+# What the deterministic one posts: its expression is run, on what n8n's MCP Client gives
+
+
+def text(words: Any) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": words}]}
+
+
+PAYLOAD = {"items": [{"id": 1}], "total": 1}
+FAILED = {"error": {"message": "No customer 'zoe'"}}
+SENT: dict[str, tuple[Any, Any]] = {
+    # what the node gives, and what is posted as the reply
+    "JSON in text, which n8n has decoded": (text(PAYLOAD), text(json.dumps(PAYLOAD))),
+    "a number in text, which n8n has decoded": (text(5), text("5")),
+    "plain text": (text("sunny"), text("sunny")),
+    "structure": (
+        {"structuredContent": {"result": [1, 2]}, **text([1, 2])},
+        {"structuredContent": {"result": [1, 2]}, **text("[1,2]")},
+    ),
+    "a picture": (
+        {"content": [{"type": "image", "data": "cG5n", "mimeType": "image/png"}]},
+        {"content": [{"type": "image", "data": "cG5n", "mimeType": "image/png"}]},
+    ),
+    "a call that failed": (FAILED, FAILED),
+}
+
+
+def posted(item: Any) -> bytes:
+    """The body that the HTTP Request node makes of an item."""
+    node = named("reader", "httpRequest")
+    assert node["parameters"]["url"].endswith("/read")
+    expression = re.fullmatch(r"=\{\{(.*)\}\}", node["parameters"]["jsonBody"], re.S)
+    assert expression is not None
+    called = json.loads(named("reader", "set")["parameters"]["jsonOutput"])
+    script = f"""
+        const $json = {json.dumps(item)};
+        const $ = (name) => ({{ "What to call": {{ item: {{ json: {json.dumps(called)} }} }} }})[name];
+        process.stdout.write({expression[1].strip()});
+    """
+    done = subprocess.run([NODE, "--eval", script], capture_output=True, check=True, timeout=30)
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", SENT)
+def test_what_the_mcp_client_gives_is_posted_as_what_the_tool_said(name: str) -> None:
+    item, reply = SENT[name]
+    asked = json.loads(posted(item))
+    assert (asked["tool"], asked["arguments"]) == ("orders", {"customer": "ada"})
+    assert plain(asked["reply"]) == plain(reply)
+
+
+def plain(reply: Any) -> Any:
+    """The same with JSON in text written in one way."""
+    return json.loads(json.dumps(reply).replace(": ", ":").replace(", ", ","))
+
+
+@pytest.mark.parametrize(
+    ("item", "kind", "data"),
+    [
+        (text(PAYLOAD), "list", [{"id": 1}]),
+        (text(5), "single", {"result": 5}),
+        (FAILED, "error", None),
+    ],
+    ids=["a list", "a number", "a failure"],
+)
+def test_the_endpoint_reads_what_is_posted(item: Any, kind: str, data: Any) -> None:
+    said = json.loads(answer(posted(item)).body)["response"]
+    assert said["toolName"] == "orders"
+    assert (said["responseType"], said.get("data")) == (kind, data)
+
+
+def test_a_call_that_fails_goes_on_to_the_reader() -> None:
+    assert named("reader", "mcpClient")["onError"] == "continueRegularOutput"

@@ -1,13 +1,13 @@
 """`bare`: the payload's fields at the root of the result; field errors as JSON-RPC's own."""
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from accord.answer import Answer, Problem, Said
 from accord.errors import INTERNAL_ERROR, INVALID_PARAMS, Reject
 from accord.profiles import plain
-from accord.profiles.parts import data_schema
+from accord.profiles.parts import data_schema, shape_of
 from accord.profiles.profile import Profile, Result, Setting
 
 _OWN: Final = frozenset(  # what MCP itself has, or may have, at the root of a result
@@ -22,18 +22,16 @@ _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 def success(answer: Answer[Said], setting: Setting) -> Result:
     """The fields beside `content`, which holds them as JSON; a list or a value is `result`."""
     result = plain.success(answer, setting)
-    for name, value in _fields(answer.data).items():
-        if name not in _OWN:
-            result[name] = value
+    data = answer.data
+    match shape_of(data):
+        case "object":
+            members = _members(data.json)  # type: ignore[union-attr]  # text is no object
+            result |= {name: each for name, each in members.items() if name not in _OWN}
+        case "null":
+            pass
+        case _:
+            result["result"] = data if isinstance(data, str) else msgspec.Raw(data.json)
     return result
-
-
-def _fields(data: Said) -> dict[str, Any]:
-    if isinstance(data, str):
-        return {"result": data}
-    if data.json == b"null":
-        return {}
-    return _members(data.json) if data.json[:1] == b"{" else {"result": msgspec.Raw(data.json)}
 
 
 def failure(problem: Problem, setting: Setting) -> Result | Reject:

@@ -24,10 +24,12 @@ _items = msgspec.json.Decoder(list[msgspec.Raw]).decode
 def success(answer: Answer[Said], setting: Setting) -> Result:
     """The generic response as structure, and as JSON text."""
     tool = setting.tool
-    shape = shape_of(answer.data)
+    data, shape = answer.data, shape_of(answer.data)
     kind = _kind(shape, tool)
     metadata: dict[str, Any] = {}
-    data = _data(answer.data, shape, metadata)
+    value = data if isinstance(data, str) else msgspec.Raw(data.json)
+    if shape not in ("object", "list"):
+        value = _wrapped(value, shape, metadata)
     if answer.warnings:
         metadata["warnings"] = answer.warnings
     if answer.truncated:
@@ -36,7 +38,7 @@ def success(answer: Answer[Said], setting: Setting) -> Result:
     response = Response(
         tool_name=tool.name,
         response_type=kind,
-        data=data,
+        data=value,
         pagination=None if page is None else _pagination(page),
         summary=None if page is None else _summary(page, answer.data),
         status="partial" if answer.partial else "success" if kind == "action" else None,
@@ -76,13 +78,10 @@ def _kind(shape: Shape, tool: Tool) -> ResponseType:
     return "single" if tool.hints.read_only else "action"
 
 
-def _data(data: Said, shape: Shape, metadata: dict[str, Any]) -> Any:
-    """The data as a list or an object; a wrapper of ours is named, so that a reader can undo it."""
+def _wrapped(value: Any, shape: Shape, metadata: dict[str, Any]) -> Any:
+    """A value as an object; a wrapper of ours is named, so that a reader can undo it."""
     if shape == "null":
         return None
-    value = data if isinstance(data, str) else msgspec.Raw(data.json)
-    if shape in ("object", "list"):
-        return value
     wrapper = "result" if shape == "scalar" else "text"
     metadata["wrapper"] = wrapper
     return {wrapper: value}

@@ -15,7 +15,7 @@ from accord.values import require_json
 
 Outcome = Answer[Said] | Problem | Reject
 
-_READY: Final = (Encoded, Raw)
+_READY: Final = frozenset({Encoded, Raw})
 _encode = msgspec.json.Encoder().encode
 _NEWLINE: Final = ord("\n")
 _NOTHING: Final = Encoded(b"null")
@@ -43,7 +43,7 @@ def _said(data: Any, tool: Tool) -> Said:
         if not isinstance(data, str):
             raise ContractError(f"{tool.name} is to return str, not {type(data).__name__}")
         return data
-    if isinstance(data, _READY):
+    if type(data) in _READY:
         json = _compact(data.json if isinstance(data, Encoded) else bytes(data))
         if output.check is not None:
             output.check(json)

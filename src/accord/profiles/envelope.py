@@ -26,11 +26,13 @@ def success(answer: Answer[Said], setting: Setting) -> Result:
     """The envelope as JSON text, and as structure."""
     meta: dict[str, Any] = {"version": VERSION}
     data = _object(answer, meta)
-    _add_details(meta, answer)
+    has_more = has_beside(answer)
+    if has_more or answer.message is not None:
+        _add_details(meta, answer)
     if setting.observed is not None:
         _add_observed(meta, setting.observed)
     result = own_shape(_Root(True, data, None, meta), setting, answer.blocks)
-    if has_beside(answer):
+    if has_more:
         add_meta(result, answer)
     return result
 

@@ -30,9 +30,10 @@ def success(answer: Answer[Said], setting: Setting) -> Result:
     value = data if isinstance(data, str) else msgspec.Raw(data.json)
     if shape not in ("object", "list"):
         value = _wrapped(value, shape, metadata)
-    if answer.warnings:
+    has_more = has_beside(answer)
+    if has_more and answer.warnings:
         metadata["warnings"] = answer.warnings
-    if answer.truncated:
+    if has_more and answer.truncated:
         metadata["truncated"] = True
     page = answer.page
     response = Response(
@@ -46,7 +47,7 @@ def success(answer: Answer[Said], setting: Setting) -> Result:
         metadata=metadata or None,
     )
     result = own_shape(response, setting, answer.blocks)
-    if has_beside(answer):
+    if has_more:
         add_meta(result, answer)
     return result
 

@@ -141,7 +141,7 @@ def _serve_http(server: Server, options: argparse.Namespace) -> None:
         http.Address.parse(options.http),
         http.Settings(grace=options.grace, allow_hosts=tuple(options.allow_host), reader=True),
         http.AccessLog(options.log_format),
-        ready=lambda url: print(f"{name}: MCP at {url} (and /read for replies)", file=sys.stderr),
+        ready=lambda url: print(f"{name}: MCP at {url}", file=sys.stderr),
         on_end=_exit_within,
     )
 

@@ -4,6 +4,7 @@ import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 
 import pytest
@@ -326,12 +327,18 @@ def test_a_forked_child_that_returns_says_nothing_and_ends(tool: str) -> None:
         assert ask(peer, "fine") == "fine"
         peer.close_input()
         assert peer.rest() == []
-    assert _has_ended(child)
+    assert _ends(child)
 
 
-def _has_ended(pid: int) -> bool:
-    """Gone, or dead with nobody to bury it."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except FileNotFoundError:
-        return True
+def _ends(pid: int, seconds: float = 10) -> bool:
+    """Whether a process that is none of ours is gone in time, or dead with nobody to bury it."""
+    end = monotonic() + seconds
+    while monotonic() < end:
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        if state == "Z":
+            return True
+        sleep(0.01)
+    return False

@@ -4,6 +4,8 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from accord.answer import Page
+
 ResponseType = Literal["list", "single", "action", "tool_catalog", "error"]
 Status = Literal["success", "error", "partial"]
 
@@ -21,6 +23,20 @@ class Pagination(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     cursor: str | None = None
     before: str | None = None
     after: str | None = None
+
+    @classmethod
+    def of(cls, page: Page) -> "Pagination":
+        """A page in these words: a cursor is where to go on, unless a number says that already."""
+        has_number = page.next_offset is not None
+        return cls(
+            offset=page.offset,
+            limit=page.limit,
+            has_more=page.has_more,
+            next_offset=page.next_offset if has_number else page.cursor,
+            cursor=page.cursor if has_number else None,
+            before=page.before,
+            after=page.after,
+        )
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):

@@ -40,7 +40,7 @@ def success(answer: Answer[Said], setting: Setting) -> Result:
         tool_name=tool.name,
         response_type=kind,
         data=value,
-        pagination=None if page is None else _pagination(page),
+        pagination=None if page is None else Pagination.of(page),
         summary=None if page is None else _summary(page, answer.data),
         status="partial" if answer.partial else "success" if kind == "action" else None,
         message=answer.message,
@@ -86,20 +86,6 @@ def _wrapped(value: Any, shape: Shape, metadata: dict[str, Any]) -> Any:
     wrapper = "result" if shape == "scalar" else "text"
     metadata["wrapper"] = wrapper
     return {wrapper: value}
-
-
-def _pagination(page: Page) -> Pagination:
-    """A cursor is where to go on, unless a number says that already."""
-    has_number = page.next_offset is not None
-    return Pagination(
-        offset=page.offset,
-        limit=page.limit,
-        has_more=page.has_more,
-        next_offset=page.next_offset if has_number else page.cursor,
-        cursor=page.cursor if has_number else None,
-        before=page.before,
-        after=page.after,
-    )
 
 
 def _summary(page: Page, data: Said) -> Summary:

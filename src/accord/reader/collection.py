@@ -1,11 +1,10 @@
 """The list that a payload is about: itself, or the one array that is its main part."""
 
-import re
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from accord.reader.reading import Confidence
-from accord.reader.words import Doing, words_of
+from accord.reader.words import Doing, squeezed, words_of
 
 _GENERIC: Final = frozenset(
     """items results data rows records entries list values hits documents nodes edges elements
@@ -32,7 +31,6 @@ _COUNTS: Final = frozenset(
 )
 _NO_MATTER: Final = frozenset({"_meta", "cacheScope", "ttlMs", "resultType"})
 _NO_PLURALS: Final = ("details", "stats", "statistics", "news", "settings", "contents", "metrics")
-_JOINTS: Final = re.compile(r"[^a-z0-9]")
 _DEEPEST: Final = 5
 
 
@@ -135,11 +133,6 @@ def _is_count(member: str, of: str) -> bool:
     words = words_of(member)
     is_number = not {"total", "count", "num", "number", "found"}.isdisjoint(words)
     return is_number and _is_named(of, words)
-
-
-def squeezed(name: str) -> str:
-    """A name without what joins its words."""
-    return _JOINTS.sub("", name.lower())
 
 
 def _deeper(

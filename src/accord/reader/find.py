@@ -22,7 +22,6 @@ _MCP_OWN: Final = frozenset(
         "requestState",
     }
 )
-_LONGEST_TEXT: Final = 200  # of a blob that is described
 
 
 class Value(msgspec.Struct, kw_only=True):
@@ -38,8 +37,6 @@ class Value(msgspec.Struct, kw_only=True):
     """What a writer of ours says of its answer: page, warnings, partial, truncated."""
     attachments: Sequence[Mapping[str, Any]] = ()
     """Images, audio, links and resources, without their bytes."""
-    is_many: bool = False
-    """Each of several blocks is one item."""
     extras: Mapping[str, Any] = {}
     """Members of the result that MCP does not know."""
     prose: str | None = None
@@ -159,7 +156,7 @@ def _of_texts(texts: list[str], notes: Notes, digs: bool) -> Value:
     if all(found and isinstance(value, dict) for found, value in values):
         notes.rule("block-per-item")
         items = [value for _, value in values]
-        return Value(value=items, origin="content[*].text: one JSON object each", is_many=True)
+        return Value(value=items, origin="content[*].text: one JSON object each")
     documents = [
         i for i, (found, value) in enumerate(values) if found and isinstance(value, dict | list)
     ]
@@ -169,7 +166,7 @@ def _of_texts(texts: list[str], notes: Notes, digs: bool) -> Value:
         notes.rule("json-among-blocks", "likely")
         return Value(value=values[at][1], message=prose, origin=f"content[{at}].text: JSON")
     notes.rule("several-texts", "likely")
-    return Value(value="\n\n".join(texts), is_text=True, origin="content[*].text", is_many=True)
+    return Value(value="\n\n".join(texts), is_text=True, origin="content[*].text")
 
 
 def _of_text(text: str, where: str, notes: Notes, digs: bool) -> Value:

@@ -7,9 +7,9 @@ from urllib.parse import parse_qsl, urlsplit
 
 from accord.answer import Page
 from accord.errors import PeerError
-from accord.reader.collection import squeezed
 from accord.reader.read import read
 from accord.reader.reading import Reading
+from accord.reader.words import squeezed
 
 Call = Callable[[str, dict[str, Any]], Awaitable[Any]]
 Path = tuple[str, ...]

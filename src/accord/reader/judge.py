@@ -29,7 +29,6 @@ class Case(msgspec.Struct, kw_only=True):
 
     value: Any
     is_text: bool
-    is_many: bool
     is_error: bool | None
     """What `isError` says, if it says anything."""
     message: str | None

@@ -20,7 +20,6 @@ class Known(msgspec.Struct, kw_only=True):
 
     shape: str
     value: Any = None
-    is_text: bool = False
     kind: ResponseType | None = None
     tool: str | None = None
     message: str | None = None
@@ -131,7 +130,6 @@ def _generic(value: Mapping[str, Any]) -> Known:
     )
     if isinstance(wrapper, str) and isinstance(data, dict) and data.keys() == {wrapper}:
         known.value = data[wrapper]
-        known.is_text = wrapper == "text"
     unknown = {name: each for name, each in value.items() if name not in _GENERIC}
     known.metadata = {**metadata, **unknown}
     error = value.get("error")

@@ -5,9 +5,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
-import msgspec
-
 from accord.answer import Page
+from accord.reader.words import squeezed
 
 _PLACES: Final = frozenset(
     """pagination paging pageinfo page pages meta metadata links responsemetadata cursor
@@ -50,15 +49,6 @@ _RETURNED: Final = frozenset(
 _NO_COUNT: Final = re.compile(
     r"(?:size|bytes|pages?|time|ms|duration|cost|tokens|price|amount|score|weight)$"
 )
-_SQUEEZED: Final = re.compile(r"[^a-z0-9]")
-
-
-class Places(msgspec.Struct):
-    """What members of a reply say about paging, sorted by what they say."""
-
-    page: Page | None = None
-    returned: int | None = None
-    used: set[str] = set()
 
 
 def page_of(
@@ -79,20 +69,16 @@ def _flat(members: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """The members, and those of a member that is about paging; the latter know better."""
     nested: list[tuple[str, Any]] = []
     for name, value in members.items():
-        key = _squeezed(name)
+        key = squeezed(name)
         if isinstance(value, dict) and (key in _PLACES or name in _PLACES):
             for inner, each in value.items():
-                if isinstance(each, dict) and _squeezed(inner) in _PLACES:
-                    nested += [(_squeezed(k), v) for k, v in each.items()]
+                if isinstance(each, dict) and squeezed(inner) in _PLACES:
+                    nested += [(squeezed(k), v) for k, v in each.items()]
                 else:
-                    nested.append((_squeezed(inner), each))
+                    nested.append((squeezed(inner), each))
         else:
             yield key, value
     yield from nested
-
-
-def _squeezed(name: str) -> str:
-    return _SQUEEZED.sub("", name.lower())
 
 
 def _hear(name: str, value: Any, said: dict[str, Any], returned: int | None) -> None:
@@ -197,7 +183,7 @@ def _use_arguments(said: dict[str, Any], arguments: Mapping[str, Any]) -> None:
     if "total" not in said and "has_more" not in said:
         return
     for name, value in arguments.items():
-        key = _squeezed(name)
+        key = squeezed(name)
         if type(value) is not int:
             continue
         if key in _OFFSET:

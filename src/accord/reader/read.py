@@ -67,37 +67,32 @@ def _of_rpc_error(error: Mapping[str, Any], tool: str | None, notes: Notes, raw:
         notes.finding("the JSON-RPC error has no code")
         code = _NO_CODE
     words = message if isinstance(message, str) and message else "The request was refused"
-    response = Response(
+    response = _failure(tool, Failure(code=code, message=words, details=details), unknown, notes)
+    return notes.reading(response, value=None, origin="error", raw=raw)
+
+
+def _failure(
+    tool: str | None,
+    error: Failure,
+    metadata: dict[str, Any],
+    notes: Notes,
+    message: str | None = None,
+) -> Response:
+    return Response(
         tool_name=_name(tool, "error", notes),
         response_type="error",
         status="error",
-        message=words,
-        error=Failure(code=code, message=words, details=details),
-        metadata=unknown or None,
-    )
-    return Reading(
-        response=response,
-        value=None,
-        origin="error",
-        confidence=notes.confidence,
-        findings=notes.findings,
-        rules=notes.rules,
-        raw=raw,
+        message=message or error.message,
+        error=error,
+        metadata=metadata or None,
     )
 
 
 def _of_binary(size: int, tool: str | None, notes: Notes, raw: Any) -> Reading:
     data = {"bytes": size}
     name = _name(tool, "single", notes)
-    return Reading(
-        response=Response(tool_name=name, response_type="single", data=data),
-        value=data,
-        origin="the bytes",
-        confidence=notes.confidence,
-        findings=notes.findings,
-        rules=notes.rules,
-        raw=raw,
-    )
+    response = Response(tool_name=name, response_type="single", data=data)
+    return notes.reading(response, value=data, origin="the bytes", raw=raw)
 
 
 def _of_known(
@@ -112,15 +107,16 @@ def _of_known(
     warnings = known.warnings or warnings_from(value.beside.get("warnings"))
     metadata = dict(known.metadata) | _metadata(value, warnings)
     name = tool or known.tool
+    origin = f"{value.origin}: {known.shape}"
     if known.failure is not None:
-        return _failed(known.failure, known, name, metadata, value, notes, raw)
+        response = _failure(name, _error_of(known.failure), metadata, notes, known.message)
+        return notes.reading(response, value=None, origin=origin, raw=raw)
     kind = known.kind or _kind_of(known, tool)
     is_partial = known.is_partial or value.beside.get("partial") is True
     return _reading(
         kind=kind,
         value=known.value,
         items=known.value if kind in ("list", "tool_catalog") else None,
-        is_text=known.is_text,
         message=known.message,
         page=page,
         warnings=warnings,
@@ -128,7 +124,7 @@ def _of_known(
         is_truncated=known.is_truncated or value.beside.get("truncated") is True,
         metadata=metadata,
         tool=name,
-        origin=f"{value.origin}: {known.shape}",
+        origin=origin,
         notes=notes,
         raw=raw,
     )
@@ -140,38 +136,12 @@ def _kind_of(known: Known, tool: str | None) -> ResponseType:
     return "action" if doing(tool, None) == "act" else "single"
 
 
-def _failed(
-    failure: Mapping[str, Any],
-    known: Known,
-    tool: str | None,
-    metadata: dict[str, Any],
-    value: Value,
-    notes: Notes,
-    raw: Any,
-) -> Reading:
-    message = str(failure["message"] or "The tool says that it failed")
-    code = failure["code"]
-    details = failure["details"]
-    response = Response(
-        tool_name=_name(tool, "error", notes),
-        response_type="error",
-        status="error",
-        message=known.message or message,
-        error=Failure(
-            code=code if isinstance(code, str | int | float) else _NO_CODE,
-            message=message,
-            details=details if isinstance(details, dict | str) else {"details": details},
-        ),
-        metadata=metadata or None,
-    )
-    return Reading(
-        response=response,
-        value=None,
-        origin=f"{value.origin}: {known.shape}",
-        confidence=notes.confidence,
-        findings=notes.findings,
-        rules=notes.rules,
-        raw=raw,
+def _error_of(failure: Mapping[str, Any]) -> Failure:
+    code, details = failure["code"], failure["details"]
+    return Failure(
+        code=code if isinstance(code, str | int | float) else _NO_CODE,
+        message=str(failure["message"] or "The tool says that it failed"),
+        details=details if isinstance(details, dict | str) else {"details": details},
     )
 
 
@@ -187,7 +157,6 @@ def _judged(
     case = Case(
         value=value.value,
         is_text=value.is_text,
-        is_many=value.is_many,
         is_error=is_error if isinstance(is_error, bool) else None,
         message=value.message,
         has_attachments=bool(value.attachments),
@@ -212,7 +181,6 @@ def _judged(
         kind=verdict.kind,
         value=value.value,
         items=items,
-        is_text=value.is_text,
         message=message,
         page=own or page,
         warnings=warnings,
@@ -279,27 +247,14 @@ def _of_failure(
     details = sign.details if sign is not None and isinstance(sign.details, dict) else None
     if details is None and not value.is_text and value.value is not None:
         details = value.value if isinstance(value.value, dict) else {"data": value.value}
-    response = Response(
-        tool_name=_name(tool, "error", notes),
-        response_type="error",
-        status="error",
+    error = Failure(
+        code=sign.code if sign is not None and sign.code is not None else _NO_CODE,
         message=message,
-        error=Failure(
-            code=sign.code if sign is not None and sign.code is not None else _NO_CODE,
-            message=message,
-            details=details or {},
-        ),
-        metadata=_metadata(value, warnings) or None,
+        details=details or {},
     )
-    return Reading(
-        response=response,
-        value=value.value,
-        warnings=warnings,
-        origin=value.origin,
-        confidence=notes.confidence,
-        findings=notes.findings,
-        rules=notes.rules,
-        raw=raw,
+    response = _failure(tool, error, _metadata(value, warnings), notes)
+    return notes.reading(
+        response, value=value.value, warnings=warnings, origin=value.origin, raw=raw
     )
 
 
@@ -314,7 +269,6 @@ def _reading(
     kind: ResponseType,
     value: Any,
     items: list[Any] | None,
-    is_text: bool,
     message: str | None,
     page: Page | None,
     warnings: Sequence[Notice],
@@ -330,11 +284,12 @@ def _reading(
     returned = len(items) if isinstance(items, list) else None
     if is_truncated:
         metadata = {**metadata, "truncated": True}
+    said = None if page is None else Pagination.of(page)
     response = Response(
         tool_name=_name(tool, kind, notes),
         response_type=kind,
-        data=items if is_list else _object(value, is_text),
-        pagination=None if page is None else _pagination(page),
+        data=items if is_list else _object(value),
+        pagination=None if said == Pagination() else said,
         summary=Summary(
             total=None if page is None else page.total,
             returned=returned,
@@ -346,37 +301,20 @@ def _reading(
         message=message,
         metadata=metadata or None,
     )
-    return Reading(
-        response=response,
+    return notes.reading(
+        response,
         value=value,
         page=page,
         warnings=warnings,
         is_partial=is_partial,
         is_truncated=is_truncated,
         origin=origin,
-        confidence=notes.confidence,
-        findings=notes.findings,
-        rules=notes.rules,
         raw=raw,
     )
 
 
-def _object(value: Any, is_text: bool) -> Any:
+def _object(value: Any) -> Any:
     """A value as an object: of text its `text`, of a list or a number its `result`."""
     if value is None or isinstance(value, dict):
         return value
     return {"text": value} if isinstance(value, str) else {"result": value}
-
-
-def _pagination(page: Page) -> Pagination | None:
-    has_number = page.next_offset is not None
-    said = Pagination(
-        offset=page.offset,
-        limit=page.limit,
-        has_more=page.has_more,
-        next_offset=page.next_offset if has_number else page.cursor,
-        cursor=page.cursor if has_number else None,
-        before=page.before,
-        after=page.after,
-    )
-    return None if said == Pagination() else said

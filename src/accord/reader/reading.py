@@ -57,7 +57,12 @@ class Notes:
         self.rules.append(name)
         self.level = max(self.level, LEVELS.index(confidence))
 
-    @property
-    def confidence(self) -> Confidence:
-        """How sure the whole is."""
-        return LEVELS[self.level]
+    def reading(self, response: Response, **members: Any) -> Reading:
+        """What was read, and what was noted down on the way."""
+        return Reading(
+            response=response,
+            confidence=LEVELS[self.level],
+            findings=self.findings,
+            rules=self.rules,
+            **members,
+        )

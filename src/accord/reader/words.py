@@ -7,6 +7,7 @@ from typing import Any, Final, Literal
 
 Doing = Literal["list", "read", "act", "run", "unknown"]
 
+_JOINTS: Final = re.compile(r"[^a-z0-9]")
 _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _LISTING: Final = frozenset(
     """list search find browse enumerate query ls glob grep lookup scan discover""".split()
@@ -70,6 +71,11 @@ def gives_content(tool: str | None) -> bool:
 def words_of(name: str) -> tuple[str, ...]:
     """The words of a name, however they are joined."""
     return tuple(part.lower() for part in _PARTS.findall(name))
+
+
+def squeezed(name: str) -> str:
+    """A name without what joins its words: `has_more`, `hasMore` and `Has-More` are one."""
+    return _JOINTS.sub("", name.lower())
 
 
 @lru_cache(1024)

@@ -42,9 +42,10 @@ def read_fields(raw: Sequence[tuple[bytes, bytes]]) -> Fields:
     """The headers; one that comes twice is a list, and so is none of what we expect."""
     fields = dict(raw)
     if len(fields) != len(raw):
-        fields = {}
+        said: dict[bytes, list[bytes]] = {}
         for name, value in raw:
-            fields[name] = fields[name] + b", " + value if name in fields else value
+            said.setdefault(name, []).append(value)
+        fields = {name: b", ".join(values) for name, values in said.items()}
     return fields
 
 

@@ -119,7 +119,7 @@ class Peer:
         """Run an open call to its end; its reply, or None if none is due by now."""
         self.open.remove(call)
         asked = self._asked.pop(call)
-        reply = self._connection.finish(call, blocking.run(self._server, call).result)
+        reply = self._connection.finish(call, blocking.run(self._server, call).reply)
         return None if reply is None else asked.checked(reply)
 
     def _profile_of(self, message: Message) -> str | None:

@@ -52,7 +52,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename
     after: str | None = None
 
 
-class Encoded(msgspec.Struct, frozen=True):
+class Encoded(msgspec.Struct, frozen=True, gc=False):
     """Data that is JSON already, from a source that writes it faster than Python can."""
 
     json: bytes

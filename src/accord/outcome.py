@@ -16,7 +16,9 @@ from accord.values import require_json
 Outcome = Answer[Said] | Problem | Reject
 
 _READY: Final = frozenset({Encoded, Raw})
+_WORDED: Final = (Answer, Envelope)
 _encode = msgspec.json.Encoder().encode
+_replace = msgspec.structs.replace
 _NEWLINE: Final = ord("\n")
 _NOTHING: Final = Encoded(b"null")
 _encode_sorted = msgspec.json.Encoder(order="deterministic").encode
@@ -24,16 +26,20 @@ _encode_sorted = msgspec.json.Encoder(order="deterministic").encode
 
 def answer_of(value: Any, tool: Tool, warnings: Sequence[Notice] = ()) -> Answer[Said]:
     """What a tool returned, as an Answer whose data is text or JSON that fits the tool's schema."""
-    if isinstance(value, Envelope):
-        value = said_by(value)
-    if isinstance(value, Answer):
-        data = value.data
-        has_other = data is None and tool.output.is_text and (value.message or value.blocks)
-        said = _NOTHING if has_other else _said(data, tool)
-        answer = msgspec.structs.replace(value, data=said)
+    if type(value) is Answer:
+        answer = _worded(value, tool)
+    elif isinstance(value, _WORDED):
+        answer = _worded(said_by(value) if isinstance(value, Envelope) else value, tool)
     else:
         answer = Answer(_said(value, tool))
     return answer.with_warnings(warnings) if warnings else answer
+
+
+def _worded(answer: Answer[Any], tool: Tool) -> Answer[Said]:
+    data = answer.data
+    if data is None and tool.output.is_text and (answer.message or answer.blocks):
+        return _replace(answer, data=_NOTHING)
+    return _replace(answer, data=_said(data, tool))
 
 
 def _said(data: Any, tool: Tool) -> Said:
@@ -50,10 +56,11 @@ def _said(data: Any, tool: Tool) -> Said:
         return Encoded(json)
     try:
         json = _encode_sets(data) if output.is_unordered else _encode(data)
-        if output.check is None or _NEWLINE in json:  # inside may be JSON of the author's own
+        check = output.check
+        if check is None or _NEWLINE in json:  # inside may be JSON of the author's own
             json = _compact(json)
-        if output.check is not None:
-            output.check(json)
+        if check is not None:
+            check(json)
     except (TypeError, RecursionError, msgspec.ValidationError):
         _require_json(data, tool)
         raise

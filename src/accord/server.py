@@ -16,7 +16,7 @@ from accord.errors import INVALID_PARAMS, ContractError, Reject
 from accord.limits import DEFAULT_MAX_BYTES, Place
 from accord.outcome import Outcome, answer_of, meaning_of, misfit_of
 from accord.profiles import Profile, Setting, profile_asked, profile_named
-from accord.protocol import Call, Connection, results
+from accord.protocol import Call, Connection, messages, results
 from accord.protocol.results import Identity
 from accord.rest import READ_MORE, Asked, Rest, may_have_cursor, read_more_tool, takes_cursor
 from accord.revisions import Revision
@@ -36,16 +36,11 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _LIST_CURSOR: Final = "tools/list"
 
 
-class Done(msgspec.Struct, frozen=True, eq=False):
-    """A call that has been run: how it ended, and its result as it goes on the wire."""
+class Done(msgspec.Struct, frozen=True, eq=False, gc=False):
+    """A call that has been run: how it ended, and the reply that says so."""
 
     outcome: Outcome
-    result: Raw | Reject
-
-    @property
-    def size(self) -> int:
-        """The bytes of the result."""
-        return 0 if isinstance(self.result, Reject) else len(memoryview(self.result))
+    reply: bytes
 
 
 class Job(msgspec.Struct, frozen=True, eq=False):
@@ -193,7 +188,7 @@ class Server:
         tool = self.tools.get(call.name)
         if tool is None:
             unknown = Reject(INVALID_PARAMS, f"Unknown tool: {call.name}")
-            return Done(unknown, unknown)
+            return Done(unknown, messages.failure(call.id, unknown))
         if tool is self._read_more:
             return self._continue(call, tool)
         return Job(call, tool, self)
@@ -228,7 +223,7 @@ class Server:
             outcome = meaning(error, call.revision)
             done = self._failed(call, tool, outcome, watch)
         if watch is not None:
-            watch.end("cancelled" if call.cancelled else ending_of(done.outcome), done.size)
+            watch.end("cancelled" if call.cancelled else ending_of(done.outcome), len(done.reply))
         return done
 
     def refuse(self, call: Call, tool: Tool, outcome: Outcome | BaseException) -> Done:
@@ -237,7 +232,7 @@ class Server:
             return self._failed(call, tool, outcome)
         watch = self.telemetry.begin(tool.name, call.revision.date, call.meta)
         done = self._failed(call, tool, outcome, watch)
-        watch.end(ending_of(done.outcome), done.size)
+        watch.end(ending_of(done.outcome), len(done.reply))
         return done
 
     def _failed(
@@ -269,8 +264,9 @@ class Server:
         place: Place | None = None,
     ) -> Done:
         """An outcome with its wording, in the profile and revision of the caller."""
+        limit = tool.max_bytes or self.max_bytes
         if isinstance(outcome, Reject):
-            return Done(outcome, shortened_reject(outcome, tool.max_bytes or self.max_bytes))
+            return Done(outcome, messages.failure(call.id, shortened_reject(outcome, limit)))
         client = call.client
         is_usual = tool.profile is None and not client.capabilities
         profile = self.profile if is_usual else self._profile(tool, client)
@@ -283,16 +279,15 @@ class Server:
             result: results.Result | Reject = profile.success(outcome, setting)
         else:
             result = profile.failure(outcome, setting)
-        if revision.stateless and not isinstance(result, Reject):
+        if revision.stateless:
             results.complete(result, self._stamp)
-        json = _encode(result)
-        limit = tool.max_bytes or self.max_bytes
-        if len(json) > limit and size_of(result) > limit:
+        reply = messages.reply(call.id, result)
+        if len(reply) > limit and size_of(result) > limit:
             result = self._shortened(call, profile, outcome, setting, place)
-            if revision.stateless and not isinstance(result, Reject):
+            if revision.stateless:
                 results.complete(result, self._stamp)
-            json = _encode(result)
-        return Done(outcome, result if isinstance(result, Reject) else Raw(json))
+            reply = messages.reply(call.id, result)
+        return Done(outcome, reply)
 
     def _shortened(
         self,

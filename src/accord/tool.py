@@ -32,7 +32,7 @@ class Client(msgspec.Struct, frozen=True):
     info: dict[str, Any] = {}
 
 
-class Bound(msgspec.Struct, frozen=True):
+class Bound(msgspec.Struct, frozen=True, gc=False):
     """The arguments of one call, checked, in whatever form the tool's own call takes."""
 
     arguments: Any

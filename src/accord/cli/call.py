@@ -103,22 +103,29 @@ def _call(options: argparse.Namespace) -> int:
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends us, and is no failure of the tool
     with quiet():
         done = blocking.run(server, call)
+    said = msgspec.json.decode(done.reply, type=_Said)
     if options.read:
-        _print_reading(_reading(done.result, call))
-    elif options.profile is not None and isinstance(done.result, msgspec.Raw):
-        _print_worded(done.result, PROFILES[options.profile], is_raw=options.json)
+        _print_reading(_reading(done.reply, call))
+    elif options.profile is not None and said.error is msgspec.UNSET:
+        _print_worded(said.result, PROFILES[options.profile], is_raw=options.json)
     elif options.profile is not None or options.json:
-        _print_raw(done.result)
+        _print_raw(said.result if said.error is msgspec.UNSET else said.error)
     else:
         _print(done.outcome)
     return 0 if isinstance(done.outcome, Answer) else 1
 
 
-def _reading(result: msgspec.Raw | Reject, call: Call) -> "Reading":
+class _Said(msgspec.Struct, frozen=True):
+    """A reply: one of the two."""
+
+    result: msgspec.Raw = msgspec.Raw(b"null")
+    error: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+def _reading(reply: bytes, call: Call) -> "Reading":
     from accord.reader import read
 
-    reply = {"error": result} if isinstance(result, Reject) else result
-    return read(msgspec.json.encode(reply), call.name, msgspec.json.decode(call.arguments))
+    return read(reply, call.name, msgspec.json.decode(call.arguments))
 
 
 def _call_peer(options: argparse.Namespace) -> int:
@@ -181,8 +188,8 @@ def _print_worded(result: msgspec.Raw, profile: Profile, *, is_raw: bool) -> Non
         print(block["text"] if block["type"] == "text" else f"[{block['type']}]")
 
 
-def _print_raw(result: msgspec.Raw | Reject) -> None:
-    print(msgspec.json.format(msgspec.json.encode(result), indent=2).decode())
+def _print_raw(json: msgspec.Raw) -> None:
+    print(msgspec.json.format(bytes(json), indent=2).decode())
 
 
 def _print(outcome: Outcome) -> None:

@@ -12,7 +12,7 @@ from accord.telemetry import Observed
 from accord.values import known
 
 
-class _Root(msgspec.Struct, frozen=True):
+class _Root(msgspec.Struct, frozen=True, gc=False):
     success: bool
     data: Any
     error: str | None

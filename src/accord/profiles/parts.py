@@ -132,7 +132,7 @@ def own_schema(name: str) -> Callable[[Tool, Revision], JsonSchema | None]:
 
 def has_beside(answer: Answer[Any]) -> bool:
     """Whether there is anything that a reader should know beside the data."""
-    return answer.page is not None or bool(answer.warnings or answer.partial or answer.truncated)
+    return bool(answer.page or answer.warnings or answer.partial or answer.truncated)
 
 
 def beside(answer: Answer[Any]) -> dict[str, Any]:

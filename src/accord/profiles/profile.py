@@ -15,7 +15,7 @@ from accord.tool import Tool
 Result = dict[str, Any]
 
 
-class Setting(msgspec.Struct, frozen=True):
+class Setting(msgspec.Struct, frozen=True, gc=False):
     """For whom an answer is worded: which tool gives it, in which revision, what was observed."""
 
     tool: Tool

@@ -77,20 +77,43 @@ class Connection:
         try:
             if not message.isascii():
                 message.decode()
+            call = self._start(message, mirror)
+            if call is not None:
+                return [call]
             frame = _decode_frame(message)
         except _UNREADABLE:
             return self._receive_odd(message)
         event = self._take(frame, None, mirror)
         return [] if event is None else [event]
 
-    def finish(self, call: Call, result: Raw | Reject) -> bytes | None:
+    def _start(self, message: bytes, mirror: Mirror | None) -> Call | None:
+        """The call of a tool that most messages are, in few steps; None if it takes more."""
+        try:
+            frame = _decode_call(message)
+        except _UNREADABLE:
+            return None
+        params = frame.params
+        meta = b"" if params.meta is NOTHING else bytes(params.meta)
+        client = self._whose(meta, _CALL_ROUTE, mirror)
+        if type(client) is not Client:
+            return None
+        if mirror is not None and client.revision.stateless and not mirror.names(params.name):
+            return None
+        arguments = bytes(params.arguments)
+        if arguments[:1] != b"{":
+            return None
+        call = Call(frame.id, client, None, meta, params.name, arguments)
+        if not self._is_shared:
+            self._open.setdefault(call.id, []).append(call)
+        return call
+
+    def finish(self, call: Call, reply: bytes) -> bytes | None:
         """The bytes that answer a call; None if it was cancelled, or its batch is not complete."""
         call.send = None
         if call.cancelled:
             return None
         if not self._is_shared:
             self._forget(call)
-        reply = _reply(call.id, result)
         if call.batch is None:
             return reply
         call.batch.add(reply)
@@ -153,7 +176,7 @@ class Connection:
         except Exception:  # a bug of ours is no reason to leave a peer waiting
             log.exception("%s failed", method)
             found = Reject(INTERNAL_ERROR, "Internal error")
-        return found if isinstance(found, Call) else _reply(request_id, found)
+        return found if isinstance(found, Call) else messages.reply(request_id, found)
 
     def _notice(self, method: str, params: Raw) -> Cancel | None:
         if method != "notifications/cancelled":
@@ -262,6 +285,7 @@ def _decoder(params: type) -> Callable[[Any], Any]:
 
 
 _decode_frame = msgspec.json.Decoder(Frame).decode
+_decode_call = msgspec.json.Decoder(messages.CallFrame).decode
 _decode_cancelled = msgspec.json.Decoder(messages.CancelledParams).decode
 
 _NOBODY: Final = Client(negotiate(""))
@@ -282,6 +306,8 @@ _ROUTES: Final = {
     "tools/call": Route(_decoder(messages.CallParams), Connection._call_tool),
 }
 
+_CALL_ROUTE: Final = _ROUTES["tools/call"]
+
 
 def _look_again(
     route: Route, method: str, raw: bytes, error: Exception
@@ -298,12 +324,6 @@ def _look_again(
         return _ANY_PARAMS(raw), fault
     except _UNREADABLE:
         return messages.Params(), fault
-
-
-def _reply(request_id: Id, result: Raw | Reject) -> bytes:
-    if isinstance(result, Reject):
-        return messages.failure(request_id, result)
-    return messages.success(request_id, result)
 
 
 def _has_batches(client: Client | None) -> bool:

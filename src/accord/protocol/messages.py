@@ -66,6 +66,14 @@ class CallParams(Params, frozen=True, kw_only=True, gc=False):
     arguments: Raw = NOTHING
 
 
+class CallFrame(msgspec.Struct, frozen=True, gc=False, tag_field="method", tag="tools/call"):
+    """A whole request to call a tool: what most messages are, read in one go."""
+
+    jsonrpc: Literal["2.0"]
+    id: Id
+    params: CallParams
+
+
 class Progress(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     """How far a call has come: the params of `notifications/progress`."""
 
@@ -87,7 +95,7 @@ class _Notification(msgspec.Struct, frozen=True):
     params: Any
 
 
-class _Success(msgspec.Struct, frozen=True):
+class _Success(msgspec.Struct, frozen=True, gc=False):
     jsonrpc: str
     id: Id
     result: Any
@@ -101,11 +109,6 @@ class _Failure(msgspec.Struct, frozen=True):
 
 _encode = msgspec.json.Encoder().encode
 decode_meta = msgspec.json.Decoder(Meta | None).decode
-
-
-def success(request_id: Id, result: object) -> bytes:
-    """A reply with a result; `result` is a mapping, or Raw JSON."""
-    return _encode(_Success("2.0", request_id, result))
 
 
 _NULL_ID: Final = b'{"jsonrpc":"2.0","id":null,'
@@ -130,6 +133,13 @@ def failure(request_id: Id | None, error: Reject) -> ErrorReply:
     reply = ErrorReply(_encode(_Failure("2.0", request_id, error)))
     reply.code = error.code
     return reply
+
+
+def reply(request_id: Id, result: Reject | dict[str, Any] | Raw) -> bytes:
+    """The reply to a request: a result, or that there is none."""
+    if isinstance(result, Reject):
+        return failure(request_id, result)
+    return _encode(_Success("2.0", request_id, result))
 
 
 def invalid(request_id: Id | UnsetType | None, reason: str) -> ErrorReply:

@@ -31,6 +31,10 @@ class Mirror(msgspec.Struct, frozen=True):
         """That the header and the body name two revisions."""
         return _mismatch("MCP-Protocol-Version", self.revision)
 
+    def names(self, tool: str) -> bool:
+        """Whether the headers say that this tool is called."""
+        return self._meant == tool and self.method == "tools/call"
+
     def fault(self, revision: str, method: str, params: Any) -> Reject | None:
         """What differs between headers and body, if anything."""
         if self.revision != revision:

@@ -1,11 +1,12 @@
 """The results of MCP's own methods, as each revision words them."""
 
 from collections.abc import Iterable
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 
 from accord.arguments import JsonSchema
+from accord.errors import Reject
 from accord.revisions import STATELESS, Revision
 from accord.tool import Tool
 
@@ -34,10 +35,14 @@ def stamp(identity: Identity) -> Result:
     return {_SERVER_INFO: msgspec.Raw(msgspec.json.encode(identity))}
 
 
-def complete(result: Result, stamp: Result) -> Result:
-    """The result with what the stateless era wants in every one of them."""
-    result["resultType"] = "complete"
-    result["_meta"] = result["_meta"] | stamp if "_meta" in result else stamp
+Answered = TypeVar("Answered", Result, Result | Reject)
+
+
+def complete(result: Answered, stamp: Result) -> Answered:
+    """The result with what the stateless era wants in every one of them; a Reject has none."""
+    if isinstance(result, dict):
+        result["resultType"] = "complete"
+        result["_meta"] = result["_meta"] | stamp if "_meta" in result else stamp
     return result
 
 

@@ -70,14 +70,14 @@ class Crew:
             if not call.cancelled:
                 call.running = me
                 me.set_name(call.name)
-                steps, context = job.run().__await__(), copy_context()
+                run, context = job.run(), copy_context()
                 try:
-                    awaited = context.run(next, steps)
+                    awaited = context.run(run.send, None)
                 except StopIteration as stop:
                     done = stop.value
                 else:
                     self._hand_over()
-                    done = await Pending(steps, awaited, context)
+                    done = await Pending(run, awaited, context)
                 if self._is_fork:  # see Pool
                     os._exit(0)
                 self._deliver(call, done)

@@ -184,7 +184,7 @@ class _Session:
             self._finish(call, job.refuse(busy))
 
     def _finish(self, call: Call, done: Done) -> None:
-        reply = self._connection.finish(call, done.result)
+        reply = self._connection.finish(call, done.reply)
         if reply is not None:
             self._output.send(reply)
         if self._input.paused:

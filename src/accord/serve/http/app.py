@@ -1,7 +1,7 @@
 """The ASGI app: what comes in, who it is for, and what goes out."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
 from contextlib import suppress
 from time import perf_counter
 from typing import Any, Final
@@ -30,7 +30,6 @@ from accord.serve.http.request import (
     Heads,
     Refusal,
     accepts,
-    read_fields,
     refuse,
     text,
 )
@@ -63,8 +62,7 @@ _HANDSHAKE_STATUS: Final = {
     HEADER_MISMATCH: 400,
     UNSUPPORTED_PROTOCOL_VERSION: 400,
 }
-_NEVER_SENT: Final = Reject(INTERNAL_ERROR, "Cancelled")
-_CANCELLED: Final = Done(_NEVER_SENT, _NEVER_SENT)
+_CANCELLED: Final = Done(Reject(INTERNAL_ERROR, "Cancelled"), b"")  # never sent
 _ENDING: Final = "The server is about to end"
 _SMALL: Final = 32 * 1024  # bytes that are read at once
 _PATIENCE: Final = 0.05  # seconds after which we look whether a stateless caller is still there
@@ -80,7 +78,8 @@ class App:
         self._settings = settings
         self._most = settings.max_calls
         self._access = access
-        self._heads = Heads(settings.allow_hosts)
+        self.heads = Heads(settings.allow_hosts)
+        """What is known of headers: whoever makes an Exchange looks there."""
         self._stateless = Connection(server, handshake=False, is_shared=True)
         self._sessions = Sessions(settings.max_sessions, settings.session_seconds)
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -94,9 +93,10 @@ class App:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             path = scope["path"].removeprefix(scope.get("root_path", ""))
-            fields = read_fields(scope["headers"])
-            exchange = Exchange(scope["method"], path, fields, receive, send, self._settings)
-            response = await self.answer(exchange)
+            head = self.heads.find(scope["headers"])
+            exchange = Exchange(scope["method"], path, head, receive, send, self._settings)
+            found = self.answer(exchange)
+            response = found if isinstance(found, Response) else await found
             if response is not None:
                 headers = response.headers()
                 await send(
@@ -124,42 +124,51 @@ class App:
         self._sessions.end_all()
         await send({"type": "lifespan.shutdown.complete"})
 
-    async def answer(self, exchange: Exchange) -> Response | None:
-        """What answers a request; None if it has been answered, or nobody waits for that."""
-        head = self._heads.find(exchange.fields)
+    def answer(self, exchange: Exchange) -> "Response | Coroutine[Any, Any, Response | None]":
+        """What answers a request, or what has to be awaited for that.
+
+        That comes to None if it has been answered by then, or nobody waits for it.
+        """
+        head = exchange.head
         if head.refusal is not None:
             return refused(head.refusal)
         if exchange.path not in self._paths:
-            return await self._beside(exchange, head)
+            return self._beside(exchange)
         if exchange.method != "POST":
-            return await self._visit(exchange, head)
+            return self._visit(exchange)
         unfit = None if head.revision is None else self._join_session(exchange)
         body = self._unfit(head) or exchange.read_at_once()
         if body is None:
-            body = await exchange.read(self._find_loop())
+            return self._read_on(exchange, unfit)
         if isinstance(body, Refusal):
             return refused(body)
-        if unfit is not None:
-            return refused(unfit)
+        taken = refused(unfit) if unfit is not None else self._take(body, exchange)
+        return taken if isinstance(taken, Response) else self._run(taken)
+
+    async def _read_on(self, exchange: Exchange, unfit: Refusal | None) -> Response | None:
+        """The same where the body takes a while to come."""
+        body = await exchange.read(self._find_loop())
         if body is None:  # the client has left
             return None
-        taken = self._take(body, exchange, head)
-        return await self._run(taken) if isinstance(taken, Run) else taken
+        if isinstance(body, Refusal):
+            return refused(body)
+        taken = refused(unfit) if unfit is not None else self._take(body, exchange)
+        return taken if isinstance(taken, Response) else await self._run(taken)
 
-    async def _beside(self, exchange: Exchange, head: Head) -> Response | None:
+    async def _beside(self, exchange: Exchange) -> Response | None:
         if exchange.path == "/health":
             return Response(200, b'{"status":"ok"}')
         if exchange.path == "/metrics" and self._server.telemetry is not None:
-            return _metrics(self._server.telemetry, text(exchange.fields.get(b"accept")))
+            return _metrics(self._server.telemetry, text(exchange.head.fields.get(b"accept")))
         if exchange.path == "/read" and self._settings.reader:
-            return await self._read(exchange, head)
+            return await self._read(exchange)
         return refused(refuse(404, f"Nothing is here; MCP is at {self._settings.path}"))
 
-    async def _read(self, exchange: Exchange, head: Head) -> Response | None:
+    async def _read(self, exchange: Exchange) -> Response | None:
         """Read the reply in a body; one that takes long does not hold up the others."""
         if exchange.method != "POST":
             return refused(refuse(405, f"{exchange.method} is not for here"), allow="POST")
-        body = self._unfit(head) or exchange.read_at_once()
+        body = self._unfit(exchange.head) or exchange.read_at_once()
         if body is None:
             body = await exchange.read(self._find_loop())
         if isinstance(body, Refusal):
@@ -170,24 +179,24 @@ class App:
 
         return answer(body) if len(body) <= _SMALL else await asyncio.to_thread(answer, body)
 
-    async def _visit(self, exchange: Exchange, head: Head) -> Response | None:
+    async def _visit(self, exchange: Exchange) -> Response | None:
         """GET and DELETE of the handshake era: to listen to a session, and to end it."""
-        method = exchange.method
+        method, head = exchange.method, exchange.head
         if head.revision is None or method not in ("GET", "DELETE"):
             allow = "POST" if head.revision is None else "POST, GET, DELETE"
             return refused(refuse(405, f"{method} is not for here"), allow=allow)
-        session = refuse(503, _ENDING) if self._closing else self._session(exchange.fields)
+        session = refuse(503, _ENDING) if self._closing else self._session(exchange.head.fields)
         if isinstance(session, Refusal):
             return refused(session)
         if method == "DELETE":
             self._sessions.end(session)
             return Response(204)
-        if not accepts(head.accept, b"text/event-stream"):
+        if not accepts(head.fields.get(b"accept"), b"text/event-stream"):
             return refused(refuse(406, "A GET here is answered with text/event-stream"))
         return await self._listen(session, exchange)
 
     async def _listen(self, session: Session, exchange: Exchange) -> Response | None:
-        last_event = text(exchange.fields.get(b"last-event-id"))
+        last_event = text(exchange.head.fields.get(b"last-event-id"))
         place = (session.listen(), 0) if last_event is None else session.resume(last_event)
         if place is None:
             return refused(refuse(400, "No stream is known that had this Last-Event-ID"))
@@ -207,9 +216,9 @@ class App:
 
     def _join_session(self, exchange: Exchange) -> Refusal | None:
         """Find the session that a request of the handshake era names, if it names one."""
-        if b"mcp-session-id" not in exchange.fields:
+        if b"mcp-session-id" not in exchange.head.fields:
             return None
-        session = self._session(exchange.fields)
+        session = self._session(exchange.head.fields)
         if isinstance(session, Refusal):
             return session
         exchange.session = session
@@ -218,9 +227,10 @@ class App:
     def _unfit(self, head: Head) -> Refusal | None:
         return refuse(503, _ENDING) if self._closing else head.unfit
 
-    def _take(self, body: bytes, exchange: Exchange, head: Head) -> Response | Run | None:
+    def _take(self, body: bytes, exchange: Exchange) -> Response | Run:
         """What answers a message, or the calls that have to be awaited first."""
-        revision, connection = head.revision, self._connection(exchange, head)
+        head = exchange.head
+        revision, connection = head.revision, self._connection(exchange)
         events = connection.receive(body, head.mirror)
         if len(events) == 1 and isinstance(events[0], Call):
             return self._call(events[0], connection, exchange, revision)
@@ -242,15 +252,16 @@ class App:
             reply = _unacceptable(body, head.mirror.revision, revision)
         return _response(reply, revision)
 
-    def _connection(self, exchange: Exchange, head: Head) -> Connection:
-        if head.revision is None:
+    def _connection(self, exchange: Exchange) -> Connection:
+        revision = exchange.head.revision
+        if revision is None:
             return self._stateless
         if exchange.session is not None:
             return exchange.session.connection
-        return self._server.connect(revision=head.revision)
+        return self._server.connect(revision=revision)
 
     def _begin_session(self, connection: Connection, exchange: Exchange, reply: bytes) -> Response:
-        session = Session(connection, exchange.fields.get(b"authorization"))
+        session = Session(connection, exchange.head.fields.get(b"authorization"))
         if not self._sessions.add(session):
             return refused(refuse(503, "There are too many sessions; try again later"))
         return Response(200, reply, ((b"mcp-session-id", session.id.encode()),))
@@ -262,7 +273,8 @@ class App:
         began = perf_counter() if self._access is not None else 0.0
         done = self._begin(call, exchange)
         if isinstance(done, Done) and exchange.stream is None:
-            return _response(self._finish(connection, call, done, began), revision)
+            reply = self._finish(connection, call, done, began)
+            return Response(200, reply) if type(reply) is bytes else _response(reply, revision)
         return Run([call], connection, exchange, revision, began, done)
 
     def _begin(self, call: Call, exchange: Exchange) -> Begun:
@@ -313,7 +325,7 @@ class App:
     def _drop(self, run: Run) -> None:
         """Whoever serves this app has cancelled a request: nobody is left to answer."""
         for call in run.calls:
-            run.connection.finish(call, _NEVER_SENT)
+            run.connection.finish(call, b"")
             call.cancelled = True
             self._finish(run.connection, call, _CANCELLED, run.began)
             self._stop(call)
@@ -367,7 +379,7 @@ class App:
             name = call.name if call.name in self._server.tools else "?"
             ending = "cancelled" if call.cancelled else outcome_of(done.outcome)
             self._access.note(name, ending, seconds, self._find_loop().call_soon)
-        return connection.finish(call, done.result)
+        return connection.finish(call, done.reply)
 
     def _look_after(self) -> None:
         """Now and then, see to it that calls whose client has left do not go on."""

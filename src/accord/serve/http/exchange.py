@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from accord.serve.eager import Pending, start
-from accord.serve.http.request import Fields, Refusal, refuse
+from accord.serve.http.request import Head, Refusal, refuse
 from accord.serve.http.sessions import Session
 from accord.serve.http.settings import Settings
 from accord.serve.http.streams import Stream
@@ -30,7 +30,7 @@ class Exchange(msgspec.Struct, eq=False):
 
     method: str
     path: str
-    fields: Fields
+    head: Head
     receive: Receive
     send: Send
     settings: Settings
@@ -55,7 +55,7 @@ class Exchange(msgspec.Struct, eq=False):
 
     async def read(self, loop: asyncio.AbstractEventLoop) -> bytes | Refusal | None:
         """The body, a refusal of one that is too large or too slow, or None if the client left."""
-        length = self.fields.get(b"content-length", b"0")
+        length = self.head.fields.get(b"content-length", b"0")
         if not length.isdigit() or int(length) > self.settings.max_request:
             return await self._too_large()
         task = asyncio.current_task(loop)

@@ -18,8 +18,8 @@ from uvicorn.server import ServerState
 
 from accord.serve.http.app import App
 from accord.serve.http.exchange import Exchange, Message
-from accord.serve.http.request import Fields, read_fields
-from accord.serve.http.response import TEXT, Header, Response
+from accord.serve.http.request import Head, Header
+from accord.serve.http.response import TEXT, Response
 from accord.serve.http.settings import Settings
 
 log = logging.getLogger("accord")
@@ -190,8 +190,8 @@ class Line(asyncio.Protocol):
         parser = self._parser
         is_old = parser.get_http_version() != "1.1"
         keep_alive = parser.should_keep_alive() and not is_old
-        fields = read_fields(self._headers)
-        visit = Visit(self, parser.get_method().decode(), self._path, fields, keep_alive, is_old)
+        head = self.lines.app.heads.find(self._headers)
+        visit = Visit(self, parser.get_method().decode(), self._path, head, keep_alive, is_old)
         self._coming = visit
         if self._active is None:
             self._start(visit)
@@ -297,7 +297,7 @@ class Visit:
     """One request on a line, and the way to answer it; ASGI's, for all that is not usual."""
 
     __slots__ = (
-        *("_expects", "_fields", "_has_begun", "_is_gone", "_is_old", "_is_over", "_is_told"),
+        *("_expects", "_has_begun", "_head", "_is_gone", "_is_old", "_is_over", "_is_told"),
         *("_line", "_method", "_news", "_parts", "_path"),
         *("is_whole", "keep_alive", "task", "unread"),
     )
@@ -309,15 +309,15 @@ class Visit:
         line: Line,
         method: str,
         path: str,
-        fields: Fields,
+        head: Head,
         keep_alive: bool,
         is_old: bool,
     ) -> None:
         self._line = line
         self._method = method
         self._path = path
-        self._fields = fields
-        self._expects = fields.get(b"expect", b"").lower() == b"100-continue"
+        self._head = head
+        self._expects = head.fields.get(b"expect", b"").lower() == b"100-continue"
         self._parts: list[bytes] = []
         self._news: asyncio.Future[None] | None = None
         self._is_told = False
@@ -360,7 +360,8 @@ class Visit:
         """Have the app answer."""
         line = self._line
         try:
-            response = await line.lines.app.answer(self._exchange())
+            found = line.lines.app.answer(self._exchange())
+            response = found if isinstance(found, Response) else await found
             if response is not None:
                 if line.drained is not None:
                     await asyncio.shield(line.drained)
@@ -386,7 +387,7 @@ class Visit:
         body = self._take_parts() if self.is_whole and not self._is_gone else None
         settings = self._line.lines.settings
         return Exchange(
-            self._method, self._path, self._fields, self.receive, self.send, settings, body
+            self._method, self._path, self._head, self.receive, self.send, settings, body
         )
 
     def _take_parts(self) -> bytes:

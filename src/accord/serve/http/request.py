@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -22,6 +22,10 @@ _SEEN: Final = 1_024  # clients say the same again and again: so many heads are 
 _LONGEST_SEEN: Final = 2_048  # bytes of one that is
 
 
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
 class Refusal(msgspec.Struct, frozen=True):
     """An HTTP status instead of an answer, and the JSON-RPC error that says why."""
 
@@ -34,11 +38,12 @@ def refuse(status: int, reason: str) -> Refusal:
     return Refusal(status, Reject(INVALID_REQUEST, reason))
 
 
+Header = tuple[bytes, bytes]
 Fields = dict[bytes, bytes]
 """The headers of one request, by their lower-case names."""
 
 
-def read_fields(raw: Sequence[tuple[bytes, bytes]]) -> Fields:
+def read_fields(raw: Sequence[Header]) -> Fields:
     """The headers; one that comes twice is a list, and so is none of what we expect."""
     fields = dict(raw)
     if len(fields) != len(raw):
@@ -49,7 +54,7 @@ def read_fields(raw: Sequence[tuple[bytes, bytes]]) -> Fields:
     return fields
 
 
-class Head(msgspec.Struct, frozen=True):
+class Verdict(msgspec.Struct, frozen=True):
     """What the headers come to that a client says again and again."""
 
     refusal: Refusal | None
@@ -60,36 +65,61 @@ class Head(msgspec.Struct, frozen=True):
     """None for the stateless era, whose requests name it themselves."""
     mirror: Mirror
     """What they repeat of the body."""
-    accept: bytes | None
+
+
+class Head(Verdict, frozen=True):
+    """The headers of a request, and what they come to."""
+
+    fields: Fields
 
 
 class Heads:
-    """Heads, by what the headers say: read once, remembered while it is little."""
+    """Heads, by what the headers say: read once, remembered while it is little.
+
+    Most requests of a client have the same headers throughout. Those that differ in a length or a
+    session still come to the same.
+    """
 
     def __init__(self, allow_hosts: Iterable[str]) -> None:
         self._allowed = frozenset(host.lower() for host in allow_hosts)
-        self._seen: dict[tuple[bytes | None, ...], Head] = {}
+        self._heads: dict[tuple[Header, ...], Head] = {}
+        self._verdicts: dict[tuple[bytes | None, ...], Verdict] = {}
 
-    def find(self, fields: Fields) -> Head:
+    def find(self, raw: Iterable[Header]) -> Head:
         """The head of a request with these headers."""
-        said = tuple(map(fields.get, _SAID))
-        return self._seen.get(said) or self._read(said)
+        try:
+            return self._heads.get(key := tuple(raw)) or self._read(key)
+        except TypeError:  # some servers make lists of them
+            return self._read(tuple((bytes(name), bytes(value)) for name, value in key))
 
-    def _read(self, said: tuple[bytes | None, ...]) -> Head:
+    def _read(self, raw: tuple[Header, ...]) -> Head:
+        fields = read_fields(raw)
+        said = tuple(map(fields.get, _SAID))
+        verdict = self._verdicts.get(said)
+        if verdict is None:
+            verdict = self._judge(said)
+            _remember(self._verdicts, said, verdict, sum(len(v) for v in said if v is not None))
+        known = (verdict.refusal, verdict.unfit, verdict.revision, verdict.mirror)
+        head = Head(*known, fields)
+        _remember(self._heads, raw, head, sum(len(name) + len(value) for name, value in raw))
+        return head
+
+    def _judge(self, said: tuple[bytes | None, ...]) -> Verdict:
         host, origin, content_type, accept, *repeated = said
         mirror = Mirror(*map(text, repeated))
-        head = Head(
+        return Verdict(
             admit(host, origin, self._allowed),
             _unfit(content_type, accept),
             _handshake_revision(mirror.revision),
             mirror,
-            accept,
         )
-        if sum(len(value) for value in said if value is not None) <= _LONGEST_SEEN:
-            if len(self._seen) >= _SEEN:
-                self._seen.clear()
-            self._seen[said] = head
-        return head
+
+
+def _remember(seen: dict[Key, Value], key: Key, value: Value, size: int) -> None:
+    if size <= _LONGEST_SEEN:
+        if len(seen) >= _SEEN:
+            seen.clear()
+        seen[key] = value
 
 
 def text(value: bytes | None) -> str | None:

@@ -5,9 +5,7 @@ from typing import Final
 import msgspec
 
 from accord.protocol import messages
-from accord.serve.http.request import Refusal
-
-Header = tuple[bytes, bytes]
+from accord.serve.http.request import Header, Refusal
 
 JSON: Final = b"application/json"
 TEXT: Final = b"text/plain; charset=utf-8"

@@ -137,7 +137,8 @@ class App:
         if exchange.method != "POST":
             return self._visit(exchange)
         unfit = None if head.revision is None else self._join_session(exchange)
-        body = self._unfit(head) or exchange.read_at_once()
+        is_unfit = self._closing or head.unfit is not None
+        body = self._unfit(head) if is_unfit else exchange.read_at_once()
         if body is None:
             return self._read_on(exchange, unfit)
         if isinstance(body, Refusal):
@@ -230,7 +231,8 @@ class App:
     def _take(self, body: bytes, exchange: Exchange) -> Response | Run:
         """What answers a message, or the calls that have to be awaited first."""
         head = exchange.head
-        revision, connection = head.revision, self._connection(exchange)
+        revision = head.revision
+        connection = self._stateless if revision is None else self._connection(exchange, revision)
         events = connection.receive(body, head.mirror)
         if len(events) == 1 and isinstance(events[0], Call):
             return self._call(events[0], connection, exchange, revision)
@@ -252,10 +254,7 @@ class App:
             reply = _unacceptable(body, head.mirror.revision, revision)
         return _response(reply, revision)
 
-    def _connection(self, exchange: Exchange) -> Connection:
-        revision = exchange.head.revision
-        if revision is None:
-            return self._stateless
+    def _connection(self, exchange: Exchange, revision: Revision) -> Connection:
         if exchange.session is not None:
             return exchange.session.connection
         return self._server.connect(revision=revision)
@@ -281,7 +280,7 @@ class App:
         """Run a call in the task of its own request, as far as it goes without waiting."""
         call.send = exchange.push
         job = self._server.prepare(call)
-        if isinstance(job, Done) or not job.is_async or len(self._runs) >= self._most:
+        if isinstance(job, Done) or not job.tool.is_async or len(self._runs) >= self._most:
             return job
         return start(job.run())
 

@@ -47,10 +47,11 @@ class Exchange(msgspec.Struct, eq=False):
         """The body, if all of it is there already; else None, and `read` waits for it."""
         body = self.body
         if body is None:
-            message = self._first = start(self.receive())
+            message = start(self.receive())
             if isinstance(message, Pending) or message.get("more_body") or "body" not in message:
+                self._first = message
                 return None
-            body = self.body = message["body"]
+            body = message["body"]
         return body if len(body) <= self.settings.max_request else self._refuse_size()
 
     async def read(self, loop: asyncio.AbstractEventLoop) -> bytes | Refusal | None:

@@ -22,12 +22,10 @@ class Response(msgspec.Struct, frozen=True):
 
     def headers(self) -> list[Header]:
         """A list of its own: whoever passes it on may add to it."""
-        headers = [(b"content-length", b"%d" % len(self.body))]
-        if self.body:
-            headers.append((b"content-type", self.content_type))
-        if self.more_headers:
-            headers += self.more_headers
-        return headers
+        body = self.body
+        length = (b"content-length", b"%d" % len(body))
+        kind = (b"content-type", self.content_type)
+        return [length, kind, *self.more_headers] if body else [length, *self.more_headers]
 
 
 def refused(refusal: Refusal, *, allow: str | None = None) -> Response:

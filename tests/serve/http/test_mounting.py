@@ -97,7 +97,7 @@ class Line:
 
     def __init__(self, app: App, method: str = "POST", **headers: str) -> None:
         raw = {"host": "localhost", "content-type": "application/json", **headers}
-        self._scope = {
+        self.scope: dict[str, Any] = {
             "type": "http",
             "method": method,
             "path": "/mcp",
@@ -118,7 +118,7 @@ class Line:
         self._inbox.put_nowait({"type": "http.disconnect"})
 
     async def run(self) -> None:
-        await self._app(self._scope, self._inbox.get, self._send)
+        await self._app(self.scope, self._inbox.get, self._send)
 
     async def _send(self, message: MutableMapping[str, Any]) -> None:
         if self.fails:
@@ -163,6 +163,17 @@ async def _begun(app: App) -> str:
     line.feed(HELLO)
     await line.run()
     return dict((await line.sent.get())["headers"])[b"mcp-session-id"].decode()
+
+
+def test_headers_may_come_as_lists() -> None:
+    async def talk() -> int:
+        line = Line(Server("stage").asgi())
+        line.scope["headers"] = [list(header) for header in line.scope["headers"]]
+        line.feed(HELLO)
+        await line.run()
+        return await line.status()
+
+    assert asyncio.run(talk()) == 200
 
 
 def test_a_call_outlives_a_server_that_says_its_client_has_left() -> None:

@@ -36,7 +36,7 @@ demo: $(VENV)/.base ## install accord and call the tools of examples/shop.py
 
 test: $(VENV)/.test $(VENV)/.peers ## run the tests, child processes too, under branch coverage
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage run -m pytest --numprocesses auto --dist worksteal
 	$(BIN)/coverage combine --quiet
 
 check: $(VENV)/.test $(VENV)/.check $(COVERAGE_FILE) ## lint, format, types, imports, coverage

@@ -1,4 +1,10 @@
-"""For every test: how hypothesis runs, and one line at the end that says what was checked."""
+"""For every test: how hypothesis runs, and one line at the end that says what was checked.
+
+Tests run in several processes (pytest-xdist), which report to the one that started them.
+"""
+
+from collections.abc import Generator
+from typing import Any
 
 import hypothesis
 import pytest
@@ -7,6 +13,26 @@ import wire
 
 hypothesis.settings.register_profile("accord", deadline=None)
 hypothesis.settings.load_profile("accord")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Reports cross from process to process as UTF-8, whatever a test has logged."""
+    report = yield
+    report.sections = [
+        (title, text.encode(errors="backslashreplace").decode()) for title, text in report.sections
+    ]
+    return report
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["wire"] = dict(wire.COUNTS)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    wire.COUNTS.update(getattr(node, "workeroutput", {}).get("wire", {}))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

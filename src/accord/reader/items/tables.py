@@ -1,0 +1,85 @@
+"""Rows: a Markdown table, CSV, columns as command lines show them, elements."""
+
+import csv
+import re
+from typing import Any, Final
+
+from accord.reader.items.found import MOST_HEADING, Items, around
+
+_TABLE_RULE: Final = re.compile(r"\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?")
+_NAME: Final = re.compile(r"[A-Za-z_][\w.#-]{0,40}")
+_TAG: Final = re.compile(r"<(?P<name>[A-Za-z][\w-]{0,40})(?:\s[^>]{0,500})?>")
+
+
+def markdown_table(lines: list[str], wants_list: bool) -> Items | None:
+    """A Markdown table."""
+    rules = [i for i, line in enumerate(lines) if i and "|" in lines[i - 1] and _is_rule(line)]
+    if len(rules) != 1:
+        return None
+    top = rules[0] - 1
+    end = next((i for i in range(rules[0] + 1, len(lines)) if "|" not in lines[i]), len(lines))
+    heading, closing = around(lines, top, end)
+    if closing is None or heading.count("\n") >= MOST_HEADING:
+        return None
+    names = _cells(lines[top])
+    rows = [_cells(line) for line in lines[rules[0] + 1 : end]]
+    items: list[Any] = [dict(zip(names, row, strict=False)) for row in rows]
+    return Items(items, heading, closing, "table")
+
+
+def _is_rule(line: str) -> bool:
+    return "-" in line and _TABLE_RULE.fullmatch(line.strip()) is not None
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+
+
+def comma_separated(lines: list[str], wants_list: bool) -> Items | None:
+    """A line of names, and rows of as many cells; of one column only with rows, and from a list."""
+    names = lines[0].split(",")
+    if not all(_NAME.fullmatch(name) for name in names):
+        return None
+    rows = [row for row in csv.reader(_joined(lines[1:])) if row]
+    if any(len(row) != len(names) for row in rows):
+        return None
+    is_column = len(names) == 1 and len(rows) > 1 and all(_NAME.fullmatch(row[0]) for row in rows)
+    is_table = len(names) > 2 and (bool(rows) or wants_list)
+    if not (is_table or (len(names) > 1 and rows and wants_list) or (is_column and wants_list)):
+        return None
+    items: list[Any] = [dict(zip(names, row, strict=True)) for row in rows]
+    return Items(items, lines[0], "", "csv")
+
+
+def _joined(lines: list[str]) -> list[str]:
+    """Lines with those together that a quoted cell goes over."""
+    found: list[str] = []
+    for line in lines:
+        if found and found[-1].count('"') % 2:
+            found[-1] = f"{found[-1]}\n{line}"
+        elif line.strip():
+            found.append(line)
+    return found
+
+
+def columns(lines: list[str], wants_list: bool) -> Items | None:
+    """Columns under names in capitals, as command lines show them."""
+    names = re.split(r"\s{2,}", lines[0].strip())
+    if len(names) < 3 or not all(name.isupper() for name in names):
+        return None
+    return Items([line.strip() for line in lines[1:] if line.strip()], lines[0], "", "columns")
+
+
+def elements(lines: list[str], wants_list: bool) -> Items | None:
+    """Nothing but elements of one name: `<result>…</result>`."""
+    text = "\n".join(lines).strip()
+    first = _TAG.match(text)
+    if first is None:
+        return None
+    end = f"</{first['name']}>"
+    *parts, rest = (part.strip() for part in text.split(end))
+    begins = [_TAG.match(part) for part in parts]
+    if rest or any(begin is None or begin["name"] != first["name"] for begin in begins):
+        return None
+    items = [part.partition(">")[2].strip() for part in parts]
+    return Items(items, "", "", "elements") if len(items) > 1 or wants_list else None

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
-from urllib.parse import parse_qs, urlsplit
 
 from accord.answer import Page
+from accord.reader.links import query_of
 from accord.reader.words import squeezed
 
 _PLACES: Final = frozenset(
@@ -141,7 +141,7 @@ def _hear_next(value: str | None, said: dict[str, Any]) -> None:
     if "://" not in value and not value.startswith(("/", "?")):
         said["cursor"] = value
         return
-    query = {name: values[0] for name, values in parse_qs(urlsplit(value).query).items()}
+    query = dict(reversed(query_of(value)))
     for name in ("cursor", "page_token", "pageToken", "after", "continuation"):
         if name in query:
             said["cursor"] = query[name]

@@ -10,7 +10,6 @@ from accord.reader.reading import Notes
 from accord.reader.text import json_in_fence, parse_json
 
 DEEPEST: Final = 8  # wrappings within each other
-_BLOCKS: Final = frozenset({"text", "image", "audio", "resource", "resource_link"})
 _OWN: Final = frozenset(
     {"content", "structuredContent", "isError", "_meta", "resultType", "toolResult"}
 )
@@ -144,7 +143,7 @@ def _from_message(message: dict[str, Any], notes: Notes, depth: int) -> Reply:
 
 def _from_list(value: list[Any], notes: Notes, depth: int) -> Reply:
     if value and all(isinstance(item, dict) for item in value):
-        if all(item.get("type") in _BLOCKS and _is_block(item) for item in value):
+        if all(map(_is_block, value)):
             notes.rule("content-blocks", "likely")
             return Reply(result={"content": value})
         if len(value) == 1 and depth < DEEPEST:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from accord.reader.reading import Confidence
-from accord.reader.words import Doing, squeezed, words_of
+from accord.reader.words import Called, Doing, nouns_of, squeezed, words_of
 
 _GENERIC: Final = frozenset(
     """items results data rows records entries list values hits documents nodes edges elements
@@ -29,8 +29,8 @@ _COUNTS: Final = frozenset(
     """total count totalcount totalresults totalitems totalhits numresults resultcount returnedcount
     numfound totalrows rowcount hits n""".split()
 )
+_NUMBERS: Final = frozenset({"total", "count", "num", "number", "found"})
 _NO_MATTER: Final = frozenset({"_meta", "cacheScope", "ttlMs", "resultType"})
-_NO_PLURALS: Final = ("details", "stats", "statistics", "news", "settings", "contents", "metrics")
 _DEEPEST: Final = 5
 
 
@@ -43,34 +43,36 @@ class Collection(NamedTuple):
     confidence: Confidence
 
 
-def collection_in(value: Any, tool: str | None, doing: Doing) -> Collection | None:
+def collection_in(value: Any, called: Called, doing: Doing) -> Collection | None:
     """The collection that a value is, or is about."""
     if isinstance(value, list):
         return Collection(value, {}, (), "certain")
     if not isinstance(value, dict):
         return None
-    return _in_object(value, words_of(tool) if tool else (), doing, ())
+    return _in_object(value, called, doing, ())
 
 
 def _in_object(
-    value: Mapping[str, Any], words: tuple[str, ...], doing: Doing, path: tuple[str, ...]
+    value: Mapping[str, Any], called: Called, doing: Doing, path: tuple[str, ...]
 ) -> Collection | None:
     arrays = [name for name, each in value.items() if isinstance(each, list)]
-    main = _main(value, arrays, words)
+    if not arrays:
+        return _deeper(value, called, doing, path)
+    main = _main(value, arrays, called.nouns)
     if main is None:
-        return None if arrays else _deeper(value, words, doing, path)
+        return None
     rest = {name: each for name, each in value.items() if name != main}
-    confidence = _judged(main, value[main], rest, words, doing)
+    confidence = _judged(main, value[main], rest, called, doing)
     return confidence and Collection(value[main], rest, (*path, main), confidence)
 
 
-def _main(value: Mapping[str, Any], arrays: list[str], words: tuple[str, ...]) -> str | None:
+def _main(value: Mapping[str, Any], arrays: list[str], nouns: frozenset[str]) -> str | None:
     """Which array is the main part: the only one, or the one that is named for it."""
     main = [name for name in arrays if name.lower() not in _BESIDE] or arrays
     if len(main) == 1:
         return main[0]
     generic = [name for name in main if name.lower() in _GENERIC]
-    named = [name for name in main if _is_named(name, words)]
+    named = [name for name in main if nouns_of(name).last in nouns]
     for chosen in (generic, named):
         if len(chosen) == 1:
             return chosen[0]
@@ -79,36 +81,28 @@ def _main(value: Mapping[str, Any], arrays: list[str], words: tuple[str, ...]) -
     return full[0] if len(full) == 1 and has_paging else None
 
 
-def _is_named(name: str, words: tuple[str, ...]) -> bool:
-    """Whether an array is called what the tool says it lists."""
-    noun = words_of(name)[-1:] or ("",)
-    return any(_singular(word) == _singular(noun[0]) for word in words)
-
-
-def _singular(word: str) -> str:
-    return word[:-3] + "y" if word.endswith("ies") else word.removesuffix("s")
-
-
 def _judged(
-    name: str, items: list[Any], rest: Mapping[str, Any], words: tuple[str, ...], doing: Doing
+    name: str, items: list[Any], rest: Mapping[str, Any], called: Called, doing: Doing
 ) -> Confidence | None:
     """How sure it is that an object is about this array, rather than a thing that has it."""
     if rest.keys() <= _NO_MATTER:
         return "certain"
     pages = any(squeezed(each) in _PAGING for each in rest)
-    counts = any(type(rest[each]) is int and _is_count(each, name) for each in rest)
-    wants_many = doing == "list" or is_plural(words)
+    noun = nouns_of(name).last
+    counts = [each for each in rest if _is_count(each, noun)]
+    wants_many = doing == "list" or called.is_plural
     is_a_thing = not wants_many and any(
         _is_identity(each) and isinstance(rest[each], str | int) for each in rest
     )
-    is_named = name.lower() in _GENERIC or _is_named(name, words)
-    if any(_is_count(each, name) and rest[each] == len(items) for each in rest):
+    is_named = name.lower() in _GENERIC or noun in called.nouns
+    is_counted = any(type(rest[each]) is int for each in counts)
+    if any(rest[each] == len(items) for each in counts):
         return "certain"
     if is_a_thing and not pages:
         return None
-    if pages or (counts and (is_named or wants_many)):
+    if pages or (is_counted and (is_named or wants_many)):
         return "certain"
-    if is_named or counts or wants_many:
+    if is_named or is_counted or wants_many:
         return "likely"
     holds_objects = bool(items) and all(isinstance(item, dict) for item in items)
     few = sum(1 for each in rest.values() if each not in (None, "", [], {})) <= 3
@@ -119,24 +113,15 @@ def _is_identity(name: str) -> bool:
     return name in _IDENTITY or name.endswith(("_id", "Id"))
 
 
-def is_plural(words: tuple[str, ...]) -> bool:
-    """Whether a tool is named for several things: `get_users`."""
-    last = words[-1] if words else ""
-    return last.endswith("s") and not last.endswith(("ss", "us", "is", *_NO_PLURALS))
-
-
 def _is_count(member: str, of: str) -> bool:
     """`total`, `count`, or the number of just these: `totalUsers`, `user_count`."""
-    key = squeezed(member)
-    if key in _COUNTS:
+    if squeezed(member) in _COUNTS:
         return True
-    words = words_of(member)
-    is_number = not {"total", "count", "num", "number", "found"}.isdisjoint(words)
-    return is_number and _is_named(of, words)
+    return not _NUMBERS.isdisjoint(words_of(member)) and of in nouns_of(member).all
 
 
 def _deeper(
-    value: Mapping[str, Any], words: tuple[str, ...], doing: Doing, path: tuple[str, ...]
+    value: Mapping[str, Any], called: Called, doing: Doing, path: tuple[str, ...]
 ) -> Collection | None:
     """Into the one member that holds the payload, if the others only go along with it."""
     if len(path) >= _DEEPEST:
@@ -147,7 +132,7 @@ def _deeper(
     if len(chosen) != 1:
         return None
     name = chosen[0]
-    found = _in_object(value[name], words, doing, (*path, name))
+    found = _in_object(value[name], called, doing, (*path, name))
     if found is None:
         return None
     rest = {key: each for key, each in value.items() if key != name}

@@ -17,6 +17,8 @@ _WORDS: Final = (
     "msg",
 )
 _CODES: Final = ("code", "error_code", "errorCode", "statusCode", "status_code", "status", "type")
+_STATUSES: Final = ("status", "statusCode", "status_code", "code")
+_NAMED: Final = frozenset({"error_code", "errorCode", "error_message", "errorMessage", "errorType"})
 _PAYLOADS: Final = ("data", "result", "results", "items", "payload", "response")
 _FEW: Final = 6
 _LOWEST_BAD_STATUS: Final = 400
@@ -36,10 +38,11 @@ def failure_in(value: Any) -> Sign | None:
     """Why a payload says that the operation failed, if it does."""
     if not isinstance(value, dict) or not value:
         return None
-    for rule in _RULES:
-        sign = rule(value)
-        if sign is not None:
-            return sign
+    for names, rule in _RULES:
+        if not names.isdisjoint(value):
+            sign = rule(value)
+            if sign is not None:
+                return sign
     return None
 
 
@@ -111,7 +114,7 @@ def _is_bad(status: str) -> bool:
 
 def _status_number(value: Mapping[str, Any]) -> Sign | None:
     """An HTTP status of 400 or more, with a reason."""
-    for name in ("status", "statusCode", "status_code", "code"):
+    for name in _STATUSES:
         number = value.get(name)
         if type(number) is int and _LOWEST_BAD_STATUS <= number <= _HIGHEST_STATUS:
             has_reason = _text_in(value) or isinstance(value.get("title"), str)
@@ -131,21 +134,23 @@ def _detail_alone(value: Mapping[str, Any]) -> Sign | None:
 
 def _error_type(value: Mapping[str, Any]) -> Sign | None:
     """`type: "error"`, `error_code`, `errorMessage`."""
-    named = value.keys() & {"error_code", "errorCode", "error_message", "errorMessage", "errorType"}
+    named = value.keys() & _NAMED
     is_typed = str(value.get("type", "")).lower() in ("error", "exception") and _text_in(value)
     if (is_typed or (named and any(value[name] for name in named))) and len(value) <= _FEW:
         return None if _says_success(value) else _sign("error-named", value)
     return None
 
 
-_RULES: Final[tuple[Callable[[Mapping[str, Any]], Sign | None], ...]] = (
-    _flag,
-    _error_member,
-    _errors_member,
-    _status_word,
-    _status_number,
-    _detail_alone,
-    _error_type,
+Judge = Callable[[Mapping[str, Any]], Sign | None]
+# Each with the members that it looks for: one of them has to be there.
+_RULES: Final[tuple[tuple[frozenset[str], Judge], ...]] = (
+    (frozenset({*_FLAGS, *_DEEDS, "data", "isError", "is_error"}), _flag),
+    (frozenset({"error"}), _error_member),
+    (frozenset({"errors"}), _errors_member),
+    (frozenset({"status", "state"}), _status_word),
+    (frozenset(_STATUSES), _status_number),
+    (frozenset({"detail", "documentation_url"}), _detail_alone),
+    (frozenset({"type", *_NAMED}), _error_type),
 )
 
 

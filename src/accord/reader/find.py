@@ -47,17 +47,22 @@ def find(result: Mapping[str, Any], notes: Notes, *, digs: bool = True) -> Value
     """The value of a tool result; without `digs`, prose is not searched for JSON in it."""
     content = result.get("content")
     blocks: list[Any] = content if isinstance(content, list) else []
-    at, said = _beside_at(blocks)
-    if at is not None:
-        blocks = blocks[:at] + blocks[at + 1 :]
-    texts = [_as_text(block["text"], notes) for block in blocks if block.get("type") == "text"]
-    others = [b for b in blocks if b.get("type") != "text"]
+    said: dict[str, Any] = {}
+    if len(blocks) > 1:
+        at, said = _beside_at(blocks)
+        if at is not None:
+            blocks = blocks[:at] + blocks[at + 1 :]
+    texts, others = _sorted(blocks, notes)
     meta = result.get("_meta")
     beside = meta.get(META_KEY) if isinstance(meta, dict) else None
     if not isinstance(beside, dict):
         beside = said
     structure = result.get("structuredContent", _ABSENT)
-    extras = {name: each for name, each in result.items() if name not in _MCP_OWN}
+    extras = (
+        {}
+        if result.keys() <= _MCP_OWN
+        else {name: each for name, each in result.items() if name not in _MCP_OWN}
+    )
     if structure is not _ABSENT and structure is not None:
         value = _of_structure(structure, texts, notes, digs)
     elif texts:
@@ -75,9 +80,22 @@ def find(result: Mapping[str, Any], notes: Notes, *, digs: bool = True) -> Value
     return value
 
 
+def _sorted(
+    blocks: list[dict[str, Any]], notes: Notes
+) -> tuple[list[str], list[Mapping[str, Any]]]:
+    """The texts, and what is none."""
+    texts: list[str] = []
+    others: list[Mapping[str, Any]] = []
+    for block in blocks:
+        if block.get("type") != "text":
+            others.append(block)
+            continue
+        text = block["text"]
+        texts.append(text if isinstance(text, str) else _as_text(text, notes))
+    return texts, others
+
+
 def _as_text(text: Any, notes: Notes) -> str:
-    if isinstance(text, str):
-        return text
     notes.finding("the text of a block is no string")
     return msgspec.json.encode(text).decode()
 

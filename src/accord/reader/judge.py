@@ -5,12 +5,12 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from accord.reader.collection import Collection, collection_in, is_catalog, is_plural
+from accord.reader.collection import Collection, collection_in, is_catalog
 from accord.reader.failure import Sign, failed_among, failed_counts, failure_in
 from accord.reader.items import Items, find_items
 from accord.reader.phrases import says_all_failed, says_done, says_failed, says_kept, says_none
 from accord.reader.reading import Confidence
-from accord.reader.words import Doing, words_of
+from accord.reader.words import Called, Doing
 from accord.response import CATALOG, ResponseType
 
 _LOGS: Final = frozenset({"log", "logs", "console", "stderr", "output"})
@@ -37,25 +37,29 @@ class Case(msgspec.Struct, kw_only=True):
     is_content: bool
     """The tool gives back what somebody wrote, who may have written anything."""
     tool: str | None
+    called: Called
     doing: Doing
+    words: str | None = None
+    """The text that is all there is, also as the only member of an object."""
     sign: Sign | None = None
     collection: Collection | None = None
+    has_looked: bool = False
+    """Whether a collection was looked for."""
     items: Items | None = None
 
-    @property
-    def words(self) -> str | None:
-        """The text that is all there is, also as the only member of an object."""
+    def __post_init__(self) -> None:
         value = self.value
         if isinstance(value, dict) and len(value) == 1:
-            (name, value), *_ = value.items()
+            ((name, value),) = value.items()
             if name not in _TEXT_MEMBERS:
-                return None
-        return value if isinstance(value, str) else None
+                return
+        if isinstance(value, str):
+            self.words = value
 
     @property
     def is_log(self) -> bool:
         """Whether the tool gives back lines that were logged, errors among them."""
-        return self.tool is not None and not _LOGS.isdisjoint(words_of(self.tool))
+        return not _LOGS.isdisjoint(self.called.words)
 
 
 class Verdict(NamedTuple):
@@ -178,7 +182,7 @@ def _reports_members(case: Case) -> Verdict | None:
         value = value[0]
     if not isinstance(value, dict):
         return None
-    if {name.lower() for name in value} & _REPORTS and len(value) <= _FEW:
+    if len(value) <= _FEW and not _REPORTS.isdisjoint(map(str.lower, value)):
         return Verdict("action", "likely")
     if case.doing in ("list", "read"):
         return None
@@ -210,8 +214,9 @@ def _main_array(case: Case) -> Verdict | None:
 
 
 def _collection(case: Case) -> Collection | None:
-    if case.collection is None and not case.is_text:
-        case.collection = collection_in(case.value, case.tool, case.doing)
+    if case.collection is None and not case.has_looked and not case.is_text:
+        case.has_looked = True
+        case.collection = collection_in(case.value, case.called, case.doing)
     return case.collection
 
 
@@ -227,14 +232,15 @@ def _itemised(case: Case) -> Verdict | None:
     words = case.words
     if words is None or case.is_content:
         return None
-    wants_list = case.doing == "list" or is_plural(words_of(case.tool or ""))
+    wants_list = case.doing == "list" or case.called.is_plural
     case.items = find_items(words, wants_list=wants_list)
     return None if case.items is None else Verdict("list", "likely")
 
 
 def _nothing_listed(case: Case) -> Verdict | None:
-    tool = words_of(case.tool or "")
-    is_listing = case.doing == "list" or is_plural(tool) or not _HISTORIES.isdisjoint(tool)
+    called = case.called
+    is_history = not _HISTORIES.isdisjoint(called.words)
+    is_listing = case.doing == "list" or called.is_plural or is_history
     if not is_listing or case.has_attachments:
         return None
     words = case.words

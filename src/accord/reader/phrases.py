@@ -1,4 +1,8 @@
-"""What a short text says: that something failed, was done, or that nothing was found."""
+"""What a short text says: that something failed, was done, or that nothing was found.
+
+The patterns are in small letters and are matched against a text in small letters: that takes
+`re` a fraction of the time that it needs to ignore case.
+"""
 
 import re
 from typing import Final, Literal
@@ -12,11 +16,11 @@ _LONGEST_NONE: Final = 200
 def _any_of(*patterns: str) -> "re.Pattern[str]":
     """One pattern of several; a blank in them is any space."""
     spaced = (pattern.replace(" ", r"\s+") for pattern in patterns)
-    return re.compile("|".join(f"(?:{pattern})" for pattern in spaced), re.I | re.S)
+    return re.compile("|".join(f"(?:{pattern})" for pattern in spaced), re.S)
 
 
-_MARKS: Final = re.compile(r"""^[\s"'`*#>]*(?:[❌⛔🚫✗✖⚠️]+\s*)?""")
-_CROSS: Final = re.compile(r"""^[\s"'`*#>]*[❌⛔🚫✗✖]""")
+_MARKS: Final = re.compile(r"""[\s"'`*#>]*(?:[❌⛔🚫✗✖⚠️]+\s*)?""")
+_CROSS: Final = re.compile(r"""[\s"'`*#>]*[❌⛔🚫✗✖]""")
 
 _STRONG: Final = _any_of(
     r"(?:\w+ ){0,2}(?:error|exception|failure|fatal)\b\s*(?:[:(\[!—-]|$)",
@@ -26,10 +30,20 @@ _STRONG: Final = _any_of(
     r"failed\b(?: to\b|\s*:| with|\s*$)",
     r"(?:mcp|http|api|rpc|sql|db|database) error\b",
     r"traceback \(most recent",
-    r"\w*(?:Error|Exception):",
-    r"(?-i:E[A-Z]{4,})\b[:,]",
+    r"\w*(?:error|exception):",
     r"(?:http )?(?:status )?[45]\d\d (?:error|not found|forbidden|unauthorized|bad request)",
     r"(?:http )?(?:status )?[45]\d\d (?:internal|server|client|gone|too many)",
+)
+_ERRNO: Final = re.compile(r"E[A-Z]{4,}\b[:,]")
+_ENDINGS: Final = (
+    r"(?:not found|does not exist|doesn't exist|could not be found)[.!]?$",
+    r"(?:no longer exists|already exists|is invalid|timed out|denied)[.!]?$",
+    r"(?:is|are) not (?:allowed|permitted|valid|supported|available)\b.{0,60}$",
+    r"is not a valid\b.{0,60}$",
+    r"(?:is required|is disabled|has expired|is no longer valid)\b.{0,60}$",
+    r"(?:not found|timed out) (?:in|for|on|after|at|with)\b.{0,80}$",
+    r"(?:must be\b.{0,80}|failed(?:\s*:.{0,160})?|not (?:permitted|allowed).{0,60})$",
+    r"outside allowed directories.{0,160}$",
 )
 _WEAK: Final = _any_of(
     r"(?:invalid|unknown|unsupported|unexpected|malformed|missing) \S+",
@@ -40,15 +54,8 @@ _WEAK: Final = _any_of(
     r"(?:rate limit(?:ed)?|timed out|timeout|connection (?:refused|reset|failed)|no such)\b",
     r"you (?:do not|don't|must|cannot|need to)\b",
     r"please (?:provide|specify|set|configure|authenticate|log in|try)\b",
-    r"\S.{0,150}?\b(?:not found|does not exist|doesn't exist|could not be found)[.!]?$",
-    r"\S.{0,150}?\b(?:no longer exists|already exists|is invalid|timed out|denied)[.!]?$",
-    r"\S.{0,150}?\b(?:is|are) not (?:allowed|permitted|valid|supported|available)\b.{0,60}$",
-    r"\S.{0,150}?\bis not a valid\b.{0,60}$",
-    r"\S.{0,150}?\b(?:is required|is disabled|has expired|is no longer valid)\b.{0,60}$",
-    r"\S.{0,150}?\b(?:not found|timed out) (?:in|for|on|after|at|with)\b.{0,80}$",
     r"only .{1,60}\b(?:is|are) (?:supported|allowed)\b.{0,60}$",
-    r"\S.{0,150}?\b(?:must be\b.{0,80}|failed(?:\s*:.{0,160})?|not (?:permitted|allowed).{0,60})$",
-    r"\S.{0,150}?\boutside allowed directories.{0,160}$",
+    rf"\S.{{0,150}}?\b(?:{'|'.join(_ENDINGS)})",
 )
 
 
@@ -59,15 +66,23 @@ def says_failed(text: str, *, is_content: bool) -> Literal["strong", "weak"] | N
     a single line that could not be a document is believed.
     """
     words = text.strip()
-    lines = words.splitlines()
-    if not words or len(words) > _LONGEST_ERROR or (is_content and len(lines) > 1):
+    if not words or len(words) > _LONGEST_ERROR:
         return None
-    first = _MARKS.sub("", lines[0])
-    sentence = first_sentence(first)
-    if _STRONG.match(first) or _CROSS.match(lines[0]):
+    lines = words.splitlines()
+    if is_content and len(lines) > 1:
+        return None
+    first = _after(_MARKS, lines[0])
+    if _STRONG.match(first.lower()) or _ERRNO.match(first) or _CROSS.match(lines[0]):
         return "strong"
-    is_short = len(words) <= _LONGEST_WEAK and len(lines) <= 2
-    return "weak" if is_short and not is_content and _WEAK.match(sentence) else None
+    if is_content or len(words) > _LONGEST_WEAK or len(lines) > 2:
+        return None
+    return "weak" if _WEAK.match(first_sentence(first).lower()) else None
+
+
+def _after(opening: "re.Pattern[str]", words: str) -> str:
+    """A text without what it may begin with."""
+    found = opening.match(words)
+    return words if found is None else words[found.end() :]
 
 
 _DEEDS: Final = (
@@ -80,11 +95,10 @@ _DEEDS: Final = (
 _DONE: Final = _any_of(
     r"(?:successfully|success|done|ok(?:ay)?|finished)\b",
     rf"(?:{_DEEDS})\b",
-    r".*\bsuccessfully\b",
-    rf".*\b(?:has|have|was|were) (?:been )?(?:successfully )?(?:{_DEEDS})\b",
+    rf".*\b(?:successfully\b|(?:has|have|was|were) (?:been )?(?:{_DEEDS})\b)",
     rf"(?:\S+ ){{1,4}}(?:{_DEEDS})\b",
 )
-_BEFORE_DONE: Final = re.compile(r"^[\W_]{0,4}")
+_BEFORE_DONE: Final = re.compile(r"[\W_]{0,4}")
 
 
 _ALL_FAILED: Final = _any_of(
@@ -96,12 +110,12 @@ _KEPT: Final = _any_of(r".*\b(?:saved|written|wrote|exported|downloaded)\b.{0,40
 
 def says_all_failed(text: str) -> bool:
     """Whether a text reports on several deeds, of which none was done."""
-    return _ALL_FAILED.match(text[:_LONGEST_ERROR]) is not None
+    return _ALL_FAILED.match(text[:_LONGEST_ERROR].lower()) is not None
 
 
 def says_kept(text: str) -> bool:
     """Whether a text reports that something was saved somewhere."""
-    return len(text) <= _LONGEST_REPORT and _KEPT.match(text) is not None
+    return len(text) <= _LONGEST_REPORT and _KEPT.match(text.lower()) is not None
 
 
 def says_done(text: str) -> bool:
@@ -109,7 +123,7 @@ def says_done(text: str) -> bool:
     words = text.strip()
     if not words or len(words) > _LONGEST_REPORT:
         return False
-    return _DONE.match(_BEFORE_DONE.sub("", words.splitlines()[0])) is not None
+    return _DONE.match(_after(_BEFORE_DONE, words.splitlines()[0]).lower()) is not None
 
 
 _THINGS: Final = r"(?:results?|match(?:es)?|data|entries|records|items|\w+[^s\W]s)"
@@ -128,29 +142,36 @@ _NONE: Final = _any_of(
     r"\(?(?:empty|none|no results)\)?[.!]*$",
 )
 _NOT_NONE: Final = _any_of(r"no such\b", r"no (?:\w+ )?(?:permissions?|access|credentials)\b")
-_STOP: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
+_STOP: Final = re.compile(r"[.!?]\s+(?=[A-Z])")
 _MOST_LINES: Final = 3
-_POLITE: Final = re.compile(r"^(?:sorry,?\s+)?", re.I)
+_POLITE: Final = re.compile(r"sorry,?\s+", re.I)
 
 
 def says_none(text: str) -> bool:
     """Whether a text says that a search found nothing."""
+    if len(text) > 2 * _LONGEST_NONE:
+        return False
     lines = [line.strip(" <>()[]*_#") for line in text.strip().splitlines() if line.strip()]
-    if not lines or len(text) > 2 * _LONGEST_NONE or len(lines) > _MOST_LINES:
+    if not lines or len(lines) > _MOST_LINES:
         return False
     if len(lines) > 1 and not (lines[0].endswith(":") or text.lstrip().startswith("#")):
         lines = ["\n".join(lines)]
-    words = _POLITE.sub("", lines[-1])
-    if len(words) > _LONGEST_NONE or _NOT_NONE.match(words):
+    words = _after(_POLITE, lines[-1])
+    small = words.lower()
+    if len(words) > _LONGEST_NONE or _NOT_NONE.match(small):
         return False
-    return any(_NONE.match(each) for each in (words, *_sentences(words)))
+    if _NONE.match(small):
+        return True
+    first, rest = _split(words)
+    return bool(rest) and any(_NONE.match(each.lower()) for each in (first, _split(rest)[0]))
 
 
 def first_sentence(words: str) -> str:
     """A text up to its first full stop."""
-    return _STOP.split(words, maxsplit=1)[0]
+    return _split(words)[0]
 
 
-def _sentences(words: str) -> list[str]:
-    """The first two: `Query executed. No results.`"""
-    return _STOP.split(words, maxsplit=2)[:2]
+def _split(words: str) -> tuple[str, str]:
+    """The first sentence of several, and the rest of them."""
+    stop = _STOP.search(words)
+    return (words, "") if stop is None else (words[: stop.start() + 1], words[stop.end() :])

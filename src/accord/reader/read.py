@@ -11,7 +11,7 @@ from accord.reader.own import Known, known_shape, page_from, warnings_from
 from accord.reader.paging import page_in_words, page_of
 from accord.reader.reading import Notes, Reading
 from accord.reader.unwrap import Reply, unwrap
-from accord.reader.words import doing, gives_content
+from accord.reader.words import called, doing
 from accord.response import CATALOG, Failure, Pagination, Response, ResponseType, Summary
 
 _EXECUTING: Final = re.compile(r"Error executing (?:tool )?(?:tool|[\w.-]{1,128}): ")
@@ -33,7 +33,7 @@ def read(
         return _of_rpc_error(unwrapped.error, tool, notes, reply)
     if unwrapped.size is not None:
         return _of_binary(unwrapped.size, tool, notes, reply)
-    value = _value(unwrapped, notes, digs=not gives_content(tool))
+    value = _value(unwrapped, notes, digs=not called(tool).gives_content)
     known = known_shape(value.value)
     if known is not None:
         return _of_known(known, value, unwrapped, tool, notes, reply)
@@ -154,6 +154,7 @@ def _judged(
     raw: Any,
 ) -> Reading:
     is_error = unwrapped.result.get("isError") if unwrapped.result is not None else None
+    name = called(tool)
     case = Case(
         value=value.value,
         is_text=value.is_text,
@@ -161,8 +162,9 @@ def _judged(
         message=value.message,
         has_attachments=bool(value.attachments),
         is_structured=value.origin == "structuredContent",
-        is_content=gives_content(tool),
+        is_content=name.gives_content,
         tool=tool,
+        called=name,
         doing=doing(tool, arguments),
     )
     rule, verdict = judge(case)

@@ -13,6 +13,9 @@ DEEPEST: Final = 8  # wrappings within each other
 _OWN: Final = frozenset(
     {"content", "structuredContent", "isError", "_meta", "resultType", "toolResult"}
 )
+_BESIDE_CONTENT: Final = _OWN - {"content"}
+_WRITTEN: Final = (bytes, str, bytearray, memoryview)
+_decode: Final = msgspec.json.Decoder().decode
 _WRAPPINGS: Final = ("output", "response", "json")
 _BINARY_SHARE: Final = 0.05
 
@@ -34,17 +37,22 @@ class Reply(msgspec.Struct, kw_only=True):
 
 def unwrap(reply: Any, notes: Notes) -> Reply:
     """What a reply says, whatever it came in."""
-    raw = getattr(reply, "raw", None)  # as our own client keeps it
-    if isinstance(raw, bytes | str):
+    if not isinstance(reply, _WRITTEN):
+        raw = getattr(reply, "raw", None)  # as our own client keeps it
+        if not isinstance(raw, bytes | str):
+            return _from_value(_plain(reply, notes), notes, 0)
         reply = raw
     if isinstance(reply, str):
         return _from_text(reply, notes)
-    if isinstance(reply, bytes | bytearray | memoryview):
-        return _from_bytes(bytes(reply), notes)
-    return _from_value(_plain(reply, notes), notes, 0)
+    return _from_bytes(bytes(reply), notes)
 
 
 def _from_bytes(raw: bytes, notes: Notes) -> Reply:
+    if raw[:1] == b"{":
+        try:
+            return _from_object(_decode(raw), notes, 0)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            pass  # it is looked at more closely
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -133,12 +141,13 @@ def _from_message(message: dict[str, Any], notes: Notes, depth: int) -> Reply:
         return Reply(error={"message": str(error)})
     notes.rule("json-rpc-result")
     result = message.get("result")
-    if isinstance(result, dict) and not is_tool_result(result):
-        own = {name: each for name, each in result.items() if name not in _OWN}
-        if len(own) < len(result):
-            return Reply(result=result)
-        return Reply(payload=result)
-    return _from_value(result, notes, depth + 1)
+    if not isinstance(result, dict):
+        return _from_value(result, notes, depth + 1)
+    if is_tool_result(result):
+        return (
+            _from_object(result, notes, depth + 1) if "jsonrpc" in result else Reply(result=result)
+        )
+    return Reply(payload=result) if _OWN.isdisjoint(result) else Reply(result=result)
 
 
 def _from_list(value: list[Any], notes: Notes, depth: int) -> Reply:
@@ -168,15 +177,16 @@ def is_tool_result(value: Mapping[str, Any]) -> bool:
     """Whether an object is a tool result by its members."""
     content = value.get("content")
     if isinstance(content, list):
-        return all(isinstance(each, dict) and _is_block(each) for each in content) and (
-            bool(content) or bool(value.keys() & (_OWN - {"content"})) or len(value) == 1
-        )
+        if not content:
+            return len(value) == 1 or not _BESIDE_CONTENT.isdisjoint(value)
+        return all(map(_is_block, content))
     return "structuredContent" in value
 
 
-def _is_block(block: Mapping[str, Any]) -> bool:
-    kind = block.get("type")
-    match kind:
+def _is_block(block: Any) -> bool:
+    if not isinstance(block, dict):
+        return False
+    match block.get("type"):
         case "text":
             return "text" in block
         case "image" | "audio":

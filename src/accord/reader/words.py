@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 Doing = Literal["list", "read", "act", "run", "unknown"]
 
@@ -52,7 +52,11 @@ _SQL_READS: Final = re.compile(
     r"\s*(?:select|with|values|show|describe|explain|pragma|table)\b", re.I
 )
 _VERB_ARGUMENTS: Final = ("action", "operation", "op", "command", "method", "verb", "mode")
+_NO_PLURALS: Final = ("details", "stats", "statistics", "news", "settings", "contents", "metrics")
 
+# Names come again and again, of tools and of members: a bounded number of short ones is kept.
+_KEPT: Final = 1024
+_LONGEST: Final = 64
 
 _CONTENT: Final = frozenset(
     """cat file files page document doc contents text html markdown url website webpage pdf scrape
@@ -60,28 +64,88 @@ _CONTENT: Final = frozenset(
 )
 
 
-def gives_content(tool: str | None) -> bool:
-    """Whether a tool gives back what somebody wrote, who may have written anything."""
-    if tool is None or doing_of_name(tool) == "list":
-        return False
+class Called(NamedTuple):
+    """What the name of a tool says."""
+
+    words: tuple[str, ...] = ()
+    nouns: frozenset[str] = frozenset()
+    """The same words in the singular."""
+    doing: Doing = "unknown"
+    gives_content: bool = False
+    """It gives back what somebody wrote, who may have written anything."""
+    is_plural: bool = False
+    """It is named for several things: `get_users`."""
+
+
+_NOBODY: Final = Called()
+
+
+def called(tool: str | None) -> Called:
+    """What the name of the tool that was called says."""
+    if not tool:
+        return _NOBODY
+    return _called(tool) if len(tool) <= _LONGEST else _called.__wrapped__(tool)
+
+
+@lru_cache(_KEPT)
+def _called(tool: str) -> Called:
     words = words_of(tool)
-    return words == ("fetch",) or not _CONTENT.isdisjoint(words)
+    doing = _doing_of(words)
+    is_content = words == ("fetch",) or not _CONTENT.isdisjoint(words)
+    nouns = frozenset(map(_singular, words))
+    return Called(words, nouns, doing, is_content and doing != "list", _is_plural(words))
+
+
+def _is_plural(words: tuple[str, ...]) -> bool:
+    last = words[-1] if words else ""
+    return last.endswith("s") and not last.endswith(("ss", "us", "is", *_NO_PLURALS))
 
 
 def words_of(name: str) -> tuple[str, ...]:
     """The words of a name, however they are joined."""
+    return _words_of(name) if len(name) <= _LONGEST else _words_of.__wrapped__(name)
+
+
+@lru_cache(_KEPT)
+def _words_of(name: str) -> tuple[str, ...]:
     return tuple(part.lower() for part in _PARTS.findall(name))
+
+
+class Nouns(NamedTuple):
+    """The words of a name in the singular: all of them, and the last, which says what it is."""
+
+    all: frozenset[str]
+    last: str
+
+
+def nouns_of(name: str) -> Nouns:
+    """The words of a name in the singular."""
+    return _nouns_of(name) if len(name) <= _LONGEST else _nouns_of.__wrapped__(name)
+
+
+@lru_cache(_KEPT)
+def _nouns_of(name: str) -> Nouns:
+    nouns = tuple(map(_singular, words_of(name)))
+    return Nouns(frozenset(nouns), nouns[-1] if nouns else "")
+
+
+def _singular(word: str) -> str:
+    return word[:-3] + "y" if word.endswith("ies") else word.removesuffix("s")
 
 
 def squeezed(name: str) -> str:
     """A name without what joins its words: `has_more`, `hasMore` and `Has-More` are one."""
+    return _squeezed(name) if len(name) <= _LONGEST else _squeezed.__wrapped__(name)
+
+
+@lru_cache(_KEPT)
+def _squeezed(name: str) -> str:
     return _JOINTS.sub("", name.lower())
 
 
-@lru_cache(1024)
-def doing_of_name(name: str) -> Doing:
+def _doing_of(name: tuple[str, ...]) -> Doing:
     """What a tool does, by the first verb in its name."""
-    words = tuple(word for word in words_of(name) if word not in ("api", "mcp"))
+    words = tuple(word for word in name if word not in ("api", "mcp"))
     is_either = False
     for place, word in enumerate(words):
         if word in _EITHER:
@@ -99,7 +163,7 @@ def doing_of_name(name: str) -> Doing:
 
 def doing(tool: str | None, arguments: Mapping[str, Any] | None) -> Doing:
     """What a call does, by the tool's name and what it was asked to do."""
-    found = doing_of_name(tool) if tool else "unknown"
+    found = called(tool).doing
     if found in ("run", "unknown", "list") and arguments:
         return _doing_of_arguments(arguments, found)
     return found
@@ -122,7 +186,7 @@ def _doing_of_arguments(arguments: Mapping[str, Any], otherwise: Doing) -> Doing
                 return "act"
             if verb.upper() in ("GET", "HEAD"):
                 return "read"
-            found = doing_of_name(verb)
+            found = called(verb).doing
             if found != "unknown":
                 return found
     return otherwise

@@ -21,14 +21,26 @@ def find_items(text: str, *, wants_list: bool = False) -> Items | None:
     if len(text) > _LONGEST or not text.strip():
         return None
     lines = [line.rstrip() for line in text.strip("\n").splitlines()]
-    for pattern in _PATTERNS:
-        found = pattern(lines, wants_list)
-        if found is not None:
-            return found
+    for least, pattern in _PATTERNS:
+        if len(lines) >= least:
+            found = pattern(lines, wants_list)
+            if found is not None:
+                return found
     return None
 
 
+# In their order, each with the least number of lines that it can be.
 _PATTERNS: Final = (
-    *(tagged, starred, markdown_table, records, bullets, paths, counted),
-    *(elements, columns, comma_separated, alike, sequence),
+    (1, tagged),
+    (2, starred),
+    (2, markdown_table),
+    (2, records),
+    (1, bullets),
+    (1, paths),
+    (1, counted),
+    (1, elements),
+    (1, columns),
+    (1, comma_separated),
+    (2, alike),
+    (1, sequence),
 )

@@ -11,7 +11,7 @@ _HEADED: Final = re.compile(
     r"(#{1,6}|\*\*)?[ \t]*(?:(?:Result|Item|Entry|Page|Record)[ \t]+#?)?\d+[.):]?(?:[ \t]|$)", re.I
 )
 _NUMBER: Final = re.compile(r"(?P<style>(?:#{1,4}\s*)?\[?)(?P<n>\d{1,5})(?:[.):]|\])\s")
-_SHOWING: Final = re.compile(r"showing\s+(?P<first>\d+)\s*(?:-|to)\s*(?P<last>\d+)", re.I)
+_SHOWING: Final = re.compile(r"showing\s+(?P<first>\d+)\s*(?:-|to)\s*(?P<last>\d+)")
 _MOST_ABOVE: Final = 14
 
 
@@ -78,8 +78,10 @@ def counted(lines: list[str], wants_list: bool) -> Items | None:
     if shown is not None:
         return shown
     heading, *rest = lines
+    if not heading.rstrip().endswith(":"):
+        return None
     numbers = {int(number) for number in COUNT.findall(heading)}
-    if not heading.rstrip().endswith(":") or not numbers:
+    if not numbers:
         return None
     body = [line.strip() for line in rest if line.strip()]
     if len(body) in numbers:
@@ -93,7 +95,7 @@ def counted(lines: list[str], wants_list: bool) -> Items | None:
 def _shown(lines: list[str]) -> Items | None:
     """`Showing 1-2 of 9`, and as many lines below it."""
     for at, line in enumerate(lines[:MOST_HEADING]):
-        found = _SHOWING.search(line)
+        found = _SHOWING.search(line.lower())
         if found is not None:
             number = int(found["last"]) - int(found["first"]) + 1
             body = [each.strip() for each in lines[at + 1 :] if each.strip()]
@@ -107,12 +109,14 @@ def _shown(lines: list[str]) -> Items | None:
 
 def sequence(lines: list[str], wants_list: bool) -> Items | None:
     """Lines that are numbered from one on, with whatever stands below each of them."""
+    if not wants_list:
+        return None
     numbered = [
         (i, int(found["n"]), found["style"])
         for i, line in enumerate(lines)
         if (found := _NUMBER.match(line))
     ]
-    if not numbered or not wants_list or numbered[0][0] > _MOST_ABOVE:
+    if not numbered or numbered[0][0] > _MOST_ABOVE:
         return None
     style = numbered[0][2]
     starts: list[int] = []

@@ -8,6 +8,7 @@ from accord.reader.items.found import MOST_HEADING, Items, around
 
 _TABLE_RULE: Final = re.compile(r"\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?")
 _NAME: Final = re.compile(r"[A-Za-z_][\w.#-]{0,40}")
+_GAP: Final = re.compile(r"\s{2,}")
 _TAG: Final = re.compile(r"<(?P<name>[A-Za-z][\w-]{0,40})(?:\s[^>]{0,500})?>")
 
 
@@ -38,6 +39,8 @@ def _cells(line: str) -> list[str]:
 def comma_separated(lines: list[str], wants_list: bool) -> Items | None:
     """A line of names, and rows of as many cells; of one column only with rows, and from a list."""
     names = lines[0].split(",")
+    if len(names) < 3 and not wants_list:
+        return None
     if not all(_NAME.fullmatch(name) for name in names):
         return None
     rows = [row for row in csv.reader(_joined(lines[1:])) if row]
@@ -64,7 +67,9 @@ def _joined(lines: list[str]) -> list[str]:
 
 def columns(lines: list[str], wants_list: bool) -> Items | None:
     """Columns under names in capitals, as command lines show them."""
-    names = re.split(r"\s{2,}", lines[0].strip())
+    if not lines[0].isupper():
+        return None
+    names = _GAP.split(lines[0].strip())
     if len(names) < 3 or not all(name.isupper() for name in names):
         return None
     return Items([line.strip() for line in lines[1:] if line.strip()], lines[0], "", "columns")

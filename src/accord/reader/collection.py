@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
+from accord.reader.kept import kept
 from accord.reader.reading import Confidence
-from accord.reader.words import Called, Doing, nouns_of, squeezed, words_of
+from accord.reader.words import Called, Doing, singular, squeezed, words_of
 
 _GENERIC: Final = frozenset(
     """items results data rows records entries list values hits documents nodes edges elements
@@ -30,8 +31,39 @@ _COUNTS: Final = frozenset(
     numfound totalrows rowcount hits n""".split()
 )
 _NUMBERS: Final = frozenset({"total", "count", "num", "number", "found"})
+_SCHEMAS: Final = frozenset({"inputSchema", "input_schema", "schema", "parameters"})
 _NO_MATTER: Final = frozenset({"_meta", "cacheScope", "ttlMs", "resultType"})
 _DEEPEST: Final = 5
+
+
+class Member(NamedTuple):
+    """What the name of a member says, beside a list or as that of one."""
+
+    noun: str
+    """Its last word in the singular: what it is."""
+    is_generic: bool
+    """A name that any list may have."""
+    is_paging: bool
+    is_count: bool
+    """`total`, `count`."""
+    number_of: frozenset[str]
+    """What it is the number of: `totalUsers`, `user_count`."""
+    is_identity: bool
+    """It says which thing this is."""
+
+
+@kept
+def _member(name: str) -> Member:
+    words, key = words_of(name), squeezed(name)
+    nouns = tuple(map(singular, words))
+    return Member(
+        noun=nouns[-1] if nouns else "",
+        is_generic=name.lower() in _GENERIC,
+        is_paging=key in _PAGING,
+        is_count=key in _COUNTS,
+        number_of=frozenset() if _NUMBERS.isdisjoint(words) else frozenset(nouns),
+        is_identity=name in _IDENTITY or name.endswith(("_id", "Id")),
+    )
 
 
 class Collection(NamedTuple):
@@ -71,14 +103,16 @@ def _main(value: Mapping[str, Any], arrays: list[str], nouns: frozenset[str]) ->
     main = [name for name in arrays if name.lower() not in _BESIDE] or arrays
     if len(main) == 1:
         return main[0]
-    generic = [name for name in main if name.lower() in _GENERIC]
-    named = [name for name in main if nouns_of(name).last in nouns]
+    generic = [name for name in main if _member(name).is_generic]
+    named = [name for name in main if _member(name).noun in nouns]
     for chosen in (generic, named):
         if len(chosen) == 1:
             return chosen[0]
     full = [name for name in main if value[name] and isinstance(value[name][0], dict)]
-    has_paging = any(squeezed(name) in _PAGING or squeezed(name) in _COUNTS for name in value)
-    return full[0] if len(full) == 1 and has_paging else None
+    if len(full) != 1:
+        return None
+    others = map(_member, value)
+    return full[0] if any(each.is_paging or each.is_count for each in others) else None
 
 
 def _judged(
@@ -87,18 +121,20 @@ def _judged(
     """How sure it is that an object is about this array, rather than a thing that has it."""
     if rest.keys() <= _NO_MATTER:
         return "certain"
-    pages = any(squeezed(each) in _PAGING for each in rest)
-    noun = nouns_of(name).last
-    counts = [each for each in rest if _is_count(each, noun)]
     wants_many = doing == "list" or called.is_plural
-    is_a_thing = not wants_many and any(
-        _is_identity(each) and isinstance(rest[each], str | int) for each in rest
-    )
-    is_named = name.lower() in _GENERIC or noun in called.nouns
-    is_counted = any(type(rest[each]) is int for each in counts)
-    if any(rest[each] == len(items) for each in counts):
-        return "certain"
-    if is_a_thing and not pages:
+    main = _member(name)
+    is_named = main.is_generic or main.noun in called.nouns
+    pages = is_counted = is_a_thing = False
+    for beside, said in rest.items():
+        member = _member(beside)
+        pages = pages or member.is_paging
+        if member.is_count or main.noun in member.number_of:
+            if said == len(items):
+                return "certain"
+            is_counted = is_counted or type(said) is int
+        if member.is_identity and isinstance(said, str | int):
+            is_a_thing = True
+    if is_a_thing and not wants_many and not pages:
         return None
     if pages or (is_counted and (is_named or wants_many)):
         return "certain"
@@ -107,17 +143,6 @@ def _judged(
     holds_objects = bool(items) and all(isinstance(item, dict) for item in items)
     few = sum(1 for each in rest.values() if each not in (None, "", [], {})) <= 3
     return "guess" if holds_objects and few and doing != "read" else None
-
-
-def _is_identity(name: str) -> bool:
-    return name in _IDENTITY or name.endswith(("_id", "Id"))
-
-
-def _is_count(member: str, of: str) -> bool:
-    """`total`, `count`, or the number of just these: `totalUsers`, `user_count`."""
-    if squeezed(member) in _COUNTS:
-        return True
-    return not _NUMBERS.isdisjoint(words_of(member)) and of in nouns_of(member).all
 
 
 def _deeper(
@@ -141,12 +166,11 @@ def _deeper(
 
 def is_catalog(items: list[Any]) -> bool:
     """Whether a list is one of tools."""
-    return bool(items) and all(
-        isinstance(item, dict)
-        and isinstance(item.get("name"), str)
-        and any(
-            isinstance(item.get(key), dict)
-            for key in ("inputSchema", "input_schema", "schema", "parameters")
-        )
-        for item in items
-    )
+    return bool(items) and all(map(_is_tool, items))
+
+
+def _is_tool(item: Any) -> bool:
+    if not isinstance(item, dict) or _SCHEMAS.isdisjoint(item):
+        return False
+    has_schema = any(isinstance(item.get(key), dict) for key in _SCHEMAS)
+    return has_schema and isinstance(item.get("name"), str)

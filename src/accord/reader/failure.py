@@ -1,7 +1,9 @@
 """Signs that an operation failed, in what a payload says of itself."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
+
+from accord.reader.kept import kept
 
 _FLAGS: Final = ("success", "ok", "succeeded", "successful")
 _DEEDS: Final = ("sent", "created", "updated", "deleted", "done", "completed", "executed")
@@ -36,7 +38,7 @@ class Sign(NamedTuple):
 
 def failure_in(value: Any) -> Sign | None:
     """Why a payload says that the operation failed, if it does."""
-    if not isinstance(value, dict) or not value:
+    if not isinstance(value, dict) or _SIGNS.isdisjoint(value):
         return None
     for names, rule in _RULES:
         if not names.isdisjoint(value):
@@ -154,6 +156,9 @@ _RULES: Final[tuple[tuple[frozenset[str], Judge], ...]] = (
 )
 
 
+_SIGNS: Final = frozenset[str]().union(*(names for names, _ in _RULES))
+
+
 def _sign(rule: str, value: Mapping[str, Any]) -> Sign:
     error = value.get("error")
     code: Any = None
@@ -206,9 +211,18 @@ def failed_counts(value: Mapping[str, Any]) -> tuple[int, int] | None:
     good = bad = None
     for name, count in value.items():
         if type(count) is int and count >= 0:
-            lower = name.lower()
-            if lower.startswith(("success", "succeeded")):
+            how = _ended(name)
+            if how == "good":
                 good = count
-            elif lower.startswith("fail"):
+            elif how == "bad":
                 bad = count
     return None if good is None or bad is None else (good, bad)
+
+
+@kept
+def _ended(name: str) -> Literal["good", "bad", "unknown"]:
+    """Of what end a member is the number: `successfulDownloads`, `failed`."""
+    lower = name.lower()
+    if lower.startswith(("success", "succeeded")):
+        return "good"
+    return "bad" if lower.startswith("fail") else "unknown"

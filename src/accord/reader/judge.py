@@ -21,6 +21,7 @@ _REPORTS: Final = frozenset(
     last_insert_id insertid modifiedcount deletedcount matchedcount upsertedid insertedid
     acknowledged""".split()
 )
+_DONE: Final = frozenset({"success", "ok", "deleted", "created", "updated"})
 _TEXT_MEMBERS: Final = ("result", "text", "message", "output", "content", "response")
 
 
@@ -186,11 +187,11 @@ def _reports_members(case: Case) -> Verdict | None:
         return Verdict("action", "likely")
     if case.doing in ("list", "read"):
         return None
-    said = any(
-        value.get(name) is True for name in ("success", "ok", "deleted", "created", "updated")
-    )
+    said = not _DONE.isdisjoint(value) and any(value.get(name) is True for name in _DONE)
+    if not said:
+        return None
     has_list = any(isinstance(each, list) for each in value.values())
-    if said and not has_list and not isinstance(value.get("data"), dict):
+    if not has_list and not isinstance(value.get("data"), dict):
         return Verdict("action", "likely")
     return None
 

@@ -46,6 +46,16 @@ _PAGES: Final = frozenset(
 _RETURNED: Final = frozenset(
     """showing returned returnedcount displayed count numreturned resultsreturned size""".split()
 )
+_NUMBERS: Final[dict[str, str]] = {
+    **dict.fromkeys(_TOTAL, "total"),
+    "nextpage": "next_number",
+    **dict.fromkeys(_PAGE, "number"),
+    **dict.fromkeys(_PAGES, "pages"),
+    **dict.fromkeys(_LIMIT, "limit"),
+    **dict.fromkeys(_OFFSET, "offset"),
+    **dict.fromkeys(_NEXT_OFFSET, "next_offset"),
+}
+_FIELDS: Final = frozenset(Page.__struct_fields__)
 _NO_COUNT: Final = re.compile(
     r"(?:size|bytes|pages?|time|ms|duration|cost|tokens|price|amount|score|weight)$"
 )
@@ -56,32 +66,33 @@ def page_of(
 ) -> Page | None:
     """The page that a list's fellow members tell of, if they do."""
     said: dict[str, Any] = {}
-    for name, value in _flat(members):
-        _hear(name, value, said, returned)
-    if not said.keys() - {"returned"}:
+    nested: list[tuple[str, Any]] = []
+    for name, value in members.items():
+        key = squeezed(name)
+        if isinstance(value, dict):
+            if key in _PLACES or name in _PLACES:
+                nested += _flat(value)
+        else:
+            _hear(key, value, said)
+    for key, value in nested:
+        _hear(key, value, said)
+    if not said or said.keys() == {"returned"}:
         return None
     _infer(said, returned, arguments)
-    known = {k: v for k, v in said.items() if k in Page.__struct_fields__ and v is not None}
+    known = {k: v for k, v in said.items() if k in _FIELDS and v is not None}
     return Page(**known) if known else None
 
 
 def _flat(members: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The members, and those of a member that is about paging; the latter know better."""
-    nested: list[tuple[str, Any]] = []
+    """The members of one that is about paging, which know better than those beside it."""
     for name, value in members.items():
-        key = squeezed(name)
-        if isinstance(value, dict) and (key in _PLACES or name in _PLACES):
-            for inner, each in value.items():
-                if isinstance(each, dict) and squeezed(inner) in _PLACES:
-                    nested += [(squeezed(k), v) for k, v in each.items()]
-                else:
-                    nested.append((squeezed(inner), each))
+        if isinstance(value, dict) and squeezed(name) in _PLACES:
+            yield from ((squeezed(inner), each) for inner, each in value.items())
         else:
-            yield key, value
-    yield from nested
+            yield squeezed(name), value
 
 
-def _hear(name: str, value: Any, said: dict[str, Any], returned: int | None) -> None:
+def _hear(name: str, value: Any, said: dict[str, Any]) -> None:
     """What one member says; a later one that is explicit wins."""
     if isinstance(value, bool):
         if name in _HAS_MORE:
@@ -91,26 +102,15 @@ def _hear(name: str, value: Any, said: dict[str, Any], returned: int | None) -> 
         elif name in ("truncated", "istruncated", "incompleteresults") and value:
             said.setdefault("has_more", True)
     elif isinstance(value, int):
-        _hear_number(name, value, said, returned)
+        _hear_number(name, value, said)
     elif isinstance(value, str) or value is None:
         _hear_words(name, value, said)
 
 
-def _hear_number(name: str, value: int, said: dict[str, Any], returned: int | None) -> None:
-    if name in _NEXT_OFFSET:
-        said["next_offset"] = value
-    elif name in _OFFSET:
-        said["offset"] = value
-    elif name in _LIMIT:
-        said["limit"] = value
-    elif name in _PAGES:
-        said["pages"] = value
-    elif name in _PAGE:
-        said["number"] = value
-    elif name == "nextpage":
-        said["next_number"] = value
-    elif name in _TOTAL:
-        said["total"] = value
+def _hear_number(name: str, value: int, said: dict[str, Any]) -> None:
+    says = _NUMBERS.get(name)
+    if says is not None:
+        said[says] = value
     elif name in _RETURNED:
         said.setdefault("returned", value)
     elif name.startswith(("total", "overall")) and not _NO_COUNT.search(name):
@@ -156,7 +156,8 @@ def _hear_next(value: str | None, said: dict[str, Any]) -> None:
 
 def _infer(said: dict[str, Any], returned: int | None, arguments: Mapping[str, Any] | None) -> None:
     """What follows from what was said; whether there is more is never made up."""
-    _use_arguments(said, arguments or {})
+    if arguments:
+        _use_arguments(said, arguments)
     number, limit, pages = said.get("number"), said.get("limit"), said.get("pages")
     if number is not None and limit and "offset" not in said:
         said["offset"] = max(number - 1, 0) * limit
@@ -197,13 +198,13 @@ def _use_arguments(said: dict[str, Any], arguments: Mapping[str, Any]) -> None:
 _SHOWING: Final = re.compile(
     r"""(?:showing|displaying|returned|listing|found|results?)\D{0,30}?
         (?:(?P<first>\d[\d,]*)\s*(?:-|\u2013|to)\s*)?(?P<shown>\d[\d,]*)\s*(?:\w+\s+){0,2}?(?:of|out\s+of|/)\s*(?:a\s+total\s+of\s+)?(?P<total>\d[\d,]*)""",
-    re.I | re.X,
+    re.X,
 )
 
 
 def page_in_words(words: str) -> Page | None:
     """The page that a sentence tells of: `Showing 1-10 of 250`."""
-    found = _SHOWING.search(words[:2_000])
+    found = _SHOWING.search(words[:2_000].lower())
     if found is None:
         return None
     shown, total = (int(found[name].replace(",", "")) for name in ("shown", "total"))

@@ -17,6 +17,7 @@ from accord.response import CATALOG, Failure, Pagination, Response, ResponseType
 _EXECUTING: Final = re.compile(r"Error executing (?:tool )?(?:tool|[\w.-]{1,128}): ")
 _NO_CODE: Final = "error"
 _UNKNOWN: Final = "unknown"
+_NO_PAGINATION: Final = Pagination()
 
 
 def read(
@@ -171,12 +172,13 @@ def _judged(
     notes.rule(rule.name, verdict.confidence)
     if verdict.finding is not None:
         notes.finding(verdict.finding)
-    warnings = warnings_from(value.beside.get("warnings"))
+    beside = value.beside
+    warnings = warnings_from(beside.get("warnings")) if beside else ()
     if verdict.kind == "error":
         return _of_failure(case, value, tool, warnings, notes, raw)
     metadata = _metadata(value, warnings)
     items, rest, message, page = _listed(case, verdict, value, arguments, notes)
-    own = page_from(value.beside.get("page"))
+    own = page_from(beside.get("page")) if beside else None
     if rest:
         metadata = {**rest, **metadata}
     return _reading(
@@ -186,8 +188,8 @@ def _judged(
         message=message,
         page=own or page,
         warnings=warnings,
-        is_partial=verdict.is_partial or value.beside.get("partial") is True,
-        is_truncated=value.beside.get("truncated") is True,
+        is_partial=verdict.is_partial or beside.get("partial") is True,
+        is_truncated=beside.get("truncated") is True,
         metadata=metadata,
         tool=tool,
         origin=value.origin,
@@ -286,12 +288,12 @@ def _reading(
     returned = len(items) if isinstance(items, list) else None
     if is_truncated:
         metadata = {**metadata, "truncated": True}
-    said = None if page is None else Pagination.of(page)
+    pagination = None if page is None else Pagination.of(page)
     response = Response(
         tool_name=_name(tool, kind, notes),
         response_type=kind,
         data=items if is_list else _object(value),
-        pagination=None if said == Pagination() else said,
+        pagination=None if pagination == _NO_PAGINATION else pagination,
         summary=Summary(
             total=None if page is None else page.total,
             returned=returned,

@@ -59,6 +59,8 @@ def _parse_odd(text: str) -> tuple[bool, Any]:
 
 def find_json(text: str) -> Found | None:
     """The document that a text is or holds, if there is one that it is about."""
+    if "{" not in text and "[" not in text:
+        return None
     return json_in_fence(text) or _after_prose(text) or _before_prose(text) or _on_a_line(text)
 
 

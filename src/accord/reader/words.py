@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any, Final, Literal, NamedTuple
+
+from accord.reader.kept import kept
 
 Doing = Literal["list", "read", "act", "run", "unknown"]
 
@@ -54,10 +55,6 @@ _SQL_READS: Final = re.compile(
 _VERB_ARGUMENTS: Final = ("action", "operation", "op", "command", "method", "verb", "mode")
 _NO_PLURALS: Final = ("details", "stats", "statistics", "news", "settings", "contents", "metrics")
 
-# Names come again and again, of tools and of members: a bounded number of short ones is kept.
-_KEPT: Final = 1024
-_LONGEST: Final = 64
-
 _CONTENT: Final = frozenset(
     """cat file files page document doc contents text html markdown url website webpage pdf scrape
     transcript readme note echo""".split()
@@ -82,17 +79,15 @@ _NOBODY: Final = Called()
 
 def called(tool: str | None) -> Called:
     """What the name of the tool that was called says."""
-    if not tool:
-        return _NOBODY
-    return _called(tool) if len(tool) <= _LONGEST else _called.__wrapped__(tool)
+    return _called(tool) if tool else _NOBODY
 
 
-@lru_cache(_KEPT)
+@kept
 def _called(tool: str) -> Called:
     words = words_of(tool)
     doing = _doing_of(words)
     is_content = words == ("fetch",) or not _CONTENT.isdisjoint(words)
-    nouns = frozenset(map(_singular, words))
+    nouns = frozenset(map(singular, words))
     return Called(words, nouns, doing, is_content and doing != "list", _is_plural(words))
 
 
@@ -103,43 +98,17 @@ def _is_plural(words: tuple[str, ...]) -> bool:
 
 def words_of(name: str) -> tuple[str, ...]:
     """The words of a name, however they are joined."""
-    return _words_of(name) if len(name) <= _LONGEST else _words_of.__wrapped__(name)
-
-
-@lru_cache(_KEPT)
-def _words_of(name: str) -> tuple[str, ...]:
     return tuple(part.lower() for part in _PARTS.findall(name))
 
 
-class Nouns(NamedTuple):
-    """The words of a name in the singular: all of them, and the last, which says what it is."""
-
-    all: frozenset[str]
-    last: str
-
-
-def nouns_of(name: str) -> Nouns:
-    """The words of a name in the singular."""
-    return _nouns_of(name) if len(name) <= _LONGEST else _nouns_of.__wrapped__(name)
-
-
-@lru_cache(_KEPT)
-def _nouns_of(name: str) -> Nouns:
-    nouns = tuple(map(_singular, words_of(name)))
-    return Nouns(frozenset(nouns), nouns[-1] if nouns else "")
-
-
-def _singular(word: str) -> str:
+def singular(word: str) -> str:
+    """`user` of `users`, `query` of `queries`."""
     return word[:-3] + "y" if word.endswith("ies") else word.removesuffix("s")
 
 
+@kept
 def squeezed(name: str) -> str:
     """A name without what joins its words: `has_more`, `hasMore` and `Has-More` are one."""
-    return _squeezed(name) if len(name) <= _LONGEST else _squeezed.__wrapped__(name)
-
-
-@lru_cache(_KEPT)
-def _squeezed(name: str) -> str:
     return _JOINTS.sub("", name.lower())
 
 

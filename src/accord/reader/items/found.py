@@ -22,7 +22,7 @@ class Items(NamedTuple):
     rule: str
 
 
-def split_heading(lines: list[str], is_item: Callable[[str], bool]) -> int | None:
+def split_heading(lines: list[str], is_item: Callable[[str], object]) -> int | None:
     """Where the items begin, if no more than a heading stands above them."""
     seen = 0
     for index, line in enumerate(lines):

@@ -30,7 +30,7 @@ _SHOWN: Final = re.compile(r"\b(?:results?|found|total|showing)\b", re.I)
 
 def bullets(lines: list[str], wants_list: bool) -> Items | None:
     """`- one`, `* two`, `1. three`; lines that belong to an item are indented."""
-    start = split_heading(lines, lambda line: _BULLET.fullmatch(line) is not None)
+    start = split_heading(lines, _BULLET.fullmatch)
     if start is None:
         return None
     first = _BULLET.fullmatch(lines[start])
@@ -66,6 +66,8 @@ def _is_enough(items: list[Any], heading: str, wants_list: bool) -> bool:
 
 def _said(lines: list[str]) -> Any:
     """An item as its text; one that goes on as labelled lines is an object."""
+    if len(lines) == 1:
+        return lines[0]
     first, *rest = lines
     labelled = [LABEL.fullmatch(line) for line in rest if line]
     if labelled and all(labelled):
@@ -95,7 +97,7 @@ def starred(lines: list[str], wants_list: bool) -> Items | None:
 def _uniform(
     lines: list[str], is_item: Callable[[str], object], least: int, rule: str
 ) -> Items | None:
-    start = split_heading(lines, lambda line: bool(is_item(line)))
+    start = split_heading(lines, is_item)
     if start is None or (start and not lines[start - 1].rstrip().endswith(":") and start > 1):
         return None
     end = len(lines)

@@ -5,7 +5,7 @@ from typing import Final
 
 from accord.reader.items.found import COUNT, LABEL, MOST_HEADING, Items, key_of
 
-_UNMARKED: Final = re.compile(r"^[-*•][ \t]+(?=[A-Z][\w /-]{0,40}:)")
+_UNMARKED: Final = re.compile(r"[-*•][ \t]+(?=[A-Z][\w /-]{0,40}:)")
 _RULE: Final = re.compile(r"[-=_*~]{3,}")
 _HEADED: Final = re.compile(
     r"(#{1,6}|\*\*)?[ \t]*(?:(?:Result|Item|Entry|Page|Record)[ \t]+#?)?\d+[.):]?(?:[ \t]|$)", re.I
@@ -17,7 +17,7 @@ _MOST_ABOVE: Final = 14
 
 def records(lines: list[str], wants_list: bool) -> Items | None:
     """Paragraphs that all begin with the same label, or with their number."""
-    paragraphs = _paragraphs([_UNMARKED.sub("", line) for line in lines])
+    paragraphs = _paragraphs([_unmarked(line) for line in lines])
     heading = ""
     if len(paragraphs) > 1 and len(paragraphs[0]) == 1 and _is_title(paragraphs[0][0]):
         (heading,), *paragraphs = paragraphs
@@ -31,6 +31,12 @@ def records(lines: list[str], wants_list: bool) -> Items | None:
     if len(paragraphs) > 1 and all(_HEADED.match(each[0]) for each in paragraphs):
         return Items(["\n".join(each) for each in paragraphs], heading, "", "numbered-records")
     return None
+
+
+def _unmarked(line: str) -> str:
+    """A labelled line without its bullet."""
+    found = _UNMARKED.match(line)
+    return line if found is None else line[found.end() :]
 
 
 def _is_title(line: str) -> bool:
@@ -109,8 +115,6 @@ def _shown(lines: list[str]) -> Items | None:
 
 def sequence(lines: list[str], wants_list: bool) -> Items | None:
     """Lines that are numbered from one on, with whatever stands below each of them."""
-    if not wants_list:
-        return None
     numbered = [
         (i, int(found["n"]), found["style"])
         for i, line in enumerate(lines)

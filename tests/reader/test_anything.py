@@ -34,7 +34,21 @@ TOOLS = st.none() | st.sampled_from(["list_things", "send_message", "read_file",
 MARKS = st.sampled_from(
     [
         *("{", "}", "[", "]", "(", ")", '"', "'", "\\", ",", ":", "|", "-", "---", "|---|", "#"),
-        *("```", "```json", "\n", "\n\n", " ", "\t", "- ", "1. ", "* ", "a", "Name: b", "b'", "None"),
+        *(
+            "```",
+            "```json",
+            "\n",
+            "\n\n",
+            " ",
+            "\t",
+            "- ",
+            "1. ",
+            "* ",
+            "a",
+            "Name: b",
+            "b'",
+            "None",
+        ),
         *("<a>", "</a>", "A(", "1", "/tmp/a", "Found 2 rows:", "Showing 1-2 of 9", "NAME  AGE  X"),
         *("[FILE] a", "\r", "\x1b[2J", "\u2028", "ë", "true", "-1e999", "Error:", "is empty"),
     ]

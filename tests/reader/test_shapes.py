@@ -217,6 +217,8 @@ def test_the_page_is_found_in_every_dialect(payload: dict[str, Any], expected: A
     assert said.get("pagination", {}) == expected
 
 
+CIRCLE: list[Any] = []
+CIRCLE.append(CIRCLE)
 ODD: dict[str, Any] = {
     "nothing": b"",
     "blanks": "   ",
@@ -234,6 +236,19 @@ ODD: dict[str, Any] = {
     "an error that is no object": {"jsonrpc": "2.0", "id": 1, "error": "no"},
     "nested wrappings": {"output": {"output": {"output": {"output": "x"}}}},
     "lone surrogates": '{"a": "\\ud800"}',
+    "names that are no text": {1: [2], None: {(3, 4): 5}},
+    "names that are no text in a list": [{1: 2}],
+    "a list of itself": CIRCLE,
+    "a block whose text is an object of Python's": {
+        "content": [{"type": "text", "text": {"a": object()}}]
+    },
+    "a type that is a list": [{"type": []}],
+    "a link that is none": {"items": [], "next": "http://[x/?page=2"},
+    "a page number in superscript": {"items": [], "next": "/?page=\u00b2"},
+    "a page number of many digits": {"items": [], "next": f"/?page={'1' * 5_000}"},
+    "words of many digits": f"Showing 1-{'1' * 5_000}\na\nb",
+    "an escape that Python has not": "['\\8', '\\\u00b2']",
+    "a cell of more than csv takes": "a,b,c\n1,2," + "x" * 200_000,
 }
 
 
@@ -243,6 +258,8 @@ def test_anything_at_all_gives_a_reading(reply: Any) -> None:
     assert isinstance(reading.response, Response)
     assert reading.response.tool_name == "unknown"
     assert reading.findings
+    assert isinstance(read(reply, "list_things").response, Response)
+    assert isinstance(read({"structuredContent": reply}, "send").response, Response)
 
 
 def test_every_rule_has_a_name_of_its_own_and_says_when_it_fires() -> None:

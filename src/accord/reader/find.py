@@ -6,7 +6,8 @@ from typing import Any, Final
 import msgspec
 
 from accord.reader.reading import Notes
-from accord.reader.text import decoded_twice, find_json, parse_json, python_value
+from accord.reader.shown import python_value
+from accord.reader.text import decoded_twice, find_json, parse_json
 
 META_KEY: Final = "dev.accord-mcp/answer"
 _BESIDE: Final = frozenset({"page", "warnings", "partial", "truncated"})
@@ -97,7 +98,10 @@ def _sorted(
 
 def _as_text(text: Any, notes: Notes) -> str:
     notes.finding("the text of a block is no string")
-    return msgspec.json.encode(text).decode()
+    try:
+        return msgspec.json.encode(text, enc_hook=str).decode()
+    except (RecursionError, UnicodeEncodeError, TypeError):
+        return str(text)
 
 
 def _beside_at(blocks: list[Any]) -> tuple[int | None, dict[str, Any]]:

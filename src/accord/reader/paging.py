@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from accord.answer import Page
-from accord.reader.links import query_of
+from accord.reader.links import is_number, query_of
 from accord.reader.words import squeezed
 
 _PLACES: Final = frozenset(
@@ -146,10 +146,10 @@ def _hear_next(value: str | None, said: dict[str, Any]) -> None:
         if name in query:
             said["cursor"] = query[name]
     for name in ("offset", "start", "skip"):
-        if query.get(name, "").isdigit():
+        if is_number(query.get(name, "")):
             said["next_offset"] = int(query[name])
     if "cursor" not in said and "next_offset" not in said:
-        if query.get("page", "").isdigit():
+        if is_number(query.get("page", "")):
             said["next_number"] = int(query["page"])
         said["cursor"] = value
 
@@ -197,7 +197,7 @@ def _use_arguments(said: dict[str, Any], arguments: Mapping[str, Any]) -> None:
 
 _SHOWING: Final = re.compile(
     r"""(?:showing|displaying|returned|listing|found|results?)\D{0,30}?
-        (?:(?P<first>\d[\d,]*)\s*(?:-|\u2013|to)\s*)?(?P<shown>\d[\d,]*)\s*(?:\w+\s+){0,2}?(?:of|out\s+of|/)\s*(?:a\s+total\s+of\s+)?(?P<total>\d[\d,]*)""",
+        (?:(?P<first>\d[\d,]{0,15})\s*(?:-|\u2013|to)\s*)?(?P<shown>\d[\d,]{0,15})\s*(?:\w+\s+){0,2}?(?:of|out\s+of|/)\s*(?:a\s+total\s+of\s+)?(?P<total>\d[\d,]{0,15})""",
     re.X,
 )
 

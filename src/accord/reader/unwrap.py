@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from accord.reader.reading import Notes
-from accord.reader.text import json_in_fence, parse_json
+from accord.reader.text import LARGE, json_in_fence, parse_json
 
 DEEPEST: Final = 8  # wrappings within each other
 _OWN: Final = frozenset(
@@ -48,7 +48,7 @@ def unwrap(reply: Any, notes: Notes) -> Reply:
 
 
 def _from_bytes(raw: bytes, notes: Notes) -> Reply:
-    if raw[:1] == b"{":
+    if raw[:1] == b"{" and len(raw) <= LARGE:
         try:
             return _from_object(_decode(raw), notes, 0)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -85,7 +85,9 @@ def _from_text(text: str, notes: Notes) -> Reply:
 
 def _plain(reply: Any, notes: Notes) -> Any:
     """An SDK's object as the JSON it stands for."""
-    if isinstance(reply, dict | list | int | float | bool | None):
+    if isinstance(reply, dict | list):
+        return _named(reply, notes, 0)
+    if isinstance(reply, int | float | bool | None):
         return reply
     dump = getattr(reply, "model_dump", None)
     if callable(dump):
@@ -98,11 +100,31 @@ def _plain(reply: Any, notes: Notes) -> Any:
         notes.rule("sdk-object")
         return msgspec.to_builtins(reply)
     if isinstance(reply, Mapping):
-        return dict(reply)
+        return _named(dict(reply), notes, 0)
     if isinstance(reply, tuple):
-        return list(reply)
+        return _named(list(reply), notes, 0)
     notes.finding(f"a {type(reply).__name__} is no reply that we know; this is how Python shows it")
     return str(reply)
+
+
+def _named(value: Any, notes: Notes, depth: int) -> Any:
+    """A value as JSON would have it, as far down as members are looked at: names are text."""
+    if depth > DEEPEST:
+        return value
+    if isinstance(value, list) and len(value) == 1:
+        inner = _named(value[0], notes, depth + 1)
+        return value if inner is value[0] else [inner]
+    if not isinstance(value, dict):
+        return value
+    if not all(isinstance(name, str) for name in value):
+        notes.finding("members have names that are no text")
+        value = {str(name): each for name, each in value.items()}
+    changed = {
+        name: inner
+        for name, each in value.items()
+        if isinstance(each, dict | list) and (inner := _named(each, notes, depth + 1)) is not each
+    }
+    return {**value, **changed} if changed else value
 
 
 def _from_value(value: Any, notes: Notes, depth: int) -> Reply:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from accord.reader.follow.names import CONTAINERS
+from accord.reader.links import is_number
 from accord.reader.words import squeezed
 
 Path = tuple[str, ...]
@@ -36,7 +37,7 @@ class Inputs(NamedTuple):
 
     def _takes(self, path: Path, value: str | int) -> bool:
         """Whether an argument can be that: `before` may be a date, and `from` a person."""
-        is_number = type(value) is int or str(value).isdecimal()
+        is_numeric = type(value) is int or str(value).isdecimal()
         schema, now = (self.known or {}).get(path, {}), self.given.get(path)
         types = _types(schema) or _TYPES.get(type(now), set())
         is_date = str(schema.get("format")).startswith(("date", "time")) or (
@@ -44,7 +45,7 @@ class Inputs(NamedTuple):
         )
         if not types:
             return not is_date
-        if is_number and types & {"integer", "number"}:
+        if is_numeric and types & {"integer", "number"}:
             return True
         is_vague = squeezed(path[-1]) in _VAGUE and type(value) is int
         return "string" in types and not is_date and not is_vague
@@ -68,8 +69,8 @@ class Inputs(NamedTuple):
     def fit(self, path: Path, value: Any) -> Any:
         """A number or its digits, as the argument has it."""
         types = _types((self.known or {}).get(path, {}))
-        is_number = bool(types & {"integer", "number"}) or type(self.given.get(path)) is int
-        if isinstance(value, str) and value.isdecimal() and is_number and "string" not in types:
+        wants_number = bool(types & {"integer", "number"}) or type(self.given.get(path)) is int
+        if isinstance(value, str) and wants_number and "string" not in types and is_number(value):
             return int(value)
         return str(value) if type(value) is int and types == {"string"} else value
 

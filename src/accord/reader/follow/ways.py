@@ -18,7 +18,7 @@ from accord.reader.follow.names import (
     OLDEST,
 )
 from accord.reader.follow.turn import Turn
-from accord.reader.links import query_of
+from accord.reader.links import is_number, query_of
 from accord.reader.words import squeezed
 
 Changes = dict[Path, Any]
@@ -42,8 +42,8 @@ def _by_link(turn: Turn) -> Changes | None:
         if path is None and family is not LIMITS:
             path = turn.inputs.place(name)
         if path is not None:
-            is_number = family in (OFFSETS, NUMBERS, LIMITS) and value.isdecimal()
-            changes[path] = turn.inputs.fit(path, int(value) if is_number else value)
+            counts = family in (OFFSETS, NUMBERS, LIMITS) and is_number(value)
+            changes[path] = turn.inputs.fit(path, int(value) if counts else value)
             leads = leads or family is not LIMITS
     return changes if leads else None
 
@@ -172,7 +172,7 @@ def _by_position(turn: Turn) -> Changes | None:
 
 
 def _number(value: Any, otherwise: int) -> int:
-    return int(value) if str(value).isdecimal() else otherwise
+    return int(value) if is_number(str(value)) else otherwise
 
 
 WAYS: Final[tuple[Callable[[Turn], Changes | None], ...]] = (

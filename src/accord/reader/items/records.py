@@ -11,7 +11,7 @@ _HEADED: Final = re.compile(
     r"(#{1,6}|\*\*)?[ \t]*(?:(?:Result|Item|Entry|Page|Record)[ \t]+#?)?\d+[.):]?(?:[ \t]|$)", re.I
 )
 _NUMBER: Final = re.compile(r"(?P<style>(?:#{1,4}\s*)?\[?)(?P<n>\d{1,5})(?:[.):]|\])\s")
-_SHOWING: Final = re.compile(r"showing\s+(?P<first>\d+)\s*(?:-|to)\s*(?P<last>\d+)")
+_SHOWING: Final = re.compile(r"showing\s+(?P<first>\d{1,15})\s*(?:-|to)\s*(?P<last>\d{1,15})")
 _MOST_ABOVE: Final = 14
 
 
@@ -50,17 +50,20 @@ def _is_heading(line: str) -> bool:
 
 def _labelled(paragraphs: list[list[str]], key: str, heading: str) -> Items | None:
     """Records of labelled lines: a new one wherever the first label comes again."""
-    records: list[dict[str, str]] = []
+    found: list[dict[str, list[str]]] = []
     last = ""
     for line in (line for paragraph in paragraphs for line in paragraph):
         label = LABEL.fullmatch(line)
         if label is not None and label["key"] == key:
-            records.append({})
+            found.append({})
         if label is not None and not line[0].isspace():
             last = key_of(label["key"])
-            records[-1][last] = (label["value"] or "").strip()
+            found[-1][last] = [(label["value"] or "").strip()]
         elif last:
-            records[-1][last] = f"{records[-1][last]}\n{line.strip()}".strip()
+            found[-1][last].append(line.strip())
+    records = [
+        {name: "\n".join(words).strip() for name, words in record.items()} for record in found
+    ]
     alike = sum(len(record) > 1 for record in records)
     is_named = heading.lower().startswith(key_of(key).lower())  # `Commit history:`, `Commit: …`
     if len(records) < (1 if is_named else 2) or alike < len(records):

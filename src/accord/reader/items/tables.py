@@ -43,7 +43,10 @@ def comma_separated(lines: list[str], wants_list: bool) -> Items | None:
         return None
     if not all(_NAME.fullmatch(name) for name in names):
         return None
-    rows = [row for row in csv.reader(_joined(lines[1:])) if row]
+    try:
+        rows = [row for row in csv.reader(_joined(lines[1:])) if row]
+    except csv.Error:  # a cell that is larger than they come
+        return None
     if any(len(row) != len(names) for row in rows):
         return None
     is_column = len(names) == 1 and len(rows) > 1 and all(_NAME.fullmatch(row[0]) for row in rows)
@@ -56,13 +59,17 @@ def comma_separated(lines: list[str], wants_list: bool) -> Items | None:
 
 def _joined(lines: list[str]) -> list[str]:
     """Lines with those together that a quoted cell goes over."""
-    found: list[str] = []
+    found: list[list[str]] = []
+    is_open = False
     for line in lines:
-        if found and found[-1].count('"') % 2:
-            found[-1] = f"{found[-1]}\n{line}"
+        if is_open:
+            found[-1].append(line)
         elif line.strip():
-            found.append(line)
-    return found
+            found.append([line])
+        else:
+            continue
+        is_open ^= line.count('"') % 2 == 1
+    return ["\n".join(each) for each in found]
 
 
 def columns(lines: list[str], wants_list: bool) -> Items | None:

@@ -8,6 +8,8 @@ from bench.contenders import ACCORD, CONTENDERS, HTTP_CONTENDERS, Contender
 from bench.http_report import NO_WRK, http_parts
 from bench.http_rounds import HttpPlan, run_http, run_sessions
 from bench.http_trial import has_wrk
+from bench.reader import ROUNDS as READING_ROUNDS
+from bench.reader import measure_reading, reading_parts
 from bench.rendering import ROUNDS, measure_rendering, rendering_parts
 from bench.report import one_line, render, stdio_parts
 from bench.rounds import FAILURES, Plan, run
@@ -36,9 +38,10 @@ def main() -> int:
     if not options.only_http:
         parts, has_failed = measure_stdio(contenders, is_quick=options.quick)
         if ACCORD in contenders:
-            rendering, has_failed_there = measure_wording(is_quick=options.quick)
-            parts += rendering
-            has_failed |= has_failed_there
+            for measure in (measure_wording, measure_reader):
+                more, has_failed_there = measure(is_quick=options.quick)
+                parts += more
+                has_failed |= has_failed_there
     more_parts, has_failed_too = measure_http(contenders, is_quick=options.quick)
     has_failed |= has_failed_too
     show_progress("")
@@ -69,6 +72,16 @@ def measure_wording(*, is_quick: bool) -> tuple[list[str], bool]:
         return rendering_parts(measure_rendering(rounds), rounds), False
     except FAILURES as error:
         return ["## Rendering, Accord only", f"Failed: {one_line(str(error))}"], True
+
+
+def measure_reader(*, is_quick: bool) -> tuple[list[str], bool]:
+    """What is to be printed, and whether Accord failed."""
+    rounds = READING_ROUNDS // 5 if is_quick else READING_ROUNDS
+    show_progress("reading")
+    try:
+        return reading_parts(measure_reading(rounds), rounds), False
+    except FAILURES as error:
+        return ["## Reading, Accord only", f"Failed: {one_line(str(error))}"], True
 
 
 def measure_http(contenders: list[Contender], *, is_quick: bool) -> tuple[list[str], bool]:

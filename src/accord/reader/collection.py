@@ -93,13 +93,16 @@ def _in_object(
     main = _main(value, arrays, called.nouns)
     if main is None:
         return None
-    rest = {name: each for name, each in value.items() if name != main}
+    rest = dict(value)
+    del rest[main]
     confidence = _judged(main, value[main], rest, called, doing)
     return confidence and Collection(value[main], rest, (*path, main), confidence)
 
 
 def _main(value: Mapping[str, Any], arrays: list[str], nouns: frozenset[str]) -> str | None:
     """Which array is the main part: the only one, or the one that is named for it."""
+    if len(arrays) == 1:
+        return arrays[0]
     main = [name for name in arrays if name.lower() not in _BESIDE] or arrays
     if len(main) == 1:
         return main[0]

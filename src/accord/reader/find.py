@@ -76,8 +76,10 @@ def find(result: Mapping[str, Any], notes: Notes, *, digs: bool = True) -> Value
         value = Value(origin="nothing")
         notes.finding("the result has no content")
     value.beside = beside
-    value.attachments = [_described(each) for each in others]
-    value.extras = extras if value.value is not extras else {}
+    if others:
+        value.attachments = [_described(each) for each in others]
+    if extras and value.value is not extras:
+        value.extras = extras
     return value
 
 
@@ -197,7 +199,9 @@ def _of_text(text: str, where: str, notes: Notes, digs: bool) -> Value:
         inner = find_json(value["result"]) if isinstance(value["result"], str) else None
         value = value if inner is None else inner.value
     if found:
-        is_nested, value = decoded_twice(value)
+        is_nested = False
+        if isinstance(value, str):
+            is_nested, value = decoded_twice(value)
         notes.rule("json-twice" if is_nested else "json")
         how = "JSON encoded twice" if is_nested else "JSON"
         return Value(value=value, origin=f"{where}: {how}")

@@ -1,7 +1,7 @@
 """What kind of reply it is: an ordered table of small rules, the first that fires decides."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
@@ -79,6 +79,7 @@ class Rule(NamedTuple):
     when: str
     example: str
     judge: Callable[[Case], Verdict | None]
+    looks_at: Literal["anything", "words", "data"] = "anything"
 
 
 def _is_error(case: Case) -> Verdict | None:
@@ -266,12 +267,14 @@ RULES: Final = (
         "the payload says so: a flag, an error, a status",
         '{"success": false}',
         _payload_failed,
+        "data",
     ),
     Rule(
         "all-failed",
         "every one of several things failed; some of them: partial",
         '{"successful": 0, "failed": 2}',
         _all_failed,
+        "data",
     ),
     Rule(
         "error-text",
@@ -284,6 +287,7 @@ RULES: Final = (
         "a list of tools with their schemas",
         '{"tools": [{"name": …, "inputSchema": …}]}',
         _catalog,
+        "data",
     ),
     Rule("acted", "the tool's name is that of a deed", "send_message", _acted),
     Rule(
@@ -294,20 +298,29 @@ RULES: Final = (
         "members that report a deed",
         '{"ok": true}, {"affected_rows": 1}',
         _reports_members,
+        "data",
     ),
-    Rule("array", "a JSON array", "[…]", _array),
+    Rule("array", "a JSON array", "[…]", _array, "data"),
     Rule(
         "main-array",
         "an object whose main part is one array",
         '{"total": 2, "users": […]}',
         _main_array,
+        "data",
     ),
-    Rule("none-found", "a text that says that nothing was found", "No matches found", _none_found),
+    Rule(
+        "none-found",
+        "a text that says that nothing was found",
+        "No matches found",
+        _none_found,
+        "words",
+    ),
     Rule(
         "itemised",
         "a text that is clearly a list",
         "Found 2 tables:\\n- users\\n- posts",
         _itemised,
+        "words",
     ),
     Rule(
         "nothing-listed",
@@ -320,9 +333,18 @@ RULES: Final = (
 )
 
 
+_FOR_WORDS: Final = tuple(rule for rule in RULES if rule.looks_at != "data")
+_FOR_DATA: Final = tuple(rule for rule in RULES if rule.looks_at != "words")
+
+
 def judge(case: Case) -> tuple[Rule, Verdict]:
     """The first rule that fires, and what it says."""
-    for rule in RULES:
+    rules: tuple[Rule, ...] = RULES
+    if case.words is None:
+        rules = _FOR_DATA
+    elif case.words is case.value:
+        rules = _FOR_WORDS
+    for rule in rules:
         verdict = rule.judge(case)
         if verdict is not None:
             return rule, verdict

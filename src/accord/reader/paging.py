@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from accord.answer import Page
+from accord.reader.kept import kept
 from accord.reader.links import is_number, query_of
 from accord.reader.words import squeezed
 
@@ -68,14 +69,13 @@ def page_of(
     said: dict[str, Any] = {}
     nested: list[tuple[str, Any]] = []
     for name, value in members.items():
-        key = squeezed(name)
         if isinstance(value, dict):
-            if key in _PLACES or name in _PLACES:
+            if squeezed(name) in _PLACES or name in _PLACES:
                 nested += _flat(value)
         else:
-            _hear(key, value, said)
-    for key, value in nested:
-        _hear(key, value, said)
+            _hear(name, value, said)
+    for name, value in nested:
+        _hear(name, value, said)
     if not said or said.keys() == {"returned"}:
         return None
     _infer(said, returned, arguments)
@@ -87,34 +87,52 @@ def _flat(members: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """The members of one that is about paging, which know better than those beside it."""
     for name, value in members.items():
         if isinstance(value, dict) and squeezed(name) in _PLACES:
-            yield from ((squeezed(inner), each) for inner, each in value.items())
+            yield from value.items()
         else:
-            yield squeezed(name), value
+            yield name, value
 
 
 def _hear(name: str, value: Any, said: dict[str, Any]) -> None:
     """What one member says; a later one that is explicit wins."""
-    if isinstance(value, bool):
-        if name in _HAS_MORE:
-            said["has_more"] = value
-        elif name in _IS_LAST:
-            said.setdefault("has_more", not value)
-        elif name in ("truncated", "istruncated", "incompleteresults") and value:
-            said.setdefault("has_more", True)
-    elif isinstance(value, int):
-        _hear_number(name, value, said)
-    elif isinstance(value, str) or value is None:
-        _hear_words(name, value, said)
+    kind = type(value)
+    if kind is int:
+        number = _number(name)
+        if number.is_certain:
+            said[number.says] = value
+        elif number.says:
+            said.setdefault(number.says, value)
+    elif kind is bool:
+        _hear_flag(squeezed(name), value, said)
+    elif kind is str or value is None:
+        _hear_words(squeezed(name), value, said)
 
 
-def _hear_number(name: str, value: int, said: dict[str, Any]) -> None:
-    says = _NUMBERS.get(name)
-    if says is not None:
-        said[says] = value
-    elif name in _RETURNED:
-        said.setdefault("returned", value)
-    elif name.startswith(("total", "overall")) and not _NO_COUNT.search(name):
-        said.setdefault("total", value)
+class Number(NamedTuple):
+    """What a number is by its name, if it is known; and whether it could be something else."""
+
+    says: str = ""
+    is_certain: bool = False
+
+
+@kept
+def _number(name: str) -> Number:
+    key = squeezed(name)
+    if key in _NUMBERS:
+        return Number(_NUMBERS[key], True)
+    if key in _RETURNED:
+        return Number("returned")
+    if key.startswith(("total", "overall")) and not _NO_COUNT.search(key):
+        return Number("total")
+    return Number()
+
+
+def _hear_flag(name: str, value: bool, said: dict[str, Any]) -> None:
+    if name in _HAS_MORE:
+        said["has_more"] = value
+    elif name in _IS_LAST:
+        said.setdefault("has_more", not value)
+    elif name in ("truncated", "istruncated", "incompleteresults") and value:
+        said.setdefault("has_more", True)
 
 
 def _hear_words(name: str, value: str | None, said: dict[str, Any]) -> None:

@@ -72,7 +72,9 @@ def says_failed(text: str, *, is_content: bool) -> Literal["strong", "weak"] | N
     if is_content and len(lines) > 1:
         return None
     first = _after(_MARKS, lines[0])
-    if _STRONG.match(first.lower()) or _ERRNO.match(first) or _CROSS.match(lines[0]):
+    if first is not lines[0] and _CROSS.match(lines[0]):
+        return "strong"
+    if _STRONG.match(first.lower()) or _ERRNO.match(first):
         return "strong"
     if is_content or len(words) > _LONGEST_WEAK or len(lines) > 2:
         return None
@@ -82,7 +84,7 @@ def says_failed(text: str, *, is_content: bool) -> Literal["strong", "weak"] | N
 def _after(opening: "re.Pattern[str]", words: str) -> str:
     """A text without what it may begin with."""
     found = opening.match(words)
-    return words if found is None else words[found.end() :]
+    return words[found.end() :] if found is not None and found.end() else words
 
 
 _DEEDS: Final = (

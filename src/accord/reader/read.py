@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from accord.answer import Notice, Page
 from accord.reader.find import Value, find, of_payload
-from accord.reader.judge import Case, Verdict, judge
+from accord.reader.judge import Case, judge
 from accord.reader.own import Known, known_shape, page_from, warnings_from
 from accord.reader.paging import page_in_words, page_of
 from accord.reader.reading import Notes, Reading
@@ -177,10 +177,13 @@ def _judged(
     if verdict.kind == "error":
         return _of_failure(case, value, tool, warnings, notes, raw)
     metadata = _metadata(value, warnings)
-    items, rest, message, page = _listed(case, verdict, value, arguments, notes)
+    items: list[Any] | None = None
+    message, page = value.message, None
+    if verdict.kind in ("list", "tool_catalog"):
+        items, rest, message, page = _listed(case, value, arguments, notes)
+        if rest:
+            metadata = {**rest, **metadata}
     own = page_from(beside.get("page")) if beside else None
-    if rest:
-        metadata = {**rest, **metadata}
     return _reading(
         kind=verdict.kind,
         value=value.value,
@@ -199,15 +202,9 @@ def _judged(
 
 
 def _listed(
-    case: Case,
-    verdict: Verdict,
-    value: Value,
-    arguments: Mapping[str, Any] | None,
-    notes: Notes,
-) -> tuple[list[Any] | None, Mapping[str, Any], str | None, Page | None]:
+    case: Case, value: Value, arguments: Mapping[str, Any] | None, notes: Notes
+) -> tuple[list[Any], Mapping[str, Any], str | None, Page | None]:
     """The items of a list, what stands beside them, the words around them, and the page."""
-    if verdict.kind not in ("list", "tool_catalog"):
-        return None, {}, value.message, None
     if case.items is not None:
         notes.rule(case.items.rule, "likely")
         words = "\n".join(each for each in (case.items.heading, case.items.closing) if each)
@@ -229,8 +226,10 @@ def _metadata(value: Value, warnings: Sequence[Notice]) -> dict[str, Any]:
         metadata["attachments"] = list(value.attachments)
     if warnings:
         metadata["warnings"] = list(warnings)
-    unknown = {n: e for n, e in value.extras.items() if not _is_said(n, e, value.value)}
-    return metadata | unknown
+    if value.extras:
+        said = value.value
+        metadata |= {n: each for n, each in value.extras.items() if not _is_said(n, each, said)}
+    return metadata
 
 
 def _is_said(name: str, extra: Any, value: Any) -> bool:

@@ -5,7 +5,7 @@ belong to an item.
 """
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from accord.reader.items.found import Items
 from accord.reader.items.marked import alike, bullets, paths, starred, tagged
@@ -15,35 +15,55 @@ from accord.reader.items.tables import columns, comma_separated, elements, markd
 __all__ = ["Items", "find_items"]
 
 _LONGEST: Final = 1_000_000  # characters of a text that is looked at
-_NEVER: Final = _LONGEST
+Lines = Literal["one", "several", "never"]
+
+
+Find = Callable[[list[str], bool], Items | None]
 
 
 class Pattern(NamedTuple):
     """A pattern, and what a text must have for it to be tried at all."""
 
-    find: Callable[[list[str], bool], Items | None]
+    find: Find
     marks: tuple[str, ...] = ()
     """One of these is in the text, where there are any."""
-    least_of_list: int = 1
-    """The least number of lines, from a tool that lists."""
-    least: int = 1
-    """The least number of lines, from another one."""
+    from_list: Lines = "one"
+    """How many lines it is at least, from a tool that lists."""
+    from_others: Lines = "one"
+    """How many from another one."""
 
 
 PATTERNS: Final = (
     Pattern(tagged, ("[",)),
-    Pattern(starred, ("* ",), 2, 2),
-    Pattern(markdown_table, ("|",), 2, 2),
-    Pattern(records, (), 2, 2),
-    Pattern(bullets, (), 1, 2),
-    Pattern(paths, ("/", "\\"), 1, 2),
+    Pattern(starred, ("* ",), "several", "several"),
+    Pattern(markdown_table, ("|",), "several", "several"),
+    Pattern(records, (), "several", "several"),
+    Pattern(bullets, (), "one", "several"),
+    Pattern(paths, ("/", "\\"), "one", "several"),
     Pattern(counted),
     Pattern(elements, ("</",)),
     Pattern(columns),
     Pattern(comma_separated),
-    Pattern(alike, (), 2, _NEVER),
-    Pattern(sequence, (), 1, _NEVER),
+    Pattern(alike, (), "several", "never"),
+    Pattern(sequence, (), "one", "never"),
 )
+
+
+def _tried(wants_list: bool, has_several: bool) -> tuple[tuple[Find, tuple[str, ...]], ...]:
+    """The patterns that a text of one line or of several can be, in their order."""
+    fitting = ("one", "several") if has_several else ("one",)
+    return tuple(
+        (pattern.find, pattern.marks)
+        for pattern in PATTERNS
+        if (pattern.from_list if wants_list else pattern.from_others) in fitting
+    )
+
+
+_TRIED: Final = {
+    (wants_list, has_several): _tried(wants_list, has_several)
+    for wants_list in (False, True)
+    for has_several in (False, True)
+}
 
 
 def find_items(text: str, *, wants_list: bool = False) -> Items | None:
@@ -51,10 +71,7 @@ def find_items(text: str, *, wants_list: bool = False) -> Items | None:
     if len(text) > _LONGEST or not text.strip():
         return None
     lines = [line.rstrip() for line in text.strip("\n").splitlines()]
-    count = len(lines)
-    for find, marks, least_of_list, least in PATTERNS:
-        if count < (least_of_list if wants_list else least):
-            continue
+    for find, marks in _TRIED[wants_list, len(lines) > 1]:
         if marks and not any(mark in text for mark in marks):
             continue
         found = find(lines, wants_list)

@@ -22,7 +22,7 @@ export COVERAGE_FILE := $(CURDIR)/$(VENV)/coverage
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check conformance bench clean
+.PHONY: help demo test check conformance readings bench clean
 
 help: ## list the jobs
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ check: $(VENV)/.test $(VENV)/.check $(COVERAGE_FILE) ## lint, format, types, imp
 
 conformance: $(VENV)/.peers ## run the official conformance suite, both protocol eras
 	$(BIN)/python -m tests.conformance
+
+readings: $(VENV)/.test ## show what the corpus reads as now, and write it down
+	PYTHONPATH=tests $(BIN)/python -m corpus.readings
 
 bench: $(VENV)/.bench ## measure accord beside its peers
 	$(BIN)/python -m bench

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from accord.answer import Notice, Page
+from accord.reader.collection import collection_in
 from accord.reader.find import Value, find, of_payload
 from accord.reader.judge import Case, judge
 from accord.reader.own import Known, known_shape, page_from, warnings_from
@@ -37,7 +38,7 @@ def read(
     value = _value(unwrapped, notes, digs=not called(tool).gives_content)
     known = known_shape(value.value)
     if known is not None:
-        return _of_known(known, value, unwrapped, tool, notes, reply)
+        return _of_known(known, value, unwrapped, tool, arguments, notes, reply)
     return _judged(value, unwrapped, tool, arguments, notes, reply)
 
 
@@ -97,12 +98,18 @@ def _of_binary(size: int, tool: str | None, notes: Notes, raw: Any) -> Reading:
 
 
 def _of_known(
-    known: Known, value: Value, unwrapped: Reply, tool: str | None, notes: Notes, raw: Any
+    known: Known,
+    value: Value,
+    unwrapped: Reply,
+    tool: str | None,
+    arguments: Mapping[str, Any] | None,
+    notes: Notes,
+    raw: Any,
 ) -> Reading:
     """A reply whose shape is one of ours: it says itself what it is."""
     notes.rule(known.shape)
-    is_error = bool(unwrapped.result and unwrapped.result.get("isError") is True)
-    if is_error != (known.failure is not None):
+    is_error = unwrapped.result.get("isError") if unwrapped.result is not None else None
+    if isinstance(is_error, bool) and is_error != (known.failure is not None):
         notes.finding("isError and the payload disagree; this is what the payload says")
     page = known.page or page_from(value.beside.get("page"))
     warnings = known.warnings or warnings_from(value.beside.get("warnings"))
@@ -112,12 +119,14 @@ def _of_known(
     if known.failure is not None:
         response = _failure(name, _error_of(known.failure), metadata, notes, known.message)
         return notes.reading(response, value=None, origin=origin, raw=raw)
-    kind = known.kind or _kind_of(known, tool)
+    kind, items, rest = _sorted(known, tool, arguments, notes)
+    if rest:
+        metadata = {**rest, **metadata}
     is_partial = known.is_partial or value.beside.get("partial") is True
     return _reading(
         kind=kind,
         value=known.value,
-        items=known.value if kind in ("list", "tool_catalog") else None,
+        items=items,
         message=known.message,
         page=page,
         warnings=warnings,
@@ -131,10 +140,31 @@ def _of_known(
     )
 
 
-def _kind_of(known: Known, tool: str | None) -> ResponseType:
-    if isinstance(known.value, list):
-        return "list"
-    return "action" if doing(tool, None) == "act" else "single"
+def _sorted(
+    known: Known, tool: str | None, arguments: Mapping[str, Any] | None, notes: Notes
+) -> tuple[ResponseType, list[Any] | None, Mapping[str, Any]]:
+    """What a reply of a known shape is, its items, and what stands beside them."""
+    value, does = known.value, doing(tool, arguments)
+    if known.kind in ("list", "tool_catalog"):
+        return known.kind, _items(value, notes), {}
+    if known.kind is not None:
+        return known.kind, None, {}
+    if isinstance(value, list):
+        return "list", value, {}
+    if does == "act":
+        return "action", None, {}
+    collection = collection_in(value, called(tool), does)
+    if collection is None or collection.confidence == "guess":  # `data` may hold several payloads
+        return "single", None, {}
+    notes.rule("main-array", collection.confidence)
+    return "list", collection.items, collection.rest
+
+
+def _items(value: Any, notes: Notes) -> list[Any]:
+    if isinstance(value, list):
+        return value
+    notes.finding("the list is no array")
+    return [] if value is None else [value]
 
 
 def _error_of(failure: Mapping[str, Any]) -> Failure:

@@ -35,9 +35,7 @@ def cases(keys: Any) -> list[Any]:
         pytest.param(
             *key,
             id=": ".join(key),
-            marks=[pytest.mark.xfail(reason="a known defect of the reader")]
-            if key in wrong
-            else [],
+            marks=[pytest.mark.xfail(strict=True, reason="a known defect")] if key in wrong else [],
         )
         for key in keys
     ]

@@ -11,7 +11,7 @@ from accord.reader.words import squeezed
 
 _PLACES: Final = frozenset(
     """pagination paging pageinfo page pages meta metadata links responsemetadata cursor
-    cursors paginginfo searchinformation queries resultinfo header _meta _links""".split()
+    cursors paginginfo searchinformation queries resultinfo header summary _meta _links""".split()
 )
 _HAS_MORE: Final = frozenset(
     """hasmore hasnext hasnextpage more moreavailable morepages hasmoreresults hasmorepages

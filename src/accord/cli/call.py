@@ -13,7 +13,7 @@ from accord.answer import Answer, Encoded, Notice, Problem
 from accord.cli import targets
 from accord.cli.quiet import quiet
 from accord.cli.serve import seconds
-from accord.cli.visible import visible
+from accord.cli.visible import shown, visible
 from accord.errors import ContractError, Reject
 from accord.outcome import Outcome
 from accord.profiles import PROFILES, Profile, asking_for
@@ -109,7 +109,7 @@ def _call(options: argparse.Namespace) -> int:
     elif options.profile is not None and said.error is msgspec.UNSET:
         _print_worded(said.result, PROFILES[options.profile], is_raw=options.json)
     elif options.profile is not None or options.json:
-        _print_raw(said.result if said.error is msgspec.UNSET else said.error)
+        _print_json(said.result if said.error is msgspec.UNSET else said.error)
     else:
         _print(done.outcome)
     return 0 if isinstance(done.outcome, Answer) else 1
@@ -178,31 +178,33 @@ def _arguments(text: str) -> bytes:
 def _print_worded(result: msgspec.Raw, profile: Profile, *, is_raw: bool) -> None:
     """The words of a result, as a client would show them."""
     if is_raw and not profile.has_own_shape:
-        _print_raw(result)
+        _print_json(result)
         return
     blocks = msgspec.json.decode(result)["content"]
     if is_raw:
-        print(msgspec.json.format(blocks[0]["text"], indent=2))
+        _print_json(blocks[0]["text"].encode())
         return
     for block in blocks:
-        print(block["text"] if block["type"] == "text" else f"[{block['type']}]")
+        print(shown(block["text"]) if block["type"] == "text" else f"[{block['type']}]")
 
 
-def _print_raw(json: msgspec.Raw) -> None:
-    print(msgspec.json.format(bytes(json), indent=2).decode())
+def _print_json(json: bytes | msgspec.Raw) -> None:
+    """JSON, indented; it stays the same JSON where something in it is escaped."""
+    indented = msgspec.json.format(bytes(json), indent=2).decode()
+    print(visible(indented, keeps_lines=True), flush=True)
 
 
 def _print(outcome: Outcome) -> None:
     """The data goes to standard output, what is said about it to standard error."""
     match outcome:
         case Answer(data=Encoded(json)):
-            print(msgspec.json.format(json, indent=2).decode(), flush=True)
+            _print_json(json)
         case Answer(data=text):
-            print(text, flush=True)
+            print(shown(str(text)), flush=True)
         case Problem(message=message) | Reject(message=message):
-            print(f"error: {message}", file=sys.stderr)
+            print(f"error: {visible(message, keeps_lines=True)}", file=sys.stderr)
     for note in _notes(outcome):
-        print(note, file=sys.stderr)
+        print(visible(note, keeps_lines=True), file=sys.stderr)
 
 
 def _notes(outcome: Outcome) -> list[str]:
@@ -231,7 +233,7 @@ def _print_said(reading: "Reading") -> None:
     if reading.is_failure:
         print(f"error: {visible(message or '')}", file=sys.stderr)
     elif isinstance(value, str):
-        print(visible(value, keeps_lines=True) if sys.stdout.isatty() else value, flush=True)
+        print(shown(value), flush=True)
     else:
         print(visible(to_json(value, indent=2).decode(), keeps_lines=True), flush=True)
     if message and not reading.is_failure and not isinstance(value, str):

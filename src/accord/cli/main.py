@@ -61,7 +61,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with contextlib.suppress(AttributeError, ValueError):  # a served tool may have closed it
             sys.stdout.flush()
     except AccordError as error:
-        print(f"accord {verb}: {error}", file=sys.stderr)
+        from accord.cli.visible import visible  # what went wrong may be told in a peer's words
+
+        print(f"accord {verb}: {visible(str(error), keeps_lines=True)}", file=sys.stderr)
         return 2
     except OSError as error:  # whoever reads our output has seen enough, or has no room for it
         with contextlib.suppress(AttributeError, OSError, ValueError):

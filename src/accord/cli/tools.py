@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from accord.cli import targets
 from accord.cli.quiet import quiet
+from accord.cli.visible import visible
 from accord.tool import Tool
 
 EXAMPLES: Final = """\
@@ -53,7 +54,7 @@ def _table(rows: list[tuple[str, str]]) -> Iterator[str]:
 def _signature(tool: Tool) -> str:
     required = tool.input_schema.get("required", [])
     properties: dict[str, Any] = tool.input_schema.get("properties", {})
-    return f"{tool.name}({', '.join(n if n in required else n + '?' for n in properties)})"
+    return visible(f"{tool.name}({', '.join(n if n in required else n + '?' for n in properties)})")
 
 
 def _words(tool: Tool) -> str:
@@ -66,4 +67,4 @@ def _words(tool: Tool) -> str:
         )
         if given
     ]
-    return " ".join([summary, *(f"[{mark}]" for mark in marks)])
+    return visible(" ".join([*summary.split(), *(f"[{mark}]" for mark in marks)]))

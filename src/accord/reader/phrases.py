@@ -71,9 +71,11 @@ def says_failed(text: str, *, is_content: bool) -> Literal["strong", "weak"] | N
     lines = words.splitlines()
     if is_content and len(lines) > 1:
         return None
-    first = _after(_MARKS, lines[0])
-    if first is not lines[0] and _CROSS.match(lines[0]):
-        return "strong"
+    first = lines[0]
+    if not first[0].isalnum():
+        if _CROSS.match(first):
+            return "strong"
+        first = _after(_MARKS, first)
     if _STRONG.match(first.lower()) or _ERRNO.match(first):
         return "strong"
     if is_content or len(words) > _LONGEST_WEAK or len(lines) > 2:

@@ -144,7 +144,8 @@ def _sorted(
     known: Known, tool: str | None, arguments: Mapping[str, Any] | None, notes: Notes
 ) -> tuple[ResponseType, list[Any] | None, Mapping[str, Any]]:
     """What a reply of a known shape is, its items, and what stands beside them."""
-    value, does = known.value, doing(tool, arguments)
+    value, name = known.value, called(tool)
+    does = doing(name, arguments)
     if known.kind in ("list", "tool_catalog"):
         return known.kind, _items(value, notes), {}
     if known.kind is not None:
@@ -153,7 +154,7 @@ def _sorted(
         return "list", value, {}
     if does == "act":
         return "action", None, {}
-    collection = collection_in(value, called(tool), does)
+    collection = collection_in(value, name, does)
     if collection is None or collection.confidence == "guess":  # `data` may hold several payloads
         return "single", None, {}
     notes.rule("main-array", collection.confidence)
@@ -196,7 +197,7 @@ def _judged(
         is_content=name.gives_content,
         tool=tool,
         called=name,
-        doing=doing(tool, arguments),
+        doing=doing(name, arguments),
     )
     rule, verdict = judge(case)
     notes.rule(rule.name, verdict.confidence)

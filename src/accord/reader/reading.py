@@ -10,7 +10,6 @@ from accord.response import Response
 
 Confidence = Literal["certain", "likely", "guess"]
 LEVELS: Final[tuple[Confidence, ...]] = ("certain", "likely", "guess")
-_RANKS: Final = {level: rank for rank, level in enumerate(LEVELS)}
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,9 +55,8 @@ class Notes:
     def rule(self, name: str, confidence: Confidence = "certain") -> None:
         """A rule that fired; the whole is as sure as its least sure rule."""
         self.rules.append(name)
-        rank = _RANKS[confidence]
-        if rank > self.level:
-            self.level = rank
+        if confidence != "certain":
+            self.level = max(self.level, LEVELS.index(confidence))
 
     def reading(self, response: Response, **members: Any) -> Reading:
         """What was read, and what was noted down on the way."""

@@ -130,12 +130,11 @@ def _doing_of(name: tuple[str, ...]) -> Doing:
     return "act" if is_either else "unknown"
 
 
-def doing(tool: str | None, arguments: Mapping[str, Any] | None) -> Doing:
+def doing(name: Called, arguments: Mapping[str, Any] | None) -> Doing:
     """What a call does, by the tool's name and what it was asked to do."""
-    found = called(tool).doing
-    if found in ("run", "unknown", "list") and arguments:
-        return _doing_of_arguments(arguments, found)
-    return found
+    if arguments and name.doing in ("run", "unknown", "list"):
+        return _doing_of_arguments(arguments, name.doing)
+    return name.doing
 
 
 def _doing_of_arguments(arguments: Mapping[str, Any], otherwise: Doing) -> Doing:

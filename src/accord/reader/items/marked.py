@@ -37,9 +37,9 @@ def bullets(lines: list[str], wants_list: bool) -> Items | None:
     if first is None:
         return None
     indent, is_number = len(first["indent"]), first["mark"][0].isdigit()
-    items: list[list[str]] = []
+    items: list[list[str]] = [[first["words"]]]
     end = len(lines)
-    for index in range(start, len(lines)):
+    for index in range(start + 1, len(lines)):
         line = lines[index]
         bullet = _BULLET.fullmatch(line)
         if bullet and len(bullet["indent"]) == indent and bullet["mark"][0].isdigit() == is_number:

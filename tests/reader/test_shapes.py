@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import accord.reader
 from accord.reader import RULES, read
 from accord.response import Response
 
@@ -275,8 +276,49 @@ def test_what_disagrees_is_kept_and_said() -> None:
     assert "text and structure disagree; this is the structure" in reading.findings
 
 
+PAGE = (Path(__file__).parents[2] / "docs/reading.md").read_text()
+PLACES = re.findall(
+    r"^\| `([\w-]+)` \| .*? \| `+ ?(.*?) ?`+ \|$",
+    PAGE.partition("## Where the value is")[2].partition("## Rules")[0],
+    re.M,
+)
+
+
+@pytest.mark.parametrize(("rule", "example"), PLACES, ids=[rule for rule, _ in PLACES])
+def test_the_page_about_reading_says_where_a_value_is_found(rule: str, example: str) -> None:
+    shown = example.replace("\u23ce", "\n")
+    if rule == "fenced-reply":
+        shown = f"```{shown.strip('`')}```"
+    assert rule in read(shown, "t").rules
+
+
+def test_the_page_about_reading_lists_every_way_to_a_value() -> None:
+    sources = [path.read_text() for path in Path(accord.reader.__file__).parent.glob("*.py")]
+    named = {name for source in sources for name in re.findall(r'notes\.rule\("([\w-]+)"', source)}
+    elsewhere = {rule.name for rule in RULES} | {"sdk-object", "binary"}
+    shapes = {"response-v2", "generic"}
+    assert {rule for rule, _ in PLACES} | {"json"} == (named - elsewhere) | {"json"} | shapes
+
+
+PATTERNS = re.findall(
+    r"^\| `([\w-]+)` \| .*? \| `(.*?)` \|$", PAGE.partition("## Text that is a list")[2], re.M
+)
+
+
+@pytest.mark.parametrize(("rule", "example"), PATTERNS, ids=[rule for rule, _ in PATTERNS])
+def test_the_page_about_reading_shows_texts_that_are_lists(rule: str, example: str) -> None:
+    text = example.replace("\u23ce", "\n").replace("\\|", "|")
+    assert read(text, "list_things").rules[-1] == rule
+
+
+def test_the_page_about_reading_lists_every_pattern() -> None:
+    folder = Path(accord.reader.__file__).parent / "items"
+    source = "\n".join(path.read_text() for path in folder.glob("[a-z]*.py"))
+    named = re.findall(r'(?:Items\(|_uniform\().*?"([a-z-]+)"\)', source, re.S)
+    assert {rule for rule, _ in PATTERNS} == set(named)
+
+
 def test_the_page_about_reading_lists_every_rule_in_order() -> None:
-    page = (Path(__file__).parents[2] / "docs/reading.md").read_text()
-    table = page.partition("## Rules")[2]
+    table = PAGE.partition("## Rules")[2].partition("\n## ")[0]
     listed = re.findall(r"^\| `([\w-]+)` \|", table, re.M)
     assert listed == [rule.name for rule in RULES]

@@ -97,8 +97,8 @@ def main() -> int:
         if before != after:
             changed += 1
             label = str(path.relative_to(HERE))
-            lines = (text.splitlines(keepends=True) for text in (before, after))
-            sys.stdout.writelines(difflib.unified_diff(*lines, label, label))
+            old, new = (text.splitlines(keepends=True) for text in (before, after))
+            sys.stdout.writelines(difflib.unified_diff(old, new, label, label))
             path.write_text(after, encoding="utf-8")
     print(f"{changed} files changed; look through the difference before you keep it")
     return 0

@@ -50,7 +50,18 @@ MARKS = st.sampled_from(
             "None",
         ),
         *("<a>", "</a>", "A(", "1", "/tmp/a", "Found 2 rows:", "Showing 1-2 of 9", "NAME  AGE  X"),
-        *("[FILE] a", "\r", "\x1b[2J", "\u2028", "ë", "true", "-1e999", "Error:", "is empty"),
+        *(
+            "[FILE] a",
+            "\ud800",
+            "\r",
+            "\x1b[2J",
+            "\u2028",
+            "ë",
+            "true",
+            "-1e999",
+            "Error:",
+            "is empty",
+        ),
     ]
 )
 TEXTS = st.lists(MARKS, max_size=24).map("".join)
@@ -76,6 +87,6 @@ def test_any_text_gives_a_reading_alone_and_in_a_result(text: str, tool: str | N
     check(read(result, tool), result)
 
 
-@given(st.binary(max_size=200) | TEXTS.map(str.encode), TOOLS)
+@given(st.binary(max_size=200) | TEXTS.map(lambda text: text.encode(errors="surrogatepass")), TOOLS)
 def test_any_bytes_give_a_reading(raw: bytes, tool: str | None) -> None:
     check(read(raw, tool), raw)

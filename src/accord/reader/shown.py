@@ -42,7 +42,7 @@ def python_value(text: str) -> tuple[bool, Any]:
     source = re.sub(r",\s*([\]}])", r"\1", "".join(parts)) if ",)" in stripped else "".join(parts)
     try:
         return True, msgspec.json.decode(source)
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return False, None
 
 

@@ -47,7 +47,7 @@ def parse_json(text: str, notes: Notes | None = None) -> tuple[bool, Any]:
         return False, None
     try:
         return True, _decode(stripped)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeEncodeError):
         pass
     except RecursionError:
         if notes is not None:

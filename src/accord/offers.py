@@ -14,7 +14,7 @@ from accord.errors import INTERNAL_ERROR, INVALID_PARAMS, ContractError, Reject
 from accord.outcome import Outcome, meaning_of
 from accord.prompt import Prompt
 from accord.protocol import Call, messages
-from accord.protocol.events import COMPLETION, PROMPT, RESOURCE
+from accord.protocol.events import COMPLETION, PROMPT, RESOURCE, Special
 from accord.protocol.messages import CompleteParams, PromptReference
 from accord.protocol.results import Result, cacheable
 from accord.resource import Resource
@@ -161,11 +161,11 @@ class Offers:
         found = self.find(call.name)
         return "?" if found is None else found[0].uri
 
-    def prepare(self, call: Call) -> Work | Done:
+    def prepare(self, call: Call, special: Special) -> Work | Done:
         """What is to be done for a call of any other method than a tool's."""
-        return {PROMPT: self._get, RESOURCE: self._read, COMPLETION: self._complete}[call.method](
-            call
-        )
+        if special.method == COMPLETION:
+            return self._complete(call, special.params)
+        return self._get(call) if special.method == PROMPT else self._read(call)
 
     def _get(self, call: Call) -> Work | Done:
         prompt = self.prompts.get(call.name)
@@ -202,8 +202,7 @@ class Offers:
             resource.is_async,
         )
 
-    def _complete(self, call: Call) -> Work | Done:
-        params: CompleteParams = call.params
+    def _complete(self, call: Call, params: CompleteParams) -> Work | Done:
         is_known = call.name in (
             self.prompts if isinstance(params.ref, PromptReference) else self.resources
         )

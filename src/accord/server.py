@@ -22,8 +22,8 @@ from accord.outcome import Outcome, answer_of, meaning_of, misfit_of
 from accord.profiles import Profile, Setting, profile_asked, profile_named
 from accord.protocol import Call, Connection, messages, results
 from accord.protocol.entries import tool_entry
-from accord.protocol.events import LISTEN, TOOL
-from accord.protocol.replay import Replay, Script, subject
+from accord.protocol.events import LISTEN, TOOL, Special
+from accord.protocol.replay import Replay, subject
 from accord.protocol.results import Identity
 from accord.rest import Asked, Rest, may_have_cursor, read_more_tool
 from accord.revisions import Revision
@@ -163,10 +163,10 @@ class Server(Stock):
 
     def prepare(self, call: Call) -> Work | Done:
         """What is to be done for a call; Done if that is already clear."""
-        if not call.is_plain:
-            done = self._take_answers(call)
-            if done is not None or call.method != TOOL:
-                return done or self._prepare_other(call)
+        if call.special is not None:
+            done = self._take_answers(call, call.special)
+            if done is not None or call.special.method != TOOL:
+                return done or self._prepare_other(call, call.special)
         tool = self.tools.get(call.name)
         if tool is None:
             return rejected(call, Reject(INVALID_PARAMS, f"Unknown tool: {call.name}"))
@@ -174,13 +174,13 @@ class Server(Stock):
             return self._continue(call, tool)
         return Job(call, tool, self)
 
-    def _take_answers(self, call: Call) -> Done | None:
+    def _take_answers(self, call: Call, special: Special) -> Done | None:
         """Put the answers that a call brings on record; Done if they cannot be taken."""
-        if call.retry is not None:
-            script = self._replay.script(_subject(call), call.retry)
+        if special.retry is not None:
+            script = self._replay.script(_subject(call), special.retry)
             if isinstance(script, Reject):
                 return rejected(call, script)
-            call.script = script
+            special.script = script
         return None
 
     def known_name(self, call: Call) -> str:
@@ -189,10 +189,10 @@ class Server(Stock):
             return call.name if call.name in self.tools else "?"
         return self.offered.known_name(call)
 
-    def _prepare_other(self, call: Call) -> Work | Done:
-        if call.method != LISTEN:
-            return self.offered.prepare(call)
-        return Listening(call, self.catalog.honoured(call.params, call.revision), self)
+    def _prepare_other(self, call: Call, special: Special) -> Work | Done:
+        if special.method != LISTEN:
+            return self.offered.prepare(call, special)
+        return Listening(call, self.catalog.honoured(special.params, call.revision), self)
 
     def _continue(self, call: Call, read_more: Tool) -> Job | Done:
         """The call that `read_more` means: of the tool whose answer was cut."""
@@ -309,8 +309,7 @@ class Server(Stock):
 
     def asking(self, call: Call, asking: Asking) -> Done:
         """How a call ends that has something to ask."""
-        script = call.script or Script()
-        asked = self._replay.result(_subject(call), script, asking.questions, call.revision)
+        asked = self._replay.result(_subject(call), call.script(), asking.questions, call.revision)
         return Done(asking, messages.reply(call.id, asked | {"_meta": self._stamp}))
 
     def complete(self, result: results.Result, revision: Revision) -> results.Result:

@@ -119,8 +119,7 @@ class Connection:
         if mirror is not None and client.revision.stateless and not mirror.names(params.name):
             return None
         arguments = bytes(params.arguments)
-        is_retry = params.state is not None or params.responses is not NOTHING
-        if arguments[:1] != b"{" or is_retry:
+        if arguments[:1] != b"{":
             return None
         call = Call(frame.id, client, None, meta, self, params.name, arguments)
         if not self._is_shared:

@@ -44,6 +44,18 @@ class Talk(Protocol):
     level: Level
 
 
+class Special(msgspec.Struct, eq=False):
+    """What most calls have not: another method than that of tools, or answers to questions."""
+
+    method: str = TOOL
+    params: Any = None
+    """What it takes beside a name and arguments."""
+    retry: Retry | None = None
+    """What came with it because it is sent again, with answers."""
+    script: Script | None = None
+    """The answers that it can count on."""
+
+
 class Call(msgspec.Struct, eq=False):
     """A request that is being served; as an event, one to run and to `finish` with an outcome.
 
@@ -59,14 +71,8 @@ class Call(msgspec.Struct, eq=False):
     name: str = ""
     """Of a tool or a prompt; of a resource, its URI."""
     arguments: bytes = b"{}"
-    is_plain: bool = True
-    """Whether it calls a tool, for the first time."""
-    method: str = TOOL
-    params: Any = None
-    """What it has beside a name and arguments."""
-    retry: Retry | None = None
-    """What came with it because it is sent again, with answers."""
-    script: Script | None = None
+    special: Special | None = None
+    """What is special about it, unless it calls a tool for the first time."""
     cancelled: bool = False
     running: Any = None
     """Whatever the edge keeps to stop it with."""
@@ -109,12 +115,23 @@ class Call(msgspec.Struct, eq=False):
             if self.edge is None:
                 raise MissingCapability({name: {} for name in self.client.capabilities})
             return await self.edge.ask(self, questions)
-        if self.script is None:
-            self.script = Script()
-        answers, open_questions = self.script.play(questions, revision)
+        answers, open_questions = self.script().play(questions, revision)
         if open_questions:
             raise Asking(open_questions)
         return answers
+
+    def script(self) -> Script:
+        """The answers that it can count on: none, at first."""
+        if self.special is None:
+            self.special = Special()
+        if self.special.script is None:
+            self.special.script = Script()
+        return self.special.script
+
+    @property
+    def method(self) -> str:
+        """What the request asked for."""
+        return TOOL if self.special is None else self.special.method
 
     @property
     def revision(self) -> Revision:

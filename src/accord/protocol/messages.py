@@ -75,12 +75,19 @@ class CallParams(RetriedParams, frozen=True, kw_only=True, gc=False):
     arguments: Raw = NOTHING
 
 
+class PlainCallParams(Params, frozen=True, kw_only=True, gc=False, forbid_unknown_fields=True):
+    """The same where there is nothing else."""
+
+    name: str
+    arguments: Raw = NOTHING
+
+
 class CallFrame(msgspec.Struct, frozen=True, gc=False, tag_field="method", tag="tools/call"):
     """A whole request to call a tool: what most messages are, read in one go."""
 
     jsonrpc: Literal["2.0"]
     id: Id
-    params: CallParams
+    params: PlainCallParams
 
 
 class ReadParams(RetriedParams, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ from accord.context import Client
 from accord.errors import INVALID_PARAMS, INVALID_REQUEST, Reject
 from accord.protocol import messages
 from accord.protocol.clients import UNREADABLE, reason
-from accord.protocol.events import COMPLETION, LISTEN, PROMPT, RESOURCE, Call
+from accord.protocol.events import COMPLETION, LISTEN, PROMPT, RESOURCE, Call, Special
 from accord.protocol.messages import NOTHING
 from accord.protocol.replay import Retry
 from accord.revisions import negotiate
@@ -70,16 +70,17 @@ def _call_tool(talk: "Connection", params: messages.CallParams, call: Call) -> C
 
 def _note_retry(params: messages.RetriedParams, call: Call) -> None:
     if call.revision.stateless:
-        call.is_plain, call.retry = False, Retry(params.responses, params.state)
+        call.special = call.special or Special()
+        call.special.retry = Retry(params.responses, params.state)
 
 
 def _get_prompt(talk: "Connection", params: messages.CallParams, call: Call) -> Call | Reject:
-    call.is_plain, call.method = False, PROMPT
+    call.special = Special(PROMPT)
     return _call_tool(talk, params, call)
 
 
 def _read_resource(talk: "Connection", params: messages.ReadParams, call: Call) -> Call:
-    call.is_plain, call.method, call.name = False, RESOURCE, params.uri
+    call.special, call.name = Special(RESOURCE), params.uri
     if params.state is not None or params.responses is not NOTHING:
         _note_retry(params, call)
     return call
@@ -88,7 +89,7 @@ def _read_resource(talk: "Connection", params: messages.ReadParams, call: Call) 
 def _complete(talk: "Connection", params: messages.CompleteParams, call: Call) -> Call:
     ref = params.ref
     call.name = ref.name if isinstance(ref, messages.PromptReference) else ref.uri
-    call.is_plain, call.method, call.params = False, COMPLETION, params
+    call.special = Special(COMPLETION, params)
     return call
 
 
@@ -112,7 +113,7 @@ def _set_level(talk: "Connection", params: messages.LevelParams, call: Call) -> 
 
 
 def _listen(talk: "Connection", params: messages.ListenParams, call: Call) -> Call:
-    call.is_plain, call.method, call.params = False, LISTEN, params.notifications
+    call.special = Special(LISTEN, params.notifications)
     return call
 
 

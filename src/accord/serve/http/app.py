@@ -289,7 +289,8 @@ class App:
         """Run a call in the task of its own request, as far as it goes without waiting."""
         call.edge = exchange
         exchange.desk = self._desk
-        job = self._mismatch(call, exchange) or self._server.prepare(call)
+        mismatch = self._mismatch(call, exchange) if self._server.mirrored else None
+        job = mismatch or self._server.prepare(call)
         if isinstance(job, Done) or not job.is_async or len(self._runs) >= self._most:
             return job
         return start(job.run())

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Awaitable, Generator, Mapping, Sequence
 from math import inf, isfinite
-from typing import Any, Final, Literal, Protocol, TypeVar
+from typing import Any, Final, Literal, Protocol, TypeVar, overload
 
 import msgspec
 
@@ -153,7 +153,11 @@ class Context:
         self._channel.detach(seconds)
         await _Turn()
 
-    def elicit(self, message: str, answer: "type[T]") -> Awaitable[Elicited[T]]:
+    @overload
+    def elicit(self, message: str, answer: type[T]) -> Awaitable[Elicited[T]]: ...
+    @overload
+    def elicit(self, message: str, answer: Any) -> Awaitable[Elicited[Any]]: ...
+    def elicit(self, message: str, answer: Any) -> Awaitable[Elicited[Any]]:
         """Ask a person to fill in a form: see `Elicit`."""
         return self._one("elicit", Elicit(message, answer))
 

@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Final, Generic, Literal, TypeVar
 import msgspec
 
 from accord.answer import FieldError
-from accord.arguments import JsonSchema
 from accord.blocks import Block, Message
 from accord.content import message
 from accord.errors import ContractError
@@ -91,7 +90,7 @@ class Elicit(Question, Generic[T], frozen=True):
 
     method: ClassVar[str] = "elicitation/create"
     message: str
-    answer: type[T] | JsonSchema
+    answer: type[T] | Any
 
     def __post_init__(self) -> None:
         form_of(self.answer)

@@ -58,16 +58,22 @@ class Errand(msgspec.Struct, frozen=True, eq=False):
         return Done(problem, messages.failure(self.call.id, reject_of(problem, self.call)))
 
     def _failed(self, outcome: Outcome | BaseException) -> Done:
+        """How it ends that did not end well; the cause of what is masked goes to the log."""
+        try:
+            done = self._said(outcome)
+        except Exception as error:  # noqa: BLE001 - a message that cannot be sent, say
+            done, outcome = None, error
+        if done is None and not self.call.cancelled and isinstance(outcome, BaseException):
+            with suppress(Exception):  # not even a log that somebody has broken
+                log.error("%s failed", self.what, exc_info=outcome)
+        return done or self.refuse(_MASKED)
+
+    def _said(self, outcome: Outcome | BaseException) -> Done | None:
         if isinstance(outcome, Asking):
             return self.seal.asking(self.call, outcome)
         if isinstance(outcome, Reject):
             return rejected(self.call, outcome)
-        if isinstance(outcome, Problem):
-            return self.refuse(outcome)
-        if not self.call.cancelled and isinstance(outcome, BaseException):
-            with suppress(Exception):
-                log.error("%s failed", self.what, exc_info=outcome)
-        return self.refuse(_MASKED)
+        return self.refuse(outcome) if isinstance(outcome, Problem) else None
 
 
 class Sealing:

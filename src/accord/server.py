@@ -246,13 +246,14 @@ class Server(Stock):
         watch: Watch | None = None,
     ) -> Done:
         """How a call ends that did not end well; the cause of what is masked goes to the log."""
-        if isinstance(outcome, Asking):
-            return self.asking(call, outcome)
         cause: BaseException | None = None
-        if isinstance(outcome, BaseException) and not isinstance(outcome, Problem):
+        if isinstance(outcome, BaseException) and not isinstance(outcome, Problem | Asking):
             cause, outcome = outcome, _MASKED
         try:
-            done = self.word(call, tool, outcome, watch)
+            if isinstance(outcome, Asking):
+                done = self.asking(call, outcome)
+            else:
+                done = self.word(call, tool, outcome, watch)
         except Exception as error:  # noqa: BLE001 - a message that cannot be sent, say
             cause, done = error, self.word(call, tool, _MASKED, watch)
         if cause is not None and not call.cancelled:

@@ -62,11 +62,26 @@ def library() -> Server:
         """Return what JSON has no word for."""
         return {1, 2}
 
+    @server.resource("book://unspeakable")
+    async def unspeakable() -> str:
+        """Fail with words that have no UTF-8."""
+        raise Problem.conflict("\ud800")
+
+    @server.resource("book://unquestionable")
+    async def unquestionable(context: Context) -> str:
+        """Ask in words that have no UTF-8."""
+        return str((await context.elicit("\ud800", str)).data)
+
     @server.resource("book://empty")
     def empty() -> list[Any]:
         """Nothing at all."""
         return []
 
+    add_prompts(server)
+    return server
+
+
+def add_prompts(server: Server) -> None:
     @server.prompt(title="Review", icons=[ICON], meta={"example.org/tone": "dry"})
     def review(book: str, stars: int = 3, style: Literal["dry", "kind"] = "dry") -> str:
         """Review a book.
@@ -95,8 +110,6 @@ def library() -> Server:
             raise RuntimeError(SECRET)
         return [f"{value}{others.get('style', '')}"]
 
-    return server
-
 
 @pytest.fixture
 def peer_of() -> Any:
@@ -122,7 +135,7 @@ def has(server: Server, revision: str) -> Any:
 )
 @every_revision
 def test_it_has_what_it_has_and_nothing_else(revision: str) -> None:
-    everything: dict[str, Any] = {"prompts": {}, "resources": {}, "completions": {}}
+    everything: dict[str, Any] = {"prompts": {}, "resources": {}, "completions": {}, "logging": {}}
     if revision == V1:
         del everything["completions"]
     assert has(library(), revision) == everything
@@ -332,13 +345,19 @@ def test_variables_are_checked_against_their_types(revision: str, peer_of: Any) 
 
 @pytest.mark.requirement("mcp.errors.internal")
 @every_revision
-@pytest.mark.parametrize("uri", ["book://broken", "book://odd"])
+@pytest.mark.parametrize("uri", ["book://broken", "book://odd", "book://unspeakable"])
 def test_nothing_leaks(
     uri: str, revision: str, peer_of: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     reply = peer_of(revision).ask("resources/read", {"uri": uri})
     assert error(reply) == (-32603, "Internal error", None)
     assert f"resource {uri} failed" in caplog.text
+
+
+def test_a_question_that_cannot_be_sent_is_a_bug() -> None:
+    peer = Peer(library(), V5, {"elicitation": {}})
+    reply = peer.ask("resources/read", {"uri": "book://unquestionable"})
+    assert error(reply) == (-32603, "Internal error", None)
 
 
 @every_revision

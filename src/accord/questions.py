@@ -81,7 +81,7 @@ class Question(msgspec.Struct, frozen=True):
         return blake2b(said, digest_size=12).hexdigest()
 
 
-class Elicit(Question, Generic[T], frozen=True):
+class Elicit(Question, frozen=True):
     """Ask a person to fill in a form.
 
     `answer` is a type: a dataclass, a Struct or a TypedDict of simple fields, or one such field by
@@ -90,7 +90,7 @@ class Elicit(Question, Generic[T], frozen=True):
 
     method: ClassVar[str] = "elicitation/create"
     message: str
-    answer: type[T] | Any
+    answer: Any
 
     def __post_init__(self) -> None:
         form_of(self.answer)
@@ -106,7 +106,7 @@ class Elicit(Question, Generic[T], frozen=True):
         schema = form_of(self.answer).schema(titled=revision.titled_choices)
         return {"message": self.message, "requestedSchema": schema}
 
-    def read(self, answer: bytes) -> Elicited[T]:
+    def read(self, answer: bytes) -> Elicited[Any]:
         said = _read(answer, _ELICITED)
         if said.action != "accept":
             return Elicited(said.action)

@@ -242,7 +242,7 @@ async def test_elicitation_sep1330_enums(context: Context) -> str:
     form = Elicit("Please choose", Enums).params(context.client.revision)["requestedSchema"]
     titles = ["Option One", "Option Two", "Option Three"]
     form["properties"]["legacyEnum"]["enumNames"] = titles
-    (answer,) = (await context.ask(choice=Elicit[Any]("Please choose", form))).values()
+    (answer,) = (await context.ask(choice=Elicit("Please choose", form))).values()
     return told(answer)
 
 

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from accord.answer import Answer, Encoded, Notice, Problem
+from accord.answer import Answer, Asking, Encoded, Notice, Problem
 from accord.cli import targets
 from accord.cli.quiet import quiet
 from accord.cli.serve import seconds
 from accord.cli.visible import shown, visible
+from accord.context import Client
 from accord.errors import ContractError, Reject
 from accord.outcome import Outcome
 from accord.profiles import PROFILES, Profile, asking_for
 from accord.protocol import Call
 from accord.revisions import NEWEST, REVISIONS
 from accord.serve import blocking
-from accord.tool import Client
 
 if TYPE_CHECKING:
     from accord.reader import Reading
@@ -210,7 +210,7 @@ def _print(outcome: Outcome) -> None:
 def _notes(outcome: Outcome) -> list[str]:
     if isinstance(outcome, Problem):
         return [f"hint: {outcome.remediation}"] if outcome.remediation else []
-    if isinstance(outcome, Reject):
+    if isinstance(outcome, Reject | Asking):
         return []
     notices = [notice for notice in outcome.warnings if isinstance(notice, Notice)]
     notes = [f"{notice.severity}: {notice.message}" for notice in notices]

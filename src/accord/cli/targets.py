@@ -11,8 +11,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
+from accord.combined import combine
 from accord.errors import ContractError
-from accord.server import Server, combine
+from accord.server import Server
 
 _DEFAULT_NAME: Final = "server"
 

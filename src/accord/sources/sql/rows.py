@@ -1,7 +1,7 @@
 """Rows into the JSON of a list of objects: as many as are wanted and as there is room for."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice, starmap
 from typing import Any, Final
@@ -15,8 +15,7 @@ from accord.sources.sql.values import is_odd, marked
 
 Row = tuple[Any, ...]
 
-_FIRST_STEP: Final = 64
-_LARGEST_STEP: Final = 256
+_STEP: Final = 128  # rows that are read and encoded together
 _LARGEST_ROW: Final = 8 * 1024 * 1024
 _INDENT: Final = 6  # bytes that each member, and each row, has around it where JSON is indented
 _ROOM_FOR_WORDS: Final = 2_048  # what an answer says beside its rows
@@ -25,11 +24,17 @@ _PLAIN: Final = list[tuple[int | float | str | bool | None, ...]]
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
+@lru_cache(128)
+def sheet_of(columns: tuple[str, ...]) -> "Sheet":
+    """The sheet for rows of such columns."""
+    return Sheet(columns)
+
+
 class Sheet:
     """What the rows of one query have in common: the names of their columns, each only once."""
 
-    def __init__(self, columns: Sequence[str]) -> None:
-        self.names = _distinct(tuple(columns))
+    def __init__(self, columns: tuple[str, ...]) -> None:
+        self.names = _distinct(columns)
         self.notices = [
             f"Several columns are called {quoted(name)}; the further ones have a number behind it"
             for name, count in Counter(columns).items()
@@ -64,28 +69,30 @@ def collect(
     """
     room = max_bytes - _ROOM_FOR_WORDS
     parts: list[bytes] = []
-    count = size = 0
+    count = 0
     has_more = False
-    step = 1 if one_by_one else _FIRST_STEP
+    step = 1 if one_by_one else _STEP
     while not has_more:
         want = min(step, most - count + 1)
-        read = list(islice(rows, want))
-        has_more = len(read) > most - count
-        kept = read[: most - count]
+        kept = list(islice(rows, want))
+        is_last = len(kept) < want
+        if len(kept) > most - count:
+            has_more = True
+            kept.pop()
         json = sheet.encode(kept)
-        if size + sheet.size(json, len(kept)) > room:
-            fits = _fitting(sheet, kept, room - size, is_first=not count)
+        if sheet.size(json, len(kept)) > room:
+            fits = _fitting(sheet, kept, room, is_first=not count)
             has_more = has_more or fits < len(kept)
             kept = kept[:fits]
             json = sheet.encode(kept)
         if kept:
-            parts.append(json[1:-1])
+            parts.append(json)
         count += len(kept)
-        size += sheet.size(json, len(kept))
-        if len(read) < want:
+        room -= sheet.size(json, len(kept))
+        if is_last:
             break
-        step = 1 if one_by_one else min(step * 2, _LARGEST_STEP)
-    return Rows(b"[" + b",".join(parts) + b"]", count, has_more, sheet.notices)
+    json = parts[0] if len(parts) == 1 else b"[%s]" % b",".join(part[1:-1] for part in parts)
+    return Rows(json, count, has_more, sheet.notices)
 
 
 def _fitting(sheet: Sheet, rows: list[Row], room: int, *, is_first: bool) -> int:
@@ -127,7 +134,6 @@ def _distinct(columns: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(names)
 
 
-@lru_cache(128)
 def _row_type(names: tuple[str, ...]) -> type[msgspec.Struct]:
     """A type whose JSON has these names, which is faster to make and to write than a dict."""
     fields = [f"c{index}" for index in range(len(names))]

@@ -18,7 +18,7 @@ from accord.sources.sql.names import suggestion
 from accord.sources.sql.postgres.faults import only_select
 from accord.sources.sql.postgres.places import numbered
 from accord.sources.sql.postgres.values import plain
-from accord.sources.sql.rows import Row, Sheet, collect
+from accord.sources.sql.rows import Row, collect, sheet_of
 
 _CURSOR: Final = "accord"
 _AT_ONCE: Final = 64  # rows that are fetched
@@ -61,8 +61,8 @@ def read(
     is_planned(driver)
     if asked.skip:
         cursor.scroll(asked.skip)
-    columns = [column.name for column in cursor.description or ()]
-    return collect(Sheet(columns), _plain(cursor), asked.most, settings.max_bytes)
+    columns = tuple(column.name for column in cursor.description or ())
+    return collect(sheet_of(columns), _plain(cursor), asked.most, settings.max_bytes)
 
 
 def _plain(rows: "psycopg.RawServerCursor[Any]") -> Iterator[Row]:

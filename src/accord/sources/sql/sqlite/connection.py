@@ -1,9 +1,9 @@
 """One connection to an SQLite database, and what can be asked of it."""
 
-import os
 import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
+from pathlib import Path
 from time import monotonic
 from typing import Any, Final
 
@@ -26,7 +26,7 @@ from accord.sources.sql.messages import (
     Writing,
 )
 from accord.sources.sql.names import find_table, quoted, suggestion
-from accord.sources.sql.rows import Row, Sheet, collect
+from accord.sources.sql.rows import Row, collect, sheet_of
 from accord.sources.sql.sqlite import schema, writing
 from accord.sources.sql.sqlite.faults import problems
 from accord.sources.sql.sqlite.guard import CACHED, Guard, fold
@@ -37,6 +37,7 @@ from accord.sources.sql.values import unmarked
 from accord.sources.sql.writes import conditions, require_few, require_sense
 
 _STEPS: Final = 20_000  # of SQLite's machine between two looks at the clock
+_GLANCE: Final = 0.2  # seconds between two looks at whether the file is still the same
 _INTEGERS: Final = 1 << 63
 _COUNTS: Final = re.compile(r"uses (?P<wanted>\d+) and there are (?P<given>\d+)")
 
@@ -47,7 +48,8 @@ class SqliteEngine:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._guard = Guard(settings.allow)
-        self._deadline = monotonic() + settings.timeout
+        self._looked = monotonic()
+        self._deadline = self._looked + settings.timeout
         with problems(settings):
             self._open()
 
@@ -64,10 +66,13 @@ class SqliteEngine:
 
     def _begin(self) -> apsw.Connection:
         """The connection, to the file that has the name now, with the clock set."""
-        if _identity(self._settings.url) != self._file:
-            self._connection.close()
-            self._open()
-        self._deadline = monotonic() + self._settings.timeout
+        now = monotonic()
+        if now > self._looked + _GLANCE:
+            self._looked = now
+            if _identity(self._settings.url) != self._file:
+                self._connection.close()
+                self._open()
+        self._deadline = now + self._settings.timeout
         return self._connection
 
     def tables(self) -> Names:
@@ -126,6 +131,7 @@ class SqliteEngine:
             raise
         except ValueError as error:
             raise Problem.validation("query has a NUL character in it") from error
+        guard.look_again(cursor)
         return cursor
 
     def _unknown_table(self, connection: apsw.Connection, error: apsw.SQLError) -> Problem | None:
@@ -148,7 +154,7 @@ class SqliteEngine:
         one_by_one: bool = False,
     ) -> Rows:
         rows = cursor if rows is None else rows
-        sheet = Sheet(self._guard.columns if columns is None else columns)
+        sheet = sheet_of(self._guard.columns if columns is None else columns)
         try:
             if asked.skip:
                 next(islice(rows, asked.skip, asked.skip), None)
@@ -209,7 +215,7 @@ class SqliteEngine:
 def _identity(path: str) -> tuple[int, int] | None:
     """Which file has a name: another one may have taken its place."""
     try:
-        found = os.stat(path)  # noqa: PTH116 - for every call, and a Path takes longer
+        found = Path(path).stat()
     except OSError:
         return None
     return found.st_dev, found.st_ino

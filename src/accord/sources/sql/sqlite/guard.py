@@ -6,6 +6,7 @@ SQLite has to call it read-only; the latter alone would let ATTACH, BEGIN and mo
 """
 
 import re
+from contextlib import suppress
 from typing import Final
 
 import apsw
@@ -70,7 +71,7 @@ class Guard:
 
     def __init__(self, allow: frozenset[str] | None) -> None:
         self._allow = None if allow is None else frozenset(map(fold, allow))
-        self._known: dict[str, None] = {}
+        self._known: dict[str, tuple[str, ...]] = {}
         self.begin("")
         self.end()
 
@@ -150,26 +151,31 @@ class Guard:
 
     def judge(self, cursor: apsw.Cursor, statement: str, _bindings: object) -> bool:
         """Look at a statement that has been prepared, before it runs; for `exec_trace`."""
+        if self._first is None and self._query in self._known:  # SQLite has it prepared already
+            self.columns = self._known[self._query]
+            self._is_running = True
+            return True
         if is_blank(statement):
             raise _misfit("holds nothing to run")
-        is_select = self._first == apsw.SQLITE_SELECT or self._is_known()
-        if not (is_select and cursor.is_readonly):
+        if self._first != apsw.SQLITE_SELECT or not cursor.is_readonly:
             raise only_select()
         if not is_blank(self._query[len(statement) :]):
             raise _misfit("takes one SELECT at a time, and there is more behind the first")
-        if len(self._query) <= CACHED:
-            self._remember()
-        self.columns = tuple(name for name, _ in cursor.get_description())
         self._is_running = True
+        self._remember(cursor)
         return True
 
-    def _is_known(self) -> bool:
-        """Whether it has been judged before, so that SQLite need not prepare it again."""
-        return self._first is None and self._query in self._known
+    def look_again(self, cursor: apsw.Cursor) -> None:
+        """After its first step: SQLite prepares anew what somebody has changed the tables of."""
+        if self._first is not None:
+            with suppress(apsw.ExecutionCompleteError):  # without a row, nobody asks for columns
+                self._remember(cursor)
 
-    def _remember(self) -> None:
-        self._known.pop(self._query, None)
-        self._known[self._query] = None
+    def _remember(self, cursor: apsw.Cursor) -> None:
+        self.columns = tuple(name for name, _ in cursor.get_description())
+        if len(self._query) <= CACHED:
+            self._known.pop(self._query, None)
+            self._known[self._query] = self.columns
         if len(self._known) > _MOST_KNOWN:
             del self._known[next(iter(self._known))]
 

@@ -1,7 +1,8 @@
 """Rows into the JSON of a list of objects: as many as are wanted and as there is room for."""
 
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import islice, starmap
 from typing import Any, Final
@@ -20,6 +21,7 @@ _LARGEST_ROW: Final = 8 * 1024 * 1024
 _INDENT: Final = 6  # bytes that each member, and each row, has around it where JSON is indented
 _ROOM_FOR_WORDS: Final = 2_048  # what an answer says beside its rows
 
+_UNFIT: Final = re.compile(r'["\\\x00-\x1f]')  # for the name of a member that msgspec copies as it is
 _PLAIN: Final = list[tuple[int | float | str | bool | None, ...]]
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
@@ -134,8 +136,10 @@ def _distinct(columns: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _row_type(names: tuple[str, ...]) -> type[msgspec.Struct]:
+def _row_type(names: tuple[str, ...]) -> Callable[..., object]:
     """A type whose JSON has these names, which is faster to make and to write than a dict."""
+    if any(_UNFIT.search(name) for name in names):
+        return lambda *row: dict(zip(names, row, strict=True))
     fields = [f"c{index}" for index in range(len(names))]
     rename = dict(zip(fields, names, strict=True))
     return msgspec.defstruct("Row", fields, rename=rename, gc=False)

@@ -151,6 +151,8 @@ class Guard:
 
     def judge(self, cursor: apsw.Cursor, statement: str, _bindings: object) -> bool:
         """Look at a statement that has been prepared, before it runs; for `exec_trace`."""
+        if self._is_running:
+            return is_blank(statement)  # what is behind the query, which has been looked at
         if self._first is None and self._query in self._known:  # SQLite has it prepared already
             self.columns = self._known[self._query]
             self._is_running = True

@@ -61,7 +61,7 @@ def test_it_holds_the_package_its_types_and_its_license(wheel: Path) -> None:
 def test_it_brings_nothing_but_what_it_needs(installed: Path) -> None:
     listed = json.loads(run(*PIP, "--python", installed / "python", "list", "--format", "json"))
     names = {package["name"].replace("_", "-") for package in listed}
-    assert names == {"accord-mcp", "jsonschema-rs", "msgspec"}
+    assert names == {"accord-mcp", "apsw", "jsonschema-rs", "msgspec"}
 
 
 def test_the_command_is_there_and_knows_its_version(installed: Path) -> None:

@@ -11,6 +11,7 @@ from bench.http_trial import has_wrk
 from bench.rendering import ROUNDS, measure_rendering, rendering_parts
 from bench.report import one_line, render, stdio_parts
 from bench.rounds import FAILURES, Plan, run
+from bench.sql import measure_sql, sql_parts
 
 PAGE = ROOT / "docs" / "benchmarks.md"
 SECONDS = 240
@@ -38,6 +39,9 @@ def main() -> int:
         if ACCORD in contenders:
             rendering, has_failed_there = measure_wording(is_quick=options.quick)
             parts += rendering
+            has_failed |= has_failed_there
+            queries, has_failed_there = measure_queries(is_quick=options.quick)
+            parts += queries
             has_failed |= has_failed_there
     more_parts, has_failed_too = measure_http(contenders, is_quick=options.quick)
     has_failed |= has_failed_too
@@ -69,6 +73,16 @@ def measure_wording(*, is_quick: bool) -> tuple[list[str], bool]:
         return rendering_parts(measure_rendering(rounds), rounds), False
     except FAILURES as error:
         return ["## Rendering, Accord only", f"Failed: {one_line(str(error))}"], True
+
+
+def measure_queries(*, is_quick: bool) -> tuple[list[str], bool]:
+    """What is to be printed, and whether Accord failed."""
+    rounds = 1 if is_quick else 3
+    show_progress("queries")
+    try:
+        return sql_parts(measure_sql(rounds), rounds), False
+    except FAILURES as error:
+        return ["## Queries of a database", f"Failed: {one_line(str(error))}"], True
 
 
 def measure_http(contenders: list[Contender], *, is_quick: bool) -> tuple[list[str], bool]:

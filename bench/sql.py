@@ -21,6 +21,7 @@ from bench.wire import HANDSHAKE, WrongReplyError
 ROWS_QUERY = "SELECT * FROM orders"
 CALLS = {"accord": 1_500, "one process": 2_000, "sdk": 250}
 TITLES = {"accord": "Accord", "one process": "one process", "sdk": "SDK, high level"}
+WARM_UP = 100
 FIRST_ROW_CALLS = 300
 MANY = 1_000_000
 MOST_ROWS = 500
@@ -95,7 +96,8 @@ def cost(command: Sequence[str], calls: int) -> float:
     with Child(command) as child:
         begin(child)
         requests = b"".join(call(1 + n, query=ROWS_QUERY) for n in range(calls))
-        child.ask(call(0, query=ROWS_QUERY))
+        warm_up = b"".join(call(-1 - n, query=ROWS_QUERY) for n in range(WARM_UP))
+        child.pipeline(warm_up, WARM_UP)  # until all workers there will be have started
         cpu = tree_seconds(child)
         replies = child.pipeline(requests, calls)
         spent = tree_seconds(child) - cpu

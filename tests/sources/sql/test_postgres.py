@@ -237,7 +237,9 @@ def test_every_digit_of_a_decimal_is_there(shop: Shop) -> None:
 def test_values_are_bound_by_number_and_by_name(shop: Shop) -> None:
     assert shop.query("SELECT $1::int + $2 AS a", params=[40, 2]) == [{"a": 42}]
     named = "SELECT :a::int AS a, ':b' AS b, $$:c$$ AS c, :d || :d AS d -- :e"
-    assert shop.query(named, params={"a": 1, "d": "x"}) == [{"a": 1, "b": ":b", "c": ":c", "d": "xx"}]
+    assert shop.query(named, params={"a": 1, "d": "x"}) == [
+        {"a": 1, "b": ":b", "c": ":c", "d": "xx"}
+    ]
     assert shop.query("SELECT '100%' AS a, 1 % 2 AS b") == [{"a": "100%", "b": 1}]
     (field,) = shop.problem("run_query", query="SELECT :a", params={"b": 1})["fields"]
     assert field["error"] == 'does not have "a", which the query names'
@@ -290,7 +292,12 @@ def test_a_key_that_is_no_number_is_told_and_one_of_two_columns_is_not(shop: Sho
     [
         ("insert_row", {"data": {"email": "x"}}, "conflict", 'null value in column "name"'),
         ("insert_row", {"data": {"id": 1, "name": "x"}}, "conflict", "duplicate key value"),
-        ("insert_row", {"data": {"nmae": 1}}, "validation", 'no column "nmae" in users; did you mean'),
+        (
+            "insert_row",
+            {"data": {"nmae": 1}},
+            "validation",
+            'no column "nmae" in users; did you mean',
+        ),
         ("insert_row", {"data": {"id": "x", "name": "x"}}, "validation", "invalid input syntax"),
         ("insert_row", {"data": {}}, "validation", "names no column"),
         ("delete_row", {"where": {}}, "validation", "names no condition"),
@@ -350,7 +357,9 @@ def test_a_table_that_is_not_allowed_is_not_read_in_any_way(fenced: Shop, query:
 def test_what_is_allowed_works(fenced: Shop) -> None:
     assert fenced.query("SELECT count(*) AS n FROM users JOIN names USING (name)") == [{"n": 1}]
     assert fenced.data("list_tables") == ["users", "names"]
-    assert fenced.error("insert_row", table_name="secret", data={"code": "x"}).startswith("no table")
+    assert fenced.error("insert_row", table_name="secret", data={"code": "x"}).startswith(
+        "no table"
+    )
 
 
 def test_a_database_that_cannot_be_reached_says_so_and_nothing_else() -> None:

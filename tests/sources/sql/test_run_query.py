@@ -74,7 +74,10 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "no SQL": ("SELEC 1", 'near "SELEC": syntax error'),
     "half of it": ("SELECT * FROM", "incomplete input"),
-    "a table that is not there": ("SELECT * FROM usrs", 'no such table: usrs; did you mean "users"?'),
+    "a table that is not there": (
+        "SELECT * FROM usrs",
+        'no such table: usrs; did you mean "users"?',
+    ),
     "a column that is not there": ("SELECT nmae FROM users", "no such column: nmae"),
     "a function that is not there": ("SELECT zork(1)", "no such function: zork"),
     "a NUL": ("SELECT 1\0", "query has a NUL character in it"),
@@ -211,9 +214,7 @@ MISFITS: dict[str, tuple[str, Any, str, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("query", "params", "field", "error"), MISFITS.values(), ids=list(MISFITS)
-)
+@pytest.mark.parametrize(("query", "params", "field", "error"), MISFITS.values(), ids=list(MISFITS))
 def test_values_that_do_not_fit_are_field_errors(
     shop: Shop, query: str, params: Any, field: str, error: str
 ) -> None:
@@ -267,7 +268,15 @@ def pages(shop: Shop, query: str, **arguments: Any) -> list[list[Any]]:
 
 @pytest.mark.parametrize(
     ("count", "sizes"),
-    [(0, [0]), (1, [1]), (49, [49]), (50, [50]), (51, [50, 1]), (100, [50, 50]), (101, [50, 50, 1])],
+    [
+        (0, [0]),
+        (1, [1]),
+        (49, [49]),
+        (50, [50]),
+        (51, [50, 1]),
+        (100, [50, 50]),
+        (101, [50, 50, 1]),
+    ],
 )
 def test_rows_beyond_the_limit_are_told_of_exactly_and_had_by_cursors(
     shop: Shop, count: int, sizes: list[int]

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from time import monotonic
 
-
 import pytest
 
 from sources.sql.shop import NUMBERS, SEED, Shop, make, serving, state

@@ -56,7 +56,7 @@ OTHERS = [
     "SELECT item FROM parts INTERSECT SELECT id FROM items",
     "SELECT item FROM parts EXCEPT SELECT id FROM items",
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i * 2 FROM n WHERE i < 1000) SELECT * FROM n",
-    "SELECT key, value, type FROM json_each('{\"a\": 1, \"b\": [true, null]}')",
+    'SELECT key, value, type FROM json_each(\'{"a": 1, "b": [true, null]}\')',
     "SELECT name FROM sqlite_master ORDER BY name",
     "VALUES (1, 'a'), (2, NULL)",
 ]

@@ -64,7 +64,9 @@ def test_the_structure_beside_the_sentence_has_the_numbers(shop: Shop) -> None:
         "last_insert_id": 4,
         "changes": 1,
     }
-    assert shop.data("update_row", table_name="users", data=data, where={"id": 99}) == {"changes": 0}
+    assert shop.data("update_row", table_name="users", data=data, where={"id": 99}) == {
+        "changes": 0
+    }
     assert shop.data("delete_row", table_name="users", where={"id": 4}) == {"changes": 1}
 
 
@@ -193,7 +195,7 @@ def test_what_cannot_be_written_says_so(shop: Shop) -> None:
     said = shop.error("insert_row", table_name="names", data={"name": "x"})
     assert said == "cannot modify names because it is a view"
     said = shop.error("insert_row", table_name="posts", data={"shout": "x"})
-    assert said == "cannot INSERT into generated column \"shout\""
+    assert said == 'cannot INSERT into generated column "shout"'
 
 
 def test_a_dry_run_tells_and_does_nothing(shop: Shop, path: Path) -> None:
@@ -223,7 +225,9 @@ def test_max_changes_guards_a_wide_change(shop: Shop, path: Path) -> None:
             words = "max_changes is 0, and 1 rows would change; nothing was changed"
         assert shop.error(tool, **given) == words
     assert state(path.parent) == before
-    said = shop.text("update_row", table_name="users", where=where, data={"name": "x"}, max_changes=3)
+    said = shop.text(
+        "update_row", table_name="users", where=where, data={"name": "x"}, max_changes=3
+    )
     assert said == "Rows updated successfully. Changes: 3"
 
 

@@ -1,6 +1,6 @@
 """The schemas of the six tools: what they take, and what they return."""
 
-from typing import Any, Final
+from typing import Final
 
 from accord.arguments import JsonSchema
 
@@ -11,6 +11,11 @@ def _text(description: str) -> JsonSchema:
 
 def _object(description: str) -> JsonSchema:
     return {"type": "object", "description": description}
+
+
+def _either(*kinds: str) -> JsonSchema:
+    """Not `"type": [...]`, which some clients do not know."""
+    return {"anyOf": [{"type": kind} for kind in kinds]}
 
 
 def _flag(description: str) -> JsonSchema:
@@ -64,7 +69,7 @@ def run_query(places: str, max_rows: int) -> JsonSchema:
         ["query"],
         query=_text("SQL SELECT query to execute"),
         params={
-            "type": ["array", "object"],
+            **_either("array", "object"),
             "description": f"Values for the places in the query: {places}",
         },
         limit={
@@ -86,7 +91,7 @@ def _list_of(items: JsonSchema) -> JsonSchema:
 
 _STRING: Final[JsonSchema] = {"type": "string"}
 _BOOLEAN: Final[JsonSchema] = {"type": "boolean"}
-_MAYBE: Final[JsonSchema] = {"type": ["string", "null"]}
+_MAYBE: Final = _either("string", "null")
 
 TABLE_NAMES: Final = _list_of(_STRING)
 TABLE: Final = _returns(
@@ -104,6 +109,6 @@ TABLE: Final = _returns(
 )
 ROWS: Final = _list_of({"type": "object"})
 CHANGES: Final = _returns(changes={"type": "integer"})
-INSERTED: Final[dict[str, Any]] = {
-    **_returns(last_insert_id={}, changes={"type": "integer"}),
-}
+INSERTED: Final = _returns(
+    last_insert_id=_either("integer", "string", "null"), changes={"type": "integer"}
+)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from cli.command import ACCORD, accord, accord_each
+from http_peer import HttpPeer, HttpServer
 from sources.sql.shop import make
 from stdio_peer import StdioPeer
 
@@ -186,6 +187,13 @@ def test_cursors_outlive_the_server_with_a_key_file(folder: Path) -> None:
             )["result"]
             pages.append(result["_meta"]["dev.accord-mcp/answer"])
     assert pages[1]["page"] == {"offset": 2, "limit": 2, "hasMore": False}
+
+
+def test_it_is_served_over_http_too(folder: Path) -> None:
+    words = ["serve", "sqlite:///shop.db", "--http", "127.0.0.1:0"]
+    with HttpServer([ACCORD, *words], cwd=folder) as server, HttpPeer(server.port) as peer:
+        said = peer.call("run_query", query="SELECT * FROM users")
+        assert json.loads(said.partition("\n")[2]) == JOHN
 
 
 def test_serving_leaves_a_file_as_it_was(folder: Path) -> None:

@@ -8,7 +8,7 @@ import msgspec
 
 from accord.answer import Problem
 from accord.errors import ContractError
-from accord.sources.sql.messages import NEEDS_RECOVERY, Reading, Reply, Settings, Tables, Writing
+from accord.sources.sql.messages import NEEDS_RECOVERY, Reading, Settings, Tables, Writing
 from accord.sources.sql.target import Target, find
 from accord.sources.sql.workers import Workers
 
@@ -88,7 +88,7 @@ class Database:
         self._writers.ask(Tables(), is_given_up)  # to open it for writing undoes what was begun
         return self._readers.ask(asked, is_given_up)
 
-    def write(self, asked: Writing) -> Reply:
+    def write(self, asked: Writing) -> Any:
         """What it says to a change, which nobody can take back once it is asked."""
         return self._writers.ask(asked, lambda: False)
 

@@ -27,11 +27,12 @@ class Worker:
         with contextlib.suppress(Ended, Late):  # then nobody answers either
             self._line.send(settings, monotonic() + _BOOT)
 
-    def ask(self, request: bytes, within: float, is_given_up: Callable[[], bool]) -> bytes:
-        """The reply to a request, or raise as `Line` does; the time counts once it has started."""
+    def ask(self, request: bytes, deadline: float, is_given_up: Callable[[], bool]) -> bytes:
+        """The reply to a request, or raise as `Line` does; its start has a time of its own."""
         if not self._is_ready:
+            begun = monotonic()
             self.wait_until_ready()
-        deadline = monotonic() + within
+            deadline += monotonic() - begun
         try:
             self._line.send(request, deadline)
         except Ended as error:

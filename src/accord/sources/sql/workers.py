@@ -4,6 +4,7 @@ import os
 from collections import deque
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
+from time import monotonic
 from typing import Final
 
 import msgspec
@@ -53,12 +54,14 @@ class Workers:
         """What the database says; a Problem where it cannot, or not in time."""
         if self._owner != os.getpid():  # a fork: the workers are our parent's
             self._reset()
+        deadline = monotonic() + self._settings.timeout + _SLACK
         try:
             self._turns.get(timeout=self._settings.timeout)
         except Empty as error:
             raise Problem.unavailable("The database is busy; try again later") from error
         try:
-            reply: Reply = decode_reply(self._ask(encode_request(request), is_given_up))
+            said = self._ask(encode_request(request), deadline, is_given_up)
+            reply: Reply = decode_reply(said)
         finally:
             self._turns.put(None)
         if isinstance(reply, Failed):
@@ -67,16 +70,15 @@ class Workers:
             raise WorkerBug(reply.traceback)
         return reply
 
-    def _ask(self, request: bytes, is_given_up: Callable[[], bool]) -> bytes:
+    def _ask(self, request: bytes, deadline: float, is_given_up: Callable[[], bool]) -> bytes:
         worker = self._take()
-        within = self._settings.timeout + _SLACK
         try:
             try:
-                reply = worker.ask(request, within, is_given_up)
+                reply = worker.ask(request, deadline, is_given_up)
             except NeverAsked:  # it has died of something else, long ago
                 worker.kill()
                 worker = Worker(self._told)
-                reply = worker.ask(request, within, is_given_up)
+                reply = worker.ask(request, deadline, is_given_up)
         except (Ended, NeverAsked) as error:
             worker.kill()
             raise _lost(is_write=self._settings.writes) from error

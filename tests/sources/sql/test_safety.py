@@ -226,6 +226,13 @@ def test_large_rows_that_fit_come_even_where_memory_is_short(shop: Shop) -> None
     assert beside["truncated"] is True
 
 
+def test_rows_that_are_too_large_together_come_one_by_one(shop: Shop) -> None:
+    query = f"SELECT i, iif(i < 4, 'x', hex(zeroblob(450000))) AS a FROM ({NUMBERS.format(1000)})"
+    rows, beside = shop.page(query)  # together they are more than a worker may have
+    assert [row["i"] for row in rows] == [1, 2, 3]
+    assert beside["truncated"] is True
+
+
 LIMITS: dict[str, tuple[str, str]] = {
     "a long value": ("SELECT zeroblob(2000000)", "A value or row has more than 1,000,000 bytes"),
     "a long query": (f"SELECT '{'x' * 100_000}'", "The query has more than 100,000 bytes"),

@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 import sys
+import threading
 import weakref
 from collections.abc import Callable
 from time import monotonic
@@ -14,6 +15,7 @@ from accord.sources.sql.frames import Ended, Late, Line
 from accord.sources.sql.messages import Ready, decode_reply
 
 _MAIN: Final = "from accord.sources.sql.worker import main; main()"
+_FAREWELL: Final = 0.1  # seconds
 _BOOT: Final = 30.0  # seconds for Python to start, on a machine that is busy
 
 
@@ -46,10 +48,12 @@ class Worker:
         self._is_ready = True
 
     def kill(self) -> None:
-        """End it at once."""
+        """End it at once, and wait for that a little: the system may be slow to let go of it."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(self._pid, signal.SIGKILL)
-        self.close()
+        reaper = threading.Thread(target=self.close, name="accord-reaper", daemon=True)
+        reaper.start()
+        reaper.join(_FAREWELL)
 
     def close(self) -> None:
         """Let it end, and wait for that."""
@@ -68,6 +72,7 @@ def _spawn() -> tuple[int, Line]:
         raise ContractError("databases are served where a process can be spawned: not on Windows")
     theirs_in, ours_out = os.pipe()
     ours_in, theirs_out = os.pipe()
+    line = Line(ours_in, ours_out)
     try:
         pid = os.posix_spawn(
             sys.executable,
@@ -78,10 +83,13 @@ def _spawn() -> tuple[int, Line]:
                 (os.POSIX_SPAWN_DUP2, theirs_out, 1),
             ],
         )
+    except OSError:
+        line.close()
+        raise
     finally:
         os.close(theirs_in)
         os.close(theirs_out)
-    return pid, Line(ours_in, ours_out)
+    return pid, line
 
 
 def _abandon(owner: int, pid: int, line: Line) -> None:

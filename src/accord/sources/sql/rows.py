@@ -21,9 +21,7 @@ _LARGEST_ROW: Final = 8 * 1024 * 1024
 _INDENT: Final = 6  # bytes that each member, and each row, has around it where JSON is indented
 _ROOM_FOR_WORDS: Final = 2_048  # what an answer says beside its rows
 
-_UNFIT: Final = re.compile(
-    r'["\\\x00-\x1f]'
-)  # for the name of a member that msgspec copies as it is
+_UNFIT: Final = re.compile(r'["\\\x00-\x1f]')  # in a name that msgspec would copy as it is
 _PLAIN: Final = list[tuple[int | float | str | bool | None, ...]]
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 

@@ -25,15 +25,13 @@ _AT_ONCE: Final = 64  # rows that are fetched
 _NO_SELECT: Final = (errors.SyntaxError, errors.FeatureNotSupported)
 
 
-def begin(connection: Connection, settings: Settings) -> "psycopg.Connection[Any]":
+def begin(connection: Connection, settings: Settings) -> None:
     """Begin a transaction that only reads, and that PostgreSQL ends in time."""
     if not settings.writes:
         connection.exec_driver_sql("SET TRANSACTION READ ONLY")
     timeout = int(settings.timeout * 1000)
     connection.exec_driver_sql(f"SET LOCAL statement_timeout = {timeout}")
     connection.exec_driver_sql(f"SET LOCAL lock_timeout = {timeout}")
-    driver: psycopg.Connection[Any] = connection.connection.driver_connection  # type: ignore[assignment]
-    return driver
 
 
 def read(

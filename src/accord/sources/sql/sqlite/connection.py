@@ -29,7 +29,7 @@ from accord.sources.sql.names import find_table, quoted, suggestion
 from accord.sources.sql.rows import Row, collect, sheet_of
 from accord.sources.sql.sqlite import schema, writing
 from accord.sources.sql.sqlite.faults import problems
-from accord.sources.sql.sqlite.guard import CACHED, Guard, fold
+from accord.sources.sql.sqlite.guard import CACHED, Forgotten, Guard, fold
 from accord.sources.sql.sqlite.oddtext import texts_as_bytes, texts_from_bytes
 from accord.sources.sql.sqlite.opening import open_connection
 from accord.sources.sql.sqlite.writing import Statement
@@ -68,10 +68,10 @@ class SqliteEngine:
         """The connection, to the file that has the name now, with the clock set."""
         now = monotonic()
         if now > self._looked + _GLANCE:
-            self._looked = now
             if _identity(self._settings.url) != self._file:
                 self._connection.close()
                 self._open()
+            self._looked = now
         self._deadline = now + self._settings.timeout
         return self._connection
 
@@ -98,28 +98,42 @@ class SqliteEngine:
         """The rows of a query, if it is one that reads."""
         bindings = _bindings(asked.params)
         with problems(self._settings, asked.query):
-            connection = self._begin()
             try:
-                return self._collect(self._run(connection, asked.query, bindings), asked)
-            except UnicodeDecodeError:
-                columns = self._guard.columns
-                query = texts_as_bytes(asked.query, len(columns))
-                cursor = self._run(connection, query, bindings)
-                rows = texts_from_bytes(cursor, self._encoding)
-                return self._collect(cursor, asked, columns, rows)
-            except MemoryError:
-                cursor = self._run(connection, asked.query, bindings)
-                return self._collect(cursor, asked, one_by_one=True)
+                return self._select(self._begin(), asked, bindings)
             finally:
                 self._guard.end()
 
+    def _select(self, connection: apsw.Connection, asked: Select, bindings: Any) -> Rows:
+        is_odd = False
+        try:
+            return self._collect(self._run(connection, asked.query, bindings), asked)
+        except UnicodeDecodeError:
+            is_odd = True
+        except MemoryError:
+            pass  # outside of this block the rows that were read are gone
+        if not is_odd:
+            cursor = self._run(connection, asked.query, bindings)
+            return self._collect(cursor, asked, one_by_one=True)
+        columns = self._guard.columns
+        cursor = self._run(connection, texts_as_bytes(asked.query, len(columns)), bindings)
+        return self._collect(cursor, asked, columns, texts_from_bytes(cursor, self._encoding))
+
     def _run(self, connection: apsw.Connection, query: str, bindings: Any) -> apsw.Cursor:
+        """A query that has been judged, and has taken its first step."""
+        try:
+            return self._execute(connection, query, bindings, is_fresh=len(query) > CACHED)
+        except Forgotten:
+            return self._execute(connection, query, bindings, is_fresh=True)
+
+    def _execute(
+        self, connection: apsw.Connection, query: str, bindings: Any, *, is_fresh: bool
+    ) -> apsw.Cursor:
         guard = self._guard
-        guard.begin(query)
+        guard.begin(query, is_fresh=is_fresh)
         cursor = connection.cursor()
         cursor.exec_trace = guard.judge
         try:
-            cursor.execute(query, bindings, can_cache=len(query) <= CACHED)
+            cursor.execute(query, bindings, can_cache=not is_fresh)
         except (apsw.BindingsError, KeyError) as error:
             raise _misbound(error) from error
         except apsw.SQLError as error:

@@ -17,7 +17,7 @@ from accord.sources.sql.names import listed, quoted
 from accord.sources.sql.scan import is_blank
 
 CACHED: Final = 2_000  # characters of a query that is kept prepared
-_MOST_KNOWN: Final = 256  # more than SQLite keeps prepared, so that what it has is known here
+_MOST_KNOWN: Final = 256  # more than SQLite keeps prepared
 
 _FUNCTIONS: Final = frozenset(
     # core
@@ -66,6 +66,10 @@ def fold(name: str) -> str:
     return _CAPITALS.sub(lambda found: found[0].lower(), name)
 
 
+class Forgotten(Exception):
+    """A query that SQLite has prepared, and of which we do not know any more what it does."""
+
+
 class Guard:
     """Judges the statements of one connection; `allow` are the tables that may be read."""
 
@@ -75,10 +79,11 @@ class Guard:
         self.begin("")
         self.end()
 
-    def begin(self, query: str) -> None:
-        """A stranger's query is about to be prepared."""
+    def begin(self, query: str, *, is_fresh: bool = True) -> None:
+        """A stranger's query is about to run; it `is_fresh` if SQLite cannot have it prepared."""
         self._is_off = False
         self._query = query
+        self._is_fresh = is_fresh
         self._first: int | None = None
         self._is_running = False
         self.columns: tuple[str, ...] = ()
@@ -153,10 +158,8 @@ class Guard:
         """Look at a statement that has been prepared, before it runs; for `exec_trace`."""
         if self._is_running:
             return is_blank(statement)  # what is behind the query, which has been looked at
-        if self._first is None and self._query in self._known:  # SQLite has it prepared already
-            self.columns = self._known[self._query]
-            self._is_running = True
-            return True
+        if self._first is None and not self._is_fresh:
+            return self._recall()
         if is_blank(statement):
             raise _misfit("holds nothing to run")
         if self._first != apsw.SQLITE_SELECT or not cursor.is_readonly:
@@ -165,6 +168,14 @@ class Guard:
             raise _misfit("takes one SELECT at a time, and there is more behind the first")
         self._is_running = True
         self._remember(cursor)
+        return True
+
+    def _recall(self) -> bool:
+        """A query that SQLite has prepared already, so that it does not ask us again."""
+        if self._query not in self._known:
+            raise Forgotten
+        self.columns = self._known[self._query] = self._known.pop(self._query)
+        self._is_running = True
         return True
 
     def look_again(self, cursor: apsw.Cursor) -> None:

@@ -82,3 +82,14 @@ def test_a_server_answers(installed: Path) -> None:
         peer.close_input()
         assert peer.wait() == 0
     assert peer.stderr == ""
+
+
+def test_a_database_needs_no_extra_and_postgresql_says_which(installed: Path) -> None:
+    folder = installed.parents[1]
+    made = run(installed / "accord", "call", "new.db", "list_tables", "--create", cwd=folder)
+    assert made == "[]\n"
+    command = [installed / "accord", "tools", "postgresql://127.0.0.1/shop"]
+    done = subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True)
+    assert done.returncode == 2
+    sentence = "PostgreSQL needs an extra: pip install 'accord-mcp[sql]'"
+    assert done.stderr == f"accord tools: {sentence}\n"

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accord.sources.sql.scan import is_blank, pieces
-from sources.sql.shop import NUMBERS, Shop, make, serving
+from sources.sql.shop import NUMBERS, Shop, make, serving, state
 from sources.sql.test_run_query import pages
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -69,3 +69,28 @@ def test_the_pieces_of_a_text_are_the_text(sql: str) -> None:
 def test_blanks_and_comments_are_blank(blanks: list[str]) -> None:
     assert is_blank("".join(blanks))
     assert not is_blank("x" + "".join(blanks))
+
+
+WORDS = (
+    "SELECT INSERT INTO UPDATE DELETE FROM DROP TABLE CREATE TEMP VIEW AS ATTACH DETACH VACUUM PRAGMA"
+    " BEGIN COMMIT REINDEX ANALYZE WITH RECURSIVE VALUES EXPLAIN ALTER RENAME TO SET WHERE RETURNING"
+    " t x a main query_only journal_mode = WAL 'x.db' 1 * ( ) , ; -- /* */ ? '"
+).split()
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Shop, Path]]:
+    path = make(
+        tmp_path_factory.mktemp("soup") / "shop.db", "CREATE TABLE t (a); INSERT INTO t VALUES (1)"
+    )
+    with serving(path, read_only=True) as served:
+        yield served, path
+
+
+@settings(max_examples=300)
+@given(soup=st.lists(st.sampled_from(WORDS), max_size=9))
+def test_no_text_at_all_changes_anything(reader: tuple[Shop, Path], soup: list[str]) -> None:
+    shop, path = reader
+    before = state(path.parent)
+    shop.call("run_query", query=" ".join(soup))
+    assert state(path.parent) == before

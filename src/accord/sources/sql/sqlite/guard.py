@@ -132,9 +132,9 @@ class Guard:
     def _function(self, name: str) -> int:
         if fold(name) in _FUNCTIONS:
             return apsw.SQLITE_OK
-        fault = f"the function {quoted(name)} is not among those that a query may use"
+        fault = f"The function {quoted(name)} is not among those that a query may use"
         field = FieldError("query", fault)
-        return self._refuse(Problem.authorization(fault.capitalize(), fields=[field]))
+        return self._refuse(Problem.authorization(fault, fields=[field]))
 
     def _pragma(self, name: str, argument: str | None) -> int:
         """What `pragma_table_info(…)` in a query runs, or a virtual table for itself."""

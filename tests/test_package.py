@@ -88,7 +88,7 @@ def test_a_database_needs_no_extra_and_postgresql_says_which(installed: Path) ->
     folder = installed.parents[1]
     made = run(installed / "accord", "call", "new.db", "list_tables", "--create", cwd=folder)
     assert made == "[]\n"
-    command = [installed / "accord", "tools", "postgresql://127.0.0.1/shop"]
+    command = [str(installed / "accord"), "tools", "postgresql://127.0.0.1/shop"]
     done = subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True)
     assert done.returncode == 2
     sentence = "PostgreSQL needs an extra: pip install 'accord-mcp[sql]'"

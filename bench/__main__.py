@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections.abc import Callable
 
 from bench.child import ROOT
 from bench.contenders import ACCORD, CONTENDERS, HTTP_CONTENDERS, Contender
@@ -13,9 +14,12 @@ from bench.reader import measure_reading, reading_parts
 from bench.rendering import ROUNDS, measure_rendering, rendering_parts
 from bench.report import one_line, render, stdio_parts
 from bench.rounds import FAILURES, Plan, run
+from bench.sql import measure_sql, sql_parts
 
 PAGE = ROOT / "docs" / "benchmarks.md"
 SECONDS = 240
+Measure = Callable[[bool], list[str]]
+"""What is to be printed of one part, measured in full or quickly."""
 
 
 def main() -> int:
@@ -38,8 +42,8 @@ def main() -> int:
     if not options.only_http:
         parts, has_failed = measure_stdio(contenders, is_quick=options.quick)
         if ACCORD in contenders:
-            for measure in (measure_wording, measure_reader):
-                more, has_failed_there = measure(is_quick=options.quick)
+            for title, measure in MEASURES.items():
+                more, has_failed_there = measure_part(title, measure, is_quick=options.quick)
                 parts += more
                 has_failed |= has_failed_there
     more_parts, has_failed_too = measure_http(contenders, is_quick=options.quick)
@@ -64,24 +68,35 @@ def measure_stdio(contenders: list[Contender], *, is_quick: bool) -> tuple[list[
     return stdio_parts(figures, plan), has_failed
 
 
-def measure_wording(*, is_quick: bool) -> tuple[list[str], bool]:
+def measure_part(title: str, measure: Measure, *, is_quick: bool) -> tuple[list[str], bool]:
     """What is to be printed, and whether Accord failed."""
+    show_progress(title)
+    try:
+        return measure(is_quick), False
+    except FAILURES as error:
+        return [f"## {title}", f"Failed: {one_line(str(error))}"], True
+
+
+def measure_wording(is_quick: bool) -> list[str]:
     rounds = ROUNDS // 5 if is_quick else ROUNDS
-    show_progress("rendering")
-    try:
-        return rendering_parts(measure_rendering(rounds), rounds), False
-    except FAILURES as error:
-        return ["## Rendering, Accord only", f"Failed: {one_line(str(error))}"], True
+    return rendering_parts(measure_rendering(rounds), rounds)
 
 
-def measure_reader(*, is_quick: bool) -> tuple[list[str], bool]:
-    """What is to be printed, and whether Accord failed."""
+def measure_reader(is_quick: bool) -> list[str]:
     rounds = READING_ROUNDS // 5 if is_quick else READING_ROUNDS
-    show_progress("reading")
-    try:
-        return reading_parts(measure_reading(rounds), rounds), False
-    except FAILURES as error:
-        return ["## Reading, Accord only", f"Failed: {one_line(str(error))}"], True
+    return reading_parts(measure_reading(rounds), rounds)
+
+
+def measure_queries(is_quick: bool) -> list[str]:
+    rounds = 1 if is_quick else 3
+    return sql_parts(measure_sql(rounds), rounds)
+
+
+MEASURES: dict[str, Measure] = {
+    "Rendering, Accord only": measure_wording,
+    "Reading, Accord only": measure_reader,
+    "Queries of a database": measure_queries,
+}
 
 
 def measure_http(contenders: list[Contender], *, is_quick: bool) -> tuple[list[str], bool]:

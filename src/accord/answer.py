@@ -56,6 +56,8 @@ class Encoded(msgspec.Struct, frozen=True, gc=False):
     """Data that is JSON already, from a source that writes it faster than Python can."""
 
     json: bytes
+    is_checked: bool = False
+    """Its source knows it to be one line of JSON; else that is looked at again."""
 
 
 Said = str | Encoded

@@ -70,7 +70,9 @@ def _said(data: Any, tool: Tool) -> Said:
             raise ContractError(f"{tool.name} is to return str, not {type(data).__name__}")
         return data
     if type(data) in _READY:
-        json = _compact(data.json if isinstance(data, Encoded) else bytes(data))
+        is_checked = isinstance(data, Encoded) and data.is_checked
+        given = data.json if isinstance(data, Encoded) else bytes(data)
+        json = given if is_checked else _compact(given)
         if output.check is not None:
             output.check(json)
         return Encoded(json)

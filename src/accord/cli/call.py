@@ -5,12 +5,13 @@ import logging
 import os
 import signal
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from accord.answer import Answer, Asking, Encoded, Notice, Problem
-from accord.cli import targets
+from accord.cli import databases, targets
 from accord.cli.quiet import quiet
 from accord.cli.serve import seconds
 from accord.cli.visible import shown, visible
@@ -32,8 +33,10 @@ examples:
   accord call shop:server add '{"a": 2, "b": 3}' --profile envelope --json
   accord call 'accord serve shop:server' orders '{"customer": "ada"}' --read
   echo '{"a": 2, "b": 3}' | accord call shop:server add -
+  accord call shop.db run_query '{"query": "SELECT * FROM users"}'
 """
 _MOST_NAMED: Final = 32
+_PATIENCE: Final = 30.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -78,22 +81,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     peer.add_argument(
         "--timeout",
         type=seconds,
-        default=30.0,
         metavar="SECONDS",
-        help="how long to wait for each answer (default %(default)s)",
+        help=f"how long to wait for each answer (default {_PATIENCE:g}; of a database, 5)",
     )
+    databases.add_arguments(parser, timeout=False)
 
 
 def run(options: argparse.Namespace) -> int:
     """Call the tool; exit code 1 if it failed."""
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
-    return _call_peer(options) if targets.is_peer(options.target) else _call(options)
+    said = databases.said_of_databases(options, options.target, has_own_timeout=True)
+    return _call_peer(options) if targets.is_peer(options.target) else _call(options, said)
 
 
-def _call(options: argparse.Namespace) -> int:
+def _call(options: argparse.Namespace, database: Mapping[str, Any]) -> int:
     """Call a tool of a server that is loaded here."""
     with quiet():
-        server = targets.load([options.target])
+        server = targets.load([options.target], database=database)
     if options.tool not in server.tools:
         known = ", ".join(list(server.tools)[:_MOST_NAMED]) or "none"
         raise ContractError(f"no tool {options.tool!r}; there are: {known}")
@@ -143,7 +147,7 @@ def _call_peer(options: argparse.Namespace) -> int:
         arguments,
         headers=dict(options.header),
         revision=options.revision,
-        within=options.timeout,
+        within=_PATIENCE if options.timeout is None else options.timeout,
     )
     reading = read(reply.raw, options.tool, arguments)
     if options.json:

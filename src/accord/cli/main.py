@@ -23,6 +23,7 @@ examples:
   accord serve shop:server                  the object `server` of module shop
   accord serve shop:server other:server     several targets as one server
   accord serve shop.py --http 127.0.0.1:8000
+  accord serve shop.db --read-only          a database as tools
   accord tools shop:server                  what tools there are
   accord call shop:server add '{"a": 2, "b": 3}'
   accord read reply.json --table            anybody's reply in one structure

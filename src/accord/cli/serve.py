@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from accord.cli import targets
+from accord.cli import databases, targets
 from accord.cli.keys import read_key
 from accord.cli.logs import log_in_background
 from accord.errors import ContractError
@@ -27,6 +27,7 @@ examples:
   accord serve shop:server --http 127.0.0.1:8000
   accord serve shop:server --profile envelope
   accord serve reader --http 127.0.0.1:8000
+  accord serve shop.db --read-only --max-rows 100
 """
 _CONTRACTS: Final = {"v1": "plain", "v2": "envelope", None: None}
 _LAST_BREATH: Final = 0.5  # seconds for Python to end by itself once the time is up
@@ -57,6 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with --http: how the line for each call is written (default %(default)s)",
     )
     _add_answer_arguments(parser)
+    databases.add_arguments(parser)
     parser.add_argument(
         "--grace",
         type=seconds,
@@ -119,6 +121,8 @@ def run(options: argparse.Namespace) -> int:
 def _load(options: argparse.Namespace) -> Server:
     server = targets.load(
         options.targets,
+        database=databases.said_of_databases(options, *options.targets),
+        starts=True,
         profile=options.profile or _CONTRACTS[options.contract],
         structured=False if options.no_structure else None,
         max_bytes=options.max_bytes,

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any, Final
 
-from accord.cli import targets
+from accord.cli import databases, targets
 from accord.cli.quiet import quiet
 from accord.cli.visible import visible
 from accord.tool import Tool
@@ -15,6 +15,7 @@ EXAMPLES: Final = """\
 examples:
   accord tools shop:server
   accord tools shop.py
+  accord tools shop.db --read-only
 """
 _GAP: Final = "  "
 _NARROWEST: Final = 40
@@ -23,12 +24,14 @@ _NARROWEST: Final = 40
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What the verb takes."""
     parser.add_argument("targets", nargs="+", metavar="TARGET", help=targets.HELP)
+    databases.add_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print a row for each tool: how it is called, and what it does."""
     with quiet():
-        server = targets.load(options.targets)
+        said = databases.said_of_databases(options, *options.targets)
+        server = targets.load(options.targets, database=said)
     identity = server.identity
     count = len(server.tools)
     print(f"{identity.name} {identity.version}: {count} tool{'' if count == 1 else 's'}")

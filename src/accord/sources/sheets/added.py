@@ -1,0 +1,76 @@
+"""Added pages: what found no room on the form, whole."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from pikepdf import Name, Pdf, Stream
+
+from accord.sources.sheets.ink import COLOUR, Ink
+from accord.sources.sheets.script import visual
+from accord.sources.sheets.sheet import Beyond
+from accord.sources.sheets.typeset import wrap
+
+_MARGIN: Final = 54.0
+_SIZE: Final = 9.5
+_LEADING: Final = 13.5
+_LABEL_SIZE: Final = 11.0
+_TITLE_SIZE: Final = 18.0
+_ACCENT: Final = "0.52 0.13 0.12"
+_RULE: Final = "q 0.55 0.5 0.42 RG 0.5 w {:.2f} {:.2f} m {:.2f} {:.2f} l S Q"
+
+
+class _Line(NamedTuple):
+    """A line of an added page: its text, whether it is a label, and how far it moves down."""
+
+    text: str
+    is_label: bool
+    height: float
+
+
+def add_pages(pdf: Pdf, ink: Ink, title: str, beyond: Sequence[Beyond]) -> None:
+    """Add as many pages as there is text for; none for none."""
+    if not beyond:
+        return
+    left, bottom, right, top = (float(edge) for edge in pdf.pages[0].mediabox)
+    width, height = right - left, top - bottom
+    lines = list(_lines(ink, beyond, width - 2 * _MARGIN))
+    while lines:
+        content, lines = _page(ink, title, lines, width, height)
+        page = pdf.add_blank_page(page_size=(width, height))
+        page.obj.Contents = Stream(pdf, content.encode("ascii"))
+        page.obj[Name.Resources] = ink.resources
+
+
+def _lines(ink: Ink, beyond: Sequence[Beyond], width: float) -> Iterator[_Line]:
+    for each in beyond:
+        yield _Line(each.label, is_label=True, height=2.2 * _LEADING)
+        for line in wrap(ink.face, each.text, width / _SIZE):
+            yield _Line(visual(line.rstrip()), is_label=False, height=_LEADING)
+
+
+def _page(
+    ink: Ink, title: str, lines: list[_Line], width: float, height: float
+) -> tuple[str, list[_Line]]:
+    """The content of one page, and the lines that are left."""
+    edge = height - _MARGIN
+    heading = visual(" ".join(title.split()))
+    shown = [_text(ink, heading, _MARGIN, edge - 8, _TITLE_SIZE, COLOUR)]
+    shown.append(_RULE.format(_MARGIN, edge - 18, width - _MARGIN, edge - 18))
+    place = edge - 18
+    while lines and place - _needed(lines) >= _MARGIN:
+        line = lines.pop(0)
+        place -= line.height
+        size = _LABEL_SIZE if line.is_label else _SIZE
+        colour = f"{_ACCENT} rg" if line.is_label else COLOUR
+        shown.append(_text(ink, line.text, _MARGIN, place, size, colour))
+    return "\n".join(shown), lines
+
+
+def _needed(lines: list[_Line]) -> float:
+    """A label does not stand alone at the foot of a page."""
+    follows = lines[1].height if lines[0].is_label and len(lines) > 1 else 0.0
+    return lines[0].height + follows
+
+
+def _text(ink: Ink, text: str, left: float, baseline: float, size: float, colour: str) -> str:
+    return f"BT {colour} 1 0 0 1 {left:.2f} {baseline:.2f} Tm {ink.show(text, size)} ET"

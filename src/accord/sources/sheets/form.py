@@ -1,0 +1,267 @@
+"""A fillable PDF: its fields, where they stand, and which value each is for."""
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from io import BytesIO
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple
+
+import msgspec
+import pikepdf
+from pikepdf import Name, Object, Pdf
+
+from accord.errors import ContractError
+from accord.sources.sheets.model import SPELL_LISTS
+from accord.sources.sheets.sheet import known_keys
+
+HERE: Final = Path(__file__).parent
+PAPERS: Final = ("a4", "letter")
+_MOST_BYTES: Final = 64 << 20
+_MOST_FIELDS: Final = 20_000
+_DEEPEST: Final = 32
+_MULTILINE: Final = 1 << 12
+_PASSWORD: Final = 1 << 13
+_BUTTON_KINDS: Final = (1 << 15) | (1 << 16)  # radio buttons and push buttons
+_SIZE: Final = re.compile(r"(-?\d*\.?\d+)\s+Tf")
+_ROW: Final = re.compile(r"(?P<list>.+)\[(?P<index>\d+)\]\.name")
+
+Kind = Literal["text", "checkbox", "other"]
+
+
+class Widget(NamedTuple):
+    """Where a field stands on a page: the object, its size, and how its text is set."""
+
+    reference: tuple[int, int]
+    page: int
+    box: tuple[float, float, float, float]
+    size: float
+    """Of its text; 0 is as large as fits."""
+    align: int
+    on: str
+    """The name of its state when it is checked."""
+    has_mark: bool
+    """Whether the form itself draws that state."""
+
+    @property
+    def width(self) -> float:
+        return self.box[2] - self.box[0]
+
+    @property
+    def height(self) -> float:
+        return self.box[3] - self.box[1]
+
+
+class Field(NamedTuple):
+    """One field by its full name."""
+
+    name: str
+    kind: Kind
+    reference: tuple[int, int]
+    is_multiline: bool
+    most: int | None
+    """How many characters it takes."""
+    widgets: tuple[Widget, ...]
+
+
+class Form(msgspec.Struct, frozen=True):
+    """A form that can be filled: its bytes, its fields by key, and its page size."""
+
+    data: bytes
+    fields: Mapping[str, tuple[Field, ...]]
+    absent: tuple[str, ...]
+    """Names in the mapping that the form does not have."""
+
+    def has(self, key: str) -> bool:
+        """Whether there is a field for a value."""
+        return key in self.fields
+
+    def rows(self, name: str) -> int:
+        """How many lines there are for a list."""
+        count = 0
+        while f"{name}[{count}].name" in self.fields:
+            count += 1
+        return count
+
+    def open(self) -> Pdf:
+        """The form, to be filled once."""
+        return pikepdf.open(BytesIO(self.data))
+
+
+def load(template: Path | None = None, mapping: Path | None = None, paper: str = "a4") -> Form:
+    """A form to fill: our own, or somebody's with the mapping that it needs."""
+    path = template or HERE / "forms" / f"sheet-{paper}.pdf"
+    data = _read(path)
+    fields = read_fields(data, path.name)
+    keys = _keys(path, fields, mapping)
+    named = {field.name: field for field in fields}
+    by_key: dict[str, tuple[Field, ...]] = {}
+    for name, key in keys.items():
+        if name in named:
+            by_key[key] = (*by_key.get(key, ()), named[name])
+    if not by_key:
+        raise ContractError(f"{path.name} has none of the fields that its mapping names")
+    absent = tuple(name for name in keys if name not in named)
+    return Form(data, by_key, absent)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        if not path.is_file():
+            raise ContractError(f"there is no file {path.name}")
+        if path.stat().st_size > _MOST_BYTES:
+            raise ContractError(f"{path.name} is too large for a form")
+        return path.read_bytes()
+    except OSError as error:
+        raise ContractError(f"cannot read {path.name}: {error.strerror}") from error
+
+
+def read_fields(data: bytes, name: str) -> list[Field]:
+    """The fields of a PDF; one clear error if it is none, or has none."""
+    try:
+        with pikepdf.open(BytesIO(data)) as pdf:
+            if pdf.is_encrypted:
+                raise ContractError(f"{name} is encrypted; take its protection off first")
+            fields = list(_fields(pdf))
+    except pikepdf.PasswordError as error:
+        raise ContractError(f"{name} is encrypted; take its protection off first") from error
+    except (pikepdf.PdfError, ValueError, TypeError, KeyError, AttributeError, RuntimeError) as error:
+        raise ContractError(f"{name} is no PDF that can be read") from error
+    if not fields:
+        raise ContractError(f"{name} has no fields to fill in")
+    return fields
+
+
+def _fields(pdf: Pdf) -> Iterator[Field]:
+    form = pdf.Root.get("/AcroForm")
+    if not isinstance(form, pikepdf.Dictionary):
+        return
+    pages = _pages_of_widgets(pdf)
+    style = str(form.get("/DA", ""))
+    for count, (name, node, inherited) in enumerate(_leaves(form.get("/Fields", ()), {"/DA": style})):
+        if count == _MOST_FIELDS:
+            raise ValueError("too many fields")
+        yield _field(name, node, inherited, pages)
+
+
+def _leaves(
+    nodes: Any, inherited: dict[str, Any], prefix: str = "", depth: int = 0
+) -> Iterator[tuple[str, Object, dict[str, Any]]]:
+    """Each field with its full name and what its parents say for it."""
+    if depth > _DEEPEST:
+        raise ValueError("fields are nested too deeply")
+    for node in nodes:
+        own = {key: node[key] for key in ("/FT", "/Ff", "/DA", "/Q", "/MaxLen") if key in node}
+        said = {**inherited, **own}
+        name = prefix + str(node.get("/T", ""))
+        kids = node.get("/Kids")
+        if kids is not None and any("/T" in kid for kid in kids):
+            yield from _leaves(kids, said, f"{name}.", depth + 1)
+        else:
+            yield name, node, said
+
+
+def _field(name: str, node: Object, said: dict[str, Any], pages: dict[tuple[int, int], int]) -> Field:
+    widgets = tuple(
+        _widget(each, {**said, **_style(each)}, pages)
+        for each in node.get("/Kids", None) or [node]
+        if "/Rect" in each
+    )
+    flags = int(said.get("/Ff", 0))
+    return Field(
+        name,
+        _kind(said.get("/FT"), flags),
+        node.objgen,
+        bool(flags & _MULTILINE),
+        int(said["/MaxLen"]) if "/MaxLen" in said else None,
+        widgets,
+    )
+
+
+def _style(widget: Object) -> dict[str, Any]:
+    return {key: widget[key] for key in ("/DA", "/Q") if key in widget}
+
+
+def _kind(kind: Object | None, flags: int) -> Kind:
+    if kind in (Name.Tx, Name.Ch) and not flags & _PASSWORD:
+        return "text"
+    return "checkbox" if kind == Name.Btn and not flags & _BUTTON_KINDS else "other"
+
+
+def _widget(node: Object, said: dict[str, Any], pages: dict[tuple[int, int], int]) -> Widget:
+    left, bottom, right, top = (float(edge) for edge in node.Rect)
+    size = _SIZE.search(str(said.get("/DA", "")))
+    appearances = node.get("/AP", {}).get("/N")
+    is_choice = isinstance(appearances, pikepdf.Dictionary)
+    states = [str(state) for state in appearances.keys()] if is_choice else []  # noqa: SIM118
+    on = [state for state in states if state != "/Off"]
+    return Widget(
+        node.objgen,
+        pages.get(node.objgen, 0),
+        (min(left, right), min(bottom, top), max(left, right), max(bottom, top)),
+        abs(float(size[1])) if size else 0.0,
+        int(said.get("/Q", 0)),
+        on[0] if on else "/Yes",
+        bool(on),
+    )
+
+
+def _pages_of_widgets(pdf: Pdf) -> dict[tuple[int, int], int]:
+    return {
+        annotation.objgen: number
+        for number, page in enumerate(pdf.pages, 1)
+        for annotation in page.obj.get("/Annots", ())
+    }
+
+
+# Which field is for what
+
+
+def _keys(path: Path, fields: list[Field], mapping: Path | None) -> dict[str, str]:
+    """The keys of a form's fields by their names."""
+    if mapping is not None:
+        return read_mapping(mapping)
+    names = {field.name for field in fields}
+    own = {name: name for name in names if name in _every_key(names)}
+    if own:
+        return own
+    official = read_mapping(HERE / "forms" / "official.toml")
+    if len(names & official.keys()) * 2 > len(official):
+        return official
+    raise ContractError(
+        f"{path.name} has fields that are not known here; say what they are for with --map"
+    )
+
+
+def _every_key(names: set[str]) -> set[str]:
+    return set(known_keys(lambda name: _lines_named(name, names)))
+
+
+def _lines_named(name: str, names: set[str]) -> int:
+    return sum(1 for each in names if each.startswith(f"{name}[") and each.endswith(".name"))
+
+
+def read_mapping(path: Path) -> dict[str, str]:
+    """A mapping file: the names of fields, and the key of the value that each is for."""
+    try:
+        read = tomllib.loads(path.read_text(encoding="utf-8"))
+        fields = msgspec.convert(read.get("fields"), dict[str, str])
+    except OSError as error:
+        raise ContractError(f"cannot read {path.name}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        reason = str(error).partition("\n")[0]
+        raise ContractError(f"{path.name} is no mapping of fields: {reason}") from error
+    keys = set(fields.values())
+    known = set(known_keys(lambda name: _lines_mapped(name, keys)))
+    unknown = sorted(keys - known)
+    if unknown:
+        raise ContractError(f"{path.name} names values that there are not: {', '.join(unknown[:5])}")
+    return fields
+
+
+def _lines_mapped(name: str, keys: set[str]) -> int:
+    """One more than the highest line that is mapped."""
+    if name not in ("attacks", *(f"spells.{place}" for place in SPELL_LISTS)):
+        return 0
+    found = (_ROW.fullmatch(key) for key in keys)
+    return max((int(row["index"]) + 1 for row in found if row and row["list"] == name), default=0)

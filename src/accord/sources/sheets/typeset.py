@@ -1,0 +1,170 @@
+"""Text set in a typeface: how wide it is, how it breaks into lines, how small it has to be."""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from accord.sources.sheets.font import FONTS, Font, load
+from accord.sources.sheets.script import visual
+
+LEADING: Final = 1.18
+"""From one line to the next, in sizes."""
+_STEP: Final = 0.5
+_REPLACEMENT: Final = "□"
+_EAST: Final = r"\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef"  # breaks anywhere
+_WORD: Final = re.compile(rf"(?:[{_EAST}]|[^\s{_EAST}]+|(?=\s))\s*")
+OWN_FONTS: Final = (FONTS / "DejaVuSansCondensed.ttf", FONTS / "DroidSansFallback.ttf")
+
+
+class Glyph(NamedTuple):
+    """A character drawn: by which of the fonts, as which of its glyphs, how wide."""
+
+    font: int
+    number: int
+    width: float
+
+
+class Typeface:
+    """Several fonts as one: the first that has a character draws it."""
+
+    def __init__(self, further: Sequence[Path] = ()) -> None:
+        self._paths = (OWN_FONTS[0], *further, OWN_FONTS[1])
+        self._glyphs: dict[str, Glyph] = {}
+        for path in further:
+            load(path)
+
+    def font(self, index: int) -> Font:
+        """One of the fonts; it is read when it is first needed."""
+        return load(self._paths[index])
+
+    def glyph(self, character: str) -> Glyph:
+        """How a character is drawn; one that no font has is drawn as an empty box."""
+        found = self._glyphs.get(character)
+        if found is None:
+            found = self._glyphs[character] = self._find(character)
+        return found
+
+    def has(self, character: str) -> bool:
+        """Whether a character can be drawn, or needs no drawing."""
+        if unicodedata.category(character) in ("Cc", "Cf", "Zs", "Zl", "Zp", "Mn"):
+            return True
+        return any(self.font(index).glyph(character) for index in range(len(self._paths)))
+
+    def _find(self, character: str) -> Glyph:
+        for index in range(len(self._paths)):
+            font = self.font(index)
+            number = font.glyph(character)
+            if number:
+                return Glyph(index, number, font.width(number))
+        if unicodedata.category(character) in ("Cc", "Cf", "Mn"):
+            return Glyph(0, self.font(0).glyph("\u200b"), 0.0)
+        return self._find(" " if character.isspace() else _REPLACEMENT)
+
+    def width(self, text: str) -> float:
+        """How wide a text is at size 1."""
+        glyph = self.glyph
+        return sum([glyph(character).width for character in text]) / 1000
+
+
+class Block(NamedTuple):
+    """Lines of text, as they are drawn, at one size; `rest` is what found no room."""
+
+    lines: tuple[str, ...]
+    size: float
+    rest: str = ""
+
+
+class Room(NamedTuple):
+    """A place for text: its width and height, and how large text is there at most and at least."""
+
+    width: float
+    height: float
+    size: float
+    least: float
+
+    @property
+    def smallest(self) -> "Room":
+        """The same place with text as small as it gets."""
+        size = min(self.size, self.least)
+        return self._replace(size=size, least=size)
+
+    @property
+    def sizes(self) -> Iterator[float]:
+        """The sizes to try, from the largest to the smallest."""
+        size = self.size
+        while size > self.least:
+            yield size
+            size -= _STEP
+        yield self.smallest.size
+
+
+def set_line(face: Typeface, text: str, room: Room) -> Block:
+    """One line, as large as there is room for; what does not fit ends in an ellipsis."""
+    drawn = visual(" ".join(text.split()))
+    needed = face.width(drawn)
+    size = next((each for each in room.sizes if needed * each <= room.width), None)
+    if size is not None:
+        return Block((drawn,), size)
+    size = room.smallest.size
+    kept = _cut(face, drawn, room.width / size - face.width("…"))
+    return Block((f"{kept.rstrip()}…",), size, rest=text[len(kept) :])
+
+
+def set_lines(face: Typeface, text: str, room: Room) -> Block:
+    """Lines of text, as large as there is room for; at the least size, as many as fit."""
+    for size in room.sizes:
+        block = set_some_lines(face, text, room._replace(size=size))
+        if not block.rest:
+            return block
+    return set_some_lines(face, text, room.smallest)
+
+
+def set_some_lines(face: Typeface, text: str, room: Room) -> Block:
+    """As many lines as fit at the room's size, and the text that is left."""
+    lines = wrap(face, text, room.width / room.size)
+    most = max(int((room.height + 0.01) / (room.size * LEADING)), 1)
+    drawn = tuple(visual(line.rstrip()) for line in lines[:most])
+    return Block(drawn, room.size, "".join(lines[most:]))
+
+
+def wrap(face: Typeface, text: str, width: float) -> list[str]:
+    """Text in lines no wider than this at size 1; together they are the text."""
+    return [
+        line
+        for paragraph in text.splitlines(keepends=True)
+        for line in _wrapped(face, paragraph, width)
+    ]
+
+
+def _wrapped(face: Typeface, paragraph: str, width: float) -> Iterator[str]:
+    """The lines of one paragraph; a word that is too long for a line is broken."""
+    if face.width(paragraph.rstrip()) <= width:
+        yield paragraph
+        return
+    line, used = "", 0.0
+    for word in _WORD.findall(paragraph):
+        needed = face.width(word.rstrip())
+        if line and used + needed > width:
+            yield line
+            line, used = "", 0.0
+        while needed > width and len(word) > 1:
+            kept = _cut(face, word, width) or word[0]
+            yield kept
+            word = word[len(kept) :]
+            needed = face.width(word.rstrip())
+        line += word
+        used += face.width(word)
+    if line:
+        yield line
+
+
+def _cut(face: Typeface, text: str, width: float) -> str:
+    """The beginning of a text that is no wider than this at size 1."""
+    used = 0.0
+    for index, character in enumerate(text):
+        used += face.glyph(character).width / 1000
+        if used > width:
+            return text[:index]
+    return text

@@ -49,8 +49,8 @@ def foot(board: Board) -> None:
 def character(board: Board) -> None:
     _header(board)
     _passives(board)
-    end = _abilities(board, BODY + 46)
-    _text(board, "Proficiencies & languages", "proficiencies.other", *A, end + 6, HEIGHT)
+    end = _abilities(board, BODY + 58)
+    _text(board, "Proficiencies & languages", "proficiencies.other", *A, end + 8, HEIGHT)
     _combat(board)
     _attacks(board, BODY + 196)
     _equipment(board, BODY + 372)
@@ -81,21 +81,23 @@ def _header(board: Board) -> None:
 def _passives(board: Board) -> None:
     x, width = A
     tiles = [
-        ("proficiency_bonus", "Proficiency"),
-        ("passive_perception", "Perception"),
+        ("proficiency_bonus", "Proficiency bonus"),
+        ("passive_perception", "Passive perception"),
         ("character.inspiration", "Inspiration"),
     ]
     each = (width - 12) / 3
     for index, (key, words) in enumerate(tiles):
-        left = x + index * (each + 6)
-        _tile(board, key, words, left, BODY, each, 36, size=14)
-    board.words("PASSIVE", x + each + 6 + each / 2, BODY + 33.4, size=3.9, spacing=0.5, align="center", color=RULE)
+        _tile(board, key, words, x + index * (each + 6), BODY, each, 46, size=16)
 
 
 def _tile(board: Board, key: str, words: str, x: float, y: float, width: float, height: float, size: float) -> None:
+    """A figure by itself, and below it what it is."""
     board.panel(x, y, width, height)
-    board.field(key, x + 3, y + 3, width - 6, height - 15, size=size, align=1, tip=words)
-    board.label(words, x + width / 2, y + height - 6.6, align="center")
+    lines = words.split()
+    board.field(key, x + 3, y + 3, width - 6, height - 21, size=size, align=1, tip=words)
+    for index, line in enumerate(lines):
+        middle = y + height - (13.2 if len(lines) > 1 else 9.6) + 7 * index
+        board.label(line, x + width / 2, middle, align="center")
 
 
 def _abilities(board: Board, y: float) -> float:
@@ -103,7 +105,7 @@ def _abilities(board: Board, y: float) -> float:
         height = max(15 + ROW * (1 + len(skills)), 53)
         _token(board, ability, A[0], y)
         _rows(board, ability, skills, A[0] + 58, y, A[1] - 58)
-        y += height + 4.5
+        y += height + 4
     return y
 
 
@@ -132,13 +134,13 @@ def _rows(board: Board, ability: str, skills: list[str], x: float, y: float, wid
 
 def _combat(board: Board) -> None:
     x, width = B
-    board.shield(x, BODY - 2, 54, 62)
+    board.shield(x, BODY - 1, 54, 60)
     board.field("combat.armor_class", x + 7, BODY + 8, 40, 24, size=20, align=1, tip="Armor class")
     board.label("Armor", x + 27, BODY + 40, align="center")
-    _tile(board, "combat.initiative", "Initiative", x + 64, BODY + 5, 53, 46, size=17)
-    _tile(board, "combat.speed", "Speed", x + 125, BODY + 5, 53, 46, size=15)
+    _tile(board, "combat.initiative", "Initiative", x + 64, BODY, 53, 46, size=17)
+    _tile(board, "combat.speed", "Speed", x + 125, BODY, 53, 46, size=15)
 
-    y = BODY + 72
+    y = BODY + 74
     board.heading("Hit points", x, y, width)
     board.panel(x, y + 9, width, 46)
     board.panel(x + 58, y + 12, 62, 40, 3, fill=white, stroke=RULE)
@@ -148,7 +150,7 @@ def _combat(board: Board) -> None:
     for words, middle in (("Maximum", 29), ("Current", 89), ("Temporary", 149)):
         board.label(words, x + middle, y + 48.4, align="center")
 
-    y = BODY + 136
+    y = BODY + 140
     board.field("combat.hit_dice", x, y + 2, 50, 15, size=9.5, tip="Hit dice")
     board.rule(x, y + 17.5, 50, LINE, RULE)
     board.label("Hit dice", x, y + 25)
@@ -156,18 +158,18 @@ def _combat(board: Board) -> None:
     board.rule(x + 56, y + 17.5, 34, LINE, RULE)
     board.label("Left", x + 56, y + 25)
     for row, words in enumerate(("successes", "failures")):
-        middle = y + 7 + row * 11.5
+        middle = y + 3.5 + row * 11
         board.words(words.capitalize(), x + 138, middle + 2.4, size=6.6, font="Lato-Regular", align="right")
         for index in range(3):
             tip = f"Death save {words[:-2] if row == 0 else words[:-1]} {index + 1}"
             board.check(f"combat.death_saves.{words}[{index}]", x + 148 + index * 12, middle, 4, tip)
-    board.label("Death saves", x + width, y + 32, align="right")
+    board.label("Death saves", x + width, y + 25, align="right")
 
 
 def _attacks(board: Board, y: float) -> None:
     x, width = B
     board.heading("Attacks", x, y, width)
-    columns = [("name", "Attack", 0, 76), ("attack_bonus", "Bonus", 80, 28), ("damage", "Damage", 112, 66)]
+    columns = [("name", "Attack", 0, 72), ("attack_bonus", "Bonus", 76, 26), ("damage", "Damage", 106, 72)]
     for _, words, left, _ in columns:
         board.label(words, x + left, y + 12)
     for row in range(ATTACK_ROWS):
@@ -176,8 +178,9 @@ def _attacks(board: Board, y: float) -> None:
             align = 1 if key == "attack_bonus" else 0
             board.field(f"attacks[{row}].{key}", x + left, top, size, 15, size=8.8, align=align, tip=f"{words} {row + 1}")
             board.rule(x + left, top + 15.5, size, HAIRLINE, RULE)
-    board.panel(x, y + 107, width, 52)
-    board.area("attacks.more", x + 3, y + 109, width - 6, 48, "Further attacks", size=8)
+    board.label("More attacks and notes", x, y + 111)
+    board.panel(x, y + 115, width, 44)
+    board.area("attacks.more", x + 4, y + 117, width - 8, 40, "Further attacks", size=8)
 
 
 def _equipment(board: Board, y: float) -> None:
@@ -194,7 +197,7 @@ def _equipment(board: Board, y: float) -> None:
 
 
 def _personality(board: Board) -> None:
-    y = BODY + 5
+    y = BODY + 6
     parts = [
         ("Personality traits", "personality_traits", 76),
         ("Ideals", "ideals", 58),
@@ -246,7 +249,7 @@ def _small_header(board: Board, words: str) -> None:
     board.bar(0, 0, WIDTH, 2.6)
     board.field("character.name", 0, 12, 300, 23, size=15, tip="Character name")
     board.rule(0, 37, WIDTH, BOLD_RULE, INK)
-    board.title(words, WIDTH, 31, 22, SOFT, align="right")
+    board.title(words, WIDTH, 29, 20, SOFT, align="right")
 
 
 # The third page
@@ -278,12 +281,10 @@ def spells(board: Board) -> None:
 def _spell_list(board: Board, place: str, level: int, count: int, x: float, y: float, width: float, row: float) -> float:
     board.panel(x, y, width, 20, 3)
     board.bar(x, y, 2.4, 20)
+    words = f"Level {level}" if level else "Cantrips"
+    board.words(words.upper(), x + 9, y + 12.8, size=7.6, font="Lato-Heavy", color=INK, spacing=0.9)
     if level:
-        board.title(str(level), x + 9, y + 15.5, 19)
-        board.words(name_of(place).upper(), x + 23, y + 12.6, size=6.6, font="Lato-Heavy", color=INK, spacing=0.6)
-        _slots(board, place, x + width, y)
-    else:
-        board.words("CANTRIPS", x + 9, y + 12.8, size=7.4, font="Lato-Heavy", color=INK, spacing=0.9)
+        _slots(board, place, x + width - 3, y)
     y += 22
     for index in range(count):
         middle, tip = y + row / 2, f"{name_of(place)} {index + 1}"
@@ -300,7 +301,9 @@ def _spell_list(board: Board, place: str, level: int, count: int, x: float, y: f
 
 def _slots(board: Board, place: str, right: float, y: float) -> None:
     """Slots of a level: all of them, and those that are spent."""
-    for key, words, left in (("slots_total", "Slots", 62), ("slots_expended", "Used", 31)):
-        board.panel(right - left, y + 2.5, 28, 15, 2, fill=white, stroke=HAIR, weight=HAIRLINE)
-        board.field(f"spells.{place}.{key}", right - left + 1, y + 2.5, 26, 10, size=8.5, align=1, tip=f"{name_of(place)}: {words.lower()}")
-        board.words(words.upper(), right - left + 14, y + 16, size=3.6, spacing=0.4, align="center")
+    for key, words, left in (("slots_total", "Slots", 73), ("slots_expended", "Used", 25)):
+        x = right - left
+        board.panel(x, y + 3, 25, 14, 2, fill=white, stroke=HAIR, weight=HAIRLINE)
+        tip = f"{name_of(place)}: slots {words.lower().removeprefix('slots')}".strip()
+        board.field(f"spells.{place}.{key}", x + 1, y + 3.5, 23, 13, size=9, align=1, tip=tip)
+        board.label(words, x - 3.5, y + 12.2, align="right")

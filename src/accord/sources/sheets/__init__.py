@@ -8,7 +8,7 @@ except ModuleNotFoundError as error:
 from accord.sources.sheets.form import PAPERS, Form, load, read_fields
 from accord.sources.sheets.paths import Folder, file_name
 from accord.sources.sheets.request import bind
-from accord.sources.sheets.tool import NAME, PROFILE, VERSION, Filler, sheet_tool, store
+from accord.sources.sheets.tool import NAME, PROFILE, VERSION, Filler, sheet_tool
 from accord.sources.sheets.typeset import Typeface
 
 __all__ = [
@@ -25,5 +25,4 @@ __all__ = [
     "load",
     "read_fields",
     "sheet_tool",
-    "store",
 ]

@@ -1,8 +1,9 @@
 """What is seen of a field: its appearance, drawn by us, so that every viewer shows the same."""
 
+from collections.abc import Iterator
 from typing import Final
 
-from pikepdf import Array, Dictionary, Name, Pdf, Stream
+from pikepdf import Object, Pdf
 
 from accord.sources.sheets.form import Field, Widget
 from accord.sources.sheets.ink import COLOUR, Ink
@@ -18,7 +19,67 @@ _PADDING: Final = 2.0
 _ASCENT: Final = 0.9
 _CAPITALS: Final = 0.73
 _ELSEWHERE: Final = "… in full on the added page"
-_MARK: Final = "q 0.11 0.13 0.22 RG {:.2f} w 1 J 1 j {:.2f} {:.2f} m {:.2f} {:.2f} l {:.2f} {:.2f} l S Q"
+_MARK: Final = (
+    "q 0.11 0.13 0.22 RG {:.2f} w 1 J 1 j {:.2f} {:.2f} m {:.2f} {:.2f} l {:.2f} {:.2f} l S Q"
+)
+_MARK_POINTS: Final = ((0.2, 0.5), (0.42, 0.25), (0.82, 0.8))
+
+
+class Artist:
+    """Draws appearances into one document; two that are the same are drawn once."""
+
+    def __init__(self, pdf: Pdf, ink: Ink) -> None:
+        self._pdf = pdf
+        self._ink = ink
+        self._drawn: dict[tuple[str, float, float], Object] = {}
+
+    def text(self, field: Field, widget: Widget, text: str) -> tuple[Object, bool]:
+        """The appearance of a text, as large as there is room for, and whether it is all there."""
+        place = room(field, widget)
+        setting = set_lines if field.is_multiline else set_line
+        block = setting(self._ink.face, text, place)
+        shown = " ".join(self._lines(field, widget, block))
+        clip = f"0 0 {widget.width:.2f} {widget.height:.2f} re W n"
+        content = f"/Tx BMC q {clip} BT {COLOUR} {shown} ET Q EMC"
+        return self._drawing(widget, content, has_text=True), not block.rest
+
+    def mark(self, widget: Widget) -> Object:
+        """A check mark, for a form that has none of its own."""
+        side = min(widget.width, widget.height)
+        left, bottom = (widget.width - side) / 2, (widget.height - side) / 2
+        places = [edge for x, y in _MARK_POINTS for edge in (left + x * side, bottom + y * side)]
+        return self._drawing(widget, _MARK.format(max(side / 8, 0.8), *places))
+
+    def nothing(self, widget: Widget) -> Object:
+        """The appearance of a box that is not checked."""
+        return self._drawing(widget, "")
+
+    def _lines(self, field: Field, widget: Widget, block: Block) -> Iterator[str]:
+        lines, size = block.lines, block.size
+        if field.is_multiline:
+            baseline = widget.height - _PADDING / 2 - _ASCENT * size
+            lines = (*lines[:-1], _ELSEWHERE) if block.rest else lines
+        else:
+            baseline = (widget.height - _CAPITALS * size) / 2
+        for number, line in enumerate(lines):
+            left = _left(widget, self._ink.face.width(line) * size)
+            bottom = baseline - number * size * LEADING
+            yield f"1 0 0 1 {left:.2f} {bottom:.2f} Tm {self._ink.show(line, size)}"
+
+    def _drawing(self, widget: Widget, content: str, *, has_text: bool = False) -> Object:
+        key = (content, widget.width, widget.height)
+        if key not in self._drawn:
+            self._drawn[key] = self._make(widget, content, has_text=has_text)
+        return self._drawn[key]
+
+    def _make(self, widget: Widget, content: str, *, has_text: bool) -> Object:
+        """A form of the widget's size; parsed, since building it takes three times as long."""
+        box = f"<</Subtype/Form/BBox[0 0 {widget.width:.2f} {widget.height:.2f}]>>"
+        drawing = self._pdf.make_stream(content.encode("ascii"))
+        drawing.stream_dict = Object.parse(box.encode("ascii"))
+        if has_text:
+            drawing.Resources = self._ink.resources
+        return drawing
 
 
 def room(field: Field, widget: Widget) -> Room:
@@ -31,33 +92,6 @@ def room(field: Field, widget: Widget) -> Room:
     return Room(width, widget.height, min(size, widget.height), _LEAST_LINE_SIZE)
 
 
-def set_text(ink: Ink, field: Field, widget: Widget, text: str) -> Block:
-    """A text in lines, as large as the widget has room for."""
-    place = room(field, widget)
-    if not field.is_multiline:
-        return set_line(ink.face, text, place)
-    return set_lines(ink.face, text, place)
-
-
-def draw_text(pdf: Pdf, ink: Ink, field: Field, widget: Widget, block: Block) -> Stream:
-    """The appearance of a text field."""
-    lines = (*block.lines[:-1], _ELSEWHERE) if block.rest and field.is_multiline else block.lines
-    size = block.size
-    if field.is_multiline:
-        baseline = widget.height - _PADDING / 2 - _ASCENT * size
-    else:
-        baseline = (widget.height - _CAPITALS * size) / 2
-    shown = []
-    for number, line in enumerate(lines):
-        left = _left(widget, ink.face.width(line) * size)
-        shown.append(
-            f"1 0 0 1 {left:.2f} {baseline - number * size * LEADING:.2f} Tm {ink.show(line, size)}"
-        )
-    clip = f"0 0 {widget.width:.2f} {widget.height:.2f} re W n"
-    content = f"/Tx BMC q {clip} BT {COLOUR} {' '.join(shown)} ET Q EMC"
-    return _drawing(pdf, widget, content, Resources=ink.resources)
-
-
 def _left(widget: Widget, width: float) -> float:
     match widget.align:
         case 1:
@@ -65,25 +99,3 @@ def _left(widget: Widget, width: float) -> float:
         case 2:
             return widget.width - _PADDING - width
     return _PADDING
-
-
-def draw_mark(pdf: Pdf, widget: Widget) -> Stream:
-    """A check mark, for a form that has none of its own."""
-    width, height = widget.width, widget.height
-    side = min(width, height)
-    left, bottom = (width - side) / 2, (height - side) / 2
-    points = [(0.2, 0.5), (0.42, 0.25), (0.82, 0.8)]
-    places = [edge for x, y in points for edge in (left + x * side, bottom + y * side)]
-    return _drawing(pdf, widget, _MARK.format(max(side / 8, 0.8), *places))
-
-
-def draw_nothing(pdf: Pdf, widget: Widget) -> Stream:
-    """The appearance of a box that is not checked."""
-    return _drawing(pdf, widget, "")
-
-
-def _drawing(pdf: Pdf, widget: Widget, content: str, **entries: Dictionary) -> Stream:
-    box = Array([0, 0, round(widget.width, 2), round(widget.height, 2)])
-    return Stream(
-        pdf, content.encode("ascii"), Type=Name.XObject, Subtype=Name.Form, BBox=box, **entries
-    )

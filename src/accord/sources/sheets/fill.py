@@ -7,11 +7,11 @@ from typing import Final
 
 import msgspec
 import pikepdf
-from pikepdf import Dictionary, Name, Object, Pdf, String
+from pikepdf import Dictionary, Name, Object, Pdf, StreamDecodeLevel, String
 
-from accord.sources.sheets import appearance
 from accord.sources.sheets.added import add_pages
-from accord.sources.sheets.form import Field, Form
+from accord.sources.sheets.appearance import COMFORTABLE, Artist, room
+from accord.sources.sheets.form import Field, Form, Widget
 from accord.sources.sheets.ink import Ink
 from accord.sources.sheets.sheet import Beyond, Sheet, Value, is_loss, label
 from accord.sources.sheets.typeset import Typeface, set_lines
@@ -40,21 +40,21 @@ def fill(form: Form, sheet: Sheet, face: Typeface) -> Filled:
         return _Filling(pdf, form, sheet, face).run()
 
 
-def read_back(data: bytes, written: Mapping[str, Value]) -> list[str]:
-    """The names of fields that do not hold what was written into them."""
-    with pikepdf.open(BytesIO(data)) as pdf:
-        held = dict(_values(pdf.Root.AcroForm.Fields))
-    return [name for name, value in written.items() if held.get(name) != value]
+def read_back(form: Form, filled: Filled, stored: bytes) -> list[str]:
+    """The names of fields that do not hold, as stored, what was written into them."""
+    with pikepdf.open(BytesIO(stored)) as pdf:
+        root = pdf.Root.AcroForm.Fields
+        return [
+            field.name
+            for field in form.every_field()
+            if field.name in filled.written
+            and _value(field.seek(root)) != filled.written[field.name]
+        ]
 
 
-def _values(nodes: Object, prefix: str = "") -> Iterator[tuple[str, Value]]:
-    for node in nodes:
-        name = prefix + str(node.get("/T", ""))
-        kids = node.get("/Kids")
-        if kids is not None and any("/T" in kid for kid in kids):
-            yield from _values(kids, f"{name}.")
-        elif (value := node.get("/V")) is not None:
-            yield name, str(value) if isinstance(value, String) else value != _OFF
+def _value(node: Object) -> Value | None:
+    value = node.get("/V")
+    return str(value) if isinstance(value, String) else value is not None and value != _OFF
 
 
 class _Filling:
@@ -66,6 +66,7 @@ class _Filling:
         self._values = {key: _clean(value) for key, value in sheet.values.items()}
         self._further = sheet.beyond
         self._ink = Ink(pdf, face)
+        self._artist = Artist(pdf, self._ink)
         self._written: dict[str, Value] = {}
         self._beyond: list[Beyond] = []
 
@@ -78,7 +79,7 @@ class _Filling:
         self._ink.embed()
         self._settle()
         target = BytesIO()
-        self._pdf.save(target, deterministic_id=True, compress_streams=False)
+        self._pdf.save(target, stream_decode_level=StreamDecodeLevel.none)
         overflowed = tuple(dict.fromkeys(each.key for each in self._beyond))
         undrawn = dict(self._undrawn())
         return Filled(target.getvalue(), self._written, overflowed, undrawn, len(self._pdf.pages))
@@ -109,23 +110,21 @@ class _Filling:
         self._written[field.name] = text
         is_whole = True
         for widget in field.widgets:
-            block = appearance.set_text(self._ink, field, widget, text)
-            is_whole = is_whole and not block.rest
-            drawing = appearance.draw_text(self._pdf, self._ink, field, widget, block)
-            shown = node if widget.reference == field.reference else self._pdf.get_object(widget.reference)
-            shown.AP = Dictionary(N=drawing)
+            drawing, is_all = self._artist.text(field, widget, text)
+            self._shown(field, widget, node).AP = Dictionary(N=drawing)
+            is_whole = is_whole and is_all
         if not is_whole:
             self._beyond.append(Beyond(key, label(key), text))
 
     def _flow(self, key: str, field: Field, text: str) -> str:
         """What of a long text stands here, where there is a further field for the rest."""
-        parent, _, _ = key.rpartition(".")
-        more = f"{parent}.more"
-        if not field.is_multiline or not self._form.has(more) or more in self._values or key == more:
+        more = f"{key.rpartition('.')[0]}.more"
+        has_more = self._form.has(more) and more not in self._values
+        if not (has_more and field.is_multiline and field.widgets):
             return text
-        room = appearance.room(field, field.widgets[0])
-        least = min(room.size, appearance.COMFORTABLE)
-        block = set_lines(self._ink.face, text, room._replace(least=least))
+        place = room(field, field.widgets[0])
+        least = min(place.size, COMFORTABLE)
+        block = set_lines(self._ink.face, text, place._replace(least=least))
         if not block.rest:
             return text
         self._values[more] = block.rest
@@ -142,12 +141,16 @@ class _Filling:
         if is_on:
             self._written[field.name] = True
         for widget in field.widgets:
-            shown = node if widget.reference == field.reference else self._pdf.get_object(widget.reference)
+            shown = self._shown(field, widget, node)
             shown.AS = Name(widget.on) if is_on else _OFF
             if not widget.has_mark:
-                mark = appearance.draw_mark(self._pdf, widget)
-                states = {widget.on: mark, "/Off": appearance.draw_nothing(self._pdf, widget)}
+                states = {widget.on: self._artist.mark(widget), "/Off": self._artist.nothing(widget)}
                 shown.AP = Dictionary(N=Dictionary(states))
+
+    def _shown(self, field: Field, widget: Widget, node: Object) -> Object:
+        """The object of a widget: that of its field, where there is only one."""
+        is_one = widget.reference == field.reference
+        return node if is_one else self._pdf.get_object(widget.reference)
 
     def _settle(self) -> None:
         """What is drawn is what there is: no viewer has to draw it again, or knows better."""
@@ -160,9 +163,9 @@ class _Filling:
     def _undrawn(self) -> Iterator[tuple[str, str]]:
         for key, value in self._values.items():
             if isinstance(value, str) and not value.isascii():
-                lost = [character for character in value if not self._ink.face.has(character)]
+                lost = self._ink.face.lacks(value)
                 if lost:
-                    yield key, "".join(dict.fromkeys(lost))
+                    yield key, "".join(lost)
 
 
 def _clean(value: Value) -> Value:

@@ -58,10 +58,20 @@ class Field(NamedTuple):
     name: str
     kind: Kind
     reference: tuple[int, int]
+    place: tuple[int, ...]
+    """Where it stands in the tree of fields, which stays so when the form is saved."""
     is_multiline: bool
     most: int | None
     """How many characters it takes."""
     widgets: tuple[Widget, ...]
+
+    def seek(self, roots: Object) -> Object:
+        """This field in a file that the form was saved to."""
+        first, *below = self.place
+        node = roots[first]
+        for index in below:
+            node = node.Kids[index]
+        return node
 
 
 class Form(msgspec.Struct, frozen=True):
@@ -82,6 +92,10 @@ class Form(msgspec.Struct, frozen=True):
         while f"{name}[{count}].name" in self.fields:
             count += 1
         return count
+
+    def every_field(self) -> Iterator[Field]:
+        """The fields that are for something."""
+        return (field for fields in self.fields.values() for field in fields)
 
     def open(self) -> Pdf:
         """The form, to be filled once."""
@@ -138,30 +152,39 @@ def _fields(pdf: Pdf) -> Iterator[Field]:
         return
     pages = _pages_of_widgets(pdf)
     style = str(form.get("/DA", ""))
-    for count, (name, node, inherited) in enumerate(_leaves(form.get("/Fields", ()), {"/DA": style})):
+    for count, leaf in enumerate(_leaves(form.get("/Fields", ()), {"/DA": style})):
         if count == _MOST_FIELDS:
             raise ValueError("too many fields")
-        yield _field(name, node, inherited, pages)
+        yield _field(leaf, pages)
+
+
+class _Leaf(NamedTuple):
+    """A field as it is found: its full name, its place, the object, what its parents say too."""
+
+    name: str
+    place: tuple[int, ...]
+    node: Object
+    said: dict[str, Any]
 
 
 def _leaves(
-    nodes: Any, inherited: dict[str, Any], prefix: str = "", depth: int = 0
-) -> Iterator[tuple[str, Object, dict[str, Any]]]:
-    """Each field with its full name and what its parents say for it."""
-    if depth > _DEEPEST:
+    nodes: Any, inherited: dict[str, Any], prefix: str = "", above: tuple[int, ...] = ()
+) -> Iterator[_Leaf]:
+    if len(above) > _DEEPEST:
         raise ValueError("fields are nested too deeply")
-    for node in nodes:
+    for index, node in enumerate(nodes):
         own = {key: node[key] for key in ("/FT", "/Ff", "/DA", "/Q", "/MaxLen") if key in node}
         said = {**inherited, **own}
-        name = prefix + str(node.get("/T", ""))
+        name, place = prefix + str(node.get("/T", "")), (*above, index)
         kids = node.get("/Kids")
         if kids is not None and any("/T" in kid for kid in kids):
-            yield from _leaves(kids, said, f"{name}.", depth + 1)
+            yield from _leaves(kids, said, f"{name}.", place)
         else:
-            yield name, node, said
+            yield _Leaf(name, place, node, said)
 
 
-def _field(name: str, node: Object, said: dict[str, Any], pages: dict[tuple[int, int], int]) -> Field:
+def _field(leaf: _Leaf, pages: dict[tuple[int, int], int]) -> Field:
+    name, place, node, said = leaf
     widgets = tuple(
         _widget(each, {**said, **_style(each)}, pages)
         for each in node.get("/Kids", None) or [node]
@@ -172,6 +195,7 @@ def _field(name: str, node: Object, said: dict[str, Any], pages: dict[tuple[int,
         name,
         _kind(said.get("/FT"), flags),
         node.objgen,
+        place,
         bool(flags & _MULTILINE),
         int(said["/MaxLen"]) if "/MaxLen" in said else None,
         widgets,

@@ -22,13 +22,13 @@ class _Used:
         self.reference = reference
         self.numbers: dict[int, int] = {0: 0}
         self.characters: dict[int, str] = {}
+        self.codes: dict[str, str] = {}
 
-    def number(self, glyph: int, character: str) -> int:
-        known = self.numbers.get(glyph)
-        if known is None:
-            known = self.numbers[glyph] = len(self.numbers)
-            self.characters[known] = character
-        return known
+    def code(self, glyph: int, character: str) -> str:
+        """The number of a character's glyph, as a PDF has it in its text."""
+        number = self.numbers.setdefault(glyph, len(self.numbers))
+        self.characters.setdefault(number, character)
+        return f"{number:04X}"
 
 
 class Ink:
@@ -38,17 +38,25 @@ class Ink:
         self.face = face
         self._pdf = pdf
         self._used: dict[int, _Used] = {}
+        self._fonts: dict[str, int] = {}
         self.resources = pdf.make_indirect(Dictionary(Font=Dictionary()))
 
     def show(self, text: str, size: float) -> str:
         """The operators that show a text, which is in visual order already."""
-        glyphs = [(self.face.glyph(character), character) for character in text]
         shown = []
-        for font, run in groupby(glyphs, key=lambda each: each[0].font):
-            used = self._using(font)
-            codes = "".join(f"{used.number(glyph.number, char):04X}" for glyph, char in run)
+        for font, run in groupby(text, key=self._font_of):
+            codes = "".join(map(self._used[font].codes.__getitem__, run))
             shown.append(f"/F{font} {size:g} Tf <{codes}> Tj")
         return " ".join(shown)
+
+    def _font_of(self, character: str) -> int:
+        font = self._fonts.get(character)
+        if font is None:
+            glyph = self.face.glyph(character)
+            font = self._fonts[character] = glyph.font
+            used = self._using(font)
+            used.codes[character] = used.code(glyph.number, character)
+        return font
 
     def _using(self, font: int) -> _Used:
         if font not in self._used:

@@ -71,6 +71,9 @@ _MAIN_LIST: Final[Mapping[type, str]] = {
 _CLASS_WITH_LEVEL: Final = re.compile(r"\s*(?P<name>[^\d(]+?)\s*(?:\((?P<sub>[^)]*)\))?\s*(?P<level>\d+)\s*")
 
 
+_CHARACTER: Final = types.type_info(model.Character)
+
+
 class Tidy:
     """One reading of what somebody wrote; `unknown` are the paths that mean nothing to us."""
 
@@ -79,7 +82,7 @@ class Tidy:
 
     def character(self, given: Any) -> Any:
         """A whole character."""
-        return self._value(_moved(given), types.type_info(model.Character), ())
+        return self._value(_moved(given), _CHARACTER, ())
 
     def _value(self, value: Any, kind: types.Type, path: Steps) -> Any:
         while isinstance(kind, types.Metadata):

@@ -126,7 +126,7 @@ def _spell_levels(character: Character) -> Iterator[Violation]:
 
 
 def _spells_within_reach(character: Character) -> Iterator[Violation]:
-    """Nobody learns spells above the slots of the class, where all classes cast."""
+    """Nobody who casts learns spells above the slots that the classes give."""
     levels = character.character.levels
     reach = [srd.highest_spell(each) for each in levels]
     if not any(reach) or any(srd.find_class(each.name) is None for each in levels):

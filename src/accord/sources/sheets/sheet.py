@@ -232,7 +232,7 @@ def _narrative(figures: Figures) -> Pairs:
 
 
 def _feature_line(feature: Feature) -> str:
-    return f"{feature.name}. {feature.description}" if feature.description else feature.name
+    return f"• {feature.name}. {feature.description}" if feature.description else f"• {feature.name}"
 
 
 _PARTS: Final[tuple[Callable[[Figures], Pairs], ...]] = (

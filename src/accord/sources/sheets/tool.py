@@ -89,6 +89,16 @@ class Filler:
         filled = fill(self._form, sheet(figures, self._form.has, self._form.rows), self._face)
         return Drawn(_report(request, figures, filled, errors, file, self._form), filled)
 
+    def store(self, folder: Folder, file: str, filled: Filled) -> None:
+        """Write a filled sheet, and make sure that the file holds all of it."""
+
+        def check(stored: bytes) -> None:
+            if wrong := read_back(self._form, filled, stored):
+                names = ", ".join(wrong[:5])
+                raise Problem.internal(f"The sheet does not hold what was written: {names}")
+
+        folder.write(file, filled.data, check)
+
 
 def _report(
     request: Request,
@@ -123,15 +133,6 @@ def _organized(character: Character) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count}
 
 
-def store(folder: Folder, file: str, filled: Filled) -> None:
-    """Write a filled sheet, and make sure that the file holds all of it."""
-
-    def check(stored: bytes) -> None:
-        if wrong := read_back(stored, filled.written):
-            names = ", ".join(wrong[:5])
-            raise Problem.internal(f"The sheet does not hold what was written: {names}")
-
-    folder.write(file, filled.data, check)
 
 
 def sheet_tool(filler: Filler, folder: Folder) -> Tool:
@@ -142,7 +143,7 @@ def sheet_tool(filler: Filler, folder: Folder) -> Tool:
         name = request.character_data.character.name
         file = file_name(given, name)
         drawn = filler.draw(request, file)
-        store(folder, file, drawn.filled)
+        filler.store(folder, file, drawn.filled)
         return _answer(request, drawn, folder, file)
 
     return Tool(

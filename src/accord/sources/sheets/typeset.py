@@ -13,6 +13,7 @@ LEADING: Final = 1.18
 """From one line to the next, in sizes."""
 _STEP: Final = 0.5
 _REPLACEMENT: Final = "□"
+_UNSEEN: Final = frozenset({"Cc", "Cf", "Mn", "Zs", "Zl", "Zp"})
 _EAST: Final = r"\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef"  # breaks anywhere
 _WORD: Final = re.compile(rf"(?:[{_EAST}]|[^\s{_EAST}]+|(?=\s))\s*")
 OWN_FONTS: Final = (FONTS / "DejaVuSansCondensed.ttf", FONTS / "DroidSansFallback.ttf")
@@ -31,7 +32,8 @@ class Typeface:
 
     def __init__(self, further: Sequence[Path] = ()) -> None:
         self._paths = (OWN_FONTS[0], *further, OWN_FONTS[1])
-        self._glyphs: dict[str, Glyph] = {}
+        self._widths = _Widths(self)
+        self.glyphs: dict[str, Glyph] = {}
         for path in further:
             load(path)
 
@@ -41,31 +43,50 @@ class Typeface:
 
     def glyph(self, character: str) -> Glyph:
         """How a character is drawn; one that no font has is drawn as an empty box."""
-        found = self._glyphs.get(character)
+        found = self.glyphs.get(character)
         if found is None:
-            found = self._glyphs[character] = self._find(character)
+            found = self.glyphs[character] = self._find(character) or self._stand_in(character)
         return found
 
-    def has(self, character: str) -> bool:
-        """Whether a character can be drawn, or needs no drawing."""
-        if unicodedata.category(character) in ("Cc", "Cf", "Zs", "Zl", "Zp", "Mn"):
-            return True
-        return any(self.font(index).glyph(character) for index in range(len(self._paths)))
+    def lacks(self, text: str) -> list[str]:
+        """The characters of a text that no font here can draw, and that should be seen."""
+        return [
+            character
+            for character in dict.fromkeys(text)
+            if not character.isascii()
+            and unicodedata.category(character) not in _UNSEEN
+            and self._find(character) is None
+        ]
 
-    def _find(self, character: str) -> Glyph:
+    def width(self, text: str) -> float:
+        """How wide a text is at size 1."""
+        return sum(map(self._widths.__getitem__, text)) / 1000
+
+    def _find(self, character: str) -> Glyph | None:
         for index in range(len(self._paths)):
             font = self.font(index)
             number = font.glyph(character)
             if number:
                 return Glyph(index, number, font.width(number))
-        if unicodedata.category(character) in ("Cc", "Cf", "Mn"):
-            return Glyph(0, self.font(0).glyph("\u200b"), 0.0)
-        return self._find(" " if character.isspace() else _REPLACEMENT)
+        return None
 
-    def width(self, text: str) -> float:
-        """How wide a text is at size 1."""
-        glyph = self.glyph
-        return sum([glyph(character).width for character in text]) / 1000
+    def _stand_in(self, character: str) -> Glyph:
+        if character.isspace():
+            return self.glyph(" ")
+        if unicodedata.category(character) in _UNSEEN:
+            return self.glyph("\u200b")
+        return self.glyph(_REPLACEMENT)
+
+
+class _Widths(dict[str, float]):
+    """The width of each character, looked up once."""
+
+    def __init__(self, face: Typeface) -> None:
+        self._face = face
+
+    def __missing__(self, character: str) -> float:
+        width = self[character] = self._face.glyph(character).width
+        return width
 
 
 class Block(NamedTuple):

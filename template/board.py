@@ -77,7 +77,9 @@ class Board:
 
     # Lines and shapes
 
-    def rule(self, x: float, y: float, width: float, weight: float = LINE, color: Color = RULE) -> None:
+    def rule(
+        self, x: float, y: float, width: float, weight: float = LINE, color: Color = RULE
+    ) -> None:
         self.canvas.setLineWidth(weight)
         self.canvas.setStrokeColor(color)
         self.canvas.setLineCap(0)
@@ -177,7 +179,9 @@ class Board:
         self.words(text.upper(), x, y, size=7.4, font="Lato-Heavy", color=ACCENT, spacing=0.9)
         self.rule(x, y + 3.6, width, LINE, RULE)
 
-    def title(self, text: str, x: float, y: float, size: float, color: Color = INK, align: str = "left") -> None:
+    def title(
+        self, text: str, x: float, y: float, size: float, color: Color = INK, align: str = "left"
+    ) -> None:
         """Large words, as outlines of the display face."""
         glyphs, cmap = self.display.getGlyphSet(), self.display.getBestCmap()
         scale = size / self.display["head"].unitsPerEm
@@ -188,7 +192,9 @@ class Board:
             self._outline(glyphs, name, at, y, scale, color)
             at += glyphs[name].width * scale
 
-    def _outline(self, glyphs: object, name: str, x: float, y: float, scale: float, color: Color) -> None:
+    def _outline(
+        self, glyphs: object, name: str, x: float, y: float, scale: float, color: Color
+    ) -> None:
         pen = ReportLabPen(glyphs)
         glyphs[name].draw(pen)  # type: ignore[index]
         self.canvas.saveState()
@@ -196,7 +202,9 @@ class Board:
         self.canvas.scale(scale, scale)
         self.canvas.setFillColor(color)
         path = self.canvas.beginPath()
-        for operator, *points in pen.path.normalizedPath() if hasattr(pen.path, "normalizedPath") else _steps(pen.path):
+        for operator, *points in (
+            pen.path.normalizedPath() if hasattr(pen.path, "normalizedPath") else _steps(pen.path)
+        ):
             getattr(path, operator)(*points)
         self.canvas.drawPath(path, stroke=0, fill=1)
         self.canvas.restoreState()
@@ -218,17 +226,30 @@ class Board:
         """A line to fill in; x and y are its top left."""
         self._add(name, x, y, width, height, size=size, align=align, tip=tip)
 
-    def area(self, name: str, x: float, y: float, width: float, height: float, tip: str, size: float = 8.5) -> None:
+    def area(
+        self,
+        name: str,
+        x: float,
+        y: float,
+        width: float,
+        height: float,
+        tip: str,
+        size: float = 8.5,
+    ) -> None:
         """Lines to fill in."""
         self._add(name, x, y, width, height, size=size, is_multiline=True, tip=tip)
 
-    def check(self, name: str, x: float, y: float, radius: float, tip: str, *, shape: str = "circle") -> None:
+    def check(
+        self, name: str, x: float, y: float, radius: float, tip: str, *, shape: str = "circle"
+    ) -> None:
         """A mark to set, around a middle."""
         (self.circle if shape == "circle" else self.diamond)(x, y, radius)
         kind = f"check-{shape}"
         self._add(name, x - radius, y - radius, 2 * radius, 2 * radius, kind=kind, tip=tip)
 
-    def _add(self, name: str, x: float, y: float, width: float, height: float, **more: object) -> None:
+    def _add(
+        self, name: str, x: float, y: float, width: float, height: float, **more: object
+    ) -> None:
         box = (self.x(x), self.y(y + height), self.x(x + width), self.y(y))
         self.fields.append(FieldSpec(name, self.page, box, **more))  # type: ignore[arg-type]
 
@@ -237,7 +258,12 @@ def _steps(path: object) -> Iterable[tuple[object, ...]]:
     """The steps of a reportlab graphics path, as a canvas path has them."""
     from reportlab.graphics.shapes import _CLOSEPATH, _CURVETO, _LINETO, _MOVETO
 
-    names = {_MOVETO: ("moveTo", 2), _LINETO: ("lineTo", 2), _CURVETO: ("curveTo", 6), _CLOSEPATH: ("close", 0)}
+    names = {
+        _MOVETO: ("moveTo", 2),
+        _LINETO: ("lineTo", 2),
+        _CURVETO: ("curveTo", 6),
+        _CLOSEPATH: ("close", 0),
+    }
     points = iter(path.points)  # type: ignore[attr-defined]
     for operator in path.operators:  # type: ignore[attr-defined]
         name, count = names[operator]

@@ -23,7 +23,12 @@ def put_fields(drawn: bytes, fields: list[FieldSpec], target: Path) -> None:
     """Save a drawing with its fields; several of one name are one field that shows in each place."""
     with pikepdf.open(BytesIO(drawn)) as pdf:
         helvetica = pdf.make_indirect(
-            Dictionary(Type=Name.Font, Subtype=Name.Type1, BaseFont=Name.Helvetica, Encoding=Name.WinAnsiEncoding)
+            Dictionary(
+                Type=Name.Font,
+                Subtype=Name.Type1,
+                BaseFont=Name.Helvetica,
+                Encoding=Name.WinAnsiEncoding,
+            )
         )
         form = pdf.make_indirect(
             Dictionary(
@@ -40,7 +45,9 @@ def put_fields(drawn: bytes, fields: list[FieldSpec], target: Path) -> None:
             tree.add(spec, marks.get(spec.kind))
         with pdf.open_metadata() as about:
             about["dc:title"] = "Character sheet"
-        pdf.save(target, object_stream_mode=pikepdf.ObjectStreamMode.generate, deterministic_id=True)
+        pdf.save(
+            target, object_stream_mode=pikepdf.ObjectStreamMode.generate, deterministic_id=True
+        )
 
 
 def _marks(pdf: Pdf, kind: str) -> Any:
@@ -48,7 +55,13 @@ def _marks(pdf: Pdf, kind: str) -> Any:
 
     def drawing(content: str) -> Any:
         return pdf.make_indirect(
-            Stream(pdf, content.encode(), Type=Name.XObject, Subtype=Name.Form, BBox=Array([0, 0, 1, 1]))
+            Stream(
+                pdf,
+                content.encode(),
+                Type=Name.XObject,
+                Subtype=Name.Form,
+                BBox=Array([0, 0, 1, 1]),
+            )
         )
 
     return Dictionary(N=Dictionary(Yes=drawing(MARKS[kind]), Off=drawing("")))
@@ -103,7 +116,9 @@ class _Tree:
         if "/Kids" not in leaf:
             first = leaf
             path = name.rpartition(".")[0]
-            leaf = self._pdf.make_indirect(Dictionary(T=first.T, TU=first.TU, FT=first.FT, Kids=Array([first])))
+            leaf = self._pdf.make_indirect(
+                Dictionary(T=first.T, TU=first.TU, FT=first.FT, Kids=Array([first]))
+            )
             for key in ("/T", "/TU", "/FT", "/Parent"):
                 if key in first:
                     del first[key]

@@ -40,7 +40,9 @@ def draw(board: Board) -> None:
 def foot(board: Board) -> None:
     words = "Rules facts from the SRD 5.1 by Wizards of the Coast LLC, CC-BY-4.0"
     board.words(words, 0, HEIGHT + 9, size=5, font="Lato-Regular", color=RULE)
-    board.words(f"{board.page} / 3", WIDTH, HEIGHT + 9, size=5, font="Lato-Regular", color=RULE, align="right")
+    board.words(
+        str(board.page), WIDTH, HEIGHT + 9, size=5, font="Lato-Regular", color=RULE, align="right"
+    )
 
 
 # The first page
@@ -64,7 +66,11 @@ def _header(board: Board) -> None:
     board.rule(0, 44, 236, BOLD_RULE, INK)
     board.label("Character name", 0, 53)
     fields = [
-        [("class_and_level", "Class & level"), ("background", "Background"), ("player_name", "Player")],
+        [
+            ("class_and_level", "Class & level"),
+            ("background", "Background"),
+            ("player_name", "Player"),
+        ],
         [("race", "Race"), ("alignment", "Alignment"), ("experience_points", "Experience")],
     ]
     widths, left = (110, 84, 73), 252.0
@@ -90,7 +96,9 @@ def _passives(board: Board) -> None:
         _tile(board, key, words, x + index * (each + 6), BODY, each, 46, size=16)
 
 
-def _tile(board: Board, key: str, words: str, x: float, y: float, width: float, height: float, size: float) -> None:
+def _tile(
+    board: Board, key: str, words: str, x: float, y: float, width: float, height: float, size: float
+) -> None:
     """A figure by itself, and below it what it is."""
     board.panel(x, y, width, height)
     lines = words.split()
@@ -112,20 +120,37 @@ def _abilities(board: Board, y: float) -> float:
 def _token(board: Board, ability: str, x: float, y: float) -> None:
     """The modifier, large, and the score it comes from."""
     board.panel(x, y, 46, 42, 5, stroke=RULE)
-    board.field(f"modifiers.{ability}", x + 3, y + 4, 40, 27, size=19, align=1, tip=f"{name_of(ability)} modifier")
+    board.field(
+        f"modifiers.{ability}",
+        x + 3,
+        y + 4,
+        40,
+        27,
+        size=19,
+        align=1,
+        tip=f"{name_of(ability)} modifier",
+    )
     board.panel(x + 9, y + 34, 28, 15, 7, fill=white, stroke=RULE)
-    board.field(f"abilities.{ability}", x + 11, y + 35, 24, 13, size=9.5, align=1, tip=name_of(ability))
+    board.field(
+        f"abilities.{ability}", x + 11, y + 35, 24, 13, size=9.5, align=1, tip=name_of(ability)
+    )
 
 
 def _rows(board: Board, ability: str, skills: list[str], x: float, y: float, width: float) -> None:
-    board.words(name_of(ability).upper(), x, y + 7, size=7.4, font="Lato-Heavy", color=INK, spacing=0.9)
+    board.words(
+        name_of(ability).upper(), x, y + 7, size=7.4, font="Lato-Heavy", color=INK, spacing=0.9
+    )
     board.rule(x, y + 10.6, width, LINE, RULE)
     lines = [(f"saves.{ability}", "Saving throw"), *((f"skills.{s}", name_of(s)) for s in skills)]
     for index, (key, words) in enumerate(lines):
         middle = y + 18.2 + index * ROW
-        board.check(f"{key}.proficient", x + 3.2, middle, 2.7, f"{words} ({name_of(ability)}): proficient")
+        board.check(
+            f"{key}.proficient", x + 3.2, middle, 2.7, f"{words} ({name_of(ability)}): proficient"
+        )
         if key.startswith("skills"):
-            board.check(f"{key}.expertise", x + 11, middle, 3.1, f"{words}: expertise", shape="diamond")
+            board.check(
+                f"{key}.expertise", x + 11, middle, 3.1, f"{words}: expertise", shape="diamond"
+            )
         board.field(f"{key}.bonus", x + 16, middle - 6, 22, 11, size=8.8, align=1, tip=words)
         board.rule(x + 18, middle + 4.6, 18, HAIRLINE, HAIR)
         font = "Lato-Bold" if key.startswith("saves") else "Lato-Regular"
@@ -144,9 +169,29 @@ def _combat(board: Board) -> None:
     board.heading("Hit points", x, y, width)
     board.panel(x, y + 9, width, 46)
     board.panel(x + 58, y + 12, 62, 40, 3, fill=white, stroke=RULE)
-    board.field("combat.hit_point_maximum", x + 5, y + 16, 48, 22, size=14, align=1, tip="Hit point maximum")
-    board.field("combat.current_hit_points", x + 61, y + 15, 56, 25, size=18, align=1, tip="Current hit points")
-    board.field("combat.temporary_hit_points", x + 125, y + 16, 48, 22, size=14, align=1, tip="Temporary hit points")
+    board.field(
+        "combat.hit_point_maximum", x + 5, y + 16, 48, 22, size=14, align=1, tip="Hit point maximum"
+    )
+    board.field(
+        "combat.current_hit_points",
+        x + 61,
+        y + 15,
+        56,
+        25,
+        size=18,
+        align=1,
+        tip="Current hit points",
+    )
+    board.field(
+        "combat.temporary_hit_points",
+        x + 125,
+        y + 16,
+        48,
+        22,
+        size=14,
+        align=1,
+        tip="Temporary hit points",
+    )
     for words, middle in (("Maximum", 29), ("Current", 89), ("Temporary", 149)):
         board.label(words, x + middle, y + 48.4, align="center")
 
@@ -159,24 +204,41 @@ def _combat(board: Board) -> None:
     board.label("Left", x + 56, y + 25)
     for row, words in enumerate(("successes", "failures")):
         middle = y + 3.5 + row * 11
-        board.words(words.capitalize(), x + 138, middle + 2.4, size=6.6, font="Lato-Regular", align="right")
+        board.words(
+            words.capitalize(), x + 138, middle + 2.4, size=6.6, font="Lato-Regular", align="right"
+        )
         for index in range(3):
             tip = f"Death save {words[:-2] if row == 0 else words[:-1]} {index + 1}"
-            board.check(f"combat.death_saves.{words}[{index}]", x + 148 + index * 12, middle, 4, tip)
+            board.check(
+                f"combat.death_saves.{words}[{index}]", x + 148 + index * 12, middle, 4, tip
+            )
     board.label("Death saves", x + width, y + 25, align="right")
 
 
 def _attacks(board: Board, y: float) -> None:
     x, width = B
     board.heading("Attacks", x, y, width)
-    columns = [("name", "Attack", 0, 72), ("attack_bonus", "Bonus", 76, 26), ("damage", "Damage", 106, 72)]
+    columns = [
+        ("name", "Attack", 0, 72),
+        ("attack_bonus", "Bonus", 76, 26),
+        ("damage", "Damage", 106, 72),
+    ]
     for _, words, left, _ in columns:
         board.label(words, x + left, y + 12)
     for row in range(ATTACK_ROWS):
         top = y + 15 + row * 17
         for key, words, left, size in columns:
             align = 1 if key == "attack_bonus" else 0
-            board.field(f"attacks[{row}].{key}", x + left, top, size, 15, size=8.8, align=align, tip=f"{words} {row + 1}")
+            board.field(
+                f"attacks[{row}].{key}",
+                x + left,
+                top,
+                size,
+                15,
+                size=8.8,
+                align=align,
+                tip=f"{words} {row + 1}",
+            )
             board.rule(x + left, top + 15.5, size, HAIRLINE, RULE)
     board.label("More attacks and notes", x, y + 111)
     board.panel(x, y + 115, width, 44)
@@ -190,7 +252,16 @@ def _equipment(board: Board, y: float) -> None:
     for index, coin in enumerate(("cp", "sp", "ep", "gp", "pp")):
         left = x + index * (each + 5)
         board.panel(left, y + 9, each, 26)
-        board.field(f"equipment.currency.{coin}", left + 1, y + 11, each - 2, 13, size=9, align=1, tip=coin.upper())
+        board.field(
+            f"equipment.currency.{coin}",
+            left + 1,
+            y + 11,
+            each - 2,
+            13,
+            size=9,
+            align=1,
+            tip=coin.upper(),
+        )
         board.label(coin, left + each / 2, y + 31.5, align="center")
     board.panel(x, y + 40, width, HEIGHT - y - 40)
     board.area("equipment.items", x + 4, y + 43, width - 8, HEIGHT - y - 46, "Equipment")
@@ -226,7 +297,9 @@ def story(board: Board) -> None:
     each = (WIDTH - 5 * 10) / 6
     for index, name in enumerate(names):
         left = index * (each + 10)
-        board.field(f"narrative.appearance.{name}", left, 58, each, 15, size=9.5, tip=name.capitalize())
+        board.field(
+            f"narrative.appearance.{name}", left, 58, each, 15, size=9.5, tip=name.capitalize()
+        )
         board.rule(left, 73.5, each, LINE, RULE)
         board.label(name, left, 81.5)
     left, right, gap = 330.0, 190.0, 15.0
@@ -266,7 +339,12 @@ def spells(board: Board) -> None:
     for key, words, left, width, align in parts:
         board.field(f"spells.{key}", left, 48, width, 20, size=13, align=align, tip=words)
         board.rule(left, 69, width, LINE, RULE)
-        board.label(words, left if align == 0 else left + width / 2, 77.5, "left" if align == 0 else "center")
+        board.label(
+            words,
+            left if align == 0 else left + width / 2,
+            77.5,
+            "left" if align == 0 else "center",
+        )
     gap = 14.0
     width = (WIDTH - 2 * gap) / 3
     for index, lists in enumerate(SPELL_COLUMNS):
@@ -278,7 +356,9 @@ def spells(board: Board) -> None:
     foot(board)
 
 
-def _spell_list(board: Board, place: str, level: int, count: int, x: float, y: float, width: float, row: float) -> float:
+def _spell_list(
+    board: Board, place: str, level: int, count: int, x: float, y: float, width: float, row: float
+) -> float:
     board.panel(x, y, width, 20, 3)
     board.bar(x, y, 2.4, 20)
     words = f"Level {level}" if level else "Cantrips"
@@ -290,10 +370,14 @@ def _spell_list(board: Board, place: str, level: int, count: int, x: float, y: f
         middle, tip = y + row / 2, f"{name_of(place)} {index + 1}"
         left = x
         if level:
-            board.check(f"spells.{place}[{index}].prepared", x + 4, middle + 0.6, 2.8, f"{tip}: prepared")
+            board.check(
+                f"spells.{place}[{index}].prepared", x + 4, middle + 0.6, 2.8, f"{tip}: prepared"
+            )
             left = x + 10
         size = width - (left - x)
-        board.field(f"spells.{place}[{index}].name", left, y + 0.6, size, row - 1.6, size=8.8, tip=tip)
+        board.field(
+            f"spells.{place}[{index}].name", left, y + 0.6, size, row - 1.6, size=8.8, tip=tip
+        )
         board.rule(left, y + row - 0.6, size, HAIRLINE, HAIR)
         y += row
     return y + 8

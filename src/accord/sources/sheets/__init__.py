@@ -1,11 +1,11 @@
-"""D&D 5e character sheets: a model, its rules, and a PDF form filled in; extra `accord-mcp[sheets]`."""
+"""D&D 5e character sheets: a model, its rules, and a form filled in; extra `accord-mcp[sheets]`."""
 
 try:
     import pikepdf as _pikepdf  # noqa: F401 - asked for once, so that one sentence says how to get it
 except ModuleNotFoundError as error:
     raise ImportError("Sheets need an extra: pip install 'accord-mcp[sheets]'") from error
 
-from accord.sources.sheets.form import PAPERS, Form, load, read_fields
+from accord.sources.sheets.form import PAPERS, Form, list_fields, load
 from accord.sources.sheets.paths import Folder, file_name
 from accord.sources.sheets.request import bind
 from accord.sources.sheets.tool import NAME, PROFILE, VERSION, Filler, sheet_tool
@@ -22,7 +22,7 @@ __all__ = [
     "Typeface",
     "bind",
     "file_name",
+    "list_fields",
     "load",
-    "read_fields",
     "sheet_tool",
 ]

@@ -10,13 +10,14 @@ from accord.sources.sheets.script import visual
 from accord.sources.sheets.sheet import Beyond
 from accord.sources.sheets.typeset import wrap
 
-_MARGIN: Final = 54.0
+_MARGIN: Final = 48.0
 _SIZE: Final = 9.5
 _LEADING: Final = 13.5
 _LABEL_SIZE: Final = 11.0
-_TITLE_SIZE: Final = 18.0
+_TITLE_SIZE: Final = 15.0
 _ACCENT: Final = "0.52 0.13 0.12"
-_RULE: Final = "q 0.55 0.5 0.42 RG 0.5 w {:.2f} {:.2f} m {:.2f} {:.2f} l S Q"
+_BAR: Final = f"q {_ACCENT} rg {{:.2f}} {{:.2f}} {{:.2f}} 2.6 re f Q"
+_RULE: Final = "q 0.11 0.13 0.22 RG 1.4 w {:.2f} {:.2f} m {:.2f} {:.2f} l S Q"
 
 
 class _Line(NamedTuple):
@@ -54,9 +55,10 @@ def _page(
     """The content of one page, and the lines that are left."""
     edge = height - _MARGIN
     heading = visual(" ".join(title.split()))
-    shown = [_text(ink, heading, _MARGIN, edge - 8, _TITLE_SIZE, COLOUR)]
-    shown.append(_RULE.format(_MARGIN, edge - 18, width - _MARGIN, edge - 18))
-    place = edge - 18
+    shown = [_BAR.format(_MARGIN, edge, width - 2 * _MARGIN)]
+    shown.append(_text(ink, heading, _MARGIN, edge - 24, _TITLE_SIZE, COLOUR))
+    shown.append(_RULE.format(_MARGIN, edge - 34, width - _MARGIN, edge - 34))
+    place = edge - 34
     while lines and place - _needed(lines) >= _MARGIN:
         line = lines.pop(0)
         place -= line.height

@@ -1,9 +1,9 @@
 """What is seen of a field: its appearance, drawn by us, so that every viewer shows the same."""
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, cast
 
-from pikepdf import Object, Pdf
+from pikepdf import Dictionary, Object, Pdf
 
 from accord.sources.sheets.form import Field, Widget
 from accord.sources.sheets.ink import COLOUR, Ink
@@ -76,7 +76,7 @@ class Artist:
         """A form of the widget's size; parsed, since building it takes three times as long."""
         box = f"<</Subtype/Form/BBox[0 0 {widget.width:.2f} {widget.height:.2f}]>>"
         drawing = self._pdf.make_stream(content.encode("ascii"))
-        drawing.stream_dict = Object.parse(box.encode("ascii"))
+        drawing.stream_dict = cast(Dictionary, Object.parse(box.encode("ascii")))
         if has_text:
             drawing.Resources = self._ink.resources
         return drawing

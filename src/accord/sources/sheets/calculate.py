@@ -72,6 +72,10 @@ class Figures:
         """A figure, the caller's own where there is one."""
         return self._given[name][1] if name in self._given else self.derived[name].value
 
+    def is_given(self, name: str) -> bool:
+        """Whether the caller gave this figure."""
+        return name in self._given
+
     def get(self, name: str) -> Any:
         """A figure, or None where there is none."""
         return self[name] if name in self._given or name in self.derived else None
@@ -187,10 +191,11 @@ def _passive_perception(figures: Figures) -> Iterator[Derived]:
 
 
 def _armor_class(figures: Figures) -> Iterator[Derived]:
+    """What is worn says it; of somebody who does not say, a given figure may be anything."""
     equipment = figures.character.equipment
     dexterity = figures.modifier("dexterity")
     armor = srd.find_armor(equipment.armor) if equipment.armor else None
-    if equipment.armor and armor is None:
+    if armor is None and (equipment.armor or figures.is_given("armor_class")):
         return
     if armor is None:
         value, how = _unarmored(figures, has_shield=equipment.shield)
@@ -219,31 +224,49 @@ def _unarmored(figures: Figures, *, has_shield: bool) -> tuple[int, str]:
 
 
 def _hit_points(figures: Figures) -> Iterator[Derived]:
-    """The first level's die in full, half a die and one for each level after."""
-    levels = figures.character.character.levels
-    dice = [(each, srd.find_class(each.name)) for each in levels]
-    if any(known is None or each.level < 1 for each, known in dice):
+    """The first level's die in full, half a die and one for each level after.
+
+    Somebody who rolls has other points: what the dice can give is no difference.
+    """
+    dice = _hit_dice(figures.character)
+    if dice is None:
         return
-    sizes = [(known.hit_die, each.level) for each, known in dice if known]
-    first = sizes[0][0]
-    total = first + sum(count * (die // 2 + 1) for die, count in sizes) - (first // 2 + 1)
-    count = sum(count for _, count in sizes)
+    first, count = dice[0][0], sum(many for _, many in dice)
     modifier = figures.modifier("constitution")
-    how = f"{first} at first level, half a die + 1 each level after, Constitution {signed(modifier)} each"
-    yield Derived("hit_point_maximum", max(total + modifier * count, count), how)
+    total = first + sum(many * (die // 2 + 1) for die, many in dice) - (first // 2 + 1)
+    points = max(total + modifier * count, count)
+    most = max(sum(many * die for die, many in dice) + modifier * count, count)
+    given = figures.get("hit_point_maximum")
+    is_rolled = given is not None and max(first + modifier, 1) <= given <= most
+    each = f"Constitution {signed(modifier)} each"
+    how = f"{first} at first level, half a die + 1 each level after, {each}"
+    yield Derived("hit_point_maximum", given if is_rolled else points, how)
+
+
+def _hit_dice(character: Character) -> list[tuple[int, int]] | None:
+    """The dice of each class and how many; None where a class is not known."""
+    dice = []
+    for each in character.character.levels:
+        known = srd.find_class(each.name)
+        if known is None or each.level < 1:
+            return None
+        dice.append((known.hit_die, each.level))
+    return dice
+
+
+def _all_hit_dice(figures: Figures) -> Iterator[Derived]:
     by_die: dict[int, int] = {}
-    for die, many in sizes:
+    for die, many in _hit_dice(figures.character) or ():
         by_die[die] = by_die.get(die, 0) + many
-    text = " + ".join(f"{many}d{die}" for die, many in by_die.items())
-    named = ", ".join(f"{each.name} {each.level}" for each in levels)
-    yield Derived("hit_dice", text, named)
+    if by_die:
+        text = " + ".join(f"{many}d{die}" for die, many in by_die.items())
+        levels = figures.character.character.levels
+        yield Derived("hit_dice", text, ", ".join(f"{each.name} {each.level}" for each in levels))
 
 
 def spellcasting_class(character: Character) -> ClassLevel | None:
     """The class that casts: the one named, else the one with most of the spells on its list."""
-    casters = [
-        each for each in character.character.levels if srd.casting_ability(each) is not None
-    ]
+    casters = [each for each in character.character.levels if srd.casting_ability(each) is not None]
     named = character.spells.spellcasting_class
     chosen = [each for each in casters if named and srd.fold(each.name) == srd.fold(named)]
     if chosen or not casters:
@@ -328,6 +351,7 @@ _STEPS: Final[tuple[Callable[[Figures], Iterator[Derived]], ...]] = (
     _passive_perception,
     _armor_class,
     _hit_points,
+    _all_hit_dice,
     _spellcasting,
     _slots,
     _attacks,

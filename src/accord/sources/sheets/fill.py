@@ -144,7 +144,10 @@ class _Filling:
             shown = self._shown(field, widget, node)
             shown.AS = Name(widget.on) if is_on else _OFF
             if not widget.has_mark:
-                states = {widget.on: self._artist.mark(widget), "/Off": self._artist.nothing(widget)}
+                states = {
+                    widget.on: self._artist.mark(widget),
+                    "/Off": self._artist.nothing(widget),
+                }
                 shown.AP = Dictionary(N=Dictionary(states))
 
     def _shown(self, field: Field, widget: Widget, node: Object) -> Object:

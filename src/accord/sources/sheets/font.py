@@ -35,11 +35,11 @@ class Font:
 
     def _read(self) -> None:
         head, hhea = self._table("head"), self._table("hhea")
-        (self.units,) = struct.unpack_from(">H", head, 18)
-        self.box = struct.unpack_from(">4h", head, 36)
+        self.units: int = struct.unpack_from(">H", head, 18)[0]
+        self.box: tuple[int, ...] = struct.unpack_from(">4h", head, 36)
         (is_long,) = struct.unpack_from(">h", head, 50)
         self.ascent, self.descent = struct.unpack_from(">2h", hhea, 4)
-        (self._metrics,) = struct.unpack_from(">H", hhea, 34)
+        self._metrics: int = struct.unpack_from(">H", hhea, 34)[0]
         (self.count,) = struct.unpack_from(">H", self._table("maxp"), 4)
         places = _numbers(self._table("loca"), "I" if is_long else "H")
         self._places = places if is_long else array("I", (place * 2 for place in places))

@@ -139,7 +139,14 @@ def read_fields(data: bytes, name: str) -> list[Field]:
             fields = list(_fields(pdf))
     except pikepdf.PasswordError as error:
         raise ContractError(f"{name} is encrypted; take its protection off first") from error
-    except (pikepdf.PdfError, ValueError, TypeError, KeyError, AttributeError, RuntimeError) as error:
+    except (
+        pikepdf.PdfError,
+        ValueError,
+        TypeError,
+        KeyError,
+        AttributeError,
+        RuntimeError,
+    ) as error:
         raise ContractError(f"{name} is no PDF that can be read") from error
     if not fields:
         raise ContractError(f"{name} has no fields to fill in")
@@ -215,10 +222,7 @@ def _kind(kind: Object | None, flags: int) -> Kind:
 def _widget(node: Object, said: dict[str, Any], pages: dict[tuple[int, int], int]) -> Widget:
     left, bottom, right, top = (float(edge) for edge in node.Rect)
     size = _SIZE.search(str(said.get("/DA", "")))
-    appearances = node.get("/AP", {}).get("/N")
-    is_choice = isinstance(appearances, pikepdf.Dictionary)
-    states = [str(state) for state in appearances.keys()] if is_choice else []  # noqa: SIM118
-    on = [state for state in states if state != "/Off"]
+    on = [state for state in _states(node) if state != "/Off"]
     return Widget(
         node.objgen,
         pages.get(node.objgen, 0),
@@ -227,6 +231,17 @@ def _widget(node: Object, said: dict[str, Any], pages: dict[tuple[int, int], int
         int(said.get("/Q", 0)),
         on[0] if on else "/Yes",
         bool(on),
+    )
+
+
+def _states(node: Object) -> list[str]:
+    """The states of a check box that the form has drawings for."""
+    drawings = node.get("/AP")
+    if not isinstance(drawings, pikepdf.Dictionary):
+        return []
+    usual = drawings.get("/N")
+    return (
+        [str(state) for state, _ in usual.items()] if isinstance(usual, pikepdf.Dictionary) else []
     )
 
 
@@ -257,6 +272,16 @@ def _keys(path: Path, fields: list[Field], mapping: Path | None) -> dict[str, st
     )
 
 
+def list_fields(path: Path) -> list[tuple[Field, str]]:
+    """The fields of a form, each with the key of its value where that is known, else nothing."""
+    fields = read_fields(_read(path), path.name)
+    try:
+        keys = _keys(path, fields, None)
+    except ContractError:
+        keys = {}
+    return [(field, keys.get(field.name, "")) for field in fields]
+
+
 def _every_key(names: set[str]) -> set[str]:
     return set(known_keys(lambda name: _lines_named(name, names)))
 
@@ -279,7 +304,9 @@ def read_mapping(path: Path) -> dict[str, str]:
     known = set(known_keys(lambda name: _lines_mapped(name, keys)))
     unknown = sorted(keys - known)
     if unknown:
-        raise ContractError(f"{path.name} names values that there are not: {', '.join(unknown[:5])}")
+        raise ContractError(
+            f"{path.name} names values that there are not: {', '.join(unknown[:5])}"
+        )
     return fields
 
 

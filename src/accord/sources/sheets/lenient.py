@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-import msgspec
 from msgspec import inspect as types
 
 from accord.arguments import path_of
@@ -68,7 +67,9 @@ _MAIN_LIST: Final[Mapping[type, str]] = {
     model.Equipment: "items",
     model.Proficiencies: "skills",
 }
-_CLASS_WITH_LEVEL: Final = re.compile(r"\s*(?P<name>[^\d(]+?)\s*(?:\((?P<sub>[^)]*)\))?\s*(?P<level>\d+)\s*")
+_CLASS_WITH_LEVEL: Final = re.compile(
+    r"\s*(?P<name>[^\d(]+?)\s*(?:\((?P<sub>[^)]*)\))?\s*(?P<level>\d+)\s*"
+)
 
 
 _CHARACTER: Final = types.type_info(model.Character)
@@ -119,7 +120,9 @@ class Tidy:
         if not isinstance(value, dict):
             return value
         return {
-            self._value(name, kind.key_type, path): self._value(each, kind.value_type, (*path, name))
+            self._value(name, kind.key_type, path): self._value(
+                each, kind.value_type, (*path, name)
+            )
             for name, each in value.items()
         }
 
@@ -185,8 +188,8 @@ def _with_classes(who: dict[str, Any]) -> dict[str, Any]:
         parts = [_CLASS_WITH_LEVEL.fullmatch(part) for part in re.split(r"[/,;]", written)]
         if all(parts):
             who = {**who, "classes": [_class_level(part) for part in parts if part]}
-    classes = who.get("classes")
-    if not _are_classes(classes):
+    classes = _classes(who.get("classes"))
+    if not classes:
         return _with_proper_class(who)
     who.setdefault("class", " / ".join(f"{each['name']} {each['level']}" for each in classes))
     who.setdefault("level", sum(each["level"] for each in classes))
@@ -209,25 +212,20 @@ def _with_proper_class(who: dict[str, Any]) -> dict[str, Any]:
     return {**who, "class": class_name(who["class"]) or who["class"]}
 
 
-def _are_classes(given: Any) -> bool:
-    return (
-        isinstance(given, list)
-        and bool(given)
-        and all(
-            isinstance(each, dict)
-            and isinstance(each.get("name"), str)
-            and type(each.get("level")) is int
-            for each in given
-        )
+def _classes(given: Any) -> list[dict[str, Any]]:
+    """Classes that have a name and a level each; none if one of them does not."""
+    if not isinstance(given, list):
+        return []
+    is_whole = all(
+        isinstance(each, dict)
+        and isinstance(each.get("name"), str)
+        and type(each.get("level")) is int
+        for each in given
     )
+    return given if is_whole else []
 
 
 def tidy(given: Any) -> tuple[Any, list[str]]:
     """A character in the schema's own form, and the paths in it that nobody knows."""
     reading = Tidy()
     return reading.character(given), reading.unknown
-
-
-def convert(tidied: Any) -> model.Character:
-    """The character; msgspec's ValidationError if something in it does not fit."""
-    return msgspec.convert(tidied, model.Character)

@@ -6,9 +6,7 @@ from typing import Annotated, Final, Literal, get_args
 import msgspec
 from msgspec import Meta
 
-Ability = Literal[
-    "strength", "dexterity", "constitution", "intelligence", "wisdom", "charisma"
-]
+Ability = Literal["strength", "dexterity", "constitution", "intelligence", "wisdom", "charisma"]
 ABILITIES: Final[tuple[Ability, ...]] = get_args(Ability)
 
 Skill = Literal[
@@ -54,11 +52,11 @@ Figure = Annotated[int, Meta(ge=-1_000, le=1_000_000)]
 Lines = Annotated[list[Line], Meta(max_length=500)]
 
 
-class _Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class _Part(msgspec.Struct, frozen=True, omit_defaults=True):
     """A part of a character; what is left out is derived, or stays blank."""
 
 
-class ClassLevel(_Part):
+class ClassLevel(_Part, frozen=True, kw_only=True):
     """One class of a character with several, and its level in it."""
 
     name: Line
@@ -66,7 +64,7 @@ class ClassLevel(_Part):
     subclass: Line | None = None
 
 
-class Identity(_Part, rename={"class_": "class"}):
+class Identity(_Part, frozen=True, kw_only=True, rename={"class_": "class"}):
     """Who the character is."""
 
     name: Annotated[Line, Meta(min_length=1, description="Name of the character")]
@@ -94,7 +92,7 @@ class Identity(_Part, rename={"class_": "class"}):
         return (ClassLevel(name=self.class_, level=self.level, subclass=self.subclass),)
 
 
-class Abilities(_Part):
+class Abilities(_Part, frozen=True, kw_only=True):
     """The six scores, 1 to 20 by the rules."""
 
     strength: Figure
@@ -109,7 +107,7 @@ class Abilities(_Part):
         return score
 
 
-class Proficiencies(_Part):
+class Proficiencies(_Part, frozen=True, kw_only=True):
     """What the character is proficient in."""
 
     saving_throws: Annotated[
@@ -125,21 +123,29 @@ class Proficiencies(_Part):
     armor: Lines = []
     proficiency_bonus: Figure | None = None
     saving_throw_bonuses: Annotated[
-        dict[Ability, Figure], Meta(description="Bonuses that differ from the rules")
+        dict[Ability, Figure],
+        Meta(
+            description="Bonuses that differ from the rules",
+            extra_json_schema={"propertyNames": {"enum": list(ABILITIES)}},
+        ),
     ] = {}
     skill_bonuses: Annotated[
-        dict[Skill, Figure], Meta(description="Bonuses that differ from the rules")
+        dict[Skill, Figure],
+        Meta(
+            description="Bonuses that differ from the rules",
+            extra_json_schema={"propertyNames": {"enum": list(SKILLS)}},
+        ),
     ] = {}
 
 
-class DeathSaves(_Part):
+class DeathSaves(_Part, frozen=True, kw_only=True):
     """Death saving throws, 0 to 3 of each."""
 
     successes: Annotated[int, Meta(ge=0, le=3)] = 0
     failures: Annotated[int, Meta(ge=0, le=3)] = 0
 
 
-class Combat(_Part):
+class Combat(_Part, frozen=True, kw_only=True):
     """Figures for a fight; those left out are calculated."""
 
     armor_class: Figure | None = None
@@ -154,7 +160,7 @@ class Combat(_Part):
     death_saves: DeathSaves = DeathSaves()
 
 
-class Attack(_Part):
+class Attack(_Part, frozen=True, kw_only=True):
     """One attack; bonus and damage of a weapon of the SRD are calculated if left out."""
 
     name: Line
@@ -162,7 +168,7 @@ class Attack(_Part):
     damage: Annotated[Line | None, Meta(description="Dice and type: 1d8+3 slashing")] = None
 
 
-class Spell(_Part):
+class Spell(_Part, frozen=True, kw_only=True):
     """One spell."""
 
     name: Annotated[Line, Meta(min_length=1)]
@@ -173,14 +179,14 @@ class Spell(_Part):
 SpellList = Annotated[list[Spell], Meta(max_length=500)]
 
 
-class Slots(_Part):
+class Slots(_Part, frozen=True, kw_only=True):
     """Spell slots of one level."""
 
     total: Count | None = None
     expended: Count | None = None
 
 
-class Spells(_Part):
+class Spells(_Part, frozen=True, kw_only=True):
     """The spells, each in the list of its level."""
 
     spellcasting_class: Line | None = None
@@ -218,7 +224,7 @@ class Spells(_Part):
         return any(self[place] for place in SPELL_LISTS)
 
 
-class Currency(_Part):
+class Currency(_Part, frozen=True, kw_only=True):
     """Coins."""
 
     cp: Count | None = None
@@ -228,14 +234,14 @@ class Currency(_Part):
     pp: Count | None = None
 
 
-class Item(_Part):
+class Item(_Part, frozen=True, kw_only=True):
     """A thing that the character carries."""
 
     name: Line
     quantity: Count = 1
 
 
-class Equipment(_Part):
+class Equipment(_Part, frozen=True, kw_only=True):
     """What the character carries and wears."""
 
     items: Annotated[list[Item], Meta(max_length=500)] = []
@@ -244,7 +250,7 @@ class Equipment(_Part):
     currency: Currency = Currency()
 
 
-class Appearance(_Part):
+class Appearance(_Part, frozen=True, kw_only=True):
     """How the character looks."""
 
     age: Line = ""
@@ -255,7 +261,7 @@ class Appearance(_Part):
     hair: Line = ""
 
 
-class Narrative(_Part):
+class Narrative(_Part, frozen=True, kw_only=True):
     """The character's story."""
 
     personality_traits: Text = ""
@@ -269,14 +275,14 @@ class Narrative(_Part):
     appearance: Appearance = Appearance()
 
 
-class Feature(_Part):
+class Feature(_Part, frozen=True, kw_only=True):
     """A feature or trait of class, race or background."""
 
     name: Line
     description: Text = ""
 
 
-class Character(_Part):
+class Character(_Part, frozen=True, kw_only=True):
     """Everything that a sheet can hold."""
 
     character: Identity

@@ -22,7 +22,9 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """One sheet to fill."""
 
     character_data: Annotated[Character, Meta(description="Complete D&D 5e character information")]
-    output_path: Annotated[str, Meta(description="Path where filled PDF should be saved")] | UnsetType = UNSET
+    output_path: (
+        Annotated[str, Meta(description="Path where filled PDF should be saved")] | UnsetType
+    ) = UNSET
     allow_rule_violations: bool = False
     allow: Annotated[
         list[str],

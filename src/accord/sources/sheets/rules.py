@@ -131,11 +131,13 @@ def _spells_within_reach(character: Character) -> Iterator[Violation]:
     reach = [srd.highest_spell(each) for each in levels]
     if not any(reach) or any(srd.find_class(each.name) is None for each in levels):
         return
-    highest = max(reach)
+    highest, classes = max(reach), " / ".join(f"{each.name} {each.level}" for each in levels)
     for place, level, index, spell in character.spells:
         if level > highest:
-            classes = " / ".join(f"{each.name} {each.level}" for each in levels)
-            sentence = f"Spell '{spell.name}' of level {level} is beyond the level {highest} spells of a {classes}"
+            sentence = (
+                f"Spell '{spell.name}' has level {level}"
+                f" but the highest that {classes} learns is {highest}"
+            )
             yield Violation(f"spells.{place}[{index}]", sentence)
 
 
@@ -161,7 +163,9 @@ RULES: Final[Mapping[str, Rule]] = {
 }
 
 
-def judged(found: Sequence[Violation], *, allow_all: bool, allow: Sequence[str]) -> list[FieldError]:
+def judged(
+    found: Sequence[Violation], *, allow_all: bool, allow: Sequence[str]
+) -> list[FieldError]:
     """Violations as field errors: a warning where it is allowed, an error elsewhere."""
     return [
         FieldError(

@@ -42,12 +42,11 @@ def _joined(runs: list[tuple[bool | None, str]]) -> Iterator[tuple[bool, str]]:
     """Blanks and marks between two runs of one direction belong to them."""
     base = next((is_right for is_right, _ in runs if is_right is not None), False)
     resolved = []
-    for index, (is_right, run) in enumerate(runs):
-        if is_right is None:
-            before = runs[index - 1][0] if index else base
-            after = runs[index + 1][0] if index + 1 < len(runs) else base
-            is_right = before if before == after else base
-        resolved.append((bool(is_right), run))
+    for index, (lean, run) in enumerate(runs):
+        before = runs[index - 1][0] if index else base
+        after = runs[index + 1][0] if index + 1 < len(runs) else base
+        along = before if before == after else base
+        resolved.append((bool(along if lean is None else lean), run))
     for is_right, group in groupby(resolved, lambda each: each[0]):
         yield is_right, "".join(run for _, run in group)
 
@@ -79,7 +78,15 @@ def _shaped(text: str) -> str:
         before = index > 0 and "initial" in shapes.get(letters[index - 1], {})
         after = index + 1 < len(letters) and "final" in shapes.get(letters[index + 1], {})
         joins_on = after and "initial" in forms
-        place = "medial" if before and joins_on else "final" if before else "initial" if joins_on else "isolated"
+        place = (
+            "medial"
+            if before and joins_on
+            else "final"
+            if before
+            else "initial"
+            if joins_on
+            else "isolated"
+        )
         shaped.append(forms.get(place) or forms.get("isolated") or letter)
     return "".join(shaped)
 

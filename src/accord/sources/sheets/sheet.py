@@ -1,7 +1,7 @@
 """What stands on a sheet: each value under a key, and what the form has no lines for.
 
-Keys are paths, as those of the input: `abilities.strength`, `spells.first_level[0].name`. A form maps
-its own field names to them.
+Keys are paths, as those of the input: `abilities.strength`, `spells.first_level[0].name`. A form
+maps its own field names to them.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -217,7 +217,9 @@ def _equipment(figures: Figures) -> Pairs:
 
 
 def _item_line(item: Item) -> str:
-    return item.name if item.quantity == 1 else f"{item.quantity} × {item.name}"
+    return (
+        item.name if item.quantity == 1 else f"{item.quantity}\N{MULTIPLICATION SIGN} {item.name}"
+    )
 
 
 def _narrative(figures: Figures) -> Pairs:
@@ -232,7 +234,9 @@ def _narrative(figures: Figures) -> Pairs:
 
 
 def _feature_line(feature: Feature) -> str:
-    return f"• {feature.name}. {feature.description}" if feature.description else f"• {feature.name}"
+    return (
+        f"• {feature.name}. {feature.description}" if feature.description else f"• {feature.name}"
+    )
 
 
 _PARTS: Final[tuple[Callable[[Figures], Pairs], ...]] = (

@@ -37,28 +37,38 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     calculated_fields: Annotated[
         dict[str, int | str], Meta(description="What the input left out, by the rules")
     ]
-    spells_organized: Annotated[
-        dict[str, int], Meta(description="How many spells of each level were placed")
-    ] | UnsetType = UNSET
+    spells_organized: (
+        Annotated[dict[str, int], Meta(description="How many spells of each level were placed")]
+        | UnsetType
+    ) = UNSET
     validation_errors: list[FieldError] | UnsetType = UNSET
     rule_violations_overridden: bool | UnsetType = UNSET
-    differences: Annotated[
-        list[Difference], Meta(description="Given figures that differ from the rules; kept")
-    ] | UnsetType = UNSET
-    explanations: Annotated[
-        dict[str, str], Meta(description="How each calculated field came about")
-    ] | UnsetType = UNSET
+    differences: (
+        Annotated[
+            list[Difference], Meta(description="Given figures that differ from the rules; kept")
+        ]
+        | UnsetType
+    ) = UNSET
+    explanations: (
+        Annotated[dict[str, str], Meta(description="How each calculated field came about")]
+        | UnsetType
+    ) = UNSET
     pages: int
     fields_written: Annotated[list[str], Meta(description="Fields of the form, read back")]
-    overflowed: Annotated[
-        list[str], Meta(description="Values that did not fit, and stand on added pages in full")
-    ] | UnsetType = UNSET
-    undrawn_characters: Annotated[
-        dict[str, str], Meta(description="Characters that no font here has, by value")
-    ] | UnsetType = UNSET
-    fields_absent: Annotated[
-        list[str], Meta(description="Fields of the mapping that the form does not have")
-    ] | UnsetType = UNSET
+    overflowed: (
+        Annotated[
+            list[str], Meta(description="Values that did not fit, and stand on added pages in full")
+        ]
+        | UnsetType
+    ) = UNSET
+    undrawn_characters: (
+        Annotated[dict[str, str], Meta(description="Characters that no font here has, by value")]
+        | UnsetType
+    ) = UNSET
+    fields_absent: (
+        Annotated[list[str], Meta(description="Fields of the mapping that the form does not have")]
+        | UnsetType
+    ) = UNSET
 
 
 class Drawn(msgspec.Struct, frozen=True):
@@ -131,8 +141,6 @@ def _report(
 def _organized(character: Character) -> dict[str, int]:
     counts = {f"{place}_placed": len(character.spells[place]) for place in SPELL_LISTS}
     return {name: count for name, count in counts.items() if count}
-
-
 
 
 def sheet_tool(filler: Filler, folder: Folder) -> Tool:

@@ -165,20 +165,25 @@ def _wrapped(face: Typeface, paragraph: str, width: float) -> Iterator[str]:
         yield paragraph
         return
     line, used = "", 0.0
-    for word in _WORD.findall(paragraph):
-        needed = face.width(word.rstrip())
-        if line and used + needed > width:
+    for word in _words(face, paragraph, width):
+        if line and used + face.width(word.rstrip()) > width:
             yield line
             line, used = "", 0.0
-        while needed > width and len(word) > 1:
-            kept = _cut(face, word, width) or word[0]
-            yield kept
-            word = word[len(kept) :]
-            needed = face.width(word.rstrip())
         line += word
         used += face.width(word)
     if line:
         yield line
+
+
+def _words(face: Typeface, paragraph: str, width: float) -> Iterator[str]:
+    """The words of a paragraph with the blanks after them; long ones in parts that fit a line."""
+    for word in _WORD.findall(paragraph):
+        rest = word
+        while len(rest) > 1 and face.width(rest.rstrip()) > width:
+            kept = _cut(face, rest, width) or rest[0]
+            yield kept
+            rest = rest[len(kept) :]
+        yield rest
 
 
 def _cut(face: Typeface, text: str, width: float) -> str:

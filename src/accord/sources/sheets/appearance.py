@@ -15,7 +15,7 @@ _LEAST_SIZE: Final = 6.0
 _LEAST_LINE_SIZE: Final = 5.5
 _USUAL_SIZE: Final = 9.0
 _LARGEST_SIZE: Final = 14.0
-_PADDING: Final = 2.0
+_PADDING: Final = 2.0  # less of it where there is little room
 _ASCENT: Final = 0.9
 _CAPITALS: Final = 0.73
 _ELSEWHERE: Final = "… in full on the added page"
@@ -84,7 +84,7 @@ class Artist:
 
 def room(field: Field, widget: Widget) -> Room:
     """The room that a widget has for text."""
-    width = max(widget.width - 2 * _PADDING, 1.0)
+    width = max(widget.width - 2 * _padding(widget), 1.0)
     if field.is_multiline:
         size = widget.size or _USUAL_SIZE
         return Room(width, max(widget.height - _PADDING, 1.0), size, _LEAST_SIZE)
@@ -97,5 +97,9 @@ def _left(widget: Widget, width: float) -> float:
         case 1:
             return (widget.width - width) / 2
         case 2:
-            return widget.width - _PADDING - width
-    return _PADDING
+            return widget.width - _padding(widget) - width
+    return _padding(widget)
+
+
+def _padding(widget: Widget) -> float:
+    return min(_PADDING, widget.width / 16)

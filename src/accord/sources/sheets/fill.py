@@ -1,6 +1,7 @@
 """A form filled in: values, what is seen of them, what found no room, and the proof."""
 
 import re
+import warnings
 from collections.abc import Iterator, Mapping
 from io import BytesIO
 from typing import Final
@@ -15,6 +16,9 @@ from accord.sources.sheets.form import Field, Form, Widget
 from accord.sources.sheets.ink import Ink
 from accord.sources.sheets.sheet import Beyond, Sheet, Value, is_loss, label
 from accord.sources.sheets.typeset import Typeface, set_lines
+
+# A form may have widgets that belong to no field: that is how it came, and nothing to tell us.
+warnings.filterwarnings("ignore", category=pikepdf.PageCopyWarning)
 
 _OFF: Final = Name.Off
 _CHECKED: Final = "✓"

@@ -101,9 +101,9 @@ class Tidy:
         fields = {field.encode_name: field.type for field in kind.fields}
         aliases = _ALIASES.get(kind.cls, {})
         tidy: dict[str, Any] = {}
-        for name, each in value.items():
+        for name, each in sorted(value.items(), key=lambda pair: pair[0] not in fields):
             known = _known(name, fields, aliases)
-            if known is None:
+            if known is None or known in tidy:  # its own name comes first, and only one counts
                 self.unknown.append(path_of([*path, name]))
             elif each is not None:
                 tidy[known] = self._value(each, fields[known], (*path, known))

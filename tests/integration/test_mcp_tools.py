@@ -40,6 +40,18 @@ class Source(NamedTuple):
     tools: Mapping[str, Calls]
 
 
+FOLDER = "a folder of the test's own"
+THORIN: Any = {
+    "character": {"name": "Thorin Ironforge", "class": "Fighter", "level": 3},
+    "abilities": {
+        "strength": 16,
+        "dexterity": 12,
+        "constitution": 15,
+        "intelligence": 10,
+        "wisdom": 13,
+        "charisma": 8,
+    },
+}
 EMMA = {"title": "Emma"}
 GONE = {"title": "Gone"}
 SOURCES: dict[str, Source] = {
@@ -79,6 +91,17 @@ SOURCES: dict[str, Source] = {
             ),
         },
     ),
+    "sheets": Source(
+        ["sheets", "--out", FOLDER],
+        {
+            "fill_dnd_character_sheet": Calls(
+                {"character_data": THORIN},
+                json.loads((HERE / "thorin.json").read_text()),
+                {"character_data": {**THORIN, "abilities": {**THORIN["abilities"], "wisdom": 21}}},
+                "Invalid character data",
+            ),
+        },
+    ),
 }
 
 
@@ -102,10 +125,14 @@ class Session:
     params=[(source, revision) for source in SOURCES for revision in wire.REVISIONS],
     ids=" at ".join,
 )
-def session(request: pytest.FixtureRequest) -> Iterator[tuple[Source, Session]]:
+def session(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Source, Session]]:
     name, revision = request.param
     source = SOURCES[name]
-    with StdioPeer([ACCORD, "serve", *source.words, "--profile", "envelope"]) as peer:
+    folder = str(tmp_path_factory.mktemp(name))
+    words = [folder if word == FOLDER else word for word in source.words]
+    with StdioPeer([ACCORD, "serve", *words, "--profile", "envelope"]) as peer:
         if revision != wire.STATELESS:
             peer.initialize(revision)
         yield source, Session(peer, revision)
@@ -124,7 +151,7 @@ def envelope_of(result: Any) -> Any:
     return envelope
 
 
-@requirement("001.testing.tools")
+@requirement("001.testing.tools", "001.sources.sheets")
 def test_every_tool_of_a_source_is_called_here(session: tuple[Source, Session]) -> None:
     source, client = session
     assert {tool["name"] for tool in client.list()} == source.tools.keys()

@@ -1,24 +1,21 @@
 """`accord sheet`: characters from JSON files into filled sheets; the fields of a form."""
 
 import argparse
-import multiprocessing
 import os
 import shutil
-import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from accord.answer import Problem
 from accord.cli.bar import Bar
-from accord.cli.fillers import filler
 from accord.cli.form_arguments import add_form_arguments, form_options
 from accord.cli.visible import visible
 from accord.errors import ContractError
-from accord.sources import sheets
+
+if TYPE_CHECKING:
+    from accord.cli.workers import Job, Result
 
 EXAMPLES: Final = """\
 examples:
@@ -27,33 +24,7 @@ examples:
   accord sheet thorin.json --template 5E_CharacterSheet_Fillable.pdf
   accord sheet --fields form.pdf
 """
-_STDIN: Final = "-"
-_RESOLUTION: Final = "110"
 _PICTURES: Final = "pdftoppm"
-
-
-class Job(msgspec.Struct, frozen=True):
-    """One character: the file it is in, and the folder and name of its sheet."""
-
-    source: str
-    folder: str
-    name: str | None
-
-
-class Wishes(msgspec.Struct, frozen=True):
-    """What holds for all characters of a run."""
-
-    form: dict[str, Any]
-    arguments: dict[str, Any]
-    has_pictures: bool
-
-
-class Result(msgspec.Struct, frozen=True):
-    """How a job ended: what goes to standard output, and what to standard error."""
-
-    said: list[str]
-    noted: list[str]
-    has_failed: bool = False
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -100,18 +71,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Fill every sheet that can be; the exit code is 1 if one cannot."""
+    from accord.cli import fillers, workers  # an extra, which other verbs have no use for
+
     if options.fields is not None:
         return _print_fields(options.fields)
     if not options.files:
         raise ContractError("name the files of the characters, or --fields and a form")
     if options.png and shutil.which(_PICTURES) is None:
         raise ContractError(f"--png needs {_PICTURES}: apt-get install poppler-utils")
-    wishes = Wishes(form_options(options), _arguments(options), options.png)
+    wishes = workers.Wishes(form_options(options), _arguments(options), options.png)
     jobs = _jobs(options.files, options.output)
-    filler(**wishes.form)  # one clear error, before there are processes that would all have it
+    fillers.filler(
+        **wishes.form
+    )  # one clear error, before there are processes that would all have it
     bar = Bar(len(jobs), is_shown=None if len(jobs) > 1 else False)
     has_failed = False
-    for result in _results(jobs, wishes, options.jobs):
+    for result in workers.results(jobs, wishes, options.jobs):
         has_failed |= result.has_failed
         bar.clear()
         _print(result)
@@ -129,14 +104,16 @@ def _arguments(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _jobs(files: list[str], output: Path | None) -> list[Job]:
+def _jobs(files: list[str], output: Path | None) -> "list[Job]":
     """Where each sheet goes; two that would have one name are an error."""
+    from accord.cli.workers import STDIN, Job
+
     if len(files) == 1 and output is not None and not output.is_dir():
         return [Job(files[0], str(output.parent), output.name)]
     folder = output or Path()
     folder.mkdir(parents=True, exist_ok=True)
     jobs = [
-        Job(file, str(folder), None if file == _STDIN else f"{Path(file).stem}.pdf")
+        Job(file, str(folder), None if file == STDIN else f"{Path(file).stem}.pdf")
         for file in files
     ]
     names = [job.name for job in jobs]
@@ -146,112 +123,7 @@ def _jobs(files: list[str], output: Path | None) -> list[Job]:
     return jobs
 
 
-def _results(jobs: list[Job], wishes: Wishes, processes: int) -> Iterator[Result]:
-    """The end of each job, in the order in which they come."""
-    processes = min(processes, len(jobs))
-    if processes < 2:
-        worker = Worker(wishes)
-        yield from map(worker.run, jobs)
-        return
-    with multiprocessing.Pool(processes, _start, (wishes,)) as pool:
-        yield from pool.imap_unordered(_run, jobs, chunksize=4)
-
-
-_worker: "Worker"
-
-
-def _start(wishes: Wishes) -> None:
-    global _worker  # noqa: PLW0603 - a process of a pool has no other place
-    _worker = Worker(wishes)
-
-
-def _run(job: Job) -> Result:
-    return _worker.run(job)
-
-
-class Worker:
-    """Fills one sheet after the other."""
-
-    def __init__(self, wishes: Wishes) -> None:
-        self._filler = filler(**wishes.form)
-        self._arguments = {k: v for k, v in wishes.arguments.items() if k != "json"}
-        self._is_json = bool(wishes.arguments["json"])
-        self._has_pictures = wishes.has_pictures
-
-    def run(self, job: Job) -> Result:
-        """Fill one; what is wrong with it is said, and stops nobody else."""
-        try:
-            return self._fill(job)
-        except Problem as problem:
-            details = [f"  {each.field}: {each.error}" for each in problem.fields]
-            lines = [f"{job.source}: {problem.message}", *details]
-            return Result([], [visible(line) for line in lines], has_failed=True)
-        except ContractError as error:
-            return Result([], [visible(f"{job.source}: {error}")], has_failed=True)
-
-    def _fill(self, job: Job) -> Result:
-        bound = sheets.bind(msgspec.json.encode(self._given(job.source)))
-        request = bound.arguments
-        name = sheets.file_name(job.name, request.character_data.character.name)
-        drawn = self._filler.draw(request, name)
-        folder = sheets.Folder(Path(job.folder))
-        self._filler.store(folder, name, drawn.filled)
-        written = Path(job.folder) / name
-        if self._has_pictures:
-            _draw_pictures(written)
-        notes = [f"{job.source}: {notice.message}" for notice in bound.warnings]
-        notes += _notes(job.source, drawn.report)
-        said = _json(drawn.report) if self._is_json else _summary(written, drawn.report)
-        return Result([visible(line) for line in said], [visible(line) for line in notes])
-
-    def _given(self, source: str) -> dict[str, Any]:
-        """The tool's arguments from a file, which has them all or the character alone."""
-        try:
-            text = sys.stdin.buffer.read() if source == _STDIN else Path(source).read_bytes()
-            read = msgspec.json.decode(text, type=dict[str, Any])
-        except OSError as error:
-            raise ContractError(f"cannot be read: {(error.strerror or '').lower()}") from error
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise ContractError(f"is no JSON object: {error}") from error
-        given = read if "character_data" in read else {"character_data": read}
-        said = {name: value for name, value in self._arguments.items() if value}
-        return {name: value for name, value in given.items() if name != "output_path"} | said
-
-
-def _summary(written: Path, report: Any) -> Iterator[str]:
-    pages = "1 page" if report.pages == 1 else f"{report.pages} pages"
-    yield f"{written}: {pages}, {len(report.fields_written)} fields"
-    if report.explanations:
-        values = report.calculated_fields
-        width = max(map(len, values))
-        for name, how in report.explanations.items():
-            yield f"  {name:{width}}  {values[name]}  ({how})"
-
-
-def _json(report: Any) -> list[str]:
-    return [msgspec.json.encode(report).decode()]
-
-
-def _notes(source: str, report: Any) -> Iterator[str]:
-    for each in report.validation_errors or ():
-        yield f"{source}: {each.severity}: {each.field}: {each.error}"
-    for each in report.differences or ():
-        yield f"{source}: note: {each.field} is {each.given}; by the rules {each.by_the_rules}"
-    if report.overflowed:
-        yield f"{source}: note: on added pages: {', '.join(report.overflowed)}"
-    for key, characters in (report.undrawn_characters or {}).items():
-        yield f"{source}: warning: {key} has letters that no font has: {characters} (see --font)"
-
-
-def _draw_pictures(sheet: Path) -> None:
-    """A PNG for each page, beside the sheet."""
-    command = [_PICTURES, "-png", "-r", _RESOLUTION, str(sheet), str(sheet.with_suffix(""))]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise ContractError(f"{_PICTURES} cannot draw it: {done.stderr.strip()}")
-
-
-def _print(result: Result) -> None:
+def _print(result: "Result") -> None:
     for line in result.said:
         print(line, flush=True)
     for line in result.noted:
@@ -260,7 +132,9 @@ def _print(result: Result) -> None:
 
 def _print_fields(path: Path) -> int:
     """A form's fields, as a mapping file has them; what nobody knows is left empty."""
-    fields = sheets.list_fields(path)
+    from accord.sources.sheets import list_fields
+
+    fields = list_fields(path)
     print("[fields]")
     for field, key in fields:
         name = msgspec.json.encode(field.name).decode()

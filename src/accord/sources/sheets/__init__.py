@@ -12,14 +12,14 @@ from accord.sources.sheets.tool import NAME, PROFILE, VERSION, Filler, sheet_too
 from accord.sources.sheets.typeset import Typeface
 
 __all__ = [
-    "NAME",
-    "PAPERS",
-    "PROFILE",
-    "VERSION",
     "Filler",
     "Folder",
     "Form",
+    "NAME",
+    "PAPERS",
+    "PROFILE",
     "Typeface",
+    "VERSION",
     "bind",
     "file_name",
     "list_fields",

@@ -12,8 +12,7 @@ import pikepdf
 from pikepdf import Name, Object, Pdf
 
 from accord.errors import ContractError
-from accord.sources.sheets.model import SPELL_LISTS
-from accord.sources.sheets.sheet import known_keys
+from accord.sources.sheets.sheet import is_key
 
 HERE: Final = Path(__file__).parent
 PAPERS: Final = ("a4", "letter")
@@ -24,7 +23,6 @@ _MULTILINE: Final = 1 << 12
 _PASSWORD: Final = 1 << 13
 _BUTTON_KINDS: Final = (1 << 15) | (1 << 16)  # radio buttons and push buttons
 _SIZE: Final = re.compile(r"(-?\d*\.?\d+)\s+Tf")
-_ROW: Final = re.compile(r"(?P<list>.+)\[(?P<index>\d+)\]\.name")
 
 Kind = Literal["text", "checkbox", "other"]
 
@@ -261,7 +259,7 @@ def _keys(path: Path, fields: list[Field], mapping: Path | None) -> dict[str, st
     if mapping is not None:
         return read_mapping(mapping)
     names = {field.name for field in fields}
-    own = {name: name for name in names if name in _every_key(names)}
+    own = {name: name for name in names if is_key(name)}
     if own:
         return own
     official = read_mapping(HERE / "forms" / "official.toml")
@@ -282,14 +280,6 @@ def list_fields(path: Path) -> list[tuple[Field, str]]:
     return [(field, keys.get(field.name, "")) for field in fields]
 
 
-def _every_key(names: set[str]) -> set[str]:
-    return set(known_keys(lambda name: _lines_named(name, names)))
-
-
-def _lines_named(name: str, names: set[str]) -> int:
-    return sum(1 for each in names if each.startswith(f"{name}[") and each.endswith(".name"))
-
-
 def read_mapping(path: Path) -> dict[str, str]:
     """A mapping file: the names of fields, and the key of the value that each is for."""
     try:
@@ -300,19 +290,8 @@ def read_mapping(path: Path) -> dict[str, str]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
         reason = str(error).partition("\n")[0]
         raise ContractError(f"{path.name} is no mapping of fields: {reason}") from error
-    keys = set(fields.values())
-    known = set(known_keys(lambda name: _lines_mapped(name, keys)))
-    unknown = sorted(keys - known)
+    unknown = sorted(key for key in fields.values() if not is_key(key))
     if unknown:
-        raise ContractError(
-            f"{path.name} names values that there are not: {', '.join(unknown[:5])}"
-        )
+        named = ", ".join(unknown[:5])
+        raise ContractError(f"{path.name} names values that there are not: {named}")
     return fields
-
-
-def _lines_mapped(name: str, keys: set[str]) -> int:
-    """One more than the highest line that is mapped."""
-    if name not in ("attacks", *(f"spells.{place}" for place in SPELL_LISTS)):
-        return 0
-    found = (_ROW.fullmatch(key) for key in keys)
-    return max((int(row["index"]) + 1 for row in found if row and row["list"] == name), default=0)

@@ -4,6 +4,7 @@ Keys are paths, as those of the input: `abilities.strength`, `spells.first_level
 maps its own field names to them.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
@@ -252,14 +253,9 @@ _PARTS: Final[tuple[Callable[[Figures], Pairs], ...]] = (
 )
 
 
-def known_keys(rows: Rows) -> Iterator[str]:
-    """Every key that a form may use, with so many lines for each list."""
-    yield from _FIXED_KEYS
-    for index in range(rows("attacks")):
-        yield from (f"attacks[{index}].{name}" for name in ("name", "attack_bonus", "damage"))
-    for place in SPELL_LISTS:
-        for index in range(rows(f"spells.{place}")):
-            yield from (f"spells.{place}[{index}].{name}" for name in ("name", "prepared"))
+def is_key(key: str) -> bool:
+    """Whether there is such a value for a form to show."""
+    return key in _FIXED_KEYS or _ROW_KEY.fullmatch(key) is not None
 
 
 def _fixed_keys() -> Iterator[str]:
@@ -277,4 +273,8 @@ def _fixed_keys() -> Iterator[str]:
     yield from (f"spells.{place}.more" for place in SPELL_LISTS)
 
 
-_FIXED_KEYS: Final = tuple(_fixed_keys())
+_FIXED_KEYS: Final = frozenset(_fixed_keys())
+_ROW_KEY: Final = re.compile(
+    r"attacks\[\d{1,3}\]\.(?:name|attack_bonus|damage)"
+    rf"|spells\.(?:{'|'.join(SPELL_LISTS)})\[\d{{1,3}}\]\.(?:name|prepared)"
+)

@@ -11,6 +11,8 @@ from bench.http_trial import has_wrk
 from bench.rendering import ROUNDS, measure_rendering, rendering_parts
 from bench.report import one_line, render, stdio_parts
 from bench.rounds import FAILURES, Plan, run
+from bench.sheets import MANY, measure_sheets, sheets_parts
+from bench.sheets import ROUNDS as SHEET_ROUNDS
 
 PAGE = ROOT / "docs" / "benchmarks.md"
 SECONDS = 240
@@ -38,6 +40,9 @@ def main() -> int:
         if ACCORD in contenders:
             rendering, has_failed_there = measure_wording(is_quick=options.quick)
             parts += rendering
+            has_failed |= has_failed_there
+            filling, has_failed_there = measure_filling(is_quick=options.quick)
+            parts += filling
             has_failed |= has_failed_there
     more_parts, has_failed_too = measure_http(contenders, is_quick=options.quick)
     has_failed |= has_failed_too
@@ -69,6 +74,16 @@ def measure_wording(*, is_quick: bool) -> tuple[list[str], bool]:
         return rendering_parts(measure_rendering(rounds), rounds), False
     except FAILURES as error:
         return ["## Rendering, Accord only", f"Failed: {one_line(str(error))}"], True
+
+
+def measure_filling(*, is_quick: bool) -> tuple[list[str], bool]:
+    """What is to be printed, and whether Accord failed."""
+    show_progress("character sheets")
+    rounds, many = (SHEET_ROUNDS // 5, MANY // 5) if is_quick else (SHEET_ROUNDS, MANY)
+    try:
+        return sheets_parts(measure_sheets(rounds, many)), False
+    except FAILURES as error:
+        return ["## Character sheets", f"Failed: {one_line(str(error))}"], True
 
 
 def measure_http(contenders: list[Contender], *, is_quick: bool) -> tuple[list[str], bool]:

@@ -5,17 +5,12 @@ from typing import Final, cast
 
 from pikepdf import Dictionary, Object, Pdf
 
-from accord.sources.sheets.form import Field, Widget
-from accord.sources.sheets.ink import COLOUR, Ink
-from accord.sources.sheets.typeset import LEADING, Block, Room, set_line, set_lines
+from accord.sources.sheets.form import PADDING, Field, Widget
+from accord.sources.sheets.ink import COLOUR, Ink, squeezed
+from accord.sources.sheets.typeset import LEADING, Block, set_line, set_lines
 
 COMFORTABLE: Final = 7.5
 """The size below which text rather goes on in another field, where there is one for it."""
-_LEAST_SIZE: Final = 6.0
-_LEAST_LINE_SIZE: Final = 5.5
-_USUAL_SIZE: Final = 9.0
-_LARGEST_SIZE: Final = 14.0
-_PADDING: Final = 2.0  # less of it where there is little room
 _ASCENT: Final = 0.9
 _CAPITALS: Final = 0.73
 _ELSEWHERE: Final = "… in full on the added page"
@@ -35,9 +30,8 @@ class Artist:
 
     def text(self, field: Field, widget: Widget, text: str) -> tuple[Object, bool]:
         """The appearance of a text, as large as there is room for, and whether it is all there."""
-        place = room(field, widget)
         setting = set_lines if field.is_multiline else set_line
-        block = setting(self._ink.face, text, place)
+        block = setting(self._ink.face, text, widget.room)
         shown = " ".join(self._lines(field, widget, block))
         clip = f"0 0 {widget.width:.2f} {widget.height:.2f} re W n"
         content = f"/Tx BMC q {clip} BT {COLOUR} {shown} ET Q EMC"
@@ -57,7 +51,7 @@ class Artist:
     def _lines(self, field: Field, widget: Widget, block: Block) -> Iterator[str]:
         lines, size = block.lines, block.size
         if field.is_multiline:
-            baseline = widget.height - _PADDING / 2 - _ASCENT * size
+            baseline = widget.height - PADDING / 2 - _ASCENT * size
             lines = (*lines[:-1], _ELSEWHERE) if block.rest else lines
         else:
             baseline = (widget.height - _CAPITALS * size) / 2
@@ -74,22 +68,13 @@ class Artist:
 
     def _make(self, widget: Widget, content: str, *, has_text: bool) -> Object:
         """A form of the widget's size; parsed, since building it takes three times as long."""
-        box = f"<</Subtype/Form/BBox[0 0 {widget.width:.2f} {widget.height:.2f}]>>"
-        drawing = self._pdf.make_stream(content.encode("ascii"))
-        drawing.stream_dict = cast(Dictionary, Object.parse(box.encode("ascii")))
+        size = f"{widget.width:.2f} {widget.height:.2f}"
+        entries = f"<</Subtype/Form/BBox[0 0 {size}]/Filter/FlateDecode>>"
+        drawing = self._pdf.make_stream(squeezed(content.encode("ascii")))
+        drawing.stream_dict = cast(Dictionary, Object.parse(entries.encode("ascii")))
         if has_text:
             drawing.Resources = self._ink.resources
         return drawing
-
-
-def room(field: Field, widget: Widget) -> Room:
-    """The room that a widget has for text."""
-    width = max(widget.width - 2 * _padding(widget), 1.0)
-    if field.is_multiline:
-        size = widget.size or _USUAL_SIZE
-        return Room(width, max(widget.height - _PADDING, 1.0), size, _LEAST_SIZE)
-    size = widget.size or min(widget.height * 0.72, _LARGEST_SIZE)
-    return Room(width, widget.height, min(size, widget.height), _LEAST_LINE_SIZE)
 
 
 def _left(widget: Widget, width: float) -> float:
@@ -97,9 +82,5 @@ def _left(widget: Widget, width: float) -> float:
         case 1:
             return (widget.width - width) / 2
         case 2:
-            return widget.width - _padding(widget) - width
-    return _padding(widget)
-
-
-def _padding(widget: Widget) -> float:
-    return min(_PADDING, widget.width / 16)
+            return widget.width - widget.padding - width
+    return widget.padding

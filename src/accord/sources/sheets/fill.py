@@ -11,8 +11,8 @@ import pikepdf
 from pikepdf import Dictionary, Name, Object, Pdf, StreamDecodeLevel, String
 
 from accord.sources.sheets.added import add_pages
-from accord.sources.sheets.appearance import COMFORTABLE, Artist, room
-from accord.sources.sheets.form import Field, Form, Widget
+from accord.sources.sheets.appearance import COMFORTABLE, Artist
+from accord.sources.sheets.form import Field, Form, Widget, open_quickly
 from accord.sources.sheets.ink import Ink
 from accord.sources.sheets.sheet import Beyond, Sheet, Value, is_loss, label
 from accord.sources.sheets.typeset import Typeface, set_lines
@@ -46,7 +46,7 @@ def fill(form: Form, sheet: Sheet, face: Typeface) -> Filled:
 
 def read_back(form: Form, filled: Filled, stored: bytes) -> list[str]:
     """The names of fields that do not hold, as stored, what was written into them."""
-    with pikepdf.open(BytesIO(stored)) as pdf:
+    with open_quickly(stored) as pdf:
         root = pdf.Root.AcroForm.Fields
         return [
             field.name
@@ -126,7 +126,7 @@ class _Filling:
         has_more = self._form.has(more) and more not in self._values
         if not (has_more and field.is_multiline and field.widgets):
             return text
-        place = room(field, field.widgets[0])
+        place = field.widgets[0].room
         least = min(place.size, COMFORTABLE)
         block = set_lines(self._ink.face, text, place._replace(least=least))
         if not block.rest:

@@ -13,6 +13,7 @@ from pikepdf import Name, Object, Pdf
 
 from accord.errors import ContractError
 from accord.sources.sheets.sheet import is_key
+from accord.sources.sheets.typeset import Room
 
 HERE: Final = Path(__file__).parent
 PAPERS: Final = ("a4", "letter")
@@ -22,6 +23,11 @@ _DEEPEST: Final = 32
 _MULTILINE: Final = 1 << 12
 _PASSWORD: Final = 1 << 13
 _BUTTON_KINDS: Final = (1 << 15) | (1 << 16)  # radio buttons and push buttons
+PADDING: Final = 2.0
+_LEAST_SIZE: Final = 6.0
+_LEAST_LINE_SIZE: Final = 5.5
+_USUAL_SIZE: Final = 9.0
+_LARGEST_SIZE: Final = 14.0
 _SIZE: Final = re.compile(r"(-?\d*\.?\d+)\s+Tf")
 
 Kind = Literal["text", "checkbox", "other"]
@@ -32,9 +38,9 @@ class Widget(NamedTuple):
 
     reference: tuple[int, int]
     page: int
-    box: tuple[float, float, float, float]
-    size: float
-    """Of its text; 0 is as large as fits."""
+    width: float
+    height: float
+    room: Room
     align: int
     on: str
     """The name of its state when it is checked."""
@@ -42,12 +48,9 @@ class Widget(NamedTuple):
     """Whether the form itself draws that state."""
 
     @property
-    def width(self) -> float:
-        return self.box[2] - self.box[0]
-
-    @property
-    def height(self) -> float:
-        return self.box[3] - self.box[1]
+    def padding(self) -> float:
+        """What stays free at its left and right."""
+        return _padding(self.width)
 
 
 class Field(NamedTuple):
@@ -97,7 +100,12 @@ class Form(msgspec.Struct, frozen=True):
 
     def open(self) -> Pdf:
         """The form, to be filled once."""
-        return pikepdf.open(BytesIO(self.data))
+        return open_quickly(self.data)
+
+
+def open_quickly(data: bytes) -> Pdf:
+    """A PDF without what only work on its pages would need."""
+    return pikepdf.open(BytesIO(data), inherit_page_attributes=False)
 
 
 def load(template: Path | None = None, mapping: Path | None = None, paper: str = "a4") -> Form:
@@ -219,17 +227,33 @@ def _kind(kind: Object | None, flags: int) -> Kind:
 
 def _widget(node: Object, said: dict[str, Any], pages: dict[tuple[int, int], int]) -> Widget:
     left, bottom, right, top = (float(edge) for edge in node.Rect)
+    width, height = abs(right - left), abs(top - bottom)
     size = _SIZE.search(str(said.get("/DA", "")))
+    is_multiline = bool(int(said.get("/Ff", 0)) & _MULTILINE)
     on = [state for state in _states(node) if state != "/Off"]
     return Widget(
         node.objgen,
         pages.get(node.objgen, 0),
-        (min(left, right), min(bottom, top), max(left, right), max(bottom, top)),
-        abs(float(size[1])) if size else 0.0,
+        width,
+        height,
+        _room(width, height, abs(float(size[1])) if size else 0.0, is_multiline=is_multiline),
         int(said.get("/Q", 0)),
         on[0] if on else "/Yes",
         bool(on),
     )
+
+
+def _room(width: float, height: float, size: float, *, is_multiline: bool) -> Room:
+    """The room for text; without a size of its own, text is as large as fits."""
+    inner = max(width - 2 * _padding(width), 1.0)
+    if is_multiline:
+        return Room(inner, max(height - PADDING, 1.0), size or _USUAL_SIZE, _LEAST_SIZE)
+    size = size or min(height * 0.72, _LARGEST_SIZE)
+    return Room(inner, height, min(size, height), _LEAST_LINE_SIZE)
+
+
+def _padding(width: float) -> float:
+    return min(PADDING, width / 16)
 
 
 def _states(node: Object) -> list[str]:

@@ -1,10 +1,12 @@
 """What is written into one PDF: glyphs as they are used, and the fonts that go in with them."""
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import groupby
 from typing import Final
 
+import msgspec
 from pikepdf import Array, Dictionary, Name, Object, Pdf, Stream
 
 from accord.sources.sheets.font import Font
@@ -12,23 +14,57 @@ from accord.sources.sheets.typeset import Typeface
 
 COLOUR: Final = "0.11 0.13 0.22 rg"
 """Dark ink: what is filled in differs from what is printed, and is black to a copier."""
+_ASCII: Final = "".join(map(chr, range(32, 127)))
 _SYMBOLIC: Final = 4
+_SMALL_WINDOW: Final = 10
+_QUICK: Final = 3
+
+
+class _Subset(msgspec.Struct, frozen=True):
+    """A font with a few glyphs, ready to be embedded; compressed."""
+
+    tag: str
+    file: bytes
+    length: int
+    widths: tuple[int, ...]
+    to_unicode: bytes
 
 
 class _Used:
     """The glyphs of one font that a document uses, numbered in order of use."""
 
-    def __init__(self, reference: Object) -> None:
+    def __init__(self, font: Font, reference: Object, beginning: str) -> None:
+        self.font = font
         self.reference = reference
         self.numbers: dict[int, int] = {0: 0}
         self.characters: dict[int, str] = {}
         self.codes: dict[str, str] = {}
+        for character in beginning:
+            self.add(font.glyph(character), character)
 
-    def code(self, glyph: int, character: str) -> str:
-        """The number of a character's glyph, as a PDF has it in its text."""
+    def add(self, glyph: int, character: str) -> None:
+        """Number a glyph, as a PDF has it in its text."""
         number = self.numbers.setdefault(glyph, len(self.numbers))
         self.characters.setdefault(number, character)
-        return f"{number:04X}"
+        self.codes[character] = f"{number:04X}"
+
+    def subset(self) -> _Subset:
+        """The font with these glyphs alone."""
+        file = self.font.subset(list(self.numbers))
+        return _Subset(
+            _tag(self.numbers),
+            zlib.compress(file, _QUICK),
+            len(file),
+            tuple(round(self.font.width(glyph)) for glyph in self.numbers),
+            zlib.compress(_to_unicode(self.characters), _QUICK),
+        )
+
+
+@lru_cache
+def _plain(font: Font) -> tuple[dict[int, str], _Subset]:
+    """The codes of ASCII in a font, and the subset that has just these: most sheets need no more."""
+    used = _Used(font, Dictionary(), _ASCII)
+    return str.maketrans(used.codes), used.subset()
 
 
 class Ink:
@@ -39,10 +75,14 @@ class Ink:
         self._pdf = pdf
         self._used: dict[int, _Used] = {}
         self._fonts: dict[str, int] = {}
+        self._ascii, self._ascii_subset = _plain(face.font(0))
         self.resources = pdf.make_indirect(Dictionary(Font=Dictionary()))
 
     def show(self, text: str, size: float) -> str:
         """The operators that show a text, which is in visual order already."""
+        if text.isascii():
+            self._using(0)
+            return f"/F0 {size:g} Tf <{text.translate(self._ascii)}> Tj"
         shown = []
         for font, run in groupby(text, key=self._font_of):
             codes = "".join(map(self._used[font].codes.__getitem__, run))
@@ -54,32 +94,33 @@ class Ink:
         if font is None:
             glyph = self.face.glyph(character)
             font = self._fonts[character] = glyph.font
-            used = self._using(font)
-            used.codes[character] = used.code(glyph.number, character)
+            self._using(font).add(glyph.number, character)
         return font
 
     def _using(self, font: int) -> _Used:
-        if font not in self._used:
+        used = self._used.get(font)
+        if used is None:
             reference = self._pdf.make_indirect(Dictionary())
             self.resources.Font[f"/F{font}"] = reference
-            self._used[font] = _Used(reference)
-        return self._used[font]
+            beginning = _ASCII if font == 0 else ""
+            used = self._used[font] = _Used(self.face.font(font), reference, beginning)
+        return used
 
     def embed(self) -> None:
         """Put every font that was used into the document, with the glyphs that were used."""
         for index, used in self._used.items():
-            self._embed(self.face.font(index), used)
+            is_plain = index == 0 and len(used.numbers) == len(self._ascii_subset.widths)
+            self._embed(used, self._ascii_subset if is_plain else used.subset())
 
-    def _embed(self, font: Font, used: _Used) -> None:
-        pdf, name = self._pdf, Name(f"/{_tag(used)}+{font.name}")
-        widths = Array([round(font.width(glyph)) for glyph in used.numbers])
+    def _embed(self, used: _Used, subset: _Subset) -> None:
+        pdf, name = self._pdf, Name(f"/{subset.tag}+{used.font.name}")
         descendant = Dictionary(
             Type=Name.Font,
             Subtype=Name.CIDFontType2,
             BaseFont=name,
             CIDSystemInfo=Dictionary(Registry=b"Adobe", Ordering=b"Identity", Supplement=0),
-            FontDescriptor=pdf.make_indirect(self._descriptor(font, used, name)),
-            W=Array([0, widths]),
+            FontDescriptor=pdf.make_indirect(self._descriptor(used.font, subset, name)),
+            W=Array([0, Array(subset.widths)]),
             CIDToGIDMap=Name.Identity,
         )
         used.reference.update(
@@ -89,12 +130,12 @@ class Ink:
                 "/BaseFont": name,
                 "/Encoding": Name("/Identity-H"),
                 "/DescendantFonts": Array([pdf.make_indirect(descendant)]),
-                "/ToUnicode": _compressed(pdf, _to_unicode(used.characters)),
+                "/ToUnicode": Stream(pdf, subset.to_unicode, Filter=Name.FlateDecode),
             }
         )
 
-    def _descriptor(self, font: Font, used: _Used, name: Name) -> Dictionary:
-        file = font.subset(list(used.numbers))
+    def _descriptor(self, font: Font, subset: _Subset, name: Name) -> Dictionary:
+        file = Stream(self._pdf, subset.file, Filter=Name.FlateDecode, Length1=subset.length)
         return Dictionary(
             Type=Name.FontDescriptor,
             FontName=name,
@@ -105,18 +146,19 @@ class Ink:
             Descent=font.thousandths(font.descent),
             CapHeight=729,
             StemV=80,
-            FontFile2=_compressed(self._pdf, file, Length1=len(file)),
+            FontFile2=file,
         )
 
 
-def _compressed(pdf: Pdf, data: bytes, **entries: int) -> Stream:
-    """A stream that is small already: qpdf would take its time to do the same."""
-    return Stream(pdf, zlib.compress(data, 6), Filter=Name.FlateDecode, **entries)
+def squeezed(data: bytes) -> bytes:
+    """Few bytes compressed in little time: qpdf would clear a quarter megabyte for each of them."""
+    compressor = zlib.compressobj(1, zlib.DEFLATED, _SMALL_WINDOW, 1)
+    return compressor.compress(data) + compressor.flush()
 
 
-def _tag(used: _Used) -> str:
+def _tag(numbers: Iterable[int]) -> str:
     """Six letters that say which glyphs are in it."""
-    check = zlib.crc32(",".join(map(str, used.numbers)).encode())
+    check = zlib.crc32(",".join(map(str, numbers)).encode())
     return "".join(chr(ord("A") + (check >> 4 * index) % 16) for index in range(6))
 
 

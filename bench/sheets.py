@@ -138,7 +138,7 @@ def measure(form: Form, character: dict[str, Any], folder: Path, rounds: int) ->
 
 
 def fill_by_library(form: Form, written: dict[str, str | bool]) -> bytes:
-    with pikepdf.open(BytesIO(form.data)) as pdf:
+    with pikepdf.open(BytesIO(form.blank.data)) as pdf:
         fields = LibraryForm(pdf, DefaultAppearanceStreamGenerator)
         for name, value in written.items():
             if value is True:

@@ -102,8 +102,9 @@ def test_the_file_is_read_back_and_a_field_that_lost_its_value_is_found() -> Non
     drawn = draw(FIGHTER)
     assert read_back(form, drawn.filled, drawn.filled.data) == []
     with pikepdf.open(BytesIO(drawn.filled.data)) as pdf:
-        (name,) = (f for f in form.every_field() if f.name == "character.race")
-        name.seek(pdf.Root.AcroForm.Fields).V = pikepdf.String("Elf")
+        (character,) = (n for n in pdf.Root.AcroForm.Fields if n.T == "character")
+        (race,) = (n for n in character.Kids if n.T == "race")
+        race.V = pikepdf.String("Elf")
         changed = BytesIO()
         pdf.save(changed)
     assert read_back(form, drawn.filled, changed.getvalue()) == ["character.race"]

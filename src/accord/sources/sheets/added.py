@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from pikepdf import Name, Pdf, Stream
-
+from accord.sources.sheets.blank import Blank
 from accord.sources.sheets.ink import COLOUR, Ink
 from accord.sources.sheets.script import visual
 from accord.sources.sheets.sheet import Beyond
 from accord.sources.sheets.typeset import wrap
+from accord.sources.sheets.update import Update, squeezed
 
 _MARGIN: Final = 48.0
 _SIZE: Final = 9.5
@@ -28,18 +28,24 @@ class _Line(NamedTuple):
     height: float
 
 
-def add_pages(pdf: Pdf, ink: Ink, title: str, beyond: Sequence[Beyond]) -> None:
-    """Add as many pages as there is text for; none for none."""
-    if not beyond:
-        return
-    left, bottom, right, top = (float(edge) for edge in pdf.pages[0].mediabox)
-    width, height = right - left, top - bottom
-    lines = list(_lines(ink, beyond, width - 2 * _MARGIN))
+def add_pages(update: Update, blank: Blank, ink: Ink, title: str, beyond: Sequence[Beyond]) -> int:
+    """Add as many pages as there is text for, none for none; how many there are then."""
+    width, height = blank.paper
+    lines, added = list(_lines(ink, beyond, width - 2 * _MARGIN)), []
     while lines:
         content, lines = _page(ink, title, lines, width, height)
-        page = pdf.add_blank_page(page_size=(width, height))
-        page.obj.Contents = Stream(pdf, content.encode("ascii"))
-        page.obj[Name.Resources] = ink.resources
+        drawn = update.stream(squeezed(content.encode("ascii")))
+        page = (
+            f"<</Type/Page/Parent {blank.pages} 0 R/MediaBox[0 0 {width:g} {height:g}]"
+            f"/Resources {ink.resources} 0 R/Contents {drawn} 0 R>>"
+        )
+        added.append(update.add(page.encode("ascii")))
+    count = blank.page_count + len(added)
+    if added:
+        kids = blank.page_list + b"".join(b" %d 0 R" % number for number in added)
+        tree = b"<<%b/Kids[%b]/Count %d>>" % (blank.pages_entries, kids, count)
+        update.put(blank.pages, tree)
+    return count
 
 
 def _lines(ink: Ink, beyond: Sequence[Beyond], width: float) -> Iterator[_Line]:

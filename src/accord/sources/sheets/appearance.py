@@ -1,13 +1,12 @@
 """What is seen of a field: its appearance, drawn by us, so that every viewer shows the same."""
 
 from collections.abc import Iterator
-from typing import Final, cast
+from typing import Final
 
-from pikepdf import Dictionary, Object, Pdf
-
-from accord.sources.sheets.form import PADDING, Field, Widget
-from accord.sources.sheets.ink import COLOUR, Ink, squeezed
+from accord.sources.sheets.blank import PADDING, Field, Widget
+from accord.sources.sheets.ink import COLOUR, Ink
 from accord.sources.sheets.typeset import LEADING, Block, set_line, set_lines
+from accord.sources.sheets.update import Update, squeezed
 
 COMFORTABLE: Final = 7.5
 """The size below which text rather goes on in another field, where there is one for it."""
@@ -23,28 +22,28 @@ _MARK_POINTS: Final = ((0.2, 0.5), (0.42, 0.25), (0.82, 0.8))
 class Artist:
     """Draws appearances into one document; two that are the same are drawn once."""
 
-    def __init__(self, pdf: Pdf, ink: Ink) -> None:
-        self._pdf = pdf
+    def __init__(self, update: Update, ink: Ink) -> None:
+        self._update = update
         self._ink = ink
-        self._drawn: dict[tuple[str, float, float], Object] = {}
+        self._drawn: dict[tuple[str, float, float], int] = {}
 
-    def text(self, field: Field, widget: Widget, text: str) -> tuple[Object, bool]:
+    def text(self, field: Field, widget: Widget, text: str) -> tuple[int, bool]:
         """The appearance of a text, as large as there is room for, and whether it is all there."""
         setting = set_lines if field.is_multiline else set_line
         block = setting(self._ink.face, text, widget.room)
         shown = " ".join(self._lines(field, widget, block))
         clip = f"0 0 {widget.width:.2f} {widget.height:.2f} re W n"
         content = f"/Tx BMC q {clip} BT {COLOUR} {shown} ET Q EMC"
-        return self._drawing(widget, content, has_text=True), not block.rest
+        return self._drawing(widget, content), not block.rest
 
-    def mark(self, widget: Widget) -> Object:
+    def mark(self, widget: Widget) -> int:
         """A check mark, for a form that has none of its own."""
         side = min(widget.width, widget.height)
         left, bottom = (widget.width - side) / 2, (widget.height - side) / 2
         places = [edge for x, y in _MARK_POINTS for edge in (left + x * side, bottom + y * side)]
         return self._drawing(widget, _MARK.format(max(side / 8, 0.8), *places))
 
-    def nothing(self, widget: Widget) -> Object:
+    def nothing(self, widget: Widget) -> int:
         """The appearance of a box that is not checked."""
         return self._drawing(widget, "")
 
@@ -60,21 +59,13 @@ class Artist:
             bottom = baseline - number * size * LEADING
             yield f"1 0 0 1 {left:.2f} {bottom:.2f} Tm {self._ink.show(line, size)}"
 
-    def _drawing(self, widget: Widget, content: str, *, has_text: bool = False) -> Object:
+    def _drawing(self, widget: Widget, content: str) -> int:
         key = (content, widget.width, widget.height)
         if key not in self._drawn:
-            self._drawn[key] = self._make(widget, content, has_text=has_text)
+            box = f"/BBox[0 0 {widget.width:.2f} {widget.height:.2f}]"
+            entries = f"/Subtype/Form{box}/Resources {self._ink.resources} 0 R"
+            self._drawn[key] = self._update.stream(squeezed(content.encode("ascii")), entries)
         return self._drawn[key]
-
-    def _make(self, widget: Widget, content: str, *, has_text: bool) -> Object:
-        """A form of the widget's size; parsed, since building it takes three times as long."""
-        size = f"{widget.width:.2f} {widget.height:.2f}"
-        entries = f"<</Subtype/Form/BBox[0 0 {size}]/Filter/FlateDecode>>"
-        drawing = self._pdf.make_stream(squeezed(content.encode("ascii")))
-        drawing.stream_dict = cast(Dictionary, Object.parse(entries.encode("ascii")))
-        if has_text:
-            drawing.Resources = self._ink.resources
-        return drawing
 
 
 def _left(widget: Widget, width: float) -> float:

@@ -1,24 +1,22 @@
 """A form filled in: values, what is seen of them, what found no room, and the proof."""
 
 import re
-import warnings
 from collections.abc import Iterator, Mapping
 from io import BytesIO
 from typing import Final
 
 import msgspec
 import pikepdf
-from pikepdf import Dictionary, Name, Object, Pdf, StreamDecodeLevel, String
+from pikepdf import Name, Object, String
 
 from accord.sources.sheets.added import add_pages
 from accord.sources.sheets.appearance import COMFORTABLE, Artist
-from accord.sources.sheets.form import Field, Form, Widget, open_quickly
+from accord.sources.sheets.blank import Field, Widget
+from accord.sources.sheets.form import Form
 from accord.sources.sheets.ink import Ink
 from accord.sources.sheets.sheet import Beyond, Sheet, Value, is_loss, label
 from accord.sources.sheets.typeset import Typeface, set_lines
-
-# A form may have widgets that belong to no field: that is how it came, and nothing to tell us.
-warnings.filterwarnings("ignore", category=pikepdf.PageCopyWarning)
+from accord.sources.sheets.update import Update, string
 
 _OFF: Final = Name.Off
 _CHECKED: Final = "✓"
@@ -40,20 +38,27 @@ class Filled(msgspec.Struct, frozen=True):
 
 def fill(form: Form, sheet: Sheet, face: Typeface) -> Filled:
     """Fill a form with a sheet; nothing is cut that is not on an added page."""
-    with form.open() as pdf:
-        return _Filling(pdf, form, sheet, face).run()
+    return _Filling(form, sheet, face).run()
 
 
 def read_back(form: Form, filled: Filled, stored: bytes) -> list[str]:
     """The names of fields that do not hold, as stored, what was written into them."""
-    with open_quickly(stored) as pdf:
-        root = pdf.Root.AcroForm.Fields
+    with pikepdf.open(BytesIO(stored), inherit_page_attributes=False) as pdf:
+        kids: dict[tuple[int, ...], list[Object]] = {(): list(pdf.Root.AcroForm.Fields)}
         return [
             field.name
             for field in form.every_field()
             if field.name in filled.written
-            and _value(field.seek(root)) != filled.written[field.name]
+            and _value(_found(kids, field.place)) != filled.written[field.name]
         ]
+
+
+def _found(kids: dict[tuple[int, ...], list[Object]], place: tuple[int, ...]) -> Object:
+    """A field by its place; the lists on the way to it are read once."""
+    above = place[:-1]
+    if above not in kids:
+        kids[above] = list(_found(kids, above).Kids)
+    return kids[above][place[-1]]
 
 
 def _value(node: Object) -> Value | None:
@@ -64,13 +69,13 @@ def _value(node: Object) -> Value | None:
 class _Filling:
     """One form while it is filled."""
 
-    def __init__(self, pdf: Pdf, form: Form, sheet: Sheet, face: Typeface) -> None:
-        self._pdf = pdf
+    def __init__(self, form: Form, sheet: Sheet, face: Typeface) -> None:
         self._form = form
         self._values = {key: _clean(value) for key, value in sheet.values.items()}
         self._further = sheet.beyond
-        self._ink = Ink(pdf, face)
-        self._artist = Artist(pdf, self._ink)
+        self._update = Update(form.blank)
+        self._ink = Ink(self._update, face)
+        self._artist = Artist(self._update, self._ink)
         self._written: dict[str, Value] = {}
         self._beyond: list[Beyond] = []
 
@@ -79,14 +84,12 @@ class _Filling:
         for key in list(self._values):
             self._place(key, self._values[key])
         self._beyond += self._further
-        add_pages(self._pdf, self._ink, str(self._values["character.name"]), self._beyond)
+        title = str(self._values["character.name"])
+        pages = add_pages(self._update, self._form.blank, self._ink, title, self._beyond)
         self._ink.embed()
-        self._settle()
-        target = BytesIO()
-        self._pdf.save(target, stream_decode_level=StreamDecodeLevel.none)
         overflowed = tuple(dict.fromkeys(each.key for each in self._beyond))
-        undrawn = dict(self._undrawn())
-        return Filled(target.getvalue(), self._written, overflowed, undrawn, len(self._pdf.pages))
+        data = self._update.finish(title)
+        return Filled(data, self._written, overflowed, dict(self._undrawn()), pages)
 
     def _place(self, key: str, value: Value) -> None:
         fields = self._form.fields.get(key, ())
@@ -109,16 +112,22 @@ class _Filling:
         if field.most is not None and len(text) > field.most:
             self._beyond.append(Beyond(key, label(key), text))
             text = text[: field.most]
-        node = self._pdf.get_object(field.reference)
-        node.V = String(text)
         self._written[field.name] = text
-        is_whole = True
-        for widget in field.widgets:
-            drawing, is_all = self._artist.text(field, widget, text)
-            self._shown(field, widget, node).AP = Dictionary(N=drawing)
-            is_whole = is_whole and is_all
-        if not is_whole:
+        drawings = [self._artist.text(field, widget, text) for widget in field.widgets]
+        looks = [b"/AP<</N %d 0 R>>" % drawing for drawing, _ in drawings]
+        self._put(field, b"/V " + string(text), looks)
+        if not all(is_whole for _, is_whole in drawings):
             self._beyond.append(Beyond(key, label(key), text))
+
+    def _put(self, field: Field, value: bytes, looks: list[bytes]) -> None:
+        """Give a field its value, and each of its widgets its looks."""
+        entries = field.entries + value
+        for widget, look in zip(field.widgets, looks, strict=True):
+            if widget.number == field.number:
+                entries += look
+            else:
+                self._update.put(widget.number, b"<<%b%b>>" % (widget.entries, look))
+        self._update.put(field.number, b"<<%b>>" % entries)
 
     def _flow(self, key: str, field: Field, text: str) -> str:
         """What of a long text stands here, where there is a further field for the rest."""
@@ -137,35 +146,21 @@ class _Filling:
         return text[: len(text) - len(block.rest)].rstrip()
 
     def _check(self, field: Field, *, is_on: bool) -> None:
-        node = self._pdf.get_object(field.reference)
-        if not is_on and node.get("/V", _OFF) == _OFF:
+        if not is_on and not field.is_checked:
             return
-        state = Name(field.widgets[0].on) if is_on and field.widgets else _OFF
-        node.V = state
         if is_on:
             self._written[field.name] = True
-        for widget in field.widgets:
-            shown = self._shown(field, widget, node)
-            shown.AS = Name(widget.on) if is_on else _OFF
-            if not widget.has_mark:
-                states = {
-                    widget.on: self._artist.mark(widget),
-                    "/Off": self._artist.nothing(widget),
-                }
-                shown.AP = Dictionary(N=Dictionary(states))
+        state = field.widgets[0].on if is_on and field.widgets else "/Off"
+        looks = [self._checked(widget, is_on=is_on) for widget in field.widgets]
+        self._put(field, f"/V{state}".encode("latin-1"), looks)
 
-    def _shown(self, field: Field, widget: Widget, node: Object) -> Object:
-        """The object of a widget: that of its field, where there is only one."""
-        is_one = widget.reference == field.reference
-        return node if is_one else self._pdf.get_object(widget.reference)
-
-    def _settle(self) -> None:
-        """What is drawn is what there is: no viewer has to draw it again, or knows better."""
-        form = self._pdf.Root.AcroForm
-        for name in ("/NeedAppearances", "/XFA"):
-            if name in form:
-                del form[name]
-        self._pdf.docinfo["/Title"] = String(str(self._values["character.name"]))
+    def _checked(self, widget: Widget, *, is_on: bool) -> bytes:
+        state = (widget.on if is_on else "/Off").encode("latin-1")
+        if widget.has_mark:
+            return b"/AP %b/AS%b" % (widget.looks, state)
+        mark, nothing = self._artist.mark(widget), self._artist.nothing(widget)
+        drawings = b"%b %d 0 R/Off %d 0 R" % (widget.on.encode("latin-1"), mark, nothing)
+        return b"/AP<</N<<%b>>>>/AS%b" % (drawings, state)
 
     def _undrawn(self) -> Iterator[tuple[str, str]]:
         for key, value in self._values.items():

@@ -7,16 +7,15 @@ from itertools import groupby
 from typing import Final
 
 import msgspec
-from pikepdf import Array, Dictionary, Name, Object, Pdf, Stream
 
 from accord.sources.sheets.font import Font
 from accord.sources.sheets.typeset import Typeface
+from accord.sources.sheets.update import Update
 
 COLOUR: Final = "0.11 0.13 0.22 rg"
 """Dark ink: what is filled in differs from what is printed, and is black to a copier."""
 _ASCII: Final = "".join(map(chr, range(32, 127)))
 _SYMBOLIC: Final = 4
-_SMALL_WINDOW: Final = 10
 _QUICK: Final = 3
 
 
@@ -33,9 +32,8 @@ class _Subset(msgspec.Struct, frozen=True):
 class _Used:
     """The glyphs of one font that a document uses, numbered in order of use."""
 
-    def __init__(self, font: Font, reference: Object, beginning: str) -> None:
+    def __init__(self, font: Font, beginning: str) -> None:
         self.font = font
-        self.reference = reference
         self.numbers: dict[int, int] = {0: 0}
         self.characters: dict[int, str] = {}
         self.codes: dict[str, str] = {}
@@ -62,21 +60,21 @@ class _Used:
 
 @lru_cache
 def _plain(font: Font) -> tuple[dict[int, str], _Subset]:
-    """The codes of ASCII in a font, and the subset that has just these: most sheets need no more."""
-    used = _Used(font, Dictionary(), _ASCII)
+    """The codes of ASCII in a font, and the subset of just these: most sheets need no more."""
+    used = _Used(font, _ASCII)
     return str.maketrans(used.codes), used.subset()
 
 
 class Ink:
     """Draws text into one document; `embed` puts its fonts there in the end."""
 
-    def __init__(self, pdf: Pdf, face: Typeface) -> None:
+    def __init__(self, update: Update, face: Typeface) -> None:
         self.face = face
-        self._pdf = pdf
+        self._update = update
         self._used: dict[int, _Used] = {}
         self._fonts: dict[str, int] = {}
         self._ascii, self._ascii_subset = _plain(face.font(0))
-        self.resources = pdf.make_indirect(Dictionary(Font=Dictionary()))
+        self.resources = update.reserve()
 
     def show(self, text: str, size: float) -> str:
         """The operators that show a text, which is in visual order already."""
@@ -100,60 +98,43 @@ class Ink:
     def _using(self, font: int) -> _Used:
         used = self._used.get(font)
         if used is None:
-            reference = self._pdf.make_indirect(Dictionary())
-            self.resources.Font[f"/F{font}"] = reference
-            beginning = _ASCII if font == 0 else ""
-            used = self._used[font] = _Used(self.face.font(font), reference, beginning)
+            used = self._used[font] = _Used(self.face.font(font), _ASCII if font == 0 else "")
         return used
 
     def embed(self) -> None:
         """Put every font that was used into the document, with the glyphs that were used."""
-        for index, used in self._used.items():
-            is_plain = index == 0 and len(used.numbers) == len(self._ascii_subset.widths)
-            self._embed(used, self._ascii_subset if is_plain else used.subset())
+        named = "".join(f"/F{index} {self._embed(index)} 0 R" for index in self._used)
+        self._update.put(self.resources, f"<</Font<<{named}>>>>".encode("ascii"))
 
-    def _embed(self, used: _Used, subset: _Subset) -> None:
-        pdf, name = self._pdf, Name(f"/{subset.tag}+{used.font.name}")
-        descendant = Dictionary(
-            Type=Name.Font,
-            Subtype=Name.CIDFontType2,
-            BaseFont=name,
-            CIDSystemInfo=Dictionary(Registry=b"Adobe", Ordering=b"Identity", Supplement=0),
-            FontDescriptor=pdf.make_indirect(self._descriptor(used.font, subset, name)),
-            W=Array([0, Array(subset.widths)]),
-            CIDToGIDMap=Name.Identity,
+    def _embed(self, index: int) -> int:
+        used = self._used[index]
+        is_plain = index == 0 and len(used.numbers) == len(self._ascii_subset.widths)
+        subset = self._ascii_subset if is_plain else used.subset()
+        name = f"/{subset.tag}+{used.font.name}"
+        descendant = self._add(
+            f"<</Type/Font/Subtype/CIDFontType2/BaseFont{name}"
+            "/CIDSystemInfo<</Registry(Adobe)/Ordering(Identity)/Supplement 0>>"
+            f"/FontDescriptor {self._descriptor(used.font, subset, name)} 0 R"
+            f"/W[0[{' '.join(map(str, subset.widths))}]]/CIDToGIDMap/Identity>>"
         )
-        used.reference.update(
-            {
-                "/Type": Name.Font,
-                "/Subtype": Name.Type0,
-                "/BaseFont": name,
-                "/Encoding": Name("/Identity-H"),
-                "/DescendantFonts": Array([pdf.make_indirect(descendant)]),
-                "/ToUnicode": Stream(pdf, subset.to_unicode, Filter=Name.FlateDecode),
-            }
+        meaning = self._update.stream(subset.to_unicode)
+        return self._add(
+            f"<</Type/Font/Subtype/Type0/BaseFont{name}/Encoding/Identity-H"
+            f"/DescendantFonts[{descendant} 0 R]/ToUnicode {meaning} 0 R>>"
         )
 
-    def _descriptor(self, font: Font, subset: _Subset, name: Name) -> Dictionary:
-        file = Stream(self._pdf, subset.file, Filter=Name.FlateDecode, Length1=subset.length)
-        return Dictionary(
-            Type=Name.FontDescriptor,
-            FontName=name,
-            Flags=_SYMBOLIC,
-            FontBBox=Array([font.thousandths(edge) for edge in font.box]),
-            ItalicAngle=0,
-            Ascent=font.thousandths(font.ascent),
-            Descent=font.thousandths(font.descent),
-            CapHeight=729,
-            StemV=80,
-            FontFile2=file,
+    def _descriptor(self, font: Font, subset: _Subset, name: str) -> int:
+        file = self._update.stream(subset.file, f"/Length1 {subset.length}")
+        box = " ".join(str(font.thousandths(edge)) for edge in font.box)
+        ascent, descent = font.thousandths(font.ascent), font.thousandths(font.descent)
+        return self._add(
+            f"<</Type/FontDescriptor/FontName{name}/Flags {_SYMBOLIC}/FontBBox[{box}]"
+            f"/ItalicAngle 0/Ascent {ascent}/Descent {descent}/CapHeight 729/StemV 80"
+            f"/FontFile2 {file} 0 R>>"
         )
 
-
-def squeezed(data: bytes) -> bytes:
-    """Few bytes compressed in little time: qpdf would clear a quarter megabyte for each of them."""
-    compressor = zlib.compressobj(1, zlib.DEFLATED, _SMALL_WINDOW, 1)
-    return compressor.compress(data) + compressor.flush()
+    def _add(self, body: str) -> int:
+        return self._update.add(body.encode("ascii"))
 
 
 def _tag(numbers: Iterable[int]) -> str:

@@ -43,8 +43,7 @@ def put_fields(drawn: bytes, fields: list[FieldSpec], target: Path) -> None:
         marks = {kind: _marks(pdf, kind) for kind in MARKS}
         for spec in fields:
             tree.add(spec, marks.get(spec.kind))
-        with pdf.open_metadata() as about:
-            about["dc:title"] = "Character sheet"
+        pdf.docinfo["/Title"] = String("Character sheet")
         pdf.save(
             target, object_stream_mode=pikepdf.ObjectStreamMode.generate, deterministic_id=True
         )

@@ -116,7 +116,7 @@ class Worker:
         return {name: value for name, value in given.items() if name != "output_path"} | said
 
 
-def _summary(written: Path, report: Any) -> Iterator[str]:
+def _summary(written: Path, report: sheets.Report) -> Iterator[str]:
     pages = "1 page" if report.pages == 1 else f"{report.pages} pages"
     yield f"{written}: {pages}, {len(report.fields_written)} fields"
     if report.explanations:
@@ -126,18 +126,18 @@ def _summary(written: Path, report: Any) -> Iterator[str]:
             yield f"  {name:{width}}  {values[name]}  ({how})"
 
 
-def _json(report: Any) -> list[str]:
+def _json(report: sheets.Report) -> list[str]:
     return [msgspec.json.encode(report).decode()]
 
 
-def _notes(source: str, report: Any) -> Iterator[str]:
-    for each in report.validation_errors or ():
-        yield f"{source}: {each.severity}: {each.field}: {each.error}"
-    for each in report.differences or ():
+def _notes(source: str, report: sheets.Report) -> Iterator[str]:
+    for error in report.validation_errors:
+        yield f"{source}: {error.severity}: {error.field}: {error.error}"
+    for each in report.differences:
         yield f"{source}: note: {each.field} is {each.given}; by the rules {each.by_the_rules}"
     if report.overflowed:
         yield f"{source}: note: on added pages: {', '.join(report.overflowed)}"
-    for key, characters in (report.undrawn_characters or {}).items():
+    for key, characters in report.undrawn_characters.items():
         yield f"{source}: warning: {key} has letters that no font has: {characters} (see --font)"
 
 

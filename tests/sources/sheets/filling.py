@@ -55,8 +55,7 @@ def appearance(filled: Filled, name: str) -> bytes:
             for widget in page.obj.Annots:
                 if str(widget.get("/T", "")) == name:
                     drawing = widget.AP.N
-                    state = widget.get("/AS")
-                    return bytes((drawing if state is None else drawing[state]).read_bytes())
+                    return bytes(drawing.read_bytes())
     raise LookupError(name)
 
 

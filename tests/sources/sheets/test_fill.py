@@ -131,7 +131,7 @@ def test_check_marks_have_appearances_and_are_on() -> None:
         assert len(on) == len(marks) - sum(1 for w in marks if pikepdf.Name.Off == w.AS) > 8
         for widget in on:
             assert widget.AS == widget.V
-            assert b" f" in widget.AP.N[widget.AS].read_bytes()
+            assert b" f" in widget.AP.N[str(widget.AS)].read_bytes()
 
 
 def test_every_text_that_is_written_has_an_appearance_in_an_embedded_font() -> None:

@@ -8,7 +8,7 @@ except ModuleNotFoundError as error:
 from accord.sources.sheets.form import PAPERS, Form, list_fields, load
 from accord.sources.sheets.paths import Folder, file_name
 from accord.sources.sheets.request import bind
-from accord.sources.sheets.tool import NAME, PROFILE, VERSION, Filler, sheet_tool
+from accord.sources.sheets.tool import NAME, PROFILE, VERSION, Filler, Report, sheet_tool
 from accord.sources.sheets.typeset import Typeface
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "NAME",
     "PAPERS",
     "PROFILE",
+    "Report",
     "Typeface",
     "VERSION",
     "bind",

@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Final
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta
 
 from accord.answer import Answer, FieldError, Notice, Problem
 from accord.blocks import Block, Embedded, Link
@@ -29,46 +29,36 @@ _DESCRIPTION: Final = (
 )
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """What is said of a sheet that was filled."""
+class Report(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is said of a sheet that was filled; what there is nothing to say of is left out."""
 
     success: bool
     output_file: str
     calculated_fields: Annotated[
         dict[str, int | str], Meta(description="What the input left out, by the rules")
     ]
-    spells_organized: (
-        Annotated[dict[str, int], Meta(description="How many spells of each level were placed")]
-        | UnsetType
-    ) = UNSET
-    validation_errors: list[FieldError] | UnsetType = UNSET
-    rule_violations_overridden: bool | UnsetType = UNSET
-    differences: (
-        Annotated[
-            list[Difference], Meta(description="Given figures that differ from the rules; kept")
-        ]
-        | UnsetType
-    ) = UNSET
-    explanations: (
-        Annotated[dict[str, str], Meta(description="How each calculated field came about")]
-        | UnsetType
-    ) = UNSET
+    spells_organized: Annotated[
+        dict[str, int], Meta(description="How many spells of each level were placed")
+    ] = {}
+    validation_errors: list[FieldError] = []
+    rule_violations_overridden: bool = False
+    differences: Annotated[
+        list[Difference], Meta(description="Given figures that differ from the rules; kept")
+    ] = []
+    explanations: Annotated[
+        dict[str, str], Meta(description="How each calculated field came about")
+    ] = {}
     pages: int
     fields_written: Annotated[list[str], Meta(description="Fields of the form, read back")]
-    overflowed: (
-        Annotated[
-            list[str], Meta(description="Values that did not fit, and stand on added pages in full")
-        ]
-        | UnsetType
-    ) = UNSET
-    undrawn_characters: (
-        Annotated[dict[str, str], Meta(description="Characters that no font here has, by value")]
-        | UnsetType
-    ) = UNSET
-    fields_absent: (
-        Annotated[list[str], Meta(description="Fields of the mapping that the form does not have")]
-        | UnsetType
-    ) = UNSET
+    overflowed: Annotated[
+        list[str], Meta(description="Values that did not fit, and stand on added pages in full")
+    ] = []
+    undrawn_characters: Annotated[
+        dict[str, str], Meta(description="Characters that no font here has, by value")
+    ] = {}
+    fields_absent: Annotated[
+        list[str], Meta(description="Fields of the mapping that the form does not have")
+    ] = []
 
 
 class Drawn(msgspec.Struct, frozen=True):
@@ -97,7 +87,22 @@ class Filler:
             raise invalid(errors)
         figures = Figures(character)
         filled = fill(self._form, sheet(figures, self._form.has, self._form.rows), self._face)
-        return Drawn(_report(request, figures, filled, errors, file, self._form), filled)
+        report = Report(
+            success=True,
+            output_file=file,
+            calculated_fields=figures.calculated,
+            spells_organized=_organized(character),
+            validation_errors=errors,
+            rule_violations_overridden=bool(errors),
+            differences=figures.differences,
+            explanations=figures.explanations if request.explain else {},
+            pages=filled.pages,
+            fields_written=list(filled.written),
+            overflowed=list(filled.overflowed),
+            undrawn_characters=dict(filled.undrawn),
+            fields_absent=list(self._form.absent),
+        )
+        return Drawn(report, filled)
 
     def store(self, folder: Folder, file: str, filled: Filled) -> None:
         """Write a filled sheet, and make sure that the file holds all of it."""
@@ -108,34 +113,6 @@ class Filler:
                 raise Problem.internal(f"The sheet does not hold what was written: {names}")
 
         folder.write(file, filled.data, check)
-
-
-def _report(
-    request: Request,
-    figures: Figures,
-    filled: Filled,
-    errors: list[FieldError],
-    file: str,
-    form: Form,
-) -> Report:
-    said: dict[str, Any] = {
-        "spells_organized": _organized(request.character_data),
-        "validation_errors": errors,
-        "rule_violations_overridden": bool(errors),
-        "differences": figures.differences,
-        "explanations": figures.explanations if request.explain else None,
-        "overflowed": list(filled.overflowed),
-        "undrawn_characters": dict(filled.undrawn),
-        "fields_absent": list(form.absent),
-    }
-    return Report(
-        success=True,
-        output_file=file,
-        calculated_fields=figures.calculated,
-        pages=filled.pages,
-        fields_written=list(filled.written),
-        **{name: value for name, value in said.items() if value},
-    )
 
 
 def _organized(character: Character) -> dict[str, int]:

@@ -235,6 +235,13 @@ def test_the_tool_is_shown_and_called_without_a_server(tmp_path: Path) -> None:
     )
 
 
+def test_without_a_folder_sheets_are_written_to_this_one(tmp_path: Path) -> None:
+    request = json.dumps({"character_data": thorin()})
+    done = accord("call", "sheets", "fill_dnd_character_sheet", request, cwd=tmp_path)
+    assert json.loads(done.out)["output_file"] == "thorin_ironforge.pdf"
+    assert held(tmp_path / "thorin_ironforge.pdf")["character.race"] == "Dwarf"
+
+
 def test_a_module_of_that_name_is_served_instead(tmp_path: Path) -> None:
     source = 'from accord import Server\nserver = Server("own", version="2")\n'
     (tmp_path / "sheets.py").write_text(source)

@@ -1,5 +1,6 @@
 """Filling with proof: every value is in the file, is seen, and nothing is cut silently."""
 
+import json
 import re
 import shutil
 from io import BytesIO
@@ -11,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accord.sources.sheets import load
+from accord import Link
+from accord.sources.sheets import Folder, load, sheet_tool
 from accord.sources.sheets.fill import fill, read_back
 from accord.sources.sheets.font import load as load_font
 from accord.sources.sheets.script import visual
@@ -26,7 +28,7 @@ from sources.sheets.characters import (
     spells_of,
     thorin,
 )
-from sources.sheets.filling import appearance, draw, values, words
+from sources.sheets.filling import appearance, draw, own_filler, values, words
 
 FACE = Typeface()
 poppler = pytest.mark.skipif(shutil.which("pdftotext") is None, reason="needs poppler-utils")
@@ -269,6 +271,18 @@ def test_homebrew_is_filled_as_it_is() -> None:
     assert held["combat.initiative"] == "+9"
     assert held["spells.first_level[0].name"] == "Fireball"
     assert {each.field for each in drawn.report.differences} == {"combat.initiative"}
+
+
+def test_a_file_too_large_to_send_along_is_linked_with_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("accord.sources.sheets.tool._MOST_EMBEDDED", 1_000)
+    tool = sheet_tool(own_filler(), Folder(tmp_path))
+    request = json.dumps({"character_data": thorin(), "return_pdf": True}).encode()
+    answer = tool.invoke(tool.bind(request).arguments, None)
+    assert [type(block) for block in answer.blocks] == [Link]
+    (notice,) = answer.warnings
+    assert notice.code == "TOO_LARGE"
 
 
 # Typesetting

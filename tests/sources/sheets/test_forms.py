@@ -1,14 +1,18 @@
 """Forms that somebody brings: mapped by a file, or refused in one clear sentence."""
 
+from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pikepdf
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from accord.errors import ContractError
 from accord.sources.sheets import Filler, Typeface, list_fields, load
+from accord.sources.sheets.fill import read_back
 from accord.sources.sheets.form import read_mapping
 from sources.sheets.characters import thorin
 from sources.sheets.filling import draw, values
@@ -20,6 +24,8 @@ FORM = [
     Made("Tale", 1, (50, 500, 250, 650), "multiline"),
     Made("Portrait", 1, (300, 500, 400, 650), "image"),
 ]
+SOUND = make_form(FORM)
+FACE = Typeface()
 MAP = """\
 [fields]
 "Hero" = "character.name"
@@ -150,6 +156,37 @@ def test_fields_that_are_their_own_parents_are_refused(tmp_path: Path) -> None:
         pdf.save(tmp_path / "loop.pdf")
     with pytest.raises(ContractError, match=r"loop.pdf is no PDF that can be read"):
         load(tmp_path / "loop.pdf")
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_a_form_with_bytes_changed_is_filled_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    """Whatever a stranger sends: a form, or the one kind of error that says what is wrong."""
+    form = bytearray(SOUND)
+    for place in data.draw(st.lists(st.integers(0, len(form) - 1), min_size=1, max_size=12)):
+        form[place] = data.draw(st.integers(0, 255))
+    folder = tmp_path_factory.getbasetemp()
+    mapping = file(folder, "changed.toml", MAP)
+    with suppress(ContractError):
+        loaded = load(file(folder, "changed.pdf", bytes(form)), mapping)
+        filled = draw(thorin(), filler=Filler(loaded, FACE)).filled
+        assert read_back(loaded, filled, filled.data) == []
+
+
+def test_a_state_with_an_odd_name_is_written_as_a_name(tmp_path: Path) -> None:
+    with pikepdf.open(BytesIO(make_form(FORM))) as pdf:
+        (box,) = (w for w in pdf.pages[0].obj.Annots if w.T == "Tough?")
+        drawn = pdf.make_stream(b"0 0 4 4 re f", Subtype=pikepdf.Name.Form)
+        box.AP = pikepdf.Dictionary(N=pikepdf.Dictionary({"/Oh yes (1)": drawn, "/Off": drawn}))
+        changed = BytesIO()
+        pdf.save(changed)
+    form = load(file(tmp_path, "s.pdf", changed.getvalue()), file(tmp_path, "f.toml", MAP))
+    filled = draw(thorin(), filler=Filler(form, Typeface())).filled
+    with pikepdf.open(BytesIO(filled.data)) as pdf:
+        (box,) = (w for w in pdf.pages[0].obj.Annots if w.T == "Tough?")
+        assert str(box.V) == str(box.AS) == "/Oh yes (1)"
 
 
 def test_a_folder_is_no_form(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Added pages: what found no room on the form, whole."""
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
@@ -31,12 +32,13 @@ class _Line(NamedTuple):
 def add_pages(update: Update, blank: Blank, ink: Ink, title: str, beyond: Sequence[Beyond]) -> int:
     """Add as many pages as there is text for, none for none; how many there are then."""
     width, height = blank.paper
-    lines, added = list(_lines(ink, beyond, width - 2 * _MARGIN)), []
+    lines, added = deque(_lines(ink, beyond, width - 2 * _MARGIN)), []
     while lines:
-        content, lines = _page(ink, title, lines, width, height)
+        content = _page(ink, title, lines, width, height)
         drawn = update.stream(squeezed(content.encode("ascii")))
         page = (
-            f"<</Type/Page/Parent {blank.pages} 0 R/MediaBox[0 0 {width:g} {height:g}]"
+            f"<</Type/Page/Parent {blank.pages} 0 R/Rotate 0"
+            f"/MediaBox[0 0 {width:g} {height:g}]/CropBox[0 0 {width:g} {height:g}]"
             f"/Resources {ink.resources} 0 R/Contents {drawn} 0 R>>"
         )
         added.append(update.add(page.encode("ascii")))
@@ -55,10 +57,8 @@ def _lines(ink: Ink, beyond: Sequence[Beyond], width: float) -> Iterator[_Line]:
             yield _Line(visual(line.rstrip()), is_label=False, height=_LEADING)
 
 
-def _page(
-    ink: Ink, title: str, lines: list[_Line], width: float, height: float
-) -> tuple[str, list[_Line]]:
-    """The content of one page, and the lines that are left."""
+def _page(ink: Ink, title: str, lines: deque[_Line], width: float, height: float) -> str:
+    """The content of one page, with as many lines as it takes."""
     edge = height - _MARGIN
     heading = visual(" ".join(title.split()))
     shown = [_BAR.format(_MARGIN, edge, width - 2 * _MARGIN)]
@@ -66,15 +66,15 @@ def _page(
     shown.append(_RULE.format(_MARGIN, edge - 34, width - _MARGIN, edge - 34))
     place = edge - 34
     while lines and place - _needed(lines) >= _MARGIN:
-        line = lines.pop(0)
+        line = lines.popleft()
         place -= line.height
         size = _LABEL_SIZE if line.is_label else _SIZE
         colour = f"{_ACCENT} rg" if line.is_label else COLOUR
         shown.append(_text(ink, line.text, _MARGIN, place, size, colour))
-    return "\n".join(shown), lines
+    return "\n".join(shown)
 
 
-def _needed(lines: list[_Line]) -> float:
+def _needed(lines: deque[_Line]) -> float:
     """A label does not stand alone at the foot of a page."""
     follows = lines[1].height if lines[0].is_label and len(lines) > 1 else 0.0
     return lines[0].height + follows

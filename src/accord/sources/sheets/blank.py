@@ -5,8 +5,11 @@ as a PDF writes it.
 """
 
 import copy
+import logging
 import re
+import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from io import BytesIO
 from typing import Any, Final, Literal, NamedTuple
 
@@ -30,7 +33,7 @@ _SIZE: Final = re.compile(r"(-?\d*\.?\d+)\s+Tf")
 _START: Final = re.compile(rb"startxref\s+(\d+)\s+%%EOF\s*$")
 _UNREADABLE: Final = (
     *(pikepdf.PdfError, pikepdf.PikepdfError, ValueError, TypeError),
-    *(KeyError, AttributeError, RuntimeError, OverflowError),
+    *(LookupError, AttributeError, RuntimeError, OverflowError),
 )
 
 Kind = Literal["text", "checkbox", "other"]
@@ -49,7 +52,7 @@ class Widget(NamedTuple):
     height: float
     room: Room
     align: int
-    on: str
+    on: bytes
     """The name of its state when it is checked."""
     has_mark: bool
     """Whether the form itself draws that state."""
@@ -100,9 +103,10 @@ class Blank(NamedTuple):
 def read_blank(data: bytes, name: str) -> Blank:
     """A form from a PDF; one clear error if it is none, or has no fields."""
     try:
-        clean = _cleaned(data, name)
-        with pikepdf.open(BytesIO(clean)) as pdf:
-            blank = _blank(pdf, clean)
+        with _in_silence():
+            clean = _cleaned(data, name)
+            with pikepdf.open(BytesIO(clean)) as pdf:
+                blank = _blank(pdf, clean)
     except pikepdf.PasswordError as error:
         raise _encrypted(name) from error
     except _UNREADABLE as error:
@@ -110,6 +114,17 @@ def read_blank(data: bytes, name: str) -> Blank:
     if not blank.fields:
         raise ContractError(f"{name} has no fields to fill in")
     return blank
+
+
+@contextmanager
+def _in_silence() -> Iterator[None]:
+    """What the library finds odd on its way is no news: what comes of it is said once."""
+    log = logging.getLogger("pikepdf._core")
+    was_disabled, log.disabled = log.disabled, True
+    try:
+        yield
+    finally:
+        log.disabled = was_disabled
 
 
 def _encrypted(name: str) -> ContractError:
@@ -128,7 +143,13 @@ def _cleaned(data: bytes, name: str) -> bytes:
             if entry in form:
                 del form[entry]
         _make_objects(pdf, form.get("/Fields", Array()))
-        target = BytesIO()
+        return _saved(pdf)
+
+
+def _saved(pdf: Pdf) -> bytes:
+    target = BytesIO()
+    with warnings.catch_warnings():  # widgets that belong to no field: that is how it came
+        warnings.simplefilter("ignore", pikepdf.PageCopyWarning)
         pdf.save(target, object_stream_mode=ObjectStreamMode.generate, deterministic_id=True)
     return target.getvalue()
 
@@ -221,7 +242,7 @@ def _field(leaf: _Leaf, pages: dict[tuple[int, int], int]) -> Field:
     flags = int(said.get("/Ff", 0))
     return Field(
         name,
-        _kind(said.get("/FT"), flags),
+        _kind(said.get("/FT"), flags, has_widgets=bool(widgets)),
         node.objgen[0],
         _entries(node, "/V", "/AP", "/AS"),
         place,
@@ -236,10 +257,12 @@ def _style(widget: Object) -> dict[str, Any]:
     return {key: widget[key] for key in ("/DA", "/Q") if key in widget}
 
 
-def _kind(kind: Object | None, flags: int) -> Kind:
+def _kind(kind: Object | None, flags: int, *, has_widgets: bool) -> Kind:
+    """A box that stands nowhere cannot be checked: there is no name for that state."""
     if kind in (Name.Tx, Name.Ch) and not flags & _PASSWORD:
         return "text"
-    return "checkbox" if kind == Name.Btn and not flags & _BUTTON_KINDS else "other"
+    is_box = kind == Name.Btn and not flags & _BUTTON_KINDS
+    return "checkbox" if is_box and has_widgets else "other"
 
 
 def _widget(node: Object, said: dict[str, Any], pages: dict[tuple[int, int], int]) -> Widget:
@@ -257,7 +280,7 @@ def _widget(node: Object, said: dict[str, Any], pages: dict[tuple[int, int], int
         height,
         _room(width, height, abs(float(size[1])) if size else 0.0, is_multiline=is_multiline),
         int(said.get("/Q", 0)),
-        on[0] if on else "/Yes",
+        Name(on[0] if on else "/Yes").unparse(),
         bool(on),
     )
 

@@ -77,19 +77,19 @@ class _Filling:
         self._ink = Ink(self._update, face)
         self._artist = Artist(self._update, self._ink)
         self._written: dict[str, Value] = {}
-        self._beyond: list[Beyond] = []
+        self._beyond: dict[str, Beyond] = {}
 
     def run(self) -> Filled:
         """Fill everything, and save."""
         for key in list(self._values):
             self._place(key, self._values[key])
-        self._beyond += self._further
+        self._beyond |= {each.key: each for each in self._further}
         title = str(self._values["character.name"])
-        pages = add_pages(self._update, self._form.blank, self._ink, title, self._beyond)
+        beyond = list(self._beyond.values())
+        pages = add_pages(self._update, self._form.blank, self._ink, title, beyond)
         self._ink.embed()
-        overflowed = tuple(dict.fromkeys(each.key for each in self._beyond))
         data = self._update.finish(title)
-        return Filled(data, self._written, overflowed, dict(self._undrawn()), pages)
+        return Filled(data, self._written, tuple(self._beyond), dict(self._undrawn()), pages)
 
     def _place(self, key: str, value: Value) -> None:
         fields = self._form.fields.get(key, ())
@@ -100,7 +100,11 @@ class _Filling:
                 self._write(key, field, value if isinstance(value, str) else _CHECKED)
         is_placed = any(field.kind != "other" for field in fields)
         if not is_placed and is_loss(key, value) and not self._is_further_row(key):
-            self._beyond.append(Beyond(key, label(key), str(value)))
+            self._overflow(key, str(value))
+
+    def _overflow(self, key: str, text: str) -> None:
+        """Put a text on an added page, whole."""
+        self._beyond.setdefault(key, Beyond(key, label(key), text))
 
     def _is_further_row(self, key: str) -> bool:
         """Whether it is of a line that the form does not have: the sheet has told of it as such."""
@@ -110,14 +114,14 @@ class _Filling:
     def _write(self, key: str, field: Field, text: str) -> None:
         text = self._flow(key, field, text)
         if field.most is not None and len(text) > field.most:
-            self._beyond.append(Beyond(key, label(key), text))
+            self._overflow(key, text)
             text = text[: field.most]
         self._written[field.name] = text
         drawings = [self._artist.text(field, widget, text) for widget in field.widgets]
         looks = [b"/AP<</N %d 0 R>>" % drawing for drawing, _ in drawings]
         self._put(field, b"/V " + string(text), looks)
         if not all(is_whole for _, is_whole in drawings):
-            self._beyond.append(Beyond(key, label(key), text))
+            self._overflow(key, text)
 
     def _put(self, field: Field, value: bytes, looks: list[bytes]) -> None:
         """Give a field its value, and each of its widgets its looks."""
@@ -150,16 +154,16 @@ class _Filling:
             return
         if is_on:
             self._written[field.name] = True
-        state = field.widgets[0].on if is_on and field.widgets else "/Off"
+        state = field.widgets[0].on if is_on else b"/Off"
         looks = [self._checked(widget, is_on=is_on) for widget in field.widgets]
-        self._put(field, f"/V{state}".encode("latin-1"), looks)
+        self._put(field, b"/V" + state, looks)
 
     def _checked(self, widget: Widget, *, is_on: bool) -> bytes:
-        state = (widget.on if is_on else "/Off").encode("latin-1")
+        state = widget.on if is_on else b"/Off"
         if widget.has_mark:
             return b"/AP %b/AS%b" % (widget.looks, state)
         mark, nothing = self._artist.mark(widget), self._artist.nothing(widget)
-        drawings = b"%b %d 0 R/Off %d 0 R" % (widget.on.encode("latin-1"), mark, nothing)
+        drawings = b"%b %d 0 R/Off %d 0 R" % (widget.on, mark, nothing)
         return b"/AP<</N<<%b>>>>/AS%b" % (drawings, state)
 
     def _undrawn(self) -> Iterator[tuple[str, str]]:

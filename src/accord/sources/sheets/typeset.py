@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -111,6 +112,10 @@ class Room(NamedTuple):
         size = min(self.size, self.least)
         return self._replace(size=size, least=size)
 
+    def lines(self, size: float) -> int:
+        """How many lines there are at a size; one at least."""
+        return max(int((self.height + 0.01) / (size * LEADING)), 1)
+
     @property
     def sizes(self) -> Iterator[float]:
         """The sizes to try, from the largest to the smallest."""
@@ -135,28 +140,30 @@ def set_line(face: Typeface, text: str, room: Room) -> Block:
 
 def set_lines(face: Typeface, text: str, room: Room) -> Block:
     """Lines of text, as large as there is room for; at the least size, as many as fit."""
+    needed = face.width(text)
     for size in room.sizes:
-        block = set_some_lines(face, text, room._replace(size=size))
-        if not block.rest:
-            return block
+        if needed * size <= room.width * room.lines(size):
+            block = set_some_lines(face, text, room._replace(size=size))
+            if not block.rest:
+                return block
     return set_some_lines(face, text, room.smallest)
 
 
 def set_some_lines(face: Typeface, text: str, room: Room) -> Block:
     """As many lines as fit at the room's size, and the text that is left."""
-    lines = wrap(face, text, room.width / room.size)
-    most = max(int((room.height + 0.01) / (room.size * LEADING)), 1)
-    drawn = tuple(visual(line.rstrip()) for line in lines[:most])
-    return Block(drawn, room.size, "".join(lines[most:]))
+    lines = list(islice(_lines(face, text, room.width / room.size), room.lines(room.size)))
+    drawn = tuple(visual(line.rstrip()) for line in lines)
+    return Block(drawn, room.size, text[sum(map(len, lines)) :])
 
 
 def wrap(face: Typeface, text: str, width: float) -> list[str]:
     """Text in lines no wider than this at size 1; together they are the text."""
-    return [
-        line
-        for paragraph in text.splitlines(keepends=True)
-        for line in _wrapped(face, paragraph, width)
-    ]
+    return list(_lines(face, text, width))
+
+
+def _lines(face: Typeface, text: str, width: float) -> Iterator[str]:
+    for paragraph in text.splitlines(keepends=True):
+        yield from _wrapped(face, paragraph, width)
 
 
 def _wrapped(face: Typeface, paragraph: str, width: float) -> Iterator[str]:

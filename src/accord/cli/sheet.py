@@ -4,6 +4,7 @@ import argparse
 import os
 import shutil
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,7 +25,6 @@ examples:
   accord sheet thorin.json --template 5E_CharacterSheet_Fillable.pdf
   accord sheet --fields form.pdf
 """
-_PICTURES: Final = "pdftoppm"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -77,13 +77,17 @@ def run(options: argparse.Namespace) -> int:
         return _print_fields(options.fields)
     if not options.files:
         raise ContractError("name the files of the characters, or --fields and a form")
-    if options.png and shutil.which(_PICTURES) is None:
-        raise ContractError(f"--png needs {_PICTURES}: apt-get install poppler-utils")
-    wishes = workers.Wishes(form_options(options), _arguments(options), options.png)
+    if options.png and shutil.which(workers.PICTURES) is None:
+        raise ContractError(f"--png needs {workers.PICTURES}: apt-get install poppler-utils")
+    wishes = workers.Wishes(
+        form_options(options),
+        _arguments(options),
+        has_pictures=options.png,
+        is_json=options.json,
+    )
     jobs = _jobs(options.files, options.output)
-    fillers.filler(
-        **wishes.form
-    )  # one clear error, before there are processes that would all have it
+    # One clear error, before there are processes that would all have it.
+    fillers.filler(**wishes.form)
     bar = Bar(len(jobs), is_shown=None if len(jobs) > 1 else False)
     has_failed = False
     for result in workers.results(jobs, wishes, options.jobs):
@@ -100,7 +104,6 @@ def _arguments(options: argparse.Namespace) -> dict[str, Any]:
         "allow_rule_violations": options.allow_rule_violations,
         "allow": options.allow,
         "explain": options.explain,
-        "json": options.json,
     }
 
 
@@ -116,10 +119,9 @@ def _jobs(files: list[str], output: Path | None) -> "list[Job]":
         Job(file, str(folder), None if file == STDIN else f"{Path(file).stem}.pdf")
         for file in files
     ]
-    names = [job.name for job in jobs]
-    for job in jobs:
-        if names.count(job.name) > 1:
-            raise ContractError(f"several files would be written to {job.name or 'one sheet'}")
+    (name, count), *_ = Counter(job.name for job in jobs).most_common(1)
+    if count > 1:
+        raise ContractError(f"several files would be written to {name or 'one sheet'}")
     return jobs
 
 

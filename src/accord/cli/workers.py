@@ -1,9 +1,10 @@
 """Sheets filled one after the other, by as many processes as there are cores."""
 
-import multiprocessing
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,7 +18,8 @@ from accord.sources import sheets
 
 STDIN: Final = "-"
 _RESOLUTION: Final = "110"
-_PICTURES: Final = "pdftoppm"
+_CHUNK: Final = 4
+PICTURES: Final = "pdftoppm"
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -34,6 +36,7 @@ class Wishes(msgspec.Struct, frozen=True):
     form: dict[str, Any]
     arguments: dict[str, Any]
     has_pictures: bool
+    is_json: bool
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -45,14 +48,16 @@ class Result(msgspec.Struct, frozen=True):
 
 
 def results(jobs: list[Job], wishes: Wishes, processes: int) -> Iterator[Result]:
-    """The end of each job, in the order in which they come."""
+    """The end of each job, one after the other."""
     processes = min(processes, len(jobs))
-    if processes < 2:
-        worker = Worker(wishes)
-        yield from map(worker.run, jobs)
+    if processes < 2 or any(job.source == STDIN for job in jobs):  # which only this process has
+        yield from map(Worker(wishes).run, jobs)
         return
-    with multiprocessing.Pool(processes, _start, (wishes,)) as pool:
-        yield from pool.imap_unordered(_run, jobs, chunksize=4)
+    try:
+        with ProcessPoolExecutor(processes, initializer=_start, initargs=(wishes,)) as pool:
+            yield from pool.map(_run, jobs, chunksize=_CHUNK)
+    except BrokenProcessPool as error:
+        raise ContractError("a process that filled sheets was killed; try --jobs 1") from error
 
 
 _worker: "Worker"
@@ -72,9 +77,7 @@ class Worker:
 
     def __init__(self, wishes: Wishes) -> None:
         self._filler = filler(**wishes.form)
-        self._arguments = {k: v for k, v in wishes.arguments.items() if k != "json"}
-        self._is_json = bool(wishes.arguments["json"])
-        self._has_pictures = wishes.has_pictures
+        self._wishes = wishes
 
     def run(self, job: Job) -> Result:
         """Fill one; what is wrong with it is said, and stops nobody else."""
@@ -95,11 +98,11 @@ class Worker:
         folder = sheets.Folder(Path(job.folder))
         self._filler.store(folder, name, drawn.filled)
         written = Path(job.folder) / name
-        if self._has_pictures:
+        if self._wishes.has_pictures:
             _draw_pictures(written)
         notes = [f"{job.source}: {notice.message}" for notice in bound.warnings]
         notes += _notes(job.source, drawn.report)
-        said = _json(drawn.report) if self._is_json else _summary(written, drawn.report)
+        said = _json(drawn.report) if self._wishes.is_json else _summary(written, drawn.report)
         return Result([visible(line) for line in said], [visible(line) for line in notes])
 
     def _given(self, source: str) -> dict[str, Any]:
@@ -112,7 +115,7 @@ class Worker:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise ContractError(f"is no JSON object: {error}") from error
         given = read if "character_data" in read else {"character_data": read}
-        said = {name: value for name, value in self._arguments.items() if value}
+        said = {name: value for name, value in self._wishes.arguments.items() if value}
         return {name: value for name, value in given.items() if name != "output_path"} | said
 
 
@@ -143,7 +146,7 @@ def _notes(source: str, report: sheets.Report) -> Iterator[str]:
 
 def _draw_pictures(sheet: Path) -> None:
     """A PNG for each page, beside the sheet."""
-    command = [_PICTURES, "-png", "-r", _RESOLUTION, str(sheet), str(sheet.with_suffix(""))]
+    command = [PICTURES, "-png", "-r", _RESOLUTION, str(sheet), str(sheet.with_suffix(""))]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise ContractError(f"{_PICTURES} cannot draw it: {done.stderr.strip()}")
+        raise ContractError(f"{PICTURES} cannot draw it: {done.stderr.strip()}")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, TypeVar
 
 import msgspec
 
@@ -13,8 +13,8 @@ HIGHEST_LEVEL: Final = 20
 _DATA: Final = Path(__file__).parent / "data"
 
 Casting = Literal["none", "full", "half", "third", "pact"]
-_FIRST_LEVEL: Final[dict[Casting, int]] = {"full": 1, "half": 2, "third": 3}
 _SHARE: Final[dict[Casting, int]] = {"full": 1, "half": 2, "third": 3}
+"""How many levels of a class are one level of a caster."""
 
 
 class CharacterClass(msgspec.Struct, frozen=True):
@@ -98,14 +98,36 @@ def find_spell(name: str) -> SpellFact | None:
     return found
 
 
+T = TypeVar("T")
+
+
+def _folded(table: dict[str, T]) -> dict[str, T]:
+    return {fold(name): value for name, value in table.items()}
+
+
 @cache
-def _folded_classes() -> dict[str, str]:
+def _class_names() -> dict[str, str]:
     return {fold(name): name for name in facts().classes}
+
+
+@cache
+def _armor() -> dict[str, Armor]:
+    return _folded(facts().armor)
+
+
+@cache
+def _weapons() -> dict[str, Weapon]:
+    return _folded(facts().weapons)
+
+
+@cache
+def _third_casters() -> dict[str, Ability]:
+    return _folded(facts().third_casters)
 
 
 def class_name(name: str) -> str | None:
     """The name of a class as the SRD writes it; None for a class that it does not know."""
-    return _folded_classes().get(fold(name))
+    return _class_names().get(fold(name))
 
 
 def find_class(name: str) -> CharacterClass | None:
@@ -116,15 +138,14 @@ def find_class(name: str) -> CharacterClass | None:
 
 def find_armor(name: str) -> Armor | None:
     """Armor by its name, with or without the word."""
-    table = {fold(each): armor for each, armor in facts().armor.items()}
-    return table.get(fold(name)) or table.get(fold(name).removesuffix("armor"))
+    folded = fold(name)
+    return _armor().get(folded) or _armor().get(folded.removesuffix("armor"))
 
 
 def find_weapon(name: str) -> Weapon | None:
     """A weapon by its name; `Crossbow, Light` is one too."""
-    table = {fold(each): weapon for each, weapon in facts().weapons.items()}
     noun, comma, kind = name.partition(",")
-    return table.get(fold(kind + noun if comma else name))
+    return _weapons().get(fold(kind + noun if comma else name))
 
 
 def casting_of(level: ClassLevel) -> Casting:
@@ -142,8 +163,7 @@ def casting_ability(level: ClassLevel) -> Ability | None:
 
 
 def _third_caster(level: ClassLevel) -> Ability | None:
-    folded = {fold(name): ability for name, ability in facts().third_casters.items()}
-    return folded.get(fold(level.subclass or ""))
+    return _third_casters().get(fold(level.subclass or ""))
 
 
 def proficiency_bonus(level: int) -> int:
@@ -173,7 +193,7 @@ def spell_slots(levels: Sequence[ClassLevel]) -> tuple[int, ...]:
 def _own_slots(level: ClassLevel) -> tuple[int, ...]:
     """A single class rounds up, once it casts at all."""
     casting = casting_of(level)
-    if level.level < _FIRST_LEVEL[casting]:
+    if level.level < _SHARE[casting]:
         return ()
     return _row(-(-level.level // _SHARE[casting]))
 

@@ -4,9 +4,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 from fontTools.pens.reportLabPen import ReportLabPen
 from fontTools.ttLib import TTFont as OutlineFont
+from reportlab.graphics.shapes import _CLOSEPATH, _CURVETO, _LINETO, _MOVETO
+from reportlab.graphics.shapes import Path as Shape
 from reportlab.lib.colors import Color, HexColor, white
 from reportlab.pdfbase import pdfmetrics
 from reportlab.pdfbase.ttfonts import TTFont
@@ -193,18 +196,16 @@ class Board:
             at += glyphs[name].width * scale
 
     def _outline(
-        self, glyphs: object, name: str, x: float, y: float, scale: float, color: Color
+        self, glyphs: Any, name: str, x: float, y: float, scale: float, color: Color
     ) -> None:
         pen = ReportLabPen(glyphs)
-        glyphs[name].draw(pen)  # type: ignore[index]
+        glyphs[name].draw(pen)
         self.canvas.saveState()
         self.canvas.translate(self.x(x), self.y(y))
         self.canvas.scale(scale, scale)
         self.canvas.setFillColor(color)
         path = self.canvas.beginPath()
-        for operator, *points in (
-            pen.path.normalizedPath() if hasattr(pen.path, "normalizedPath") else _steps(pen.path)
-        ):
+        for operator, *points in _steps(pen.path):
             getattr(path, operator)(*points)
         self.canvas.drawPath(path, stroke=0, fill=1)
         self.canvas.restoreState()
@@ -247,24 +248,20 @@ class Board:
         kind = f"check-{shape}"
         self._add(name, x - radius, y - radius, 2 * radius, 2 * radius, kind=kind, tip=tip)
 
-    def _add(
-        self, name: str, x: float, y: float, width: float, height: float, **more: object
-    ) -> None:
+    def _add(self, name: str, x: float, y: float, width: float, height: float, **more: Any) -> None:
         box = (self.x(x), self.y(y + height), self.x(x + width), self.y(y))
-        self.fields.append(FieldSpec(name, self.page, box, **more))  # type: ignore[arg-type]
+        self.fields.append(FieldSpec(name, self.page, box, **more))
 
 
-def _steps(path: object) -> Iterable[tuple[object, ...]]:
+def _steps(path: Shape) -> Iterable[tuple[object, ...]]:
     """The steps of a reportlab graphics path, as a canvas path has them."""
-    from reportlab.graphics.shapes import _CLOSEPATH, _CURVETO, _LINETO, _MOVETO
-
     names = {
         _MOVETO: ("moveTo", 2),
         _LINETO: ("lineTo", 2),
         _CURVETO: ("curveTo", 6),
         _CLOSEPATH: ("close", 0),
     }
-    points = iter(path.points)  # type: ignore[attr-defined]
-    for operator in path.operators:  # type: ignore[attr-defined]
+    points = iter(path.points)
+    for operator in path.operators:
         name, count = names[operator]
         yield name, *(next(points) for _ in range(count))

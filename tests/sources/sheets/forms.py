@@ -27,11 +27,13 @@ def official_fields() -> list[Made]:
     return [Made(name, page, (a, b, c, d), kind) for name, page, a, b, c, d, kind in rows]
 
 
-def make_form(fields: list[Made], *, pages: int = 1, **extra: Any) -> bytes:
+def make_form(
+    fields: list[Made], *, pages: int = 1, paper: tuple[int, int] = (612, 792), **extra: Any
+) -> bytes:
     """A PDF with these fields, drawn as plainly as a form can be."""
     pdf = Pdf.new()
     for _ in range(pages):
-        pdf.add_blank_page(page_size=(612, 792))
+        pdf.add_blank_page(page_size=paper)
     made: dict[str, Any] = {}
     for field in fields:
         if field.name in made:  # the official form has three pictures of one name in one place

@@ -72,6 +72,20 @@ def test_what_the_form_has_no_field_for_stands_on_an_added_page(
     assert report.pages > 1
 
 
+@pytest.mark.parametrize("paper", [(40, 30), (4_000, 9_000)], ids=["a stamp", "a poster"])
+def test_added_pages_can_be_read_whatever_the_form_is_printed_on(
+    paper: tuple[int, int], tmp_path: Path
+) -> None:
+    data = make_form(FORM, paper=paper)
+    form = load(file(tmp_path, "p.pdf", data), file(tmp_path, "f.toml", MAP))
+    character = thorin(character={"name": "A name " * 60, "background": "Word " * 90})
+    drawn = draw(character, filler=Filler(form, Typeface()))
+    with pikepdf.open(BytesIO(drawn.filled.data)) as pdf:
+        assert len(pdf.pages) == drawn.report.pages
+        _, _, width, height = (float(edge) for edge in pdf.pages[1].mediabox)
+        assert (width, height) == tuple(max(side, 300) for side in paper)
+
+
 def test_a_box_that_the_form_had_checked_is_cleared(tmp_path: Path) -> None:
     with pikepdf.open(BytesIO(make_form(FORM))) as pdf:
         (box,) = (w for w in pdf.pages[0].obj.Annots if w.T == "Tough?")

@@ -8,10 +8,11 @@ from accord.sources.sheets.blank import Blank
 from accord.sources.sheets.ink import COLOUR, Ink
 from accord.sources.sheets.script import visual
 from accord.sources.sheets.sheet import Beyond
-from accord.sources.sheets.typeset import wrap
+from accord.sources.sheets.typeset import Room, set_line, wrap
 from accord.sources.sheets.update import Update, squeezed
 
 _MARGIN: Final = 48.0
+_LEAST: Final = (300.0, 300.0)  # paper that text can stand on, however small the form is
 _SIZE: Final = 9.5
 _LEADING: Final = 13.5
 _LABEL_SIZE: Final = 11.0
@@ -31,14 +32,14 @@ class _Line(NamedTuple):
 
 def add_pages(update: Update, blank: Blank, ink: Ink, title: str, beyond: Sequence[Beyond]) -> int:
     """Add as many pages as there is text for, none for none; how many there are then."""
-    width, height = blank.paper
+    width, height = (max(side, least) for side, least in zip(blank.paper, _LEAST, strict=True))
     lines, added = deque(_lines(ink, beyond, width - 2 * _MARGIN)), []
     while lines:
         content = _page(ink, title, lines, width, height)
         drawn = update.stream(squeezed(content.encode("ascii")))
         page = (
             f"<</Type/Page/Parent {blank.pages} 0 R/Rotate 0"
-            f"/MediaBox[0 0 {width:g} {height:g}]/CropBox[0 0 {width:g} {height:g}]"
+            f"/MediaBox[0 0 {width:.2f} {height:.2f}]/CropBox[0 0 {width:.2f} {height:.2f}]"
             f"/Resources {ink.resources} 0 R/Contents {drawn} 0 R>>"
         )
         added.append(update.add(page.encode("ascii")))
@@ -60,9 +61,10 @@ def _lines(ink: Ink, beyond: Sequence[Beyond], width: float) -> Iterator[_Line]:
 def _page(ink: Ink, title: str, lines: deque[_Line], width: float, height: float) -> str:
     """The content of one page, with as many lines as it takes."""
     edge = height - _MARGIN
-    heading = visual(" ".join(title.split()))
+    room = Room(width - 2 * _MARGIN, _TITLE_SIZE, _TITLE_SIZE, _SIZE)
+    heading = set_line(ink.face, title, room)
     shown = [_BAR.format(_MARGIN, edge, width - 2 * _MARGIN)]
-    shown.append(_text(ink, heading, _MARGIN, edge - 24, _TITLE_SIZE, COLOUR))
+    shown.append(_text(ink, heading.lines[0], _MARGIN, edge - 24, heading.size, COLOUR))
     shown.append(_RULE.format(_MARGIN, edge - 34, width - _MARGIN, edge - 34))
     place = edge - 34
     while lines and place - _needed(lines) >= _MARGIN:

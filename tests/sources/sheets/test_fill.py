@@ -17,7 +17,7 @@ from accord.sources.sheets import Folder, load, sheet_tool
 from accord.sources.sheets.fill import fill, read_back
 from accord.sources.sheets.font import load as load_font
 from accord.sources.sheets.script import visual
-from accord.sources.sheets.sheet import Sheet
+from accord.sources.sheets.sheet import Sheet, label
 from accord.sources.sheets.typeset import OWN_FONTS, Room, Typeface, set_line, set_lines, wrap
 from sources.sheets.characters import (
     FIGHTER,
@@ -262,6 +262,23 @@ def test_spells_and_attacks_beyond_the_lines_stand_elsewhere(tmp_path: Path) -> 
     assert [spell["name"] for spell in known if spell["name"] not in text] == []
     held = values(drawn.filled.data)
     assert held["attacks.more"] == "Claw 5 +5, 1d4\nClaw 6 +6, 1d4"
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        ("abilities.strength", "Strength"),
+        ("modifiers.strength", "Strength modifier"),
+        ("saves.strength.bonus", "Strength save"),
+        ("skills.sleight_of_hand.bonus", "Sleight of Hand"),
+        ("narrative.backstory", "Backstory"),
+        ("features.text", "Features"),
+        ("attacks[1].name", "Attacks 2"),
+        ("proficiency_bonus", "Proficiency Bonus"),
+    ],
+)
+def test_what_stands_on_an_added_page_is_called_what_it_is(key: str, words: str) -> None:
+    assert label(key) == words
 
 
 def test_homebrew_is_filled_as_it_is() -> None:

@@ -38,6 +38,10 @@ _OPTIONAL: Final = frozenset({"character.class", "character.level", "character.s
 """What `character.class_and_level` says too: no loss where a form has no field for it."""
 
 
+_KINDS: Final = {"modifiers": " modifier", "saves": " save"}
+"""What tells the values of one ability apart."""
+
+
 class Beyond(msgspec.Struct, frozen=True):
     """What goes to an added page: its key, what it is called, and its text."""
 
@@ -58,7 +62,7 @@ def sheet(figures: Figures, has: Callable[[str], bool], rows: Rows) -> Sheet:
     character = figures.character
     values = {key: value for part in _PARTS for key, value in part(figures)}
     beyond = [*_further_attacks(figures, rows("attacks")), *_further_spells(character, rows)]
-    placed = {beyond_one.key: beyond_one.text for beyond_one in beyond if has(beyond_one.key)}
+    placed = {each.key: each.text for each in beyond if has(each.key)}
     return Sheet(
         {**values, **placed},
         tuple(each for each in beyond if each.key not in placed),
@@ -71,7 +75,8 @@ def label(key: str) -> str:
     if name in ("text", "more", "name", "bonus", "items", "other") and parents:
         name = parents[-1]
     words, _, index = name.rstrip("]").partition("[")
-    return f"{titled(words)} {int(index) + 1}" if index else titled(words)
+    kind = _KINDS.get(key.partition(".")[0], "")
+    return f"{titled(words)} {int(index) + 1}" if index else f"{titled(words)}{kind}"
 
 
 def is_loss(key: str, value: Value) -> bool:

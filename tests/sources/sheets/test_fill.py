@@ -3,9 +3,9 @@
 import json
 import re
 import shutil
+import struct
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 import pikepdf
 import pytest
@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accord import Link
-from accord.sources.sheets import Folder, load, sheet_tool
+from accord.sources.sheets import Filler, Folder, load, sheet_tool
 from accord.sources.sheets.fill import fill, read_back
 from accord.sources.sheets.font import load as load_font
 from accord.sources.sheets.script import visual
@@ -330,46 +330,67 @@ def test_a_line_is_as_large_as_there_is_room_for() -> None:
     assert set_line(FACE, "x" * 200, room).lines[0].endswith("…")
 
 
-@pytest.mark.parametrize("path", OWN_FONTS, ids=[path.stem for path in OWN_FONTS])
-def test_a_subset_draws_the_same_glyphs_with_far_fewer_bytes(path: Path) -> None:
-    font = load_font(path)
-    text = "Zoë" if font.glyph("ë") else "李小龙"
-    glyphs = [0, *(font.glyph(letter) for letter in text)]
-    small = font.subset(glyphs)
-    assert len(small) < 8_000
-    copy = type(font)(_saved(small, path))
-    for number, glyph in enumerate(dict.fromkeys(glyphs)):
-        assert copy.width(number) == font.width(glyph)
+# Fonts
 
 
-def _saved(data: bytes, path: Path) -> Any:
-    """A file that is one to a font, and has the map of characters that a subset leaves out."""
-    original = path.read_bytes()
-
-    class File:
-        stem, name = path.stem, path.name
-
-        def read_bytes(self) -> bytes:
-            return _with_cmap(data, original)
-
-    return File()
+def tables(font: bytes) -> dict[bytes, bytes]:
+    (count,) = struct.unpack_from(">H", font, 4)
+    entries = [struct.unpack_from(">4sIII", font, 12 + 16 * i) for i in range(count)]
+    return {tag: font[start : start + length] for tag, _, start, length in entries}
 
 
-def _with_cmap(data: bytes, original: bytes) -> bytes:
-    import struct
-
-    def tables(font: bytes) -> dict[bytes, bytes]:
-        (count,) = struct.unpack_from(">H", font, 4)
-        entries = [struct.unpack_from(">4sIII", font, 12 + 16 * i) for i in range(count)]
-        return {tag: font[start : start + length] for tag, _, start, length in entries}
-
-    parts = tables(data) | {b"cmap": tables(original)[b"cmap"]}
+def rebuilt(font: bytes, cmap: bytes) -> bytes:
+    """The same font with another map of characters."""
+    parts = tables(font) | {b"cmap": cmap}
     start = 12 + 16 * len(parts)
     head, body = struct.pack(">IHHHH", 0x10000, len(parts), 0, 0, 0), b""
     for tag, part in parts.items():
         head += struct.pack(">4sIII", tag, 0, start + len(body), len(part))
         body += part
     return head + body
+
+
+@pytest.mark.parametrize("path", OWN_FONTS, ids=[path.stem for path in OWN_FONTS])
+def test_a_subset_draws_the_same_glyphs_with_far_fewer_bytes(path: Path, tmp_path: Path) -> None:
+    font = load_font(path)
+    text = "Zoë" if font.glyph("ë") else "李小龙"
+    glyphs = [0, *(font.glyph(letter) for letter in text)]
+    small = font.subset(glyphs)
+    assert len(small) < 8_000
+    file = tmp_path / "small.ttf"
+    file.write_bytes(rebuilt(small, tables(path.read_bytes())[b"cmap"]))
+    copy = load_font(file)
+    for number, glyph in enumerate(dict.fromkeys(glyphs)):
+        assert copy.width(number) == font.width(glyph)
+
+
+def test_a_font_of_the_older_kind_has_the_same_characters(tmp_path: Path) -> None:
+    """A map in segments, which older fonts have alone."""
+    data = OWN_FONTS[0].read_bytes()
+    cmap = tables(data)[b"cmap"]
+    (count,) = struct.unpack_from(">H", cmap, 2)
+    records = [struct.unpack_from(">HHI", cmap, 4 + 8 * i) for i in range(count)]
+    (place,) = (at for platform, encoding, at in records if (platform, encoding) == (3, 1))
+    older = struct.pack(">HHHHI", 0, 1, 3, 1, 12) + cmap[place:]
+    (tmp_path / "older.ttf").write_bytes(rebuilt(data, older))
+    font, same = load_font(OWN_FONTS[0]), load_font(tmp_path / "older.ttf")
+    for code in range(0x2600):
+        assert same.glyph(chr(code)) == font.glyph(chr(code)), hex(code)
+    assert same.glyph("\U0001f600") == 0
+
+
+def test_a_font_that_somebody_adds_draws_what_ours_lack(tmp_path: Path) -> None:
+    """A font that has the letter A where Thai has its first."""
+    data = OWN_FONTS[0].read_bytes()
+    glyph = load_font(OWN_FONTS[0]).glyph("A")
+    group = struct.pack(">HHIIIIII", 12, 0, 28, 0, 1, 0x0E01, 0x0E01, glyph)
+    cmap = struct.pack(">HHHHI", 0, 1, 3, 10, 12) + group
+    (tmp_path / "thai.ttf").write_bytes(rebuilt(data, cmap))
+    face = Typeface([tmp_path / "thai.ttf"])
+    assert (face.lacks("กข"), FACE.lacks("กข")) == (["ข"], ["ก", "ข"])
+    assert face.width("ก") == FACE.width("A")
+    drawn = draw(thorin(character={"race": "ก"}), filler=Filler(load(), face))
+    assert not drawn.report.undrawn_characters
 
 
 def test_a_form_may_be_filled_with_nothing_but_a_name() -> None:

@@ -242,6 +242,11 @@ def test_without_a_folder_sheets_are_written_to_this_one(tmp_path: Path) -> None
     assert held(tmp_path / "thorin_ironforge.pdf")["character.race"] == "Dwarf"
 
 
+def test_a_folder_of_that_name_is_no_module(tmp_path: Path) -> None:
+    (tmp_path / "sheets").mkdir()
+    assert accord("tools", "sheets", cwd=tmp_path).out.startswith("dnd-character-sheet-filler")
+
+
 def test_a_module_of_that_name_is_served_instead(tmp_path: Path) -> None:
     source = 'from accord import Server\nserver = Server("own", version="2")\n'
     (tmp_path / "sheets.py").write_text(source)

@@ -22,7 +22,7 @@ export COVERAGE_FILE := $(CURDIR)/$(VENV)/coverage
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check conformance readings bench clean
+.PHONY: help demo test check conformance readings bench template clean
 
 help: ## list the jobs
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,6 +56,9 @@ readings: $(VENV)/.test ## show what the corpus reads as now, and write it down
 bench: $(VENV)/.bench ## measure accord beside its peers
 	$(BIN)/python -m bench
 
+template: $(VENV)/.template ## draw the character sheet that ships in the package
+	$(BIN)/python -m template
+
 clean: ## remove everything that was made here
 	rm -rf .venv .venv-* .hypothesis .*_cache build dist
 	find src tests bench examples -name __pycache__ -prune -exec rm -rf {} +
@@ -72,7 +75,7 @@ $(VENV)/.base: pyproject.toml constraints.txt
 	$(INSTALL) --editable '.[all]'
 	@touch $@
 
-$(VENV)/.test $(VENV)/.check $(VENV)/.bench: $(VENV)/.%: $(VENV)/.base
+$(VENV)/.test $(VENV)/.check $(VENV)/.bench $(VENV)/.template: $(VENV)/.%: $(VENV)/.base
 	$(INSTALL) --group $*
 	@touch $@
 

@@ -14,6 +14,8 @@ from bench.reader import measure_reading, reading_parts
 from bench.rendering import ROUNDS, measure_rendering, rendering_parts
 from bench.report import one_line, render, stdio_parts
 from bench.rounds import FAILURES, Plan, run
+from bench.sheets import MANY, measure_sheets, sheets_parts
+from bench.sheets import ROUNDS as SHEET_ROUNDS
 from bench.sql import measure_sql, sql_parts
 
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -92,10 +94,16 @@ def measure_queries(is_quick: bool) -> list[str]:
     return sql_parts(measure_sql(rounds), rounds)
 
 
+def measure_filling(is_quick: bool) -> list[str]:
+    rounds, many = (SHEET_ROUNDS // 5, MANY // 5) if is_quick else (SHEET_ROUNDS, MANY)
+    return sheets_parts(measure_sheets(rounds, many))
+
+
 MEASURES: dict[str, Measure] = {
     "Rendering, Accord only": measure_wording,
     "Reading, Accord only": measure_reader,
     "Queries of a database": measure_queries,
+    "Character sheets": measure_filling,
 }
 
 

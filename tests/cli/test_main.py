@@ -18,7 +18,7 @@ from cli.command import (
 )
 from sources.sql.shop import make
 
-VERBS = ["serve", "tools", "call", "read", "schema"]
+VERBS = ["serve", "tools", "call", "read", "sheet", "schema"]
 
 
 def test_version_is_the_one_of_the_installed_package() -> None:

@@ -45,6 +45,17 @@ class Source(NamedTuple):
     prepare: Callable[[Path], object] = lambda _folder: None
 
 
+THORIN: Any = {
+    "character": {"name": "Thorin Ironforge", "class": "Fighter", "level": 3},
+    "abilities": {
+        "strength": 16,
+        "dexterity": 12,
+        "constitution": 15,
+        "intelligence": 10,
+        "wisdom": 13,
+        "charisma": 8,
+    },
+}
 EMMA = {"title": "Emma"}
 GONE = {"title": "Gone"}
 NOBODY = {"table_name": "nobody"}
@@ -128,6 +139,17 @@ SOURCES: dict[str, Source] = {
         },
         prepare=lambda folder: make(folder / "shop.db"),
     ),
+    "sheets": Source(
+        ["sheets"],
+        {
+            "fill_dnd_character_sheet": Calls(
+                {"character_data": THORIN},
+                json.loads((HERE / "thorin.json").read_text()),
+                {"character_data": {**THORIN, "abilities": {**THORIN["abilities"], "wisdom": 21}}},
+                "Invalid character data",
+            ),
+        },
+    ),
 }
 
 
@@ -178,7 +200,7 @@ def envelope_of(result: Any) -> Any:
     return envelope
 
 
-@requirement("001.testing.tools", "001.sources.sql")
+@requirement("001.testing.tools", "001.sources.sql", "001.sources.sheets")
 def test_every_tool_of_a_source_is_called_here(session: tuple[Source, Session]) -> None:
     source, client = session
     assert {tool["name"] for tool in client.list()} == source.tools.keys()

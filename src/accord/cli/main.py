@@ -16,6 +16,7 @@ _VERBS: Final = {
     "tools": "show the tools of a server",
     "call": "call one tool and print its answer",
     "read": "print anybody's reply as the generic response",
+    "sheet": "fill character sheets, and list the fields of a form",
     "schema": "print the JSON Schema of what a tool answers",
 }
 _EXAMPLES: Final = """\
@@ -27,6 +28,7 @@ examples:
   accord tools shop:server                  what tools there are
   accord call shop:server add '{"a": 2, "b": 3}'
   accord read reply.json --table            anybody's reply in one structure
+  accord sheet thorin.json -o thorin.pdf    fill a character sheet
   accord schema generic --for n8n           for its Structured Output Parser
 """
 

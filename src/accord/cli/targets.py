@@ -24,6 +24,8 @@ HELP: Final = (
 PEER_HELP: Final = "somebody else's server: a URL, or a command line in quotes"
 READER: Final = "reader"
 """The target that has no tools, and reads replies over HTTP."""
+SHEETS: Final = "sheets"
+"""The target that fills character sheets."""
 
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]*://", re.I)
 _MODULE: Final = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*(?::.*)?")
@@ -50,9 +52,16 @@ def is_peer(target: str) -> bool:
 
 def is_reader(target: str) -> bool:
     """Whether the reader alone is meant, and no module of that name."""
-    if target != READER:
-        return False
-    found = PathFinder.find_spec(READER, [str(Path.cwd()), *sys.path])
+    return target == READER and _is_no_module(target)
+
+
+def is_sheets(target: str) -> bool:
+    """Whether our filler of sheets is meant, and no module of that name."""
+    return target == SHEETS and _is_no_module(target)
+
+
+def _is_no_module(target: str) -> bool:
+    found = PathFinder.find_spec(target, [str(Path.cwd()), *sys.path])
     return found is None or found.origin is None  # a folder is no module yet
 
 
@@ -61,11 +70,13 @@ def load(
     *,
     database: Mapping[str, Any] = MappingProxyType({}),
     starts: bool = False,
+    sheets: Mapping[str, Any] = MappingProxyType({}),
     **configuration: Any,
 ) -> Server:
     """The server that a target names, or all of them as one; see `Server.configure`.
 
     `database` is what was said of those that are databases; with `starts` they get ready at once.
+    `sheets` is what was said of the target of that name.
     """
     repeated = [target for target in targets if targets.count(target) > 1]
     if repeated:
@@ -77,7 +88,7 @@ def load(
     servers = {
         target: databases.load(target, said, key, starts=starts)
         if databases.is_database(target)
-        else _load_one(target)
+        else _load_one(target, sheets)
         for target in targets
     }
     for server in servers.values():
@@ -87,9 +98,17 @@ def load(
     return combined
 
 
-def _load_one(target: str) -> Server:
+def _load_one(target: str, sheets: Mapping[str, Any]) -> Server:
     if is_reader(target):
         return Server(READER)
+    if is_sheets(target):
+        from accord.cli.fillers import sheet_server  # an extra, which others have no use for
+
+        return sheet_server(**sheets)
+    return _load_module(target)
+
+
+def _load_module(target: str) -> Server:
     place, _, name = target.partition(":")
     path = (name or _DEFAULT_NAME).split(".")
     try:

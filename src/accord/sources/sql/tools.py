@@ -7,6 +7,7 @@ import msgspec
 
 from accord.answer import Answer, Encoded, Notice, Page
 from accord.arguments import JsonSchema
+from accord.context import Context
 from accord.sources.sql import shapes
 from accord.sources.sql.binding import binder
 from accord.sources.sql.cursors import RowCursors
@@ -24,7 +25,7 @@ from accord.sources.sql.messages import (
     Tables,
     Update,
 )
-from accord.tool import Context, Hints, Output, Tool
+from accord.tool import Hints, Output, Tool
 
 _READS: Final = Hints(read_only=True)
 _ADDS: Final = Hints(read_only=False, destructive=False)

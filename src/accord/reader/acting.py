@@ -35,9 +35,10 @@ def reports_done(case: Case) -> Verdict | None:
         return Verdict("action", "likely" if call.doing != "read" else "guess")
     if call.wants_many:
         return None
-    if call.doing in ("run", "unknown", "make"):
-        if says_done(words) and not (says_read(words) and call.doing == "unknown"):
-            return Verdict("action", "likely")
+    if call.doing in ("run", "make") and says_done(words):
+        return Verdict("action", "likely")
+    if call.doing == "unknown" and says_done(words) and not says_read(words):
+        return Verdict("action", "likely")
     if call.may_act and call.doing != "read" and says_not_needed(words):
         return Verdict("action", "guess")
     return None

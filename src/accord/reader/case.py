@@ -8,6 +8,7 @@ import msgspec
 from accord.reader.collection import Collection, collection_in
 from accord.reader.failure import Sign
 from accord.reader.items import Items
+from accord.reader.phrases import says_none
 from accord.reader.reading import Confidence
 from accord.reader.words import Called
 from accord.response import ResponseType
@@ -39,6 +40,8 @@ class Case(msgspec.Struct, kw_only=True):
     has_looked: bool = False
     """Whether a collection was looked for."""
     items: Items | None = None
+    nothing: bool | None = None
+    """Whether the words say that nothing was found, once that was asked."""
 
     def __post_init__(self) -> None:
         value = self.value
@@ -74,6 +77,14 @@ class Case(msgspec.Struct, kw_only=True):
     def echoes(self, words: str) -> bool:
         """Whether a text is nothing but what the tool was given."""
         return any(each == words for each in self.arguments.values())
+
+    @property
+    def says_none(self) -> bool:
+        """Whether the words say that nothing was found."""
+        if self.nothing is None:
+            wants_many = self.called.wants_many
+            self.nothing = self.words is not None and says_none(self.words, wants_many=wants_many)
+        return self.nothing
 
     def find_collection(self) -> Collection | None:
         """The collection that the value is, or is about; looked for once."""

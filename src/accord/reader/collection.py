@@ -8,7 +8,8 @@ from accord.reader.reading import Confidence
 from accord.reader.words import Called, singular, squeezed, words_of
 
 _GENERIC: Final = frozenset(
-    """items results result value body data rows records entries list values hits documents nodes edges elements
+    """items results result value body data rows records entries list values hits documents nodes
+    edges elements
     objects content contents matches""".split()
 )
 _BESIDE: Final = frozenset(
@@ -80,9 +81,7 @@ class Collection(NamedTuple):
     confidence: Confidence
 
 
-def collection_in(
-    value: Any, called: Called, arguments: Mapping[str, Any]
-) -> Collection | None:
+def collection_in(value: Any, called: Called, arguments: Mapping[str, Any]) -> Collection | None:
     """The collection that a value is, or is about."""
     if isinstance(value, list):
         return Collection(value, {}, (), "certain")

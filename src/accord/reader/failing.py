@@ -61,7 +61,10 @@ def _is_of_a_thing(case: Case, sign: Sign) -> bool:
         case.called.doing == "read"
         and sign.rule in ("error-member", "status-error", "error-named")
         and any(value.get(name) not in (None, "error") for name in _STATES)
-        and any(name == "id" or (name.endswith(("_id", "Id")) and "request" not in name) for name in value)
+        and any(
+            name == "id" or (name.endswith(("_id", "Id")) and "request" not in name)
+            for name in value
+        )
     )
 
 
@@ -144,11 +147,11 @@ def _strength(case: Case, words: str) -> Strength | None:
     if case.gives_anything:
         is_told = missing and "\n" not in words.strip()
         return "weak" if is_told else says_failed_to_give(words, call.nouns, case.mentions(words))
-    if call.wants_many and says_none(words, wants_many=True):
+    if call.wants_many and case.says_none:
         return None
     if missing:
         return "weak"
-    if says_none(words):
+    if case.says_none:
         return None
     return says_failed(
         words,

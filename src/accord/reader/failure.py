@@ -8,7 +8,15 @@ from accord.reader.refusals import says_failed
 
 _FLAGS: Final = ("success", "ok", "succeeded", "successful")
 _DEEDS: Final = (
-    "sent", "created", "updated", "deleted", "removed", "added", "saved", "inserted", "executed"
+    "sent",
+    "created",
+    "updated",
+    "deleted",
+    "removed",
+    "added",
+    "saved",
+    "inserted",
+    "executed",
 )
 _REASONS: Final = ("error", "reason", "message", "detail")
 _BAD: Final = frozenset({"error", "failed", "failure", "fail", "errored", "denied", "rejected"})

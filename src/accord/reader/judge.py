@@ -64,9 +64,7 @@ RULES: Final = (
         "data",
     ),
     Rule("acted", "the tool's name is that of a deed", "send_message", acted),
-    Rule(
-        "reports-done", "a text that reports a deed", "Successfully wrote to a.txt", reports_done
-    ),
+    Rule("reports-done", "a text that reports a deed", "Successfully wrote to a.txt", reports_done),
     Rule(
         "reports-members",
         "members that report a deed",
@@ -97,7 +95,9 @@ RULES: Final = (
         "words",
     ),
     Rule("linked", "links to several things", "two `resource_link` blocks", linked),
-    Rule("lone-item", "one thing, from a tool that lists", '{"name": "default"}', lone_item, "data"),
+    Rule(
+        "lone-item", "one thing, from a tool that lists", '{"name": "default"}', lone_item, "data"
+    ),
     Rule(
         "nothing-listed",
         "nothing at all, from a tool that lists",

@@ -7,7 +7,7 @@ from typing import Any, Final
 from accord.reader.case import Case, Verdict
 from accord.reader.collection import Collection, is_catalog, is_described, is_one, nothing_in
 from accord.reader.items import Items, find_items, split_advice, states_count
-from accord.reader.phrases import lacks, says_all_well, says_none
+from accord.reader.phrases import lacks, says_all_well
 from accord.response import CATALOG, ResponseType
 
 _HISTORIES: Final = frozenset({"log", "logs", "history"})
@@ -16,7 +16,9 @@ _LINES: Final = frozenset({"alike-lines", "tagged-lines", "paths", "bullets", "p
 _FAINT: Final = _LINES | {"mapping", "paragraphs", "commas", "grouped"}
 """What may be a part of what is said about one thing."""
 _NOTHING: Final = ("[]", "{}", "null")
-_EMPTY: Final = re.compile(r"(?:\W*\w+ ){0,3}(?:listing|results|contents|list) (?:for|of|in)\b.*", re.I)
+_EMPTY: Final = re.compile(
+    r"(?:\W*\w+ ){0,3}(?:listing|results|contents|list) (?:for|of|in)\b.*", re.I
+)
 _MOST_ABOVE: Final = 6
 _OF_TOOLS: Final = frozenset({"tool", "list", "search", "find", "catalog", "discover", "mcp"})
 _A_TOOL: Final = re.compile(r"\btools?\b")
@@ -49,7 +51,9 @@ def catalog(case: Case) -> Verdict | None:
 
 
 def _nameable(items: list[Any]) -> bool:
-    return all(isinstance(each, str) or (isinstance(each, dict) and "name" in each) for each in items)
+    return all(
+        isinstance(each, str) or (isinstance(each, dict) and "name" in each) for each in items
+    )
 
 
 def _lists_tools(case: Case) -> bool:
@@ -88,8 +92,7 @@ def none_found(case: Case) -> Verdict | None:
         return None
     if not call.wants_many and says_all_well(words):
         return None
-    is_none = says_none(words, wants_many=call.wants_many)
-    if not is_none and not (call.wants_many and lacks(words) is not None):
+    if not case.says_none and not (call.wants_many and lacks(words) is not None):
         return None
     case.items = Items([], words.strip(), "", "none-found")
     return Verdict(_kind(case, words), "likely" if call.wants_many else "guess")
@@ -115,11 +118,13 @@ def itemised(case: Case) -> Verdict | None:
 
 def linked(case: Case) -> Verdict | None:
     """Nothing but links to things, or resources, from a tool that gives several."""
+    if not case.attachments or not case.called.wants_many:
+        return None
     kinds = [each.get("type") for each in case.attachments]
     is_all = all(kind == "resource_link" for kind in kinds) or (
         len(kinds) > 1 and all(kind == "resource" for kind in kinds)
     )
-    if not kinds or not is_all or not case.called.wants_many:
+    if not is_all:
         return None
     if case.words is None and case.value is not None:
         return None

@@ -93,7 +93,8 @@ _WORD: Final = re.compile(r"[a-z]+")
 
 def says_deed(text: str, deeds: frozenset[str]) -> bool:
     """Whether a text says that what the tool is named for was done: `resized`, of `resize`."""
-    if not deeds:
+    small = text[:_LONGEST_SENTENCE].lower()
+    if not any(deed[:-1] in small for deed in deeds):
         return False
     words = _WORD.findall(first_sentence(text.strip())[:_LONGEST_SENTENCE].lower())
     return any(
@@ -118,7 +119,7 @@ def says_all_failed(text: str) -> bool:
 
 def says_each_failed(text: str) -> bool:
     """Whether every line of a text names something and says that it failed."""
-    if len(text) > _LONGEST_OUTCOME:
+    if len(text) > _LONGEST_OUTCOME or ": " not in text[:_LONGEST_OUTCOME]:
         return False
     lines = [line for line in text.lower().splitlines() if not _ONLY_MARKS.fullmatch(line)]
     return bool(lines) and all(_EACH_FAILED.match(line) for line in lines)
@@ -129,9 +130,7 @@ def says_kept(text: str) -> bool:
     return len(text) <= _LONGEST_REPORT and _KEPT.match(text.lower()) is not None
 
 
-NOT_GIVEN: Final = (
-    r"(?:(?!found|in|for|the|matching)\w+ ){1,4}(?:provided|specified|given|supplied|passed|entered)\b"
-)
+NOT_GIVEN: Final = r"(?:(?!found|in|for|the|matching)\w+ ){1,4}(?:provided|specified|given|supplied|passed|entered)\b"
 _THINGS: Final = r"(?:results?|match(?:es)?|data|entries|records|items|\w+[^s\W]s|\w+\(s\))"
 _NONE: Final = any_of(
     rf"(?:there (?:are|were|is) )?(?:currently )?no (?:[\w-]+ ){{0,4}}?{_THINGS}\b"
@@ -171,9 +170,10 @@ _NONE_LISTED: Final = any_of(
 _INSTEAD: Final = any_of(
     r".*\b(?:showing|similar|instead|falling back|did you mean|closest|found [1-9]|but here)\b"
 )
-_OPENING: Final = re.compile(r"[^\w\"'`]{0,12}ℹ?[^\w\"'`]{0,12}")
+_OPENING: Final = re.compile(r"[^\w\"'`]{0,12}\u2139?[^\w\"'`]{0,12}")
 _MOST_LINES: Final = 3
 _MOST_AROUND: Final = 16
+_MAY_BE_NONE: Final = re.compile(r"\b(?:no|0|zero|none|nothing|empty|any)\b")
 _POLITE: Final = re.compile(r"(?:sorry|unfortunately),?\s+", re.I)
 _LABELLED: Final = re.compile(r"[A-Z][\w ]{0,30}: ")
 
@@ -183,7 +183,7 @@ def says_none(text: str, *, wants_many: bool = False) -> bool:
 
     From a tool that lists, that may stand below some lines about the search.
     """
-    lines = _few_lines(text)
+    lines = _few_lines(text) if _MAY_BE_NONE.search(text[: 5 * _LONGEST_NONE].lower()) else []
     if not lines:
         return False
     if len(lines) <= _MOST_LINES and len(text) <= 2 * _LONGEST_NONE:
@@ -226,7 +226,8 @@ def _is_none(line: str, wants_many: bool = False) -> bool:
 
 
 _WELL: Final = any_of(
-    r"no (?:\w+ ){0,2}(?:errors?|issues?|problems?|warnings?|violations?|vulnerabilities|conflicts?)\b"
+    r"no (?:\w+ ){0,2}(?:errors?|issues?|problems?|warnings?|violations?|conflicts?)\b",
+    r"no (?:\w+ ){0,2}vulnerabilit(?:y|ies)\b",
 )
 
 
@@ -252,6 +253,9 @@ _NOT_NEEDED: Final = any_of(
 
 def lacks(text: str) -> str | None:
     """What a sentence says that there is none of: `device` of `No active device found`."""
+    words = text[:_LONGEST_SENTENCE].strip().strip("*_#<> ").lower()
+    if not words.startswith("no"):
+        return None
     words = first_sentence(text.strip()).strip("*_#<> ")[:_LONGEST_SENTENCE].lower()
     found = _NO_ONE.match(words) or _NO_CURRENT.match(words)
     return None if found is None or _NOT_NEEDED.match(words) else found["noun"]

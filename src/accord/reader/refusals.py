@@ -47,7 +47,8 @@ _STARTS: Final = any_of(
     r"(?:authentication (?:failed|required)|not found|bad request|too many requests)\b",
     r"(?:rate limit(?:ed)?|quota|timed out|timeout|connection (?:refused|reset|failed)|no such)\b",
     rf"not (?:{_STATES}|enough|logged|signed|permitted)\b",
-    r"you (?:do not|don't|must|cannot|can't|need to|are not|aren't|have not|haven't|have exceeded)\b",
+    r"you (?:do not|don't|must|cannot|can't|need to|are not|aren't|have not|haven't)\b",
+    r"you have exceeded\b",
     r"please (?:provide|specify|set|configure|authenticate|log in|sign in|try|first|connect|start"
     r"|install|enable|open|run|select|supply|enter|pass)\b",
     r"(?:sorry|oops|whoops|unfortunately|something went wrong)\b",
@@ -66,7 +67,8 @@ _WITHIN: Final = any_of(
     r"|(?:is|are) (?:required|disabled|missing|too (?:large|long|big|short|many))\b"
     r"|has expired\b|must (?:be|have|not|contain|start|provide|include|specify)\b"
     r"|not (?:permitted|allowed|supported|implemented|available|configured|connected|authorized"
-    r"|authenticated|initialized|accessible|reachable|installed|enabled|running)\b|outside allowed\b|exceed(?:s|ed)\b"
+    r"|authenticated|initialized|accessible|reachable|installed|enabled|running)\b"
+    r"|outside allowed\b|exceed(?:s|ed)\b"
     r"|out of (?:range|bounds)\b|(?<!\d\s)failed(?:[.!]?$|\s*:| to\b| because\b)|went wrong\b"
     r"|requires (?:confirmation|approval|authentication)\b|unavailable\b"
     r")",
@@ -144,7 +146,8 @@ def _opening(lines: list[str]) -> str:
 
 
 _FAILED_TO: Final = any_of(
-    r"failed to (?!(?:fetch|read|load|open|access|retrieve|get|download|parse|connect|find|resolve|convert)\b)"
+    r"failed to (?!(?:fetch|read|load|open|access|retrieve|get|download|parse|connect|find|resolve"
+    r"|convert)\b)"
 )
 
 
@@ -163,7 +166,9 @@ def says_failed_to_give(text: str, own: frozenset[str], mentions: bool) -> Stren
     is_strong = bool(_STRONG.match(small) or _ERRNO.match(opening) or _CROSS.match(first))
     is_own = mentions or not own.isdisjoint(_WORDS.findall(small))
     if rest.strip():
-        return "strong" if is_strong and is_own and small.startswith(("error ", "failed ")) else None
+        return (
+            "strong" if is_strong and is_own and small.startswith(("error ", "failed ")) else None
+        )
     if is_strong and (is_own or not _FAILED_TO.match(small)):
         return "strong"
     sentence = first_sentence(opening)

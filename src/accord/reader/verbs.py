@@ -67,7 +67,8 @@ EITHER: Final = frozenset(
 VAGUE: Final = frozenset("action control".split())
 """They act, where neither another word nor an argument says more: `device_control`."""
 FIRST: Final = frozenset(
-    "set mark fill select reset press share lock pin import export star link tag label merge".split()
+    """set mark fill select reset press share lock pin import export star link tag label
+    merge""".split()
 )
 """Verbs where they come first, whatever noun comes after them: `set_status`."""
 FAULTS: Final = frozenset("error exception failure diagnostic problem crash".split())

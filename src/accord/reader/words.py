@@ -1,7 +1,7 @@
 """What the name of a tool and its arguments say about what was done."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
 from accord.reader.kept import kept
@@ -59,7 +59,9 @@ _NO_PLURALS: Final = (
     "kubernetes",
     "directions",
 )
-_COLLECTIVE: Final = frozenset("history feed timeline inbox backlog queue trending recent popular upcoming".split())
+_COLLECTIVE: Final = frozenset(
+    "history feed timeline inbox backlog queue trending recent popular upcoming".split()
+)
 _CONTENT: Final = frozenset(
     """cat file files page document doc docs content contents text html email mail message article
     body source snippet lyrics markdown url website webpage pdf
@@ -85,6 +87,11 @@ _SEARCHES: Final = frozenset(
 _WHERE: Final = frozenset(
     """path file filename filepath file_path filePath url uri key object_key objectKey""".split()
 )
+
+
+_STATEMENTS: Final = ("sql", "query", "statement", "cypher")
+_TELL: Final = frozenset((*_VERB_ARGUMENTS, *_STATEMENTS)) | _SEARCHES | _RUNS | _WHERE
+"""The arguments that say something about what is done."""
 
 
 class Called(NamedTuple):
@@ -129,7 +136,7 @@ def called(tool: str | None) -> Called:
 def call_of(tool: str | None, arguments: Mapping[str, Any] | None) -> Called:
     """What a call says: by the tool's name, and by what it was asked to do."""
     found = called(tool)
-    if not arguments:
+    if not arguments or _TELL.isdisjoint(arguments):
         return _vaguely(found)
     if found.doing not in ("act", "make"):
         found = _asked(tool, found, arguments)
@@ -163,7 +170,6 @@ def _made(words: tuple[str, ...], doing: Doing, is_plural: bool) -> Called:
     is_content = is_content and doing in ("read", "unknown") and _ABOUT.isdisjoint(words)
     nouns = frozenset(map(singular, words))
     is_collective = bool(words) and words[-1] in _COLLECTIVE
-    verbs = LISTING | (READING - HALF_READING)
     return Called(
         words=words,
         nouns=nouns,
@@ -172,11 +178,7 @@ def _made(words: tuple[str, ...], doing: Doing, is_plural: bool) -> Called:
         is_plural=is_plural,
         wants_many=doing == "list"
         or (doing in ("read", "unknown") and (is_plural or is_collective)),
-        deeds=frozenset(
-            word
-            for word in words
-            if len(word) > 2 and word not in verbs and (word not in HALF_READING or word != words[-1])
-        ),
+        deeds=frozenset(_deeds(words, doing)),
         tells=doing != "list" and not TELLING.isdisjoint(words),
         checks=doing != "list" and not CHECKING.isdisjoint(words),
         gives_output=doing in ("run", "unknown") and not SHELLS.isdisjoint(words),
@@ -184,6 +186,17 @@ def _made(words: tuple[str, ...], doing: Doing, is_plural: bool) -> Called:
         is_about_faults=doing != "act" and not FAULTS.isdisjoint(nouns),
         is_one=doing in ("read", "unknown", "make") and not _ONE.isdisjoint(words),
     )
+
+
+def _deeds(words: tuple[str, ...], doing: Doing) -> Iterator[str]:
+    """The words that may be verbs of something that was done."""
+    for place, word in enumerate(words):
+        is_last = place == len(words) - 1
+        if word in HALF_READING:
+            if not is_last:
+                yield word
+        elif doing != "read" and len(word) > 2 and word not in LISTING and word not in READING:
+            yield word
 
 
 def _is_plural(words: tuple[str, ...]) -> bool:
@@ -249,7 +262,7 @@ def _verb(word: str, place: int, *, is_name: bool) -> Doing | Literal["either"]:
 
 def _asked(tool: str | None, found: Called, arguments: Mapping[str, Any]) -> Called:
     """The same call, by the statement that it carries or by the action that it names."""
-    for name in ("sql", "query", "statement", "cypher"):
+    for name in _STATEMENTS:
         sql = arguments.get(name)
         if isinstance(sql, str):
             if _SQL_WRITES.match(sql):

@@ -81,9 +81,7 @@ def states_count(items: Items) -> bool:
     return len(items.items) in items.numbers
 
 
-def find_items(
-    text: str, *, wants_list: bool = False, blocks: Sequence[str] = ()
-) -> Items | None:
+def find_items(text: str, *, wants_list: bool = False, blocks: Sequence[str] = ()) -> Items | None:
     """The items of a text that is clearly a list. A tool that lists has less to prove."""
     if len(text) > _LONGEST or not text.strip():
         return None

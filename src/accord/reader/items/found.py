@@ -10,7 +10,7 @@ _LONGEST_HEADING: Final = 300
 LABEL: Final = re.compile(
     r"(?P<key>[*_]{0,2}[A-Za-z][\w ./()-]{0,40}?[*_]{0,2}):(?:[*_]{2})?(?:[ \t]+(?P<value>.*)|$)"
 )
-_RANGE: Final = re.compile(r"\b(\d{1,9}) ?(?:-|–|to) ?(\d{1,9}) of\b")
+_RANGE: Final = re.compile(r"\b(\d{1,9}) ?(?:-|\u2013|to) ?(\d{1,9}) of\b")
 _STATED: Final = re.compile(
     r"\b(?:found|showing|retrieved|returned|returning|listed|listing|top|first|next|here are)\W"
     r"[^\d\n]{0,20}(\d{1,9})\b|\((\d{1,9})(?: [\w ]{1,20})?\)"
@@ -60,13 +60,16 @@ def around(lines: list[str], start: int, end: int) -> tuple[str, str | None]:
 
 _ADVICE: Final = re.compile(
     r"\W{0,4}(?:possible|suggest\w*|next (?:steps?|page|cursor)|notes?:|tips?:|hints?:|legend|usage"
-    r"|debug|pagination|page \d|use (?:the|\w+ (?:to|with))|to (?:see|get|view|load|use|fetch|read)\b"
-    r"|for more|more (?:results|items|entries|pages|info|details|data|available)|showing|total\b.*\d"
+    r"|debug|pagination|page \d|use (?:the|\w+ (?:to|with))|for more|showing|total\b.*\d"
+    r"|to (?:see|get|view|load|use|fetch|read)\b"
+    r"|more (?:results|items|entries|pages|info|details|data|available)"
     r"|summary:|search completed|see also|please|try|you can|warning:|output truncated|truncated"
     r"|results? (?:may|truncated)|end of)",
     re.I,
 )
-_ADVISES: Final = re.compile(r"\W{0,4}(?:possible|suggest\w*|next steps?|legend|notes?|tips?|usage|debug)\b", re.I)
+_ADVISES: Final = re.compile(
+    r"\W{0,4}(?:possible|suggest\w*|next steps?|legend|notes?|tips?|usage|debug)\b", re.I
+)
 _MOST_ADVICE: Final = 14
 
 

@@ -46,7 +46,9 @@ def bullets(lines: list[str], wants_list: bool) -> Items | None:
         was_code, is_code = is_code, is_code != bool(line.count("```") % 2)
         if was_code:
             items[-1].append(line)
-        elif bullet and len(bullet["indent"]) == indent and bullet["mark"][0].isdigit() == is_number:
+        elif (
+            bullet and len(bullet["indent"]) == indent and bullet["mark"][0].isdigit() == is_number
+        ):
             items.append([bullet["words"]])
         elif not line.strip() or len(line) - len(line.lstrip()) > indent:
             items[-1].append(line.strip())

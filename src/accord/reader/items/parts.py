@@ -4,13 +4,17 @@ import re
 from collections import Counter
 from typing import Any, Final
 
-from accord.reader.items.found import LABEL, Items, key_of
+from accord.reader.items.found import Items, key_of
 
 _RULE: Final = re.compile(r"[-=_*~─━═—]{3,}|<{2,}[A-Z _]+>{2,}")
 _HEADING: Final = re.compile(r"(?P<level>#{1,6})[ \t]+(?P<title>\S.*)")
-_FIELD: Final = re.compile(r"[ \t]*(?:[-*•][ \t]+)?(?P<key>[*_]{0,2}[A-Za-z][\w /()-]{0,40}?[*_]{0,2}):")
+_FIELD: Final = re.compile(
+    r"[ \t]*(?:[-*•][ \t]+)?(?P<key>[*_]{0,2}[A-Za-z][\w /()-]{0,40}?[*_]{0,2}):"
+)
 _NUMBERED: Final = re.compile(r"(?:\w+[ \t]+)?#?\[?\d{1,5}[.):\]]?(?:[ \t]|:|$)")
-_MARKED: Final = re.compile(r"[ \t]*(?:[-*+•▪◦→\u2013]|\d{1,5}[.)]|[^\w\s#(<\"'`*_\[-]{1,3})[ \t]+\S")
+_MARKED: Final = re.compile(
+    r"[ \t]*(?:[-*+•▪◦→\u2013]|\d{1,5}[.)]|[^\w\s#(<\"'`*_\[-]{1,3})[ \t]+\S"
+)
 _GROUP: Final = re.compile(r"#{1,6}[ \t]+\S.*|\*\*[^*]+\*\*:?|[^-*•\d\s].{0,80}:")
 _KEY: Final = re.compile(r"(?P<key>[A-Za-z_][\w-]{0,60}):(?:[ \t]+(?P<value>\S.*))?")
 _BULLET: Final = re.compile(r"(?P<indent> {0,4})-[ \t]+(?P<words>\S.*)")
@@ -49,8 +53,12 @@ def separated(lines: list[str], wants_list: bool) -> Items | None:
     shape = usual[0][0]
     if shapes[0] == shape:
         heading = ""
-    items = ["\n".join(part).strip() for part, own in zip(parts, shapes, strict=True) if own == shape]
-    others = [part for part, own in zip(parts[1:], shapes[1:], strict=True) if own not in ("", shape)]
+    items = [
+        "\n".join(part).strip() for part, own in zip(parts, shapes, strict=True) if own == shape
+    ]
+    others = [
+        part for part, own in zip(parts[1:], shapes[1:], strict=True) if own not in ("", shape)
+    ]
     if len(others) > 1 or len(items) < (1 if wants_list and not others else 2):
         return None
     if shape == "text" and not wants_list:
@@ -60,9 +68,11 @@ def separated(lines: list[str], wants_list: bool) -> Items | None:
 
 
 def _is_symbols(line: str) -> bool:
-    if not _SHORTEST_MARK <= len(line) <= _LONGEST_MARK:
+    if not _SHORTEST_MARK <= len(line) <= _LONGEST_MARK or line[0].isalnum():
         return False
-    return _RULE.fullmatch(line) is not None or not any(c.isalnum() or c in "`|{}[]()" for c in line)
+    return _RULE.fullmatch(line) is not None or not any(
+        c.isalnum() or c in "`|{}[]()" for c in line
+    )
 
 
 def _shape(part: list[str]) -> str:
@@ -92,7 +102,11 @@ def paragraphs(lines: list[str], wants_list: bool) -> Items | None:
             parts[-1].append(line)
     parts = [part for part in parts if part]
     heading = ""
-    if len(parts) > 1 and len(parts[0]) == 1 and (parts[0][0].endswith(":") or parts[0][0][0] == "#"):
+    if (
+        len(parts) > 1
+        and len(parts[0]) == 1
+        and (parts[0][0].endswith(":") or parts[0][0][0] == "#")
+    ):
         heading, parts = parts[0][0], parts[1:]
     shapes = {_shape(part) for part in parts}
     if len(parts) < 2 or len(shapes) != 1 or any(len(part) < 2 for part in parts):
@@ -138,10 +152,13 @@ def _headings(lines: list[str]) -> list[tuple[int, int, str]]:
             heading = _HEADING.fullmatch(line)
             if heading is not None:
                 found.append((at, len(heading["level"]), heading["title"]))
-        elif line.endswith(":") and line[0].isalnum() and not is_code:
-            if at + 1 < len(lines) and lines[at + 1][:1].isspace():
-                found.append((at, _TITLE_LEVEL, line[:-1]))
+        elif not is_code and _is_title(line) and lines[at + 1 : at + 2]:
+            found += [(at, _TITLE_LEVEL, line[:-1])] if lines[at + 1][:1].isspace() else []
     return found
+
+
+def _is_title(line: str) -> bool:
+    return line.endswith(":") and line[0].isalnum()
 
 
 def _are_fields(bodies: list[list[str]]) -> bool:

@@ -34,7 +34,9 @@ def one_per_line(lines: list[str], wants_list: bool) -> Items | None:
         if len(line) - len(line.lstrip()) == depth:
             items.append(line.strip())
         elif items:
-            items[-1] = f"{items[-1]}\n{line.strip()}" if len(items[-1]) < _LONGEST_LINE else items[-1]
+            items[-1] = (
+                f"{items[-1]}\n{line.strip()}" if len(items[-1]) < _LONGEST_LINE else items[-1]
+            )
     if not heading and all(map(LABEL.fullmatch, items)) and not all(map(_NAMED.match, items)):
         return None
     return Items(items, heading, "", "plain-lines")

@@ -7,7 +7,9 @@ from typing import Any, Final
 from accord.reader.items.found import MOST_HEADING, Items, around
 
 _TABLE_RULE: Final = re.compile(r"\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?")
-_OF_ONE: Final = {(key, "value") for key in ("field", "key", "property", "attribute", "parameter", "metric")}
+_OF_ONE: Final = {
+    (key, "value") for key in ("field", "key", "property", "attribute", "parameter", "metric")
+}
 """The columns of a table that says what one thing has."""
 _NAME: Final = re.compile(r"[A-Za-z_][\w.#-]{0,40}")
 _GAP: Final = re.compile(r"\s{2,}")

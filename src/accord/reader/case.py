@@ -16,6 +16,7 @@ from accord.response import ResponseType
 _LOGS: Final = frozenset({"log", "logs", "logcat", "stderr", "output", "journal"})
 _TEXT_MEMBERS: Final = ("result", "text", "message", "output", "content", "response")
 _LONGEST_MENTION: Final = 200
+_LONGEST_WORDS: Final = 4_000
 
 
 class Case(msgspec.Struct, kw_only=True):
@@ -69,7 +70,7 @@ class Case(msgspec.Struct, kw_only=True):
 
     def mentions(self, words: str) -> bool:
         """Whether a text speaks of something that the tool was given."""
-        return any(
+        return len(words) <= _LONGEST_WORDS and any(
             isinstance(each, str) and 2 <= len(each) <= _LONGEST_MENTION and each in words
             for each in self.arguments.values()
         )

@@ -52,19 +52,24 @@ RULES: Final = (
     ),
     Rule(
         "error-text",
-        "a short text that is nothing but an error",
+        "a text that is nothing but an error, or that what was asked for is not there",
         "Error: no such table",
         error_text,
     ),
     Rule(
         "catalog",
-        "a list of tools with their schemas",
+        "a list of tools: with schemas, described under `tools`, or from a tool that lists them",
         '{"tools": [{"name": …, "inputSchema": …}]}',
         catalog,
         "data",
     ),
     Rule("acted", "the tool's name is that of a deed", "send_message", acted),
-    Rule("reports-done", "a text that reports a deed", "Successfully wrote to a.txt", reports_done),
+    Rule(
+        "reports-done",
+        "a text that reports a deed, also by a form of the tool's own verb",
+        "Successfully wrote to a.txt",
+        reports_done,
+    ),
     Rule(
         "reports-members",
         "members that report a deed",
@@ -94,9 +99,18 @@ RULES: Final = (
         itemised,
         "words",
     ),
-    Rule("linked", "links to several things", "two `resource_link` blocks", linked),
     Rule(
-        "lone-item", "one thing, from a tool that lists", '{"name": "default"}', lone_item, "data"
+        "linked",
+        "links to several things, from a tool that gives them",
+        "two `resource_link` blocks",
+        linked,
+    ),
+    Rule(
+        "lone-item",
+        "one thing, or the number 0, from a tool that lists",
+        '{"name": "default"}',
+        lone_item,
+        "data",
     ),
     Rule(
         "nothing-listed",
@@ -104,7 +118,7 @@ RULES: Final = (
         '{"content": []}',
         nothing_listed,
     ),
-    Rule("ran", "the tool runs things, and what came of it is no list", "execute_command", ran),
+    Rule("ran", "the tool runs things, and gives neither a list nor output", "run_pipeline", ran),
     Rule("single", "anything else", '{"id": 1, "name": "a"}', _single),
 )
 

@@ -130,7 +130,8 @@ def says_kept(text: str) -> bool:
     return len(text) <= _LONGEST_REPORT and _KEPT.match(text.lower()) is not None
 
 
-NOT_GIVEN: Final = r"(?:(?!found|in|for|the|matching)\w+ ){1,4}(?:provided|specified|given|supplied|passed|entered)\b"
+_GIVEN: Final = "provided|specified|given|supplied|passed|entered"
+NOT_GIVEN: Final = rf"(?:(?!found|in|for|the|matching)\w+ ){{1,4}}(?:{_GIVEN})\b"
 _THINGS: Final = r"(?:results?|match(?:es)?|data|entries|records|items|\w+[^s\W]s|\w+\(s\))"
 _NONE: Final = any_of(
     rf"(?:there (?:are|were|is) )?(?:currently )?no (?:[\w-]+ ){{0,4}}?{_THINGS}\b"

@@ -1,7 +1,7 @@
 """Items with no mark at all: a line each below a heading, or one after the other on a line."""
 
 import re
-from typing import Any, Final
+from typing import Final
 
 from accord.reader.items.found import LABEL, Items
 
@@ -29,17 +29,15 @@ def one_per_line(lines: list[str], wants_list: bool) -> Items | None:
     depth = min(len(line) - len(line.lstrip()) for line in body)
     if len(body) == 1:
         return _split(body[0].strip(), heading)
-    items: list[Any] = []
+    parts: list[list[str]] = []
     for line in body:
-        if len(line) - len(line.lstrip()) == depth:
-            items.append(line.strip())
-        elif items:
-            items[-1] = (
-                f"{items[-1]}\n{line.strip()}" if len(items[-1]) < _LONGEST_LINE else items[-1]
-            )
+        if not parts or len(line) - len(line.lstrip()) == depth:
+            parts.append([])
+        parts[-1].append(line.strip())
+    items = ["\n".join(part) for part in parts]
     if not heading and all(map(LABEL.fullmatch, items)) and not all(map(_NAMED.match, items)):
         return None
-    return Items(items, heading, "", "plain-lines")
+    return Items(list(items), heading, "", "plain-lines")
 
 
 def _start(lines: list[str]) -> int:

@@ -6,18 +6,18 @@ from typing import Any, Final
 
 from accord.reader.items.found import MOST_HEADING, Items, around
 
-_TABLE_RULE: Final = re.compile(r"\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?")
-_OF_ONE: Final = {
-    (key, "value") for key in ("field", "key", "property", "attribute", "parameter", "metric")
-}
-"""The columns of a table that says what one thing has."""
+_TABLE_RULE: Final = re.compile(r"\|?[ \t]*:?-{2,}:?[ \t]*(?:[|+][ \t]*:?-{2,}:?[ \t]*)*\|?")
+_BORDER: Final = re.compile(r"\+(?:[-=]{2,}\+)+")
+_OF_ONE: Final = frozenset({"field", "key", "property", "attribute", "parameter", "metric"})
+"""Beside `value`: the columns of a table that says what one thing has."""
 _NAME: Final = re.compile(r"[A-Za-z_][\w.#-]{0,40}")
 _GAP: Final = re.compile(r"\s{2,}")
 _TAG: Final = re.compile(r"<(?P<name>[A-Za-z][\w-]{0,40})(?:\s[^>]{0,500})?>")
 
 
 def markdown_table(lines: list[str], wants_list: bool) -> Items | None:
-    """A Markdown table."""
+    """A table as Markdown has it, or as databases show theirs."""
+    lines = _unbordered(lines)
     rules = [i for i, line in enumerate(lines) if i and "|" in lines[i - 1] and _is_rule(line)]
     if len(rules) != 1:
         return None
@@ -27,14 +27,25 @@ def markdown_table(lines: list[str], wants_list: bool) -> Items | None:
     if closing is None or heading.count("\n") >= MOST_HEADING:
         return None
     names = _cells(lines[top])
-    if not wants_list and tuple(map(str.lower, names)) in _OF_ONE:
+    if not wants_list and len(names) == 2 and names[0].lower() in _OF_ONE:
         return None
     rows = [_cells(line) for line in lines[rules[0] + 1 : end]]
     items: list[Any] = [dict(zip(names, row, strict=False)) for row in rows]
     return Items(items, heading, closing, "table")
 
 
+def _unbordered(lines: list[str]) -> list[str]:
+    """The lines without the borders above and below the rows."""
+    borders = [at for at, line in enumerate(lines) if line[:1] == "+" and _BORDER.fullmatch(line)]
+    if len(borders) < 2:
+        return lines
+    outer = {borders[0], borders[-1]} if len(borders) > 2 else {borders[0]}
+    return [line for at, line in enumerate(lines) if at not in outer]
+
+
 def _is_rule(line: str) -> bool:
+    if line[:1] == "+":
+        return _BORDER.fullmatch(line) is not None
     return "-" in line and _TABLE_RULE.fullmatch(line.strip()) is not None
 
 

@@ -12,6 +12,9 @@ _REPORTS: Final = frozenset(
     acknowledged""".split()
 )
 _OUTPUT: Final = frozenset({"output", "stdout", "result"})
+_BEGUN: Final = frozenset(
+    "submitted queued pending started starting processing accepted scheduled in_progress".split()
+)
 _DONE: Final = frozenset({"success", "ok", "deleted", "created", "updated"})
 
 
@@ -64,12 +67,22 @@ def reports_members(case: Case) -> Verdict | None:
         return Verdict("action", "likely")
     if case.called.doing in ("list", "read"):
         return None
+    if _has_begun(value):
+        return Verdict("action", "likely")
     if not _says_well(value) or (case.called.gives_output and not _OUTPUT.isdisjoint(value)):
         return None
     has_list = any(isinstance(each, list) for each in value.values())
     if not has_list and not isinstance(value.get("data"), dict):
         return Verdict("action", "likely")
     return None
+
+
+def _has_begun(value: dict[str, Any]) -> bool:
+    """Whether a few members say that something was started, and by which name it goes on."""
+    status = value.get("status", value.get("state"))
+    if len(value) > _FEW or not isinstance(status, str) or status.lower() not in _BEGUN:
+        return False
+    return any(name == "id" or name.endswith(("_id", "Id")) for name in value)
 
 
 def _says_well(value: dict[str, Any]) -> bool:

@@ -6,7 +6,14 @@ from typing import Any, Final
 from accord.reader.case import Case, Verdict
 from accord.reader.collection import Collection
 from accord.reader.failure import Sign, failed_among, failed_counts, failure_in
-from accord.reader.phrases import lacks, says_all_failed, says_each_failed, says_none
+from accord.reader.phrases import (
+    lacks,
+    says_all_failed,
+    says_deed,
+    says_each_failed,
+    says_none,
+    says_rejected,
+)
 from accord.reader.reading import Confidence
 from accord.reader.refusals import Strength, says_failed, says_failed_to_give
 from accord.reader.words import singular
@@ -149,7 +156,7 @@ def _strength(case: Case, words: str) -> Strength | None:
         return "weak" if is_told else says_failed_to_give(words, call.nouns, case.mentions(words))
     if call.wants_many and case.says_none:
         return None
-    if missing:
+    if missing or (says_rejected(words) and not says_deed(words, call.deeds)):
         return "weak"
     if case.says_none:
         return None

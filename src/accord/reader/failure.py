@@ -143,6 +143,16 @@ def _status_number(value: Mapping[str, Any]) -> Sign | None:
     return None
 
 
+def _status_within(value: Mapping[str, Any]) -> Sign | None:
+    """`code` and `message`, with an HTTP status in `data`, as WordPress says it."""
+    data = value.get("data")
+    if not isinstance(data, dict) or not isinstance(value.get("message"), str) or len(value) > _FEW:
+        return None
+    number = data.get("status")
+    is_bad = type(number) is int and _LOWEST_BAD_STATUS <= number <= _HIGHEST_STATUS
+    return _sign("status-number", value) if is_bad else None
+
+
 def _detail_alone(value: Mapping[str, Any]) -> Sign | None:
     """`{"detail": "Not found."}`, as Django REST framework and FastAPI say it; GitHub's own way."""
     if value.keys() == {"detail"} and isinstance(value["detail"], str | list):
@@ -182,6 +192,7 @@ _RULES: Final[tuple[tuple[frozenset[str], Judge], ...]] = (
     (frozenset({"errors"}), _errors_member),
     (frozenset({"status", "state", "result"}), _status_word),
     (frozenset(_STATUSES), _status_number),
+    (frozenset({"data"}), _status_within),
     (frozenset({"detail", "documentation_url"}), _detail_alone),
     (frozenset({"type", *_NAMED}), _error_type),
     (frozenset({"message", "msg"}), _message),

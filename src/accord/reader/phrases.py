@@ -112,6 +112,17 @@ _KEPT: Final = any_of(r".*\b(?:saved|written|wrote|exported|downloaded)\b.{0,40}
 _LONGEST_OUTCOME: Final = 4_000
 
 
+_REJECTED: Final = any_of(
+    r"(?:\S+ ){0,5}(?:rejected|declined|refused|denied)(?:[.:!]|$| (?:by|because|due)\b)"
+)
+
+
+def says_rejected(text: str) -> bool:
+    """Whether a sentence says that what was asked for was turned down."""
+    words = first_sentence(text[:_LONGEST_SENTENCE].strip())
+    return "\n" not in words and _REJECTED.match(words.lower()) is not None
+
+
 def says_all_failed(text: str) -> bool:
     """Whether a text reports on several deeds, of which none was done."""
     return _ALL_FAILED.match(text[:_LONGEST_OUTCOME].lower()) is not None

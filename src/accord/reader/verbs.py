@@ -47,7 +47,8 @@ ACTING: Final = frozenset(
     highlight split group clean cleanup prune vacuum repair fix recover rebuild recreate reload
     rerun retry resend reassign reorder reschedule undo redo revert promote demote suspend block
     allow sign mint swap stake withdraw deposit buy sell trade purchase charge capture ship fulfill
-    redeem claim upvote downvote rate mount unmount eject print arm dim spawn abort interrupt scale
+    redeem claim place
+    upvote downvote rate mount unmount eject print arm dim spawn abort interrupt scale
     drain cordon evict expose rollout label upgrade downgrade bump release ingest train teach learn
     track flag dismiss triage delegate tweet retweet backup zip unzip compress decompress duplicate
     mirror symlink chmod chown wipe erase empty bootstrap scaffold define reserve enroll signup
@@ -60,7 +61,7 @@ EITHER: Final = frozenset(
     """order tag link index record like set type star store share build commit pull post book
     fork select stage press fill mark transfer cache schedule lock vote stash queue watch
     import export label reset match change branch merge patch clone pin rate track flag group
-    comment play turn split block trade charge release claim print mirror backup sign back go
+    comment play turn split block place trade charge release claim print mirror backup sign back go
     input new bump empty scale group cut like ship mint stake reserve
     allow learn capture swap focus""".split()
 )
@@ -89,7 +90,7 @@ DEEDS: Final = frozenset(
     applied closed restored archived canceled cancelled scheduled merged pushed pulled cloned
     switched staged reset initialized initialised registered launched navigated clicked typed
     executed assigned filled skipped marked remembered dismissed replaced edited appended cleared
-    triggered approved rejected completed queued stored set connected disconnected muted unmuted
+    triggered approved completed queued stored set connected disconnected muted unmuted
     paused resumed played configured opened moved swiped pressed tapped scrolled selected resized
     rebooted restarted terminated killed deployed provisioned subscribed unsubscribed activated
     deactivated locked unlocked granted revoked linked unlinked attached detached joined left
@@ -100,9 +101,9 @@ DEEDS: Final = frozenset(
     upgraded downgraded released signed generated built resolved acknowledged escalated notified
     forwarded replied commented flagged dispatched emitted invoked purged flushed pruned cleaned
     dropped truncated altered set unset patched scaled evicted drained mounted unmounted printed
-    hidden shown highlighted focused waited handled accepted declined snoozed pasted injected
+    hidden shown highlighted focused waited handled accepted snoozed pasted injected
     duplicated mirrored compressed extracted unzipped wiped erased reordered rescheduled reassigned
-    promoted demoted suspended blocked unblocked starred unstarred forked bookmarked favorited
+    promoted demoted suspended unblocked placed starred unstarred forked bookmarked favorited
     """.split()
 )
 """What a report says that something was."""

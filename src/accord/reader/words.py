@@ -60,7 +60,7 @@ _NO_PLURALS: Final = (
     "directions",
 )
 _COLLECTIVE: Final = frozenset(
-    "history feed timeline inbox backlog queue trending recent popular upcoming".split()
+    "history feed timeline inbox backlog queue trending recent popular upcoming forecast".split()
 )
 _CONTENT: Final = frozenset(
     """cat file files page document doc docs content contents text html email mail message article
@@ -167,7 +167,12 @@ def _called(name: str) -> Called:
 
 def _made(words: tuple[str, ...], doing: Doing, is_plural: bool) -> Called:
     is_content = words == ("fetch",) or not _CONTENT.isdisjoint(words)
-    is_content = is_content and doing in ("read", "unknown") and _ABOUT.isdisjoint(words)
+    is_content = (
+        is_content
+        and "to" not in words
+        and doing in ("read", "unknown")
+        and _ABOUT.isdisjoint(words)
+    )
     nouns = frozenset(map(singular, words))
     is_collective = bool(words) and words[-1] in _COLLECTIVE
     return Called(

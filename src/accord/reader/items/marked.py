@@ -60,6 +60,8 @@ def bullets(lines: list[str], wants_list: bool) -> Items | None:
     heading, closing = around(lines, start, end)
     if closing is None or not _is_enough(items, heading, wants_list):
         return None
+    if any(map(_BULLET.fullmatch, closing.splitlines())):
+        return None
     if heading.startswith("#") and not wants_list and (closing or len(items) < 2):
         return None
     return Items([_said(item) for item in items], heading, closing, "bullets")

@@ -350,7 +350,6 @@ LISTS: list[tuple[str, dict[str, Any], Reply, int]] = [
     ("list_timezones", {}, "Africa/Abidjan\nEurope/Rome\nUTC", 3),
     ("get_synonyms", {"word": "big"}, "large, huge, great", 3),
     ("get_translations", {"word": "x"}, "de: Haus\nfr: maison", 2),
-    ("get_post_comments", {"id": 1}, "Comments (2):\n- Ann: sorry you failed\n- Bo: try again", 2),
     ("get_feed", {}, "[1] Ann: hi\n[2] Bo: yo", 2),
     (
         "search_tracks",
@@ -476,6 +475,13 @@ LISTS: list[tuple[str, dict[str, Any], Reply, int]] = [
     ("list_extensions", {}, "Name | Version\n---- | ----\na | 1\nb | 2", 2),
     ("get_slow_queries", {}, "query,calls,mean_time\nSELECT 1,3,0.1\nSELECT 2,4,0.2", 2),
     ("get_indexes", {"table": "x"}, "Indexes on x:\n  pk_x (id) UNIQUE\n  ix_x_name (name)", 2),
+    ("search_tickets", {"q": "error"}, "#12 Error on login (open)\n#13 Failed payment (closed)", 2),
+    ("list_failed_jobs", {}, '[{"id": 1}]', 1),
+    ("list_failed_jobs", {}, "Failed jobs:\n- job-1\n- job-2", 2),
+    ("get_failed_logins", {}, "Failed logins (2):\n1. ann from 1.2.3.4\n2. bo from 5.6.7.8", 2),
+    ("list_warnings", {}, "Warning: disk\nWarning: cpu", 2),
+    ("get_exceptions", {}, "Exception: A (3)\nException: B (1)", 2),
+    ("get_vulnerabilities", {"pkg": "x"}, "Found 1 vulnerability:\n- CVE-1: denial of service", 1),
 ]
 EMPTY: list[tuple[str, dict[str, Any], Reply]] = [
     ("list-invoices", {}, ["Found 0 invoices:"]),
@@ -509,6 +515,8 @@ EMPTY: list[tuple[str, dict[str, Any], Reply]] = [
     ("get_positions", {}, "No open positions found."),
     ("scan_code", {"path": "x"}, '{"results": [], "errors": [], "paths": {"scanned": ["a"]}}'),
     ("search_todos", {"query": "x"}, "No todos found matching 'x'"),
+    ("list_failed_jobs", {}, "No failed jobs"),
+    ("get_vulnerabilities", {"pkg": "x"}, "No vulnerabilities found in x"),
 ]
 CATALOGS: list[tuple[str, dict[str, Any], Reply, int]] = [
     ("list_tools", {}, "Available tools:\n- a: does a\n- b: does b", 2),

@@ -66,7 +66,8 @@ class Case(msgspec.Struct, kw_only=True):
     def gives_anything(self) -> bool:
         """Whether what the tool gives may be any words at all."""
         call = self.called
-        return call.gives_content or call.gives_output or call.is_about_faults or self.is_log
+        is_told = call.gives_content or call.gives_output or call.tells
+        return is_told or call.is_about_faults or self.is_log
 
     def mentions(self, words: str) -> bool:
         """Whether a text speaks of something that the tool was given."""

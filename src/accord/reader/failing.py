@@ -16,6 +16,7 @@ from accord.reader.phrases import (
 )
 from accord.reader.reading import Confidence
 from accord.reader.refusals import Strength, says_failed, says_failed_to_give
+from accord.reader.verbs import DENYING
 from accord.reader.words import singular
 
 _STATES: Final = ("status", "state")
@@ -163,7 +164,7 @@ def _strength(case: Case, words: str) -> Strength | None:
     return says_failed(
         words,
         is_act=call.doing == "act",
-        checks=call.checks,
+        checks=call.checks or not DENYING.isdisjoint(call.deeds),
         wants_many=call.wants_many,
     )
 

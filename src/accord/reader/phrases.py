@@ -56,7 +56,7 @@ _READ: Final = any_of(
 _BEFORE_DONE: Final = re.compile(r"[\W_]{0,12}")
 _PAST: Final = re.compile(
     r"(?!failed|denied|reject|refus|expir|limit|unexpect|unsupport|undefin|block|abort|malform"
-    r"|requir|unauthori|unrecogni|interrupt|need|exceed|limited)[a-z]+ed\b"
+    r"|requir|unauthori|unrecogni|interrupt|need|exceed|encounter|receiv)[a-z]+ed\b"
 )
 
 
@@ -76,6 +76,8 @@ def says_read(text: str) -> bool:
 
 
 _STILL_DONE: Final = any_of(
+    r"(?:(?!(?:not|cannot|be|is|are|no|never|failed|unable|invalid)\b)\S+ ){0,4}"
+    rf"(?:{_DEED})\b",
     r".*\bsuccessfully\b",
     rf".*\b(?:has|have|was|were) (?:been )?(?:{_DEED})\b",
     rf".*[,;] (?:but )?(?:\S+ ){{0,3}}(?:{_DEED})\b",
@@ -113,7 +115,7 @@ _LONGEST_OUTCOME: Final = 4_000
 
 
 _REJECTED: Final = any_of(
-    r"(?:\S+ ){0,5}(?:rejected|declined|refused|denied)(?:[.:!]|$| (?:by|because|due)\b)"
+    r"(?:\S+ ){0,5}(?:rejected|declined|refused|denied|blocked)(?:[.:!]|$| (?:by|because|due)\b)"
 )
 
 

@@ -31,12 +31,14 @@ _STRONG: Final = any_of(
     r"http (?:status )?(?:code )?:?\s*[45]\d\d\b",
     r"(?:\w+ ){1,4}failed(?::| with\b)",
     r"security violation\b",
+    r"(?:received|got|encountered) (?:an? )?error\b",
 )
 _ERRNO: Final = re.compile(r"E[A-Z]{4,}\b[:,]")
 _STATES: Final = (
     "allowed|permitted|valid|supported|available|configured|connected|running|installed|enabled"
     "|authori[sz]ed|authenticated|initiali[sz]ed|recogni[sz]ed|accessible|reachable|writeable"
-    "|writable|readable|ready|implemented|loaded|registered|open|set up|logged in|an?|the|in|part"
+    "|writable|readable|ready|implemented|loaded|registered|open|set|specified|provided|defined"
+    "|logged in|an?|the|in|part"
 )
 _STARTS: Final = any_of(
     r"(?:invalid|unknown|unsupported|unexpected|malformed|missing|unrecogni[sz]ed|insufficient"
@@ -67,7 +69,8 @@ _WITHIN: Final = any_of(
     r"|(?:is|are) (?:required|disabled|missing|too (?:large|long|big|short|many))\b"
     r"|has expired\b|must (?:be|have|not|contain|start|provide|include|specify)\b"
     r"|not (?:permitted|allowed|supported|implemented|available|configured|connected|authorized"
-    r"|authenticated|initialized|accessible|reachable|installed|enabled|running)\b"
+    r"|authenticated|initialized|accessible|reachable|installed|enabled|running|set|loaded)\b"
+    r"|(?:returned|with) (?:an? )?(?:http )?(?:status|error|code)(?: code)?:? [45]\d\d\b"
     r"|outside allowed\b|exceed(?:s|ed)\b"
     r"|out of (?:range|bounds)\b|(?<!\d\s)failed(?:[.!]?$|\s*:| to\b| because\b)|went wrong\b"
     r"|requires (?:confirmation|approval|authentication)\b|unavailable\b"
@@ -101,7 +104,7 @@ def says_failed(
     opening = _opening(lines)
     first = after(_MARKS, opening)
     small = first[:_LONGEST_SENTENCE].lower()
-    if _STRONG.match(small) or _ERRNO.match(first):
+    if (_STRONG.match(small) and not reports_deed(small)) or _ERRNO.match(first):
         return "strong"
     if _CROSS.match(opening) and not checks:
         return "strong"
@@ -163,7 +166,8 @@ def says_failed_to_give(text: str, own: frozenset[str], mentions: bool) -> Stren
     first, _, rest = words.partition("\n")
     opening = after(_MARKS, first)
     small = opening[:_LONGEST_SENTENCE].lower()
-    is_strong = bool(_STRONG.match(small) or _ERRNO.match(opening) or _CROSS.match(first))
+    is_failed = _STRONG.match(small) is not None and not reports_deed(small)
+    is_strong = bool(is_failed or _ERRNO.match(opening) or _CROSS.match(first))
     is_own = mentions or not own.isdisjoint(_WORDS.findall(small))
     if rest.strip():
         return (

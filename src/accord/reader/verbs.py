@@ -20,7 +20,7 @@ HALF_READING: Final = frozenset("load log resolve test review profile trace".spl
 TELLING: Final = frozenset(
     """explain summarize summarise analyze analyse compare review research think evaluate audit
     classify predict investigate transcribe translate answer ask chat summary report analysis
-    overview""".split()
+    overview describe""".split()
 )
 """What such a tool gives is somebody's words, with whatever lists are in them."""
 CHECKING: Final = frozenset(
@@ -72,6 +72,10 @@ FIRST: Final = frozenset(
     merge""".split()
 )
 """Verbs where they come first, whatever noun comes after them: `set_status`."""
+DENYING: Final = frozenset(
+    "deny reject refuse block decline disable fail expire failed denied rejected blocked".split()
+)
+"""Of a tool that is named for them, they report what was done."""
 FAULTS: Final = frozenset("error exception failure diagnostic problem crash".split())
 """A tool that is named for them tells of those of others."""
 MAKING: Final = frozenset(

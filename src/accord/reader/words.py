@@ -64,8 +64,8 @@ _COLLECTIVE: Final = frozenset(
 )
 _CONTENT: Final = frozenset(
     """cat file files page document doc docs content contents text html email mail message article
-    body source snippet lyrics markdown url website webpage pdf
-    scrape transcript readme note echo""".split()
+    body source snippet lyrics tweet post comment title clipboard caption quote markdown url website
+    webpage pdf scrape transcript readme note echo""".split()
 )
 _ABOUT: Final = frozenset(
     """info metadata outline properties stats statistics size status permissions history list
@@ -184,7 +184,7 @@ def _made(words: tuple[str, ...], doing: Doing, is_plural: bool) -> Called:
         wants_many=doing == "list"
         or (doing in ("read", "unknown") and (is_plural or is_collective)),
         deeds=frozenset(_deeds(words, doing)),
-        tells=doing != "list" and not TELLING.isdisjoint(words),
+        tells=doing in ("read", "unknown", "make") and not TELLING.isdisjoint(words),
         checks=doing != "list" and not CHECKING.isdisjoint(words),
         gives_output=doing in ("run", "unknown") and not SHELLS.isdisjoint(words),
         may_act=may_act(words),

@@ -350,6 +350,7 @@ LISTS: list[tuple[str, dict[str, Any], Reply, int]] = [
     ("list_timezones", {}, "Africa/Abidjan\nEurope/Rome\nUTC", 3),
     ("get_synonyms", {"word": "big"}, "large, huge, great", 3),
     ("get_translations", {"word": "x"}, "de: Haus\nfr: maison", 2),
+    ("get_post_comments", {"id": 1}, "Comments (2):\n- Ann: sorry you failed\n- Bo: try again", 2),
     ("get_feed", {}, "[1] Ann: hi\n[2] Bo: yo", 2),
     (
         "search_tracks",

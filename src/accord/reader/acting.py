@@ -19,7 +19,7 @@ _DONE: Final = frozenset({"success", "ok", "deleted", "created", "updated"})
 
 
 def acted(case: Case) -> Verdict | None:
-    if case.called.doing != "act" or case.has_attachments:
+    if case.called.doing != "act" or case.attachments:
         return None
     return Verdict("action", "certain" if not isinstance(case.value, list) else "likely")
 
@@ -92,7 +92,7 @@ def _says_well(value: dict[str, Any]) -> bool:
 def ran(case: Case) -> Verdict | None:
     """What was run, and gives no output of its own."""
     call = case.called
-    if call.doing != "run" or case.has_attachments or case.find_collection() is not None:
+    if call.doing != "run" or case.attachments or case.find_collection() is not None:
         return None
     if call.gives_output and case.value not in ("", None, {}) and (case.words or "x").strip():
         return None

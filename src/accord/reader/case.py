@@ -54,10 +54,6 @@ class Case(msgspec.Struct, kw_only=True):
             self.words = value
 
     @property
-    def has_attachments(self) -> bool:
-        return bool(self.attachments)
-
-    @property
     def is_log(self) -> bool:
         """Whether the tool gives back lines that were logged, errors among them."""
         return not _LOGS.isdisjoint(self.called.words)

@@ -107,7 +107,22 @@ def _in_object(
     rest = dict(value)
     del rest[name]
     confidence = _judged(name, value[name], rest, called, arguments)
-    return confidence and Collection(value[name], rest, (*path, name), confidence)
+    if confidence is None:
+        return None
+    return _inmost(Collection(value[name], rest, (*path, name), confidence), called)
+
+
+def _inmost(found: Collection, called: Called) -> Collection:
+    """The rows, where the only item is what came of the only statement, or is a list itself."""
+    if len(found.items) != 1:
+        return found
+    (only,) = found.items
+    if isinstance(only, list) and only and all(isinstance(each, dict) for each in only):
+        return found._replace(items=only, confidence="guess")
+    if called.is_statement and isinstance(only, dict) and isinstance(only.get("rows"), list):
+        rest = {**found.rest, **{name: each for name, each in only.items() if name != "rows"}}
+        return found._replace(items=only["rows"], rest=rest, path=(*found.path, "rows"))
+    return found
 
 
 def _main(value: Mapping[str, Any], main: list[str], called: Called) -> str | None:

@@ -120,7 +120,7 @@ def error_text(case: Case) -> Verdict | None:
             return None
     if words is None and isinstance(case.value, dict) and case.message:
         return _heading_failed(case, case.message)
-    if words is None or case.has_attachments:
+    if words is None or case.attachments:
         return None
     if case.called.gives_content and case.is_structured and not says_each_failed(words):
         return None
@@ -138,7 +138,7 @@ def error_text(case: Case) -> Verdict | None:
 
 
 def _heading_failed(case: Case, words: str) -> Verdict | None:
-    if case.gives_anything or case.called.wants_many or case.has_attachments:
+    if case.gives_anything or case.called.wants_many or case.attachments:
         return None
     if says_failed(words) != "strong":
         return None

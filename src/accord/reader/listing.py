@@ -15,6 +15,7 @@ _LINES: Final = frozenset({"alike-lines", "tagged-lines", "paths", "bullets", "p
 """What the lines of a log may look like as well."""
 _FAINT: Final = _LINES | {"mapping", "paragraphs", "commas", "grouped"}
 """What may be a part of what is said about one thing."""
+_NULL: Final = {"result": None}
 _NOTHING: Final = ("[]", "{}", "null")
 _EMPTY: Final = re.compile(
     r"(?:\W*\w+ ){0,3}(?:listing|results|contents|list) (?:for|of|in)\b.*", re.I
@@ -80,7 +81,7 @@ def array(case: Case) -> Verdict | None:
 
 def main_array(case: Case) -> Verdict | None:
     collection = case.find_collection()
-    if collection is not None and case.has_attachments and collection.path == ("content",):
+    if collection is not None and case.attachments and collection.path == ("content",):
         return None  # which are what is attached
     return None if collection is None else Verdict("list", collection.confidence)
 
@@ -148,12 +149,14 @@ def lone_item(case: Case) -> Verdict | None:
 
 def nothing_listed(case: Case) -> Verdict | None:
     call = case.called
+    if case.words is None and case.value and case.value != _NULL:
+        return None
     words = None if case.words is None else case.words.strip()
-    if (case.has_attachments and words is None) or call.gives_output:
+    if (case.attachments and words is None) or call.gives_output:
         return None
     if not call.wants_many and _HISTORIES.isdisjoint(call.words) and not _opens(words):
         return None
-    is_none = case.value in (None, {}, {"result": None}) or words in _NOTHING
+    is_none = case.value in (None, {}, _NULL) or words in _NOTHING
     if is_none or (words is not None and (not words or _is_heading(words))):
         case.items = Items([], words or "", "", "nothing")
         return Verdict("list", "guess")

@@ -167,12 +167,9 @@ def _called(name: str) -> Called:
 
 def _made(words: tuple[str, ...], doing: Doing, is_plural: bool) -> Called:
     is_content = words == ("fetch",) or not _CONTENT.isdisjoint(words)
-    is_content = (
-        is_content
-        and "to" not in words
-        and doing in ("read", "unknown")
-        and _ABOUT.isdisjoint(words)
-    )
+    if is_content:
+        is_told = doing in ("read", "unknown") and _ABOUT.isdisjoint(words) and "to" not in words
+        is_content = is_told and (not is_plural or words[-1] in _CONTENT)
     nouns = frozenset(map(singular, words))
     is_collective = bool(words) and words[-1] in _COLLECTIVE
     return Called(

@@ -12,15 +12,12 @@ from accord.protocol.messages import Meta, decode_meta
 from accord.revisions import REVISIONS, STATELESS
 
 UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-_LONGEST_KEPT: Final = 1_024  # bytes of a `_meta` that is remembered
+LONGEST_KEPT: Final = 1_024
+"""The bytes of a `_meta` that is remembered."""
 
 
 def read_meta(raw: bytes) -> tuple[str | None, Client | Reject] | None:
     """The revision that `_meta` names, and who says so; None if it names none."""
-    return _remembered(raw) if len(raw) <= _LONGEST_KEPT else _read(raw)
-
-
-def _read(raw: bytes) -> tuple[str | None, Client | Reject] | None:
     try:
         meta = decode_meta(raw)
     except UNREADABLE as error:
@@ -30,7 +27,8 @@ def _read(raw: bytes) -> tuple[str | None, Client | Reject] | None:
     return meta.revision, _stateless_client(meta.revision, meta)
 
 
-_remembered: Final = lru_cache(256)(_read)  # clients send the same with every request
+read_known_meta: Final = lru_cache(256)(read_meta)
+"""The same for what is short: clients send it with every request."""
 
 
 def _stateless_client(date: str, meta: Meta) -> Client | Reject:

@@ -18,7 +18,7 @@ from accord.errors import (
 )
 from accord.protocol import messages
 from accord.protocol.batch import Batch, read_batch
-from accord.protocol.clients import UNREADABLE, read_meta
+from accord.protocol.clients import LONGEST_KEPT, UNREADABLE, read_known_meta, read_meta
 from accord.protocol.diagnosis import diagnose, overlong
 from accord.protocol.events import Answered, Call, Cancel, Event, Posed
 from accord.protocol.framing import Overlong
@@ -307,7 +307,7 @@ class Connection:
     def _whose(self, meta: bytes, route: Route, mirror: Mirror | None) -> Client | Reject:
         """For whom a request is to be served: each one says so itself, or the handshake did."""
         if meta:
-            said = read_meta(meta)
+            said = read_known_meta(meta) if len(meta) <= LONGEST_KEPT else read_meta(meta)
             if said is not None:
                 date, client = said
                 if mirror is None or date is None or mirror.revision == date:

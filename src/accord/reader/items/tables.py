@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from accord.reader.items.found import MOST_HEADING, Items, around
 
-_TABLE_RULE: Final = re.compile(r"\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?")
+_TABLE_RULE: Final = re.compile(r"\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*+\|?")
 _NAME: Final = re.compile(r"[A-Za-z_][\w.#-]{0,40}")
 _GAP: Final = re.compile(r"\s{2,}")
 _TAG: Final = re.compile(r"<(?P<name>[A-Za-z][\w-]{0,40})(?:\s[^>]{0,500})?>")

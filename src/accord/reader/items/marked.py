@@ -19,7 +19,7 @@ _BULLET: Final = re.compile(
 )
 _TAGGED: Final = re.compile(r"\[[A-Z][A-Z _-]{1,15}\][ \t]+\S")
 _PATH: Final = re.compile(
-    r"https?://\S+|(?:/|[A-Za-z]:\\|\.{1,2}/|~/)[^\s\0].*|[\w.-]+(?:/[\w. -]+)+"
+    r"https?://\S+|(?:/|[A-Za-z]:\\|\.{1,2}/|~/)[^\s\0].*|[\w.-]+(?:/[\w. -]+)++"
 )
 _STARRED: Final = re.compile(r"[* ] \S+(?: -> \S+)?")
 _MARK: Final = re.compile(

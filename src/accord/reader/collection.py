@@ -5,18 +5,21 @@ from typing import Any, Final, NamedTuple
 
 from accord.reader.kept import kept
 from accord.reader.reading import Confidence
-from accord.reader.words import Called, Doing, singular, squeezed, words_of
+from accord.reader.words import Called, singular, squeezed, words_of
 
 _GENERIC: Final = frozenset(
-    """items results data rows records entries list values hits documents nodes edges elements
+    """items results result value body data rows records entries list values hits documents nodes
+    edges elements
     objects content contents matches""".split()
 )
 _BESIDE: Final = frozenset(
     """errors warnings _warnings facets included links columns headers fields schema
     suggestions aggregations notes messages_dropped hints sources citations""".split()
 )
+_STREAMS: Final = frozenset({"output", "stdout", "stderr", "lines", "finalOutput"})
+"""Arrays of what was written, a line each: one text."""
 _CONTAINERS: Final = frozenset(
-    """data result results response payload body output value content json""".split()
+    """data result results response payload body output value content json hits""".split()
 )
 _IDENTITY: Final = frozenset(
     """id _id uuid sha key slug number name title login username email isbn""".split()
@@ -34,6 +37,9 @@ _NUMBERS: Final = frozenset({"total", "count", "num", "number", "found"})
 _SCHEMAS: Final = frozenset({"inputSchema", "input_schema", "schema", "parameters"})
 _NO_MATTER: Final = frozenset({"_meta", "cacheScope", "ttlMs", "resultType"})
 _DEEPEST: Final = 5
+_FEW: Final = 3
+_SHORT: Final = 40
+_BY_CHANCE: Final = 9
 
 
 class Member(NamedTuple):
@@ -75,56 +81,80 @@ class Collection(NamedTuple):
     confidence: Confidence
 
 
-def collection_in(value: Any, called: Called, doing: Doing) -> Collection | None:
+def collection_in(value: Any, called: Called, arguments: Mapping[str, Any]) -> Collection | None:
     """The collection that a value is, or is about."""
     if isinstance(value, list):
         return Collection(value, {}, (), "certain")
     if not isinstance(value, dict):
         return None
-    return _in_object(value, called, doing, ())
+    return _in_object(value, called, arguments, ())
 
 
 def _in_object(
-    value: Mapping[str, Any], called: Called, doing: Doing, path: tuple[str, ...]
+    value: Mapping[str, Any], called: Called, arguments: Mapping[str, Any], path: tuple[str, ...]
 ) -> Collection | None:
     arrays = [name for name, each in value.items() if isinstance(each, list)]
-    if not arrays:
-        return _deeper(value, called, doing, path)
-    main = _main(value, arrays, called.nouns)
-    if main is None:
+    main = [name for name in arrays if name.lower() not in _BESIDE]
+    if not main:
+        found = _deeper(value, called, arguments, path)
+        if found is not None or not arrays:
+            return found
+        main = [name for name in arrays if _member(name).noun in called.nouns]
+        main = main or (arrays if len(value) == 1 else [])
+    name = _main(value, main, called)
+    if name is None:
         return None
     rest = dict(value)
-    del rest[main]
-    confidence = _judged(main, value[main], rest, called, doing)
-    return confidence and Collection(value[main], rest, (*path, main), confidence)
+    del rest[name]
+    confidence = _judged(name, value[name], rest, called, arguments)
+    if confidence is None:
+        return None
+    return _inmost(Collection(value[name], rest, (*path, name), confidence), called)
 
 
-def _main(value: Mapping[str, Any], arrays: list[str], nouns: frozenset[str]) -> str | None:
+def _inmost(found: Collection, called: Called) -> Collection:
+    """The rows, where the only item is what came of the only statement, or is a list itself."""
+    if len(found.items) != 1:
+        return found
+    (only,) = found.items
+    if isinstance(only, list) and only and all(isinstance(each, dict) for each in only):
+        return found._replace(items=only, confidence="guess")
+    if called.is_statement and isinstance(only, dict) and isinstance(only.get("rows"), list):
+        rest = {**found.rest, **{name: each for name, each in only.items() if name != "rows"}}
+        return found._replace(items=only["rows"], rest=rest, path=(*found.path, "rows"))
+    return found
+
+
+def _main(value: Mapping[str, Any], main: list[str], called: Called) -> str | None:
     """Which array is the main part: the only one, or the one that is named for it."""
-    if len(arrays) == 1:
-        return arrays[0]
-    main = [name for name in arrays if name.lower() not in _BESIDE] or arrays
     if len(main) == 1:
         return main[0]
     generic = [name for name in main if _member(name).is_generic]
-    named = [name for name in main if _member(name).noun in nouns]
+    named = [name for name in main if _member(name).noun in called.nouns]
     for chosen in (generic, named):
         if len(chosen) == 1:
             return chosen[0]
     full = [name for name in main if value[name] and isinstance(value[name][0], dict)]
-    if len(full) != 1:
-        return None
-    others = map(_member, value)
-    return full[0] if any(each.is_paging or each.is_count for each in others) else None
+    if len(full) == 1:
+        others = map(_member, value)
+        return full[0] if any(each.is_paging or each.is_count for each in others) else None
+    if main and called.doing == "list" and not any(value[name] for name in main):
+        return main[0]
+    return None
 
 
 def _judged(
-    name: str, items: list[Any], rest: Mapping[str, Any], called: Called, doing: Doing
+    name: str,
+    items: list[Any],
+    rest: Mapping[str, Any],
+    called: Called,
+    arguments: Mapping[str, Any],
 ) -> Confidence | None:
     """How sure it is that an object is about this array, rather than a thing that has it."""
+    if name in _STREAMS and all(isinstance(item, str) for item in items):
+        return None
     if rest.keys() <= _NO_MATTER:
         return "certain"
-    wants_many = doing == "list" or called.is_plural
     main = _member(name)
     is_named = main.is_generic or main.noun in called.nouns
     pages = is_counted = is_a_thing = False
@@ -137,19 +167,43 @@ def _judged(
             is_counted = is_counted or type(said) is int
         if member.is_identity and isinstance(said, str | int):
             is_a_thing = True
-    if is_a_thing and not wants_many and not pages:
+    if is_a_thing and not called.wants_many and not pages:
         return None
-    if pages or (is_counted and (is_named or wants_many)):
+    if pages or (is_counted and (is_named or called.wants_many)):
         return "certain"
-    if is_named or is_counted or wants_many:
+    if is_named or called.wants_many:
         return "likely"
     holds_objects = bool(items) and all(isinstance(item, dict) for item in items)
-    few = sum(1 for each in rest.values() if each not in (None, "", [], {})) <= 3
-    return "guess" if holds_objects and few and doing != "read" else None
+    if is_counted and not any(isinstance(each, dict | list) for each in rest.values()):
+        return "likely"
+    return "guess" if holds_objects and _is_little(rest, called, arguments) else None
+
+
+def _is_little(rest: Mapping[str, Any], called: Called, arguments: Mapping[str, Any]) -> bool:
+    """Whether what stands beside an array is not much more than an echo of what was asked for."""
+    told = [each for each in rest.values() if each not in (None, "", [], {})]
+    if called.doing not in ("read", "make"):
+        return len(told) <= _FEW
+    if called.is_one:
+        return False
+    asked = [each for each in arguments.values() if _is_telling(each)]
+    new = [each for each in told if each not in asked]
+    return len(new) < len(told) and len(new) <= 1 and all(map(_is_short, new))
+
+
+def _is_telling(value: Any) -> bool:
+    """Whether a value that comes again is an echo, rather than the same by chance."""
+    if isinstance(value, str):
+        return len(value) > 1 or value.isupper()
+    return type(value) is float or (type(value) is int and abs(value) > _BY_CHANCE)
+
+
+def _is_short(value: Any) -> bool:
+    return not isinstance(value, dict | list) and len(str(value)) <= _SHORT
 
 
 def _deeper(
-    value: Mapping[str, Any], called: Called, doing: Doing, path: tuple[str, ...]
+    value: Mapping[str, Any], called: Called, arguments: Mapping[str, Any], path: tuple[str, ...]
 ) -> Collection | None:
     """Into the one member that holds the payload, if the others only go along with it."""
     if len(path) >= _DEEPEST:
@@ -160,7 +214,7 @@ def _deeper(
     if len(chosen) != 1:
         return None
     name = chosen[0]
-    found = _in_object(value[name], called, doing, (*path, name))
+    found = _in_object(value[name], called, arguments, (*path, name))
     if found is None:
         return None
     rest = {key: each for key, each in value.items() if key != name}
@@ -177,3 +231,31 @@ def _is_tool(item: Any) -> bool:
         return False
     has_schema = any(isinstance(item.get(key), dict) for key in _SCHEMAS)
     return has_schema and isinstance(item.get("name"), str)
+
+
+def is_described(items: list[Any]) -> bool:
+    """Whether everything in a list has a name and says what it is for, as tools do."""
+    return bool(items) and all(
+        isinstance(item, dict)
+        and isinstance(item.get("name"), str)
+        and isinstance(item.get("description"), str)
+        for item in items
+    )
+
+
+def is_one(value: Mapping[str, Any]) -> bool:
+    """Whether an object is a thing with a name of its own, rather than words about a list."""
+    members = [(_member(name), each) for name, each in value.items()]
+    if any(member.is_paging or member.is_count for member, _ in members):
+        return False
+    return any(member.is_identity and isinstance(each, str | int) for member, each in members)
+
+
+def nothing_in(value: Mapping[str, Any]) -> bool:
+    """Whether an object without any array says that the number of things in it is none."""
+    if any(isinstance(each, list) for each in value.values()):
+        return False
+    return any(
+        type(each) is int and each == 0 and (member.is_count or member.number_of)
+        for member, each in ((_member(name), each) for name, each in value.items())
+    )

@@ -4,9 +4,21 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
 from accord.reader.kept import kept
+from accord.reader.refusals import says_failed
 
 _FLAGS: Final = ("success", "ok", "succeeded", "successful")
-_DEEDS: Final = ("sent", "created", "updated", "deleted", "done", "completed", "executed")
+_DEEDS: Final = (
+    "sent",
+    "created",
+    "updated",
+    "deleted",
+    "removed",
+    "added",
+    "saved",
+    "inserted",
+    "executed",
+)
+_REASONS: Final = ("error", "reason", "message", "detail")
 _BAD: Final = frozenset({"error", "failed", "failure", "fail", "errored", "denied", "rejected"})
 _WORDS: Final = (
     "message",
@@ -38,8 +50,12 @@ class Sign(NamedTuple):
 
 def failure_in(value: Any) -> Sign | None:
     """Why a payload says that the operation failed, if it does."""
-    if not isinstance(value, dict) or _SIGNS.isdisjoint(value):
+    if not isinstance(value, dict):
         return None
+    if _SIGNS.isdisjoint(value):
+        if _CAPITALS.isdisjoint(value):
+            return None
+        value = {name[:1].lower() + name[1:]: each for name, each in value.items()}
     for names, rule in _RULES:
         if not names.isdisjoint(value):
             sign = rule(value)
@@ -56,7 +72,8 @@ def _flag(value: Mapping[str, Any]) -> Sign | None:
     data = value.get("data")
     if isinstance(data, dict) and any(data.get(name) is False for name in _FLAGS):
         return _sign("flag-false", data)
-    if any(value.get(name) is False for name in _DEEDS) and _text_in(value):
+    is_undone = any(value.get(name) is False for name in _DEEDS)
+    if is_undone and any(isinstance(value.get(name), str) for name in _REASONS):
         return _sign("deed-false", value)
     if value.get("isError") is True or value.get("is_error") is True:
         return _sign("flag-is-error", value)
@@ -93,15 +110,15 @@ def _errors_member(value: Mapping[str, Any]) -> Sign | None:
 
 
 def _only_words(others: Mapping[str, Any]) -> bool:
-    return all(name in (*_WORDS, *_CODES) for name in others)
+    return all(name in (*_WORDS, *_CODES) or each is None for name, each in others.items())
 
 
 def _status_word(value: Mapping[str, Any]) -> Sign | None:
     """`status: "error"`, with a reason or with nothing else."""
-    status = value.get("status", value.get("state"))
+    status = value.get("status", value.get("state", value.get("result")))
     if not isinstance(status, str) or not _is_bad(status):
         return None
-    if "id" in value or any(value.get(name) for name in _PAYLOADS):
+    if "id" in value or any(value.get(name) for name in _PAYLOADS if name != "result"):
         return None
     if status.lower() != "error" and not _text_in(value) and len(value) > 1:
         return None
@@ -119,10 +136,21 @@ def _status_number(value: Mapping[str, Any]) -> Sign | None:
     for name in _STATUSES:
         number = value.get(name)
         if type(number) is int and _LOWEST_BAD_STATUS <= number <= _HIGHEST_STATUS:
-            has_reason = _text_in(value) or isinstance(value.get("title"), str)
+            words = value.get("title") or value.get("body")
+            has_reason = _text_in(value) or isinstance(words, str)
             if has_reason and len(value) <= _FEW and not any(value.get(n) for n in _PAYLOADS):
                 return _sign("status-number", value)
     return None
+
+
+def _status_within(value: Mapping[str, Any]) -> Sign | None:
+    """`code` and `message`, with an HTTP status in `data`, as WordPress says it."""
+    data = value.get("data")
+    if not isinstance(data, dict) or not isinstance(value.get("message"), str) or len(value) > _FEW:
+        return None
+    number = data.get("status")
+    is_bad = type(number) is int and _LOWEST_BAD_STATUS <= number <= _HIGHEST_STATUS
+    return _sign("status-number", value) if is_bad else None
 
 
 def _detail_alone(value: Mapping[str, Any]) -> Sign | None:
@@ -143,20 +171,36 @@ def _error_type(value: Mapping[str, Any]) -> Sign | None:
     return None
 
 
+def _message(value: Mapping[str, Any]) -> Sign | None:
+    """`message: "Failed to …"`, with nothing that was achieved beside it."""
+    words = value.get("message", value.get("msg"))
+    if not isinstance(words, str) or len(value) > _FEW or _says_success(value) or "id" in value:
+        return None
+    if any(isinstance(each, dict | list) and each for each in value.values()):
+        return None
+    strength = says_failed(words)
+    if strength == "strong" or (strength == "weak" and _only_words(value)):
+        return _sign("message-failed", value)
+    return None
+
+
 Judge = Callable[[Mapping[str, Any]], Sign | None]
 # Each with the members that it looks for: one of them has to be there.
 _RULES: Final[tuple[tuple[frozenset[str], Judge], ...]] = (
     (frozenset({*_FLAGS, *_DEEDS, "data", "isError", "is_error"}), _flag),
     (frozenset({"error"}), _error_member),
     (frozenset({"errors"}), _errors_member),
-    (frozenset({"status", "state"}), _status_word),
+    (frozenset({"status", "state", "result"}), _status_word),
     (frozenset(_STATUSES), _status_number),
+    (frozenset({"data"}), _status_within),
     (frozenset({"detail", "documentation_url"}), _detail_alone),
     (frozenset({"type", *_NAMED}), _error_type),
+    (frozenset({"message", "msg"}), _message),
 )
 
 
 _SIGNS: Final = frozenset[str]().union(*(names for names, _ in _RULES))
+_CAPITALS: Final = frozenset({"Error", "Errors", "Success", "ErrorMessage", "ErrorCode", "IsError"})
 
 
 def _sign(rule: str, value: Mapping[str, Any]) -> Sign:
@@ -196,7 +240,7 @@ def failed_among(items: list[Any]) -> tuple[int, int]:
         if not isinstance(item, dict):
             return 0, 0
         flag = next((item[name] for name in _FLAGS if isinstance(item.get(name), bool)), None)
-        status = item.get("status")
+        status = item.get("status", item.get("result"))
         if flag is None and isinstance(status, str) and status.lower() in (*_BAD, "success", "ok"):
             flag = status.lower() not in _BAD
         if flag is None and "error" in item and item["error"]:

@@ -40,6 +40,8 @@ class Value(msgspec.Struct, kw_only=True):
     """Images, audio, links and resources, without their bytes."""
     extras: Mapping[str, Any] = {}
     """Members of the result that MCP does not know."""
+    texts: Sequence[str] = ()
+    """The texts, where there are several and the value is all of them."""
     prose: str | None = None
     """The whole text that the value was found in, where there is more to it than the value."""
 
@@ -75,6 +77,8 @@ def find(result: Mapping[str, Any], notes: Notes, *, digs: bool = True) -> Value
     else:
         value = Value(origin="nothing")
         notes.finding("the result has no content")
+    if digs and value.is_text and len(others) == 1:
+        value = _of_resource(others[0], value, notes)
     value.beside = beside
     if others:
         value.attachments = [_described(each) for each in others]
@@ -128,7 +132,7 @@ def _of_structure(structure: Any, texts: list[str], notes: Notes, digs: bool) ->
         inner = structure["result"]
     if inner is not _ABSENT and _says(text, texts, inner):
         notes.rule("result-wrapper")
-        value.value = inner
+        value.value, value.origin = inner, "structuredContent.result"
         if isinstance(inner, str) and len(texts) == 1:
             value.value, value.is_text = text.value, text.is_text
     elif _is_sole_text(structure, texts[0]):
@@ -176,21 +180,65 @@ def _is_inside(part: Any, whole: Any) -> bool:
 def _of_texts(texts: list[str], notes: Notes, digs: bool) -> Value:
     if len(texts) == 1:
         return _of_text(texts[0], "content[0].text", notes, digs)
-    values = [parse_json(text) for text in texts]
-    if all(found and isinstance(value, dict) for found, value in values):
+    values = [_document(text) for text in texts]
+    objects = [value for value in values if isinstance(value, dict)]
+    if len(objects) == len(texts):
         notes.rule("block-per-item")
-        items = [value for _, value in values]
-        return Value(value=items, origin="content[*].text: one JSON object each")
-    documents = [
-        i for i, (found, value) in enumerate(values) if found and isinstance(value, dict | list)
-    ]
-    if len(documents) == 1:
-        at = documents[0]
-        prose = "\n".join(text for i, text in enumerate(texts) if i != at)
-        notes.rule("json-among-blocks", "likely")
-        return Value(value=values[at][1], message=prose, origin=f"content[{at}].text: JSON")
+        return Value(value=objects, origin="content[*].text: one JSON object each")
+    told = [i for i, value in enumerate(values) if value is not None]
+    if len(told) == 1:
+        return _among(texts, told[0], values[told[0]], notes)
+    if len(objects) == len(told) > len(texts) - len(told):
+        notes.rule("block-per-item", "likely")
+        prose = "\n".join(text for text, value in zip(texts, values, strict=True) if value is None)
+        origin = "content[*].text: JSON objects"
+        return Value(value=objects, message=prose, origin=origin)
+    return _labelled(texts, notes) if digs and not told else _joined(texts, notes)
+
+
+def _document(text: str) -> Any:
+    """The object or list that a text is, if it is one."""
+    found, value = parse_json(text)
+    return value if found and isinstance(value, dict | list) else None
+
+
+def _among(texts: list[str], at: int, value: Any, notes: Notes) -> Value:
+    """One of several texts is a document; the others are words about it."""
+    prose = "\n".join(text for i, text in enumerate(texts) if i != at)
+    notes.rule("json-among-blocks", "likely")
+    return Value(value=value, message=prose, origin=f"content[{at}].text: JSON")
+
+
+def _labelled(texts: list[str], notes: Notes) -> Value:
+    """Several texts of which one holds the document, or the only list: `Users: […]`."""
+    found = [(i, each) for i, text in enumerate(texts) if (each := find_json(text)) is not None]
+    lists = [(i, each) for i, each in found if isinstance(each.value, list)]
+    for chosen in (lists, found):
+        if len(chosen) == 1:
+            ((at, document),) = chosen
+            value = _among(texts, at, document.value, notes)
+            value.message = "\n".join(each for each in (document.prose, value.message) if each)
+            value.prose = "\n".join(texts)
+            return value
+    return _joined(texts, notes)
+
+
+def _joined(texts: list[str], notes: Notes) -> Value:
     notes.rule("several-texts", "likely")
-    return Value(value="\n\n".join(texts), is_text=True, origin="content[*].text")
+    return Value(value="\n\n".join(texts), is_text=True, origin="content[*].text", texts=texts)
+
+
+def _of_resource(block: Mapping[str, Any], text: Value, notes: Notes) -> Value:
+    """The JSON that is embedded as a resource beside a text that shows it in some other way."""
+    resource = block.get("resource")
+    if not isinstance(resource, dict) or "json" not in str(resource.get("mimeType")):
+        return text
+    words = resource.get("text")
+    value = _document(words) if isinstance(words, str) else None
+    if value is None:
+        return text
+    notes.rule("json-resource", "likely")
+    return Value(value=value, message=text.value, origin="content[*].resource: JSON")
 
 
 def _of_text(text: str, where: str, notes: Notes, digs: bool) -> Value:

@@ -5,14 +5,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from accord.answer import Notice, Page
+from accord.reader.case import Case
 from accord.reader.collection import collection_in
 from accord.reader.find import Value, find, of_payload
-from accord.reader.judge import Case, judge
+from accord.reader.judge import judge
 from accord.reader.own import Known, known_shape, page_from, warnings_from
 from accord.reader.paging import page_in_words, page_of
 from accord.reader.reading import Notes, Reading
 from accord.reader.unwrap import Reply, unwrap
-from accord.reader.words import called, doing
+from accord.reader.words import Called, call_of
 from accord.response import CATALOG, Failure, Pagination, Response, ResponseType, Summary
 
 _EXECUTING: Final = re.compile(r"Error executing (?:tool )?(?:tool|[\w.-]{1,128}): ")
@@ -35,11 +36,12 @@ def read(
         return _of_rpc_error(unwrapped.error, tool, notes, reply)
     if unwrapped.size is not None:
         return _of_binary(unwrapped.size, tool, notes, reply)
-    value = _value(unwrapped, notes, digs=not called(tool).gives_content)
+    call = call_of(tool, arguments)
+    value = _value(unwrapped, notes, digs=not call.gives_content)
     known = known_shape(value.value)
     if known is not None:
-        return _of_known(known, value, unwrapped, tool, arguments, notes, reply)
-    return _judged(value, unwrapped, tool, arguments, notes, reply)
+        return _of_known(known, value, unwrapped, tool, call, notes, reply)
+    return _judged(value, unwrapped, tool, call, arguments or {}, notes, reply)
 
 
 def _value(unwrapped: Reply, notes: Notes, *, digs: bool) -> Value:
@@ -102,7 +104,7 @@ def _of_known(
     value: Value,
     unwrapped: Reply,
     tool: str | None,
-    arguments: Mapping[str, Any] | None,
+    call: Called,
     notes: Notes,
     raw: Any,
 ) -> Reading:
@@ -119,7 +121,7 @@ def _of_known(
     if known.failure is not None:
         response = _failure(name, _error_of(known.failure), metadata, notes, known.message)
         return notes.reading(response, value=None, origin=origin, raw=raw)
-    kind, items, rest = _sorted(known, tool, arguments, notes)
+    kind, items, rest = _sorted(known, call, notes)
     if rest:
         metadata = {**rest, **metadata}
     is_partial = known.is_partial or value.beside.get("partial") is True
@@ -141,20 +143,19 @@ def _of_known(
 
 
 def _sorted(
-    known: Known, tool: str | None, arguments: Mapping[str, Any] | None, notes: Notes
+    known: Known, call: Called, notes: Notes
 ) -> tuple[ResponseType, list[Any] | None, Mapping[str, Any]]:
     """What a reply of a known shape is, its items, and what stands beside them."""
-    value, name = known.value, called(tool)
-    does = doing(name, arguments)
+    value = known.value
     if known.kind in ("list", "tool_catalog"):
         return known.kind, _items(value, notes), {}
     if known.kind is not None:
         return known.kind, None, {}
     if isinstance(value, list):
         return "list", value, {}
-    if does == "act":
+    if call.doing == "act":
         return "action", None, {}
-    collection = collection_in(value, name, does)
+    collection = collection_in(value, call, {})
     if collection is None or collection.confidence == "guess":  # `data` may hold several payloads
         return "single", None, {}
     notes.rule("main-array", collection.confidence)
@@ -181,23 +182,23 @@ def _judged(
     value: Value,
     unwrapped: Reply,
     tool: str | None,
-    arguments: Mapping[str, Any] | None,
+    call: Called,
+    arguments: Mapping[str, Any],
     notes: Notes,
     raw: Any,
 ) -> Reading:
     is_error = unwrapped.result.get("isError") if unwrapped.result is not None else None
-    name = called(tool)
     case = Case(
         value=value.value,
         is_text=value.is_text,
         is_error=is_error if isinstance(is_error, bool) else None,
         message=value.message,
-        has_attachments=bool(value.attachments),
+        attachments=value.attachments,
         is_structured=value.origin == "structuredContent",
-        is_content=name.gives_content,
+        called=call,
+        arguments=arguments,
         tool=tool,
-        called=name,
-        doing=doing(name, arguments),
+        texts=value.texts,
     )
     rule, verdict = judge(case)
     notes.rule(rule.name, verdict.confidence)
@@ -233,7 +234,7 @@ def _judged(
 
 
 def _listed(
-    case: Case, value: Value, arguments: Mapping[str, Any] | None, notes: Notes
+    case: Case, value: Value, arguments: Mapping[str, Any], notes: Notes
 ) -> tuple[list[Any], Mapping[str, Any], str | None, Page | None]:
     """The items of a list, what stands beside them, the words around them, and the page."""
     if case.items is not None:

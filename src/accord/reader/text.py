@@ -8,12 +8,16 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from accord.reader.reading import Notes
+from accord.reader.shown import python_value
 
 _FENCE: Final = re.compile(r"^[ \t]*```[ \t]*([\w+-]*)[ \t]*\n", re.M)
 _FENCE_END: Final = re.compile(r"```[ \t]*$", re.M)
 _DATA_FENCES: Final = frozenset({"", "json", "jsonc", "json5", "javascript", "js"})
 _LINE_END: Final = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _STARTS: Final = re.compile(r"(?:^[ \t]*|[:=][ \t]+)(?=[\[{])", re.M)
+_LINE_STARTS: Final = re.compile(r"^[ \t]*(?=[\[{])", re.M)
+_BETWEEN: Final = re.compile(r"\}[ \t]*\n\s*\{")
+_BLANK: Final = re.compile(r"\s*")
 _MOST_TRIES: Final = 12
 _MOST_LINES: Final = 200
 _LONGEST_PROSE: Final = 2_000
@@ -79,7 +83,49 @@ def find_json(text: str) -> Found | None:
         return None
     if len(text) > LARGE and _is_too_much(text):
         return None
-    return json_in_fence(text) or _after_prose(text) or _before_prose(text) or _on_a_line(text)
+    return (
+        json_in_fence(text)
+        or _several(text)
+        or _after_prose(text)
+        or _before_prose(text)
+        or _on_a_line(text)
+    )
+
+
+def _several(text: str) -> Found | None:
+    """Objects one after the other, as lines or with blank lines between; words above and below."""
+    if _BETWEEN.search(text) is None:
+        return None
+    begin = _LINE_STARTS.search(text)
+    if begin is None or begin.end() > _LONGEST_PROSE or text[begin.end()] != "{":
+        return None
+    objects: list[Any] = []
+    at = begin.end()
+    while text.startswith("{", at):
+        value, end = _next_object(text, at)
+        if value is None:
+            break
+        objects.append(value)
+        at = _BLANK.match(text, end).end()  # type: ignore[union-attr]
+    prose = f"{text[: begin.end()].strip()}\n{text[at:].strip()}".strip()
+    if len(objects) < 2 or len(prose) > _LONGEST_PROSE:
+        return None
+    return Found(objects, prose, "several objects")
+
+
+def _next_object(text: str, at: int) -> tuple[Any, int]:
+    """The object that begins here, and its end: on a line, JSON or as Python shows it, or JSON."""
+    end = text.find("\n", at)
+    line = text[at:] if end < 0 else text[at:end]
+    if line.rstrip().endswith("}"):
+        for parse in (parse_json, python_value):
+            found, value = parse(line)
+            if found:
+                return value, at + len(line)
+    try:
+        return _scan(text, at)
+    except (ValueError, RecursionError):
+        return None, at
 
 
 def json_in_fence(text: str) -> Found | None:
@@ -159,7 +205,7 @@ def decoded_twice(value: Any) -> tuple[bool, Any]:
         if not isinstance(value, str) or value.strip()[:1] not in ("{", "["):
             break
         found, inner = parse_json(value)
-        if not found:
+        if not found or not inner:  # `"[]"` may be a string as well
             break
         is_nested, value = True, inner
     return is_nested, value

@@ -39,10 +39,16 @@ def bullets(lines: list[str], wants_list: bool) -> Items | None:
     indent, is_number = len(first["indent"]), first["mark"][0].isdigit()
     items: list[list[str]] = [[first["words"]]]
     end = len(lines)
+    is_code = lines[start].count("```") % 2 == 1
     for index in range(start + 1, len(lines)):
         line = lines[index]
-        bullet = _BULLET.fullmatch(line)
-        if bullet and len(bullet["indent"]) == indent and bullet["mark"][0].isdigit() == is_number:
+        bullet = None if is_code else _BULLET.fullmatch(line)
+        was_code, is_code = is_code, is_code != bool(line.count("```") % 2)
+        if was_code:
+            items[-1].append(line)
+        elif (
+            bullet and len(bullet["indent"]) == indent and bullet["mark"][0].isdigit() == is_number
+        ):
             items.append([bullet["words"]])
         elif not line.strip() or len(line) - len(line.lstrip()) > indent:
             items[-1].append(line.strip())
@@ -53,6 +59,8 @@ def bullets(lines: list[str], wants_list: bool) -> Items | None:
             break
     heading, closing = around(lines, start, end)
     if closing is None or not _is_enough(items, heading, wants_list):
+        return None
+    if any(map(_BULLET.fullmatch, closing.splitlines())):
         return None
     if heading.startswith("#") and not wants_list and (closing or len(items) < 2):
         return None
@@ -103,6 +111,8 @@ def _uniform(
     end = len(lines)
     while end > start and not is_item(lines[end - 1]):
         end -= 1
+    if end < len(lines) and lines[end].strip() and start == 0:
+        return None  # nothing sets that line apart
     items = [line.strip() for line in lines[start:end] if line.strip()]
     if len(items) < least or not all(is_item(line) for line in lines[start:end] if line.strip()):
         return None
@@ -118,10 +128,14 @@ def alike(lines: list[str], wants_list: bool) -> Items | None:
         mark = _mark(lines[at])
         if mark is None:
             continue
-        end = at
-        while end < len(lines) and (_mark(lines[end]) == mark or lines[end][:1].isspace()):
+        end = max(i for i, line in enumerate(lines) if _mark(line) == mark) + 1
+        while end < len(lines) and (lines[end][:1].isspace() or mark == "["):
             end += 1
-        items = [line.strip() for line in lines[at:end] if _mark(line) == mark]
+        marked = [i for i in range(at, end) if _mark(lines[i]) == mark]
+        if 2 * len(marked) < sum(1 for line in lines[at:end] if line.strip() and line[0] != " "):
+            return None
+        ends = [*marked[1:], end]
+        items = ["\n".join(lines[a:b]).strip() for a, b in zip(marked, ends, strict=True)]
         heading, closing = around(lines, at, end)
         is_many = len(items) > 1 or _SHOWN.search(heading) is not None
         return (
@@ -134,4 +148,9 @@ def alike(lines: list[str], wants_list: bool) -> Items | None:
 
 def _mark(line: str) -> str | None:
     found = _MARK.match(line)
-    return None if found is None else found["label"] or found["sign"] or "["
+    if found is None:
+        return None
+    sign = found["sign"]
+    if sign is not None:
+        return sign if sign.isascii() else "sign"
+    return found["label"] or "["

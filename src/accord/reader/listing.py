@@ -111,7 +111,10 @@ def itemised(case: Case) -> Verdict | None:
     is_asked = wants_list and not call.is_one
     if items.rule in _FAINT and not (is_asked or call.doing == "unknown" or states_count(items)):
         return None
-    if call.is_statement and items.rule == "plain-lines" and not items.heading:
+    is_bare = items.rule == "plain-lines" and not items.heading
+    if is_bare and not (call.doing == "list" or call.is_plural):
+        return None
+    if is_bare and call.is_statement:
         items = items._replace(items=items.items[1:], heading=items.items[0])
     case.items = items
     return Verdict(_kind(case, f"{items.heading}\n{items.closing}"), "likely")

@@ -114,14 +114,18 @@ def _several(text: str) -> Found | None:
 
 
 def _next_object(text: str, at: int) -> tuple[Any, int]:
-    """The object that begins here, of JSON or as Python shows it on one line, and its end."""
+    """The object that begins here, and its end: on a line, JSON or as Python shows it, or JSON."""
+    end = text.find("\n", at)
+    line = text[at:] if end < 0 else text[at:end]
+    if line.rstrip().endswith("}"):
+        for parse in (parse_json, python_value):
+            found, value = parse(line)
+            if found:
+                return value, at + len(line)
     try:
         return _scan(text, at)
     except (ValueError, RecursionError):
-        end = text.find("\n", at)
-        line = text[at:] if end < 0 else text[at:end]
-        found, value = python_value(line)
-        return (value, at + len(line)) if found else (None, at)
+        return None, at
 
 
 def json_in_fence(text: str) -> Found | None:

@@ -7,7 +7,7 @@ from typing import Any, Final
 from accord.reader.items.found import MOST_HEADING, Items, around
 
 _TABLE_RULE: Final = re.compile(r"\|?[ \t]*:?-{2,}:?[ \t]*(?:[|+][ \t]*:?-{2,}:?[ \t]*)*+\|?")
-_BORDER: Final = re.compile(r"\+(?:[-=]{2,}\+)+")
+_BORDER: Final = re.compile(r"\+(?:[-=]{2,}\+)++")
 _OF_ONE: Final = frozenset({"field", "key", "property", "attribute", "parameter", "metric"})
 """Beside `value`: the columns of a table that says what one thing has."""
 _NAME: Final = re.compile(r"[A-Za-z_][\w.#-]{0,40}")

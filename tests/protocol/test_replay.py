@@ -260,6 +260,60 @@ def test_a_state_is_good_for_its_own_request_alone(desk: Desk) -> None:
 
 
 @pytest.mark.requirement("mcp.asking.state-bound")
+def test_a_number_and_its_digits_are_two_requests(desk: Desk) -> None:
+    @desk.server.tool
+    async def of(value: Any, context: Context) -> str:
+        return f"{value!r}: {(await context.elicit('?', str)).data}"
+
+    asker, answers = peer(desk), {"elicit": accept(value="x")}
+    values: list[Any] = [1.5, "1.5", 1, 1.0, "1", [1.5], "null", None, 10**30, 1e30]
+    for value in values:
+        state = call(asker, "of", value=value)["result"]["requestState"]
+        for other in values:
+            reply = call(asker, "of", answers, state, value=other)
+            is_same = json.dumps(value) == json.dumps(other)
+            assert ("result" in reply) is is_same, (value, other)
+
+
+def test_what_a_cursor_stands_for_can_be_asked_about() -> None:
+    server = Server("desk", max_bytes=2_000, read_more=True)
+
+    @server.tool(read_only=True)
+    async def rows(context: Context, cursor: str | None = None) -> list[str]:
+        return [str((await context.elicit("?", str)).data)] * 1_000
+
+    @server.tool(read_only=True)
+    async def lines(context: Context) -> list[str]:
+        return await rows(context)
+
+    asker, answers = Peer(server, wire.STATELESS, ABLE), {"elicit": accept(value="word")}
+    for tool, again in (("rows", "rows"), ("lines", "read_more")):
+        state = call(asker, tool)["result"]["requestState"]
+        cut = call(asker, tool, answers, state)["result"]
+        cursor = cut["_meta"]["dev.accord-mcp/answer"]["page"]["cursor"]
+        state = call(asker, again, cursor=cursor)["result"]["requestState"]
+        assert "word" in text(call(asker, again, answers, state, cursor=cursor))
+
+
+def test_no_two_questions_share_a_key(desk: Desk) -> None:
+    @desk.server.tool
+    async def confusing(context: Context) -> list[Any]:
+        first = await context.ask(**{"a": Elicit("1?", str), "a-2": Elicit("2?", str)})
+        second = await context.ask(a=Elicit("3?", str))
+        third = await context.elicit("4?", str)
+        return [first["a"].data, first["a-2"].data, second["a"].data, third.data]
+
+    asker, asked = peer(desk), []
+    reply = call(asker, "confusing")
+    for _ in range(3):
+        (*keys,) = reply["result"]["inputRequests"]
+        asked += keys
+        state = reply["result"]["requestState"]
+        reply = call(asker, "confusing", {key: accept(value=key) for key in keys}, state)
+    assert json.loads(text(reply)) == asked == ["a", "a-2", "a-3", "elicit"]
+
+
+@pytest.mark.requirement("mcp.asking.state-bound")
 def test_a_state_is_good_for_its_own_caller_alone(desk: Desk) -> None:
     ada, eve = peer(desk), peer(desk)
     ada.principal, eve.principal = b"Bearer ada", b"Bearer eve"

@@ -54,6 +54,8 @@ class Special(msgspec.Struct, eq=False):
     """What came with it because it is sent again, with answers."""
     script: Script | None = None
     """The answers that it can count on."""
+    sent: bytes | None = None
+    """The arguments as they came, where `arguments` of the call are others by now."""
 
 
 class Call(msgspec.Struct, eq=False):
@@ -122,11 +124,30 @@ class Call(msgspec.Struct, eq=False):
 
     def script(self) -> Script:
         """The answers that it can count on: none, at first."""
+        special = self._special()
+        if special.script is None:
+            special.script = Script()
+        return special.script
+
+    def mean(self, arguments: bytes) -> None:
+        """Run with other arguments than were sent: those that a cursor stands for."""
+        if arguments is self.arguments:
+            return
+        special = self._special()
+        if special.sent is None:
+            special.sent = self.arguments
+        self.arguments = arguments
+
+    @property
+    def sent(self) -> bytes:
+        """The arguments as they came."""
+        changed = None if self.special is None else self.special.sent
+        return self.arguments if changed is None else changed
+
+    def _special(self) -> Special:
         if self.special is None:
             self.special = Special()
-        if self.special.script is None:
-            self.special.script = Script()
-        return self.special.script
+        return self.special
 
     @property
     def method(self) -> str:

@@ -249,6 +249,42 @@ def test_a_client_that_listens_late_hears_what_it_has_missed_once(server: HttpSe
         assert stream.rest() == []
 
 
+def test_a_client_that_comes_back_to_its_stream_hears_what_it_missed_and_what_is_new(
+    server: HttpServer,
+) -> None:
+    with HttpPeer(server.port, REVISION) as peer, peer.again() as first, peer.again() as second:
+        uris = [f"booth://{name}" for name in "abc"]
+        for uri in uris:
+            peer.ask("resources/subscribe", {"uri": uri})
+        streams = [first.listen()]
+        peer.call("update", uri="booth://a")
+        tasks = http_census(peer)["tasks"]
+        last = streams.pop().next()
+        first.close()
+        assert eventually(lambda: http_census(peer)["tasks"] < tasks), "it has been seen to leave"
+        peer.call("update", uri="booth://b")
+        stream = second.listen(last.id)
+        peer.call("update", uri="booth://c")
+        came = [stream.next().message["params"]["uri"] for _ in range(2)]
+        assert came == ["booth://b", "booth://c"]
+        peer.visit("DELETE")
+        assert stream.rest() == []
+
+
+@pytest.mark.requirement("mcp.http.one-stream")
+def test_whoever_comes_back_to_a_stream_takes_it_over(server: HttpServer) -> None:
+    with HttpPeer(server.port, REVISION) as peer, peer.again() as first, peer.again() as second:
+        peer.ask("resources/subscribe", {"uri": "booth://a"})
+        old = first.listen()
+        peer.call("update", uri="booth://a")
+        new = second.listen(old.next().id)
+        assert old.rest() == []
+        peer.call("update", uri="booth://a")
+        assert new.next().message["params"] == {"uri": "booth://a"}
+        peer.visit("DELETE")
+        assert new.rest() == []
+
+
 def test_without_a_session_there_is_nobody_to_tell(server: HttpServer) -> None:
     with HttpPeer(server.port, REVISION, begin=False) as peer:
         reply = peer.ask("resources/subscribe", {"uri": "booth://a"})

@@ -1,7 +1,7 @@
 """Sessions of the handshake era: one connection each, known by an id that nobody can guess."""
 
 import secrets
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from time import monotonic
 from typing import Final
@@ -22,7 +22,8 @@ class Session:
         self.connection = connection
         self.principal = principal
         self.used = monotonic()
-        self.listeners: set[Stream] = set()
+        self.listeners: Counter[Stream] = Counter()
+        """The streams for what belongs to no call, and how many follow each."""
         self._streams: OrderedDict[str, Stream] = OrderedDict()
         self._opened = 0
         self._unheard: dict[bytes, None] = {}
@@ -32,10 +33,10 @@ class Session:
         """Whether nothing is open in it."""
         return self.connection.is_idle and not self.listeners
 
-    def open_stream(self) -> Stream:
+    def open_stream(self, *, of_session: bool = False) -> Stream:
         """A new stream; the oldest is forgotten when there are too many."""
         self._opened += 1
-        stream = Stream(str(self._opened))
+        stream = Stream(str(self._opened), of_session=of_session)
         if self.connection.primes_streams:
             stream.append(PRIMING)
         self._streams[stream.name] = stream
@@ -45,12 +46,22 @@ class Session:
 
     def listen(self) -> Stream:
         """A stream for what belongs to no call."""
-        stream = self.open_stream()
+        stream = self.open_stream(of_session=True)
+        self._hear(stream)
+        return stream
+
+    def _hear(self, stream: Stream) -> None:
         for message in self._unheard:
             stream.append(message)
         self._unheard.clear()
-        self.listeners.add(stream)
-        return stream
+        self.listeners[stream] += 1
+
+    def leave(self, stream: Stream) -> None:
+        """One who followed a stream does so no longer."""
+        if self.listeners[stream] > 1:
+            self.listeners[stream] -= 1
+        else:
+            del self.listeners[stream]
 
     def tell(self, message: bytes) -> None:
         """Send what belongs to no call: to one who listens, or to the next one who does."""
@@ -69,6 +80,8 @@ class Session:
         if int(number) >= stream.count:
             return None
         stream.unpause()
+        if stream.of_session:
+            self._hear(stream)
         return stream, int(number) + 1
 
     def close(self) -> None:

@@ -15,8 +15,11 @@ PRIMING: Final = b""
 class Stream:
     """Messages in order, each with an id, to be followed from any point that is still kept."""
 
-    def __init__(self, name: str = "0") -> None:
+    def __init__(self, name: str = "0", *, of_session: bool = False) -> None:
         self.name = name
+        self.of_session = of_session
+        """Whether it is for what belongs to no call."""
+        self._follower = 0
         self._events: deque[bytes] = deque(maxlen=MOST_EVENTS)
         self.count = 0
         self._closed = False
@@ -48,9 +51,15 @@ class Stream:
         self._changed = asyncio.Event()
 
     async def follow(self, after: int, keep_alive: float) -> AsyncIterator[bytes]:
-        """The events after the one with that number, as they go on the wire, until it is closed."""
+        """The events after the one with that number, as they go on the wire, until it is closed.
+
+        Whoever follows it next takes over: no message goes to two.
+        """
         at = after
-        while True:
+        self._follower += 1
+        me = self._follower
+        self._wake()
+        while me == self._follower:
             first = self.count - len(self._events)
             at = max(at, first)  # a reader that is too slow misses what is no longer kept
             if at < self.count:

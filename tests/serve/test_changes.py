@@ -154,6 +154,15 @@ def test_a_peer_has_so_many_subscriptions_and_no_more() -> None:
             peer.send({"jsonrpc": "2.0", "id": n, **message})
         errors = [reply["id"] for reply in peer.replies(1_001) if "error" in reply]
         assert errors == [1_000]
+        again = peer.request("resources/subscribe", {"uri": "booth://0"})
+        assert again["result"] == {}, "which it had already"
+
+
+def test_a_subscription_has_so_many_resources_and_each_once() -> None:
+    with stdio() as peer:
+        uris = [f"booth://{n}" for n in range(5_000)]
+        honoured = listen(peer, 1, resourceSubscriptions=["booth://0", *uris])
+        assert honoured["resourceSubscriptions"] == uris[:1_000]
 
 
 # Over HTTP
@@ -294,15 +303,27 @@ def test_without_a_session_there_is_nobody_to_tell(server: HttpServer) -> None:
 # Those who do not read
 
 
-def test_a_peer_that_does_not_read_hears_of_a_change_once_when_it_reads_again() -> None:
-    """It leaves two megabytes unread while a resource changes a thousand times."""
-    messages = [
+BEGINNINGS = {
+    "handshake": [
         request("initialize", {"protocolVersion": REVISION, "capabilities": {}}, 0),
         request("resources/subscribe", {"uri": "booth://a"}, 1),
-        request("tools/call", {"name": "update_later", "arguments": {"uri": "booth://a"}}, 2),
+    ],
+    "stateless": [
+        request("ping", {}, 0),
+        listening(1, resourceSubscriptions=["booth://a"]),
+    ],
+}
+
+
+@pytest.mark.parametrize("era", BEGINNINGS)
+def test_a_peer_that_does_not_read_hears_of_a_change_once_when_it_reads_again(era: str) -> None:
+    """It leaves two megabytes unread while a resource changes a thousand times."""
+    calls = [("update_later", {"uri": "booth://a"}), *[("many_words", {"size": 200_000})] * 10]
+    messages = [
+        *BEGINNINGS[era],
         *(
-            request("tools/call", {"name": "many_words", "arguments": {"size": 200_000}}, n)
-            for n in range(3, 13)
+            request("tools/call", modern_params({"name": name, "arguments": arguments}), n)
+            for n, (name, arguments) in enumerate(calls, 2)
         ),
     ]
     command = [sys.executable, "-m", "serve.booth", "stdio", "{}"]

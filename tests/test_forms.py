@@ -1,5 +1,7 @@
 """Forms: which types a person can be asked for, how each revision words them, and what comes back."""
 
+import functools
+import json
 from dataclasses import dataclass, field
 from datetime import date
 from enum import Enum, IntEnum
@@ -10,7 +12,7 @@ import pytest
 
 from accord import ContractError, Elicit, Elicited, ListRoots, Message, Sample, Visit
 from accord.blocks import Audio, Image
-from accord.forms import Misfit
+from accord.forms import Misfit, form_of
 from accord.revisions import REVISIONS
 
 OLD, TITLED = REVISIONS["2025-06-18"], REVISIONS["2026-07-28"]
@@ -244,3 +246,22 @@ def test_a_model_is_shown_what_its_revision_has_a_block_for() -> None:
 def test_what_is_no_message_is_refused() -> None:
     with pytest.raises(ContractError, match="a message is text"):
         Sample([5]).params(TITLED)  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"n": "x"},
+        {"n": [[[]]]},
+        {"n": functools.reduce(lambda inner, _: [inner], range(300), [])},  # type: ignore[arg-type]
+        {**{f"x{n}": n for n in range(5_000)}, "n": "x"},
+        {"n": 1, "many": ["a"] * 5_000 + ["c"]},
+    ],
+    ids=["plain", "nested", "too deep", "behind others", "at the end"],
+)
+def test_nothing_gets_past_a_schema(content: dict[str, Any]) -> None:
+    choices = {"type": "array", "items": {"type": "string", "enum": ["a", "b"]}}
+    asked = {"type": "object", "properties": {"n": {"type": "number"}, "many": choices}}
+    with pytest.raises(Misfit):
+        form_of(asked).read(json.dumps(content).encode())
+    assert form_of(asked).read(b'{"n": 1, "other": []}') == {"n": 1, "other": []}

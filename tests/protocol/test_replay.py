@@ -15,7 +15,10 @@ from hypothesis import strategies as st
 
 import wire
 from accord import Context, Elicit, Elicited, ListRoots, Problem, Sample, Server
+from accord.context import Client
+from accord.protocol import Call
 from accord.protocol.replay import Replay
+from accord.revisions import REVISIONS
 from accord.seal import Seal
 from peer import Peer
 
@@ -376,6 +379,35 @@ def test_an_answer_that_does_not_fit_is_a_fault_of_the_params(
         error = call(asker, "greet", answers, sent)["error"]
         assert error["code"] == -32602
         assert words.removeprefix("who.") in error["message"]
+
+
+@pytest.mark.requirement("mcp.asking.validate")
+@pytest.mark.parametrize(
+    "value", ["1e999", "-1e999", "9" * 5_000, "[" * 400 + "]" * 400], ids=["e", "-e", "9", "["]
+)
+@pytest.mark.parametrize("asked", [float, {"properties": {"value": {"type": "number"}}}])
+def test_what_nobody_can_read_is_a_fault_of_the_answer_too(
+    desk: Desk, caplog: pytest.LogCaptureFixture, asked: Any, value: str
+) -> None:
+    @desk.server.tool
+    async def number(context: Context) -> str:
+        return str((await context.elicit("?", asked)).data)
+
+    asker = peer(desk)
+    state = call(asker, "number")["result"]["requestState"]
+    params = {"inputResponses": {"elicit": accept(value="VALUE")}, "requestState": state}
+    message = asker.worded("tools/call", {"name": "number", "arguments": {}, **params}, 9)
+    (reply,) = asker.send(json.dumps(message).replace('"VALUE"', value).encode())
+    assert reply["error"]["code"] == -32602  # type: ignore[index]
+    assert caplog.records == []
+
+
+def test_a_call_that_nobody_waits_for_asks_nobody(desk: Desk) -> None:
+    """As where a tool leaves a task behind that has a question later."""
+    asked = Elicit("?", str)
+    orphan = Call(1, Client(REVISIONS["2025-11-25"], dict(ABLE)))
+    with pytest.raises(Problem, match="Nobody waits"):
+        asyncio.run(orphan.ask({"elicit": asked}))  # type: ignore[arg-type]
 
 
 @pytest.mark.requirement("mcp.asking.capabilities", "mcp.errors.missing-capability")

@@ -6,8 +6,8 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import Raw
 
-from accord.answer import Asking
-from accord.context import LEVELS, Client, Level, MissingCapability
+from accord.answer import Asking, Problem
+from accord.context import LEVELS, Client, Level
 from accord.protocol.batch import Batch
 from accord.protocol.messages import Id, LogMessage, Progress, Wanted, decode_meta, notification
 from accord.protocol.replay import Retry, Script
@@ -115,7 +115,7 @@ class Call(msgspec.Struct, eq=False):
         revision = self.client.revision
         if not revision.stateless:
             if self.edge is None:
-                raise MissingCapability({name: {} for name in self.client.capabilities})
+                raise Problem.unavailable("Nobody waits who could be asked", retryable=False)
             return await self.edge.ask(self, questions)
         answers, open_questions = self.script().play(questions, revision)
         if open_questions:

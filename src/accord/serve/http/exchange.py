@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from accord.context import MissingCapability
+from accord.answer import Problem
 from accord.protocol import Call
 from accord.protocol.messages import Wanted
 from accord.questions import Question
@@ -141,7 +141,7 @@ class Exchange(msgspec.Struct, eq=False):
     async def ask(self, call: Call, questions: Mapping[str, Question]) -> dict[str, bytes]:
         """Send questions to the client and wait for its answers, which come as other requests."""
         if self.session is None or self.desk is None:
-            raise MissingCapability({"session": {}})
+            raise Problem.unavailable("Only in a session can be asked", retryable=False)
         return await self.desk.ask(self.session.connection, call, questions)
 
     async def hold(self, call: Call, wanted: Wanted) -> None:

@@ -265,3 +265,11 @@ def test_nothing_gets_past_a_schema(content: dict[str, Any]) -> None:
     with pytest.raises(Misfit):
         form_of(asked).read(json.dumps(content).encode())
     assert form_of(asked).read(b'{"n": 1, "other": []}') == {"n": 1, "other": []}
+
+
+@pytest.mark.requirement("mcp.elicitation.valid-url")
+@pytest.mark.parametrize("url", ["", "x", "/pay", "example.org/pay", "https://", "https://a b", "a:\n"])
+def test_a_page_has_a_url(url: str) -> None:
+    with pytest.raises(ContractError, match="is no URL"):
+        Visit("Pay, please", url)
+    assert Visit("Pay, please", "https://example.org/pay?id=1").url

@@ -280,6 +280,18 @@ def test_a_client_that_comes_back_to_its_stream_hears_what_it_missed_and_what_is
         assert stream.rest() == []
 
 
+def test_the_stream_of_a_session_outlives_those_of_its_calls(server: HttpServer) -> None:
+    with HttpPeer(server.port, REVISION) as peer, peer.again() as first, peer.again() as second:
+        peer.ask("resources/subscribe", {"uri": "booth://a"})
+        stream = first.listen()
+        peer.call("update", uri="booth://a")
+        last = stream.next()
+        for _ in range(20):
+            assert peer.post(peer.watching("detach", seconds=0)).next()
+            peer.close()
+        assert second.listen(last.id).status == 200
+
+
 @pytest.mark.requirement("mcp.http.one-stream")
 def test_whoever_comes_back_to_a_stream_takes_it_over(server: HttpServer) -> None:
     with HttpPeer(server.port, REVISION) as peer, peer.again() as first, peer.again() as second:

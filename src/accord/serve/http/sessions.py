@@ -34,14 +34,15 @@ class Session:
         return self.connection.is_idle and not self.listeners
 
     def open_stream(self, *, of_session: bool = False) -> Stream:
-        """A new stream; the oldest is forgotten when there are too many."""
+        """A new stream; when there are too many, the oldest is forgotten, those of calls first."""
         self._opened += 1
         stream = Stream(str(self._opened), of_session=of_session)
         if self.connection.primes_streams:
             stream.append(PRIMING)
         self._streams[stream.name] = stream
         while len(self._streams) > _MOST_STREAMS:
-            self._streams.popitem(last=False)
+            of_calls = (each.name for each in self._streams.values() if not each.of_session)
+            del self._streams[next(of_calls, None) or next(iter(self._streams))]
         return stream
 
     def listen(self) -> Stream:

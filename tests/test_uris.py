@@ -80,7 +80,9 @@ def test_what_is_no_template_is_refused(template: str) -> None:
         Template(template)
 
 
-@pytest.mark.parametrize("template", ["a://{b}-{c}-{d}-{e}/x", "a://{b}{?c}", "a://{+b}/-{c}-{d}/x"])
+@pytest.mark.parametrize(
+    "template", ["a://{b}-{c}-{d}-{e}/x", "a://{b}{?c}", "a://{+b}/-{c}-{d}/x"]
+)
 @pytest.mark.parametrize("step", ["-", "/-", "x", "%2e"])
 def test_a_uri_costs_no_more_than_it_is_long(template: str, step: str) -> None:
     uris = Template(template)

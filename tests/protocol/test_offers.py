@@ -145,7 +145,7 @@ def test_it_has_what_it_has_and_nothing_else(revision: str) -> None:
 @pytest.mark.requirement("mcp.capabilities.completions")
 def test_what_can_be_completed_is_told_also_if_that_was_said_late() -> None:
     server = Server("s")
-    server.prompt(name="review")(lambda book: str(book))
+    server.prompt(name="review")(lambda book: f"Review {book}")
     assert has(server, V5) == {"prompts": {}}
     server.completion("review", "book")(lambda value: [value])
     assert has(server, V5) == {"prompts": {}, "completions": {}}

@@ -398,7 +398,7 @@ def test_what_nobody_can_read_is_a_fault_of_the_answer_too(
     params = {"inputResponses": {"elicit": accept(value="VALUE")}, "requestState": state}
     message = asker.worded("tools/call", {"name": "number", "arguments": {}, **params}, 9)
     (reply,) = asker.send(json.dumps(message).replace('"VALUE"', value).encode())
-    assert reply["error"]["code"] == -32602  # type: ignore[index]
+    assert reply["error"]["code"] == -32602
     assert caplog.records == []
 
 
@@ -407,7 +407,7 @@ def test_a_call_that_nobody_waits_for_asks_nobody(desk: Desk) -> None:
     asked = Elicit("?", str)
     orphan = Call(1, Client(REVISIONS["2025-11-25"], dict(ABLE)))
     with pytest.raises(Problem, match="Nobody waits"):
-        asyncio.run(orphan.ask({"elicit": asked}))  # type: ignore[arg-type]
+        asyncio.run(orphan.ask({"elicit": asked}))
 
 
 @pytest.mark.requirement("mcp.asking.capabilities", "mcp.errors.missing-capability")
@@ -501,6 +501,7 @@ class Answering:
         self._answers = answers
 
     def push(self, message: bytes) -> None: ...
+    def tell(self, change: bytes) -> None: ...
     def detach(self, seconds: float) -> None: ...
     async def hold(self, call: Any, wanted: Any) -> None: ...
     async def ask(self, call: Any, questions: Mapping[str, Any]) -> dict[str, bytes]:

@@ -28,6 +28,9 @@ class Edge(Protocol):
     def push(self, message: bytes) -> None:
         """Send a message that belongs to a call, before its result."""
 
+    def tell(self, change: bytes) -> None:
+        """Send that something has changed; the same need not be said twice before it is read."""
+
     def detach(self, seconds: float) -> None:
         """Let go of the caller, who comes back for the rest."""
 

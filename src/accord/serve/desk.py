@@ -68,7 +68,7 @@ class Desk:
         for call, (wanted, _) in list(self._held.items()):
             message = news_for(call.id, wanted, change)
             if message is not None and call.edge is not None:
-                call.edge.push(message)
+                call.edge.tell(message)
         self._announce(change)
 
     async def hold(self, call: Call, wanted: Wanted) -> None:

@@ -106,7 +106,7 @@ class _Session:
         )
         self._desk = Desk(server, settings.answer_seconds, self._announce, self._is_full)
         self._desk.attend(self.loop)
-        self.push = self._output.send
+        self.push = self.tell = self._output.send
         self._patience: asyncio.TimerHandle | None = None
         self._is_impatient = False
         self._ended = asyncio.Event()

@@ -122,6 +122,10 @@ class Exchange(msgspec.Struct, eq=False):
         """Send something before the result: from then on the answer is a stream."""
         self._open_stream().append(message)
 
+    def tell(self, change: bytes) -> None:
+        """Send that something has changed, which is said once until it is read."""
+        self._open_stream().tell(change)
+
     def _open_stream(self) -> Stream:
         if self.stream is None:
             self.stream = self.session.open_stream() if self.session else Stream()

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Final
 
+from accord.changes import KINDS
 from accord.protocol import Connection
+from accord.protocol.messages import MOST_WATCHED
 from accord.serve.http.streams import PRIMING, Stream
 
 _DIGITS: Final = 16
 _MOST_STREAMS: Final = 16  # a session's streams that can be resumed
-_MOST_KEPT: Final = 64  # messages for a client that does not listen yet
+_MOST_KEPT: Final = MOST_WATCHED + len(KINDS)  # changes for a client that does not listen yet
 
 
 class Session:
@@ -53,7 +55,7 @@ class Session:
 
     def _hear(self, stream: Stream) -> None:
         for message in self._unheard:
-            stream.append(message)
+            stream.tell(message)
         self._unheard.clear()
         self.listeners[stream] += 1
 
@@ -68,7 +70,7 @@ class Session:
         """Send what belongs to no call: to one who listens, or to the next one who does."""
         listener = next(iter(self.listeners), None)
         if listener is not None:
-            listener.append(message)
+            listener.tell(message)
         elif len(self._unheard) < _MOST_KEPT:
             self._unheard[message] = None
 

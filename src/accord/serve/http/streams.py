@@ -5,6 +5,8 @@ from collections import deque
 from collections.abc import AsyncIterator
 from typing import Final
 
+from accord.protocol.messages import MOST_WATCHED
+
 MOST_EVENTS: Final = 256
 
 KEEP_ALIVE: Final = b":\n\n"
@@ -20,7 +22,9 @@ class Stream:
         self.of_session = of_session
         """Whether it is for what belongs to no call."""
         self._follower = 0
-        self._events: deque[bytes] = deque(maxlen=MOST_EVENTS)
+        self._events: deque[bytes] = deque()
+        self._most = MOST_EVENTS
+        self._untold: set[bytes] = set()
         self.count = 0
         self._closed = False
         self._pause: float | None = None
@@ -30,7 +34,19 @@ class Stream:
         """Add a message. It is one line: JSON has no bare CR or LF, so neither has the event."""
         self._events.append(message)
         self.count += 1
+        if len(self._events) > self._most:
+            self._events.popleft()
         self._wake()
+
+    def tell(self, change: bytes) -> None:
+        """Add a message that says no more than the same one before it, if nobody has read that.
+
+        All that one client can be told of finds room, so that none is lost on one who is slow.
+        """
+        if change not in self._untold:
+            self._most = MOST_EVENTS + MOST_WATCHED
+            self._untold.add(change)
+            self.append(change)
 
     def close(self) -> None:
         """Say that nothing more will come."""
@@ -63,8 +79,10 @@ class Stream:
             first = self.count - len(self._events)
             at = max(at, first)  # a reader that is too slow misses what is no longer kept
             if at < self.count:
+                message = self._events[at - first]
+                self._untold.discard(message)
                 at += 1
-                yield self._event(at - 1, self._events[at - 1 - first])
+                yield self._event(at - 1, message)
             elif self._closed:
                 return
             elif self._pause is not None:

@@ -55,7 +55,7 @@ ESCAPES = [
 REFUSED = [
     *("", "b", "a:", "/a/b", "a://b c", "a://{b}{b}", "a://{b}/{+b}", "a://{b}{?b}"),
     *("a://{}", "a://{b,c}", "a://{/b}", "a://{#b}", "a://{b*}", "a://{b:3}", "a://{?b}/c"),
-    *("a://{b}{c}", "a://{+b}{c}", "a://{+b}/x/{+c}"),
+    *("a://{1}", "a://{?1b}", "a://{b}{c}", "a://{+b}{c}", "a://{+b}/x/{+c}"),
 ]
 
 
@@ -118,3 +118,10 @@ def test_what_may_be_left_out_is() -> None:
     server.resource("a://{a}{?b}")(with_default)
     server.resource("b://{a}")(with_default)
     assert list(server.resources) == ["a://{a}{?b}", "b://{a}"]
+
+
+@pytest.mark.requirement("mcp.caching.hints")
+@pytest.mark.parametrize("seconds", [-1, float("inf"), float("nan")])
+def test_a_resource_is_fresh_for_a_time_that_there_is(seconds: float) -> None:
+    with pytest.raises(ContractError, match="fresh_for"):
+        Server("s").resource("a://b", fresh_for=seconds)(lambda: "x")

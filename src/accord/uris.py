@@ -72,7 +72,8 @@ class Template:
         """What matches a variable and the text behind it, of which no more is asked than once."""
         said = _NAMES.fullmatch(expression)
         names = said["names"].split(",") if said else []
-        if said is None or self.query_names or (said["kind"] != "?" and len(names) > 1):
+        is_known = bool(names) and all(name.isidentifier() for name in names)
+        if said is None or not is_known or self.query_names or (said["kind"] != "?" and names[1:]):
             known = "{name}, {+name} and, at the end, {?a,b}"
             raise ContractError(f"{template!r} has {{{expression}}}: there are {known}")
         if said["kind"] == "?":

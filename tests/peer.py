@@ -156,6 +156,9 @@ class _Edge:
     def push(self, message: bytes) -> None:
         self._peer.said.append(self._asked.checked(message))
 
+    def tell(self, change: bytes) -> None:
+        self.push(change)
+
     def detach(self, seconds: float) -> None:
         raise AssertionError("there is nothing to come back to")
 

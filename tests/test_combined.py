@@ -1,5 +1,7 @@
 """Several servers as one: what the parts have, the whole has, also when they change."""
 
+import sys
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -69,3 +71,30 @@ def test_a_clash_names_both(kind: str) -> None:
             server.resource("same://x")(lambda: "x")
     with pytest.raises(ContractError, match=f"both one and two have a {kind} 'same"):
         combine(servers)
+
+
+def test_parts_may_change_in_several_threads_at_once() -> None:
+    parts = {name: part(name, changing={"tools"}) for name in "ab"}
+    whole = combine(parts)
+    failures: list[BaseException] = []
+
+    def churn(server: Server, name: str) -> None:
+        try:
+            for _ in range(200):
+                server.tool(name=name)(lambda: 1)
+                server.remove(server.tools[name])
+        except BaseException as error:  # noqa: BLE001 - whatever it is, the test is to know
+            failures.append(error)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [Thread(target=churn, args=(parts[name], f"{name}_more")) for name in "ab"]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert failures == []
+    assert list(whole.tools) == ["a_tool", "b_tool"]

@@ -1,5 +1,6 @@
 """Forms: which types a person can be asked for, how each revision words them, and what comes back."""
 
+import json
 from dataclasses import dataclass, field
 from datetime import date
 from enum import Enum, IntEnum
@@ -10,7 +11,7 @@ import pytest
 
 from accord import ContractError, Elicit, Elicited, ListRoots, Message, Sample, Visit
 from accord.blocks import Audio, Image
-from accord.forms import Misfit
+from accord.forms import Misfit, form_of
 from accord.revisions import REVISIONS
 
 OLD, TITLED = REVISIONS["2025-06-18"], REVISIONS["2026-07-28"]
@@ -244,3 +245,32 @@ def test_a_model_is_shown_what_its_revision_has_a_block_for() -> None:
 def test_what_is_no_message_is_refused() -> None:
     with pytest.raises(ContractError, match="a message is text"):
         Sample([5]).params(TITLED)  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"n": "x"},
+        {"n": [[[]]]},
+        {"n": json.loads("[" * 300 + "]" * 300)},
+        {**{f"x{n}": n for n in range(5_000)}, "n": "x"},
+        {"n": 1, "many": ["a"] * 5_000 + ["c"]},
+    ],
+    ids=["plain", "nested", "too deep", "behind others", "at the end"],
+)
+def test_nothing_gets_past_a_schema(content: dict[str, Any]) -> None:
+    choices = {"type": "array", "items": {"type": "string", "enum": ["a", "b"]}}
+    asked = {"type": "object", "properties": {"n": {"type": "number"}, "many": choices}}
+    with pytest.raises(Misfit):
+        form_of(asked).read(json.dumps(content).encode())
+    assert form_of(asked).read(b'{"n": 1, "other": []}') == {"n": 1, "other": []}
+
+
+@pytest.mark.requirement("mcp.elicitation.valid-url")
+@pytest.mark.parametrize(
+    "url", ["", "x", "/pay", "example.org/pay", "https://", "https://a b", "a:\n"]
+)
+def test_a_page_has_a_url(url: str) -> None:
+    with pytest.raises(ContractError, match="is no URL"):
+        Visit("Pay, please", url)
+    assert Visit("Pay, please", "https://example.org/pay?id=1").url

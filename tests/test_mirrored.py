@@ -1,17 +1,21 @@
 """Arguments that HTTP headers repeat: which can be marked, and what has to agree."""
 
+import asyncio
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from typing import Annotated, Any
 
 import msgspec
 import pytest
 
+import wire
 from accord import ContractError, Header, Server
 from accord.mirrored import Mark, fault, mirrored_parameters
 from accord.tool import Bound, Tool
 from http_peer import HttpPeer, HttpServer
+from peer import request
 from serve.talk import ENVIRONMENT
+from stdio_peer import modern_params
 
 STRING = {"type": "string", "x-mcp-header": "Region"}
 
@@ -117,6 +121,11 @@ DIFFER: list[tuple[Any, bytes | None]] = [
     (42, b"43"),
     (42, b"0x2a"),
     (42, b"forty-two"),
+    (42, b"4_2"),
+    (42, b"4.2e1"),
+    (42, encoded(" 42")),
+    (42, encoded("４２")),
+    (42, b"0" * 5_000 + b"42"),
     (2**53, str(2**53 + 1).encode()),
     (True, b"True"),
     (True, b"1"),
@@ -187,3 +196,37 @@ def test_over_http_they_are_held_against_each_other(
             assert response.code == -32020
     with HttpPeer(kiosk.port, "2025-11-25") as old:
         assert old.call("shelf", region="north", row=7) == "north 7", "older eras have none"
+
+
+@pytest.mark.requirement("mcp.http.custom-headers")
+def test_a_prompt_is_not_held_against_the_headers_of_a_tool_of_its_name() -> None:
+    server = Server("s")
+
+    @server.tool
+    def find(region: Annotated[str, Header("Region")]) -> str:
+        return region
+
+    server.prompt(name="find")(lambda region: f"Find {region}")
+    app, sent = server.asgi(), []
+    params = modern_params({"name": "find", "arguments": {"region": "north"}})
+    body = msgspec.json.encode(request("prompts/get", params))
+    headers = {
+        "Host": "localhost",
+        "Accept": "application/json, text/event-stream",
+        "Content-Type": "application/json",
+        "MCP-Protocol-Version": wire.STATELESS,
+        "Mcp-Method": "prompts/get",
+        "Mcp-Name": "find",
+    }
+    fields = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+    scope = {"type": "http", "method": "POST", "path": "/mcp", "headers": fields}
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": body}
+
+    async def send(message: MutableMapping[str, Any]) -> None:
+        sent.append(message)
+
+    asyncio.run(app(scope, receive, send))
+    assert sent[0]["status"] == 200
+    assert b"Find north" in sent[1]["body"]

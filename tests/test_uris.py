@@ -1,5 +1,7 @@
 """URI templates: which URIs they stand for, and which values nobody gets out of them."""
 
+from time import process_time
+
 import pytest
 
 from accord import ContractError, Server
@@ -21,6 +23,10 @@ MATCHES = [
     ("a://b.c/{d}", "a://bxc/y", None),
     ("a://{+b}", "a://x/y/z", {"b": "x/y/z"}),
     ("a://{+b}/end", "a://x/y/end", {"b": "x/y"}),
+    ("a://{+b}/end/{c}", "a://x/end/y/end/z", {"b": "x/end/y", "c": "z"}),
+    ("a://{b}-{c}.txt", "a://x-y-z.txt.txt", {"b": "x", "c": "y-z.txt"}),
+    ("a://{b}.{c}/{+d}", "a://x.y.z/u/v", {"b": "x", "c": "y.z", "d": "u/v"}),
+    ("a://{b}", "a://" + "x" * 9_000, None),
     ("a://b{?c,d}", "a://b", {}),
     ("a://b{?c,d}", "a://b?d=2&c=1&e=3", {"c": "1", "d": "2"}),
     ("a://b{?c}", "a://b?c=x%26y", {"c": "x&y"}),
@@ -38,10 +44,18 @@ ESCAPES = [
     ("a://{+b}", "a://x%5C..%5Cy"),
     ("a://{+b}", "a://x/./y"),
     ("a://{+b}", "a://x%00/y"),
+    ("a://b/{+c}", "a://b//etc/passwd"),
+    ("a://b/{+c}", "a://b/%2Fetc/passwd"),
+    ("a://b/{+c}", "a://b/%5Cserver"),
+    ("a://b{?c}", "a://b?c=../x"),
+    ("a://b{?c}", "a://b?c=x%2F..%2Fy"),
+    ("a://b{?c}", "a://b?c=/etc/passwd"),
+    ("a://b{?c}", "a://b?c=x%00"),
 ]
 REFUSED = [
     *("", "b", "a:", "/a/b", "a://b c", "a://{b}{b}", "a://{b}/{+b}", "a://{b}{?b}"),
     *("a://{}", "a://{b,c}", "a://{/b}", "a://{#b}", "a://{b*}", "a://{b:3}", "a://{?b}/c"),
+    *("a://{1}", "a://{?1b}", "a://{b}{c}", "a://{+b}{c}", "a://{+b}/x/{+c}"),
 ]
 
 
@@ -64,6 +78,17 @@ def test_no_value_climbs_out_of_its_place(template: str, uri: str) -> None:
 def test_what_is_no_template_is_refused(template: str) -> None:
     with pytest.raises(ContractError):
         Template(template)
+
+
+@pytest.mark.parametrize(
+    "template", ["a://{b}-{c}-{d}-{e}/x", "a://{b}{?c}", "a://{+b}/-{c}-{d}/x"]
+)
+@pytest.mark.parametrize("step", ["-", "/-", "x", "%2e"])
+def test_a_uri_costs_no_more_than_it_is_long(template: str, step: str) -> None:
+    uris = Template(template)
+    began = process_time()
+    assert uris.match("a://" + step * 1_000 + "#") is None
+    assert process_time() - began < 0.5, "where four variables tried all their places, hours"
 
 
 def both(a: str, b: str) -> str:
@@ -93,3 +118,10 @@ def test_what_may_be_left_out_is() -> None:
     server.resource("a://{a}{?b}")(with_default)
     server.resource("b://{a}")(with_default)
     assert list(server.resources) == ["a://{a}{?b}", "b://{a}"]
+
+
+@pytest.mark.requirement("mcp.caching.hints")
+@pytest.mark.parametrize("seconds", [-1, float("inf"), float("nan")])
+def test_a_resource_is_fresh_for_a_time_that_there_is(seconds: float) -> None:
+    with pytest.raises(ContractError, match="fresh_for"):
+        Server("s").resource("a://b", fresh_for=seconds)(lambda: "x")

@@ -15,7 +15,7 @@ from accord.profiles import profile_asked
 from accord.prompt import Prompt
 from accord.protocol import results
 from accord.protocol.entries import prompt_entry, resource_entry
-from accord.protocol.messages import Wanted
+from accord.protocol.messages import MOST_WATCHED, Wanted
 from accord.protocol.results import Result
 from accord.resource import Resource
 from accord.revisions import Revision
@@ -28,6 +28,7 @@ _PAGE_OF: Final = {
     "resources/list": "resources",
     "resources/templates/list": "resourceTemplates",
 }
+_CAPABILITIES: Final = ("capabilities",)
 
 
 class Catalog:
@@ -49,31 +50,37 @@ class Catalog:
         self._offered = offered
         self.changing = frozenset(changing)
         self.page_size = page_size
-        self._made: dict[tuple[Any, ...], Raw] = {}
-        self._capabilities: Result | None = None
+        self._made: dict[tuple[Any, ...], Any] = {}
 
     def clear(self) -> None:
-        """Something has changed: make it all again when it is asked for."""
-        self._made.clear()
-        self._capabilities = None
+        """Something has changed: make it all again when it is asked for. Safe in any thread.
+
+        What is being made meanwhile goes where nobody looks any more.
+        """
+        self._made = {}
 
     def capabilities(self, revision: Revision) -> Result:
         """What there is, and nothing that there is not, as far as a revision has a word for it."""
-        if self._capabilities is None:
-            self._capabilities = self._find_capabilities()
+        found = self._known_capabilities()
         if revision.completions:
-            return self._capabilities
-        return {name: has for name, has in self._capabilities.items() if name != "completions"}
+            return found
+        return {name: has for name, has in found.items() if name != "completions"}
 
     def has(self, feature: str) -> bool:
         """Whether there is something: a capability, or a part of one."""
-        if self._capabilities is None:
-            self._capabilities = self._find_capabilities()
-        if feature == "subscriptions":
-            return "subscribe" in self._capabilities.get("resources", ())
         if feature == "changes":
             return bool(self.changing) or self.has("subscriptions")
-        return feature in self._capabilities
+        found = self._known_capabilities()
+        if feature == "subscriptions":
+            return "subscribe" in found.get("resources", ())
+        return feature in found
+
+    def _known_capabilities(self) -> Result:
+        made = self._made
+        found: Result | None = made.get(_CAPABILITIES)
+        if found is None:
+            found = made[_CAPABILITIES] = self._find_capabilities()
+        return found
 
     def _find_capabilities(self) -> Result:
         prompts, resources = self._offered.prompts, self._offered.resources
@@ -110,7 +117,7 @@ class Catalog:
             for name in (f"{kind}_list_changed" for kind in self.changing)
             if getattr(wanted, name)
         }
-        uris = wanted.resource_subscriptions or ()
+        uris = list(dict.fromkeys(wanted.resource_subscriptions or ()))[:MOST_WATCHED]
         watched = tuple(uri for uri in uris if self.watch_fault(uri, revision) is None)
         return Wanted(**lists, resource_subscriptions=watched or None)
 
@@ -131,7 +138,8 @@ class Catalog:
             return Reject(INVALID_PARAMS, "Invalid cursor: use nextCursor as it was sent")
         asked = profile_asked(client.capabilities) if method == "tools/list" else None
         key = (method, client.revision.date, None if asked is None else asked.name, start)
-        page = self._made.get(key)
+        made = self._made
+        page: Raw | None = made.get(key)
         if page is None:
             items, entry = self._list(method, client.revision, tool_entry)
             end = len(items) if self.page_size is None else start + self.page_size
@@ -139,7 +147,7 @@ class Catalog:
             entries = [entry(item) for item in items[start:end]]
             cache = self._cache(method) if client.revision.stateless else None
             page = word(results.page(_PAGE_OF[method], entries, following, cache))
-            self._made[key] = page
+            made[key] = page
         return page
 
     def _list(
@@ -150,7 +158,8 @@ class Catalog:
         if method == "prompts/list":
             return list(self._offered.prompts.values()), partial(prompt_entry, revision=revision)
         is_static = method == "resources/list"
-        resources = [r for r in self._offered.resources.values() if r.is_static == is_static]
+        everything = list(self._offered.resources.values())
+        resources = [resource for resource in everything if resource.is_static == is_static]
         return resources, partial(resource_entry, revision=revision)
 
     def _cache(self, method: str) -> Result:

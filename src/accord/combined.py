@@ -1,6 +1,7 @@
 """Several servers as one, which changes as they do."""
 
 from collections.abc import Mapping
+from threading import RLock
 from typing import Any
 
 import msgspec
@@ -33,6 +34,7 @@ class Combination:
         self._owners: dict[tuple[str, str], str] = {}
         self._held: dict[tuple[str, str], tuple[Offer, Offer]] = {}
         """What is here: as it is in its part, and as it is in the whole."""
+        self._lock = RLock()
         for target, part in self._parts.items():
             for key, offer in _offers_of(part).items():
                 if key in self._owners:
@@ -45,10 +47,14 @@ class Combination:
         self.server.origin = self
 
     def hear(self, change: Change) -> None:
-        """A part has changed, and so has the whole."""
+        """A part has changed, and so has the whole. Safe in any thread."""
         if isinstance(change, Updated):
             self.server.updated(change.uri)
             return
+        with self._lock:
+            self._follow()
+
+    def _follow(self) -> None:
         now: dict[tuple[str, str], tuple[Offer, Server]] = {}
         for part in self._parts.values():
             for key, offer in _offers_of(part).items():

@@ -1,6 +1,5 @@
 """What a function can know of the call it is in, and what it can say and ask on the way."""
 
-from collections import Counter
 from collections.abc import Awaitable, Generator, Mapping, Sequence
 from math import inf, isfinite
 from typing import Any, Final, Literal, Protocol, TypeVar, overload
@@ -95,7 +94,7 @@ class Context:
         self.client = client
         self._channel = channel
         self._may_wait = may_wait
-        self._asked: Counter[str] | None = None
+        self._asked: set[str] | None = None
         self._told = -inf
 
     @property
@@ -206,9 +205,13 @@ class Context:
     def _key(self, name: str) -> str:
         """A name for a question that is the same when the function runs again."""
         if self._asked is None:
-            self._asked = Counter()
-        self._asked[name] += 1
-        return name if self._asked[name] == 1 else f"{name}-{self._asked[name]}"
+            self._asked = set()
+        key, times = name, 1
+        while key in self._asked:
+            times += 1
+            key = f"{name}-{times}"
+        self._asked.add(key)
+        return key
 
 
 def _read(key: str, question: Question, answer: bytes) -> Any:

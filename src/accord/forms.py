@@ -29,6 +29,8 @@ from accord.errors import ContractError
 _VALUE: Final = "value"
 _WORDS: Final = ("title", "description", "default", "minItems", "maxItems")
 _SIMPLE: Final = frozenset({"string", "number", "integer", "boolean"})
+_UNFIT: Final = FieldError("content", "does not fit")
+_UNREADABLE: Final = FieldError("content", "holds a number out of range, or is nested too deeply")
 
 
 class Misfit(Exception):
@@ -98,10 +100,15 @@ class Form:
         """What was filled in, or Misfit."""
         try:
             return self._read(content)
-        except msgspec.ValidationError as error:
+        except (msgspec.ValidationError, RecursionError) as error:
+            raise Misfit(self._faults(content) or [_UNFIT]) from error
+
+    def _faults(self, content: bytes) -> list[FieldError]:
+        try:
             found = self._checker.errors(msgspec.json.decode(content))
-            named = [FieldError(each.field or "content", each.error) for each in found]
-            raise Misfit(named or [FieldError("content", "does not fit")]) from error
+        except (msgspec.ValidationError, RecursionError):
+            return [_UNREADABLE]
+        return [FieldError(each.field or "content", each.error) for each in found]
 
 
 def form_of(asked: Any) -> Form:
@@ -114,9 +121,8 @@ def _from_schema(schema: JsonSchema) -> Form:
 
     def read(content: bytes) -> Any:
         value = msgspec.json.decode(content, type=dict[str, Any])
-        faults = checker.errors(value)
-        if faults:
-            raise Misfit(faults)
+        if not checker.fits(value):
+            raise msgspec.ValidationError("the content does not fit its schema")
         return value
 
     properties = schema.get("properties", {})

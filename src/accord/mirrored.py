@@ -17,7 +17,9 @@ from accord.tool import Tool
 KEY: Final = "x-mcp-header"
 PREFIX: Final = "mcp-param-"
 _TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_NUMBER: Final = re.compile(r"-?[0-9]+(?P<fraction>\.[0-9]+)?")
 _TYPES: Final = frozenset({"string", "integer", "boolean"})
+_LONGEST_NUMBER: Final = 400
 _MAPS: Final = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs"})
 
 
@@ -124,7 +126,8 @@ def _says(raw: bytes, value: Any) -> bool:
 
 
 def _same_number(text: str, value: float) -> bool:
-    try:
-        return int(text) == value if text.removeprefix("-").isdigit() else float(text) == value
-    except ValueError:
+    """Whether digits stand for a number, as everybody reads them: `42.0` is 42, `4_2` is none."""
+    said = _NUMBER.fullmatch(text)
+    if said is None or len(text) > _LONGEST_NUMBER:
         return False
+    return (float(text) if said["fraction"] else int(text)) == value

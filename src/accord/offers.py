@@ -136,7 +136,8 @@ class Offers:
 
     def completers_of(self, owner: str) -> dict[str, Completer]:
         """What completes the arguments of a prompt, or the variables of a template."""
-        return {name: each for (of, name), each in self._completers.items() if of == owner}
+        completers = list(self._completers.items())
+        return {name: each for (of, name), each in completers if of == owner}
 
     @property
     def can_complete(self) -> bool:

@@ -4,6 +4,7 @@ A question is data: it is worded for a revision, and it reads its own answer. Ho
 client and back is none of its business.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Final, Generic, Literal, TypeVar
 
@@ -20,6 +21,7 @@ from accord.values import known
 T = TypeVar("T")
 Capabilities = Mapping[str, Any]
 _canonical = msgspec.json.Encoder(order="deterministic").encode
+_PAGE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://[!-~]+")
 
 
 class Elicited(msgspec.Struct, Generic[T], frozen=True):
@@ -119,6 +121,10 @@ class Visit(Question, frozen=True):
     method: ClassVar[str] = "elicitation/create"
     message: str
     url: str
+
+    def __post_init__(self) -> None:
+        if not _PAGE.fullmatch(self.url):
+            raise ContractError(f"{self.url!r} is no URL of a page: a scheme, a host, and a path")
 
     def lacks(self, capabilities: Capabilities, revision: Revision) -> Mapping[str, Any] | None:
         modes = capabilities.get("elicitation")

@@ -1,6 +1,7 @@
 """A resource: something that can be read, under one URI or under many by a template."""
 
 from collections.abc import Callable, Mapping, Sequence
+from math import inf
 from typing import Any, Final
 
 import msgspec
@@ -51,7 +52,7 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if not self.name:
             raise ContractError(f"the resource {self.uri} has a name")
-        if self.fresh_for < 0:
+        if not 0 <= self.fresh_for < inf:
             raise ContractError("fresh_for is no time: seconds, 0 or more")
         msgspec.structs.force_setattr(self, "template", Template(self.uri))
 

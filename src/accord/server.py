@@ -197,7 +197,8 @@ class Server(Stock):
     def _continue(self, call: Call, read_more: Tool) -> Job | Done:
         """The call that `read_more` means: of the tool whose answer was cut."""
         try:
-            name, call.arguments, place = self._rest.elsewhere(call.arguments)
+            name, arguments, place = self._rest.elsewhere(call.arguments)
+            call.mean(arguments)
             tool = self.tools.get(name)
             if tool is None or not tool.hints.read_only:
                 raise Problem.not_found(f"There is no tool {name} any more")
@@ -212,7 +213,8 @@ class Server(Stock):
             if self.telemetry is not None:
                 watch = self.telemetry.begin(tool.name, call.revision.date, call.meta)
             if tool.name in self.with_cursor and may_have_cursor(call.arguments):
-                call.arguments, place = self._rest.continued(Asked(tool, call.arguments, place))
+                arguments, place = self._rest.continued(Asked(tool, call.arguments, place))
+                call.mean(arguments)
             bound = tool.bind(call.arguments)
             context = None
             if tool.wants_context:
@@ -368,4 +370,4 @@ def _json(result: results.Result) -> Raw:
 
 def _subject(call: Call) -> bytes:
     principal = None if call.edge is None else call.edge.principal
-    return subject(call.method, call.name, call.arguments, principal)
+    return subject(call.method, call.name, call.sent, principal)

@@ -98,6 +98,7 @@ class Stock(Sealing):
 
         def register(function: Function) -> Function:
             self.offered.complete(owner, argument, function_completer(function))
+            self.catalog.clear()
             return function
 
         return register

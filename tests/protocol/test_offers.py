@@ -142,6 +142,15 @@ def test_it_has_what_it_has_and_nothing_else(revision: str) -> None:
     assert has(Server("empty"), revision) == {"tools": {}}
 
 
+@pytest.mark.requirement("mcp.capabilities.completions")
+def test_what_can_be_completed_is_told_also_if_that_was_said_late() -> None:
+    server = Server("s")
+    server.prompt(name="review")(lambda book: f"Review {book}")
+    assert has(server, V5) == {"prompts": {}}
+    server.completion("review", "book")(lambda value: [value])
+    assert has(server, V5) == {"prompts": {}, "completions": {}}
+
+
 @pytest.mark.requirement("mcp.capabilities.logging", "mcp.capabilities.list-changed")
 @every_revision
 def test_log_and_changes_are_told_of_where_there_can_be_any(revision: str) -> None:

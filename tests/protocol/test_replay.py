@@ -15,7 +15,10 @@ from hypothesis import strategies as st
 
 import wire
 from accord import Context, Elicit, Elicited, ListRoots, Problem, Sample, Server
+from accord.context import Client
+from accord.protocol import Call
 from accord.protocol.replay import Replay
+from accord.revisions import REVISIONS
 from accord.seal import Seal
 from peer import Peer
 
@@ -260,6 +263,60 @@ def test_a_state_is_good_for_its_own_request_alone(desk: Desk) -> None:
 
 
 @pytest.mark.requirement("mcp.asking.state-bound")
+def test_a_number_and_its_digits_are_two_requests(desk: Desk) -> None:
+    @desk.server.tool
+    async def of(value: Any, context: Context) -> str:
+        return f"{value!r}: {(await context.elicit('?', str)).data}"
+
+    asker, answers = peer(desk), {"elicit": accept(value="x")}
+    values: list[Any] = [1.5, "1.5", 1, 1.0, "1", [1.5], "null", None, 10**30, 1e30]
+    for value in values:
+        state = call(asker, "of", value=value)["result"]["requestState"]
+        for other in values:
+            reply = call(asker, "of", answers, state, value=other)
+            is_same = json.dumps(value) == json.dumps(other)
+            assert ("result" in reply) is is_same, (value, other)
+
+
+def test_what_a_cursor_stands_for_can_be_asked_about() -> None:
+    server = Server("desk", max_bytes=2_000, read_more=True)
+
+    @server.tool(read_only=True)
+    async def rows(context: Context, cursor: str | None = None) -> list[str]:
+        return [str((await context.elicit("?", str)).data)] * 1_000
+
+    @server.tool(read_only=True)
+    async def lines(context: Context) -> list[str]:
+        return await rows(context)
+
+    asker, answers = Peer(server, wire.STATELESS, ABLE), {"elicit": accept(value="word")}
+    for tool, again in (("rows", "rows"), ("lines", "read_more")):
+        state = call(asker, tool)["result"]["requestState"]
+        cut = call(asker, tool, answers, state)["result"]
+        cursor = cut["_meta"]["dev.accord-mcp/answer"]["page"]["cursor"]
+        state = call(asker, again, cursor=cursor)["result"]["requestState"]
+        assert "word" in text(call(asker, again, answers, state, cursor=cursor))
+
+
+def test_no_two_questions_share_a_key(desk: Desk) -> None:
+    @desk.server.tool
+    async def confusing(context: Context) -> list[Any]:
+        first = await context.ask(**{"a": Elicit("1?", str), "a-2": Elicit("2?", str)})
+        second = await context.ask(a=Elicit("3?", str))
+        third = await context.elicit("4?", str)
+        return [first["a"].data, first["a-2"].data, second["a"].data, third.data]
+
+    asker, asked = peer(desk), []
+    reply = call(asker, "confusing")
+    for _ in range(3):
+        (*keys,) = reply["result"]["inputRequests"]
+        asked += keys
+        state = reply["result"]["requestState"]
+        reply = call(asker, "confusing", {key: accept(value=key) for key in keys}, state)
+    assert json.loads(text(reply)) == asked == ["a", "a-2", "a-3", "elicit"]
+
+
+@pytest.mark.requirement("mcp.asking.state-bound")
 def test_a_state_is_good_for_its_own_caller_alone(desk: Desk) -> None:
     ada, eve = peer(desk), peer(desk)
     ada.principal, eve.principal = b"Bearer ada", b"Bearer eve"
@@ -322,6 +379,35 @@ def test_an_answer_that_does_not_fit_is_a_fault_of_the_params(
         error = call(asker, "greet", answers, sent)["error"]
         assert error["code"] == -32602
         assert words.removeprefix("who.") in error["message"]
+
+
+@pytest.mark.requirement("mcp.asking.validate")
+@pytest.mark.parametrize(
+    "value", ["1e999", "-1e999", "9" * 5_000, "[" * 400 + "]" * 400], ids=["e", "-e", "9", "["]
+)
+@pytest.mark.parametrize("asked", [float, {"properties": {"value": {"type": "number"}}}])
+def test_what_nobody_can_read_is_a_fault_of_the_answer_too(
+    desk: Desk, caplog: pytest.LogCaptureFixture, asked: Any, value: str
+) -> None:
+    @desk.server.tool
+    async def number(context: Context) -> str:
+        return str((await context.elicit("?", asked)).data)
+
+    asker = peer(desk)
+    state = call(asker, "number")["result"]["requestState"]
+    params = {"inputResponses": {"elicit": accept(value="VALUE")}, "requestState": state}
+    message = asker.worded("tools/call", {"name": "number", "arguments": {}, **params}, 9)
+    (reply,) = asker.send(json.dumps(message).replace('"VALUE"', value).encode())
+    assert reply["error"]["code"] == -32602
+    assert caplog.records == []
+
+
+def test_a_call_that_nobody_waits_for_asks_nobody(desk: Desk) -> None:
+    """As where a tool leaves a task behind that has a question later."""
+    asked = Elicit("?", str)
+    orphan = Call(1, Client(REVISIONS["2025-11-25"], dict(ABLE)))
+    with pytest.raises(Problem, match="Nobody waits"):
+        asyncio.run(orphan.ask({"elicit": asked}))
 
 
 @pytest.mark.requirement("mcp.asking.capabilities", "mcp.errors.missing-capability")
@@ -415,6 +501,7 @@ class Answering:
         self._answers = answers
 
     def push(self, message: bytes) -> None: ...
+    def tell(self, change: bytes) -> None: ...
     def detach(self, seconds: float) -> None: ...
     async def hold(self, call: Any, wanted: Any) -> None: ...
     async def ask(self, call: Any, questions: Mapping[str, Any]) -> dict[str, bytes]:

@@ -83,6 +83,14 @@ async def update(uri: str, times: int = 1) -> str:
 
 
 @server.tool
+async def update_all(uris: list[str]) -> str:
+    """Say that many resources have changed, all at once."""
+    for uri in uris:
+        server.updated(uri)
+    return "updated"
+
+
+@server.tool
 async def update_later(uri: str) -> str:
     """Say that a resource has changed a thousand times, when nobody reads any longer."""
 

@@ -1,7 +1,7 @@
 """One peer's conversation: its revision, its open calls, and what each message means."""
 
 import logging
-from collections.abc import Mapping, Set
+from collections.abc import Set
 from typing import Final, Protocol
 
 import msgspec
@@ -22,7 +22,7 @@ from accord.protocol.clients import LONGEST_KEPT, UNREADABLE, read_known_meta, r
 from accord.protocol.diagnosis import diagnose, overlong
 from accord.protocol.events import Answered, Call, Cancel, Event, Posed
 from accord.protocol.framing import Overlong
-from accord.protocol.messages import NOTHING, Frame, Id
+from accord.protocol.messages import MOST_WATCHED, NOTHING, Frame, Id
 from accord.protocol.methods import ROUTES, UNKNOWN, Found, Route, look_again
 from accord.protocol.mirror import Mirror
 from accord.protocol.news import news
@@ -31,7 +31,6 @@ from accord.revisions import Revision, negotiate
 
 log = logging.getLogger("accord")
 
-_MOST_SUBSCRIBED: Final = 1_000
 _QUIETEST: Final = "info"  # from where on log is sent to a client that has said nothing about it
 _BEGIN: Final = (
     "Say which revision this is: begin with initialize, or send _meta with "
@@ -63,7 +62,7 @@ class Connection:
     """From where on the peer wants to see log."""
     subscribed: Set[str] = frozenset()
     """The resources whose changes the peer wants to hear of."""
-    _posed: Mapping[Id, Posed] = {}
+    _posed: dict[Id, Posed] | None = None
     _questions = 0
 
     def __init__(
@@ -153,9 +152,10 @@ class Connection:
 
     def subscribe(self, uri: str) -> Reject | None:
         """The peer wants to hear of changes of a resource."""
-        if len(self.subscribed) >= _MOST_SUBSCRIBED:
-            return Reject(INVALID_REQUEST, f"At most {_MOST_SUBSCRIBED} resources are watched")
-        self.subscribed |= {uri}
+        subscribed = self.subscribed | {uri}
+        if len(subscribed) > MOST_WATCHED:
+            return Reject(INVALID_REQUEST, f"At most {MOST_WATCHED} resources are watched")
+        self.subscribed = subscribed
         return None
 
     def unsubscribe(self, uri: str) -> None:
@@ -175,8 +175,9 @@ class Connection:
         self._questions += 1
         question_id = f"question-{self._questions}"
         message = messages.request(question_id, question.method, question.params(revision))
-        posed = Posed(question_id, message)
-        self._posed = {**self._posed, question_id: posed}
+        if self._posed is None:
+            self._posed = {}
+        posed = self._posed[question_id] = Posed(question_id, message)
         return posed
 
     def withdraw(self, posed: Posed) -> bytes | None:
@@ -187,10 +188,7 @@ class Connection:
         return messages.notification("notifications/cancelled", params)
 
     def _take_posed(self, question_id: Id) -> Posed | None:
-        posed = self._posed.get(question_id)
-        if posed is not None:
-            self._posed = {key: each for key, each in self._posed.items() if key != question_id}
-        return posed
+        return None if self._posed is None else self._posed.pop(question_id, None)
 
     @property
     def primes_streams(self) -> bool:

@@ -6,8 +6,8 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import Raw
 
-from accord.answer import Asking
-from accord.context import LEVELS, Client, Level, MissingCapability
+from accord.answer import Asking, Problem
+from accord.context import LEVELS, Client, Level
 from accord.protocol.batch import Batch
 from accord.protocol.messages import Id, LogMessage, Progress, Wanted, decode_meta, notification
 from accord.protocol.replay import Retry, Script
@@ -27,6 +27,9 @@ class Edge(Protocol):
 
     def push(self, message: bytes) -> None:
         """Send a message that belongs to a call, before its result."""
+
+    def tell(self, change: bytes) -> None:
+        """Send that something has changed; the same need not be said twice before it is read."""
 
     def detach(self, seconds: float) -> None:
         """Let go of the caller, who comes back for the rest."""
@@ -54,6 +57,8 @@ class Special(msgspec.Struct, eq=False):
     """What came with it because it is sent again, with answers."""
     script: Script | None = None
     """The answers that it can count on."""
+    sent: bytes | None = None
+    """The arguments as they came, where `arguments` of the call are others by now."""
 
 
 class Call(msgspec.Struct, eq=False):
@@ -113,7 +118,7 @@ class Call(msgspec.Struct, eq=False):
         revision = self.client.revision
         if not revision.stateless:
             if self.edge is None:
-                raise MissingCapability({name: {} for name in self.client.capabilities})
+                raise Problem.unavailable("Nobody waits who could be asked", retryable=False)
             return await self.edge.ask(self, questions)
         answers, open_questions = self.script().play(questions, revision)
         if open_questions:
@@ -122,11 +127,30 @@ class Call(msgspec.Struct, eq=False):
 
     def script(self) -> Script:
         """The answers that it can count on: none, at first."""
+        special = self._special()
+        if special.script is None:
+            special.script = Script()
+        return special.script
+
+    def mean(self, arguments: bytes) -> None:
+        """Run with other arguments than were sent: those that a cursor stands for."""
+        if arguments is self.arguments:
+            return
+        special = self._special()
+        if special.sent is None:
+            special.sent = self.arguments
+        self.arguments = arguments
+
+    @property
+    def sent(self) -> bytes:
+        """The arguments as they came."""
+        changed = None if self.special is None else self.special.sent
+        return self.arguments if changed is None else changed
+
+    def _special(self) -> Special:
         if self.special is None:
             self.special = Special()
-        if self.special.script is None:
-            self.special.script = Script()
-        return self.special.script
+        return self.special
 
     @property
     def method(self) -> str:

@@ -12,6 +12,9 @@ NOTHING: Final = Raw(b"")
 
 Id = int | str
 
+MOST_WATCHED: Final = 1_000
+"""The resources of which one peer, or one subscription, is told that they change."""
+
 
 class Frame(msgspec.Struct, frozen=True, gc=False):
     """Any message, with everything that depends on its kind left as it came."""

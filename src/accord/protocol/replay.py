@@ -16,10 +16,10 @@ from accord.errors import INVALID_PARAMS, Reject
 from accord.questions import Question
 from accord.revisions import Revision
 from accord.seal import BrokenSeal, Seal
+from accord.values import read_exactly
 
 _PURPOSE: Final = "requestState"
 _SECONDS: Final = 15 * 60.0
-_exact = msgspec.json.Decoder(float_hook=str).decode  # no two numbers become one
 _canonical = msgspec.json.Encoder(order="deterministic").encode
 _encode = msgspec.json.Encoder().encode
 _given = msgspec.json.Decoder(dict[str, Raw]).decode
@@ -133,7 +133,7 @@ class Replay:
 def subject(method: str, name: str, arguments: bytes, principal: bytes | None) -> bytes:
     """What a request asks for and who asks, in one form for all ways to write it."""
     try:
-        asked = _exact(arguments)
+        asked = read_exactly(arguments)
     except (msgspec.MsgspecError, RecursionError):  # then it is the same if it is written the same
         asked = arguments
     return _canonical([method, name, asked, principal])

@@ -25,10 +25,21 @@ class _Fault(msgspec.Struct, frozen=True):
 class Desk:
     """One for all that an edge serves. Only `hear` may be called from another thread."""
 
-    def __init__(self, server: Server, seconds: float, announce: Callable[[Change], None]) -> None:
-        """`seconds` is how long a client may take to answer; `announce` tells all others."""
+    def __init__(
+        self,
+        server: Server,
+        seconds: float,
+        announce: Callable[[Change], None],
+        is_full: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """`seconds` is how long a client may take to answer; `announce` tells all others.
+
+        While it `is_full`, what changes is told later, and once.
+        """
         self._seconds = seconds
         self._announce = announce
+        self._is_full = is_full
+        self._late: dict[Change, None] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._held: dict[Call, tuple[Wanted, asyncio.Future[None]]] = {}
         server.changes.watch(self.hear)
@@ -43,11 +54,21 @@ class Desk:
             with suppress(RuntimeError):  # the loop is closed: nobody listens any longer
                 self._loop.call_soon_threadsafe(self._spread, change)
 
+    def catch_up(self) -> None:
+        """Tell of what changed while nobody read."""
+        if self._late and not self._is_full():
+            late, self._late = self._late, {}
+            for change in late:
+                self._spread(change)
+
     def _spread(self, change: Change) -> None:
+        if self._is_full():
+            self._late[change] = None
+            return
         for call, (wanted, _) in list(self._held.items()):
             message = news_for(call.id, wanted, change)
             if message is not None and call.edge is not None:
-                call.edge.push(message)
+                call.edge.tell(message)
         self._announce(change)
 
     async def hold(self, call: Call, wanted: Wanted) -> None:

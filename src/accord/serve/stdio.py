@@ -104,11 +104,9 @@ class _Session:
             threads=settings.threads,
             capacity=settings.max_calls,
         )
-        self._desk = Desk(server, settings.answer_seconds, self._announce)
+        self._desk = Desk(server, settings.answer_seconds, self._announce, self._is_full)
         self._desk.attend(self.loop)
-        self._late: dict[Change, None] = {}
-        """Changes that a peer is told of once it has read what it was told before."""
-        self.push = self._output.send
+        self.push = self.tell = self._output.send
         self._patience: asyncio.TimerHandle | None = None
         self._is_impatient = False
         self._ended = asyncio.Event()
@@ -150,13 +148,14 @@ class _Session:
         await self._desk.hold(call, wanted)
 
     def _announce(self, change: Change) -> None:
-        """Tell a peer that has begun with a handshake; one that does not read hears of it later."""
-        if self._output.backlog > _FULL:
-            self._late[change] = None
-            return
+        """Tell a peer that has begun with a handshake."""
         message = self._connection.news(change)
         if message is not None:
             self.push(message)
+
+    def _is_full(self) -> bool:
+        """Whether the peer has to read first what it was told before."""
+        return self._output.backlog > _FULL
 
     def announce_end(self) -> None:
         """Tell how long it may take, which is not long when told again."""
@@ -192,10 +191,7 @@ class _Session:
 
     def _regulate(self) -> None:
         """Read only as fast as the peer reads, and as calls are done; know when all is done."""
-        if self._late and self._output.backlog <= _FULL:
-            late, self._late = self._late, {}
-            for change in late:
-                self._announce(change)
+        self._desk.catch_up()
         if self._ended.is_set():
             if self._connection.is_idle and not self._output.backlog:
                 self._quiet.set()
@@ -206,7 +202,7 @@ class _Session:
         elif not is_busy and self._patience is not None:
             self._patience.cancel()
             self._patience = None
-        if self._output.backlog > _FULL or (is_busy and not self._is_impatient):
+        if self._is_full() or (is_busy and not self._is_impatient):
             self._input.pause()
         else:
             self._is_impatient = False

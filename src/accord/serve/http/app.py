@@ -22,6 +22,7 @@ from accord.errors import (
 )
 from accord.mirrored import fault as mirrored_fault
 from accord.protocol import Call, Cancel, Connection, ErrorReply, messages
+from accord.protocol.events import TOOL
 from accord.revisions import REVISIONS, Revision
 from accord.serve.desk import Desk
 from accord.serve.eager import Pending, start
@@ -211,7 +212,7 @@ class App:
         try:
             await exchange.follow(stream, start)
         finally:
-            session.listeners.discard(stream)
+            session.leave(stream)
         return None
 
     def _session(self, fields: Fields) -> Session | Refusal:
@@ -298,7 +299,7 @@ class App:
     def _mismatch(self, call: Call, exchange: Exchange) -> Done | None:
         """That headers say something else than the arguments that they repeat."""
         marks = self._server.mirrored.get(call.name)
-        if marks is None or not call.revision.stateless:
+        if marks is None or not call.revision.stateless or call.method != TOOL:
             return None
         fault = mirrored_fault(marks, exchange.head.fields, call.arguments)
         return None if fault is None else rejected(call, fault)

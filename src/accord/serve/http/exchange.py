@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from accord.context import MissingCapability
+from accord.answer import Problem
 from accord.protocol import Call
 from accord.protocol.messages import Wanted
 from accord.questions import Question
@@ -122,6 +122,10 @@ class Exchange(msgspec.Struct, eq=False):
         """Send something before the result: from then on the answer is a stream."""
         self._open_stream().append(message)
 
+    def tell(self, change: bytes) -> None:
+        """Send that something has changed, which is said once until it is read."""
+        self._open_stream().tell(change)
+
     def _open_stream(self) -> Stream:
         if self.stream is None:
             self.stream = self.session.open_stream() if self.session else Stream()
@@ -141,7 +145,7 @@ class Exchange(msgspec.Struct, eq=False):
     async def ask(self, call: Call, questions: Mapping[str, Question]) -> dict[str, bytes]:
         """Send questions to the client and wait for its answers, which come as other requests."""
         if self.session is None or self.desk is None:
-            raise MissingCapability({"session": {}})
+            raise Problem.unavailable("Only in a session can be asked", retryable=False)
         return await self.desk.ask(self.session.connection, call, questions)
 
     async def hold(self, call: Call, wanted: Wanted) -> None:

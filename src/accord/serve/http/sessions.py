@@ -1,17 +1,19 @@
 """Sessions of the handshake era: one connection each, known by an id that nobody can guess."""
 
 import secrets
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from time import monotonic
 from typing import Final
 
+from accord.changes import KINDS
 from accord.protocol import Connection
+from accord.protocol.messages import MOST_WATCHED
 from accord.serve.http.streams import PRIMING, Stream
 
 _DIGITS: Final = 16
 _MOST_STREAMS: Final = 16  # a session's streams that can be resumed
-_MOST_KEPT: Final = 64  # messages for a client that does not listen yet
+_MOST_KEPT: Final = MOST_WATCHED + len(KINDS)  # changes for a client that does not listen yet
 
 
 class Session:
@@ -22,7 +24,8 @@ class Session:
         self.connection = connection
         self.principal = principal
         self.used = monotonic()
-        self.listeners: set[Stream] = set()
+        self.listeners: Counter[Stream] = Counter()
+        """The streams for what belongs to no call, and how many follow each."""
         self._streams: OrderedDict[str, Stream] = OrderedDict()
         self._opened = 0
         self._unheard: dict[bytes, None] = {}
@@ -32,31 +35,42 @@ class Session:
         """Whether nothing is open in it."""
         return self.connection.is_idle and not self.listeners
 
-    def open_stream(self) -> Stream:
-        """A new stream; the oldest is forgotten when there are too many."""
+    def open_stream(self, *, of_session: bool = False) -> Stream:
+        """A new stream; when there are too many, the oldest is forgotten, those of calls first."""
         self._opened += 1
-        stream = Stream(str(self._opened))
+        stream = Stream(str(self._opened), of_session=of_session)
         if self.connection.primes_streams:
             stream.append(PRIMING)
         self._streams[stream.name] = stream
         while len(self._streams) > _MOST_STREAMS:
-            self._streams.popitem(last=False)
+            of_calls = (each.name for each in self._streams.values() if not each.of_session)
+            del self._streams[next(of_calls, None) or next(iter(self._streams))]
         return stream
 
     def listen(self) -> Stream:
         """A stream for what belongs to no call."""
-        stream = self.open_stream()
-        for message in self._unheard:
-            stream.append(message)
-        self._unheard.clear()
-        self.listeners.add(stream)
+        stream = self.open_stream(of_session=True)
+        self._hear(stream)
         return stream
+
+    def _hear(self, stream: Stream) -> None:
+        for message in self._unheard:
+            stream.tell(message)
+        self._unheard.clear()
+        self.listeners[stream] += 1
+
+    def leave(self, stream: Stream) -> None:
+        """One who followed a stream does so no longer."""
+        if self.listeners[stream] > 1:
+            self.listeners[stream] -= 1
+        else:
+            del self.listeners[stream]
 
     def tell(self, message: bytes) -> None:
         """Send what belongs to no call: to one who listens, or to the next one who does."""
         listener = next(iter(self.listeners), None)
         if listener is not None:
-            listener.append(message)
+            listener.tell(message)
         elif len(self._unheard) < _MOST_KEPT:
             self._unheard[message] = None
 
@@ -69,6 +83,8 @@ class Session:
         if int(number) >= stream.count:
             return None
         stream.unpause()
+        if stream.of_session:
+            self._hear(stream)
         return stream, int(number) + 1
 
     def close(self) -> None:

@@ -52,6 +52,7 @@ class SqliteEngine:
             self._open()
 
     def _open(self) -> None:
+        self._file = None
         self._connection = open_connection(self._settings)
         self._connection.set_progress_handler(self._is_late, _STEPS)
         if not self._settings.writes:
@@ -65,7 +66,7 @@ class SqliteEngine:
     def _begin(self) -> apsw.Connection:
         """The connection, to the file that has the name now, with the clock set."""
         self._deadline = monotonic() + self._settings.timeout
-        if _identity(self._settings.url) != self._file:
+        if self._file is None or _identity(self._settings.url) != self._file:
             self._connection.close()
             self._open()
         return self._connection
@@ -93,8 +94,11 @@ class SqliteEngine:
         """The rows of a query, if it is one that reads."""
         bindings = _bindings(asked.params)
         with problems(self._settings, asked.query):
+            connection = self._begin()
+            if self._guard.is_fence:
+                self._guard.learn(schema.kinds(connection))
             try:
-                return self._select(self._begin(), asked, bindings)
+                return self._select(connection, asked, bindings)
             finally:
                 self._guard.end()
 
@@ -178,9 +182,10 @@ class SqliteEngine:
         """A new row, and its id where it has one."""
         with problems(self._settings):
             connection, table = self._begin_change(asked)
-            statement = writing.insert(table, _taken(asked.data))
-            changes = self._change(connection, statement, asked.dry_run, None)
             has_id = not asked.dry_run and schema.has_rowid(connection, table)
+            statement = writing.insert(table, _taken(asked.data))
+            counting = writing.ONE if schema.is_view(connection, table) else None
+            changes = self._change(connection, statement, counting, asked.dry_run, None)
             return Changed(changes, connection.last_insert_rowid() if has_id else None)
 
     def update(self, asked: Update) -> Changed:
@@ -189,14 +194,15 @@ class SqliteEngine:
             connection, table = self._begin_change(asked)
             where = conditions(asked.where, _take)
             statement = writing.update(table, _taken(asked.data), where)
-            return Changed(self._change(connection, statement, asked.dry_run, asked.max_changes))
+            return self._change_some(connection, table, statement, where, asked)
 
     def delete(self, asked: Delete) -> Changed:
         """Some rows less."""
         with problems(self._settings):
             connection, table = self._begin_change(asked)
-            statement = writing.delete(table, conditions(asked.where, _take))
-            return Changed(self._change(connection, statement, asked.dry_run, asked.max_changes))
+            where = conditions(asked.where, _take)
+            statement = writing.delete(table, where)
+            return self._change_some(connection, table, statement, where, asked)
 
     def _begin_change(self, asked: Writing) -> tuple[apsw.Connection, str]:
         """The connection, and the table that is meant, once the change makes sense."""
@@ -205,15 +211,39 @@ class SqliteEngine:
         require_sense(asked, table, schema.column_names(connection, table), fold)
         return connection, table
 
+    def _change_some(
+        self,
+        connection: apsw.Connection,
+        table: str,
+        statement: Statement,
+        where: Mapping[str, Any],
+        asked: Update | Delete,
+    ) -> Changed:
+        counting = writing.count(table, where) if schema.is_view(connection, table) else None
+        most = asked.max_changes
+        return Changed(self._change(connection, statement, counting, asked.dry_run, most))
+
     def _change(
-        self, connection: apsw.Connection, statement: Statement, is_dry: bool, most: int | None
+        self,
+        connection: apsw.Connection,
+        statement: Statement,
+        counting: Statement | None,
+        is_dry: bool,
+        most: int | None,
     ) -> int:
-        """Run a change in a transaction of its own: all of it, or nothing."""
+        """Run a change in a transaction of its own: all of it, or nothing.
+
+        `counting` tells how many rows it is for, where SQLite does not: of a view, whose triggers
+        do the work.
+        """
         connection.execute("BEGIN IMMEDIATE")
         try:
+            counted = counting and connection.execute(counting.sql, counting.bindings).get
             connection.execute(statement.sql, statement.bindings)
-            changes = connection.changes()
+            changes = int(connection.changes() if counted is None else counted)
             require_few(changes, most)
+            if is_dry and connection.status(apsw.SQLITE_DBSTATUS_DEFERRED_FKS)[0]:
+                raise Problem.conflict("FOREIGN KEY constraint failed")
             connection.execute("ROLLBACK" if is_dry else "COMMIT")
         finally:
             if connection.in_transaction:

@@ -159,6 +159,12 @@ def test_odd_values_among_others_leave_them_as_they_are(shop: Shop) -> None:
     assert shop.query(query) == [{"a": 1, "c": "c", "f": None, **odd}]
 
 
+def test_odd_text_of_a_table_that_has_our_own_name(tmp_path: Path) -> None:
+    odd = "CREATE TABLE accord (a); INSERT INTO accord VALUES (CAST(x'ff' AS TEXT))"
+    with serving(make(tmp_path / "shop.db", odd)) as shop:
+        assert shop.query("SELECT a FROM Accord") == [{"a": {"$text": "/w=="}}]
+
+
 def test_columns_of_one_name_are_told_apart(shop: Shop) -> None:
     rows, beside = shop.page("SELECT 1 AS id, 2 AS id, 3 AS 'id:1', 4 AS id")
     assert rows == [{"id": 1, "id:2": 2, "id:1": 3, "id:3": 4}]

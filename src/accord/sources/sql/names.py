@@ -42,7 +42,7 @@ def require_columns(
     there: Sequence[str],
     fold: Callable[[str], str] = lambda name: name,
 ) -> None:
-    """Raise if a column, each given with the field that it stands in, is not there, or is there twice."""
+    """Raise if a column, each given with the field that it stands in, is unknown or there twice."""
     known = {fold(each) for each in there}
     shown = table if _PLAIN.fullmatch(table) else quoted(table)
     seen: set[tuple[str, str]] = set()

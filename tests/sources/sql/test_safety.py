@@ -265,6 +265,13 @@ def test_a_limit_that_refuses_is_named(shop: Shop, query: str, words: str) -> No
     assert shop.refusal(query) == words
 
 
+def test_what_sorts_too_much_is_not_called_a_broken_file(folder: Path) -> None:
+    query = f"SELECT i FROM ({NUMBERS.format(2000)}) ORDER BY zeroblob(450000) || i"
+    with serving(folder / "shop.db", timeout=30, read_only=True) as shop:
+        assert shop.problem("run_query", query=query)["code"] == "TOO_LARGE"
+        assert shop.refusal(query).startswith("The query sorts more than 268,435,456 bytes")
+
+
 def test_the_longest_value_can_be_set_and_the_option_is_named(shop: Shop, folder: Path) -> None:
     query = "SELECT length(zeroblob(2000000)) AS n"
     assert "--max-length" in shop.problem("run_query", query=query)["remediation"]

@@ -272,6 +272,28 @@ def test_what_sorts_too_much_is_not_called_a_broken_file(folder: Path) -> None:
         assert shop.refusal(query).startswith("The query sorts more than 268,435,456 bytes")
 
 
+BEYOND = {
+    "a deep check": f"CREATE TABLE t (a CHECK ({' OR '.join(f'a = {i}' for i in range(150))}))",
+    "a wide view": f"CREATE VIEW t AS {' UNION ALL '.join(['SELECT 3 AS a'] * 80)}",
+    "a long text": f"CREATE TABLE t (a /* {'x' * 120_000} */)",
+}
+
+
+@pytest.mark.parametrize("sql", BEYOND.values(), ids=list(BEYOND))
+def test_tables_may_be_beyond_the_limits_of_a_query(tmp_path: Path, sql: str) -> None:
+    path = make(tmp_path / "shop.db")
+    with serving(path) as shop:
+        assert shop.data("list_tables") == ["users", "posts"]
+        make(path, sql)  # while it is open
+        assert shop.query("SELECT name FROM users") == [{"name": "John Doe"}]
+        assert shop.data("list_tables") == ["users", "posts", "t"]
+        assert shop.data("describe_table", table_name="t")["columns"][0]["name"] == "a"
+        if "TABLE" in sql:
+            shop.text("insert_row", table_name="t", data={"a": 3})
+        assert shop.query("SELECT a FROM t")[0] == {"a": 3}
+        assert "maximum depth" in shop.refusal(f"SELECT {'+'.join(['1'] * 150)}")
+
+
 def test_the_longest_value_can_be_set_and_the_option_is_named(shop: Shop, folder: Path) -> None:
     query = "SELECT length(zeroblob(2000000)) AS n"
     assert "--max-length" in shop.problem("run_query", query=query)["remediation"]

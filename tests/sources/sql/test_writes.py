@@ -90,6 +90,13 @@ def test_a_table_without_rowid_has_no_insert_id(shop: Shop) -> None:
     assert said == "Row inserted successfully. Last insert ID: null, Changes: 1"
 
 
+def test_a_row_that_was_left_out_has_no_id_of_another(tmp_path: Path) -> None:
+    table = "CREATE TABLE t (id INTEGER PRIMARY KEY, a UNIQUE ON CONFLICT IGNORE)"
+    with serving(make(tmp_path / "shop.db", table)) as shop:
+        for said in ({"last_insert_id": 1, "changes": 1}, {"last_insert_id": None, "changes": 0}):
+            assert shop.data("insert_row", table_name="t", data={"a": 7}) == said
+
+
 def test_names_that_are_sql_are_names(shop: Shop, path: Path) -> None:
     table = 'odd "table'
     shop.text("insert_row", table_name=table, data={"select": "x", "a b": "y"})

@@ -2,10 +2,11 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from itertools import islice
 from time import monotonic
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import apsw
 import msgspec
@@ -35,6 +36,8 @@ from accord.sources.sql.sqlite.opening import open_connection
 from accord.sources.sql.sqlite.writing import Statement
 from accord.sources.sql.values import unmarked
 from accord.sources.sql.writes import conditions, require_few, require_sense
+
+T = TypeVar("T")
 
 _STEPS: Final = 20_000  # of SQLite's machine between two looks at the clock
 _INTEGERS: Final = 1 << 63
@@ -71,10 +74,20 @@ class SqliteEngine:
             self._open()
         return self._connection
 
+    def _ask(self, ask: Callable[[apsw.Connection], T]) -> T:
+        """What the connection says; a new one where this cannot read what others have changed.
+
+        For the limits of a stranger's text also hold for tables that it gets to know later.
+        """
+        with suppress(apsw.CorruptError):
+            return ask(self._begin())
+        self._file = None
+        return ask(self._begin())
+
     def tables(self) -> Names:
         """The tables and views that may be seen."""
         with problems(self._settings):
-            return Names(self._tables(self._begin()))
+            return Names(self._ask(self._tables))
 
     def _tables(self, connection: apsw.Connection) -> list[str]:
         return [name for name in schema.table_names(connection) if self._guard.allows(name)]
@@ -82,25 +95,29 @@ class SqliteEngine:
     def describe(self, asked: Describe) -> Described:
         """A table, and on demand what it is bound by."""
         with problems(self._settings):
-            connection = self._begin()
-            name = find_table(asked.table_name, self._tables(connection), fold)
-            table = schema.describe(connection, name)
-            said: Any = table
-            if asked.details:
-                said = msgspec.structs.asdict(table) | schema.details(connection, table)
-            return Described(name, msgspec.json.encode(said))
+            return self._ask(lambda connection: self._describe(connection, asked))
+
+    def _describe(self, connection: apsw.Connection, asked: Describe) -> Described:
+        name = find_table(asked.table_name, self._tables(connection), fold)
+        table = schema.describe(connection, name)
+        said: Any = table
+        if asked.details:
+            said = msgspec.structs.asdict(table) | schema.details(connection, table)
+        return Described(name, msgspec.json.encode(said))
 
     def select(self, asked: Select) -> Rows:
         """The rows of a query, if it is one that reads."""
         bindings = _bindings(asked.params)
         with problems(self._settings, asked.query):
-            connection = self._begin()
-            if self._guard.is_fence:
-                self._guard.learn(schema.kinds(connection))
-            try:
-                return self._select(connection, asked, bindings)
-            finally:
-                self._guard.end()
+            return self._ask(lambda connection: self._judged(connection, asked, bindings))
+
+    def _judged(self, connection: apsw.Connection, asked: Select, bindings: Any) -> Rows:
+        if self._guard.is_fence:
+            self._guard.learn(schema.kinds(connection))
+        try:
+            return self._select(connection, asked, bindings)
+        finally:
+            self._guard.end()
 
     def _select(self, connection: apsw.Connection, asked: Select, bindings: Any) -> Rows:
         is_odd = False
@@ -186,7 +203,7 @@ class SqliteEngine:
             statement = writing.insert(table, _taken(asked.data))
             counting = writing.ONE if schema.is_view(connection, table) else None
             changes = self._change(connection, statement, counting, asked.dry_run, None)
-            return Changed(changes, connection.last_insert_rowid() if has_id else None)
+            return Changed(changes, connection.last_insert_rowid() if has_id and changes else None)
 
     def update(self, asked: Update) -> Changed:
         """New values in some rows."""

@@ -388,7 +388,7 @@ def test_a_condition_means_what_its_column_holds(shop: Shop) -> None:
         ({"price": []}, 0),
         ({"day": None}, 0),
     ):
-        given = {"table_name": "ids", "where": where, "dry_run": True}
+        given: dict[str, Any] = {"table_name": "ids", "where": where, "dry_run": True}
         assert shop.data("delete_row", **given) == {"changes": changes}, where
 
 

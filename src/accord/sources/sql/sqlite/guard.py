@@ -7,7 +7,6 @@ SQLite has to call it read-only; the latter alone would let ATTACH, BEGIN and mo
 
 import re
 from collections.abc import Iterable
-from contextlib import suppress
 from typing import Final
 
 import apsw
@@ -86,6 +85,7 @@ class Guard:
         self._is_fresh = is_fresh
         self._first: int | None = None
         self._is_running = False
+        self._is_prepared_anew = False
         self.columns: tuple[str, ...] = ()
         self.refusal: Problem | None = None
 
@@ -124,6 +124,8 @@ class Guard:
             return apsw.SQLITE_OK
         if self._first is None:
             self._first = action
+        if self._is_running:
+            self._is_prepared_anew = True
         match action:
             case apsw.SQLITE_SELECT | apsw.SQLITE_RECURSIVE:
                 return apsw.SQLITE_OK
@@ -196,9 +198,12 @@ class Guard:
 
     def look_again(self, cursor: apsw.Cursor) -> None:
         """After its first step: SQLite prepares anew what somebody has changed the tables of."""
-        if self._first is not None:
-            with suppress(apsw.ExecutionCompleteError):  # without a row, nobody asks for columns
-                self._remember(cursor)
+        if not self._is_prepared_anew:
+            return
+        try:
+            self._remember(cursor)
+        except apsw.ExecutionCompleteError:  # without a row, it does not tell its columns
+            self._known.pop(self._query, None)
 
     def _remember(self, cursor: apsw.Cursor) -> None:
         self.columns = tuple(name for name, _ in cursor.get_description())

@@ -22,6 +22,7 @@ from sqlalchemy import (
     table,
     update,
 )
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.dml import UpdateBase
 from sqlalchemy.types import NullType
 
@@ -41,7 +42,7 @@ from accord.sources.sql.messages import (
 )
 from accord.sources.sql.names import find_table
 from accord.sources.sql.postgres import reading, schema
-from accord.sources.sql.postgres.faults import TOO_LARGE, problems
+from accord.sources.sql.postgres.faults import TOO_LARGE, in_doubt, problems
 from accord.sources.sql.postgres.fence import Fence
 from accord.sources.sql.postgres.values import prepare, taken
 from accord.sources.sql.writes import conditions, require_few, require_sense
@@ -157,8 +158,13 @@ class PostgresEngine:
         if is_dry:
             connection.exec_driver_sql("SET CONSTRAINTS ALL IMMEDIATE")
             connection.rollback()
-        else:
+            return
+        try:
             connection.commit()
+        except DBAPIError as error:
+            if error.connection_invalidated:
+                raise in_doubt() from error
+            raise
 
 
 def _table(name: str, columns: list[schema.Column]) -> Any:

@@ -74,6 +74,14 @@ def only_select() -> Problem:
     return Problem.authorization(ONLY_SELECT, fields=[FieldError("query", ONLY_SELECT)])
 
 
+def in_doubt() -> Problem:
+    """A change of which nobody has heard whether it was made."""
+    return Problem.unavailable(
+        "The connection to the database was lost; look whether the change took place",
+        retryable=False,
+    )
+
+
 def _too_large() -> Problem:
     return Problem.validation(
         "This takes more memory than a query may have",

@@ -12,9 +12,10 @@ from psycopg.types.string import TextLoader
 
 from accord.sources.sql.values import marked, unmarked
 
-# Dates come as they are stored: Python knows no date before the year 1, and no infinity.
+# Dates come as they are stored: Python knows no date before the year 1, and no infinity. So do
+# rows, of which Python would not know the types.
 _AS_TEXT: Final = (
-    "date time timetz timestamp timestamptz interval inet cidr"
+    "date time timetz timestamp timestamptz interval inet cidr record"
     " int4range int8range numrange daterange tsrange tstzrange"
     " int4multirange int8multirange nummultirange datemultirange tsmultirange tstzmultirange"
 ).split()

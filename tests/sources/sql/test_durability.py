@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import sqlite3
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from accord.sources.sql import Database, Options
+from accord.sources.sql.messages import Tables
 from sources.sql.shop import make, serving
 from stdio_peer import StdioPeer
 
@@ -162,6 +165,42 @@ def test_a_worker_that_died_is_replaced(tmp_path: Path) -> None:
         os.kill(worker, signal.SIGKILL)
         os.waitid(os.P_PID, worker, os.WEXITED | os.WNOWAIT)
         assert shop.query("SELECT 1 AS a") == [{"a": 1}]
+
+
+def test_a_worker_that_died_before_it_was_ready_is_replaced(tmp_path: Path) -> None:
+    path = make(tmp_path / "shop.db")
+    database = Database(str(path), Options())
+    before = set(workers_of(os.getpid()))
+    database.start()
+    (worker,) = set(workers_of(os.getpid())) - before
+    os.kill(worker, signal.SIGKILL)
+    assert database.read(Tables()).names == ["users", "posts"]
+    database.close()
+
+
+def test_a_fork_lets_go_of_the_workers_of_its_parent(tmp_path: Path) -> None:
+    script = """
+import os, sys
+from accord.sources.sql import Database, Options
+from accord.sources.sql.messages import Tables
+database = Database(sys.argv[1], Options())
+def pipes():
+    return sum(os.readlink(f"/proc/self/fd/{fd}").startswith("pipe:") for fd in os.listdir("/proc/self/fd")
+               if os.path.exists(f"/proc/self/fd/{fd}"))
+before = pipes()
+database.read(Tables())
+if (child := os.fork()) == 0:
+    assert database.read(Tables()).names == ["users", "posts"]
+    assert pipes() == before + 2, pipes()
+    database.close()
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+assert database.read(Tables()).names == ["users", "posts"]
+database.close()
+assert pipes() == before
+"""
+    path = make(tmp_path / "shop.db")
+    subprocess.run([sys.executable, "-c", script, str(path)], check=True, timeout=50)
 
 
 def is_busy(pid: int) -> bool:

@@ -159,6 +159,25 @@ def test_odd_values_among_others_leave_them_as_they_are(shop: Shop) -> None:
     assert shop.query(query) == [{"a": 1, "c": "c", "f": None, **odd}]
 
 
+def test_odd_text_of_a_table_that_has_our_own_name(tmp_path: Path) -> None:
+    odd = "CREATE TABLE accord (a); INSERT INTO accord VALUES (CAST(x'ff' AS TEXT))"
+    with serving(make(tmp_path / "shop.db", odd)) as shop:
+        assert shop.query("SELECT a FROM Accord") == [{"a": {"$text": "/w=="}}]
+
+
+def test_a_table_that_changes_while_it_is_empty_has_its_new_columns(tmp_path: Path) -> None:
+    path = make(tmp_path / "shop.db")
+    query = "SELECT * FROM posts"
+    with serving(path) as shop:
+        for change in ("ALTER TABLE posts ADD x", "ALTER TABLE posts RENAME title TO name"):
+            assert shop.query(query) == []
+            make(path, change)
+            assert shop.query(query) == []
+        make(path, "INSERT INTO posts (name) VALUES ('notes')")
+        for _ in range(2):
+            assert shop.query(query) == [{"id": 1, "name": "notes", "x": None}]
+
+
 def test_columns_of_one_name_are_told_apart(shop: Shop) -> None:
     rows, beside = shop.page("SELECT 1 AS id, 2 AS id, 3 AS 'id:1', 4 AS id")
     assert rows == [{"id": 1, "id:2": 2, "id:1": 3, "id:3": 4}]

@@ -90,6 +90,13 @@ def test_a_table_without_rowid_has_no_insert_id(shop: Shop) -> None:
     assert said == "Row inserted successfully. Last insert ID: null, Changes: 1"
 
 
+def test_a_row_that_was_left_out_has_no_id_of_another(tmp_path: Path) -> None:
+    table = "CREATE TABLE t (id INTEGER PRIMARY KEY, a UNIQUE ON CONFLICT IGNORE)"
+    with serving(make(tmp_path / "shop.db", table)) as shop:
+        for said in ({"last_insert_id": 1, "changes": 1}, {"last_insert_id": None, "changes": 0}):
+            assert shop.data("insert_row", table_name="t", data={"a": 7}) == said
+
+
 def test_names_that_are_sql_are_names(shop: Shop, path: Path) -> None:
     table = 'odd "table'
     shop.text("insert_row", table_name=table, data={"select": "x", "a b": "y"})
@@ -124,6 +131,9 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str, str]] = {
     "no condition to update": (
         "update_row", {"table_name": "users", "data": {"name": "x"}, "where": {}}, "where",
         'names no condition, and all rows are not meant; "users" has "id", "name", "email", "raw"',
+    ),
+    "a column twice": (
+        "insert_row", {"table_name": "users", "data": {"name": "x", "NAME": "y"}}, "data.NAME", '"NAME" is named twice',
     ),
     "a value that is an object": (
         "insert_row", {"table_name": "users", "data": {"name": {"first": "x"}}}, "data.name",
@@ -229,6 +239,44 @@ def test_max_changes_guards_a_wide_change(shop: Shop, path: Path) -> None:
         "update_row", table_name="users", where=where, data={"name": "x"}, max_changes=3
     )
     assert said == "Rows updated successfully. Changes: 3"
+
+
+def test_max_changes_guards_a_view_whose_triggers_do_the_work(tmp_path: Path) -> None:
+    views = """
+    CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT);
+    CREATE VIEW people AS SELECT * FROM users;
+    CREATE TRIGGER a INSTEAD OF DELETE ON people BEGIN DELETE FROM users WHERE id = old.id; END;
+    CREATE TRIGGER b INSTEAD OF UPDATE ON people BEGIN
+      UPDATE users SET name = new.name WHERE id = old.id;
+    END;
+    CREATE TRIGGER c INSTEAD OF INSERT ON people BEGIN INSERT INTO users VALUES (new.id, new.name); END;
+    INSERT INTO users VALUES (1, 'Ada'), (2, 'Ada');
+    """
+    path = make(tmp_path / "shop.db", views)
+    before = state(tmp_path)
+    with serving(path) as shop:
+        given: dict[str, Any] = {"table_name": "people", "where": {"name": "Ada"}}
+        words = "max_changes is 1, and 2 rows would change; nothing was changed"
+        assert shop.error("delete_row", max_changes=1, **given) == words
+        assert shop.error("update_row", max_changes=1, data={"name": "x"}, **given) == words
+        assert shop.data("delete_row", dry_run=True, **given) == {"changes": 2}
+        assert state(tmp_path) == before
+        assert shop.data("delete_row", max_changes=2, **given) == {"changes": 2}
+        said = shop.data("insert_row", table_name="people", data={"id": 3, "name": "Grace"})
+        assert said == {"last_insert_id": None, "changes": 1}
+    assert rows(path, "SELECT * FROM users") == [(3, "Grace")]
+
+
+def test_a_dry_run_knows_what_only_a_commit_would_refuse(tmp_path: Path) -> None:
+    tables = """
+    CREATE TABLE users (id INTEGER PRIMARY KEY);
+    CREATE TABLE posts (user REFERENCES users DEFERRABLE INITIALLY DEFERRED);
+    """
+    with serving(make(tmp_path / "shop.db", tables)) as shop:
+        for is_dry in (True, False):
+            given = {"table_name": "posts", "data": {"user": 99}, "dry_run": is_dry}
+            assert shop.error("insert_row", **given) == "FOREIGN KEY constraint failed"
+        assert shop.text("insert_row", table_name="posts", data={"user": None}, dry_run=True)
 
 
 @pytest.mark.parametrize("mode", ["delete", "wal"])

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 _MEMORY: Final = 64 * 1024 * 1024
-_DISK: Final = 256 * 1024 * 1024
+DISK: Final = 256 * 1024 * 1024
 _STATISTICS: Final = Path("/proc/self/statm")
 
 
@@ -18,7 +18,7 @@ def confine(*, writes: bool) -> None:
         pages = int(_STATISTICS.read_text().split()[0])
         _lower(resource.RLIMIT_AS, pages * resource.getpagesize() + _MEMORY)
     if not writes:
-        _lower(resource.RLIMIT_FSIZE, _DISK)
+        _lower(resource.RLIMIT_FSIZE, DISK)
 
 
 def _lower(kind: int, limit: int) -> None:

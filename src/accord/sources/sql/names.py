@@ -42,16 +42,18 @@ def require_columns(
     there: Sequence[str],
     fold: Callable[[str], str] = lambda name: name,
 ) -> None:
-    """Raise if a column, each given with the field that it stands in, is not there."""
+    """Raise if a column, each given with the field that it stands in, is unknown or there twice."""
     known = {fold(each) for each in there}
     shown = table if _PLAIN.fullmatch(table) else quoted(table)
-    faults = [
-        FieldError(
-            f"{field}.{name}", f"no column {quoted(name)} in {shown}; {suggestion(name, there)}"
-        )
-        for field, name in given
-        if fold(name) not in known
-    ]
+    seen: set[tuple[str, str]] = set()
+    faults: list[FieldError] = []
+    for field, name in given:
+        if fold(name) not in known:
+            fault = f"no column {quoted(name)} in {shown}; {suggestion(name, there)}"
+            faults.append(FieldError(f"{field}.{name}", fault))
+        elif (field, fold(name)) in seen:
+            faults.append(FieldError(f"{field}.{name}", f"{quoted(name)} is named twice"))
+        seen.add((field, fold(name)))
     if faults:
         raise Problem.validation("; ".join(fault.error for fault in faults), fields=faults)
 

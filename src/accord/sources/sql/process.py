@@ -31,17 +31,17 @@ class Worker:
 
     def ask(self, request: bytes, deadline: float, is_given_up: Callable[[], bool]) -> bytes:
         """The reply to a request, or raise as `Line` does; its start has a time of its own."""
-        if not self._is_ready:
-            begun = monotonic()
-            self.wait_until_ready()
-            deadline += monotonic() - begun
         try:
+            if not self._is_ready:
+                begun = monotonic()
+                self._wait_until_ready()
+                deadline += monotonic() - begun
             self._line.send(request, deadline)
         except Ended as error:
             raise NeverAsked from error
         return self._line.receive(deadline, is_given_up)
 
-    def wait_until_ready(self) -> None:
+    def _wait_until_ready(self) -> None:
         """Wait until it can be asked; raise Ended where it cannot."""
         if not isinstance(decode_reply(self._line.receive(monotonic() + _BOOT)), Ready):
             raise Ended
@@ -93,8 +93,8 @@ def _spawn() -> tuple[int, Line]:
 
 
 def _abandon(owner: int, pid: int, line: Line) -> None:
-    """Hang up on a worker that nobody holds any more: it ends by itself."""
+    """Hang up on a worker that nobody holds any more: it ends by itself once all have hung up."""
+    line.close()
     if os.getpid() == owner:
-        line.close()
         with contextlib.suppress(ChildProcessError):
             os.waitpid(pid, os.WNOHANG)

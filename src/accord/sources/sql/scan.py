@@ -6,17 +6,30 @@ from typing import Final, Literal, NamedTuple
 
 Kind = Literal["space", "string", "name", "word", "parameter", "sign"]
 
-_PIECE: Final = re.compile(
+SQLITE: Final = re.compile(
     r"""
     (?P<space> \s+ | --[^\n]* | /\*.*?(?:\*/|\Z) )
-  | (?P<string> '(?:[^']|'')*(?:'|\Z) | \$(?P<tag>[^\W\d]\w*|)\$.*?(?:\$(?P=tag)\$|\Z) )
+  | (?P<string> '(?:[^']|'')*(?:'|\Z) )
   | (?P<name> "(?:[^"]|"")*(?:"|\Z) | `(?:[^`]|``)*(?:`|\Z) | \[[^\]]*(?:\]|\Z) )
-  | (?P<parameter> (?<!:):[^\W\d]\w* )
+  | (?P<parameter> :[^\W\d]\w* )
+  | (?P<word> [^\W\d][\w$]* )
+  | (?P<sign> . )
+    """,
+    re.X | re.S,
+)
+POSTGRES: Final = re.compile(
+    r"""
+    (?P<space> \s+ | --[^\n]* | (?P<nested>/\*) )
+  | (?P<string> [eE]'(?:[^'\\]|\\.|'')*(?:'|\Z) | '(?:[^']|'')*(?:'|\Z)
+      | \$(?P<tag>[^\W\d]\w*|)\$.*?(?:\$(?P=tag)\$|\Z) )
+  | (?P<name> "(?:[^"]|"")*(?:"|\Z) )
+  | (?P<parameter> (?<![\w\])]):[^\W\d]\w* )
   | (?P<word> [^\W\d][\w$]* )
   | (?P<sign> :: | . )
     """,
     re.X | re.S,
 )
+_COMMENT: Final = re.compile(r"/\*|\*/")
 
 
 class Piece(NamedTuple):
@@ -27,11 +40,25 @@ class Piece(NamedTuple):
     start: int
 
 
-def pieces(sql: str) -> Iterator[Piece]:
+def pieces(sql: str, dialect: re.Pattern[str] = SQLITE) -> Iterator[Piece]:
     """All of a text, in its order."""
-    for match in _PIECE.finditer(sql):
+    start = 0
+    while match := dialect.match(sql, start):
         kind: Kind = match.lastgroup  # type: ignore[assignment]  # every alternative has a name
-        yield Piece(kind, match.group(), match.start())
+        is_nested = "nested" in dialect.groupindex and match["nested"] is not None
+        end = _end_of_comment(sql, start) if is_nested else match.end()
+        yield Piece(kind, sql[start:end], start)
+        start = end
+
+
+def _end_of_comment(sql: str, start: int) -> int:
+    """Where a comment ends in which there may be others."""
+    depth = 0
+    for sign in _COMMENT.finditer(sql, start):
+        depth += 1 if sign.group() == "/*" else -1
+        if depth == 0:
+            return sign.end()
+    return len(sql)
 
 
 def is_blank(sql: str) -> bool:

@@ -6,6 +6,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
@@ -45,6 +46,11 @@ _ANSWERS: Final[dict[type, Callable[[Any, Any], Reply]]] = {
 
 def main() -> None:
     """Answer on the pipes that are standard input and output until they are closed."""
+    with suppress(BrokenPipeError):  # nobody waits for the answer any more
+        _serve()
+
+
+def _serve() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for our parent, who then hangs up
     source, target = _take_pipes()
     told = read_frame(source)

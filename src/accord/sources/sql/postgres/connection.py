@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from math import ceil
 from typing import Any
 
 import msgspec
+import psycopg
 from sqlalchemy import (
     ColumnElement,
     Connection,
@@ -15,12 +17,16 @@ from sqlalchemy import (
     delete,
     event,
     insert,
+    literal,
     make_url,
     table,
     update,
 )
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.dml import UpdateBase
+from sqlalchemy.types import NullType
 
+from accord.answer import Problem
 from accord.sources.sql.messages import (
     Changed,
     Delete,
@@ -36,7 +42,7 @@ from accord.sources.sql.messages import (
 )
 from accord.sources.sql.names import find_table
 from accord.sources.sql.postgres import reading, schema
-from accord.sources.sql.postgres.faults import problems
+from accord.sources.sql.postgres.faults import TOO_LARGE, in_doubt, problems
 from accord.sources.sql.postgres.fence import Fence
 from accord.sources.sql.postgres.values import prepare, taken
 from accord.sources.sql.writes import conditions, require_few, require_sense
@@ -87,8 +93,21 @@ class PostgresEngine:
 
     def select(self, asked: Select) -> Rows:
         """The rows of a query, if it is one that reads."""
+        try:
+            return self._select(asked)
+        except Problem as problem:
+            if problem.code != TOO_LARGE:
+                raise
+        return self._select(asked, one_by_one=True)
+
+    def _select(self, asked: Select, *, one_by_one: bool = False) -> Rows:
         with self._begin() as connection:
-            return self._fence.read(connection, asked, lambda: self._tables(connection))
+            driver: psycopg.Connection[Any] = connection.connection.driver_connection  # type: ignore[assignment]
+            tables = partial(self._tables, connection)
+            try:
+                return self._fence.read(driver, asked, tables, one_by_one=one_by_one)
+            finally:
+                reading.end(driver)
 
     def insert(self, asked: Insert) -> Changed:
         """A new row, and its key where that is one column."""
@@ -98,11 +117,12 @@ class PostgresEngine:
             key = schema.key_of(connection, name)
             if len(key) == 1:
                 statement = statement.returning(column(key[0]))
-            result = connection.execute(statement)
+            result = connection.execute(statement, execution_options={"preserve_rowcount": True})
+            changes = result.rowcount
             found = result.scalar() if len(key) == 1 else None
             is_known = isinstance(found, int | str) or found is None
             self._end(connection, is_dry=asked.dry_run)
-            return Changed(1, None if asked.dry_run else found if is_known else str(found))
+            return Changed(changes, None if asked.dry_run else found if is_known else str(found))
 
     def update(self, asked: Update) -> Changed:
         """New values in some rows."""
@@ -136,9 +156,15 @@ class PostgresEngine:
 
     def _end(self, connection: Connection, *, is_dry: bool) -> None:
         if is_dry:
+            connection.exec_driver_sql("SET CONSTRAINTS ALL IMMEDIATE")
             connection.rollback()
-        else:
+            return
+        try:
             connection.commit()
+        except DBAPIError as error:
+            if error.connection_invalidated:
+                raise in_doubt() from error
+            raise
 
 
 def _table(name: str, columns: list[schema.Column]) -> Any:
@@ -158,8 +184,9 @@ def _meets(where: dict[str, Any]) -> ColumnElement[bool]:
 
 
 def _condition(of: Any, value: Any) -> Any:
+    """A value has no type but the column's: text may mean a number, a date, an id."""
     if not isinstance(value, list):
-        return of.is_(None) if value is None else of == value
+        return of.is_(None) if value is None else of == literal(value, NullType())
     known = [each for each in value if each is not None]
-    has = of.in_(known)
+    has = of.in_(literal(each, NullType()) for each in known)
     return has if len(known) == len(value) else has | of.is_(None)

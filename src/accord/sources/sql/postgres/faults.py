@@ -14,6 +14,7 @@ from accord.sources.sql.messages import ONLY_SELECT, Settings
 
 log = logging.getLogger("accord")
 
+TOO_LARGE: Final = "TOO_LARGE"
 _BUSY: Final = (errors.SerializationFailure, errors.DeadlockDetected, errors.LockNotAvailable)
 
 
@@ -33,11 +34,7 @@ def problems(settings: Settings) -> Iterator[None]:
         log.error("no URL of a database: %s", error)  # noqa: TRY400 - a line is enough
         raise _unreachable() from error
     except MemoryError as error:
-        raise Problem.validation(
-            "This takes more memory than a query may have",
-            code="TOO_LARGE",
-            remediation="ask for fewer or smaller columns",
-        ) from error
+        raise _too_large() from error
 
 
 def problem_of(error: psycopg.Error, settings: Settings) -> Problem:
@@ -46,6 +43,10 @@ def problem_of(error: psycopg.Error, settings: Settings) -> Problem:
     if isinstance(error, errors.ProtocolViolation):
         fault = "do not fit the places in the query"
         return Problem.validation(f"params {fault}", fields=[FieldError("params", fault)])
+    if state is None and isinstance(error, psycopg.DataError):
+        return Problem.validation(str(error))
+    if state is None and "out of memory" in str(error):
+        return _too_large()
     if state is None or state[:2] in ("08", "3D", "28"):
         log.error("cannot reach the database: %s", error)
         return _unreachable()
@@ -71,6 +72,22 @@ def _fields(diagnosis: Any, words: str) -> list[FieldError]:
 def only_select() -> Problem:
     """The refusal of whatever is no SELECT."""
     return Problem.authorization(ONLY_SELECT, fields=[FieldError("query", ONLY_SELECT)])
+
+
+def in_doubt() -> Problem:
+    """A change of which nobody has heard whether it was made."""
+    return Problem.unavailable(
+        "The connection to the database was lost; look whether the change took place",
+        retryable=False,
+    )
+
+
+def _too_large() -> Problem:
+    return Problem.validation(
+        "This takes more memory than a query may have",
+        code=TOO_LARGE,
+        remediation="ask for fewer or smaller columns",
+    )
 
 
 def _unreachable() -> Problem:

@@ -7,10 +7,11 @@ never does.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 import psycopg
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Engine
 
 from accord.answer import FieldError, Problem
 from accord.sources.sql.messages import Rows, Select, Settings
@@ -18,12 +19,14 @@ from accord.sources.sql.names import listed, quoted
 from accord.sources.sql.postgres import reading
 
 _TOUCHED: Final = """
-SELECT DISTINCT c.relname, n.nspname, pg_catalog.pg_table_is_visible(c.oid)
-FROM pg_catalog.pg_locks l JOIN pg_catalog.pg_class c ON c.oid = l.relation
-JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-WHERE l.locktype = 'relation' AND l.pid = %s AND c.relkind NOT IN ('i', 'I', 't')
-AND l.database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())
+SELECT DISTINCT c.relname, pg_catalog.pg_table_is_visible(c.oid)
+FROM pg_catalog.pg_locks l
+LEFT JOIN pg_catalog.pg_class long ON long.reltoastrelid = l.relation
+JOIN pg_catalog.pg_class c ON c.oid = coalesce(long.oid, l.relation)
+WHERE l.locktype = 'relation' AND l.pid = %s AND c.relkind NOT IN ('i', 'I')
 """
+_OF_VALUES: Final = ("22", "23", "42", "P0", "XX")
+"""The classes of errors whose words may have a value in them that the query has read."""
 
 
 class Fence:
@@ -38,24 +41,39 @@ class Fence:
         """Whether a table may be touched."""
         return self._allow is None or table in self._allow
 
-    def read(self, connection: Connection, asked: Select, tables: Callable[[], list[str]]) -> Rows:
+    def read(
+        self,
+        driver: "psycopg.Connection[Any]",
+        asked: Select,
+        tables: Callable[[], list[str]],
+        *,
+        one_by_one: bool,
+    ) -> Rows:
         """The rows of a query, if all that it touches may be."""
-        driver: psycopg.Connection[Any] = connection.connection.driver_connection  # type: ignore[assignment]
+        read = partial(reading.read, driver, asked, self._settings, tables, one_by_one=one_by_one)
         if self._allow is None:
-            return reading.read(driver, asked, self._settings, tables)
+            return read()
         try:
-            rows = reading.read(driver, asked, self._settings, tables, self._require_allowed)
-        except psycopg.DataError as error:  # it would show what is in a table
-            raise Problem.validation("The query fails on a value that it reads") from error
+            rows = read(is_planned=self._require_allowed)
+        except psycopg.Error as error:
+            if _shows_values(error):
+                raise Problem.validation("The query fails on a value that it reads") from error
+            raise
         self._require_allowed(driver)
         return rows
 
     def _require_allowed(self, driver: "psycopg.Connection[Any]") -> None:
         with self._engine.connect() as other:
             found = other.exec_driver_sql(_TOUCHED, (driver.info.backend_pid,)).all()
-        for name, _, is_visible in found:
+        for name, is_visible in found:
             if not is_visible or not self.allows(name):
                 assert self._allow is not None
                 only = listed(sorted(self._allow))
                 fault = f"{quoted(name)} may not be read; only {only} may be read"
                 raise Problem.authorization(fault, fields=[FieldError("query", fault)])
+
+
+def _shows_values(error: psycopg.Error) -> bool:
+    """Whether it came from what was read, not from the query, in whose text it has a place."""
+    is_of_text = error.diag.statement_position is not None and error.diag.context is None
+    return (error.sqlstate or "")[:2] in _OF_VALUES and not is_of_text

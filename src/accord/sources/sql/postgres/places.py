@@ -5,7 +5,7 @@ from typing import Any
 from accord.answer import FieldError, Problem
 from accord.sources.sql.messages import Params
 from accord.sources.sql.names import quoted
-from accord.sources.sql.scan import pieces
+from accord.sources.sql.scan import POSTGRES, pieces
 from accord.sources.sql.values import unmarked
 
 
@@ -17,9 +17,9 @@ def numbered(query: str, params: Params) -> tuple[str, list[Any]]:
         return query, [unmarked(value, f"params[{index}]") for index, value in enumerate(params)]
     numbers: dict[str, int] = {}
     text: list[str] = []
-    for piece in pieces(query):
+    for piece in pieces(query, POSTGRES):
         name = piece.text[1:]
-        if piece.kind != "parameter" or _follows_colon(query, piece.start):
+        if piece.kind != "parameter":
             text.append(piece.text)
             continue
         if name not in params:
@@ -27,8 +27,3 @@ def numbered(query: str, params: Params) -> tuple[str, list[Any]]:
             raise Problem.validation(f"params {fault}", fields=[FieldError("params", fault)])
         text.append(f"${numbers.setdefault(name, len(numbers) + 1)}")
     return "".join(text), [unmarked(params[name], f"params.{name}") for name in numbers]
-
-
-def _follows_colon(query: str, start: int) -> bool:
-    """Whether it is the second half of a cast: `x::text`."""
-    return query[start - 1 : start] == ":"

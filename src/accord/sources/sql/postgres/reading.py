@@ -6,6 +6,7 @@ by looking at its text.
 """
 
 from collections.abc import Callable, Iterator
+from time import monotonic
 from typing import Any, Final
 
 import psycopg
@@ -22,6 +23,7 @@ from accord.sources.sql.rows import Row, collect, sheet_of
 
 _CURSOR: Final = "accord"
 _AT_ONCE: Final = 64  # rows that are fetched
+_LIMIT: Final = "SET LOCAL statement_timeout = {}"
 _NO_SELECT: Final = (errors.SyntaxError, errors.FeatureNotSupported)
 
 
@@ -29,9 +31,19 @@ def begin(connection: Connection, settings: Settings) -> None:
     """Begin a transaction that only reads, and that PostgreSQL ends in time."""
     if not settings.writes:
         connection.exec_driver_sql("SET TRANSACTION READ ONLY")
-    timeout = int(settings.timeout * 1000)
-    connection.exec_driver_sql(f"SET LOCAL statement_timeout = {timeout}")
+    timeout = _milliseconds(settings.timeout)
+    connection.exec_driver_sql(_LIMIT.format(timeout))
     connection.exec_driver_sql(f"SET LOCAL lock_timeout = {timeout}")
+
+
+def _milliseconds(seconds: float) -> int:
+    return max(int(seconds * 1000), 1)  # 0 would be no limit
+
+
+def end(driver: "psycopg.Connection[Any]") -> None:
+    """Undo what a query did, with the locks that would outlive its transaction."""
+    if not driver.closed:
+        driver.pgconn.exec_(b"ROLLBACK; SELECT pg_catalog.pg_advisory_unlock_all()")
 
 
 def read(
@@ -40,14 +52,17 @@ def read(
     settings: Settings,
     tables: Callable[[], list[str]],
     is_planned: Callable[["psycopg.Connection[Any]"], None] = lambda _: None,
+    *,
+    one_by_one: bool = False,
 ) -> Rows:
     """The rows of a query; what is no SELECT is refused.
 
-    `is_planned` is called when PostgreSQL knows what to do, and has done nothing yet.
+    `is_planned` is called when PostgreSQL knows what to do, and has done nothing yet. `one_by_one`
+    takes time, and no more memory than the largest row needs.
     """
+    deadline = monotonic() + settings.timeout
     query, values = numbered(asked.query, asked.params)
     cursor = psycopg.RawServerCursor(driver, _CURSOR)
-    cursor.itersize = _AT_ONCE
     try:
         cursor.execute(query, values)
     except _NO_SELECT as error:
@@ -60,12 +75,24 @@ def read(
     if asked.skip:
         cursor.scroll(asked.skip)
     columns = tuple(column.name for column in cursor.description or ())
-    return collect(sheet_of(columns), _plain(cursor), asked.most, settings.max_bytes)
+    at_once = 1 if one_by_one else min(_AT_ONCE, asked.most + 1)
+    rows = _fetched(driver, cursor, at_once, deadline)
+    return collect(sheet_of(columns), rows, asked.most, settings.max_bytes, one_by_one=one_by_one)
 
 
-def _plain(rows: "psycopg.RawServerCursor[Any]") -> Iterator[Row]:
-    for row in rows:
-        yield tuple(map(plain, row))
+def _fetched(
+    driver: "psycopg.Connection[Any]",
+    cursor: "psycopg.RawServerCursor[Any]",
+    at_once: int,
+    deadline: float,
+) -> Iterator[Row]:
+    """Rows as JSON has them; the limit is set again each time, for a query can take it away."""
+    found = [()]
+    while found:
+        driver.execute(_LIMIT.format(_milliseconds(deadline - monotonic())).encode())
+        found = cursor.fetchmany(at_once)
+        for row in found:
+            yield tuple(map(plain, row))
 
 
 def _judged(driver: "psycopg.Connection[Any]", query: str) -> Problem:

@@ -1,6 +1,8 @@
 """Values of PostgreSQL as JSON has them, and back."""
 
+import re
 from decimal import Decimal
+from math import isinf
 from typing import Any, Final
 
 import msgspec
@@ -10,12 +12,15 @@ from psycopg.types.string import TextLoader
 
 from accord.sources.sql.values import marked, unmarked
 
-# Dates come as they are stored: Python knows no date before the year 1, and no infinity.
+# Dates come as they are stored: Python knows no date before the year 1, and no infinity. So do
+# rows, of which Python would not know the types.
 _AS_TEXT: Final = (
-    "date time timetz timestamp timestamptz interval inet cidr"
+    "date time timetz timestamp timestamptz interval inet cidr record"
     " int4range int8range numrange daterange tsrange tstzrange"
     " int4multirange int8multirange nummultirange datemultirange tsmultirange tstzmultirange"
 ).split()
+
+_FAR: Final = re.compile(rb"[eE]\+?\d{3}|\d{309}")  # where a number may be beyond a double
 
 
 def prepare(connection: "psycopg.Connection[Any]") -> None:
@@ -26,10 +31,15 @@ def prepare(connection: "psycopg.Connection[Any]") -> None:
     set_json_loads(_as_it_is, context=connection)
 
 
-def _as_it_is(json: str | bytes) -> msgspec.Raw:
-    """JSON in a column stays JSON, every digit of it."""
+def _as_it_is(json: str | bytes) -> msgspec.Raw | str:
+    """JSON in a column stays JSON, every digit of it; what others could not read is text."""
     raw = json.encode() if isinstance(json, str) else bytes(json)
-    return msgspec.Raw(msgspec.json.format(raw, indent=-1))
+    try:
+        if _FAR.search(raw):
+            msgspec.json.decode(raw)
+        return msgspec.Raw(msgspec.json.format(raw, indent=-1))
+    except (msgspec.DecodeError, RecursionError):
+        return raw.decode(errors="replace")
 
 
 def plain(value: Any) -> Any:
@@ -42,7 +52,7 @@ def plain(value: Any) -> Any:
         case Decimal() if not value.is_finite():
             return marked(float(value))
         case Decimal():
-            return value
+            return str(value) if isinf(float(value)) else value
         case float() | bytes():
             return marked(value)
     return str(value)

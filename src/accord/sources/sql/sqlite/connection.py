@@ -2,10 +2,11 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from itertools import islice
 from time import monotonic
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import apsw
 import msgspec
@@ -36,6 +37,8 @@ from accord.sources.sql.sqlite.writing import Statement
 from accord.sources.sql.values import unmarked
 from accord.sources.sql.writes import conditions, require_few, require_sense
 
+T = TypeVar("T")
+
 _STEPS: Final = 20_000  # of SQLite's machine between two looks at the clock
 _INTEGERS: Final = 1 << 63
 _COUNTS: Final = re.compile(r"uses (?P<wanted>\d+) and there are (?P<given>\d+)")
@@ -52,6 +55,7 @@ class SqliteEngine:
             self._open()
 
     def _open(self) -> None:
+        self._file = None
         self._connection = open_connection(self._settings)
         self._connection.set_progress_handler(self._is_late, _STEPS)
         if not self._settings.writes:
@@ -65,15 +69,25 @@ class SqliteEngine:
     def _begin(self) -> apsw.Connection:
         """The connection, to the file that has the name now, with the clock set."""
         self._deadline = monotonic() + self._settings.timeout
-        if _identity(self._settings.url) != self._file:
+        if self._file is None or _identity(self._settings.url) != self._file:
             self._connection.close()
             self._open()
         return self._connection
 
+    def _ask(self, ask: Callable[[apsw.Connection], T]) -> T:
+        """What the connection says; a new one where this cannot read what others have changed.
+
+        For the limits of a stranger's text also hold for tables that it gets to know later.
+        """
+        with suppress(apsw.CorruptError):
+            return ask(self._begin())
+        self._file = None
+        return ask(self._begin())
+
     def tables(self) -> Names:
         """The tables and views that may be seen."""
         with problems(self._settings):
-            return Names(self._tables(self._begin()))
+            return Names(self._ask(self._tables))
 
     def _tables(self, connection: apsw.Connection) -> list[str]:
         return [name for name in schema.table_names(connection) if self._guard.allows(name)]
@@ -81,22 +95,29 @@ class SqliteEngine:
     def describe(self, asked: Describe) -> Described:
         """A table, and on demand what it is bound by."""
         with problems(self._settings):
-            connection = self._begin()
-            name = find_table(asked.table_name, self._tables(connection), fold)
-            table = schema.describe(connection, name)
-            said: Any = table
-            if asked.details:
-                said = msgspec.structs.asdict(table) | schema.details(connection, table)
-            return Described(name, msgspec.json.encode(said))
+            return self._ask(lambda connection: self._describe(connection, asked))
+
+    def _describe(self, connection: apsw.Connection, asked: Describe) -> Described:
+        name = find_table(asked.table_name, self._tables(connection), fold)
+        table = schema.describe(connection, name)
+        said: Any = table
+        if asked.details:
+            said = msgspec.structs.asdict(table) | schema.details(connection, table)
+        return Described(name, msgspec.json.encode(said))
 
     def select(self, asked: Select) -> Rows:
         """The rows of a query, if it is one that reads."""
         bindings = _bindings(asked.params)
         with problems(self._settings, asked.query):
-            try:
-                return self._select(self._begin(), asked, bindings)
-            finally:
-                self._guard.end()
+            return self._ask(lambda connection: self._judged(connection, asked, bindings))
+
+    def _judged(self, connection: apsw.Connection, asked: Select, bindings: Any) -> Rows:
+        if self._guard.is_fence:
+            self._guard.learn(schema.kinds(connection))
+        try:
+            return self._select(connection, asked, bindings)
+        finally:
+            self._guard.end()
 
     def _select(self, connection: apsw.Connection, asked: Select, bindings: Any) -> Rows:
         is_odd = False
@@ -178,10 +199,11 @@ class SqliteEngine:
         """A new row, and its id where it has one."""
         with problems(self._settings):
             connection, table = self._begin_change(asked)
-            statement = writing.insert(table, _taken(asked.data))
-            changes = self._change(connection, statement, asked.dry_run, None)
             has_id = not asked.dry_run and schema.has_rowid(connection, table)
-            return Changed(changes, connection.last_insert_rowid() if has_id else None)
+            statement = writing.insert(table, _taken(asked.data))
+            counting = writing.ONE if schema.is_view(connection, table) else None
+            changes = self._change(connection, statement, counting, asked.dry_run, None)
+            return Changed(changes, connection.last_insert_rowid() if has_id and changes else None)
 
     def update(self, asked: Update) -> Changed:
         """New values in some rows."""
@@ -189,14 +211,15 @@ class SqliteEngine:
             connection, table = self._begin_change(asked)
             where = conditions(asked.where, _take)
             statement = writing.update(table, _taken(asked.data), where)
-            return Changed(self._change(connection, statement, asked.dry_run, asked.max_changes))
+            return self._change_some(connection, table, statement, where, asked)
 
     def delete(self, asked: Delete) -> Changed:
         """Some rows less."""
         with problems(self._settings):
             connection, table = self._begin_change(asked)
-            statement = writing.delete(table, conditions(asked.where, _take))
-            return Changed(self._change(connection, statement, asked.dry_run, asked.max_changes))
+            where = conditions(asked.where, _take)
+            statement = writing.delete(table, where)
+            return self._change_some(connection, table, statement, where, asked)
 
     def _begin_change(self, asked: Writing) -> tuple[apsw.Connection, str]:
         """The connection, and the table that is meant, once the change makes sense."""
@@ -205,15 +228,39 @@ class SqliteEngine:
         require_sense(asked, table, schema.column_names(connection, table), fold)
         return connection, table
 
+    def _change_some(
+        self,
+        connection: apsw.Connection,
+        table: str,
+        statement: Statement,
+        where: Mapping[str, Any],
+        asked: Update | Delete,
+    ) -> Changed:
+        counting = writing.count(table, where) if schema.is_view(connection, table) else None
+        most = asked.max_changes
+        return Changed(self._change(connection, statement, counting, asked.dry_run, most))
+
     def _change(
-        self, connection: apsw.Connection, statement: Statement, is_dry: bool, most: int | None
+        self,
+        connection: apsw.Connection,
+        statement: Statement,
+        counting: Statement | None,
+        is_dry: bool,
+        most: int | None,
     ) -> int:
-        """Run a change in a transaction of its own: all of it, or nothing."""
+        """Run a change in a transaction of its own: all of it, or nothing.
+
+        `counting` tells how many rows it is for, where SQLite does not: of a view, whose triggers
+        do the work.
+        """
         connection.execute("BEGIN IMMEDIATE")
         try:
+            counted = counting and connection.execute(counting.sql, counting.bindings).get
             connection.execute(statement.sql, statement.bindings)
-            changes = connection.changes()
+            changes = int(connection.changes() if counted is None else counted)
             require_few(changes, most)
+            if is_dry and connection.status(apsw.SQLITE_DBSTATUS_DEFERRED_FKS)[0]:
+                raise Problem.conflict("FOREIGN KEY constraint failed")
             connection.execute("ROLLBACK" if is_dry else "COMMIT")
         finally:
             if connection.in_transaction:

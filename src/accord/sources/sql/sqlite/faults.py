@@ -8,6 +8,7 @@ from typing import Final
 import apsw
 
 from accord.answer import FieldError, Problem
+from accord.sources.sql.confine import DISK
 from accord.sources.sql.messages import NEEDS_RECOVERY, Settings
 from accord.sources.sql.sqlite.guard import only_select
 from accord.sources.sql.sqlite.opening import HEAP, LIMITS
@@ -61,6 +62,8 @@ def _problem(error: Exception, settings: Settings, query: str | None) -> Problem
             return only_select() if query else Problem.authorization(f"The database: {words}")
         case apsw.ConstraintError():
             return _conflict(words)
+        case apsw.IOError() if query is not None and _is_of_sorting(error):
+            return _too_much_to_sort()
         case apsw.IOError() | apsw.CantOpenError() | apsw.FullError() | apsw.ProtocolError():
             return _out_of_order(words)
         case apsw.Error() if query is not None:
@@ -98,6 +101,21 @@ def _too_much(query: str | None) -> Problem:
         code="TOO_LARGE",
         fields=[FieldError("query", "takes too much memory")] if query else (),
         remediation="ask for fewer or smaller columns",
+    )
+
+
+def _is_of_sorting(error: apsw.IOError) -> bool:
+    """Whether it is about what a query writes, which is what it sorts by, and nothing else."""
+    return getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_WRITE
+
+
+def _too_much_to_sort() -> Problem:
+    fault = f"sorts more than {DISK:,} bytes, or than there is room for"
+    return Problem.validation(
+        f"The query {fault}",
+        code="TOO_LARGE",
+        fields=[FieldError("query", fault)],
+        remediation="sort fewer or smaller columns, or by what has an index",
     )
 
 

@@ -6,7 +6,7 @@ SQLite has to call it read-only; the latter alone would let ATTACH, BEGIN and mo
 """
 
 import re
-from contextlib import suppress
+from collections.abc import Iterable
 from typing import Final
 
 import apsw
@@ -55,9 +55,6 @@ _OF_ALL: Final = frozenset(
     "index_info index_xinfo table_list collation_list function_list compile_options".split()
 )
 _OWN: Final = frozenset({"data_version"})  # what a virtual table asks for itself
-_SHADOW: Final = re.compile(
-    r"(?P<of>.+)_(?:content|idx|data|docsize|config|segments|segdir|stat|node|parent|rowid)"
-)
 _CAPITALS: Final = re.compile("[A-Z]+")
 
 
@@ -76,6 +73,8 @@ class Guard:
     def __init__(self, allow: frozenset[str] | None) -> None:
         self._allow = None if allow is None else frozenset(map(fold, allow))
         self._known: dict[str, tuple[str, ...]] = {}
+        self._there: frozenset[str] = frozenset()
+        self._within: frozenset[str] = frozenset()
         self.begin("")
         self.end()
 
@@ -86,6 +85,7 @@ class Guard:
         self._is_fresh = is_fresh
         self._first: int | None = None
         self._is_running = False
+        self._is_prepared_anew = False
         self.columns: tuple[str, ...] = ()
         self.refusal: Problem | None = None
 
@@ -95,12 +95,26 @@ class Guard:
         self._is_off = True
 
     def allows(self, table: str) -> bool:
-        """Whether a table, or what a virtual table keeps its data in, may be touched."""
-        if self._allow is None:
-            return True
-        name = fold(table)
-        shadow = _SHADOW.fullmatch(name)
-        return name in self._allow or (shadow is not None and shadow["of"] in self._allow)
+        """Whether a table may be touched."""
+        return self._allow is None or fold(table) in self._allow
+
+    @property
+    def is_fence(self) -> bool:
+        """Whether not all tables may be read."""
+        return self._allow is not None
+
+    def learn(self, kinds: Iterable[tuple[str, str]]) -> None:
+        """Which tables there are, and of which kind, where `allow` must know them from others.
+
+        A virtual table reads the tables that it keeps its data in, which go by its own name.
+        """
+        tables = [(fold(name), kind) for name, kind in kinds]
+        self._there = frozenset(name for name, _ in tables)
+        self._within = frozenset(
+            name
+            for name, kind in tables
+            if kind == "shadow" and self.allows(name.rpartition("_")[0])
+        )
 
     def authorize(
         self, action: int, one: str | None, two: str | None, _schema: str | None, _by: str | None
@@ -110,6 +124,8 @@ class Guard:
             return apsw.SQLITE_OK
         if self._first is None:
             self._first = action
+        if self._is_running:
+            self._is_prepared_anew = True
         match action:
             case apsw.SQLITE_SELECT | apsw.SQLITE_RECURSIVE:
                 return apsw.SQLITE_OK
@@ -123,7 +139,9 @@ class Guard:
 
     def _read(self, table: str) -> int:
         name = fold(table)
-        if name.startswith("pragma_"):
+        if name in self._there:
+            is_fine = name in self._within or self.allows(name)
+        elif name.startswith("pragma_"):
             is_fine = name.removeprefix("pragma_") in _OF_A_TABLE | _OF_ALL
         else:
             is_fine = name in _TABLE_FUNCTIONS or self.allows(name)
@@ -180,9 +198,12 @@ class Guard:
 
     def look_again(self, cursor: apsw.Cursor) -> None:
         """After its first step: SQLite prepares anew what somebody has changed the tables of."""
-        if self._first is not None:
-            with suppress(apsw.ExecutionCompleteError):  # without a row, nobody asks for columns
-                self._remember(cursor)
+        if not self._is_prepared_anew:
+            return
+        try:
+            self._remember(cursor)
+        except apsw.ExecutionCompleteError:  # without a row, it does not tell its columns
+            self._known.pop(self._query, None)
 
     def _remember(self, cursor: apsw.Cursor) -> None:
         self.columns = tuple(name for name, _ in cursor.get_description())

@@ -16,7 +16,16 @@ def texts_as_bytes(query: str, columns: int) -> str:
         for name in names
     )
     inner = _without_end(query)
-    return f"WITH accord({', '.join(names)}) AS ({inner}\n) SELECT {pairs} FROM accord"  # noqa: S608
+    own = _name_not_in(query)
+    return f"WITH {own}({', '.join(names)}) AS ({inner}\n) SELECT {pairs} FROM {own}"  # noqa: S608
+
+
+def _name_not_in(query: str) -> str:
+    """A name for the query that means nothing within it."""
+    name = "accord"
+    while name in query.lower():
+        name += "_"
+    return name
 
 
 def _without_end(query: str) -> str:

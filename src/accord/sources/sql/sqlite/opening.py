@@ -21,6 +21,13 @@ LIMITS: Final = {
     apsw.SQLITE_LIMIT_TRIGGER_DEPTH: 10,
     apsw.SQLITE_LIMIT_WORKER_THREADS: 0,
 }
+_OF_A_TEXT: Final = (
+    apsw.SQLITE_LIMIT_SQL_LENGTH,
+    apsw.SQLITE_LIMIT_EXPR_DEPTH,
+    apsw.SQLITE_LIMIT_COMPOUND_SELECT,
+)
+"""The limits of a stranger's text. The tables of a database may be beyond them, and are then not
+read under them."""
 _SWITCHES: Final = {
     apsw.SQLITE_DBCONFIG_DEFENSIVE: 1,
     apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA: 0,
@@ -37,8 +44,8 @@ def open_connection(settings: Settings) -> apsw.Connection:
     apsw.hard_heap_limit(HEAP)
     flags = apsw.SQLITE_OPEN_READWRITE if settings.writes else apsw.SQLITE_OPEN_READONLY
     connection = apsw.Connection(settings.url, flags=flags, statementcachesize=_KEPT_PREPARED)
-    for limit, value in LIMITS.items():
-        connection.limit(limit, value)
+    for limit in LIMITS.keys() - set(_OF_A_TEXT):
+        connection.limit(limit, LIMITS[limit])
     connection.limit(apsw.SQLITE_LIMIT_LENGTH, settings.max_length)
     for switch, value in _SWITCHES.items():
         connection.config(switch, value)
@@ -49,4 +56,8 @@ def open_connection(settings: Settings) -> apsw.Connection:
     connection.execute("PRAGMA foreign_keys = ON")
     if settings.writes and settings.wal:
         connection.execute("PRAGMA journal_mode = WAL")
+    if not settings.writes:
+        connection.execute("SELECT 1 FROM sqlite_schema LIMIT 0")  # so that it knows all tables
+        for limit in _OF_A_TEXT:
+            connection.limit(limit, LIMITS[limit])
     return connection

@@ -37,11 +37,12 @@ class Table(msgspec.Struct, frozen=True):
 
 def table_names(connection: apsw.Connection) -> list[str]:
     """Tables in the order of their creation, then views; without those that are SQLite's own."""
-    shadows = {name for name, kind in _kinds(connection) if kind == "shadow"}
+    shadows = {name for name, kind in kinds(connection) if kind == "shadow"}
     return [name for (name,) in connection.execute(_TABLES) if name not in shadows]
 
 
-def _kinds(connection: apsw.Connection) -> Iterator[tuple[str, str]]:
+def kinds(connection: apsw.Connection) -> Iterator[tuple[str, str]]:
+    """Every table with what it is: a table, a view, virtual, or the shadow of a virtual one."""
     for row in connection.execute("PRAGMA main.table_list"):
         yield row[1], row[2]
 
@@ -50,6 +51,11 @@ def has_rowid(connection: apsw.Connection, table: str) -> bool:
     """Whether its rows have an id of SQLite's own."""
     rows = [row for row in connection.execute("PRAGMA main.table_list") if row[1] == table]
     return any(row[2] in ("table", "virtual") and not row[4] for row in rows)
+
+
+def is_view(connection: apsw.Connection, table: str) -> bool:
+    """Whether its rows are those of other tables."""
+    return (table, "view") in kinds(connection)
 
 
 def column_names(connection: apsw.Connection, table: str) -> list[str]:

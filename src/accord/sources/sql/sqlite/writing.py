@@ -1,7 +1,7 @@
 """One change to a database: its SQL, with every value bound and every name quoted."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from accord.sources.sql.sqlite.schema import quote
 
@@ -11,6 +11,10 @@ class Statement(NamedTuple):
 
     sql: str
     bindings: list[Any]
+
+
+ONE: Final = Statement("SELECT 1", [])
+"""Counts what an insert is for."""
 
 
 def insert(table: str, data: Mapping[str, Any]) -> Statement:
@@ -33,6 +37,13 @@ def delete(table: str, where: Mapping[str, Any]) -> Statement:
     """No more of the rows that meet the conditions."""
     conditions = _conditions(where)
     sql = f"DELETE FROM main.{quote(table)} WHERE {conditions.sql}"  # noqa: S608
+    return Statement(sql, conditions.bindings)
+
+
+def count(table: str, where: Mapping[str, Any]) -> Statement:
+    """How many rows meet the conditions."""
+    conditions = _conditions(where)
+    sql = f"SELECT count(*) FROM main.{quote(table)} WHERE {conditions.sql}"  # noqa: S608
     return Statement(sql, conditions.bindings)
 
 

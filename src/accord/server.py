@@ -24,7 +24,7 @@ from accord.seal import BrokenSeal, Seal
 from accord.sources.functions import Options, function_tool
 from accord.telemetry import Telemetry, Watch
 from accord.telemetry import outcome_of as ending_of
-from accord.tool import Client, Context, Tool, Toolbox
+from accord.tool import Audience, Client, Context, Tool, Toolbox
 from accord.wording import Shortening, require_room, resumed, shortened_reject, size_of
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ log = logging.getLogger("accord")
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _LIST_CURSOR: Final = "tools/list"
+_MOST_PAGES: Final = 64  # that are kept: there is one for each set of tools that somebody may see
+_NOTHING: Final[frozenset[str]] = frozenset()
 
 
 class Done(msgspec.Struct, frozen=True, eq=False, gc=False):
@@ -98,6 +100,7 @@ class Server:
         self.instructions = instructions
         self.tools = Toolbox()
         self._with_cursor: set[str] = set()
+        self._audiences: dict[Audience, list[str]] = {}
         self.page_size = page_size
         self._read_more = read_more_tool() if read_more else None
         self.configure(
@@ -140,7 +143,7 @@ class Server:
         """Say who this server is from now on."""
         self.identity = identity
         self._stamp = results.stamp(identity)
-        self._pages: dict[tuple[str, str | None, int], Raw] = {}
+        self._pages: dict[tuple[str, str | None, int, frozenset[str]], Raw] = {}
 
     @property
     def has_read_more(self) -> bool:
@@ -171,6 +174,8 @@ class Server:
         self.tools.add(tool)
         if takes_cursor(tool):
             self._with_cursor.add(tool.name)
+        if tool.audience is not None:
+            self._audiences.setdefault(tool.audience, []).append(tool.name)
         self._pages.clear()
 
     def connect(self, *, revision: Revision | None = None, handshake: bool = True) -> Connection:
@@ -310,20 +315,33 @@ class Server:
         """The result of `server/discover`."""
         return _json(results.complete(results.discover(self.instructions), self._stamp))
 
-    def list_tools(self, cursor: str | None, client: Client) -> Raw | Reject:
-        """A page of `tools/list`, encoded once."""
+    def list_tools(
+        self, cursor: str | None, client: Client, sender: Any = None
+    ) -> Raw | Reject:
+        """A page of `tools/list` as its sender may see it, encoded once."""
         try:
             start = 0 if cursor is None else int(self._seal.open(_LIST_CURSOR, cursor))
         except BrokenSeal:
             return Reject(INVALID_PARAMS, "Invalid cursor: use nextCursor as it was sent")
         asked = profile_asked(client.capabilities)
-        key = (client.revision.date, None if asked is None else asked.name, start)
+        hidden = self._hidden(sender) if self._audiences else _NOTHING
+        key = (client.revision.date, None if asked is None else asked.name, start, hidden)
         page = self._pages.get(key)
         if page is None:
-            page = self._pages[key] = self._page(start, client)
+            if len(self._pages) >= _MOST_PAGES:
+                self._pages.clear()
+            page = self._pages[key] = self._page(start, client, hidden)
         return page
 
-    def _page(self, start: int, client: Client) -> Raw:
+    def _hidden(self, sender: Any) -> frozenset[str]:
+        """The tools that are not for this sender."""
+        hidden: list[str] = []
+        for audience, names in self._audiences.items():
+            is_for_sender = audience(sender)
+            hidden += [name for name in names if not is_for_sender(name)]
+        return frozenset(hidden)
+
+    def _page(self, start: int, client: Client, hidden: frozenset[str]) -> Raw:
         revision = client.revision
         worded_in = revision if self.structured else _without_structure(revision)
         tools = list(self.tools.values())
@@ -331,6 +349,8 @@ class Server:
         cursor = self._seal.close(_LIST_CURSOR, b"%d" % end) if end < len(tools) else None
         entries = []
         for tool in tools[start:end]:
+            if tool.name in hidden:
+                continue
             schema = self._profile(tool, client).output_schema(tool, worded_in)
             entries.append(results.tool_entry(tool, schema, revision))
         page = results.tools_page(entries, cursor, revision)

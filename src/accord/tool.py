@@ -1,7 +1,7 @@
 """A tool: a name, a description, schemas, hints and one call."""
 
 import re
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from math import isfinite
 from typing import Any, Final, Protocol
 
@@ -63,11 +63,24 @@ class MissingCapability(AccordError):
         self.capabilities: dict[str, Any] = {name: {} for name in names}
 
 
+class Sender(Protocol):
+    """An HTTP request, as far as a tool may want to know it."""
+
+    @property
+    def fields(self) -> Mapping[bytes, bytes]:
+        """Its headers, by their names in lower case."""
+    @property
+    def address(self) -> str | None:
+        """Where it comes from."""
+
+
 class Channel(Protocol):
     """The way from a tool back to whoever called it."""
 
     @property
     def cancelled(self) -> bool: ...
+    @property
+    def sender(self) -> Any: ...
     def progress(self, progress: float, total: float | None, message: str | None) -> None: ...
 
 
@@ -98,6 +111,11 @@ class Context:
         """Whether the caller has taken the call back: long work in a `def` tool can stop then."""
         return self._channel.cancelled
 
+    @property
+    def sender(self) -> Any:
+        """The HTTP request that the call came in: a `Sender`, or Django's own; else None."""
+        return self._channel.sender
+
     def require(self, *capabilities: str) -> None:
         """Go on only if the client can do this: `sampling`, `elicitation`, `roots`."""
         missing = [name for name in capabilities if name not in self.client.capabilities]
@@ -112,6 +130,10 @@ class Context:
             raise ContractError("progress is told in finite numbers")
         self._channel.progress(progress, total, message)
         await _Turn()
+
+
+Audience = Callable[[Any], Callable[[str], bool]]
+"""Given the sender of `tools/list`, says by name which tools to show; one for tools of a kind."""
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
@@ -135,6 +157,8 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     profile: str | None = None
     max_bytes: int | None = None
     """The most text that an answer of it may have; what the server says if left out."""
+    audience: Audience | None = None
+    """Who gets to see it in `tools/list`; everybody if left out."""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):

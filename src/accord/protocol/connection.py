@@ -41,7 +41,7 @@ class Host(Protocol):
 
     def initialize(self, client: Client) -> Raw: ...
     def discover(self, client: Client) -> Raw: ...
-    def list_tools(self, cursor: str | None, client: Client) -> Raw | Reject: ...
+    def list_tools(self, cursor: str | None, client: Client, sender: Any) -> Raw | Reject: ...
 
 
 class Connection:
@@ -67,10 +67,13 @@ class Connection:
         self._client = None if revision is None else Client(revision)
         self._open: dict[Id, list[Call]] = {}
 
-    def receive(self, message: bytes | Overlong, mirror: Mirror | None = None) -> list[Event]:
+    def receive(
+        self, message: bytes | Overlong, mirror: Mirror | None = None, sender: Any = None
+    ) -> list[Event]:
         """What one message means: replies to send, calls to start, calls to stop.
 
-        A `mirror` is what came with it in HTTP headers, and has to agree with it.
+        A `mirror` is what came with it in HTTP headers, and has to agree with it; the `sender` is
+        the HTTP request itself, for tools that act for whoever sent it.
         """
         if isinstance(message, Overlong):
             return [overlong(message.head, "the message is too long")]
@@ -79,11 +82,12 @@ class Connection:
                 message.decode()
             call = self._start(message, mirror)
             if call is not None:
+                call.sender = sender
                 return [call]
             frame = _decode_frame(message)
         except _UNREADABLE:
-            return self._receive_odd(message)
-        event = self._take(frame, None, mirror)
+            return self._receive_odd(message, sender)
+        event = self._take(frame, None, mirror, sender)
         return [] if event is None else [event]
 
     def _start(self, message: bytes, mirror: Mirror | None) -> Call | None:
@@ -132,24 +136,24 @@ class Connection:
         """Whether no call is open."""
         return not self._open
 
-    def _receive_odd(self, message: bytes) -> list[Event]:
+    def _receive_odd(self, message: bytes, sender: Any) -> list[Event]:
         """What did not decode as one message: nothing at all, a batch, a response, or a fault."""
         inner = message.strip(b" \t\r\n")
         if not inner:
             return []
         if inner[:1] == b"[":
-            return self._receive_batch(message)
+            return self._receive_batch(message, sender)
         reply = diagnose(message)
         return [] if reply is None else [reply]
 
-    def _receive_batch(self, message: bytes) -> list[Event]:
+    def _receive_batch(self, message: bytes, sender: Any) -> list[Event]:
         members = read_batch(message, allowed=_has_batches(self._client))
         if not isinstance(members, list):
             return [] if members is None else [members]
         batch = Batch()
         events: list[Event] = []
         for member in members:
-            event = self._take_member(member, batch)
+            event = self._take_member(member, batch, sender)
             if isinstance(event, bytes):
                 batch.add(event)
             elif event is not None:
@@ -157,14 +161,16 @@ class Connection:
         reply = batch.settle()
         return events if reply is None else [*events, reply]
 
-    def _take_member(self, message: bytes, batch: Batch) -> Event | None:
+    def _take_member(self, message: bytes, batch: Batch, sender: Any) -> Event | None:
         try:
             frame = _decode_frame(message)
         except _UNREADABLE:
             return diagnose(message)
-        return self._take(frame, batch, None)
+        return self._take(frame, batch, None, sender)
 
-    def _take(self, frame: Frame, batch: Batch | None, mirror: Mirror | None) -> Event | None:
+    def _take(
+        self, frame: Frame, batch: Batch | None, mirror: Mirror | None, sender: Any
+    ) -> Event | None:
         method, request_id = frame.method, frame.id
         if method is UNSET:
             is_response = frame.result or frame.error
@@ -172,7 +178,8 @@ class Connection:
         if request_id is UNSET:
             return self._notice(method, frame.params)
         try:
-            found = self._request(request_id, method, frame.params, batch, mirror)
+            call = Call(request_id, _NOBODY, batch, sender=sender)
+            found = self._request(call, method, frame.params, mirror)
         except Exception:  # a bug of ours is no reason to leave a peer waiting
             log.exception("%s failed", method)
             found = Reject(INTERNAL_ERROR, "Internal error")
@@ -193,9 +200,7 @@ class Connection:
         self._forget(call)
         return Cancel(call, None if call.batch is None else call.batch.settle())
 
-    def _request(
-        self, request_id: Id, method: str, raw: Raw, batch: Batch | None, mirror: Mirror | None
-    ) -> _Found:
+    def _request(self, call: Call, method: str, raw: Raw, mirror: Mirror | None) -> _Found:
         route = _ROUTES.get(method, _UNKNOWN)
         fault: Reject | None = None
         try:
@@ -213,9 +218,10 @@ class Connection:
                 return mismatch
         if not (route.stateless if revision.stateless else route.handshake):
             return Reject(METHOD_NOT_FOUND, f"Method not found: {method}")
-        if fault is None and batch is not None and not revision.batches:
+        if fault is None and call.batch is not None and not revision.batches:
             fault = messages.invalid_request("this revision has no batches")
-        return fault or route.take(self, params, Call(request_id, client, batch, meta))
+        call.client, call.meta = client, meta
+        return fault or route.take(self, params, call)
 
     def _whose(self, meta: bytes, route: "Route", mirror: Mirror | None) -> Client | Reject:
         """For whom a request is to be served: each one says so itself, or the handshake did."""
@@ -247,7 +253,7 @@ class Connection:
         return self._host.discover(call.client)
 
     def _list_tools(self, params: messages.ListParams, call: Call) -> Raw | Reject:
-        return self._host.list_tools(params.cursor, call.client)
+        return self._host.list_tools(params.cursor, call.client, call.sender)
 
     def _call_tool(self, params: messages.CallParams, call: Call) -> Call | Reject:
         call.name = params.name

@@ -25,6 +25,8 @@ class Call(msgspec.Struct, eq=False):
     name: str = ""
     arguments: bytes = b"{}"
     cancelled: bool = False
+    sender: Any = None
+    """The HTTP request that it came in, as the edge has it: see `Context.sender`."""
     running: Any = None
     """Whatever the edge keeps to stop it with."""
     send: Callable[[bytes], None] | None = None

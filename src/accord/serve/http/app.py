@@ -95,6 +95,7 @@ class App:
             path = scope["path"].removeprefix(scope.get("root_path", ""))
             head = self.heads.find(scope["headers"])
             exchange = Exchange(scope["method"], path, head, receive, send, self._settings)
+            exchange.address = (scope.get("client") or (None,))[0]
             found = self.answer(exchange)
             response = found if isinstance(found, Response) else await found
             if response is not None:
@@ -233,7 +234,7 @@ class App:
         head = exchange.head
         revision = head.revision
         connection = self._stateless if revision is None else self._connection(exchange, revision)
-        events = connection.receive(body, head.mirror)
+        events = connection.receive(body, head.mirror, exchange)
         if len(events) == 1 and isinstance(events[0], Call):
             return self._call(events[0], connection, exchange, revision)
         calls: list[Call] = []

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from accord.serve.eager import Pending, start
-from accord.serve.http.request import Head, Refusal, refuse
+from accord.serve.http.request import Fields, Head, Refusal, refuse
 from accord.serve.http.sessions import Session
 from accord.serve.http.settings import Settings
 from accord.serve.http.streams import Stream
@@ -37,11 +37,18 @@ class Exchange(msgspec.Struct, eq=False):
     body: bytes | None = None
     """All of the body, if the server has it before it is asked."""
     session: Session | None = None
+    address: str | None = None
+    """Where the request comes from."""
     _first: Message | Pending[Message] | None = None
     stream: Stream | None = None
     """What the answer is, once something was sent before the result."""
     _pump: "asyncio.Task[None] | None" = None
     _is_too_slow: bool = False
+
+    @property
+    def fields(self) -> Fields:
+        """The headers of the request."""
+        return self.head.fields
 
     def read_at_once(self) -> bytes | Refusal | None:
         """The body, if all of it is there already; else None, and `read` waits for it."""

@@ -315,9 +315,7 @@ class Server:
         """The result of `server/discover`."""
         return _json(results.complete(results.discover(self.instructions), self._stamp))
 
-    def list_tools(
-        self, cursor: str | None, client: Client, sender: Any = None
-    ) -> Raw | Reject:
+    def list_tools(self, cursor: str | None, client: Client, sender: Any = None) -> Raw | Reject:
         """A page of `tools/list` as its sender may see it, encoded once."""
         try:
             start = 0 if cursor is None else int(self._seal.open(_LIST_CURSOR, cursor))

@@ -69,6 +69,7 @@ class Sender(Protocol):
     @property
     def fields(self) -> Mapping[bytes, bytes]:
         """Its headers, by their names in lower case."""
+
     @property
     def address(self) -> str | None:
         """Where it comes from."""

@@ -8,22 +8,16 @@ from typing import Any, Final
 
 from accord.answer import Problem
 from accord.errors import (
-    HEADER_MISMATCH,
     INTERNAL_ERROR,
-    INVALID_PARAMS,
-    INVALID_REQUEST,
-    METHOD_NOT_FOUND,
-    MISSING_CLIENT_CAPABILITY,
-    PARSE_ERROR,
-    UNSUPPORTED_PROTOCOL_VERSION,
     ContractError,
     Reject,
 )
-from accord.protocol import Call, Cancel, Connection, ErrorReply, messages
-from accord.revisions import REVISIONS, Revision
+from accord.protocol import Call, Cancel, Connection
+from accord.revisions import Revision
 from accord.serve.eager import start
 from accord.serve.http.access import AccessLog
 from accord.serve.http.exchange import Exchange
+from accord.serve.http.replies import response_to, unacceptable, without_null_id
 from accord.serve.http.request import (
     Fields,
     Head,
@@ -46,22 +40,6 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 _USUAL: Final = Settings()
-_ACCEPTED: Final = Response(202)
-_STATELESS_STATUS: Final = {
-    PARSE_ERROR: 400,
-    INVALID_REQUEST: 400,
-    INVALID_PARAMS: 400,
-    HEADER_MISMATCH: 400,
-    MISSING_CLIENT_CAPABILITY: 400,
-    UNSUPPORTED_PROTOCOL_VERSION: 400,
-    METHOD_NOT_FOUND: 404,
-}
-_HANDSHAKE_STATUS: Final = {
-    PARSE_ERROR: 400,
-    INVALID_REQUEST: 400,
-    HEADER_MISMATCH: 400,
-    UNSUPPORTED_PROTOCOL_VERSION: 400,
-}
 _CANCELLED: Final = Done(Reject(INTERNAL_ERROR, "Cancelled"), b"")  # never sent
 _ENDING: Final = "The server is about to end"
 _SMALL: Final = 32 * 1024  # bytes that are read at once
@@ -243,7 +221,7 @@ class App:
             if isinstance(event, Call):
                 calls.append(event)
             elif isinstance(event, bytes):
-                reply = event if revision and revision.null_ids else _without_null_id(event)
+                reply = event if revision and revision.null_ids else without_null_id(event)
             else:
                 self._cancel(event)
         calls = [call for call in calls if not call.cancelled]
@@ -252,8 +230,8 @@ class App:
         if exchange.session is None and connection.has_begun:
             return self._begin_session(connection, exchange, reply or b"")
         if reply is None:
-            reply = _unacceptable(body, head.mirror.revision, revision)
-        return _response(reply, revision)
+            reply = unacceptable(body, head.mirror.revision, revision)
+        return response_to(reply, revision)
 
     def _connection(self, exchange: Exchange, revision: Revision) -> Connection:
         if exchange.session is not None:
@@ -274,7 +252,7 @@ class App:
         done = self._begin(call, exchange)
         if isinstance(done, Done) and exchange.stream is None:
             reply = self._finish(connection, call, done, began)
-            return Response(200, reply) if type(reply) is bytes else _response(reply, revision)
+            return Response(200, reply) if type(reply) is bytes else response_to(reply, revision)
         return Run([call], connection, exchange, revision, began, done)
 
     def _begin(self, call: Call, exchange: Exchange) -> Begun:
@@ -314,7 +292,7 @@ class App:
             if self._closing and not self._runs:
                 self._quiet.set()
         if run.exchange.stream is None:
-            return _response(reply or run.reply, run.revision)
+            return response_to(reply or run.reply, run.revision)
         await run.exchange.end_stream(reply or run.reply)
         return None
 
@@ -425,16 +403,6 @@ def _deliver(call: Call, done: Done) -> None:
         call.running.set_result(done)
 
 
-def _unacceptable(body: bytes, date: str | None, revision: Revision | None) -> bytes | None:
-    """Of what gets no reply, the reply to what cannot be accepted either."""
-    if body.strip() and (date is None or date in REVISIONS):
-        return None
-    blank = messages.parse_error()
-    unknown = messages.invalid_request("the revision in MCP-Protocol-Version is not known here")
-    reply = messages.failure(None, unknown if body.strip() else blank)
-    return reply if revision and revision.null_ids else reply.without_null_id()
-
-
 def _metrics(telemetry: Telemetry, accept: str | None) -> Response:
     """The server's figures, as far as the extra that writes them is installed."""
     try:
@@ -443,17 +411,3 @@ def _metrics(telemetry: Telemetry, accept: str | None) -> Response:
         return refused(refuse(501, str(error)))
     body, content_type = exposition(telemetry, accept)
     return Response(200, body, content_type=content_type.encode())
-
-
-def _without_null_id(reply: bytes) -> bytes:
-    return reply.without_null_id() if isinstance(reply, ErrorReply) else reply
-
-
-def _response(reply: bytes | None, revision: Revision | None) -> Response:
-    """A reply with the status that its revision has for it; no reply is one, too."""
-    if not reply:
-        return _ACCEPTED
-    if not isinstance(reply, ErrorReply):
-        return Response(200, reply)
-    statuses = _STATELESS_STATUS if revision is None else _HANDSHAKE_STATUS
-    return Response(statuses.get(reply.code, 200), reply)

@@ -16,7 +16,11 @@ from accord.server import Server, combine
 
 _DEFAULT_NAME: Final = "server"
 
-HELP: Final = "MODULE:NAME or FILE.py:NAME of a Server (NAME is `server` if left out)"
+HELP: Final = (
+    "MODULE:NAME or FILE.py:NAME of a Server (NAME is `server` if left out), or"
+    " django:SETTINGS of a Django REST framework project"
+)
+DJANGO: Final = "django"
 PEER_HELP: Final = "somebody else's server: a URL, or a command line in quotes"
 READER: Final = "reader"
 """The target that has no tools, and reads replies over HTTP."""
@@ -66,6 +70,8 @@ def _load_one(target: str) -> Server:
     if is_reader(target):
         return Server(READER)
     place, _, name = target.partition(":")
+    if place == DJANGO and name:
+        return _load_project(name)
     path = (name or _DEFAULT_NAME).split(".")
     try:
         sys.path.insert(0, str(Path.cwd()))
@@ -82,6 +88,20 @@ def _load_one(target: str) -> Server:
     if isinstance(found, Server):
         return found
     raise ContractError(f"{target}: {_what_is_there(place, module, '.'.join(path), found)}")
+
+
+def _load_project(settings: str) -> Server:
+    """A Django project by its settings."""
+    try:
+        sys.path.insert(0, str(Path.cwd()))
+        from accord.django.load import load
+
+        return load(settings)
+    except (KeyboardInterrupt, ContractError):
+        raise
+    except BaseException as error:  # a stranger's project may raise anything
+        reason = f"{type(error).__name__}: {error}".partition("\n")[0]
+        raise ContractError(f"cannot load {DJANGO}:{settings}: {reason}") from error
 
 
 def _import_file(path: Path) -> ModuleType:

@@ -9,8 +9,8 @@ from typing import Any
 from accord.protocol import Call, Connection
 from accord.serve import blocking
 from accord.serve.http.replies import response_to, unacceptable, without_null_id
-from accord.serve.http.request import Heads, refuse
-from accord.serve.http.response import Header, Response, refused
+from accord.serve.http.request import Header, Heads, refuse
+from accord.serve.http.response import Response, refused
 from accord.server import Server
 
 

@@ -71,14 +71,21 @@ class Project:
         return judge
 
 
-def build(routes: Routes, project: Project, *, marked_only: bool = False) -> list[Tool]:
+class Exposed(msgspec.Struct, frozen=True):
+    """A tool, and whom its view serves."""
+
+    tool: Tool
+    who: str
+
+
+def build(routes: Routes, project: Project, *, marked_only: bool = False) -> list[Exposed]:
     """The tools of a project; what cannot be one is left out, with a warning that says why."""
     for reason in routes.skipped:
         warnings.warn(reason, SkippedWarning, stacklevel=2)
     chosen = [route for route in routes.found if _is_chosen(route, marked_only=marked_only)]
     named = name_all(chosen)
     audience = project.audience(named)
-    return [_tool(name, route, project, audience) for name, route in named.items()]
+    return [_exposed(name, route, project, audience) for name, route in named.items()]
 
 
 def _is_chosen(route: Route, *, marked_only: bool) -> bool:
@@ -88,13 +95,13 @@ def _is_chosen(route: Route, *, marked_only: bool) -> bool:
     return not marked_only or is_marked(route.view, route.action)
 
 
-def _tool(name: str, route: Route, project: Project, audience: Any) -> Tool:
+def _exposed(name: str, route: Route, project: Project, audience: Any) -> Exposed:
     def complain(reason: str) -> None:
         warnings.warn(f"{name} ({route.place}): {reason}", SkippedWarning, stacklevel=2)
 
     known = _checked(describe(route, complain), complain)
     call = _Call(name, route, known, project)
-    return Tool(
+    tool = Tool(
         name=name,
         title=known.title,
         description=known.words,
@@ -107,6 +114,7 @@ def _tool(name: str, route: Route, project: Project, audience: Any) -> Tool:
         output=Output(schema=known.output_schema),
         audience=audience,
     )
+    return Exposed(tool, known.who)
 
 
 def _checked(known: Description, complain: Callable[[str], None]) -> Description:

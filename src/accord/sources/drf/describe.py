@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
-from django.utils.encoding import force_str
 from rest_framework import serializers
 from rest_framework.settings import api_settings
 
@@ -15,6 +14,7 @@ from accord.sources.drf.fields import Complain, Describer, column
 from accord.sources.drf.filters import Parameter, parameters_of
 from accord.sources.drf.marks import mark_of
 from accord.sources.drf.output import promised, standard_action
+from accord.sources.drf.permissions import audience_of
 from accord.sources.drf.routes import Route
 from accord.sources.drf.views import attempted, prepared
 from accord.tool import Hints
@@ -48,6 +48,8 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
     shape: JsonSchema
     """What arguments have to look like from outside; what is in them is for the view to judge."""
     output_schema: JsonSchema | None
+    who: str
+    """Whom the view serves."""
     csv: frozenset[str]
     """The parameters of the query of which several are written as one."""
 
@@ -70,7 +72,8 @@ def describe(route: Route, complain: Complain) -> Description:
     known = _taken(route, view, complain)
     mark = mark_of(route.handler)
     kwargs = _kwargs_schema(route, view)
-    properties = {"kwargs": kwargs, "query": _query_schema(known.parameters)}
+    properties = {"kwargs": kwargs} if route.names else {}
+    properties["query"] = _query_schema(known.parameters)
     if known.body is not None:
         properties["body"] = known.body
     required = [name for name in properties if "required" in properties[name]]
@@ -81,6 +84,7 @@ def describe(route: Route, complain: Complain) -> Description:
         input_schema=_closed(properties, required),
         shape=_shape(route, kwargs, known.body),
         output_schema=known.output,
+        who=attempted(lambda: audience_of(view), "whom the view lets in", lambda _: None),
         csv=frozenset(each.name for each in known.parameters if each.is_csv),
     )
 
@@ -215,7 +219,7 @@ def _words(route: Route, view: Any) -> str:
     """What an action does: in its own words, else in those that fit any of its kind."""
     own = inspect.getdoc(route.handler)
     if own and not route.handler.__module__.startswith("rest_framework."):
-        return force_str(own)
+        return own
     model = _model(view)
     noun = route.own_template.split("/")[0].replace("_", " ")
     one = noun if model is None else str(model._meta.verbose_name)

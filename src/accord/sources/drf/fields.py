@@ -129,7 +129,7 @@ def _default(field: Any) -> Any:
 
 def _model_field(field: Any) -> Any:
     """The field of a model that a field stands for, if it does."""
-    model = getattr(getattr(field.parent, "Meta", None), "model", None)
+    model: Any = getattr(getattr(field.parent, "Meta", None), "model", None)
     try:
         return model._meta.get_field(field.source)
     except Exception:  # noqa: BLE001 - no model of Django's, or no such field in it
@@ -232,7 +232,7 @@ def _related_model(field: Any) -> Any:
     parent = field.parent.parent if isinstance(field.parent, relations.ManyRelatedField) else None
     serializer = parent or field.parent
     source = (field.parent if parent is not None else field).source
-    model = getattr(getattr(serializer, "Meta", None), "model", None)
+    model: Any = getattr(getattr(serializer, "Meta", None), "model", None)
     try:
         return model._meta.get_field(source).related_model
     except Exception:  # noqa: BLE001 - no model, or no such field in it
@@ -240,9 +240,9 @@ def _related_model(field: Any) -> Any:
 
 
 def _slug(describer: Describer, field: Any) -> JsonSchema:
-    model = getattr(getattr(field, "queryset", None), "model", None)
+    model: Any = getattr(getattr(field, "queryset", None), "model", None)
     try:
-        return column(model._meta.get_field(field.slug_field))  # type: ignore[union-attr]
+        return column(model._meta.get_field(field.slug_field))
     except Exception:  # noqa: BLE001 - no model, or a way through several of them
         return {"type": "string"} if describer.side == "in" else ANY
 

@@ -9,9 +9,9 @@ import msgspec
 from django.http import HttpResponse
 from rest_framework.settings import api_settings
 
-from accord.answer import Answer, Audio, Encoded, FieldError, Image, Kind, Problem
+from accord.answer import Answer, Encoded, FieldError, Kind, Problem
 from accord.arguments import path_of
-from accord.blocks import Block, Embedded
+from accord.blocks import Audio, Block, Embedded, Image
 from accord.sources.drf.pages import page_of
 from accord.sources.drf.requests import Ask
 

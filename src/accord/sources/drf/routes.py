@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from types import SimpleNamespace
 from typing import Any, Final
 
 import msgspec
@@ -152,14 +151,15 @@ def _of_router(router: Any, every: list[Route]) -> list[Route]:
     found = [r for r in every if (r.view, r.initkwargs.get("basename")) in viewsets]
     if found:
         return found
-    urlconf = _Mounted(urlpatterns=list(router.urls))
+    urlconf = _Mounted(list(router.urls))
     return list(_walk(urlconf.urlpatterns, (), urlconf))
 
 
-class _Mounted(SimpleNamespace):
+class _Mounted:
     """URL patterns of their own, as Django's resolver takes them."""
 
-    __hash__ = object.__hash__
+    def __init__(self, urlpatterns: list[Any]) -> None:
+        self.urlpatterns = urlpatterns
 
 
 def _patterns(urls: Iterable[Any]) -> Iterator[URLPattern]:
@@ -181,12 +181,13 @@ def _walk(urls: Iterable[Any], pieces: tuple[Any, ...], urlconf: Any) -> Iterato
 
 
 def _is_api(callback: Any) -> bool:
-    view = getattr(callback, "cls", None)
+    view: Any = getattr(callback, "cls", None)
     if not (isinstance(view, type) and issubclass(view, APIView)):
         return False
     if issubclass(view, APIRootView) or view.__module__.startswith(_ABOUT_THE_API):
         return False
-    return getattr(callback, "actions", None) is not None or view.schema is not None
+    is_viewset = getattr(callback, "actions", None) is not None
+    return is_viewset or getattr(view, "schema", None) is not None
 
 
 def _methods(callback: Any) -> list[str]:

@@ -2,22 +2,18 @@
 
 import json
 from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
 import pytest
-from django.test import override_settings
-from rest_framework.test import APIClient
+from rest_framework.throttling import BaseThrottle
+from storefront import views
 
-import wire
-from accord.answer import KINDS
+from accord import Server
 from accord.django import project
-from accord.protocol import Call
-from accord.serve import blocking
-from accord.testing import MCPClient
 from drf.people import CREDENTIALS
-from stdio_peer import modern_params
+from drf.talk import Client, Sender, call, over_http, rolled_back, text_of
 
 Arguments = dict[str, Any]
-ENVELOPE = {"extensions": {"dev.accord-mcp/profile": {"name": "envelope"}}}
 CUSTOMER = {"name": "Bob", "email": "bob@example.com"}
 PRODUCT = {"sku": "AB-9", "name": "Abacus", "price": "3.50", "category": "lab"}
 ORDER = {"customer": 1, "items": [{"product": "EN-1", "quantity": 2}]}
@@ -125,70 +121,27 @@ each_case = pytest.mark.parametrize("case", CASES, ids=IDS)
 each_person = pytest.mark.parametrize("who", CREDENTIALS)
 
 
-class Sender:
-    """What our own HTTP server knows of a request."""
-
-    address = "127.0.0.1"
-
-    def __init__(self, headers: dict[str, str]) -> None:
-        self.fields = {name.lower().encode(): value.encode() for name, value in headers.items()}
+@pytest.fixture(scope="module")
+def server(tables: None) -> Server:
+    return project.server()
 
 
-def over_http(case: Case, headers: dict[str, str]) -> Any:
-    """What the API itself says."""
-    path = f"/api/{case.path}"
-    if case.query:
-        from urllib.parse import urlencode
-
-        path = f"{path}?{urlencode(case.query)}"
-    body = "" if case.body is None else json.dumps(case.body)
-    return APIClient().generic(case.method, path, body, "application/json", headers=headers)
+def url(case: Case) -> str:
+    query = f"?{urlencode(case.query)}" if case.query else ""
+    return f"/api/{case.path}{query}"
 
 
-def rolled_back(make: Any) -> Any:
-    """What something gives, without what it changes."""
-    from django.core.cache import cache
-    from django.db import transaction
-
-    with transaction.atomic():
-        made = make()
-        transaction.set_rollback(True)
-    cache.clear()
-    return made
-
-
-def by_endpoint(case: Case, headers: dict[str, str]) -> Any:
-    """What the endpoint inside the project says."""
-    client = MCPClient(headers=headers)
-    return client.call_tool(case.tool, case.arguments)
-
-
-def by_itself(case: Case, headers: dict[str, str]) -> Any:
-    """What a process of its own says, in an envelope, which tells kinds."""
-    params = modern_params({"name": case.tool, "arguments": case.arguments}, capabilities=ENVELOPE)
-    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-    server = project.server()
-    connection = server.connect()
-    (call,) = connection.receive(json.dumps(message).encode(), None, Sender(headers))
-    assert isinstance(call, Call)
-    reply = connection.finish(call, blocking.run(server, call).reply)
-    assert reply is not None
-    checked = wire.check(reply, revision=wire.STATELESS, method="tools/call", profile="envelope")
-    return json.loads(checked["result"]["content"][0]["text"])
+def expected_of(case: Case, headers: dict[str, str]) -> Any:
+    return rolled_back(lambda: over_http(case.method, url(case), case.body, headers))
 
 
 def data_of(response: Any) -> Any:
     return json.loads(response.content) if response.content else None
 
 
-@each_person
-@each_case
-def test_the_endpoint_says_what_the_api_says(case: Case, who: str) -> None:
-    headers = CREDENTIALS[who]
-    expected = rolled_back(lambda: over_http(case, headers))
-    result = by_endpoint(case, headers)
-    text = result["content"][0]["text"]
-    data = data_of(expected)
+def assert_same(result: Any, expected: Any) -> None:
+    """That a result in `plain` is what the API responded."""
+    data, text = data_of(expected), text_of(result)
     if expected.status_code < 400:
         assert "isError" not in result
         assert json.loads(text) == data
@@ -198,20 +151,94 @@ def test_the_endpoint_says_what_the_api_says(case: Case, who: str) -> None:
         assert text == f"Error executing tool: ViewSet returned error: {data}"
 
 
-@each_person
-@each_case
-def test_a_process_of_its_own_says_what_the_api_says(case: Case, who: str) -> None:
-    headers = CREDENTIALS[who]
-    expected = rolled_back(lambda: over_http(case, headers))
-    envelope = by_itself(case, headers)
+def assert_same_kind(envelope: Any, expected: Any) -> None:
+    """That an envelope says what the API responded, and of what kind it is."""
     data = data_of(expected)
     if expected.status_code < 400:
         assert envelope["success"] is True
         wanted = data if isinstance(data, dict) else {"items": data} if data is not None else {}
-        assert envelope["data"] == json.loads(
-            json.dumps(wanted).replace("http://testserver/", "http://localhost/")
-        )
+        here = json.dumps(wanted).replace("http://testserver/", "http://localhost/")
+        assert envelope["data"] == json.loads(here)
     else:
         assert envelope["error"] == f"ViewSet returned error: {data}"
         assert envelope["meta"]["error"]["type"] == KIND_OF[expected.status_code]
-        assert envelope["meta"]["error"]["type"] in KINDS
+
+
+def test_every_tool_is_compared(server: Server) -> None:
+    assert {case.tool for case in CASES} == server.tools.keys()
+    assert len(CASES) * len(CREDENTIALS) >= 300
+
+
+@each_person
+@each_case
+def test_the_endpoint_says_what_the_api_says(case: Case, who: str) -> None:
+    headers = CREDENTIALS[who]
+    expected = expected_of(case, headers)
+    assert_same(Client(headers=headers).call_tool(case.tool, case.arguments), expected)
+
+
+@each_person
+@each_case
+def test_a_process_of_its_own_says_what_the_api_says(
+    case: Case, who: str, server: Server
+) -> None:
+    headers = CREDENTIALS[who]
+    expected = expected_of(case, headers)
+    envelope = call(server, case.tool, case.arguments, Sender(headers))
+    assert_same_kind(envelope, expected)
+
+
+class Closed(BaseThrottle):
+    """Lets nobody in for a while."""
+
+    def allow_request(self, request: Any, view: Any) -> bool:
+        return False
+
+    def wait(self) -> float:
+        return 41.5
+
+
+ONCE = {case.tool: case for case in CASES}
+
+
+@pytest.fixture
+def closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    for view in vars(views).values():
+        if isinstance(view, type) and issubclass(view, views.APIView):
+            monkeypatch.setattr(view, "throttle_classes", [Closed])
+
+
+@pytest.mark.parametrize("case", ONCE.values(), ids=ONCE)
+def test_whoever_is_throttled_is_told_when_to_come_again(
+    case: Case, server: Server, closed: None
+) -> None:
+    headers = CREDENTIALS["clerk"]
+    expected = expected_of(case, headers)
+    assert expected.status_code == 429
+    assert_same(Client(headers=headers).call_tool(case.tool, case.arguments), expected)
+    envelope = call(server, case.tool, case.arguments, Sender(headers))
+    assert_same_kind(envelope, expected)
+    assert envelope["meta"]["error"]["retryable"] is True
+    assert envelope["meta"]["error"]["retry_after"] == 42
+
+
+@pytest.mark.parametrize("way", ["the API", "the endpoint", "a process of its own"])
+def test_throttles_count_calls_as_they_count_requests(way: str, server: Server) -> None:
+    headers = CREDENTIALS["clerk"]
+    for turn in range(4):
+        expected = over_http("GET", "/api/contact/", None, headers) if way == "the API" else None
+        if way == "the endpoint":
+            result = Client(headers=headers).call_tool("contact_list")
+            assert ("isError" in result) == (turn == 3)
+        elif expected is not None:
+            assert (expected.status_code == 429) == (turn == 3)
+        else:
+            envelope = call(server, "contact_list", {}, Sender(headers))
+            assert envelope["success"] == (turn < 3)
+
+
+def test_callers_are_throttled_by_where_they_come_from(server: Server) -> None:
+    for _ in range(3):
+        assert call(server, "contact_list", {}, Sender({}, "10.0.0.1"))["success"]
+    assert not call(server, "contact_list", {}, Sender({}, "10.0.0.1"))["success"]
+    assert call(server, "contact_list", {}, Sender({}, "10.0.0.2"))["success"]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from functools import cached_property
+from hashlib import blake2b
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -10,6 +11,7 @@ from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
 from django.db import connections
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
+from django.utils.encoding import force_bytes
 
 from accord.limits import DEFAULT_MAX_BYTES
 from accord.serve.http.desk import Desk
@@ -82,11 +84,17 @@ def serving(choice: Settings, tools: Iterable[Exposed]) -> Server:
         profile=choice.profile,
         structured=choice.structured,
         max_bytes=choice.max_bytes,
-        key=settings.SECRET_KEY.encode(),
+        key=_key(),
     )
     for each in tools:
         server.add(each.tool)
     return server
+
+
+def _key() -> bytes:
+    """A key for cursors that all processes of a project share, and that is not its own."""
+    secret = force_bytes(settings.SECRET_KEY)
+    return blake2b(secret, digest_size=32, person=b"accord.cursors").digest()
 
 
 class Endpoint:

@@ -23,7 +23,7 @@ from accord.sources.drf.outline import Arguments, Outline
 from accord.sources.drf.replies import answer_from
 from accord.sources.drf.requests import Ask, alone, query_string, within
 from accord.sources.drf.routes import Route, Routes
-from accord.tool import Context, Output, Tool
+from accord.tool import Audience, Context, Output, Tool
 
 _NOT_FOUND = "ViewSet returned error: {'detail': 'Not found.'}"
 
@@ -56,7 +56,7 @@ class Project:
             return self._view_alone.response(route, within(sender, ask))
         return self._whole_way.response(route, alone(sender, ask, self._user))
 
-    def audience(self, routes: Mapping[str, Route]) -> Callable[[Any], Callable[[str], bool]]:
+    def audience(self, routes: Mapping[str, Route]) -> Audience:
         """Who gets to see which of these tools."""
 
         def judge(sender: Any) -> Callable[[str], bool]:
@@ -84,8 +84,8 @@ def build(routes: Routes, project: Project, *, marked_only: bool = False) -> lis
         warnings.warn(reason, SkippedWarning, stacklevel=2)
     chosen = [route for route in routes.found if _is_chosen(route, marked_only=marked_only)]
     named = name_all(chosen)
-    audience = project.audience(named)
-    return [_exposed(name, route, project, audience) for name, route in named.items()]
+    audience, said = project.audience(named), set[tuple[type, str]]()
+    return [_exposed(name, route, project, audience, said) for name, route in named.items()]
 
 
 def _is_chosen(route: Route, *, marked_only: bool) -> bool:
@@ -95,9 +95,13 @@ def _is_chosen(route: Route, *, marked_only: bool) -> bool:
     return not marked_only or is_marked(route.view, route.action)
 
 
-def _exposed(name: str, route: Route, project: Project, audience: Any) -> Exposed:
+def _exposed(
+    name: str, route: Route, project: Project, audience: Audience, said: set[tuple[type, str]]
+) -> Exposed:
     def complain(reason: str) -> None:
-        warnings.warn(f"{name} ({route.place}): {reason}", SkippedWarning, stacklevel=2)
+        if (route.view, reason) not in said:  # once is enough for all actions of a view
+            said.add((route.view, reason))
+            warnings.warn(f"{name} ({route.place}): {reason}", SkippedWarning, stacklevel=4)
 
     known = _checked(describe(route, complain), complain)
     call = _Call(name, route, known, project)

@@ -225,8 +225,9 @@ def _words(route: Route, view: Any) -> str:
     one = noun if model is None else str(model._meta.verbose_name)
     many = noun if model is None else str(model._meta.verbose_name_plural)
     action = standard_action(route) or route.action
-    sentence = _SENTENCES.get(action, f"{route.method.upper()} /{route.template}")
-    words = sentence.format(one=one, many=many)
+    sentence = _SENTENCES.get(action)
+    plain = f"{route.method.upper()} /{route.template}"
+    words = plain if sentence is None else sentence.format(one=one, many=many)
     about = inspect.cleandoc(route.view.__doc__ or "") if _has_own_words(route.view) else ""
     return f"{words}\n\n{about}" if about else words
 

@@ -71,7 +71,9 @@ class Describer:
             if shape is not None:
                 return shape(self, field)
         kind = type(field)
-        self._complain(f"nobody knows what a {kind.__module__}.{kind.__qualname__} is made of")
+        self._complain(
+            f"nobody knows what {field.field_name!r} holds, a {kind.__module__}.{kind.__qualname__}"
+        )
         return ANY
 
     def members(self, serializer: Any) -> JsonSchema:

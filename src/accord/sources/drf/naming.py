@@ -62,14 +62,20 @@ def _prefix(route: Route) -> list[str]:
     if given:
         return [given]
     segments = _segments(route.own_template)
-    url_path = getattr(route.handler, "url_path", None)
-    if route.is_viewset and isinstance(url_path, str):
-        count = len(_segments(normalize(url_path)[0][0]))
-        segments = segments[: len(segments) - count]
+    segments = segments[: len(segments) - len(_segments(_url_path(route)))]
     words = [segment for segment in segments if "{" not in segment]
     if route.is_viewset and len(words) > 1 and words[-1] == route.action:
         words.pop()
     return words
+
+
+def _url_path(route: Route) -> str:
+    """The end of a URL that an `@action` has added, whichever method of it this is."""
+    for action in (route.actions or {}).values():
+        url_path = getattr(getattr(route.view, action, None), "url_path", None)
+        if isinstance(url_path, str):
+            return str(normalize(url_path)[0][0])
+    return ""
 
 
 def _action(route: Route) -> list[str]:

@@ -15,7 +15,7 @@ from rest_framework.views import APIView
 
 _METHODS: Final = ("get", "post", "put", "patch", "delete")
 _PARAMETER: Final = re.compile(r"%\((\w+)\)s")
-_ABOUT_THE_API: Final = ("rest_framework.schemas.", "drf_spectacular.", "drf_yasg.")
+_ABOUT_THE_API: Final = ("rest_framework.schemas.", "drf_spectacular.views", "drf_yasg.")
 
 
 class NoWay(Exception):
@@ -184,7 +184,8 @@ def _is_api(callback: Any) -> bool:
     view: Any = getattr(callback, "cls", None)
     if not (isinstance(view, type) and issubclass(view, APIView)):
         return False
-    if issubclass(view, APIRootView) or view.__module__.startswith(_ABOUT_THE_API):
+    about = any(kind.__module__.startswith(_ABOUT_THE_API) for kind in view.__mro__)
+    if about or issubclass(view, APIRootView):
         return False
     is_viewset = getattr(callback, "actions", None) is not None
     return is_viewset or getattr(view, "schema", None) is not None

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import django
 import pytest
+
 from storefront import settings
 
 os.environ["DJANGO_SETTINGS_MODULE"] = "storefront.settings"

@@ -15,10 +15,10 @@ from rest_framework.routers import DefaultRouter, SimpleRouter
 from rest_framework.versioning import URLPathVersioning
 from rest_framework.views import APIView
 from rest_framework_nested.routers import NestedSimpleRouter
-from storefront.models import Customer, Order, Product
-from storefront.serializers import CustomerSerializer, OrderSerializer, ProductSerializer
 
 from accord.django import endpoint, mcp_tool, mcp_viewset
+from storefront.models import Customer, Order, Product
+from storefront.serializers import CustomerSerializer, OrderSerializer, ProductSerializer
 
 SECRET = "the password is hunter2"
 

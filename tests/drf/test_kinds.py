@@ -61,7 +61,9 @@ def test_what_cannot_be_a_tool_or_be_known_is_said(server: Server, said: list[st
     unready = [each for each in said if "Unready" in each]
     assert len(unready) == 1
     assert "unready_create (drf.odd.Unready.create at /api/unready/): " in unready[0]
-    assert unready[0].endswith("what its body holds is not known: RuntimeError: ask me in a request")
+    assert unready[0].endswith(
+        "what its body holds is not known: RuntimeError: ask me in a request"
+    )
     assert len(said) == 2
 
 
@@ -296,7 +298,11 @@ def test_headers_of_the_caller_reach_the_view_and_those_of_the_message_do_not(
 @odd_urls
 @pytest.mark.parametrize(
     ("allowed", "host"),
-    [(["*"], "evil.example"), (["shop.example"], "shop.example"), ([".shop.example"], "shop.example")],
+    [
+        (["*"], "evil.example"),
+        (["shop.example"], "shop.example"),
+        ([".shop.example"], "shop.example"),
+    ],
 )
 def test_a_host_that_the_project_does_not_know_is_not_passed_on(
     server: Server, allowed: list[str], host: str

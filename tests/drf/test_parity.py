@@ -6,12 +6,12 @@ from urllib.parse import urlencode
 
 import pytest
 from rest_framework.throttling import BaseThrottle
-from storefront import views
 
 from accord import Server
 from accord.django import project
 from drf.people import CREDENTIALS
 from drf.talk import Client, Sender, call, over_http, rolled_back, text_of
+from storefront import views
 
 Arguments = dict[str, Any]
 CUSTOMER = {"name": "Bob", "email": "bob@example.com"}
@@ -96,8 +96,12 @@ CASES = [
     Case("orders_refund", "POST", "orders/2/refund/", at(2), body={"reason": "broken"}),
     Case("orders_refund", "POST", "orders/1/refund/", at(1), body={}),
     Case("orders_items_list", "GET", "orders/1/items/", {"order_pk": 1}),
-    Case("orders_items_create", "POST", "orders/1/items/", {"order_pk": 1}, body={"product": "PC-2"}),
-    Case("orders_items_create", "POST", "orders/9/items/", {"order_pk": 9}, body={"product": "PC-2"}),
+    Case(
+        "orders_items_create", "POST", "orders/1/items/", {"order_pk": 1}, body={"product": "PC-2"}
+    ),
+    Case(
+        "orders_items_create", "POST", "orders/9/items/", {"order_pk": 9}, body={"product": "PC-2"}
+    ),
     Case("orders_items_create", "POST", "orders/1/items/", {"order_pk": 1}, body={"product": "no"}),
     Case("orders_items_destroy", "DELETE", "orders/1/items/1/", {"order_pk": 1, "pk": 1}),
     Case("orders_items_destroy", "DELETE", "orders/2/items/1/", {"order_pk": 2, "pk": 1}),
@@ -179,9 +183,7 @@ def test_the_endpoint_says_what_the_api_says(case: Case, who: str) -> None:
 
 @each_person
 @each_case
-def test_a_process_of_its_own_says_what_the_api_says(
-    case: Case, who: str, server: Server
-) -> None:
+def test_a_process_of_its_own_says_what_the_api_says(case: Case, who: str, server: Server) -> None:
     headers = CREDENTIALS[who]
     expected = expected_of(case, headers)
     envelope = call(server, case.tool, case.arguments, Sender(headers))

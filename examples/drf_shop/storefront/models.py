@@ -34,9 +34,7 @@ class Product(models.Model):
         help_text="Two letters and a number: EN-1",
     )
     name = models.CharField(max_length=100)
-    price = models.DecimalField(
-        max_digits=8, decimal_places=2, validators=[MinValueValidator(0)]
-    )
+    price = models.DecimalField(max_digits=8, decimal_places=2, validators=[MinValueValidator(0)])
     category = models.CharField(max_length=10, choices=Category.choices, default=Category.HOME)
     photo = models.FileField(upload_to="photos", null=True, blank=True)
 

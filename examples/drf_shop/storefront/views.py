@@ -109,7 +109,10 @@ class OrderViewSet(viewsets.ModelViewSet):
 
 
 class ItemViewSet(
-    mixins.ListModelMixin, mixins.CreateModelMixin, mixins.DestroyModelMixin, viewsets.GenericViewSet
+    mixins.ListModelMixin,
+    mixins.CreateModelMixin,
+    mixins.DestroyModelMixin,
+    viewsets.GenericViewSet,
 ):
     """What is in one order."""
 

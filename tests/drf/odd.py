@@ -111,7 +111,7 @@ class Faults(viewsets.ViewSet):
 
     @action(detail=False)
     def refused(self, request: Any) -> Response:
-        return self.http_method_not_allowed(request)  # type: ignore[no-any-return]
+        return self.http_method_not_allowed(request)
 
 
 class Shapes(viewsets.ViewSet):

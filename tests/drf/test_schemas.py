@@ -420,7 +420,8 @@ def test_what_drf_spectacular_says_is_taken(documented: Any) -> None:
     note = tools["docs_note"]
     body = note.input_schema["properties"]["body"]
     assert body["properties"].keys() == {"text", "key", "scan"}
-    assert body["properties"]["text"] == {"type": ["string", "null"], "maxLength": 5}
+    text = body["properties"]["text"]
+    assert text == {"type": ["string", "null"], "minLength": 1, "maxLength": 5}
     assert body["properties"]["scan"]["required"] == ["name", "content"]
     assert set(body["required"]) == {"text", "key"}
     assert query_of(note)["properties"]["loud"] == {"type": "boolean", "description": "Shout"}

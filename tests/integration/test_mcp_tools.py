@@ -42,6 +42,7 @@ class Source(NamedTuple):
 
 EMMA = {"title": "Emma"}
 GONE = {"title": "Gone"}
+ALICE = {"id": 1, "name": "Alice", "email": "alice@example.com"}
 SOURCES: dict[str, Source] = {
     "functions": Source(
         [str(HERE / "library.py")],
@@ -79,6 +80,35 @@ SOURCES: dict[str, Source] = {
             ),
         },
     ),
+    "viewsets": Source(
+        ["django:viewsets"],
+        {
+            "customers_list": Calls(
+                {"query": {"page": 1}},
+                {"items": [ALICE]},
+                {"query": {"page": 2}},
+                "ViewSet returned error: {'detail': 'Invalid page.'}",
+            ),
+            "customers_retrieve": Calls(
+                {"kwargs": {"pk": 1}},
+                ALICE,
+                {"kwargs": {"pk": "999999"}},
+                "ViewSet returned error: {'detail': 'Not found.'}",
+            ),
+            "customers_create": Calls(
+                {"body": {"name": "Bob", "email": "bob@example.com"}},
+                {"id": 2, "name": "Bob", "email": "bob@example.com"},
+                {"body": {"name": "Bob"}},
+                "ViewSet returned error: {'email': ['This field is required.']}",
+            ),
+            "customers_destroy": Calls(
+                {"kwargs": {"pk": 1}},
+                {},
+                {"kwargs": {"pk": 2}},
+                "ViewSet returned error: {'detail': 'Not found.'}",
+            ),
+        },
+    ),
 }
 
 
@@ -105,7 +135,8 @@ class Session:
 def session(request: pytest.FixtureRequest) -> Iterator[tuple[Source, Session]]:
     name, revision = request.param
     source = SOURCES[name]
-    with StdioPeer([ACCORD, "serve", *source.words, "--profile", "envelope"]) as peer:
+    command = [ACCORD, "serve", *source.words, "--profile", "envelope"]
+    with StdioPeer(command, cwd=HERE) as peer:
         if revision != wire.STATELESS:
             peer.initialize(revision)
         yield source, Session(peer, revision)
@@ -124,7 +155,7 @@ def envelope_of(result: Any) -> Any:
     return envelope
 
 
-@requirement("001.testing.tools")
+@requirement("001.testing.tools", "001.sources.drf")
 def test_every_tool_of_a_source_is_called_here(session: tuple[Source, Session]) -> None:
     source, client = session
     assert {tool["name"] for tool in client.list()} == source.tools.keys()

@@ -10,7 +10,7 @@ from rest_framework.settings import api_settings
 
 from accord.arguments import JsonSchema
 from accord.sources.drf import spectacular
-from accord.sources.drf.fields import FILE, Complain, Describer, column
+from accord.sources.drf.fields import Complain, Describer, column
 from accord.sources.drf.filters import Parameter, parameters_of
 from accord.sources.drf.marks import mark_of
 from accord.sources.drf.output import promised, standard_action
@@ -95,7 +95,7 @@ def _taken(route: Route, view: Any, complain: Complain) -> Taken:
         return Taken(body, (), None)
     operation = spectacular.operation_of(route, complain)
     if operation is not None:
-        given = None if body is None else _documented(operation.body, route, view)
+        given = None if body is None else operation.body or body
         output = operation.output if _may_promise(route, operation) else None
         return Taken(given, operation.parameters, output)
     is_list = standard_action(route) == "list" or route.action == "list"
@@ -104,18 +104,6 @@ def _taken(route: Route, view: Any, complain: Complain) -> Taken:
         parameters_of(view, complain) if is_list else (),
         attempted(lambda: promised(route, view, lambda _: None), None, lambda _: None),
     )
-
-
-def _documented(said: JsonSchema | None, route: Route, view: Any) -> JsonSchema:
-    """A body as it is documented, but for files, which nobody can send in JSON as it is there."""
-    if said is None:
-        return _OBJECT
-    files = {
-        name: dict(FILE)
-        for name, schema in _body(route, view, lambda _: None).get("properties", {}).items()
-        if schema.get("properties") == FILE["properties"] and name in said.get("properties", {})
-    }
-    return {**said, "properties": said["properties"] | files} if files else said
 
 
 def _may_promise(route: Route, operation: spectacular.Operation) -> bool:

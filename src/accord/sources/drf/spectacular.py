@@ -23,6 +23,7 @@ _BOUNDS: Final = frozenset(
     " default".split()
 )
 _JSON: Final = "application/json"
+_APART: Final = {"COMPONENT_SPLIT_REQUEST": True}  # else a file is only what comes back: its URL
 _EXTENDED: Final = ("ExtendedSchema", "ExtendedMetaSchema", "ExtendedRearrangedSchema")
 
 
@@ -59,11 +60,11 @@ def operation_of(route: Route, complain: Complain) -> Operation | None:
 def _ask(route: Route) -> Operation | None:
     from drf_spectacular.drainage import GENERATOR_STATS
     from drf_spectacular.generators import SchemaGenerator
-    from drf_spectacular.settings import spectacular_settings
+    from drf_spectacular.settings import patched_settings, spectacular_settings
 
     generator: Any = SchemaGenerator()  # type: ignore[no-untyped-call]
     method, path = route.method.upper(), f"/{route.template}"
-    with GENERATOR_STATS.silence():
+    with GENERATOR_STATS.silence(), patched_settings(_APART):
         view = generator.create_view(route.callback, method)
         view.request = spectacular_settings.GET_MOCK_REQUEST(method, path, view, None)
         written = "/" + "".join(str(piece) for piece in route.pieces)

@@ -5,6 +5,8 @@ import sys
 
 from bench.child import ROOT
 from bench.contenders import ACCORD, CONTENDERS, HTTP_CONTENDERS, Contender
+from bench.drf import ROUNDS as LIST_ROUNDS
+from bench.drf import drf_parts, measure_drf
 from bench.http_report import NO_WRK, http_parts
 from bench.http_rounds import HttpPlan, run_http, run_sessions
 from bench.http_trial import has_wrk
@@ -39,6 +41,7 @@ def main() -> int:
             rendering, has_failed_there = measure_wording(is_quick=options.quick)
             parts += rendering
             has_failed |= has_failed_there
+            parts += measure_list(is_quick=options.quick)
     more_parts, has_failed_too = measure_http(contenders, is_quick=options.quick)
     has_failed |= has_failed_too
     show_progress("")
@@ -69,6 +72,13 @@ def measure_wording(*, is_quick: bool) -> tuple[list[str], bool]:
         return rendering_parts(measure_rendering(rounds), rounds), False
     except FAILURES as error:
         return ["## Rendering, Accord only", f"Failed: {one_line(str(error))}"], True
+
+
+def measure_list(*, is_quick: bool) -> list[str]:
+    """What is to be printed of a Django REST framework project."""
+    rounds = LIST_ROUNDS // 5 if is_quick else LIST_ROUNDS
+    show_progress("a Django REST framework list")
+    return drf_parts(measure_drf(rounds), rounds)
 
 
 def measure_http(contenders: list[Contender], *, is_quick: bool) -> tuple[list[str], bool]:

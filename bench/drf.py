@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from bench.child import ROOT
 from bench.report import number, table, verdict
@@ -114,7 +114,7 @@ def ways_to_ask(figures: Figures) -> dict[str, Run]:
     connection = server.connect()
 
     def by_itself() -> bytes:
-        (call,) = connection.receive(message, None, Caller)
+        (call,) = connection.receive(message, None, CALLER)
         reply = connection.finish(call, blocking.run(server, call).reply)  # type: ignore[arg-type]
         assert reply is not None
         return reply
@@ -135,13 +135,14 @@ def ways_to_ask(figures: Figures) -> dict[str, Run]:
     return ways if drf_urls.MISSING else ways | {PEER: lambda: post("/peer/", peers)}
 
 
-class Caller:
+class Caller(NamedTuple):
     """What an HTTP server of ours would know of who is calling."""
 
-    fields = {b"authorization": f"Token {TOKEN}".encode(), b"host": b"localhost"}
-    address = "127.0.0.1"
+    fields: dict[bytes, bytes]
+    address: str = "127.0.0.1"
 
 
+CALLER = Caller({b"authorization": f"Token {TOKEN}".encode(), b"host": b"localhost"})
 HEADERS = {
     "MCP-Protocol-Version": "2026-07-28",
     "Mcp-Method": "tools/call",

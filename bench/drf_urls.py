@@ -1,6 +1,7 @@
 """The example's URLs, and beside them a peer's endpoint for the same list."""
 
 from django.urls import include, path
+
 from storefront.urls import urlpatterns as own
 from storefront.views import CustomerViewSet
 

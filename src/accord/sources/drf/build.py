@@ -2,9 +2,8 @@
 
 import warnings
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from django.http import HttpRequest, HttpResponse
@@ -25,6 +24,7 @@ from accord.sources.drf.requests import Ask, alone, query_string, within
 from accord.sources.drf.routes import Route, Routes
 from accord.tool import Audience, Context, Output, Tool
 
+T = TypeVar("T")
 _NOT_FOUND = "ViewSet returned error: {'detail': 'Not found.'}"
 
 
@@ -50,11 +50,11 @@ class Project:
     def _inside(self) -> Inside:
         return Inside()
 
-    def response(self, route: Route, ask: Ask, sender: Any) -> AbstractContextManager[HttpResponse]:
+    def ask(self, route: Route, ask: Ask, sender: Any, read: Callable[[HttpResponse], T]) -> T:
         """What a view says to a sender: a request of Django's, another's headers, or nobody."""
         if isinstance(sender, HttpRequest):
-            return self._view_alone.response(route, within(sender, ask))
-        return self._whole_way.response(route, alone(sender, ask, self._user))
+            return self._view_alone.ask(route, within(sender, ask), read)
+        return self._whole_way.ask(route, alone(sender, ask, self._user), read)
 
     def audience(self, routes: Mapping[str, Route]) -> Audience:
         """Who gets to see which of these tools."""
@@ -156,10 +156,11 @@ class _Call:
         path = route.path(self._defaults | arguments.kwargs)
         if path is None:  # no URL is made like this, so there can be nothing at it
             raise Problem.not_found(_NOT_FOUND)
-        body = self._body(arguments.body)
-        ask = Ask(route.method, path, query_string(arguments.query, self._csv), body)
-        with self._project.response(route, ask, context.sender) as response:
-            return answer_from(response, ask)
+        query = query_string(arguments.query, self._csv) if arguments.query else ""
+        ask = Ask(route.method, path, query, self._body(arguments.body), route.accept)
+        return self._project.ask(
+            route, ask, context.sender, lambda response: answer_from(response, ask)
+        )
 
     def _body(self, given: Any) -> Body | None:
         if not self._takes_body:

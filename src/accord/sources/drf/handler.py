@@ -4,11 +4,10 @@ Inside a request of Django's, middleware has had its turn, and only the view is 
 request goes the whole way, through the project's middleware.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable
 from typing import Any, TypeVar
 
-from django.conf import settings
+from asgiref.sync import async_to_sync, iscoroutinefunction
 from django.core.handlers.base import BaseHandler
 from django.core.handlers.exception import convert_exception_to_response
 from django.core.signals import request_started
@@ -23,10 +22,22 @@ T = TypeVar("T")
 class _Handler(BaseHandler):  # type: ignore[misc]  # Django has no types
     """A handler that goes nowhere but to the view that is meant."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._found: dict[Route, Any] = {}
+
     def resolve_request(self, request: Any) -> Any:
+        """Find the view of a URL; where there are no parameters, once for all."""
+        route = request.accord_route
+        match = self._found.get(route)
+        if match is not None:
+            request.resolver_match = match
+            return match
         match = super().resolve_request(request)
-        if match.func is not request.accord_view:
+        if match.func is not route.callback:
             raise Http404("another view has this URL")
+        if route.is_fixed:
+            self._found[route] = match
         return match
 
 
@@ -35,24 +46,30 @@ class ViewAlone(_Handler):
 
     def __init__(self) -> None:
         super().__init__()
-        self._view_middleware: list[Any] = []
-        self._template_response_middleware: list[Any] = []
-        self._exception_middleware: list[Any] = []
-        self._respond = convert_exception_to_response(self._get_response)
+        self._respond = convert_exception_to_response(self._call)
 
-    @contextmanager
-    def response(self, route: Route, request: HttpRequest) -> Iterator[HttpResponse]:
-        """What the view says. The request around it goes on, so none has ended yet."""
+    def ask(self, route: Route, request: Any, read: Callable[[HttpResponse], T]) -> T:
+        """What the view says, read before it is let go. The request around it has not ended."""
         before = get_urlconf()
         _aim(route, request)
         try:
             response = self._respond(request)
         finally:
             set_urlconf(before)
-        with ExitStack() as stack:
-            for close in (request.close, *response._resource_closers):
-                stack.callback(close)
-            yield response
+        try:
+            return read(response)
+        finally:
+            for close in (*response._resource_closers, request.close):
+                close()
+
+    def _call(self, request: Any) -> HttpResponse:
+        match = self.resolve_request(request)
+        view = self.make_view_atomic(match.func)
+        if iscoroutinefunction(view):
+            view = async_to_sync(view)
+        response = view(request, *match.args, **match.kwargs)
+        self.check_response(response, match.func)
+        return response.render() if callable(getattr(response, "render", None)) else response
 
 
 class WholeWay(_Handler):
@@ -62,13 +79,15 @@ class WholeWay(_Handler):
         super().__init__()
         self.load_middleware()
 
-    @contextmanager
-    def response(self, route: Route, request: HttpRequest) -> Iterator[HttpResponse]:
-        """What comes back, to the end of the request, when connections are let go."""
+    def ask(self, route: Route, request: Any, read: Callable[[HttpResponse], T]) -> T:
+        """What comes back, read before the request ends and connections are let go."""
         _aim(route, request)
         request_started.send(sender=type(self), environ=request.META)
-        with closing(self.get_response(request)) as response:
-            yield response
+        response = self.get_response(request)
+        try:
+            return read(response)
+        finally:
+            response.close()
 
 
 class Inside(BaseHandler):  # type: ignore[misc]  # Django has no types
@@ -92,8 +111,6 @@ class Inside(BaseHandler):  # type: ignore[misc]  # Django has no types
 
 
 def _aim(route: Route, request: Any) -> None:
-    request.accord_view = route.callback
+    request.accord_route = route
     if route.urlconf is not None:
         request.urlconf = route.urlconf
-    elif hasattr(request, "urlconf") and request.urlconf == settings.ROOT_URLCONF:
-        del request.urlconf

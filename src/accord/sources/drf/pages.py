@@ -12,6 +12,8 @@ def page_of(response: Any) -> Page | None:
     """The page of a response that a view has paginated."""
     context = getattr(response, "renderer_context", None) or {}
     paginator = vars(context.get("view") or object).get("_paginator")
+    if paginator is None:
+        return None
     if isinstance(paginator, pagination.PageNumberPagination):
         return _numbered(paginator)
     if isinstance(paginator, pagination.LimitOffsetPagination):

@@ -31,6 +31,7 @@ _KINDS: Final[dict[int, Kind]] = {
 }
 """The kind of problem that a status means; else validation, and from 500 on internal."""
 _CODES: Final = {405: "METHOD_NOT_ALLOWED", 406: "NOT_ACCEPTABLE", 415: "UNSUPPORTED_MEDIA_TYPE"}
+_JSON: Final = "application/json"
 _MASKED: Final = "Internal error"
 _MOST_FIELDS: Final = 1_000
 
@@ -60,8 +61,10 @@ def _media_type(response: HttpResponse) -> str:
 
 
 def _is_json(response: HttpResponse) -> bool:
+    if response.headers.get("Content-Type") == _JSON:  # without looking any closer
+        return True
     kind = _media_type(response)
-    return kind == "application/json" or kind.endswith("+json")
+    return kind == _JSON or kind.endswith("+json")
 
 
 def _other(response: HttpResponse, content: bytes, ask: Ask) -> Answer[Any]:

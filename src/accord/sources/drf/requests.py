@@ -12,11 +12,11 @@ from django.http.request import split_domain_port, validate_host
 
 from accord.sources.drf.bodies import Body
 
-_JSON_FIRST: Final = "application/json, */*"
 _OF_THE_MESSAGE: Final = frozenset(
     "HTTP_ACCEPT HTTP_ACCEPT_ENCODING HTTP_CONNECTION HTTP_CONTENT_ENCODING HTTP_EXPECT HTTP_RANGE"
     " HTTP_TE HTTP_TRAILER HTTP_TRANSFER_ENCODING HTTP_UPGRADE HTTP_IF_MATCH HTTP_IF_NONE_MATCH"
     " HTTP_IF_MODIFIED_SINCE HTTP_IF_UNMODIFIED_SINCE HTTP_IF_RANGE HTTP_X_HTTP_METHOD_OVERRIDE"
+    " HTTP_MCP_PROTOCOL_VERSION HTTP_MCP_SESSION_ID HTTP_MCP_METHOD HTTP_MCP_NAME"
     " HTTP_LAST_EVENT_ID HTTP_CONTENT_TYPE HTTP_CONTENT_LENGTH CONTENT_TYPE CONTENT_LENGTH"
     " REQUEST_URI RAW_URI SCRIPT_URL REDIRECT_URL PATH_TRANSLATED".split()
 )
@@ -33,9 +33,17 @@ _OF_THE_OUTER: Final = frozenset(
 class Ask:
     """What is asked of a view."""
 
-    __slots__ = ("body", "method", "path", "query")
+    __slots__ = ("accept", "body", "method", "path", "query")
 
-    def __init__(self, method: str, path: str, query: str = "", body: Body | None = None) -> None:
+    def __init__(
+        self,
+        method: str,
+        path: str,
+        query: str = "",
+        body: Body | None = None,
+        accept: str = "application/json",
+    ) -> None:
+        self.accept = accept
         self.method = method.upper()
         self.path = path
         self.query = query
@@ -44,15 +52,14 @@ class Ask:
 
 def within(outer: HttpRequest, ask: Ask) -> WSGIRequest:
     """A request inside another: from the same caller, with all that middleware found out."""
-    meta = {k: v for k, v in outer.META.items() if k not in _OF_THE_MESSAGE and _is_plain(k)}
-    request = _request(meta | {"wsgi.url_scheme": outer.scheme}, ask)
-    carried = {k: v for k, v in vars(outer).items() if k not in _OF_THE_OUTER}
-    vars(request).update(carried)
+    meta = {k: v for k, v in outer.META.items() if k not in _OF_THE_MESSAGE}
+    meta["wsgi.url_scheme"] = outer.scheme
+    request = _request(meta, ask)
+    members = vars(request)
+    for name, value in vars(outer).items():
+        if name not in _OF_THE_OUTER:
+            members[name] = value
     return request
-
-
-def _is_plain(name: str) -> bool:
-    return not name.startswith(("wsgi.", "HTTP_MCP_"))
 
 
 def alone(sender: Any, ask: Ask, user: Any = None) -> WSGIRequest:
@@ -65,7 +72,7 @@ def alone(sender: Any, ask: Ask, user: Any = None) -> WSGIRequest:
     }
     for name, value in fields.items():
         key = "HTTP_" + name.decode("latin-1").upper().replace("-", "_")
-        if key not in _OF_THE_MESSAGE and _is_plain(key):
+        if key not in _OF_THE_MESSAGE:
             meta[key] = value.decode("latin-1")
     meta["HTTP_HOST"] = _host(meta.get("HTTP_HOST"))
     request = _request(meta, ask)
@@ -88,7 +95,7 @@ def _request(meta: dict[str, Any], ask: Ask) -> WSGIRequest:
     environ = {
         "SERVER_NAME": host,
         "SERVER_PORT": "443" if meta["wsgi.url_scheme"] == "https" else "80",
-        "HTTP_ACCEPT": _JSON_FIRST,
+        "HTTP_ACCEPT": ask.accept,
         **meta,
         "REQUEST_METHOD": ask.method,
         "SCRIPT_NAME": meta.get("SCRIPT_NAME", ""),

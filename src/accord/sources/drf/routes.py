@@ -91,6 +91,23 @@ class Route:
         return any(isinstance(piece, LocalePrefixPattern) for piece in self.pieces)
 
     @cached_property
+    def is_fixed(self) -> bool:
+        """Whether its URL is always the same."""
+        return not self.names and not self._is_translated
+
+    @cached_property
+    def _fixed(self) -> str:
+        return f"/{self._forms[0]}"
+
+    @cached_property
+    def accept(self) -> str:
+        """What to ask for: JSON, and whatever there is where a view has none."""
+        kinds = self.initkwargs.get("renderer_classes", self.view.renderer_classes)
+        is_known = self.view.get_renderers is APIView.get_renderers
+        has_json = any(kind.media_type == "application/json" for kind in kinds)
+        return "application/json" if is_known and has_json else "application/json, */*"
+
+    @cached_property
     def _converters(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for piece in self.pieces:
@@ -105,6 +122,8 @@ class Route:
 
     def path(self, kwargs: Mapping[str, Any]) -> str | None:
         """The URL's path for these parameters; None if it would not lead back to them."""
+        if self.is_fixed:
+            return self._fixed
         written = {name: self._written(name, value) for name, value in kwargs.items()}
         forms, regex = self._forms, self._regex
         if self._is_translated:  # by the language of the moment

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack, overload
 import msgspec
 from msgspec import Raw
 
-from accord.answer import Answer, Problem, Said
+from accord.answer import Answer, Encoded, Problem, Said
 from accord.cursors import Cursors
-from accord.errors import INVALID_PARAMS, ContractError, Reject
+from accord.errors import INTERNAL_ERROR, INVALID_PARAMS, ContractError, Reject
 from accord.limits import DEFAULT_MAX_BYTES, Place
 from accord.outcome import Outcome, answer_of, meaning_of, misfit_of
 from accord.profiles import Profile, Setting, profile_asked, profile_named
@@ -24,7 +24,7 @@ from accord.seal import BrokenSeal, Seal
 from accord.sources.functions import Options, function_tool
 from accord.telemetry import Telemetry, Watch
 from accord.telemetry import outcome_of as ending_of
-from accord.tool import Audience, Client, Context, Tool, Toolbox
+from accord.tool import Audience, Client, Context, Tool, Toolbox, run_elsewhere
 from accord.wording import Shortening, require_room, resumed, shortened_reject, size_of
 
 if TYPE_CHECKING:
@@ -66,6 +66,28 @@ class Job(msgspec.Struct, frozen=True, eq=False):
     def refuse(self, problem: Problem) -> Done:
         """How it ends when it cannot be run after all."""
         return self.server.refuse(self.call, self.tool, problem)
+
+
+class Listing(Job, frozen=True, eq=False):
+    """A list of tools that depends on who asks, which may take a look into a database."""
+
+    async def run(self) -> Done:
+        """Look, and list."""
+        call = self.call
+        try:
+            page = self.server.list_for(call.sender, call.cursor, call.client)
+        except Exception:
+            log.exception("tools/list failed")
+            page = Reject(INTERNAL_ERROR, "Internal error")
+        return self._done(page)
+
+    def refuse(self, problem: Problem) -> Done:
+        """How it ends when nobody has the time for it."""
+        return self._done(Reject(INTERNAL_ERROR, problem.message))
+
+    def _done(self, page: Raw | Reject) -> Done:
+        listed: Outcome = page if isinstance(page, Reject) else Answer(Encoded(bytes(page)))
+        return Done(listed, messages.reply(self.call.id, page))
 
 
 class Server:
@@ -191,6 +213,8 @@ class Server:
     def prepare(self, call: Call) -> Job | Done:
         """What is to be done for a call; Done if that is already clear."""
         tool = self.tools.get(call.name)
+        if tool is None and call.listing:
+            return Listing(call, _LISTING, self)
         if tool is None:
             unknown = Reject(INVALID_PARAMS, f"Unknown tool: {call.name}")
             return Done(unknown, messages.failure(call.id, unknown))
@@ -315,8 +339,12 @@ class Server:
         """The result of `server/discover`."""
         return _json(results.complete(results.discover(self.instructions), self._stamp))
 
-    def list_tools(self, cursor: str | None, client: Client, sender: Any = None) -> Raw | Reject:
-        """A page of `tools/list` as its sender may see it, encoded once."""
+    def list_tools(self, cursor: str | None, client: Client) -> Raw | Reject | None:
+        """A page of `tools/list`, encoded once; None if it depends on who asks: see `list_for`."""
+        return None if self._audiences else self.list_for(None, cursor, client)
+
+    def list_for(self, sender: Any, cursor: str | None, client: Client) -> Raw | Reject:
+        """A page of `tools/list` with the tools that are for this sender."""
         try:
             start = 0 if cursor is None else int(self._seal.open(_LIST_CURSOR, cursor))
         except BrokenSeal:
@@ -400,6 +428,7 @@ def _only_telemetry(servers: list[Server]) -> Telemetry | None:
 
 _encode = msgspec.json.Encoder().encode
 _MASKED: Final = Problem.internal("Internal error")
+_LISTING: Final = run_elsewhere("tools_list", description="", input_schema={})
 
 
 @lru_cache

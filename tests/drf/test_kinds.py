@@ -332,3 +332,21 @@ def test_without_a_request_a_tool_acts_for_the_user_that_was_named() -> None:
     nobodys = with_all_warnings_ignored(project.server)
     refused = call(nobodys, "reports_get", {"kwargs": {"year": 2026}})
     assert refused["meta"]["error"]["type"] == "authentication"
+
+
+def session_of(name: str) -> dict[str, str]:
+    browser = Client()
+    browser.force_login(user(name))
+    return {"Cookie": f"sessionid={browser.cookies['sessionid'].value}"}
+
+
+def test_cookies_and_language_reach_a_process_of_its_own() -> None:
+    server = project.server()
+    clerk = Sender(session_of("clerk"))
+    assert call(server, "orders_list", {}, clerk)["success"] is True
+    assert len(ask(server, "tools/list", {}, clerk)["tools"]) == 26
+    assert len(ask(server, "tools/list", {}, Sender({"Cookie": "sessionid=x"}))["tools"]) == 7
+    refused = call(server, "orders_list", {}, Sender({"Accept-Language": "de"}))
+    assert "Anmeldedaten fehlen" in refused["error"]
+    unproved = call(server, "customers_destroy", {"kwargs": {"pk": 1}}, clerk)
+    assert "CSRF Failed" in unproved["error"]

@@ -6,7 +6,7 @@ SECRET_KEY = "for the tests alone"
 ROOT_URLCONF = __name__
 ALLOWED_HOSTS = ["localhost"]
 INSTALLED_APPS = ["rest_framework"]
-REST_FRAMEWORK = {
+REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_AUTHENTICATION_CLASSES": [],
     "DEFAULT_PERMISSION_CLASSES": [],
     "UNAUTHENTICATED_USER": None,

@@ -41,7 +41,8 @@ class Host(Protocol):
 
     def initialize(self, client: Client) -> Raw: ...
     def discover(self, client: Client) -> Raw: ...
-    def list_tools(self, cursor: str | None, client: Client, sender: Any) -> Raw | Reject: ...
+    def list_tools(self, cursor: str | None, client: Client) -> Raw | Reject | None:
+        """A page of tools; None if it takes a look at who asks, and so has to be run as a call."""
 
 
 class Connection:
@@ -252,8 +253,12 @@ class Connection:
     def _discover(self, params: messages.Params, call: Call) -> Raw:
         return self._host.discover(call.client)
 
-    def _list_tools(self, params: messages.ListParams, call: Call) -> Raw | Reject:
-        return self._host.list_tools(params.cursor, call.client, call.sender)
+    def _list_tools(self, params: messages.ListParams, call: Call) -> Call | Raw | Reject:
+        page = self._host.list_tools(params.cursor, call.client)
+        if page is not None:
+            return page
+        call.listing, call.cursor = True, params.cursor
+        return self._opened(call)
 
     def _call_tool(self, params: messages.CallParams, call: Call) -> Call | Reject:
         call.name = params.name
@@ -262,6 +267,10 @@ class Connection:
             call.arguments = arguments
         elif arguments not in (b"", b"null"):
             return Reject(INVALID_PARAMS, "params.arguments must be an object")
+        return self._opened(call)
+
+    def _opened(self, call: Call) -> Call:
+        """A call that is under way from now on."""
         if call.batch is not None:
             call.batch.expect()
         if not self._is_shared:

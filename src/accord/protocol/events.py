@@ -25,6 +25,10 @@ class Call(msgspec.Struct, eq=False):
     name: str = ""
     arguments: bytes = b"{}"
     cancelled: bool = False
+    listing: bool = False
+    """No tool is called, but a list of them asked for that depends on who asks."""
+    cursor: str | None = None
+    """From where the list is to go on."""
     sender: Any = None
     """The HTTP request that it came in, as the edge has it: see `Context.sender`."""
     running: Any = None

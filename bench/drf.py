@@ -170,7 +170,7 @@ def check(way: str, reply: bytes, rows: int) -> None:
 def drf_parts(figures: Figures, rounds: int = ROUNDS) -> list[str]:
     """As Markdown."""
     ways = list(dict.fromkeys(way for way, _ in figures.least))
-    head = ["CPU µs/call", *(f"{rows} row{'' if rows == 1 else 's'}" for rows in SIZES)]
+    head = ["CPU µs/call", *map(named, SIZES)]
     lines = [head, *([way, *(cell(figures, way, rows) for rows in SIZES)] for way in ways)]
     return [
         "## A Django REST framework list",
@@ -179,6 +179,10 @@ def drf_parts(figures: Figures, rounds: int = ROUNDS) -> list[str]:
         "## How the list was measured",
         HOW.format(peer=PEER, rounds=rounds, times=TIMES),
     ]
+
+
+def named(rows: int) -> str:
+    return "1 row" if rows == 1 else f"{rows} rows"
 
 
 def cell(figures: Figures, way: str, rows: int) -> str:
@@ -191,11 +195,11 @@ def goals(figures: Figures) -> str:
     lines = [["goal", "measured", ""]]
     for rows in SIZES:
         share = least[MINE, rows] / least[DRF, rows]
-        words = f"{rows} rows: at most {MOST} times DRF's test client"
+        words = f"{named(rows)}: at most {MOST} times DRF's test client"
         lines.append([words, f"{share:.2f}×", verdict(share, MOST)])
         if (PEER, rows) in least:
             against = least[MINE, rows] / least[PEER, rows]
-            words = f"{rows} rows: less than {PEER}"
+            words = f"{named(rows)}: less than {PEER}"
             lines.append([words, f"{against:.2f}×", verdict(against, 1.0)])
     note = f"\n\n{PEER} is not there: {figures.missing}" if figures.missing else ""
     return table(lines) + note

@@ -185,7 +185,7 @@ register_converter(Year, "yyyy")
 
 
 class Years(Things):
-    def list(self, request: Any, year: int) -> Response:
+    def list(self, request: Any, year: int = 0) -> Response:
         return Response({"year": year})
 
 

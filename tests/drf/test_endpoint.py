@@ -11,7 +11,7 @@ from django.test import RequestFactory, override_settings
 from django.urls import path
 
 import wire
-from accord.django import endpoint
+from accord.django import endpoint, project
 from accord.django.view import Endpoint
 from accord.testing import MCPError
 from drf.people import CREDENTIALS, user
@@ -301,6 +301,8 @@ def test_a_request_ends_once_however_many_calls_there_are() -> None:
 
 def test_each_call_has_a_transaction_of_its_own() -> None:
     connection.settings_dict["ATOMIC_REQUESTS"] = True
+    (view,) = project.endpoints().values()
+    view.rebuild()
     try:
         good = {"name": "customers_create", "arguments": {"body": BOB}}
         bad = {"name": "customers_create", "arguments": {"body": {}}}
@@ -312,6 +314,7 @@ def test_each_call_has_a_transaction_of_its_own() -> None:
         )
     finally:
         connection.settings_dict["ATOMIC_REQUESTS"] = False
+        view.rebuild()
     first, second = json.loads(response.content)
     assert "isError" not in first["result"]
     assert second["result"]["isError"] is True

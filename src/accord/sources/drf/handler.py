@@ -12,6 +12,7 @@ from django.core.handlers.base import BaseHandler
 from django.core.handlers.exception import convert_exception_to_response
 from django.core.signals import request_started
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.urls import get_urlconf, set_urlconf
 
 from accord.sources.drf.routes import Route
@@ -46,30 +47,43 @@ class ViewAlone(_Handler):
 
     def __init__(self) -> None:
         super().__init__()
+        self._views: dict[Route, Callable[..., Any]] = {}
         self._respond = convert_exception_to_response(self._call)
 
     def ask(self, route: Route, request: Any, read: Callable[[HttpResponse], T]) -> T:
         """What the view says, read before it is let go. The request around it has not ended."""
-        before = get_urlconf()
-        _aim(route, request)
-        try:
-            response = self._respond(request)
-        finally:
-            set_urlconf(before)
+        request.accord_route = route
+        response = self._respond(request) if route.urlconf is None else self._apart(route, request)
         try:
             return read(response)
         finally:
             for close in (*response._resource_closers, request.close):
                 close()
 
-    def _call(self, request: Any) -> HttpResponse:
+    def _apart(self, route: Route, request: Any) -> Any:
+        """By URLs that are mounted nowhere, and those of the project again after that."""
+        before = get_urlconf()
+        request.urlconf = route.urlconf
+        try:
+            return self._respond(request)
+        finally:
+            set_urlconf(before)
+
+    def _call(self, request: Any) -> Any:
         match = self.resolve_request(request)
-        view = self.make_view_atomic(match.func)
-        if iscoroutinefunction(view):
-            view = async_to_sync(view)
-        response = view(request, *match.args, **match.kwargs)
-        self.check_response(response, match.func)
+        response = self._view(request.accord_route)(request, *match.args, **match.kwargs)
+        if not isinstance(response, HttpResponseBase):
+            self.check_response(response, match.func)
         return response.render() if callable(getattr(response, "render", None)) else response
+
+    def _view(self, route: Route) -> Callable[..., Any]:
+        """The view in a transaction, where the project wants one for each request."""
+        view = self._views.get(route)
+        if view is None:
+            view = self.make_view_atomic(route.callback)
+            view = async_to_sync(view) if iscoroutinefunction(view) else view
+            self._views[route] = view
+        return view
 
 
 class WholeWay(_Handler):
@@ -81,7 +95,9 @@ class WholeWay(_Handler):
 
     def ask(self, route: Route, request: Any, read: Callable[[HttpResponse], T]) -> T:
         """What comes back, read before the request ends and connections are let go."""
-        _aim(route, request)
+        request.accord_route = route
+        if route.urlconf is not None:
+            request.urlconf = route.urlconf
         request_started.send(sender=type(self), environ=request.META)
         response = self.get_response(request)
         try:
@@ -108,9 +124,3 @@ class Inside(BaseHandler):  # type: ignore[misc]  # Django has no types
     def _get_response(self, request: Any) -> HttpResponse:
         vars(request).pop("accord_work")(request)
         return HttpResponse(status=204)
-
-
-def _aim(route: Route, request: Any) -> None:
-    request.accord_route = route
-    if route.urlconf is not None:
-        request.urlconf = route.urlconf

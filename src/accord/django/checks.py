@@ -7,6 +7,7 @@ from django.core import checks
 
 from accord.django.project import endpoints
 from accord.errors import ContractError
+from accord.sources.drf import SkippedWarning
 
 
 def check_endpoints(app_configs: Any, **_: Any) -> list[checks.CheckMessage]:
@@ -19,6 +20,6 @@ def check_endpoints(app_configs: Any, **_: Any) -> list[checks.CheckMessage]:
                 endpoint.rebuild()
             except ContractError as error:
                 found.append(checks.Error(str(error), obj=f"/{path}", id="accord.E001"))
-        said = [str(warning.message) for warning in caught]
+        said = [str(each.message) for each in caught if issubclass(each.category, SkippedWarning)]
         found += [checks.Warning(each, obj=f"/{path}", id="accord.W001") for each in said]
     return found

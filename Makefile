@@ -22,7 +22,7 @@ export COVERAGE_FILE := $(CURDIR)/$(VENV)/coverage
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check conformance bench clean
+.PHONY: help demo test check conformance readings bench template clean
 
 help: ## list the jobs
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,8 +50,14 @@ check: $(VENV)/.test $(VENV)/.check $(COVERAGE_FILE) ## lint, format, types, imp
 conformance: $(VENV)/.peers ## run the official conformance suite, both protocol eras
 	$(BIN)/python -m tests.conformance
 
+readings: $(VENV)/.test ## show what the corpus reads as now, and write it down
+	PYTHONPATH=tests $(BIN)/python -m corpus.readings
+
 bench: $(VENV)/.bench ## measure accord beside its peers
 	$(BIN)/python -m bench
+
+template: $(VENV)/.template ## draw the character sheet that ships in the package
+	$(BIN)/python -m template
 
 clean: ## remove everything that was made here
 	rm -rf .venv .venv-* .hypothesis .*_cache build dist
@@ -69,7 +75,7 @@ $(VENV)/.base: pyproject.toml constraints.txt
 	$(INSTALL) --editable '.[all]'
 	@touch $@
 
-$(VENV)/.test $(VENV)/.check $(VENV)/.bench: $(VENV)/.%: $(VENV)/.base
+$(VENV)/.test $(VENV)/.check $(VENV)/.bench $(VENV)/.template: $(VENV)/.%: $(VENV)/.base
 	$(INSTALL) --group $*
 	@touch $@
 

@@ -105,6 +105,7 @@ def ways_to_ask(figures: Figures) -> dict[str, Run]:
     from rest_framework.test import APIClient
 
     from accord.django import project
+    from accord.protocol import Call
     from accord.serve import blocking
 
     client = APIClient()
@@ -114,8 +115,10 @@ def ways_to_ask(figures: Figures) -> dict[str, Run]:
     connection = server.connect()
 
     def by_itself() -> bytes:
-        (call,) = connection.receive(message, None, CALLER)
-        reply = connection.finish(call, blocking.run(server, call).reply)  # type: ignore[arg-type]
+        (call,) = connection.receive(message)
+        assert isinstance(call, Call)
+        done = blocking.run(server, call, blocking.OneWay(CALLER))
+        reply = connection.finish(call, done.reply)
         assert reply is not None
         return reply
 

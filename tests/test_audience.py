@@ -8,7 +8,8 @@ import msgspec
 import pytest
 
 import wire
-from accord import Context, Server
+from accord import Context, ContractError, Server
+from accord.combined import combine
 from accord.protocol import Call
 from accord.serve import blocking
 from peer import request
@@ -47,10 +48,11 @@ def server() -> Server:
 def ask(server: Server, method: str, params: Any, sender: Any) -> Any:
     connection = server.connect()
     message = request(method, modern_params(params))
-    (event,) = connection.receive(json.dumps(message).encode(), None, sender)
+    (event,) = connection.receive(json.dumps(message).encode())
     if isinstance(event, Call):
         assert not connection.is_idle
-        event = connection.finish(event, blocking.run(server, event).reply)  # type: ignore[assignment]
+        done = blocking.run(server, event, blocking.OneWay(sender))
+        event = connection.finish(event, done.reply)  # type: ignore[assignment]
     assert connection.is_idle
     assert isinstance(event, bytes)
     return wire.check(event, revision=wire.STATELESS, method=method)
@@ -95,8 +97,48 @@ def test_a_list_that_nobody_has_time_for_says_so(server: Server) -> None:
 
     connection = server.connect()
     message = request("tools/list", modern_params({}))
-    (event,) = connection.receive(json.dumps(message).encode(), None, "ada")
+    (event,) = connection.receive(json.dumps(message).encode())
     assert isinstance(event, Call)
     job = server.prepare(event)
     done = job.refuse(Problem.unavailable("Too many calls are open"))  # type: ignore[union-attr]
     assert json.loads(done.reply)["error"]["message"] == "Too many calls are open"
+
+
+def test_no_list_depends_on_who_asks_once_such_tools_are_gone(server: Server) -> None:
+    for tool in [tool for tool in server.tools.values() if tool.audience is not None]:
+        server.remove(tool)
+    (event,) = server.connect().receive(
+        json.dumps(request("tools/list", modern_params({}))).encode()
+    )
+    assert isinstance(event, bytes), "and it is no call"
+    assert names(server, None) == ["greet"]
+
+
+def test_servers_that_are_one_show_each_tool_to_its_audience(server: Server) -> None:
+    other = Server("other")
+    other.tool(name="wave")(lambda: "hi")
+    both = combine({"club": server, "other": other})
+    assert names(both, "bob") == ["bob_reads", "bob_writes", "greet", "wave"]
+
+
+def test_a_list_is_still_good_where_there_are_many_audiences(server: Server) -> None:
+    for number in range(100):
+        tool = server.tools["ada_reads"]
+        server.add(msgspec.structs.replace(tool, name=f"{number}_reads", audience=audience))
+    for number in range(100):
+        assert f"{number}_reads" in names(server, f"{number}_")
+
+
+def test_nobody_is_taken_for_the_sender_of_a_call_that_is_over() -> None:
+    server, kept = Server("club"), []
+
+    @server.tool
+    def keep(context: Context) -> str:
+        """Hold on to the context."""
+        kept.append(context)
+        return str(context.sender)
+
+    reply = ask(server, "tools/call", {"name": "keep", "arguments": {}}, "ada")
+    assert reply["result"]["content"][0]["text"] == "ada"
+    with pytest.raises(ContractError, match="not known after its end"):
+        _ = kept[0].sender

@@ -50,9 +50,10 @@ def ask(
     given = modern_params(params, capabilities=wanted)
     message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": given}
     connection = server.connect()
-    (event,) = connection.receive(json.dumps(message).encode(), None, sender)
+    (event,) = connection.receive(json.dumps(message).encode())
     if isinstance(event, Call):
-        event = connection.finish(event, blocking.run(server, event).reply)  # type: ignore[assignment]
+        done = blocking.run(server, event, blocking.OneWay(sender))
+        event = connection.finish(event, done.reply)  # type: ignore[assignment]
     assert isinstance(event, bytes)
     return wire.check(event, revision=wire.STATELESS, method=method, profile=profile)["result"]
 

@@ -1,7 +1,7 @@
 """The endpoint as a view of Django's: both eras, who is let in, who sees what."""
 
 import json
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from django.contrib.sessions.models import Session
@@ -11,8 +11,10 @@ from django.test import RequestFactory, override_settings
 from django.urls import path
 
 import wire
+from accord import Context, Header, Server
 from accord.django import endpoint, project
 from accord.django.view import Endpoint
+from accord.serve.http.sync import SyncApp
 from accord.testing import MCPError
 from drf.people import CREDENTIALS, user
 from drf.talk import Client, text_of
@@ -364,3 +366,72 @@ def test_a_page_is_told_beside_the_list() -> None:
         "total": 2,
         "hasMore": False,
     }
+
+
+# Tools of another kind behind the same view
+
+
+def desk() -> Server:
+    server = Server("desk")
+
+    @server.tool
+    async def greet(context: Context) -> str:
+        """Ask for a name."""
+        return f"Hello, {(await context.elicit('Your name?', str)).data}"
+
+    @server.tool
+    def find(region: Annotated[str, Header("Region")]) -> str:
+        """Look there."""
+        return region
+
+    return server
+
+
+def ask_desk(view: Endpoint, tool: str, params: Any, **headers: str) -> Any:
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": wire.STATELESS,
+        "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
+    }
+    message = rpc("tools/call", {"name": tool, **params, "_meta": meta})
+    request = RequestFactory().post(
+        "/mcp/",
+        json.dumps(message),
+        content_type="application/json",
+        headers={
+            "MCP-Protocol-Version": wire.STATELESS,
+            "Mcp-Method": "tools/call",
+            "Mcp-Name": tool,
+            **{name.replace("_", "-"): value for name, value in headers.items()},
+        },
+    )
+    response = view(request)
+    wire.check(response.content, revision=wire.STATELESS, method="tools/call")
+    return json.loads(response.content)
+
+
+@pytest.mark.parametrize("ada", [{"Authorization": "Token ada"}, {"Cookie": "sessionid=ada"}])
+def test_a_question_is_answered_by_whoever_it_was_put_to(ada: dict[str, str]) -> None:
+    view = endpoint(router)
+    view.app = SyncApp(desk())
+    asked = ask_desk(view, "greet", {}, **ada)["result"]
+    accepted = {"action": "accept", "content": {"value": "Ada"}}
+    answer = {"inputResponses": {"elicit": accepted}, "requestState": asked["requestState"]}
+    strangers: list[dict[str, str]] = [
+        {},
+        {"Authorization": "Token eve"},
+        {"Cookie": "sessionid=eve"},
+    ]
+    for stranger in strangers:
+        error = ask_desk(view, "greet", answer, **stranger)["error"]
+        assert error["message"] == "params.requestState belongs to another request"
+    again = ada | ({"Cookie": ada["Cookie"] + "; seen=1"} if "Cookie" in ada else {})
+    assert text_of(ask_desk(view, "greet", answer, **again)["result"]) == "Hello, Ada"
+
+
+def test_arguments_that_headers_repeat_have_to_agree_with_them() -> None:
+    view = endpoint(router)
+    view.app = SyncApp(desk())
+    there = {"arguments": {"region": "north"}}
+    assert text_of(ask_desk(view, "find", there, Mcp_Param_Region="north")["result"]) == "north"
+    assert ask_desk(view, "find", there, Mcp_Param_Region="south")["error"]["code"] == -32020
+    assert ask_desk(view, "find", there)["error"]["code"] == -32020

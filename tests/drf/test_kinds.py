@@ -130,7 +130,7 @@ def inside(headers: dict[str, str] | None = None) -> Client:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SkippedWarning)
         for endpoint in project.endpoints().values():
-            _ = endpoint.desk
+            _ = endpoint.app
     return Client("/mcp/", headers=headers or {})
 
 

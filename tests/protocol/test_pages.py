@@ -50,6 +50,7 @@ def test_the_pages_hold_each_tool_once_in_order(page_size: int | None, revision:
     assert walked(Peer(paged(page_size), revision)) == expected
 
 
+@pytest.mark.requirement("mcp.tools.same-list")
 @every_revision
 def test_the_order_is_the_same_for_every_connection(revision: str) -> None:
     server = paged()

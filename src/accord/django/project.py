@@ -4,8 +4,9 @@ from typing import Any
 
 from django.urls import URLResolver, get_resolver
 
+from accord.combined import combine
 from accord.django.view import Endpoint, Settings, exposed, serving
-from accord.server import Server, combine
+from accord.server import Server
 from accord.sources.drf.build import Exposed
 
 

@@ -14,9 +14,11 @@ from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.utils.encoding import force_bytes
 
 from accord.limits import DEFAULT_MAX_BYTES
-from accord.serve.http.desk import Desk
+from accord.mirrored import PREFIX
+from accord.serve.blocking import OneWay
 from accord.serve.http.request import Header, refuse
 from accord.serve.http.response import Response, refused
+from accord.serve.http.sync import SyncApp
 from accord.server import Server
 from accord.sources.drf import Project, build, routes_of
 from accord.sources.drf.build import Exposed
@@ -27,9 +29,15 @@ _SAID: Final = (
     *("HTTP_ACCEPT", "HTTP_MCP_PROTOCOL_VERSION", "HTTP_MCP_METHOD", "HTTP_MCP_NAME"),
     "CONTENT_TYPE",
 )
-_HEADERS: Final = {
-    name: name.removeprefix("HTTP_").replace("_", "-").lower().encode() for name in _SAID
-}
+_REPEATED: Final = "HTTP_" + PREFIX.upper().replace("-", "_")
+
+
+def _header(name: str) -> bytes:
+    """What a member of META is called in HTTP."""
+    return name.removeprefix("HTTP_").replace("_", "-").lower().encode()
+
+
+_HEADERS: Final = {name: _header(name) for name in _SAID}
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,6 +105,21 @@ def _key() -> bytes:
     return blake2b(secret, digest_size=32, person=b"accord.cursors").digest()
 
 
+class Caller(OneWay):
+    """Whoever sent a request to Django."""
+
+    sender: HttpRequest
+
+    @property
+    def principal(self) -> bytes | None:
+        """Who that is, by a token or by a session."""
+        authorization = self.sender.META.get("HTTP_AUTHORIZATION")
+        session = self.sender.COOKIES.get(settings.SESSION_COOKIE_NAME)
+        if authorization is None and session is None:
+            return None
+        return msgspec.json.encode([authorization, session])
+
+
 class Endpoint:
     """A view of Django's. Its tools are found with the first request, or by a check before."""
 
@@ -112,14 +135,14 @@ class Endpoint:
         return set(connections.settings)
 
     @cached_property
-    def desk(self) -> Desk:
+    def app(self) -> SyncApp:
         """What answers messages."""
-        return Desk(serving(self.settings, exposed(self.settings)))
+        return SyncApp(serving(self.settings, exposed(self.settings)))
 
     def rebuild(self) -> None:
         """Find the tools anew."""
-        vars(self).pop("desk", None)
-        self.desk  # noqa: B018
+        vars(self).pop("app", None)
+        self.app  # noqa: B018
 
     def __call__(self, request: HttpRequest, *_: Any, **__: Any) -> HttpResponse:
         """Answer one message."""
@@ -138,7 +161,10 @@ class Endpoint:
         body = self._body(request)
         if isinstance(body, Response):
             return body
-        return self.desk.answer(request.method or "", _headers(request), body, request)
+        headers = _headers(request)
+        if self.app.server.mirrored:
+            headers += _repeated(request)
+        return self.app.answer(request.method or "", headers, body, Caller(request))
 
     def _is_admitted(self, request: HttpRequest) -> bool:
         """Whether no page of another site makes a browser send this, which it would tell us."""
@@ -176,3 +202,12 @@ def _is_of(origin: str, trusted: str) -> bool:
 def _headers(request: HttpRequest) -> list[Header]:
     meta = request.META
     return [(_HEADERS[k], str(meta[k]).encode("latin-1")) for k in _SAID if meta.get(k)]
+
+
+def _repeated(request: HttpRequest) -> list[Header]:
+    """The headers that repeat arguments: see `accord.mirrored`."""
+    return [
+        (_header(name), str(value).encode("latin-1"))
+        for name, value in request.META.items()
+        if name.startswith(_REPEATED)
+    ]

@@ -7,19 +7,16 @@ from time import perf_counter
 from typing import Any, Final
 
 from accord.answer import Problem
-from accord.errors import (
-    INTERNAL_ERROR,
-    ContractError,
-    Reject,
-)
+from accord.changes import Change
+from accord.errors import INTERNAL_ERROR, ContractError, Reject
 from accord.protocol import Call, Cancel, Connection
 from accord.revisions import Revision
-from accord.serve.eager import start
+from accord.serve.desk import Desk
+from accord.serve.eager import Pending, start
 from accord.serve.http.access import AccessLog
 from accord.serve.http.exchange import Exchange
 from accord.serve.http.replies import response_to, unacceptable, without_null_id
 from accord.serve.http.request import (
-    Fields,
     Head,
     Heads,
     Refusal,
@@ -32,8 +29,9 @@ from accord.serve.http.run import Begun, Run
 from accord.serve.http.sessions import Session, Sessions
 from accord.serve.http.settings import Settings
 from accord.serve.pool import Pool
-from accord.server import Done, Job, Server
+from accord.server import Server
 from accord.telemetry import Telemetry, outcome_of
+from accord.work import Done, Work
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -60,6 +58,7 @@ class App:
         """What is known of headers: whoever makes an Exchange looks there."""
         self._stateless = Connection(server, handshake=False, is_shared=True)
         self._sessions = Sessions(settings.max_sessions, settings.session_seconds)
+        self._desk = Desk(server, settings.answer_seconds, self._announce)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._pool: Pool | None = None
         self._paths = frozenset({settings.path.rstrip("/"), settings.path.rstrip("/") + "/"})
@@ -72,8 +71,7 @@ class App:
         if scope["type"] == "http":
             path = scope["path"].removeprefix(scope.get("root_path", ""))
             head = self.heads.find(scope["headers"])
-            exchange = Exchange(scope["method"], path, head, receive, send, self._settings)
-            exchange.address = (scope.get("client") or (None,))[0]
+            exchange = Exchange(scope["method"], path, head, receive, send, self._settings, scope)
             found = self.answer(exchange)
             response = found if isinstance(found, Response) else await found
             if response is not None:
@@ -89,6 +87,7 @@ class App:
         """Take no further calls, and close the streams that nothing is in flight for."""
         self._closing = True
         self._sessions.close_listeners()
+        self._desk.end()
         if not self._runs:
             self._quiet.set()
 
@@ -165,7 +164,7 @@ class App:
         if head.revision is None or method not in ("GET", "DELETE"):
             allow = "POST" if head.revision is None else "POST, GET, DELETE"
             return refused(refuse(405, f"{method} is not for here"), allow=allow)
-        session = refuse(503, _ENDING) if self._closing else self._session(exchange.head.fields)
+        session = refuse(503, _ENDING) if self._closing else self._session(exchange)
         if isinstance(session, Refusal):
             return refused(session)
         if method == "DELETE":
@@ -187,18 +186,18 @@ class App:
             session.listeners.discard(stream)
         return None
 
-    def _session(self, fields: Fields) -> Session | Refusal:
-        session_id = text(fields.get(b"mcp-session-id"))
+    def _session(self, exchange: Exchange) -> Session | Refusal:
+        session_id = text(exchange.fields.get(b"mcp-session-id"))
         if session_id is None:
             return refuse(400, "The header Mcp-Session-Id is missing")
-        session = self._sessions.find(session_id, fields.get(b"authorization"))
+        session = self._sessions.find(session_id, exchange.principal)
         return session or refuse(404, "There is no such session; begin again with initialize")
 
     def _join_session(self, exchange: Exchange) -> Refusal | None:
         """Find the session that a request of the handshake era names, if it names one."""
         if b"mcp-session-id" not in exchange.head.fields:
             return None
-        session = self._session(exchange.head.fields)
+        session = self._session(exchange)
         if isinstance(session, Refusal):
             return session
         exchange.session = session
@@ -212,7 +211,7 @@ class App:
         head = exchange.head
         revision = head.revision
         connection = self._stateless if revision is None else self._connection(exchange, revision)
-        events = connection.receive(body, head.mirror, exchange)
+        events = connection.receive(body, head.mirror)
         if len(events) == 1 and isinstance(events[0], Call):
             return self._call(events[0], connection, exchange, revision)
         calls: list[Call] = []
@@ -222,8 +221,10 @@ class App:
                 calls.append(event)
             elif isinstance(event, bytes):
                 reply = event if revision and revision.null_ids else without_null_id(event)
-            else:
+            elif isinstance(event, Cancel):
                 self._cancel(event)
+            else:
+                self._desk.answer(event)
         calls = [call for call in calls if not call.cancelled]
         if calls:
             return Run(calls, connection, exchange, revision, perf_counter())
@@ -239,7 +240,8 @@ class App:
         return self._server.connect(revision=revision)
 
     def _begin_session(self, connection: Connection, exchange: Exchange, reply: bytes) -> Response:
-        session = Session(connection, exchange.head.fields.get(b"authorization"))
+        session = Session(connection, exchange.principal)
+        self._desk.attend(self._find_loop())
         if not self._sessions.add(session):
             return refused(refuse(503, "There are too many sessions; try again later"))
         return Response(200, reply, ((b"mcp-session-id", session.id.encode()),))
@@ -257,11 +259,18 @@ class App:
 
     def _begin(self, call: Call, exchange: Exchange) -> Begun:
         """Run a call in the task of its own request, as far as it goes without waiting."""
-        call.send = exchange.push
-        job = self._server.prepare(call)
-        if isinstance(job, Done) or not job.tool.is_async or len(self._runs) >= self._most:
+        call.edge = exchange
+        exchange.desk = self._desk
+        server = self._server
+        mismatch = server.mismatch(call, exchange.fields) if server.mirrored else None
+        job = mismatch or server.prepare(call)
+        if isinstance(job, Done) or not job.is_async or len(self._runs) >= self._most:
             return job
         return start(job.run())
+
+    def _announce(self, change: Change) -> None:
+        """Tell every session that wants to hear of a change."""
+        self._sessions.tell(lambda connection: connection.news(change))
 
     async def _run(self, run: Run) -> Response | None:
         """Wait for the calls of one request, and give back what answers it."""
@@ -313,7 +322,7 @@ class App:
         """How a call ends that was begun in the task of its own request."""
         if isinstance(begun, Done):
             return begun
-        if isinstance(begun, Job):
+        if not isinstance(begun, Pending):
             return await self._elsewhere(begun, loop)
         task = call.running = asyncio.current_task(loop)
         before = 0 if task is None else task.cancelling()
@@ -332,13 +341,14 @@ class App:
 
     async def _alone(self, call: Call, run: Run, loop: asyncio.AbstractEventLoop) -> Done:
         """Run a call in a task of its own, beside others of a batch."""
-        call.send = run.exchange.push
+        call.edge = run.exchange
+        run.exchange.desk = self._desk
         job = self._server.prepare(call)
         if isinstance(job, Done):
             return job
         return await (job.run() if job.is_async else self._elsewhere(job, loop))
 
-    async def _elsewhere(self, job: Job, loop: asyncio.AbstractEventLoop) -> Done:
+    async def _elsewhere(self, job: Work, loop: asyncio.AbstractEventLoop) -> Done:
         """Run a call in a thread, if there is room."""
         future: asyncio.Future[Done] = loop.create_future()
         job.call.running = future
@@ -354,7 +364,7 @@ class App:
     def _finish(self, connection: Connection, call: Call, done: Done, began: float) -> bytes | None:
         if self._access is not None:
             seconds = perf_counter() - began
-            name = call.name if call.name in self._server.tools else "?"
+            name = self._server.known_name(call)
             ending = "cancelled" if call.cancelled else outcome_of(done.outcome)
             self._access.note(name, ending, seconds, self._find_loop().call_soon)
         return connection.finish(call, done.reply)
@@ -362,11 +372,9 @@ class App:
     def _look_after(self) -> None:
         """Now and then, see to it that calls whose client has left do not go on."""
         self._watch = None
-        stateless = [run for run in self._runs if run.is_stateless]
-        for run in stateless:
-            run.watch(self._stop)
-        if stateless:
-            self._watch = self._find_loop().call_later(_PATIENCE, self._look_after)
+        for run in self._runs:
+            if run.is_stateless and not run.is_watched:
+                run.watch(self._stop)
 
     def _cancel(self, cancel: Cancel) -> None:
         self._stop(cancel.call)

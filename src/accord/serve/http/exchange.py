@@ -2,11 +2,16 @@
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any, Final
 
 import msgspec
 
+from accord.context import MissingCapability
+from accord.protocol import Call
+from accord.protocol.messages import Wanted
+from accord.questions import Question
+from accord.serve.desk import Desk
 from accord.serve.eager import Pending, start
 from accord.serve.http.request import Fields, Head, Refusal, refuse
 from accord.serve.http.sessions import Session
@@ -34,21 +39,18 @@ class Exchange(msgspec.Struct, eq=False):
     receive: Receive
     send: Send
     settings: Settings
+    scope: Mapping[str, Any]
+    """What is known of its connection, under ASGI's names."""
     body: bytes | None = None
     """All of the body, if the server has it before it is asked."""
     session: Session | None = None
-    address: str | None = None
-    """Where the request comes from."""
     _first: Message | Pending[Message] | None = None
     stream: Stream | None = None
     """What the answer is, once something was sent before the result."""
+    desk: Desk | None = None
+    """Where its calls wait."""
     _pump: "asyncio.Task[None] | None" = None
     _is_too_slow: bool = False
-
-    @property
-    def fields(self) -> Fields:
-        """The headers of the request."""
-        return self.head.fields
 
     def read_at_once(self) -> bytes | Refusal | None:
         """The body, if all of it is there already; else None, and `read` waits for it."""
@@ -120,10 +122,50 @@ class Exchange(msgspec.Struct, eq=False):
 
     def push(self, message: bytes) -> None:
         """Send something before the result: from then on the answer is a stream."""
+        self._open_stream().append(message)
+
+    def _open_stream(self) -> Stream:
         if self.stream is None:
             self.stream = self.session.open_stream() if self.session else Stream()
             self._pump = asyncio.create_task(self._send_events(self.stream, 0))
-        self.stream.append(message)
+        return self.stream
+
+    @property
+    def sender(self) -> "Exchange":
+        """What a tool may want to know of whoever sends this: see `fields` and `address`."""
+        return self
+
+    @property
+    def fields(self) -> Fields:
+        """The headers."""
+        return self.head.fields
+
+    @property
+    def address(self) -> str | None:
+        """Where it comes from; None behind a socket that is a file."""
+        client = self.scope.get("client")
+        return client[0] if client else None
+
+    @property
+    def principal(self) -> bytes | None:
+        """Who sends this, by what it shows for it."""
+        return self.head.fields.get(b"authorization")
+
+    def detach(self, seconds: float) -> None:
+        """End the response here; in a session the client can come back for the rest."""
+        if self.session is not None:
+            self._open_stream().pause(seconds)
+
+    async def ask(self, call: Call, questions: Mapping[str, Question]) -> dict[str, bytes]:
+        """Send questions to the client and wait for its answers, which come as other requests."""
+        if self.session is None or self.desk is None:
+            raise MissingCapability({"session": {}})
+        return await self.desk.ask(self.session.connection, call, questions)
+
+    async def hold(self, call: Call, wanted: Wanted) -> None:
+        """Tell the client of changes until it leaves."""
+        if self.desk is not None:
+            await self.desk.hold(call, wanted)
 
     async def end_stream(self, reply: bytes | None) -> None:
         """Send the result where the rest of the answer went."""

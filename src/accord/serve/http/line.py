@@ -82,8 +82,8 @@ class Line(asyncio.Protocol):
     def __init__(self, lines: Lines, state: Any, loop: asyncio.AbstractEventLoop) -> None:
         self.lines = lines
         self.loop = loop
-        self.address: str | None = None
-        """Where the client is; None behind a socket that is a file."""
+        self.scope: dict[str, Any] = {}
+        """Where the client is, as ASGI says it."""
         self.drained: asyncio.Future[None] | None = None
         """To be awaited before anything is written: the client does not read."""
         self._deadline = _NEVER
@@ -116,7 +116,7 @@ class Line(asyncio.Protocol):
         """Wait for a request."""
         self.transport = transport  # type: ignore[assignment]  # it is one, of whatever class
         peer = transport.get_extra_info("peername")
-        self.address = peer[0] if isinstance(peer, tuple) else None
+        self.scope = {"client": peer if isinstance(peer, tuple) else None}
         self._connections.add(self)
         self._deadline = self.loop.time() + self.lines.settings.body_seconds
         self.lines.add(self)
@@ -397,8 +397,8 @@ class Visit:
             self.receive,
             self.send,
             settings,
+            self._line.scope,
             body,
-            address=self._line.address,
         )
 
     def _take_parts(self) -> bytes:

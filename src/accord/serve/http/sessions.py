@@ -7,10 +7,11 @@ from time import monotonic
 from typing import Final
 
 from accord.protocol import Connection
-from accord.serve.http.streams import Stream
+from accord.serve.http.streams import PRIMING, Stream
 
 _DIGITS: Final = 16
 _MOST_STREAMS: Final = 16  # a session's streams that can be resumed
+_MOST_KEPT: Final = 64  # messages for a client that does not listen yet
 
 
 class Session:
@@ -24,6 +25,7 @@ class Session:
         self.listeners: set[Stream] = set()
         self._streams: OrderedDict[str, Stream] = OrderedDict()
         self._opened = 0
+        self._unheard: dict[bytes, None] = {}
 
     @property
     def is_idle(self) -> bool:
@@ -34,6 +36,8 @@ class Session:
         """A new stream; the oldest is forgotten when there are too many."""
         self._opened += 1
         stream = Stream(str(self._opened))
+        if self.connection.primes_streams:
+            stream.append(PRIMING)
         self._streams[stream.name] = stream
         while len(self._streams) > _MOST_STREAMS:
             self._streams.popitem(last=False)
@@ -42,8 +46,19 @@ class Session:
     def listen(self) -> Stream:
         """A stream for what belongs to no call."""
         stream = self.open_stream()
+        for message in self._unheard:
+            stream.append(message)
+        self._unheard.clear()
         self.listeners.add(stream)
         return stream
+
+    def tell(self, message: bytes) -> None:
+        """Send what belongs to no call: to one who listens, or to the next one who does."""
+        listener = next(iter(self.listeners), None)
+        if listener is not None:
+            listener.append(message)
+        elif len(self._unheard) < _MOST_KEPT:
+            self._unheard[message] = None
 
     def resume(self, last_event: str) -> tuple[Stream, int] | None:
         """The stream that an event belonged to, and the number of the next one."""
@@ -51,7 +66,10 @@ class Session:
         stream = self._streams.get(name)
         if stream is None or not (number.isascii() and number.isdigit() and len(number) < _DIGITS):
             return None
-        return (stream, int(number) + 1) if int(number) < stream.count else None
+        if int(number) >= stream.count:
+            return None
+        stream.unpause()
+        return stream, int(number) + 1
 
     def close(self) -> None:
         """End everything that hangs on it."""
@@ -107,6 +125,13 @@ class Sessions:
         """Forget a session."""
         self._by_id.pop(session.id, None)
         session.close()
+
+    def tell(self, message_for: Callable[[Connection], bytes | None]) -> None:
+        """Send every client what there is for it."""
+        for session in self._by_id.values():
+            message = message_for(session.connection)
+            if message is not None:
+                session.tell(message)
 
     def close_listeners(self) -> None:
         """End the streams that nothing is in flight for."""

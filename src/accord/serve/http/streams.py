@@ -8,6 +8,8 @@ from typing import Final
 MOST_EVENTS: Final = 256
 
 KEEP_ALIVE: Final = b":\n\n"
+PRIMING: Final = b""
+"""An event that says nothing, for a client to come back to."""
 
 
 class Stream:
@@ -18,6 +20,7 @@ class Stream:
         self._events: deque[bytes] = deque(maxlen=MOST_EVENTS)
         self.count = 0
         self._closed = False
+        self._pause: float | None = None
         self._changed = asyncio.Event()
 
     def append(self, message: bytes) -> None:
@@ -30,6 +33,15 @@ class Stream:
         """Say that nothing more will come."""
         self._closed = True
         self._wake()
+
+    def pause(self, seconds: float) -> None:
+        """Let those go who follow it; they may come back after so many seconds."""
+        self._pause = seconds
+        self._wake()
+
+    def unpause(self) -> None:
+        """Somebody has come back."""
+        self._pause = None
 
     def _wake(self) -> None:
         self._changed.set()
@@ -45,6 +57,9 @@ class Stream:
                 at += 1
                 yield self._event(at - 1, self._events[at - 1 - first])
             elif self._closed:
+                return
+            elif self._pause is not None:
+                yield b"retry: %d\n\n" % (self._pause * 1000)
                 return
             else:
                 try:

@@ -11,6 +11,7 @@ from msgspec import UNSET
 
 from accord.answer import Answer, Problem
 from accord.arguments import Checker
+from accord.context import Context
 from accord.errors import ContractError
 from accord.sources.drf.audience import Judge, everything
 from accord.sources.drf.bodies import Body, body_for
@@ -22,7 +23,7 @@ from accord.sources.drf.outline import Arguments, Outline
 from accord.sources.drf.replies import answer_from
 from accord.sources.drf.requests import Ask, alone, query_string, within
 from accord.sources.drf.routes import Route, Routes
-from accord.tool import Audience, Context, Output, Tool
+from accord.tool import Audience, Output, Tool
 
 T = TypeVar("T")
 _NOT_FOUND = "ViewSet returned error: {'detail': 'Not found.'}"

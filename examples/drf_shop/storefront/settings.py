@@ -10,6 +10,7 @@ ALLOWED_HOSTS = ["localhost", "127.0.0.1", "testserver"]
 ROOT_URLCONF = "storefront.urls"
 WSGI_APPLICATION = "storefront.wsgi.application"
 USE_TZ = True
+TIME_ZONE = "UTC"
 LANGUAGES = [("en", "English"), ("de", "Deutsch")]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 DATABASES = {

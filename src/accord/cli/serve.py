@@ -2,7 +2,6 @@
 
 import argparse
 import gc
-import os
 import sys
 import threading
 from pathlib import Path
@@ -17,6 +16,7 @@ from accord.cli.logs import log_in_background
 from accord.errors import ContractError
 from accord.profiles import PROFILES
 from accord.serve import stdio
+from accord.serve.ending import exit_within
 from accord.serve.pipes import take_pipes
 from accord.server import Server
 from accord.telemetry import Telemetry
@@ -32,7 +32,6 @@ examples:
   accord serve sheets --out ./sheets
 """
 _CONTRACTS: Final = {"v1": "plain", "v2": "envelope", None: None}
-_LAST_BREATH: Final = 0.5  # seconds for Python to end by itself once the time is up
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -122,7 +121,7 @@ def run(options: argparse.Namespace) -> int:
         if all(map(targets.is_reader, options.targets)):
             raise ContractError("the reader alone is served over HTTP: add --http 127.0.0.1:8000")
         pipes = take_pipes()
-        stdio.serve(_load(options), pipes, stdio.Settings(grace=options.grace), on_end=_exit_within)
+        stdio.serve(_load(options), pipes, stdio.Settings(grace=options.grace), on_end=exit_within)
     else:
         _serve_http(_load(options), options)
     return 0
@@ -167,7 +166,7 @@ def _serve_http(server: Server, options: argparse.Namespace) -> None:
         http.Settings(grace=options.grace, allow_hosts=tuple(options.allow_host), reader=True),
         http.AccessLog(options.log_format),
         ready=lambda url: print(f"{name}: MCP at {url}", file=sys.stderr),
-        on_end=_exit_within,
+        on_end=exit_within,
     )
 
 
@@ -175,13 +174,6 @@ def _collect_less() -> None:
     """What is loaded by now stays, and a burst of calls leaves nothing behind to search for."""
     gc.freeze()
     gc.set_threshold(20_000, 50, 50)
-
-
-def _exit_within(seconds: float) -> None:
-    """End the process in any case: a tool may block the loop, or hold on to a thread."""
-    watchdog = threading.Timer(seconds + _LAST_BREATH, os._exit, [0])
-    watchdog.daemon = True
-    watchdog.start()
 
 
 def seconds(text: str) -> float:

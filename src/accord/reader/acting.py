@@ -3,7 +3,15 @@
 from typing import Any, Final
 
 from accord.reader.case import Case, Verdict
-from accord.reader.phrases import says_deed, says_done, says_kept, says_not_needed, says_read
+from accord.reader.phrases import (
+    says_deed,
+    says_done,
+    says_kept,
+    says_not_needed,
+    says_only_done,
+    says_read,
+)
+from accord.reader.verbs import DEEDS
 
 _FEW: Final = 6
 _REPORTS: Final = frozenset(
@@ -26,7 +34,7 @@ def acted(case: Case) -> Verdict | None:
 
 def reports_done(case: Case) -> Verdict | None:
     call = case.called
-    if call.doing == "read" and case.words is not None and says_kept(case.words):
+    if call.doing == "read" and case.words is not None and _is_report(case, case.words):
         return Verdict("action", "likely")
     words = case.words or _message(case)
     if words is None or call.doing == "list":
@@ -45,6 +53,13 @@ def reports_done(case: Case) -> Verdict | None:
     if call.may_act and call.doing != "read" and says_not_needed(words):
         return Verdict("action", "guess")
     return None
+
+
+def _is_report(case: Case, words: str) -> bool:
+    """Whether a tool that reads reports nothing but that it did something."""
+    if says_kept(words):
+        return True
+    return not case.called.wants_many and not case.called.gives_content and says_only_done(words)
 
 
 def _message(case: Case) -> str | None:
@@ -67,7 +82,7 @@ def reports_members(case: Case) -> Verdict | None:
         return Verdict("action", "likely")
     if case.called.doing in ("list", "read"):
         return None
-    if _has_begun(value):
+    if _has_begun(value) or value and all(_is_deed(name, each) for name, each in value.items()):
         return Verdict("action", "likely")
     if not _says_well(value) or (case.called.gives_output and not _OUTPUT.isdisjoint(value)):
         return None
@@ -75,6 +90,11 @@ def reports_members(case: Case) -> Verdict | None:
     if not has_list and not isinstance(value.get("data"), dict):
         return Verdict("action", "likely")
     return None
+
+
+def _is_deed(name: str, value: Any) -> bool:
+    """Whether a member tells what was created, updated, removed."""
+    return name.lower() in DEEDS and isinstance(value, list | int)
 
 
 def _has_begun(value: dict[str, Any]) -> bool:
@@ -93,6 +113,10 @@ def ran(case: Case) -> Verdict | None:
     """What was run, and gives no output of its own."""
     call = case.called
     if call.doing != "run" or case.attachments or case.find_collection() is not None:
+        return None
+    if call.checks and isinstance(case.value, dict) and len(case.value) > _FEW:
+        return None
+    if case.words is not None and case.words.strip().count("\n") > _FEW:
         return None
     if call.gives_output and case.value not in ("", None, {}) and (case.words or "x").strip():
         return None

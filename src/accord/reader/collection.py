@@ -134,12 +134,13 @@ def _main(value: Mapping[str, Any], main: list[str], called: Called) -> str | No
     for chosen in (generic, named):
         if len(chosen) == 1:
             return chosen[0]
-    full = [name for name in main if value[name] and isinstance(value[name][0], dict)]
+    filled = [name for name in main if value[name]]
+    if called.wants_many and main and len(filled) < 2:
+        return (filled or named or main)[0]
+    full = [name for name in filled if isinstance(value[name][0], dict)]
     if len(full) == 1:
         others = map(_member, value)
         return full[0] if any(each.is_paging or each.is_count for each in others) else None
-    if main and called.doing == "list" and not any(value[name] for name in main):
-        return main[0]
     return None
 
 
@@ -162,12 +163,14 @@ def _judged(
         member = _member(beside)
         pages = pages or member.is_paging
         if member.is_count or main.noun in member.number_of:
-            if said == len(items):
+            if said == len(items) and not (called.is_one and _has_parts(rest)):
                 return "certain"
             is_counted = is_counted or type(said) is int
         if member.is_identity and isinstance(said, str | int):
             is_a_thing = True
     if is_a_thing and not called.wants_many and not pages:
+        return None
+    if called.is_one and not called.wants_many and not pages and _has_parts(rest):
         return None
     if pages or (is_counted and (is_named or called.wants_many)):
         return "certain"
@@ -177,6 +180,11 @@ def _judged(
     if is_counted and not any(isinstance(each, dict | list) for each in rest.values()):
         return "likely"
     return "guess" if holds_objects and _is_little(rest, called, arguments) else None
+
+
+def _has_parts(rest: Mapping[str, Any]) -> bool:
+    """Whether there is an object beside an array, so that both are parts of one thing."""
+    return any(isinstance(each, dict) and each for each in rest.values())
 
 
 def _is_little(rest: Mapping[str, Any], called: Called, arguments: Mapping[str, Any]) -> bool:

@@ -1,6 +1,7 @@
 """Rules that say that the operation failed."""
 
 import re
+from collections.abc import Mapping
 from typing import Any, Final
 
 from accord.reader.case import Case, Verdict
@@ -21,10 +22,12 @@ from accord.reader.words import singular
 
 _STATES: Final = ("status", "state")
 _MOST_RESULTS: Final = 200
+_FEW: Final = 4
 _EXITED: Final = re.compile(
     r"\b(?:exit|return)(?:ed with)?[ _]?(?:code|status)?\W{1,4}([1-9]\d{0,2})\W*$"
 )
 _LONGEST_END: Final = 80
+_ENDS_WITH_ERROR: Final = re.compile(r"(?:^|[.!] )error:\s*$")
 _EXIT_CODES: Final = ("exitCode", "exit_code", "returncode", "return_code", "exit_status")
 
 
@@ -84,15 +87,23 @@ def all_failed(case: Case) -> Verdict | None:
             if counts[0] == 0:
                 return _failed(case, Sign("all-failed", "All of it failed", None, value), "likely")
             return Verdict("action", "likely", is_partial=True)
-    if case.called.doing not in ("act", "run"):
+    call = case.called
+    if call.doing == "list" or call.is_about_faults or call.checks:
         return None
     items = _results(case)
     told, failed = failed_among(items) if items else (0, 0)
     if not failed or told < len(items):
         return None
+    if call.doing not in ("act", "run") and not (failed == told and all(map(_is_bare, items))):
+        return None
     if failed == told:
         return _failed(case, Sign("all-failed", _why(items), None, value), "likely")
     return Verdict("action", "likely", is_partial=True)
+
+
+def _is_bare(item: Mapping[str, Any]) -> bool:
+    """Whether an item says nothing but that it failed, and perhaps of what."""
+    return len(item) <= _FEW and "id" not in item and failure_in(item) is not None
 
 
 def _results(case: Case) -> list[Any]:
@@ -140,7 +151,11 @@ def error_text(case: Case) -> Verdict | None:
 def _heading_failed(case: Case, words: str) -> Verdict | None:
     if case.gives_anything or case.called.wants_many or case.attachments:
         return None
-    if says_failed(words) != "strong":
+    is_act = case.called.doing == "act"
+    if _ENDS_WITH_ERROR.search(words[-_LONGEST_END:].lower()):
+        return _failed(case, Sign("error-text", words.strip(), None, case.value), "likely")
+    strength = says_failed(words, is_act=is_act)
+    if strength is None or (strength == "weak" and not is_act):
         return None
     return _failed(case, Sign("error-text", words.strip(), None, case.value), "likely")
 
@@ -166,6 +181,7 @@ def _strength(case: Case, words: str) -> Strength | None:
         is_act=call.doing == "act",
         checks=call.checks or not DENYING.isdisjoint(call.deeds),
         wants_many=call.wants_many,
+        own=call.nouns,
     )
 
 

@@ -5,6 +5,8 @@ from typing import Any, Final, Literal, NamedTuple
 
 from accord.reader.kept import kept
 from accord.reader.refusals import says_failed
+from accord.reader.verbs import DEEDS
+from accord.reader.words import words_of
 
 _FLAGS: Final = ("success", "ok", "succeeded", "successful")
 _DEEDS: Final = (
@@ -217,9 +219,9 @@ def _sign(rule: str, value: Mapping[str, Any]) -> Sign:
 
 def _text_in(value: Mapping[str, Any]) -> str | None:
     """The sentence that says why."""
-    error = value.get("error")
-    if isinstance(error, dict):
-        inner = _text_in(error)
+    for name in ("error", "reason"):
+        error = value.get(name)
+        inner = _text_in(error) if isinstance(error, dict) else None
         if inner:
             return inner
     for name in ("error", *_WORDS):
@@ -243,15 +245,20 @@ def failed_among(items: list[Any]) -> tuple[int, int]:
         status = item.get("status", item.get("result"))
         if flag is None and isinstance(status, str) and status.lower() in (*_BAD, "success", "ok"):
             flag = status.lower() not in _BAD
-        if flag is None and "error" in item and item["error"]:
+        if flag is None and _is_reason(item.get("error")):
             flag = False
         told += flag is not None
         failed += flag is False
     return told, failed
 
 
+def _is_reason(error: Any) -> bool:
+    """Whether an error says why, rather than that there was one or none: a column of a table."""
+    return isinstance(error, dict) or (isinstance(error, str) and " " in error.strip())
+
+
 def failed_counts(value: Mapping[str, Any]) -> tuple[int, int] | None:
-    """How many succeeded and how many failed, where members count both."""
+    """How many succeeded and how many failed, where members count both, here or in the payload."""
     good = bad = None
     for name, count in value.items():
         if type(count) is int and count >= 0:
@@ -260,13 +267,24 @@ def failed_counts(value: Mapping[str, Any]) -> tuple[int, int] | None:
                 good = count
             elif how == "bad":
                 bad = count
-    return None if good is None or bad is None else (good, bad)
+    if good is not None and bad is not None:
+        return good, bad
+    for name in _TALLIES:
+        inner = value.get(name)
+        if isinstance(inner, dict):
+            return failed_counts(inner)
+    return None
+
+
+_TALLIES: Final = ("data", "summary", "result", "results", "stats")
+_WELL: Final = frozenset({"success", "successful", "successes", "succeeded", "successfully"})
+_BADLY: Final = frozenset({"failed", "failure", "failures", "failing"})
 
 
 @kept
 def _ended(name: str) -> Literal["good", "bad", "unknown"]:
-    """Of what end a member is the number: `successfulDownloads`, `failed`."""
-    lower = name.lower()
-    if lower.startswith(("success", "succeeded")):
-        return "good"
-    return "bad" if lower.startswith("fail") else "unknown"
+    """Of what end a member is the number: `successfulDownloads`, `insertedCount`, `failed`."""
+    words = frozenset(words_of(name))
+    if not _BADLY.isdisjoint(words):
+        return "bad"
+    return "good" if not _WELL.isdisjoint(words) or not DEEDS.isdisjoint(words) else "unknown"

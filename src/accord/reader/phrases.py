@@ -138,6 +138,18 @@ def says_each_failed(text: str) -> bool:
     return bool(lines) and all(_EACH_FAILED.match(line) for line in lines)
 
 
+_ONLY_DONE: Final = any_of(
+    r"(?:done|ok(?:ay)?|success(?:ful(?:ly)?)?|completed|finished)[.!]*$",
+    rf"successfully (?:{_DEED})\b[^\n]*$",
+)
+
+
+def says_only_done(text: str) -> bool:
+    """Whether a text is a line that reports a deed and nothing else."""
+    words = after(_BEFORE_DONE, text[: _LONGEST_SENTENCE + 1].strip()).lower()
+    return len(words) <= _LONGEST_SENTENCE and _ONLY_DONE.match(words) is not None
+
+
 def says_kept(text: str) -> bool:
     """Whether a text reports that something was saved somewhere."""
     return len(text) <= _LONGEST_REPORT and _KEPT.match(text.lower()) is not None

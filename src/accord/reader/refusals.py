@@ -1,6 +1,7 @@
 """Whether a text alone says that the operation failed."""
 
 import re
+from collections.abc import Collection
 from typing import Final, Literal
 
 from accord.reader.phrases import NO_ENTRY, NOT_GIVEN, after, any_of, first_sentence, reports_deed
@@ -61,7 +62,7 @@ _STARTS: Final = any_of(
     r"(?:either|both|at least one|one) .{1,80}\b(?:must|is required|are required|needed)\b",
 )
 _WITHIN: Final = any_of(
-    r".{0,150}?\b(?:"
+    r".{0,150}?(?<![\w-])(?:"
     r"not found\b|(?:does|do) not exist\b|(?:doesn't|don't) exist\b|not exist\b"
     r"|(?:could not|cannot|can't|couldn't|can not) be\b|no longer (?:exists|valid|available)\b"
     r"|already exists\b|already (?:taken|in use)\b|is invalid\b|are invalid\b|timed out\b"
@@ -74,6 +75,7 @@ _WITHIN: Final = any_of(
     r"|outside allowed\b|exceed(?:s|ed)\b"
     r"|out of (?:range|bounds)\b|(?<!\d\s)failed(?:[.!]?$|\s*:| to\b| because\b)|went wrong\b"
     r"|requires (?:confirmation|approval|authentication)\b|unavailable\b"
+    r"|status:? (?:failed|error)\b"
     r")",
 )
 _CODE: Final = re.compile(
@@ -89,18 +91,27 @@ Strength = Literal["strong", "weak"]
 
 
 def says_failed(
-    text: str, *, is_act: bool = False, checks: bool = False, wants_many: bool = False
+    text: str,
+    *,
+    is_act: bool = False,
+    checks: bool = False,
+    wants_many: bool = False,
+    own: Collection[str] = (),
 ) -> Strength | None:
     """Whether a text is nothing but words that say that the operation failed.
 
     Of a tool that acts, any sentence that denies something and reports no deed says so; of one
     that checks something, only what could be no finding; of one that lists, several lines may be
-    items.
+    items. `own` are the words that the tool is named for.
     """
     words = text.strip()
     if not words or len(words) > _LONGEST_ERROR:
         return None
+    if words.startswith("<error>"):
+        return "strong" if words.find("</error>") == len(words) - len("</error>") else None
     lines = [line for line in words.splitlines() if line.strip()]
+    if words[0] == "#" and not checks and _title_failed(lines[0], is_act=is_act, own=own):
+        return "strong"
     opening = _opening(lines)
     first = after(_MARKS, opening)
     small = first[:_LONGEST_SENTENCE].lower()
@@ -140,6 +151,21 @@ def _is_record(lines: list[str]) -> bool:
     return len(lines) > 1 and sum(bool(_LABELLED.match(line)) for line in lines[:3]) > 1
 
 
+_TITLE: Final = any_of(
+    r"(?:error|failed|failure)(?:[:!]|$| - )",
+    r"(?:(?P<what>[\w-]+) )(?:[\w-]+ ){0,4}(?:failed|error|not found|not allowed|denied|refused)"
+    r"(?:[.:!]|$| - | in\b| for\b)",
+)
+
+
+def _title_failed(line: str, *, is_act: bool, own: Collection[str]) -> bool:
+    """Whether a heading is that of a failure of the call: `# Delete failed - no such note`."""
+    found = _TITLE.match(after(_MARKS, line)[:_LONGEST_SENTENCE].lower())
+    if found is None:
+        return False
+    return is_act or found["what"] is None or found["what"] in own
+
+
 def _opening(lines: list[str]) -> str:
     """The first line that is no Markdown heading, unless there is nothing else."""
     for line in lines[:3]:
@@ -163,6 +189,8 @@ def says_failed_to_give(text: str, own: frozenset[str], mentions: bool) -> Stren
     words = text.strip()
     if not words or len(words) > _LONGEST_ERROR:
         return None
+    if words.startswith("<error>"):
+        return "strong" if words.find("</error>") == len(words) - len("</error>") else None
     first, _, rest = words.partition("\n")
     opening = after(_MARKS, first)
     small = opening[:_LONGEST_SENTENCE].lower()
@@ -170,6 +198,8 @@ def says_failed_to_give(text: str, own: frozenset[str], mentions: bool) -> Stren
     is_strong = bool(is_failed or _ERRNO.match(opening) or _CROSS.match(first))
     is_own = mentions or not own.isdisjoint(_WORDS.findall(small))
     if rest.strip():
+        if mentions and first[0] == "#" and _title_failed(first, is_act=False, own=own):
+            return "strong"
         return (
             "strong" if is_strong and is_own and small.startswith(("error ", "failed ")) else None
         )

@@ -12,7 +12,7 @@ READING: Final = frozenset(
     info tell load peek head tail stat test ping preview resolve translate detect extract
     parse echo think help whoami screenshot snapshot lint review estimate forecast measure
     monitor trace history log logs evaluate rank suggest recommend audit classify predict
-    profile identify determine examine investigate roll research scrape geocode decompile
+    profile identify determine diagnose examine investigate roll research scrape geocode decompile
     transcribe""".split()
 )
 # What these say of themselves decides whether they changed something.

@@ -162,6 +162,8 @@ def _vaguely(found: Called) -> Called:
 @kept
 def _called(name: str) -> Called:
     words = words_of(name)
+    if len(words) > 1 and words[-1] == "tool":
+        words = words[:-1]
     return _made(words, _doing_of(words), _is_plural(words))
 
 
@@ -201,10 +203,16 @@ def _deeds(words: tuple[str, ...], doing: Doing) -> Iterator[str]:
             yield word
 
 
+_JOINING: Final = frozenset(
+    """by in for from of on with to at under within near between since after before around into
+    using via as per matching about inside across against along over without""".split()
+)
+
+
 def _is_plural(words: tuple[str, ...]) -> bool:
     """Whether the thing that a name ends with, or that it has before `by` or `in`, is several."""
     for place, word in enumerate(words):
-        if place and word in ("by", "in", "for", "from", "of", "on", "with", "to"):
+        if place and word in _JOINING:
             words = words[:place]
             break
     last = words[-1] if words else ""

@@ -193,6 +193,8 @@ _NOT_NONE: Final = any_of(
 _NONE_LISTED: Final = any_of(
     r"(?:there (?:are|is|were) )?no (?!such|longer|need)[\w'\"-]+.{0,160}$"
 )
+_NO_ITEMS: Final = any_of(r"no (?!more|other|further|additional)(?:[\w-]+ ){1,4}(?:were )?found\b")
+_NO_NAMES: Final = re.compile(r"[^:\n]{1,80}:\s+\W?(?:none|empty|nothing|no \w+)\W{0,2}$")
 _INSTEAD: Final = any_of(
     r".*\b(?:showing|similar|instead|falling back|did you mean|closest|found [1-9]|but here)\b"
 )
@@ -215,6 +217,8 @@ def says_none(text: str, *, wants_many: bool = False) -> bool:
     if len(lines) <= _MOST_LINES and len(text) <= 2 * _LONGEST_NONE:
         if len(lines) > 1 and (lines[0].endswith(":") or text.lstrip().startswith("#")):
             return _is_none(lines[-1], wants_many)
+        if len(lines) > 1 and wants_many and _NO_ITEMS.match(lines[-1].lower()):
+            return True
         return _is_none("\n".join(lines), wants_many) or _is_none(lines[0], wants_many)
     head, *below = lines
     if _is_none(head, wants_many):
@@ -244,6 +248,8 @@ def _is_none(line: str, wants_many: bool = False) -> bool:
     if len(words) <= _LONGEST_NONE and _NONE.match(small):
         return True
     first, rest = split_sentence(words)
+    if wants_many and _NO_NAMES.match(small):
+        return True
     if wants_many and _NONE_LISTED.match(first.lower()) and not _INSTEAD.match(rest.lower()):
         return True
     if not rest or _INSTEAD.match(rest.lower()):

@@ -240,6 +240,8 @@ def _doing_of(name: tuple[str, ...], *, is_asked: bool = False) -> Doing:
     words = tuple(word for word in name if word not in ("api", "mcp", "tool"))
     found: Doing = "unknown"
     is_either = is_both = False
+    if words[-1:] == ("query",) and words[0] in RUNNING:
+        return "list"
     for place, word in enumerate(words):
         if word in ("and", "or", "then"):
             is_both = found != "unknown"
@@ -279,7 +281,8 @@ def _asked(tool: str | None, found: Called, arguments: Mapping[str, Any]) -> Cal
                 return found._replace(doing="act", wants_many=False)
             if found.doing != "list" and _SQL_READS.match(sql):
                 return found._replace(doing="list", wants_many=True, is_statement=True)
-    if found.doing == "run" and isinstance(arguments.get("query"), str):
+    is_run = found.doing == "run" or (found.doing == "list" and found.words[0] in RUNNING)
+    if is_run and isinstance(arguments.get("query"), str):
         is_change = arguments["query"].lstrip().startswith("mutation")
         return found._replace(doing="act" if is_change else "read")
     for name in _VERB_ARGUMENTS:

@@ -8,7 +8,7 @@ believed.
 from collections.abc import Callable, Sequence
 from typing import Final, Literal, NamedTuple
 
-from accord.reader.items.found import Items, split_advice
+from accord.reader.items.found import Items, is_advice, split_advice
 from accord.reader.items.marked import alike, bullets, paths, starred, tagged
 from accord.reader.items.parts import grouped, headed, mapping, paragraphs, separated
 from accord.reader.items.plain import commas, one_per_line
@@ -89,6 +89,7 @@ def find_items(text: str, *, wants_list: bool = False, blocks: Sequence[str] = (
         found = _block_each(blocks)
         if found is not None:
             return found
+        text = "\n\n".join(block for block in blocks if not is_advice(block))
     lines = [line.rstrip() for line in text.strip("\n").splitlines()]
     if wants_list:
         lines = _unfenced(lines)
@@ -129,10 +130,10 @@ def _first(text: str, lines: list[str], wants_list: bool) -> Items | None:
 
 def _block_each(blocks: Sequence[str]) -> Items | None:
     """One text block for each item, perhaps after one that is their heading."""
-    head, *rest = (block.strip() for block in blocks)
+    head, *rest = (block.strip() for block in blocks if not is_advice(block))
     found = Items(rest, head, "", "block-per-item")
-    if states_count(found) or (head.endswith(":") and len(rest) > 1):
+    if len(rest) in found.stated or (head.endswith(":") and len(rest) > 1):
         return found
-    if len(blocks) > 2 and not any("\n" in block.strip() for block in blocks):
+    if len(rest) > 1 and not any("\n" in block for block in (head, *rest)):
         return Items([head, *rest], "", "", "block-per-item")
     return None

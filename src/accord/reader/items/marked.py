@@ -136,6 +136,8 @@ def alike(lines: list[str], wants_list: bool) -> Items | None:
             return None
         ends = [*marked[1:], end]
         items = ["\n".join(lines[a:b]).strip() for a, b in zip(marked, ends, strict=True)]
+        if end < len(lines) and lines[end].strip():
+            return None  # nothing sets that line apart
         heading, closing = around(lines, at, end)
         is_many = len(items) > 1 or _SHOWN.search(heading) is not None
         return (

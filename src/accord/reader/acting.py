@@ -14,6 +14,7 @@ from accord.reader.phrases import (
 from accord.reader.verbs import DEEDS
 
 _FEW: Final = 6
+_MOST_LINES: Final = 4
 _REPORTS: Final = frozenset(
     """affected_rows affectedrows rowsaffected rows_affected changes lastinsertrowid
     last_insert_id insertid modifiedcount deletedcount matchedcount upsertedid insertedid
@@ -116,7 +117,7 @@ def ran(case: Case) -> Verdict | None:
         return None
     if call.checks and isinstance(case.value, dict) and len(case.value) > _FEW:
         return None
-    if case.words is not None and case.words.strip().count("\n") > _FEW:
+    if case.words is not None and case.words.strip().count("\n") >= _MOST_LINES:
         return None
     if call.gives_output and case.value not in ("", None, {}) and (case.words or "x").strip():
         return None

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from accord.reader.case import Case, Verdict
 from accord.reader.collection import Collection
-from accord.reader.failure import Sign, failed_among, failed_counts, failure_in
+from accord.reader.failure import Sign, failed_among, failed_counts, failure_in, says_success
 from accord.reader.phrases import (
     lacks,
     says_all_failed,
@@ -97,6 +97,8 @@ def all_failed(case: Case) -> Verdict | None:
     if call.doing not in ("act", "run") and not (failed == told and all(map(_is_bare, items))):
         return None
     if failed == told:
+        if isinstance(value, dict) and says_success(value):
+            return None
         return _failed(case, Sign("all-failed", _why(items), None, value), "likely")
     return Verdict("action", "likely", is_partial=True)
 

@@ -82,7 +82,8 @@ def _flag(value: Mapping[str, Any]) -> Sign | None:
     return None
 
 
-def _says_success(value: Mapping[str, Any]) -> bool:
+def says_success(value: Mapping[str, Any]) -> bool:
+    """Whether a flag says that it went well."""
     return any(value.get(name) is True for name in _FLAGS)
 
 
@@ -91,7 +92,7 @@ def _error_member(value: Mapping[str, Any]) -> Sign | None:
     error = value.get("error")
     if not error or (error is True and not _text_in(value)):
         return None
-    if _says_success(value) or not isinstance(error, dict | str | bool):
+    if says_success(value) or not isinstance(error, dict | str | bool):
         return None
     if any(value.get(name) for name in _PAYLOADS if name in value):
         return None
@@ -103,7 +104,7 @@ def _error_member(value: Mapping[str, Any]) -> Sign | None:
 def _errors_member(value: Mapping[str, Any]) -> Sign | None:
     """`errors: […]` without data, as GraphQL says it."""
     errors = value.get("errors")
-    if not isinstance(errors, list | dict) or not errors or _says_success(value):
+    if not isinstance(errors, list | dict) or not errors or says_success(value):
         return None
     others = {name: each for name, each in value.items() if name not in ("errors", "extensions")}
     if any(each not in (None, [], {}, "") for each in others.values()) and not _only_words(others):
@@ -169,14 +170,14 @@ def _error_type(value: Mapping[str, Any]) -> Sign | None:
     named = value.keys() & _NAMED
     is_typed = str(value.get("type", "")).lower() in ("error", "exception") and _text_in(value)
     if (is_typed or (named and any(value[name] for name in named))) and len(value) <= _FEW:
-        return None if _says_success(value) else _sign("error-named", value)
+        return None if says_success(value) else _sign("error-named", value)
     return None
 
 
 def _message(value: Mapping[str, Any]) -> Sign | None:
     """`message: "Failed to …"`, with nothing that was achieved beside it."""
     words = value.get("message", value.get("msg"))
-    if not isinstance(words, str) or len(value) > _FEW or _says_success(value) or "id" in value:
+    if not isinstance(words, str) or len(value) > _FEW or says_success(value) or "id" in value:
         return None
     if any(isinstance(each, dict | list) and each for each in value.values()):
         return None

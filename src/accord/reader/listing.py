@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from accord.reader.case import Case, Verdict
 from accord.reader.collection import Collection, is_catalog, is_described, is_one, nothing_in
-from accord.reader.items import Items, find_items, split_advice, states_count
+from accord.reader.items import Items, find_items, is_symbols, split_advice, states_count
 from accord.reader.phrases import lacks, says_all_well
 from accord.response import CATALOG, ResponseType
 
@@ -21,8 +21,10 @@ _EMPTY: Final = re.compile(
     r"(?:\W*\w+ ){0,3}(?:listing|results|contents|list) (?:for|of|in)\b.*", re.I
 )
 _MOST_ABOVE: Final = 6
+_SELECTING: Final = ("type", "kind", "filter", "pattern", "contains", "category")
 _OF_TOOLS: Final = frozenset({"tool", "list", "search", "find", "catalog", "discover", "mcp"})
 _A_TOOL: Final = re.compile(r"\btools?\b")
+_FOUND: Final = re.compile(r"(?:Found|Showing|Listing) \d+ [^\n]{1,80}:\n")
 _LISTS: Final = re.compile(
     r"(?:.{0,80}\b(?:results|matches|found|pages|entries)\b.{0,120}:?"
     r"|(?:available|all|listed|list of|showing|retrieved|here are)\b.{0,120}:?)",
@@ -102,8 +104,10 @@ def none_found(case: Case) -> Verdict | None:
 def itemised(case: Case) -> Verdict | None:
     words = case.words
     call = case.called
-    if words is None or call.gives_content or call.tells or call.gives_output:
+    if words is None or call.tells or call.gives_output:
         return None
+    if call.gives_content:
+        return _counted(case, words)
     wants_list = call.wants_many or _opens(words.lstrip("#* \n"))
     items = find_items(words, wants_list=wants_list, blocks=case.texts)
     if items is None or (case.is_log and items.rule in _LINES and not states_count(items)):
@@ -118,6 +122,17 @@ def itemised(case: Case) -> Verdict | None:
         items = items._replace(items=items.items[1:], heading=items.items[0])
     case.items = items
     return Verdict(_kind(case, f"{items.heading}\n{items.closing}"), "likely")
+
+
+def _counted(case: Case, words: str) -> Verdict | None:
+    """As many items as the heading says, of a tool whose name does not say that it gives one."""
+    if case.called.doing != "unknown" or not _FOUND.match(words):
+        return None
+    items = find_items(words, wants_list=True, blocks=case.texts)
+    if items is None or len(items.items) not in items.stated:
+        return None
+    case.items = items
+    return Verdict("list", "guess")
 
 
 def linked(case: Case) -> Verdict | None:
@@ -157,13 +172,19 @@ def nothing_listed(case: Case) -> Verdict | None:
     words = None if case.words is None else case.words.strip()
     if (case.attachments and words is None) or call.gives_output:
         return None
-    if not call.wants_many and _HISTORIES.isdisjoint(call.words) and not _opens(words):
+    is_asked = call.wants_many or not _HISTORIES.isdisjoint(call.words) or _opens(words)
+    if not is_asked and not (call.doing == "unknown" and not words and _selects(case)):
         return None
     is_none = case.value in (None, {}, _NULL) or words in _NOTHING
     if is_none or (words is not None and (not words or _is_heading(words))):
         case.items = Items([], words or "", "", "nothing")
         return Verdict("list", "guess")
     return None
+
+
+def _selects(case: Case) -> bool:
+    """Whether an argument says which of several things are asked for: `branch_type`."""
+    return any(name.lower().endswith(_SELECTING) for name in case.arguments)
 
 
 def _opens(words: str | None) -> bool:
@@ -173,7 +194,8 @@ def _opens(words: str | None) -> bool:
 
 def _is_heading(words: str) -> bool:
     """Whether a text is a heading with nothing below it, or ends with one."""
-    *above, last = split_advice(words.splitlines())[0]
+    lines = [line for line in words.splitlines() if not line or not is_symbols(line.strip())]
+    *above, last = split_advice(lines)[0] or [""]
     while above and not last.strip():
         *above, last = above
     if not last.endswith(":"):

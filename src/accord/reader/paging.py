@@ -192,6 +192,9 @@ def _infer(said: dict[str, Any], returned: int | None, arguments: Mapping[str, A
             said["has_more"] = said["offset"] + returned < said["total"]
         elif said.get("total") is not None and said["total"] == returned and not said.get("offset"):
             said["has_more"] = False
+    is_whole = said.get("has_more") and limit is not None and limit == returned
+    if is_whole and said.get("offset") is not None and said.get("cursor") is None:
+        said.setdefault("next_offset", said["offset"] + limit)
     if said.get("has_more") is False:
         said.pop("cursor", None)
         said.pop("next_offset", None)
@@ -230,3 +233,28 @@ def page_in_words(words: str) -> Page | None:
         first = int(found["first"].replace(",", ""))
         return Page(offset=max(first - 1, 0), total=total, has_more=shown < total)
     return Page(total=total, has_more=shown < total)
+
+
+_CUT: Final = re.compile(
+    r"(?:start|offset|skip|index|position|line)\w*[\W_]{1,3}(?:of |to |is )?(?P<next>\d{1,15})\b"
+)
+_LONGEST_NOTICE: Final = 300
+_LENGTHS: Final = _LIMIT | {"maxlength", "maxchars", "maxcharacters", "maxbytes", "length", "maxlines"}
+
+
+def page_of_cut(text: str, arguments: Mapping[str, Any]) -> Page | None:
+    """Where a text goes on that was cut: `Content truncated. Call … with a start_index of 100`."""
+    notice = text[-_LONGEST_NOTICE:].lower()
+    at = notice.find("truncated")
+    found = _CUT.search(notice, at) if at >= 0 else None
+    if found is None:
+        return None
+    asked = {squeezed(name): each for name, each in arguments.items() if type(each) is int}
+    offset = next((each for name, each in asked.items() if name in _OFFSET), None)
+    limit = next((each for name, each in asked.items() if name in _LENGTHS), None)
+    return Page(
+        offset=offset,
+        limit=None if offset is None else limit,
+        has_more=True,
+        next_offset=int(found["next"]),
+    )

@@ -48,6 +48,7 @@ _DONE: Final = any_of(
     rf".*\b(?:successfully\b|(?:has|have|was|were) (?:been )?(?:{_DEED})\b)",
     rf"(?:\S+ ){{1,4}}(?:{_DEED})\b",
     r"now (?:\w+ing|set|at|on|off)\b",
+    r"\w+ing .{1,200}(?:\.{3}|…) ?(?:done|ok|success)\b",
 )
 _READ: Final = any_of(
     r".*\b(?:retrieved|fetched|found|listed|read|loaded|queried|returned|searched|analy[sz]ed"

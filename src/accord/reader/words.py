@@ -90,7 +90,7 @@ _WHERE: Final = frozenset(
 
 
 _STATEMENTS: Final = ("sql", "query", "statement", "cypher")
-_TELL: Final = frozenset((*_VERB_ARGUMENTS, *_STATEMENTS)) | _SEARCHES | _RUNS | _WHERE
+_TELL: Final = frozenset((*_VERB_ARGUMENTS, *_STATEMENTS)) | _SEARCHES | _RUNS | _WHERE | {"line"}
 """The arguments that say something about what is done."""
 
 
@@ -138,6 +138,8 @@ def call_of(tool: str | None, arguments: Mapping[str, Any] | None) -> Called:
     found = called(tool)
     if not arguments or _TELL.isdisjoint(arguments):
         return _vaguely(found)
+    if found.words == ("hover",) and "line" in arguments:
+        return found._replace(doing="read")  # as a language server does
     if found.doing not in ("act", "make"):
         found = _asked(tool, found, arguments)
     found = _vaguely(found)

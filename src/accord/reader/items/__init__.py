@@ -10,12 +10,12 @@ from typing import Final, Literal, NamedTuple
 
 from accord.reader.items.found import Items, is_advice, split_advice
 from accord.reader.items.marked import alike, bullets, paths, starred, tagged
-from accord.reader.items.parts import grouped, headed, mapping, paragraphs, separated
+from accord.reader.items.parts import grouped, headed, is_symbols, mapping, paragraphs, separated
 from accord.reader.items.plain import commas, one_per_line
 from accord.reader.items.records import counted, records, sequence
 from accord.reader.items.tables import columns, comma_separated, elements, markdown_table
 
-__all__ = ["Items", "find_items", "split_advice", "states_count"]
+__all__ = ["Items", "find_items", "is_symbols", "split_advice", "states_count"]
 
 _LONGEST: Final = 1_000_000  # characters of a text that is looked at
 Lines = Literal["one", "several", "never"]

@@ -36,7 +36,7 @@ def _blank(text: str) -> bool:
 
 def separated(lines: list[str], wants_list: bool) -> Items | None:
     """Parts that are alike, with a line of dashes or the like between them."""
-    times = Counter(line.strip() for line in lines if _is_symbols(line.strip()))
+    times = Counter(line.strip() for line in lines if is_symbols(line.strip()))
     marks = {line for line, count in times.items() if count > 1 or _RULE.fullmatch(line)}
     if not marks:
         return None
@@ -53,8 +53,6 @@ def separated(lines: list[str], wants_list: bool) -> Items | None:
     shape = usual[0][0]
     heading, parts[0] = _headed_part(parts[0], shape)
     shapes[0] = _shape(parts[0]) if parts[0] else ""
-    if heading.count("\n") >= _MOST_LINES_ABOVE:
-        return None
     items = [
         "\n".join(part).strip() for part, own in zip(parts, shapes, strict=True) if own == shape
     ]
@@ -65,10 +63,15 @@ def separated(lines: list[str], wants_list: bool) -> Items | None:
         return None
     if shape == "text" and not wants_list:
         return None
-    if len(items) == 1 and (items[0].endswith(":") or not heading):
+    if len(items) == 1 and not _is_lone(items[0], heading):
         return None
     closing = "\n".join(line.strip() for part in others for line in part if not _blank(line))
     return Items(items, heading, closing, "separated")
+
+
+def _is_lone(item: str, heading: str) -> bool:
+    """Whether the only part below a heading is an item, and no heading or footer itself."""
+    return 0 < len(heading) and heading.count("\n") < _MOST_LINES_ABOVE and item[-1] != ":"
 
 
 def _headed_part(part: list[str], shape: str) -> tuple[str, list[str]]:
@@ -79,7 +82,8 @@ def _headed_part(part: list[str], shape: str) -> tuple[str, list[str]]:
     return "\n".join(line for line in part if not _blank(line)), []
 
 
-def _is_symbols(line: str) -> bool:
+def is_symbols(line: str) -> bool:
+    """Whether a line is nothing but signs that set others apart."""
     if not _SHORTEST_MARK <= len(line) <= _LONGEST_MARK or line[0].isalnum():
         return False
     return _RULE.fullmatch(line) is not None or not any(

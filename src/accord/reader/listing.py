@@ -113,7 +113,8 @@ def itemised(case: Case) -> Verdict | None:
     if items is None or (case.is_log and items.rule in _LINES and not states_count(items)):
         return None
     is_asked = wants_list and not call.is_one
-    if items.rule in _FAINT and not (is_asked or call.doing == "unknown" or states_count(items)):
+    is_faint = items.rule in _FAINT and not (_are_records(items.items) and not call.is_one)
+    if is_faint and not (is_asked or call.doing == "unknown" or states_count(items)):
         return None
     is_bare = items.rule == "plain-lines" and not items.heading
     if is_bare and not (call.doing == "list" or call.is_plural):
@@ -122,6 +123,10 @@ def itemised(case: Case) -> Verdict | None:
         items = items._replace(items=items.items[1:], heading=items.items[0])
     case.items = items
     return Verdict(_kind(case, f"{items.heading}\n{items.closing}"), "likely")
+
+
+def _are_records(items: list[Any]) -> bool:
+    return len(items) > 1 and all(isinstance(each, dict) for each in items)
 
 
 def _counted(case: Case, words: str) -> Verdict | None:

@@ -186,8 +186,13 @@ _NONE: Final = any_of(
 NO_ENTRY: Final = (
     r"(?:\w+ ){0,2}(?:permissions?|access|credentials?|connection|api key|token|internet)\b"
 )
+NOT_READY: Final = (
+    r"(?:\w+ ){0,2}\w*[^s\W] (?:is |was )?(?:currently )?"
+    r"(?:selected|chosen|configured|connected|loaded|authenticated|initialized|logged in)\b"
+)
 _NOT_NONE: Final = any_of(
     r"no such\b",
+    rf"no {NOT_READY}",
     rf"no {NO_ENTRY}",
     rf"no {NOT_GIVEN}",
 )

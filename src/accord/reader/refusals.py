@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 from typing import Final, Literal
 
-from accord.reader.phrases import NO_ENTRY, NOT_GIVEN, after, any_of, first_sentence, reports_deed
+from accord.reader.phrases import NO_ENTRY, NOT_GIVEN, NOT_READY, after, any_of, first_sentence, reports_deed
 
 _LONGEST_ERROR: Final = 4_000
 _LONGEST_ADVICE: Final = 1_500
@@ -18,7 +18,7 @@ _CROSS: Final = re.compile(r"""[\s"'`*#>]*[❌⛔🚫✗✖]""")
 _NOT_DOING: Final = "(?!handling|reporting|tracking|logging|monitoring|correcting|catching)"
 
 _STRONG: Final = any_of(
-    r"(?!no |last |without |zero )(?:\w+ ){0,2}(?:error|exception|failure|fatal)\b"
+    r"(?!no |last |without |zero )(?:[a-z]+ ){0,2}(?:error|exception|failure|fatal)\b"
     r"[*_]{0,2}\s*(?:[:(\[!—]|[*_]*$| - )",
     rf"(?:error|exception) (?:while|when|in|from|occurred|calling|during|{_NOT_DOING}\w+ing)\b",
     r"(?:\w+ )?error \#?\d{1,5}\b(?!-)",
@@ -58,6 +58,7 @@ _STARTS: Final = any_of(
     r"only .{1,60}\b(?:is|are) (?:supported|allowed)\b",
     rf"no {NOT_GIVEN}",
     rf"no {NO_ENTRY}",
+    rf"no {NOT_READY}",
     r"an unexpected\b|internal (?:server )?error\b",
     r"(?:either|both|at least one|one) .{1,80}\b(?:must|is required|are required|needed)\b",
 )
@@ -75,7 +76,7 @@ _WITHIN: Final = any_of(
     r"|outside allowed\b|exceed(?:s|ed)\b"
     r"|out of (?:range|bounds)\b|(?<!\d\s)failed(?:[.!]?$|\s*:| to\b| because\b)|went wrong\b"
     r"|requires (?:confirmation|approval|authentication)\b|unavailable\b"
-    r"|status:? (?:failed|error)\b"
+    r"|status:? (?:failed|error)\b|(?:was|were|been) refused\b"
     r")",
 )
 _CODE: Final = re.compile(
@@ -137,8 +138,11 @@ def _begins_badly(sentence: str, lines: int) -> bool:
     return not is_title and _STARTS.match(small) is not None
 
 
+_QUOTED: Final = re.compile(r"""(?<!\w)(?:'[^'\n]*'|"[^"\n]*"|`[^`\n]*`|“[^”\n]*”)(?!\w)""")
+
+
 def _denies(sentence: str, is_act: bool) -> bool:
-    small = sentence.lower()
+    small = _QUOTED.sub("''", sentence).lower()
     is_denied = _WITHIN.match(small) or (is_act and _NEGATION.match(small))
     return bool(is_denied) and not reports_deed(sentence)
 

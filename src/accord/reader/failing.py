@@ -16,11 +16,13 @@ from accord.reader.phrases import (
     says_rejected,
 )
 from accord.reader.reading import Confidence
-from accord.reader.refusals import Strength, says_failed, says_failed_to_give
+from accord.reader.refusals import Strength, may_fail, says_failed, says_failed_to_give
 from accord.reader.verbs import DENYING
 from accord.reader.words import singular
 
 _STATES: Final = ("status", "state")
+_PLAIN_VERBS: Final = frozenset({"get", "show", "view", "find", "list", "load", "help"})
+"""Words of a tool's name that any text may have."""
 _MOST_RESULTS: Final = 200
 _FEW: Final = 4
 _EXITED: Final = re.compile(
@@ -140,7 +142,7 @@ def error_text(case: Case) -> Verdict | None:
     sign = _exit_said(case, words)
     if sign is not None:
         return _failed(case, sign, "guess")
-    strength = _strength(case, words)
+    strength = _strength(case, words) if may_fail(words) else None
     if strength is None:
         return None
     return _failed(
@@ -171,7 +173,8 @@ def _strength(case: Case, words: str) -> Strength | None:
     missing = _missing(case, words)
     if case.gives_anything:
         is_told = missing and "\n" not in words.strip()
-        return "weak" if is_told else says_failed_to_give(words, call.nouns, case.mentions(words))
+        own = call.nouns - _PLAIN_VERBS
+        return "weak" if is_told else says_failed_to_give(words, own, case.mentions(words))
     if call.wants_many and case.says_none:
         return None
     if missing or (says_rejected(words) and not says_deed(words, call.deeds)):

@@ -15,7 +15,6 @@ _LINES: Final = frozenset({"alike-lines", "tagged-lines", "paths", "bullets", "p
 """What the lines of a log may look like as well."""
 _FAINT: Final = _LINES | {"mapping", "paragraphs", "commas", "grouped"}
 """What may be a part of what is said about one thing."""
-_NULL: Final = {"result": None}
 _NOTHING: Final = ("[]", "{}", "null")
 _EMPTY: Final = re.compile(
     r"(?:\W*\w+ ){0,3}(?:listing|results|contents|list) (?:for|of|in)\b.*", re.I
@@ -25,6 +24,9 @@ _SELECTING: Final = ("type", "kind", "filter", "pattern", "contains", "category"
 _OF_TOOLS: Final = frozenset({"tool", "list", "search", "find", "catalog", "discover", "mcp"})
 _A_TOOL: Final = re.compile(r"\btools?\b")
 _FOUND: Final = re.compile(r"(?:Found|Showing|Listing) \d+ [^\n]{1,80}:\n")
+_LISTING: Final = ("results", "matches", "found", "pages", "entries", "list", "all", "available",
+                   "showing", "retrieved", "here are")
+"""One of them is in a line that begins a list."""
 _LISTS: Final = re.compile(
     r"(?:.{0,80}\b(?:results|matches|found|pages|entries)\b.{0,120}:?"
     r"|(?:available|all|listed|list of|showing|retrieved|here are)\b.{0,120}:?)",
@@ -93,9 +95,9 @@ def none_found(case: Case) -> Verdict | None:
     call = case.called
     if words is None or call.gives_content or "count" in call.words:
         return None
-    if not call.wants_many and says_all_well(words):
-        return None
     if not case.says_none and not (call.wants_many and lacks(words) is not None):
+        return None
+    if not call.wants_many and says_all_well(words):
         return None
     case.items = Items([], words.strip(), "", "none-found")
     return Verdict(_kind(case, words), "likely" if call.wants_many else "guess")
@@ -113,8 +115,7 @@ def itemised(case: Case) -> Verdict | None:
     if items is None or (case.is_log and items.rule in _LINES and not states_count(items)):
         return None
     is_asked = wants_list and not call.is_one
-    is_faint = items.rule in _FAINT and not (_are_records(items.items) and not call.is_one)
-    if is_faint and not (is_asked or call.doing == "unknown" or states_count(items)):
+    if not is_asked and call.doing != "unknown" and _is_faint(items, call.is_one):
         return None
     is_bare = items.rule == "plain-lines" and not items.heading
     if is_bare and not (call.doing == "list" or call.is_plural):
@@ -125,8 +126,12 @@ def itemised(case: Case) -> Verdict | None:
     return Verdict(_kind(case, f"{items.heading}\n{items.closing}"), "likely")
 
 
-def _are_records(items: list[Any]) -> bool:
-    return len(items) > 1 and all(isinstance(each, dict) for each in items)
+def _is_faint(items: Items, is_one: bool) -> bool:
+    """Whether items may be a part of what is said about one thing, rather than several things."""
+    if items.rule not in _FAINT or states_count(items):
+        return False
+    are_records = len(items.items) > 1 and all(isinstance(each, dict) for each in items.items)
+    return is_one or not are_records
 
 
 def _counted(case: Case, words: str) -> Verdict | None:
@@ -172,7 +177,7 @@ def lone_item(case: Case) -> Verdict | None:
 
 def nothing_listed(case: Case) -> Verdict | None:
     call = case.called
-    if case.words is None and case.value and case.value != _NULL:
+    if case.words is None and case.value and not _is_null(case.value):
         return None
     words = None if case.words is None else case.words.strip()
     if (case.attachments and words is None) or call.gives_output:
@@ -180,11 +185,16 @@ def nothing_listed(case: Case) -> Verdict | None:
     is_asked = call.wants_many or not _HISTORIES.isdisjoint(call.words) or _opens(words)
     if not is_asked and not (call.doing == "unknown" and not words and _selects(case)):
         return None
-    is_none = case.value in (None, {}, _NULL) or words in _NOTHING
+    is_none = case.value in (None, {}) or _is_null(case.value) or words in _NOTHING
     if is_none or (words is not None and (not words or _is_heading(words))):
         case.items = Items([], words or "", "", "nothing")
         return Verdict("list", "guess")
     return None
+
+
+def _is_null(value: Any) -> bool:
+    """Whether an object has one member, which is null: `{"users": null}`."""
+    return isinstance(value, dict) and list(value.values()) == [None]
 
 
 def _selects(case: Case) -> bool:
@@ -194,7 +204,11 @@ def _selects(case: Case) -> bool:
 
 def _opens(words: str | None) -> bool:
     """Whether a text begins like a list."""
-    return words is not None and _LISTS.fullmatch(words.partition("\n")[0]) is not None
+    if words is None:
+        return False
+    first = words.partition("\n")[0]
+    small = first.lower()
+    return any(each in small for each in _LISTING) and _LISTS.fullmatch(first) is not None
 
 
 def _is_heading(words: str) -> bool:

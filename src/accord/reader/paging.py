@@ -225,7 +225,8 @@ _SHOWING: Final = re.compile(
 
 def page_in_words(words: str) -> Page | None:
     """The page that a sentence tells of: `Showing 1-10 of 250`."""
-    found = _SHOWING.search(words[:2_000].lower())
+    small = words[:2_000].lower()
+    found = _SHOWING.search(small) if "of" in small or "/" in small else None
     if found is None:
         return None
     shown, total = (int(found[name].replace(",", "")) for name in ("shown", "total"))

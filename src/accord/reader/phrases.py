@@ -107,11 +107,13 @@ def says_deed(text: str, deeds: frozenset[str]) -> bool:
 
 _ALL_FAILED: Final = any_of(
     r".*\b0\s*/\s*[1-9]\d*\b.{0,20}success",
+    r".{0,60}\b0 of [1-9]\d*\b.*\b(?:errors?|failed|failures?|not found)\b",
     r".*\bsuccess\w*\b[^\n]{0,40}:\s*0\b.*\bfailed\b[^\n]{0,40}:\s*[1-9]",
 )
 _EACH_FAILED: Final = re.compile(r"[^\s:]{0,200}[./][^\s:]{0,200}: (?:error|failed)\b")
 _ONLY_MARKS: Final = re.compile(r"[\W_]*")
-_KEPT: Final = any_of(r".*\b(?:saved|written|wrote|exported|downloaded)\b.{0,40}\b(?:to|as|in)\b")
+_KEEPING: Final = ("saved", "written", "wrote", "exported", "downloaded")
+_KEPT: Final = any_of(rf".*\b(?:{'|'.join(_KEEPING)})\b.{{0,40}}\b(?:to|as|in)\b")
 _LONGEST_OUTCOME: Final = 4_000
 
 
@@ -153,7 +155,10 @@ def says_only_done(text: str) -> bool:
 
 def says_kept(text: str) -> bool:
     """Whether a text reports that something was saved somewhere."""
-    return len(text) <= _LONGEST_REPORT and _KEPT.match(text.lower()) is not None
+    if len(text) > _LONGEST_REPORT:
+        return False
+    small = text.lower()
+    return any(each in small for each in _KEEPING) and _KEPT.match(small) is not None
 
 
 _GIVEN: Final = "provided|specified|given|supplied|passed|entered"
@@ -217,7 +222,7 @@ def says_none(text: str, *, wants_many: bool = False) -> bool:
 
     From a tool that lists, that may stand below some lines about the search.
     """
-    lines = _few_lines(text) if _MAY_BE_NONE.search(text[: 5 * _LONGEST_NONE].lower()) else []
+    lines = _few_lines(text) if _may_be_none(text) else []
     if not lines:
         return False
     if len(lines) <= _MOST_LINES and len(text) <= 2 * _LONGEST_NONE:
@@ -232,6 +237,13 @@ def says_none(text: str, *, wants_many: bool = False) -> bool:
     if not wants_many or not _is_heading(head, text):
         return False
     return any(_is_none(line) for line in below[: _MOST_LINES * 2])
+
+
+def _may_be_none(text: str) -> bool:
+    small = text[: 5 * _LONGEST_NONE].lower()
+    if "no" in small or "0" in small or "any" in small or "empty" in small or "zero" in small:
+        return _MAY_BE_NONE.search(small) is not None
+    return False
 
 
 def _is_heading(head: str, text: str) -> bool:

@@ -51,7 +51,7 @@ _STARTS: Final = any_of(
     r"(?:rate limit(?:ed)?|quota|timed out|timeout|connection (?:refused|reset|failed)|no such)\b",
     rf"not (?:{_STATES}|enough|logged|signed|permitted)\b",
     r"you (?:do not|don't|must|cannot|can't|need to|are not|aren't|have not|haven't)\b",
-    r"you have exceeded\b",
+    r"you have exceeded\b|conflict\b",
     r"please (?:provide|specify|set|configure|authenticate|log in|sign in|try|first|connect|start"
     r"|install|enable|open|run|select|supply|enter|pass)\b",
     r"(?:sorry|oops|whoops|unfortunately|something went wrong)\b",
@@ -66,7 +66,7 @@ _WITHIN: Final = any_of(
     r".{0,150}?(?<![\w-])(?:"
     r"not found\b|(?:does|do) not exist\b|(?:doesn't|don't) exist\b|not exist\b"
     r"|(?:could not|cannot|can't|couldn't|can not) be\b|no longer (?:exists|valid|available)\b"
-    r"|already exists\b|already (?:taken|in use)\b|is invalid\b|are invalid\b|timed out\b"
+    r"|already exists\b|already (?:taken|in use)\b|there is already\b|limit (?:reached|exceeded)\b|is invalid\b|are invalid\b|timed out\b"
     rf"|denied\b|(?:is|are|was|were|has|have)(?: not|n't) (?:been )?(?:{_STATES})\b"
     r"|(?:is|are) (?:required|disabled|missing|too (?:large|long|big|short|many))\b"
     r"|has expired\b|must (?:be|have|not|contain|start|provide|include|specify)\b"
@@ -88,7 +88,18 @@ _NEGATION: Final = any_of(
     r".{0,200}?\b(?:not|cannot|can't|couldn't|won't|wasn't|unable|failed|failure|invalid|denied"
     r"|refused|missing|unknown|unsupported|expired|forbidden|too (?:large|long|many))\b"
 )
+_BAD: Final = re.compile(
+    "err|fail|no|n't|exce|fatal|trace|violat|invalid|unab|unau|unkn|unsup|unexp|unrec|unavail|undef"
+    "|unfor|illegal|incorrect|insuff|impossib|miss|malform|denied|forbid|refus|reject|declin|block"
+    "|expire|time|limit|quota|bad|must|need|requir|please|sorry|oops|only|already|out|too|wrong"
+    "|disab|gone|conflict|http|status|succ|[❌⛔🚫✗✖⚠🔴❗]|^e[a-z]{4,}[:,]"
+)
 Strength = Literal["strong", "weak"]
+
+
+def may_fail(text: str) -> bool:
+    """Whether any of the words is there without which no text says that something failed."""
+    return _BAD.search(text[:_LONGEST_ERROR].lower()) is not None
 
 
 def says_failed(

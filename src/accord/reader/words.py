@@ -64,7 +64,7 @@ _COLLECTIVE: Final = frozenset(
 )
 _CONTENT: Final = frozenset(
     """cat file files page document doc docs content contents text html email mail message article
-    body source snippet lyrics tweet post comment title clipboard caption quote markdown url website
+    body source snippet prompt instruction instructions guide guidelines lyrics tweet post comment title clipboard caption quote markdown url website
     webpage pdf scrape transcript readme note echo""".split()
 )
 _ABOUT: Final = frozenset(
@@ -173,6 +173,7 @@ def _made(words: tuple[str, ...], doing: Doing, is_plural: bool) -> Called:
     is_content = words == ("fetch",) or not _CONTENT.isdisjoint(words)
     if is_content:
         is_told = doing in ("read", "unknown") and _ABOUT.isdisjoint(words) and "to" not in words
+        is_told = is_told and CHECKING.isdisjoint(words)
         is_content = is_told and (not is_plural or words[-1] in _CONTENT)
     nouns = frozenset(map(singular, words))
     is_collective = bool(words) and words[-1] in _COLLECTIVE

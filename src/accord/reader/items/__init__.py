@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, Literal, NamedTuple
 
 from accord.reader.items.found import Items, is_advice, split_advice
-from accord.reader.items.marked import alike, bullets, paths, starred, tagged
+from accord.reader.items.marked import alike, bullets, paths, plain_bullets, starred, tagged
 from accord.reader.items.parts import grouped, headed, is_symbols, mapping, paragraphs, separated
 from accord.reader.items.plain import commas, one_per_line
 from accord.reader.items.records import counted, records, sequence
@@ -50,7 +50,7 @@ PATTERNS: Final = (
     Pattern(counted),
     Pattern(elements, ("</",)),
     Pattern(columns, (), "several", "several"),
-    Pattern(comma_separated, (",",)),
+    Pattern(comma_separated, (",", "\t")),
     Pattern(alike, (), "several", "never"),
     Pattern(paragraphs, ("\n\n",), "several", "never"),
     Pattern(sequence, (), "one", "never"),
@@ -85,6 +85,8 @@ def find_items(text: str, *, wants_list: bool = False, blocks: Sequence[str] = (
     """The items of a text that is clearly a list. A tool that lists has less to prove."""
     if len(text) > _LONGEST or not text.strip():
         return None
+    if not wants_list and "\n" not in text and text.lstrip()[0] not in "[<":
+        return None
     if wants_list and len(blocks) > 1:
         found = _block_each(blocks)
         if found is not None:
@@ -93,6 +95,9 @@ def find_items(text: str, *, wants_list: bool = False, blocks: Sequence[str] = (
     lines = [line.rstrip() for line in text.strip("\n").splitlines()]
     if wants_list:
         lines = _unfenced(lines)
+    found = plain_bullets(lines)
+    if found is not None:
+        return found
     lines, advice = split_advice(lines)
     found = _first(text, lines, wants_list)
     if found is None or not advice:

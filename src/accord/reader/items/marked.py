@@ -25,6 +25,7 @@ _STARRED: Final = re.compile(r"[* ] \S+(?: -> \S+)?")
 _MARK: Final = re.compile(
     r"(?P<label>\w{1,20}[:=])|(?P<sign>[^\w\s#*<({\[\"'`-]{1,2})\s|\[[^\]]{1,60}\]\s"
 )
+_NO_WORD: Final = frozenset({"", " ", "\t"})
 _SHOWN: Final = re.compile(r"\b(?:results?|found|total|showing)\b", re.I)
 
 
@@ -65,6 +66,19 @@ def bullets(lines: list[str], wants_list: bool) -> Items | None:
     if heading.startswith("#") and not wants_list and (closing or len(items) < 2):
         return None
     return Items([_said(item) for item in items], heading, closing, "bullets")
+
+
+def plain_bullets(lines: list[str]) -> Items | None:
+    """The same where it is plain to see: a heading, and two bullets or more with nothing to them."""
+    if len(lines) < 3 or not lines[0].endswith(":") or lines[1][:2] not in ("- ", "* ", "• "):
+        return None
+    mark = lines[1][:2]
+    items = []
+    for line in lines[1:]:
+        if line[:2] != mark or line[2:3] in _NO_WORD or ":" in line or "```" in line:
+            return None
+        items.append(line[2:])
+    return Items(items, lines[0], "", "bullets")
 
 
 def _is_enough(items: list[Any], heading: str, wants_list: bool) -> bool:

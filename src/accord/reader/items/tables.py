@@ -54,14 +54,15 @@ def _cells(line: str) -> list[str]:
 
 
 def comma_separated(lines: list[str], wants_list: bool) -> Items | None:
-    """A line of names, and rows of as many cells; of one column only with rows, and from a list."""
-    names = lines[0].split(",")
+    """A line of names, and rows of as many cells, also with tabs; of one column only with rows, and from a list."""
+    mark = "\t" if "\t" in lines[0] else ","
+    names = lines[0].split(mark)
     if len(names) < 3 and not wants_list:
         return None
     if not all(_NAME.fullmatch(name) for name in names):
         return None
     try:
-        rows = [row for row in csv.reader(_joined(lines[1:])) if row]
+        rows = [row for row in csv.reader(_joined(lines[1:]), delimiter=mark) if row]
     except csv.Error:  # a cell that is larger than they come
         return None
     if any(len(row) != len(names) for row in rows):

@@ -83,7 +83,7 @@ def reports_members(case: Case) -> Verdict | None:
         return Verdict("action", "likely")
     if case.called.doing in ("list", "read"):
         return None
-    if _has_begun(value) or value and all(_is_deed(name, each) for name, each in value.items()):
+    if _has_begun(value) or _tells_deeds(value):
         return Verdict("action", "likely")
     if not _says_well(value) or (case.called.gives_output and not _OUTPUT.isdisjoint(value)):
         return None
@@ -93,9 +93,9 @@ def reports_members(case: Case) -> Verdict | None:
     return None
 
 
-def _is_deed(name: str, value: Any) -> bool:
-    """Whether a member tells what was created, updated, removed."""
-    return name.lower() in DEEDS and isinstance(value, list | int)
+def _tells_deeds(value: dict[str, Any]) -> bool:
+    """Whether all members tell what was created, updated, removed."""
+    return DEEDS.issuperset(value) and all(isinstance(each, list | int) for each in value.values())
 
 
 def _has_begun(value: dict[str, Any]) -> bool:

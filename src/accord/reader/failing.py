@@ -115,7 +115,7 @@ def _results(case: Case) -> list[Any]:
     value = case.value
     if isinstance(value, dict) and 0 < len(value) <= _MOST_RESULTS:
         each = list(value.values())
-        if all(isinstance(one, dict) for one in each):
+        if isinstance(each[0], dict) and all(isinstance(one, dict) for one in each):
             return each
     collection = case.find_collection()
     return collection.items if collection else []

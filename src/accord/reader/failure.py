@@ -270,6 +270,8 @@ def failed_counts(value: Mapping[str, Any]) -> tuple[int, int] | None:
                 bad = count
     if good is not None and bad is not None:
         return good, bad
+    if _TALLIES.isdisjoint(value):
+        return None
     for name in _TALLIES:
         inner = value.get(name)
         if isinstance(inner, dict):
@@ -277,7 +279,7 @@ def failed_counts(value: Mapping[str, Any]) -> tuple[int, int] | None:
     return None
 
 
-_TALLIES: Final = ("data", "summary", "result", "results", "stats")
+_TALLIES: Final = frozenset({"data", "summary", "result", "results", "stats"})
 _WELL: Final = frozenset({"success", "successful", "successes", "succeeded", "successfully"})
 _BADLY: Final = frozenset({"failed", "failure", "failures", "failing"})
 

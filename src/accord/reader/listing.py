@@ -24,8 +24,9 @@ _SELECTING: Final = ("type", "kind", "filter", "pattern", "contains", "category"
 _OF_TOOLS: Final = frozenset({"tool", "list", "search", "find", "catalog", "discover", "mcp"})
 _A_TOOL: Final = re.compile(r"\btools?\b")
 _FOUND: Final = re.compile(r"(?:Found|Showing|Listing) \d+ [^\n]{1,80}:\n")
-_LISTING: Final = ("results", "matches", "found", "pages", "entries", "list", "all", "available",
-                   "showing", "retrieved", "here are")
+_LISTING: Final = tuple(
+    "results matches found pages entries list all available showing retrieved here".split()
+)
 """One of them is in a line that begins a list."""
 _LISTS: Final = re.compile(
     r"(?:.{0,80}\b(?:results|matches|found|pages|entries)\b.{0,120}:?"
@@ -182,11 +183,14 @@ def nothing_listed(case: Case) -> Verdict | None:
     words = None if case.words is None else case.words.strip()
     if (case.attachments and words is None) or call.gives_output:
         return None
-    is_asked = call.wants_many or not _HISTORIES.isdisjoint(call.words) or _opens(words)
-    if not is_asked and not (call.doing == "unknown" and not words and _selects(case)):
+    if words:
+        is_none = words in _NOTHING or _is_heading(words)
+    else:
+        is_none = words is not None or case.value in (None, {}) or _is_null(case.value)
+    if not is_none:
         return None
-    is_none = case.value in (None, {}) or _is_null(case.value) or words in _NOTHING
-    if is_none or (words is not None and (not words or _is_heading(words))):
+    is_asked = call.wants_many or not _HISTORIES.isdisjoint(call.words) or _opens(words)
+    if is_asked or (call.doing == "unknown" and not words and _selects(case)):
         case.items = Items([], words or "", "", "nothing")
         return Verdict("list", "guess")
     return None
@@ -208,11 +212,16 @@ def _opens(words: str | None) -> bool:
         return False
     first = words.partition("\n")[0]
     small = first.lower()
-    return any(each in small for each in _LISTING) and _LISTS.fullmatch(first) is not None
+    for each in _LISTING:
+        if each in small:
+            return _LISTS.fullmatch(first) is not None
+    return False
 
 
 def _is_heading(words: str) -> bool:
     """Whether a text is a heading with nothing below it, or ends with one."""
+    if "\n" not in words and words[-1] != ":":
+        return _EMPTY.fullmatch(words) is not None
     lines = [line for line in words.splitlines() if not line or not is_symbols(line.strip())]
     *above, last = split_advice(lines)[0] or [""]
     while above and not last.strip():

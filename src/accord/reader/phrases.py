@@ -12,6 +12,7 @@ from accord.reader.verbs import DEEDS, stems
 _LONGEST_REPORT: Final = 400
 _LONGEST_SENTENCE: Final = 300
 _LONGEST_NONE: Final = 200
+_LONGEST_WORD: Final = 20
 _MOST_WORDS: Final = 14
 
 
@@ -112,8 +113,7 @@ _ALL_FAILED: Final = any_of(
 )
 _EACH_FAILED: Final = re.compile(r"[^\s:]{0,200}[./][^\s:]{0,200}: (?:error|failed)\b")
 _ONLY_MARKS: Final = re.compile(r"[\W_]*")
-_KEEPING: Final = ("saved", "written", "wrote", "exported", "downloaded")
-_KEPT: Final = any_of(rf".*\b(?:{'|'.join(_KEEPING)})\b.{{0,40}}\b(?:to|as|in)\b")
+_KEPT: Final = any_of(r".*\b(?:saved|written|wrote|exported|downloaded)\b.{0,40}\b(?:to|as|in)\b")
 _LONGEST_OUTCOME: Final = 4_000
 
 
@@ -149,6 +149,8 @@ _ONLY_DONE: Final = any_of(
 
 def says_only_done(text: str) -> bool:
     """Whether a text is a line that reports a deed and nothing else."""
+    if len(text) > _LONGEST_WORD and "ccess" not in text:
+        return False
     words = after(_BEFORE_DONE, text[: _LONGEST_SENTENCE + 1].strip()).lower()
     return len(words) <= _LONGEST_SENTENCE and _ONLY_DONE.match(words) is not None
 
@@ -158,7 +160,8 @@ def says_kept(text: str) -> bool:
     if len(text) > _LONGEST_REPORT:
         return False
     small = text.lower()
-    return any(each in small for each in _KEEPING) and _KEPT.match(small) is not None
+    may_be = "saved" in small or "wr" in small or "ed" in small
+    return may_be and _KEPT.match(small) is not None
 
 
 _GIVEN: Final = "provided|specified|given|supplied|passed|entered"
@@ -213,6 +216,10 @@ _OPENING: Final = re.compile(r"[^\w\"'`]{0,12}\u2139?[^\w\"'`]{0,12}")
 _MOST_LINES: Final = 3
 _MOST_AROUND: Final = 16
 _MAY_BE_NONE: Final = re.compile(r"\b(?:no|0|zero|none|nothing|empty|any)\b")
+_PLAINLY_NONE: Final = re.compile(
+    r"no (?!such\b)(?:[a-z]+ )?[a-z]+s found(?: (?:for|matching|in|with) [^.\n]{1,100})?[.!]?$"
+)
+"""What most of them say, and is seen at once."""
 _POLITE: Final = re.compile(r"(?:sorry|unfortunately),?\s+", re.I)
 _LABELLED: Final = re.compile(r"[A-Z][\w ]{0,30}: ")
 
@@ -222,7 +229,10 @@ def says_none(text: str, *, wants_many: bool = False) -> bool:
 
     From a tool that lists, that may stand below some lines about the search.
     """
-    lines = _few_lines(text) if _may_be_none(text) else []
+    small = text[: 5 * _LONGEST_NONE].lower()
+    if _PLAINLY_NONE.match(small):
+        return True
+    lines = _few_lines(text) if _may_be_none(small) else []
     if not lines:
         return False
     if len(lines) <= _MOST_LINES and len(text) <= 2 * _LONGEST_NONE:
@@ -239,8 +249,7 @@ def says_none(text: str, *, wants_many: bool = False) -> bool:
     return any(_is_none(line) for line in below[: _MOST_LINES * 2])
 
 
-def _may_be_none(text: str) -> bool:
-    small = text[: 5 * _LONGEST_NONE].lower()
+def _may_be_none(small: str) -> bool:
     if "no" in small or "0" in small or "any" in small or "empty" in small or "zero" in small:
         return _MAY_BE_NONE.search(small) is not None
     return False

@@ -88,18 +88,21 @@ _NEGATION: Final = any_of(
     r".{0,200}?\b(?:not|cannot|can't|couldn't|won't|wasn't|unable|failed|failure|invalid|denied"
     r"|refused|missing|unknown|unsupported|expired|forbidden|too (?:large|long|many))\b"
 )
-_BAD: Final = re.compile(
-    "err|fail|no|n't|exce|fatal|trace|violat|invalid|unab|unau|unkn|unsup|unexp|unrec|unavail|undef"
-    "|unfor|illegal|incorrect|insuff|impossib|miss|malform|denied|forbid|refus|reject|declin|block"
-    "|expire|time|limit|quota|bad|must|need|requir|please|sorry|oops|only|already|out|too|wrong"
-    "|disab|gone|conflict|http|status|succ|[❌⛔🚫✗✖⚠🔴❗]|^e[a-z]{4,}[:,]"
+_BAD: Final = tuple(
+    """err fail no n't exce fatal trac viol inva una unk unsu unex unre undef unfo illeg incor insuf
+    impos miss malf denied forb refus reject declin block expire time limit quota bad must need requ
+    please sorry oops only already out too wrong disab gone confl http status succ""".split()
 )
 Strength = Literal["strong", "weak"]
 
 
 def may_fail(text: str) -> bool:
     """Whether any of the words is there without which no text says that something failed."""
-    return _BAD.search(text[:_LONGEST_ERROR].lower()) is not None
+    small = text[:_LONGEST_ERROR].lower()
+    for each in _BAD:
+        if each in small:
+            return True
+    return _CROSS.match(text) is not None or _ERRNO.match(text) is not None
 
 
 def says_failed(

@@ -37,6 +37,7 @@ _NUMBERS: Final = frozenset({"total", "count", "num", "number", "found"})
 _SCHEMAS: Final = frozenset({"inputSchema", "input_schema", "schema", "parameters"})
 _NO_MATTER: Final = frozenset({"_meta", "cacheScope", "ttlMs", "resultType"})
 _DEEPEST: Final = 5
+_NAMING: Final = frozenset({str, int, bool})
 _FEW: Final = 3
 _SHORT: Final = 40
 _BY_CHANCE: Final = 9
@@ -159,18 +160,19 @@ def _judged(
     main = _member(name)
     is_named = main.is_generic or main.noun in called.nouns
     pages = is_counted = is_a_thing = False
+    is_part = called.is_one and _has_parts(rest)
     for beside, said in rest.items():
-        member = _member(beside)
-        pages = pages or member.is_paging
-        if member.is_count or main.noun in member.number_of:
-            if said == len(items) and not (called.is_one and _has_parts(rest)):
+        _, _, is_paging, is_count, number_of, is_identity = _member(beside)
+        pages = pages or is_paging
+        if is_count or main.noun in number_of:
+            if said == len(items) and not is_part:
                 return "certain"
             is_counted = is_counted or type(said) is int
-        if member.is_identity and isinstance(said, str | int):
+        if is_identity and type(said) in _NAMING:
             is_a_thing = True
     if is_a_thing and not called.wants_many and not pages:
         return None
-    if called.is_one and not called.wants_many and not pages and _has_parts(rest):
+    if is_part and not called.wants_many and not pages:
         return None
     if pages or (is_counted and (is_named or called.wants_many)):
         return "certain"
@@ -231,7 +233,7 @@ def _deeper(
 
 def is_catalog(items: list[Any]) -> bool:
     """Whether a list is one of tools."""
-    return bool(items) and all(map(_is_tool, items))
+    return bool(items) and _is_tool(items[0]) and all(map(_is_tool, items))
 
 
 def _is_tool(item: Any) -> bool:

@@ -82,15 +82,16 @@ def _is_of_a_thing(case: Case, sign: Sign) -> bool:
 
 
 def all_failed(case: Case) -> Verdict | None:
-    value = case.value
+    value, call = case.value, case.called
+    if call.doing == "list":
+        return None
     if isinstance(value, dict):
         counts = failed_counts(value)
         if counts is not None and counts[1] > 0:
             if counts[0] == 0:
                 return _failed(case, Sign("all-failed", "All of it failed", None, value), "likely")
             return Verdict("action", "likely", is_partial=True)
-    call = case.called
-    if call.doing == "list" or call.is_about_faults or call.checks:
+    if call.is_about_faults or call.checks:
         return None
     items = _results(case)
     told, failed = failed_among(items) if items else (0, 0)

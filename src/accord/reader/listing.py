@@ -46,9 +46,11 @@ def catalog(case: Case) -> Verdict | None:
     if collection is None:
         return None
     items, path = collection.items, collection.path
-    if is_catalog(items) or case.tool == CATALOG:
+    if case.tool == CATALOG or is_catalog(items):
         return Verdict("tool_catalog")
-    named = bool(path) and path[-1].lower() == "tools"
+    if "tools" not in path and not _lists_tools(case):
+        return None
+    named = path[-1:] == ("tools",)
     if named and is_described(items) and not case.called.gives_content:
         return Verdict("tool_catalog", "likely")
     if _lists_tools(case) and (named or collection.confidence == "certain") and _nameable(items):
@@ -73,9 +75,9 @@ def _without(value: Mapping[str, Any], name: str) -> dict[str, Any]:
     return {key: each for key, each in value.items() if key != name}
 
 
-def _kind(case: Case, heading: str) -> ResponseType:
+def _kind(case: Case, *around: str) -> ResponseType:
     """A list, or a catalog where a tool that lists tools says that these are some."""
-    if _lists_tools(case) and _A_TOOL.search(heading.lower()):
+    if _lists_tools(case) and any(_A_TOOL.search(words.lower()) for words in around):
         return "tool_catalog"
     return "list"
 
@@ -124,7 +126,8 @@ def itemised(case: Case) -> Verdict | None:
     if is_bare and call.is_statement:
         items = items._replace(items=items.items[1:], heading=items.items[0])
     case.items = items
-    return Verdict(_kind(case, f"{items.heading}\n{items.closing}"), "likely")
+    kind = _kind(case, items.heading, items.closing)
+    return Verdict(kind, "likely")
 
 
 def _is_faint(items: Items, is_one: bool) -> bool:

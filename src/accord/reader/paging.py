@@ -69,10 +69,10 @@ def page_of(
     said: dict[str, Any] = {}
     nested: list[tuple[str, Any]] = []
     for name, value in members.items():
-        if isinstance(value, dict):
+        if type(value) is dict:
             if squeezed(name) in _PLACES or name in _PLACES:
                 nested += _flat(value)
-        else:
+        elif type(value) is not list:
             _hear(name, value, said)
     for name, value in nested:
         _hear(name, value, said)
@@ -96,11 +96,11 @@ def _hear(name: str, value: Any, said: dict[str, Any]) -> None:
     """What one member says; a later one that is explicit wins."""
     kind = type(value)
     if kind is int:
-        number = _number(name)
-        if number.is_certain:
-            said[number.says] = value
-        elif number.says:
-            said.setdefault(number.says, value)
+        says, is_certain = _number(name)
+        if is_certain:
+            said[says] = value
+        elif says:
+            said.setdefault(says, value)
     elif kind is bool:
         _hear_flag(squeezed(name), value, said)
     elif kind is str or value is None:

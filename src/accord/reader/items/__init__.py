@@ -93,7 +93,7 @@ def find_items(text: str, *, wants_list: bool = False, blocks: Sequence[str] = (
             return found
         text = "\n\n".join(block for block in blocks if not is_advice(block))
     lines = [line.rstrip() for line in text.strip("\n").splitlines()]
-    if wants_list:
+    if wants_list and "```" in text:
         lines = _unfenced(lines)
     found = plain_bullets(lines)
     if found is not None:

@@ -95,7 +95,9 @@ def reports_members(case: Case) -> Verdict | None:
 
 def _tells_deeds(value: dict[str, Any]) -> bool:
     """Whether all members tell what was created, updated, removed."""
-    return DEEDS.issuperset(value) and all(isinstance(each, list | int) for each in value.values())
+    if not value or not DEEDS.issuperset(value):
+        return False
+    return all(isinstance(each, list | int) for each in value.values())
 
 
 def _has_begun(value: dict[str, Any]) -> bool:

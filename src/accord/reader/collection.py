@@ -136,7 +136,7 @@ def _main(value: Mapping[str, Any], main: list[str], called: Called) -> str | No
         if len(chosen) == 1:
             return chosen[0]
     filled = [name for name in main if value[name]]
-    if called.wants_many and main and len(filled) < 2:
+    if called.wants_many and called.doing != "unknown" and main and len(filled) < 2:
         return (filled or named or main)[0]
     full = [name for name in filled if isinstance(value[name][0], dict)]
     if len(full) == 1:

@@ -174,6 +174,7 @@ def _hear_next(value: str | None, said: dict[str, Any]) -> None:
 
 def _infer(said: dict[str, Any], returned: int | None, arguments: Mapping[str, Any] | None) -> None:
     """What follows from what was said; whether there is more is never made up."""
+    begins = said.get("offset")
     if arguments:
         _use_arguments(said, arguments)
     number, limit, pages = said.get("number"), said.get("limit"), said.get("pages")
@@ -192,9 +193,9 @@ def _infer(said: dict[str, Any], returned: int | None, arguments: Mapping[str, A
             said["has_more"] = said["offset"] + returned < said["total"]
         elif said.get("total") is not None and said["total"] == returned and not said.get("offset"):
             said["has_more"] = False
-    is_whole = said.get("has_more") and limit is not None and limit == returned
-    if is_whole and said.get("offset") is not None and said.get("cursor") is None:
-        said.setdefault("next_offset", said["offset"] + limit)
+    if begins is not None and limit == returned and number is None and said.get("has_more"):
+        if limit and said.get("cursor") is None:
+            said.setdefault("next_offset", begins + limit)
     if said.get("has_more") is False:
         said.pop("cursor", None)
         said.pop("next_offset", None)

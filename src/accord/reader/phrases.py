@@ -118,7 +118,7 @@ _LONGEST_OUTCOME: Final = 4_000
 
 
 _REJECTED: Final = any_of(
-    r"(?:\S+ ){0,5}(?:rejected|declined|refused|denied|blocked)(?:[.:!]|$| (?:by|because|due)\b)"
+    r"(?:[^\s:]+ ){0,5}(?:rejected|declined|refused|denied|blocked)(?:[.:!]|$| (?:by|because|due)\b)"
 )
 
 

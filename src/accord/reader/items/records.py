@@ -139,7 +139,7 @@ def _shown(lines: list[str]) -> Items | None:
 
 
 def sequence(lines: list[str], wants_list: bool) -> Items | None:
-    """Lines that are numbered from one on, with whatever stands below each of them."""
+    """Lines that are numbered from one on, or from zero, with whatever stands below each of them."""
     numbered = [
         (i, int(found["n"]), found["style"])
         for i, line in enumerate(lines)
@@ -147,10 +147,12 @@ def sequence(lines: list[str], wants_list: bool) -> Items | None:
     ]
     if not numbered or numbered[0][0] > _MOST_ABOVE:
         return None
-    style = numbered[0][2]
+    _, first, style = numbered[0]
+    if first > 1:
+        return None
     starts: list[int] = []
     for index, number, each in numbered:
-        if each == style and number == len(starts) + 1:
+        if each == style and number == len(starts) + first:
             starts.append(index)
     if not starts:
         return None

@@ -184,7 +184,8 @@ def _made(words: tuple[str, ...], doing: Doing, is_plural: bool) -> Called:
         gives_content=is_content,
         is_plural=is_plural,
         wants_many=doing == "list"
-        or (doing in ("read", "unknown") and (is_plural or is_collective)),
+        or (doing in ("read", "unknown") and (is_plural or is_collective))
+        or (doing == "run" and words[-1] == "query"),
         deeds=frozenset(_deeds(words, doing)),
         tells=doing in ("read", "unknown", "make") and not TELLING.isdisjoint(words),
         checks=doing != "list" and not CHECKING.isdisjoint(words),
@@ -243,8 +244,6 @@ def _doing_of(name: tuple[str, ...], *, is_asked: bool = False) -> Doing:
     words = tuple(word for word in name if word not in ("api", "mcp", "tool"))
     found: Doing = "unknown"
     is_either = is_both = False
-    if words[-1:] == ("query",) and words[0] in RUNNING:
-        return "list"
     for place, word in enumerate(words):
         if word in ("and", "or", "then"):
             is_both = found != "unknown"
@@ -284,10 +283,9 @@ def _asked(tool: str | None, found: Called, arguments: Mapping[str, Any]) -> Cal
                 return found._replace(doing="act", wants_many=False)
             if found.doing != "list" and _SQL_READS.match(sql):
                 return found._replace(doing="list", wants_many=True, is_statement=True)
-    is_run = found.doing == "run" or (found.doing == "list" and found.words[0] in RUNNING)
-    if is_run and isinstance(arguments.get("query"), str):
+    if found.doing == "run" and isinstance(arguments.get("query"), str):
         is_change = arguments["query"].lstrip().startswith("mutation")
-        return found._replace(doing="act" if is_change else "read")
+        return found._replace(doing="act" if is_change else "read", wants_many=False)
     for name in _VERB_ARGUMENTS:
         verb = arguments.get(name)
         if name == "command" and found.doing == "run":

@@ -44,7 +44,9 @@ def _unmarked(line: str) -> str:
 
 
 def _is_title(line: str) -> bool:
-    return LABEL.fullmatch(line) is None or _is_heading(line)
+    """Whether the only line of a paragraph is no record: words, a heading, or a number of things."""
+    label = LABEL.fullmatch(line)
+    return label is None or (label["value"] or "0").strip().isdigit()
 
 
 def _is_heading(line: str) -> bool:

@@ -23,6 +23,7 @@ from accord.reader.words import singular
 _STATES: Final = ("status", "state")
 _PLAIN_VERBS: Final = frozenset({"get", "show", "view", "find", "list", "load", "help"})
 """Words of a tool's name that any text may have."""
+_NOTHING: Final = frozenset[str]()
 _MOST_RESULTS: Final = 200
 _FEW: Final = 4
 _EXITED: Final = re.compile(
@@ -56,10 +57,11 @@ def payload_failed(case: Case) -> Verdict | None:
     if counts is not None and counts[0] > 0:
         case.sign = sign
         return Verdict("action", "likely", is_partial=True)
-    is_asked = sign.rule == "errors-member" and case.called.is_about_faults
+    is_asked = sign.rule in ("errors-member", "error-named") and case.called.is_about_faults
     if is_asked or _is_of_a_thing(case, sign):
         return None
-    if sign.rule == "error-member" and case.called.wants_many and says_none(sign.message):
+    is_word = sign.rule in ("error-member", "deed-false")
+    if is_word and case.called.wants_many and says_none(sign.message):
         case.collection = Collection([], dict(case.value), ("error",), "guess")
         return Verdict("list", "guess")
     return _failed(case, sign, "certain")
@@ -174,7 +176,7 @@ def _strength(case: Case, words: str) -> Strength | None:
     missing = _missing(case, words)
     if case.gives_anything:
         is_told = missing and "\n" not in words.strip()
-        own = call.nouns - _PLAIN_VERBS
+        own = _NOTHING if call.tells else call.nouns - _PLAIN_VERBS
         return "weak" if is_told else says_failed_to_give(words, own, case.mentions(words))
     if call.wants_many and case.says_none:
         return None

@@ -19,6 +19,7 @@ _DEEDS: Final = (
     "saved",
     "inserted",
     "executed",
+    "found",
 )
 _REASONS: Final = ("error", "reason", "message", "detail")
 _BAD: Final = frozenset({"error", "failed", "failure", "fail", "errored", "denied", "rejected"})
@@ -31,11 +32,18 @@ _WORDS: Final = (
     "error_message",
     "errorMessage",
     "msg",
+    "errmsg",
+    "errMsg",
+    "exception",
 )
-_CODES: Final = ("code", "error_code", "errorCode", "statusCode", "status_code", "status", "type")
+_CODES: Final = ("code", "errcode", "errCode", "error_code", "errorCode", "statusCode", "status_code", "status", "type")
 _STATUSES: Final = ("status", "statusCode", "status_code", "code")
-_NAMED: Final = frozenset({"error_code", "errorCode", "error_message", "errorMessage", "errorType"})
+_NAMED: Final = frozenset(
+    """error_code errorCode error_message errorMessage errorType errcode errCode exception fault
+    traceback""".split()
+)
 _PAYLOADS: Final = ("data", "result", "results", "items", "payload", "response")
+_NO_PAYLOAD: Final = (None, False, 0, "", [], {}, "False", "false", "error", "failed", "fail")
 _FEW: Final = 6
 _LOWEST_BAD_STATUS: Final = 400
 _HIGHEST_STATUS: Final = 599
@@ -94,7 +102,7 @@ def _error_member(value: Mapping[str, Any]) -> Sign | None:
         return None
     if says_success(value) or not isinstance(error, dict | str | bool):
         return None
-    if any(value.get(name) for name in _PAYLOADS if name in value):
+    if any(value[name] not in _NO_PAYLOAD for name in _PAYLOADS if name in value):
         return None
     if isinstance(error, str) and len(value) > _FEW:
         return None
@@ -220,7 +228,7 @@ def _sign(rule: str, value: Mapping[str, Any]) -> Sign:
 
 def _text_in(value: Mapping[str, Any]) -> str | None:
     """The sentence that says why."""
-    for name in ("error", "reason"):
+    for name in ("error", "reason", "fault"):
         error = value.get(name)
         inner = _text_in(error) if isinstance(error, dict) else None
         if inner:

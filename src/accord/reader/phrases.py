@@ -89,6 +89,8 @@ _STILL_DONE: Final = any_of(
 def reports_deed(sentence: str) -> bool:
     """Whether a sentence says that something was done, whatever else was not."""
     small = after(_BEFORE_DONE, sentence).lower()
+    if small.startswith(("nothing ", "none ")):
+        return False
     return _PAST.match(small) is not None or _STILL_DONE.match(small) is not None
 
 
@@ -182,7 +184,7 @@ _NONE: Final = any_of(
     r"0 \w+s[.!]*$",
     r"nothing (?:was )?(?:found|matched|to show|here).*$",
     r"(?:the |your )?(?:\w+ )?(?:search|query|directory|folder|list|result|table|queue|inbox|cart)"
-    r"\b.{0,60}\bempty\b.{0,40}$",
+    r"\b(?!.*\b(?:must|cannot|can't|should)\b).{0,60}\bempty\b.{0,40}$",
     r"(?:the |your )?(?:search|query)\b.{0,60}\b(?:returned no\b.*|no results)[.!]*$",
     r"\(?(?:empty|none|no results)\)?[.!]*$",
     r".{1,80}\b(?:does not|doesn't|do not|don't|did not|didn't) (?:have|contain|return|match"
@@ -313,9 +315,10 @@ _NOT_NEEDED: Final = any_of(
 def lacks(text: str) -> str | None:
     """What a sentence says that there is none of: `device` of `No active device found`."""
     words = text[:_LONGEST_SENTENCE].strip().strip("*_#<> ").lower()
-    if not words.startswith("no"):
+    if not words.startswith(("no", "there is no ")):
         return None
     words = first_sentence(text.strip()).strip("*_#<> ")[:_LONGEST_SENTENCE].lower()
+    words = words.removeprefix("there is ")
     found = _NO_ONE.match(words) or _NO_CURRENT.match(words)
     return None if found is None or _NOT_NEEDED.match(words) else found["noun"]
 

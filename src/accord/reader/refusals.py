@@ -51,7 +51,7 @@ _STARTS: Final = any_of(
     r"(?:rate limit(?:ed)?|quota|timed out|timeout|connection (?:refused|reset|failed)|no such)\b",
     rf"not (?:{_STATES}|enough|logged|signed|permitted)\b",
     r"you (?:do not|don't|must|cannot|can't|need to|are not|aren't|have not|haven't)\b",
-    r"you have exceeded\b|conflict\b",
+    r"you have exceeded\b|(?:merge )?conflict\b|wrong \w",
     r"please (?:provide|specify|set|configure|authenticate|log in|sign in|try|first|connect|start"
     r"|install|enable|open|run|select|supply|enter|pass)\b",
     r"(?:sorry|oops|whoops|unfortunately|something went wrong)\b",
@@ -66,7 +66,7 @@ _WITHIN: Final = any_of(
     r".{0,150}?(?<![\w-])(?:"
     r"not found\b|(?:does|do) not exist\b|(?:doesn't|don't) exist\b|not exist\b"
     r"|(?:could not|cannot|can't|couldn't|can not) be\b|no longer (?:exists|valid|available)\b"
-    r"|already exists\b|already (?:taken|in use)\b|there is already\b|limit (?:reached|exceeded)\b|is invalid\b|are invalid\b|timed out\b"
+    r"|already exists\b|already (?:been )?(?:taken|in use|used|registered)\b|there is already\b|limit (?:reached|exceeded)\b|is invalid\b|are invalid\b|timed out\b"
     rf"|denied\b|(?:is|are|was|were|has|have)(?: not|n't) (?:been )?(?:{_STATES})\b"
     r"|(?:is|are) (?:required|disabled|missing|too (?:large|long|big|short|many))\b"
     r"|has expired\b|must (?:be|have|not|contain|start|provide|include|specify)\b"
@@ -75,7 +75,7 @@ _WITHIN: Final = any_of(
     r"|(?:returned|with) (?:an? )?(?:http )?(?:status|error|code)(?: code)?:? [45]\d\d\b"
     r"|outside allowed\b|exceed(?:s|ed)\b"
     r"|out of (?:range|bounds)\b|(?<!\d\s)failed(?:[.!]?$|\s*:| to\b| because\b)|went wrong\b"
-    r"|requires (?:confirmation|approval|authentication)\b|unavailable\b"
+    r"|requires (?:confirmation|approval|authentication)\b|unavailable\b|required[.!]?$"
     r"|status:? (?:failed|error)\b|(?:was|were|been) refused\b"
     r")",
 )
@@ -127,6 +127,8 @@ def says_failed(
     lines = [line for line in words.splitlines() if line.strip()]
     if words[0] == "#" and not checks and _title_failed(lines[0], is_act=is_act, own=own):
         return "strong"
+    if wants_many and len(lines) > 1 and all(map(_NUMBERED.match, lines)):
+        return None
     opening = _opening(lines)
     first = after(_MARKS, opening)
     small = first[:_LONGEST_SENTENCE].lower()
@@ -139,7 +141,10 @@ def says_failed(
     sentence = first_sentence(first)
     if len(sentence) > _LONGEST_SENTENCE or _is_record(lines):
         return None
-    if _begins_badly(sentence, len(lines)) or ("_" in words and _CODE.fullmatch(words)):
+    if not is_act and _ASKS.match(small):
+        return None
+    is_bad = _begins_badly(sentence, len(lines)) and not (is_act and reports_deed(sentence))
+    if is_bad or ("_" in words and _CODE.fullmatch(words)):
         return "weak"
     if len(words) > _LONGEST_SHORT or len(lines) > (1 if wants_many else _MOST_SHORT_LINES):
         return None
@@ -161,6 +166,10 @@ def _denies(sentence: str, is_act: bool) -> bool:
     return bool(is_denied) and not reports_deed(sentence)
 
 
+_ASKS: Final = re.compile(
+    r"(?:\w+: )?(?:why|what|which|who|whose|how|when|where|did|does|do|is|are|can) [^.!]+\?"
+)
+_NUMBERED: Final = re.compile(r"[A-Z]{0,3}\d{1,6}: ")
 _LABELLED: Final = re.compile(r"[*_]{0,2}[A-Z][\w ]{0,30}[*_]{0,2}:[*_]{0,2} ")
 
 
@@ -198,6 +207,9 @@ _FAILED_TO: Final = any_of(
 )
 
 
+_BAD_VALUE: Final = any_of(r"(?:invalid|unknown|unsupported|missing|unexpected) [\w ]{1,40}: \S")
+
+
 def says_failed_to_give(text: str, own: frozenset[str], mentions: bool) -> Strength | None:
     """The same of a tool that gives what somebody wrote, which may begin with such words too.
 
@@ -224,6 +236,8 @@ def says_failed_to_give(text: str, own: frozenset[str], mentions: bool) -> Stren
     if is_strong and (is_own or not _FAILED_TO.match(small)):
         return "strong"
     sentence = first_sentence(opening)
+    if _BAD_VALUE.match(small):
+        return "weak"
     is_short = len(words) <= _LONGEST_SHORT and len(sentence) <= _LONGEST_SENTENCE
     if is_short and is_own and (_begins_badly(sentence, 1) or _denies(sentence, is_act=False)):
         return "weak"

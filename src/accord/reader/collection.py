@@ -19,7 +19,7 @@ _BESIDE: Final = frozenset(
 _STREAMS: Final = frozenset({"output", "stdout", "stderr", "lines", "finalOutput"})
 """Arrays of what was written, a line each: one text."""
 _CONTAINERS: Final = frozenset(
-    """data result results response payload body output value content json hits""".split()
+    """data result results response payload body output value content json hits _embedded""".split()
 )
 _IDENTITY: Final = frozenset(
     """id _id uuid sha key slug number name title login username email isbn""".split()

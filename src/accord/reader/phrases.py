@@ -211,6 +211,11 @@ _NONE_LISTED: Final = any_of(
 )
 _NO_ITEMS: Final = any_of(r"no (?!more|other|further|additional)(?:[\w-]+ ){1,4}(?:were )?found\b")
 _NO_NAMES: Final = re.compile(r"[^:\n]{1,80}:\s+\W?(?:none|empty|nothing|no \w+)\W{0,2}$")
+_NONE_AT_ALL: Final = any_of(
+    r"(?:none of|empty|0 \w+s?)\b[^:]{0,80}$",
+    r"(?:i|we|you|there)\b[^:.]{0,20}\b(?:no|zero|0|n't any|not any|aren't any|isn't any"
+    r"|weren't any) [^:]{1,100}$",
+)
 _INSTEAD: Final = any_of(
     r".*\b(?:showing|similar|instead|falling back|did you mean|closest|found [1-9]|but here)\b"
 )
@@ -277,7 +282,7 @@ def _is_none(line: str, wants_many: bool = False) -> bool:
     if len(words) <= _LONGEST_NONE and _NONE.match(small):
         return True
     first, rest = split_sentence(words)
-    if wants_many and _NO_NAMES.match(small):
+    if wants_many and (_NO_NAMES.match(small) or _NONE_AT_ALL.match(small)):
         return True
     if wants_many and _NONE_LISTED.match(first.lower()) and not _INSTEAD.match(rest.lower()):
         return True

@@ -39,7 +39,7 @@ class Pattern(NamedTuple):
 PATTERNS: Final = (
     Pattern(tagged, ("[",)),
     Pattern(starred, ("* ",), "several", "several"),
-    Pattern(markdown_table, ("|",), "several", "several"),
+    Pattern(markdown_table, ("|", "│", "┃", "║"), "several", "several"),
     Pattern(mapping, ("- ",), "several", "several"),
     Pattern(records, (), "several", "several"),
     Pattern(separated, (), "several", "several"),

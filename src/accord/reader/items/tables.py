@@ -34,8 +34,14 @@ def markdown_table(lines: list[str], wants_list: bool) -> Items | None:
     return Items(items, heading, closing, "table")
 
 
+_DRAWN: Final = frozenset("┌│╔║╭┏┃")
+_PLAIN: Final = str.maketrans("┌┬┐├┼┤└┴┘╭╮╰╯╞╪╡│┃║─━═", "+" * 16 + "|||---")
+
+
 def _unbordered(lines: list[str]) -> list[str]:
-    """The lines without the borders above and below the rows."""
+    """The lines without the borders above and below the rows, also those that are drawn."""
+    if any(line[:1] in _DRAWN for line in lines):
+        lines = [line.translate(_PLAIN) for line in lines]
     borders = [at for at, line in enumerate(lines) if line[:1] == "+" and _BORDER.fullmatch(line)]
     if len(borders) < 2:
         return lines
@@ -66,6 +72,8 @@ def comma_separated(lines: list[str], wants_list: bool) -> Items | None:
     except csv.Error:  # a cell that is larger than they come
         return None
     if any(len(row) != len(names) for row in rows):
+        return None
+    if mark == "\t" and not any(cell.isdigit() for row in rows for cell in row):
         return None
     is_table = len(names) > 2 and (bool(rows) or wants_list)
     if not (is_table or (len(names) > 1 and rows and wants_list)):

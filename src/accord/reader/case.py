@@ -7,8 +7,8 @@ import msgspec
 
 from accord.reader.collection import Collection, collection_in
 from accord.reader.failure import Sign
-from accord.reader.items import Items
 from accord.reader.frames import FRAME, unframed
+from accord.reader.items import Items
 from accord.reader.phrases import says_none
 from accord.reader.reading import Confidence
 from accord.reader.words import Called

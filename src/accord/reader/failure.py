@@ -36,14 +36,27 @@ _WORDS: Final = (
     "errMsg",
     "exception",
 )
-_CODES: Final = ("code", "errcode", "errCode", "error_code", "errorCode", "statusCode", "status_code", "status", "type")
+_CODES: Final = (
+    "code",
+    "errcode",
+    "errCode",
+    "error_code",
+    "errorCode",
+    "statusCode",
+    "status_code",
+    "status",
+    "type",
+)
 _STATUSES: Final = ("status", "statusCode", "status_code", "code")
 _NAMED: Final = frozenset(
     """error_code errorCode error_message errorMessage errorType errcode errCode exception fault
     traceback""".split()
 )
 _PAYLOADS: Final = ("data", "result", "results", "items", "payload", "response")
-_NO_PAYLOAD: Final = (None, False, 0, "", [], {}, "False", "false", "error", "failed", "fail")
+_NO_PAYLOAD: Final[tuple[Any, ...]] = (
+    *(None, False, 0, "", [], {}),
+    *("False", "false", "error", "failed", "fail"),
+)
 _FEW: Final = 6
 _LOWEST_BAD_STATUS: Final = 400
 _HIGHEST_STATUS: Final = 599

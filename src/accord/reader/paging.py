@@ -193,12 +193,17 @@ def _infer(said: dict[str, Any], returned: int | None, arguments: Mapping[str, A
             said["has_more"] = said["offset"] + returned < said["total"]
         elif said.get("total") is not None and said["total"] == returned and not said.get("offset"):
             said["has_more"] = False
-    if begins is not None and limit == returned and number is None and said.get("has_more"):
-        if limit and said.get("cursor") is None:
-            said.setdefault("next_offset", begins + limit)
     if said.get("has_more") is False:
         said.pop("cursor", None)
         said.pop("next_offset", None)
+    elif begins is not None and limit and limit == returned and number is None:
+        _go_on(said, begins + limit)
+
+
+def _go_on(said: dict[str, Any], offset: int) -> None:
+    """The next offset, where there is more, the page is full and nothing else says how to go on."""
+    if said.get("has_more") and said.get("cursor") is None:
+        said.setdefault("next_offset", offset)
 
 
 def _use_arguments(said: dict[str, Any], arguments: Mapping[str, Any]) -> None:
@@ -241,7 +246,14 @@ _CUT: Final = re.compile(
     r"(?:start|offset|skip|index|position|line)\w*[\W_]{1,3}(?:of |to |is )?(?P<next>\d{1,15})\b"
 )
 _LONGEST_NOTICE: Final = 300
-_LENGTHS: Final = _LIMIT | {"maxlength", "maxchars", "maxcharacters", "maxbytes", "length", "maxlines"}
+_LENGTHS: Final = _LIMIT | {
+    "maxlength",
+    "maxchars",
+    "maxcharacters",
+    "maxbytes",
+    "length",
+    "maxlines",
+}
 
 
 def page_of_cut(text: str, arguments: Mapping[str, Any]) -> Page | None:

@@ -120,7 +120,8 @@ _LONGEST_OUTCOME: Final = 4_000
 
 
 _REJECTED: Final = any_of(
-    r"(?:[^\s:]+ ){0,5}(?:rejected|declined|refused|denied|blocked)(?:[.:!]|$| (?:by|because|due)\b)"
+    r"(?:[^\s:]+ ){0,5}(?:rejected|declined|refused|denied|blocked)"
+    r"(?:[.:!]|$| (?:by|because|due)\b)"
 )
 
 

@@ -4,7 +4,15 @@ import re
 from collections.abc import Collection
 from typing import Final, Literal
 
-from accord.reader.phrases import NO_ENTRY, NOT_GIVEN, NOT_READY, after, any_of, first_sentence, reports_deed
+from accord.reader.phrases import (
+    NO_ENTRY,
+    NOT_GIVEN,
+    NOT_READY,
+    after,
+    any_of,
+    first_sentence,
+    reports_deed,
+)
 
 _LONGEST_ERROR: Final = 4_000
 _LONGEST_ADVICE: Final = 1_500
@@ -66,7 +74,8 @@ _WITHIN: Final = any_of(
     r".{0,150}?(?<![\w-])(?:"
     r"not found\b|(?:does|do) not exist\b|(?:doesn't|don't) exist\b|not exist\b"
     r"|(?:could not|cannot|can't|couldn't|can not) be\b|no longer (?:exists|valid|available)\b"
-    r"|already exists\b|already (?:been )?(?:taken|in use|used|registered)\b|there is already\b|limit (?:reached|exceeded)\b|is invalid\b|are invalid\b|timed out\b"
+    r"|already exists\b|already (?:been )?(?:taken|in use|used|registered)\b|there is already\b"
+    r"|limit (?:reached|exceeded)\b|is invalid\b|are invalid\b|timed out\b"
     rf"|denied\b|(?:is|are|was|were|has|have)(?: not|n't) (?:been )?(?:{_STATES})\b"
     r"|(?:is|are) (?:required|disabled|missing|too (?:large|long|big|short|many))\b"
     r"|has expired\b|must (?:be|have|not|contain|start|provide|include|specify)\b"

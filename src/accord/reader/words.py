@@ -64,9 +64,9 @@ _COLLECTIVE: Final = frozenset(
 )
 _CONTENT: Final = frozenset(
     """cat file files page document doc docs content contents text html email mail message article
-    body source snippet prompt instruction instructions guide
-    guidelines description policy advice horoscope trivia joke fact story poem recipe biography
-    definition meaning riddle terms faq lyrics tweet post comment title clipboard caption quote markdown url website
+    body source snippet prompt instruction instructions guide guidelines description policy
+    advice horoscope trivia joke fact story poem recipe biography definition meaning riddle
+    terms faq lyrics tweet post comment title clipboard caption quote markdown url website
     webpage pdf scrape transcript readme note echo""".split()
 )
 _ABOUT: Final = frozenset(

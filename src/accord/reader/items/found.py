@@ -59,8 +59,8 @@ def around(lines: list[str], start: int, end: int) -> tuple[str, str | None]:
 
 
 _ADVICE: Final = re.compile(
-    r"\W{0,4}(?:possible|suggest\w*|next(?: (?:steps?|page|cursor)|:)|notes?:|tips?:|hints?:|legend|usage"
-    r"|debug|pagination|page \d|use (?:the|\w+ (?:to|with))|for more|showing|total\b.*\d"
+    r"\W{0,4}(?:possible|suggest\w*|next(?: (?:steps?|page|cursor)|:)|notes?:|tips?:|hints?:|legend"
+    r"|usage|debug|pagination|page \d|use (?:the|\w+ (?:to|with))|for more|showing|total\b.*\d"
     r"|to (?:see|get|view|load|use|fetch|read)\b"
     r"|more (?:results|items|entries|pages|info|details|data|available)"
     r"|summary:|search completed|see also|please|try|you can|warning:|output truncated|truncated"

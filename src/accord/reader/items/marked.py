@@ -69,7 +69,7 @@ def bullets(lines: list[str], wants_list: bool) -> Items | None:
 
 
 def plain_bullets(lines: list[str]) -> Items | None:
-    """The same where it is plain to see: a heading, and two bullets or more with nothing to them."""
+    """The same where it is plain to see: a heading, and bullets with nothing to them."""
     if len(lines) < 3 or not lines[0].endswith(":") or lines[1][:2] not in ("- ", "* ", "• "):
         return None
     mark = lines[1][:2]

@@ -71,7 +71,7 @@ def separated(lines: list[str], wants_list: bool) -> Items | None:
 
 def _is_lone(item: str, heading: str) -> bool:
     """Whether the only part below a heading is an item, and no heading or footer itself."""
-    return 0 < len(heading) and heading.count("\n") < _MOST_LINES_ABOVE and item[-1] != ":"
+    return len(heading) > 0 and heading.count("\n") < _MOST_LINES_ABOVE and item[-1] != ":"
 
 
 def _headed_part(part: list[str], shape: str) -> tuple[str, list[str]]:

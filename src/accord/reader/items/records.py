@@ -44,7 +44,7 @@ def _unmarked(line: str) -> str:
 
 
 def _is_title(line: str) -> bool:
-    """Whether the only line of a paragraph is no record: words, a heading, or a number of things."""
+    """Whether the only line of a paragraph is no record: words, a heading, or a number."""
     label = LABEL.fullmatch(line)
     return label is None or (label["value"] or "0").strip().isdigit()
 
@@ -54,9 +54,7 @@ def _is_heading(line: str) -> bool:
     return label is not None and not (label["value"] or "").strip()
 
 
-def _labelled(
-    paragraphs: list[list[str]], key: str, heading: str, least: int
-) -> Items | None:
+def _labelled(paragraphs: list[list[str]], key: str, heading: str, least: int) -> Items | None:
     """Records of labelled lines: a new one wherever the first label comes again."""
     found: list[dict[str, list[str]]] = []
     last = ""
@@ -141,7 +139,7 @@ def _shown(lines: list[str]) -> Items | None:
 
 
 def sequence(lines: list[str], wants_list: bool) -> Items | None:
-    """Lines that are numbered from one on, or from zero, with whatever stands below each of them."""
+    """Lines that are numbered from one or zero on, with whatever stands below each of them."""
     numbered = [
         (i, int(found["n"]), found["style"])
         for i, line in enumerate(lines)

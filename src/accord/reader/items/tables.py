@@ -60,7 +60,7 @@ def _cells(line: str) -> list[str]:
 
 
 def comma_separated(lines: list[str], wants_list: bool) -> Items | None:
-    """A line of names, and rows of as many cells, also with tabs; of one column only with rows, and from a list."""
+    """A line of names, and rows of as many cells, between commas or tabs."""
     mark = "\t" if "\t" in lines[0] else ","
     names = lines[0].split(mark)
     if len(names) < 3 and not wants_list:

@@ -41,8 +41,11 @@ def reports_done(case: Case) -> Verdict | None:
     if words is None or call.doing == "list":
         return None
     is_short = "\n\n" not in words.strip()
-    if call.gives_content and not (is_short and "\n" not in words.strip() and case.mentions(words)):
-        return None
+    if call.gives_content:
+        is_told = is_short and call.doing == "unknown" and call.may_act and says_done(words)
+        is_line = is_short and "\n" not in words.strip() and case.mentions(words)
+        if not is_told and not is_line:
+            return None
     if is_short and says_deed(words, call.deeds) and not (call.wants_many and call.doing == "read"):
         return Verdict("action", "likely" if call.doing != "read" else "guess")
     if call.wants_many:

@@ -174,6 +174,8 @@ def _strength(case: Case, words: str) -> Strength | None:
     if case.echoes(words.strip()):
         return None
     missing = _missing(case, words)
+    if case.is_log and not case.mentions(words) and "log" not in words.lower():
+        return None
     if case.gives_anything:
         is_told = missing and "\n" not in words.strip()
         own = _NOTHING if call.tells else call.nouns - _PLAIN_VERBS

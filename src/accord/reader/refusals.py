@@ -86,6 +86,7 @@ _WITHIN: Final = any_of(
     r"|out of (?:range|bounds)\b|(?<!\d\s)failed(?:[.!]?$|\s*:| to\b| because\b)|went wrong\b"
     r"|requires (?:confirmation|approval|authentication)\b|unavailable\b|required[.!]?$"
     r"|status:? (?:failed|error)\b|(?:was|were|been) refused\b"
+    r"|did not (?:understand|respond|succeed|complete)\b"
     r")",
 )
 _CODE: Final = re.compile(

@@ -72,6 +72,8 @@ FIRST: Final = frozenset(
     merge""".split()
 )
 """Verbs where they come first, whatever noun comes after them: `set_status`."""
+LED: Final = frozenset("set reset mark fill press".split())
+"""Verbs also after the name of what they are done to or by: `hue_set_light`."""
 DENYING: Final = frozenset(
     "deny reject refuse block decline disable fail expire failed denied rejected blocked".split()
 )

@@ -11,6 +11,7 @@ from accord.reader.verbs import (
     FAULTS,
     FIRST,
     HALF_READING,
+    LED,
     LISTING,
     MAKING,
     READING,
@@ -66,7 +67,7 @@ _CONTENT: Final = frozenset(
     """cat file files page document doc docs content contents text html email mail message article
     body source snippet prompt instruction instructions guide guidelines description policy
     advice horoscope trivia joke fact story poem recipe biography definition meaning riddle
-    terms faq lyrics tweet post comment title clipboard caption quote markdown url website
+    terms faq lyrics ocr tweet post comment title clipboard caption quote markdown url website
     webpage pdf scrape transcript readme note echo""".split()
 )
 _ABOUT: Final = frozenset(
@@ -250,7 +251,9 @@ def _doing_of(name: tuple[str, ...], *, is_asked: bool = False) -> Doing:
         if word in ("and", "or", "then"):
             is_both = found != "unknown"
             continue
-        doing = _verb(word, place, is_name=len(words) == 1 and not is_asked)
+        is_led = place == 1 and word in LED and len(words) > 2 and found == "unknown"
+        first = 0 if is_led and not is_either else place
+        doing = _verb(word, first, is_name=len(words) == 1 and not is_asked)
         if doing == "either":
             is_either = is_either or place == 0
         elif doing != "unknown" and (found == "unknown" or (is_both and doing == "act")):

@@ -127,7 +127,7 @@ def _first(text: str, lines: list[str], wants_list: bool) -> Items | None:
         numbers = found.numbers
         if (not numbers and first is None) or len(found.items) in found.stated:
             return found
-        if agreed is None and len(found.items) in numbers:
+        if agreed is None and len(found.items) in numbers and len(found.items) > 1:
             agreed = found
         first = first or found
     return agreed or first

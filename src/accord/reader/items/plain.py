@@ -5,7 +5,7 @@ from typing import Final
 
 from accord.reader.items.found import LABEL, Items
 
-_TITLE: Final = re.compile(r"#{1,6}[ \t]+\S.*|={2,}[ \t]+\S.*|.*:")
+_TITLE: Final = re.compile(r"#{1,6}[ \t]+\S.*|={2,}[ \t]+\S.*|List of .*|.*:")
 _SENTENCE: Final = re.compile(r".{60,}[.!?]|.{300,}|.*[a-z]{3}[.!?] [A-Z].*")
 _LABELLED: Final = re.compile(r"[^:]{1,100}: +(?P<rest>\S.*)")
 _PART: Final = re.compile(r"(?:[^,()\[\]]|\([^()]*\)|\[[^\[\]]*\])+")

@@ -79,5 +79,5 @@ def _split(words: str, heading: str) -> Items | None:
     parts = [part.strip() for part in _PART.findall(words)]
     if any(not part or len(part) > _LONGEST_PART or _SENTENCE.fullmatch(part) for part in parts):
         return None
-    is_told = len(parts) > 1 or heading.endswith(":")
+    is_told = len(parts) > 1 or _TITLE.fullmatch(heading.rpartition("\n")[2]) is not None
     return Items(list(parts), heading, "", "commas") if is_told and parts else None

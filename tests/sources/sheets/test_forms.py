@@ -172,6 +172,45 @@ def test_fields_that_are_their_own_parents_are_refused(tmp_path: Path) -> None:
         load(tmp_path / "loop.pdf")
 
 
+def test_fields_that_stand_below_many_others_are_refused_at_once(tmp_path: Path) -> None:
+    """Thirty nodes, of which each is twice below the one before: a thousand million ways."""
+    with pikepdf.open(BytesIO(make_form(FORM[:1]))) as pdf:
+        node = pdf.Root.AcroForm.Fields[0]
+        for _ in range(30):
+            kids = pikepdf.Array([node, node])
+            node = pdf.make_indirect(pikepdf.Dictionary(T=pikepdf.String("a"), Kids=kids))
+        pdf.Root.AcroForm.Fields = pikepdf.Array([node])
+        pdf.save(tmp_path / "web.pdf")
+    with pytest.raises(ContractError, match=r"web.pdf is no PDF that can be read"):
+        load(tmp_path / "web.pdf")
+
+
+def test_a_field_that_is_listed_twice_is_filled(tmp_path: Path) -> None:
+    with pikepdf.open(BytesIO(make_form(FORM))) as pdf:
+        pdf.Root.AcroForm.Fields.append(pdf.Root.AcroForm.Fields[0])
+        pdf.save(tmp_path / "twice.pdf")
+    form = load(tmp_path / "twice.pdf", file(tmp_path, "fields.toml", MAP))
+    filled = draw(thorin(), filler=Filler(form, FACE)).filled
+    assert values(filled.data)["Hero"] == "Thorin Ironforge"
+
+
+@pytest.mark.parametrize("kind", ["text", "multiline"])
+@pytest.mark.parametrize("height", [20, 10**17])
+def test_letters_and_boxes_that_no_paper_holds_are_set_at_once(
+    tmp_path: Path, kind: str, height: int
+) -> None:
+    with pikepdf.open(BytesIO(make_form([Made("Hero", 1, (50, 50, 250, 70), kind)]))) as pdf:
+        hero = pdf.Root.AcroForm.Fields[0]
+        hero.Rect = pikepdf.Array([50, 50, 250, 50 + height])
+        hero.DA = pikepdf.String("/Helv 99999999 Tf 0 g")
+        pdf.save(tmp_path / "vast.pdf")
+    mapping = file(tmp_path, "fields.toml", '[fields]\nHero = "character.name"')
+    form = load(tmp_path / "vast.pdf", mapping)
+    assert form.fields["character.name"][0].widgets[0].room.size <= 72
+    filled = draw(thorin(), filler=Filler(form, FACE)).filled
+    assert values(filled.data) == {"Hero": "Thorin Ironforge"}
+
+
 @settings(max_examples=60)
 @given(st.data())
 def test_a_form_with_bytes_changed_is_filled_or_refused(

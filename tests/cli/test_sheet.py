@@ -114,6 +114,14 @@ def test_a_picture_of_each_page_stands_beside_the_sheet(party: Path) -> None:
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in pictures)
 
 
+@pytest.mark.skipif(shutil.which("pdftoppm") is None, reason="needs poppler-utils")
+def test_a_file_named_like_an_option_has_pictures_too(party: Path) -> None:
+    (party / "thorin.json").rename(party / "-png.json")
+    done = accord("sheet", "./-png.json", "--png", cwd=party)
+    assert (done.code, done.err) == (0, "")
+    assert len(list(party.glob("-png-*.png"))) == 3
+
+
 def test_without_the_program_for_pictures_nothing_is_done(
     party: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -154,6 +162,22 @@ def test_what_is_listed_is_a_mapping_once_it_is_filled_in(party: Path) -> None:
     words = ["--template", "small.pdf", "--map", "fields.toml", "-o", "s.pdf"]
     assert accord("sheet", "thorin.json", *words, cwd=party).code == 0
     assert held(party / "s.pdf") == {"AC": "18", "CharacterName": "Thorin Ironforge"}
+
+
+def test_what_is_listed_may_be_filled_in_by_half(party: Path) -> None:
+    fields = [field for field in official_fields() if field.name in ("CharacterName", "AC")]
+    with pikepdf.open(BytesIO(make_form(fields))) as pdf:  # in which two fields have one name
+        first = pdf.Root.AcroForm.Fields[0]
+        twin = pdf.make_indirect(pikepdf.Dictionary(dict(first.items())))
+        pdf.Root.AcroForm.Fields.append(twin)
+        pdf.save(party / "small.pdf")
+    listed = accord("sheet", "--fields", "small.pdf", cwd=party).out
+    mapped = listed.replace('"AC" = ""', '"AC" = "combat.armor_class"')
+    (party / "fields.toml").write_text(mapped)
+    words = ["--template", "small.pdf", "--map", "fields.toml", "-o", "s.pdf"]
+    done = accord("sheet", "thorin.json", *words, cwd=party)
+    assert done.code == 0, done.err
+    assert held(party / "s.pdf") == {"AC": "18"}
 
 
 def test_letter_paper_can_be_chosen(party: Path) -> None:

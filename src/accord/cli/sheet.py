@@ -138,7 +138,7 @@ def _print_fields(path: Path) -> int:
 
     fields = list_fields(path)
     print("[fields]")
-    for field, key in fields:
+    for field, key in {field.name: (field, key) for field, key in fields}.values():
         name = msgspec.json.encode(field.name).decode()
         page = field.widgets[0].page if field.widgets else 0
         line = f"{name} = {msgspec.json.encode(key).decode()}"

@@ -97,7 +97,7 @@ def list_fields(path: Path) -> list[tuple[Field, str]]:
 
 
 def read_mapping(path: Path) -> dict[str, str]:
-    """A mapping file: the names of fields, and the key of the value that each is for."""
+    """A mapping file: fields by name, each with the key of its value; none where it is empty."""
     try:
         read = tomllib.loads(path.read_text(encoding="utf-8"))
         fields = msgspec.convert(read.get("fields"), dict[str, str])
@@ -106,6 +106,7 @@ def read_mapping(path: Path) -> dict[str, str]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
         reason = str(error).partition("\n")[0]
         raise ContractError(f"{path.name} is no mapping of fields: {reason}") from error
+    fields = {name: key for name, key in fields.items() if key}
     unknown = sorted(key for key in fields.values() if not is_key(key))
     if unknown:
         named = ", ".join(unknown[:5])

@@ -14,6 +14,7 @@ from accord.errors import ContractError
 from accord.sources.sheets import Filler, Typeface, list_fields, load
 from accord.sources.sheets.fill import read_back
 from accord.sources.sheets.form import read_mapping
+from accord.sources.sheets.typeset import OWN_FONTS
 from sources.sheets.characters import thorin
 from sources.sheets.filling import draw, values
 from sources.sheets.forms import Made, encrypted, make_form
@@ -278,6 +279,16 @@ def test_a_mapping_that_makes_no_sense_is_one_clear_error(
 def test_a_mapping_that_is_not_there_is_one_clear_error(brought: Path, tmp_path: Path) -> None:
     with pytest.raises(ContractError, match=r"cannot read none.toml: No such file"):
         read_mapping(tmp_path / "none.toml")
+
+
+def test_a_font_whose_letters_have_no_size_is_one_clear_error(tmp_path: Path) -> None:
+    font = bytearray(OWN_FONTS[0].read_bytes())
+    tags = range(12, 12 + 16 * int.from_bytes(font[4:6]), 16)
+    (entry,) = (at for at in tags if font[at : at + 4] == b"head")
+    head = int.from_bytes(font[entry + 8 : entry + 12])
+    font[head + 18 : head + 20] = bytes(2)
+    with pytest.raises(ContractError, match=r"flat.ttf is no TrueType font"):
+        Typeface([file(tmp_path, "flat.ttf", bytes(font))])
 
 
 def test_a_font_that_is_none_is_one_clear_error(tmp_path: Path) -> None:

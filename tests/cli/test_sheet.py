@@ -241,9 +241,17 @@ def test_options_of_sheets_are_refused_without_them(tmp_path: Path) -> None:
     assert_one_line_of_misuse(done, "--out is for the target sheets")
 
 
-def test_a_folder_that_is_not_there_is_one_line(tmp_path: Path) -> None:
-    done = accord("serve", "sheets", "--out", "none", cwd=tmp_path)
-    assert_one_line_of_misuse(done, "there is no folder none")
+def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+    done = accord("serve", "sheets", "--out", "none/below", cwd=tmp_path)
+    assert_one_line_of_misuse(done, "there is no folder none/below")
+    (tmp_path / "file").touch()
+    done = accord("serve", "sheets", "--out", "file", cwd=tmp_path)
+    assert_one_line_of_misuse(done, "there is no folder file")
+
+
+def test_the_folder_is_made_where_the_one_above_it_is_there(tmp_path: Path) -> None:
+    assert accord("serve", "sheets", "--out", "sheets", cwd=tmp_path).code == 0
+    assert (tmp_path / "sheets").is_dir()
 
 
 def test_the_tool_is_shown_and_called_without_a_server(tmp_path: Path) -> None:

@@ -197,6 +197,7 @@ def test_what_was_sent_cannot_drive_the_terminal(party: Path) -> None:
 MISUSE = {
     "no files": ([], ["name the files of the characters"]),
     "two of one name": (["thorin.json", "../party/thorin.json"], ["would be written to thorin.pdf"]),
+    "a device": (["thorin.json", "-o", "/dev/null"], ["/dev/null is no plain file"]),
     "a map without a form": (["thorin.json", "--map", "x.toml"], ["--map", "--template"]),
     "a form that is none": (["thorin.json", "--template", "thorin.json"], ["is no PDF"]),
     "a form that is not there": (["thorin.json", "--template", "no.pdf"], ["there is no file no.pdf"]),

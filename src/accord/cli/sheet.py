@@ -112,6 +112,8 @@ def _jobs(files: list[str], output: Path | None) -> "list[Job]":
     from accord.cli.workers import STDIN, Job
 
     if len(files) == 1 and output is not None and not output.is_dir():
+        if output.exists() and not output.is_file():
+            raise ContractError(f"{output} is no plain file that a sheet could replace")
         return [Job(files[0], str(output.parent), output.name)]
     folder = output or Path()
     folder.mkdir(parents=True, exist_ok=True)

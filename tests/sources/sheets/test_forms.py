@@ -195,6 +195,18 @@ def test_a_field_that_is_listed_twice_is_filled(tmp_path: Path) -> None:
     assert values(filled.data)["Hero"] == "Thorin Ironforge"
 
 
+def test_fields_of_one_name_are_all_filled(tmp_path: Path) -> None:
+    with pikepdf.open(BytesIO(make_form(FORM))) as pdf:
+        twin = pikepdf.Dictionary(dict(pdf.Root.AcroForm.Fields[0].items()))
+        pdf.Root.AcroForm.Fields.append(pdf.make_indirect(twin))
+        pdf.save(tmp_path / "twins.pdf")
+    form = load(tmp_path / "twins.pdf", file(tmp_path, "fields.toml", MAP))
+    filled = draw(thorin(), filler=Filler(form, FACE)).filled
+    with pikepdf.open(BytesIO(filled.data)) as pdf:
+        held = [str(each.V) for each in pdf.Root.AcroForm.Fields if each.T == "Hero"]
+    assert held == ["Thorin Ironforge"] * 2
+
+
 @pytest.mark.parametrize("kind", ["text", "multiline"])
 @pytest.mark.parametrize("height", [20, 10**17])
 def test_letters_and_boxes_that_no_paper_holds_are_set_at_once(

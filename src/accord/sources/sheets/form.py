@@ -45,15 +45,23 @@ def load(template: Path | None = None, mapping: Path | None = None, paper: str =
     path = template or HERE / "forms" / f"sheet-{paper}.pdf"
     blank = read_blank(_read(path), path.name)
     keys = _keys(path, blank.fields, mapping)
-    named = {field.name: field for field in blank.fields}
+    named = _by_name(blank.fields)
     by_key: dict[str, tuple[Field, ...]] = {}
     for name, key in keys.items():
         if name in named:
-            by_key[key] = (*by_key.get(key, ()), named[name])
+            by_key[key] = (*by_key.get(key, ()), *named[name])
     if not by_key:
         raise ContractError(f"{path.name} has none of the fields that its mapping names")
     absent = tuple(name for name in keys if name not in named)
     return Form(blank, by_key, absent)
+
+
+def _by_name(fields: Sequence[Field]) -> dict[str, tuple[Field, ...]]:
+    """Fields by name: several of one name all hold its value, one that is listed twice is one."""
+    named: dict[str, tuple[Field, ...]] = {}
+    for field in {field.number: field for field in fields}.values():
+        named[field.name] = (*named.get(field.name, ()), field)
+    return named
 
 
 def _read(path: Path) -> bytes:

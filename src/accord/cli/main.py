@@ -15,6 +15,7 @@ _VERBS: Final = {
     "serve": "serve tools over stdio, as every MCP client starts a server",
     "tools": "show the tools of a server",
     "call": "call one tool and print its answer",
+    "inspect": "look at somebody else's server on a page",
     "read": "print anybody's reply as the generic response",
     "schema": "print the JSON Schema of what a tool answers",
 }
@@ -25,6 +26,7 @@ examples:
   accord serve shop.py --http 127.0.0.1:8000
   accord tools shop:server                  what tools there are
   accord call shop:server add '{"a": 2, "b": 3}'
+  accord inspect 'npx some-server'          a page to try its tools on
   accord read reply.json --table            anybody's reply in one structure
   accord schema generic --for n8n           for its Structured Output Parser
 """

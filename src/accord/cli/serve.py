@@ -2,7 +2,6 @@
 
 import argparse
 import gc
-import os
 import sys
 import threading
 from pathlib import Path
@@ -16,6 +15,7 @@ from accord.cli.logs import log_in_background
 from accord.errors import ContractError
 from accord.profiles import PROFILES
 from accord.serve import stdio
+from accord.serve.ending import exit_within
 from accord.serve.pipes import take_pipes
 from accord.server import Server
 from accord.telemetry import Telemetry
@@ -29,7 +29,6 @@ examples:
   accord serve reader --http 127.0.0.1:8000
 """
 _CONTRACTS: Final = {"v1": "plain", "v2": "envelope", None: None}
-_LAST_BREATH: Final = 0.5  # seconds for Python to end by itself once the time is up
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,9 +39,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--http",
         metavar="HOST:PORT",
-        help="serve over HTTP instead of stdio: MCP at /mcp, and replies to read at /read; the"
-        " target `reader` has only the latter",
+        help="serve over HTTP instead of stdio: MCP at /mcp, replies to read at /read, a page to"
+        " look at it all at /; the target `reader` has no tools",
     )
+    parser.add_argument("--no-page", action="store_true", help="with --http: leave out the page")
     parser.add_argument(
         "--allow-host",
         action="append",
@@ -110,7 +110,7 @@ def run(options: argparse.Namespace) -> int:
         if all(map(targets.is_reader, options.targets)):
             raise ContractError("the reader alone is served over HTTP: add --http 127.0.0.1:8000")
         pipes = take_pipes()
-        stdio.serve(_load(options), pipes, stdio.Settings(grace=options.grace), on_end=_exit_within)
+        stdio.serve(_load(options), pipes, stdio.Settings(grace=options.grace), on_end=exit_within)
     else:
         _serve_http(_load(options), options)
     return 0
@@ -133,30 +133,33 @@ def _load(options: argparse.Namespace) -> Server:
 
 
 def _serve_http(server: Server, options: argparse.Namespace) -> None:
+    from accord.inspector.own import Own
+    from accord.inspector.page import Page
+    from accord.inspector.tally import Tally
     from accord.serve.http import listen as http  # an extra: uvicorn, which stdio has no use for
 
-    name = server.identity.name
+    tally = None if options.no_page else Tally()
+    access = http.AccessLog(options.log_format, None if tally is None else tally.add)
     http.serve(
         server,
         http.Address.parse(options.http),
         http.Settings(grace=options.grace, allow_hosts=tuple(options.allow_host), reader=True),
-        http.AccessLog(options.log_format),
-        ready=lambda url: print(f"{name}: MCP at {url}", file=sys.stderr),
-        on_end=_exit_within,
+        access,
+        page=None if tally is None else Page(Own(server, access), tally, is_open=True),
+        ready=lambda url: print(_ready(server, url, has_page=tally is not None), file=sys.stderr),
+        on_end=exit_within,
     )
+
+
+def _ready(server: Server, url: str, *, has_page: bool) -> str:
+    page = f" and a page at {url.removesuffix('mcp')}" if has_page else ""
+    return f"{server.identity.name}: MCP at {url}{page}"
 
 
 def _collect_less() -> None:
     """What is loaded by now stays, and a burst of calls leaves nothing behind to search for."""
     gc.freeze()
     gc.set_threshold(20_000, 50, 50)
-
-
-def _exit_within(seconds: float) -> None:
-    """End the process in any case: a tool may block the loop, or hold on to a thread."""
-    watchdog = threading.Timer(seconds + _LAST_BREATH, os._exit, [0])
-    watchdog.daemon = True
-    watchdog.start()
 
 
 def seconds(text: str) -> float:

@@ -89,6 +89,23 @@ async def read_all(
     raise PeerError(f"{tool} has more than {max_pages} pages")
 
 
+def following(
+    reading: Reading,
+    tool: str,
+    arguments: Mapping[str, Any],
+    schema: Mapping[str, Any] | None = None,
+) -> tuple[str, dict[str, Any]] | None:
+    """The tool and the arguments that get the next page; None where there is none, or no way."""
+    count = len(_items(reading))
+    try:
+        found = _following(
+            _Asked(tool, dict(arguments)), _Turn.of(reading, arguments, schema, count, count)
+        )
+    except PeerError:
+        return None
+    return None if found is None or found.arguments == arguments else (found.tool, found.arguments)
+
+
 class _Asked(NamedTuple):
     """One call."""
 

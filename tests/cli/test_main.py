@@ -16,7 +16,7 @@ from cli.command import (
     assert_one_line_of_misuse,
 )
 
-VERBS = ["serve", "tools", "call", "read", "schema"]
+VERBS = ["serve", "tools", "call", "inspect", "read", "schema"]
 
 
 def test_version_is_the_one_of_the_installed_package() -> None:
@@ -57,6 +57,7 @@ MISUSE: dict[str, tuple[list[str], list[str]]] = {
     "tools without a target": (["tools"], ["TARGET"]),
     "call without a target": (["call"], ["TARGET"]),
     "call without a tool": (["call", "shop"], ["TOOL"]),
+    "inspect without a target": (["inspect"], ["TARGET"]),
     "read without a file": (["read"], ["FILE"]),
     "call with too much": (["call", "shop", "add", "{}", "more"], ["more"]),
     "no such revision": (

@@ -15,7 +15,10 @@ from accord import Answer, Context, Embedded, Image, Link, Notice, Page, Problem
 
 server = Server("studio", version="1.0", title="Studio", max_bytes=8_000_000)
 
-HOSTILE = "<img src=x onerror=\"window.hacked=1\"><script>window.hacked=1</script>\x1b[31mred\x1b[0m‮evil"
+HOSTILE = (
+    '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'
+    "\x1b[31mred\x1b[0m \u202eevil"
+)
 BIG = 9007199254740993123
 CALLS: list[str] = []
 
@@ -79,7 +82,7 @@ def paintings(limit: int = 20, offset: int = 0) -> Answer[list[Painting]]:
 
 
 @server.tool(read_only=True)
-def archive(rows: Annotated[int, Meta(ge=0, le=20_000)] = 10_000) -> list[Painting]:
+def everything(rows: Annotated[int, Meta(ge=0, le=20_000)] = 10_000) -> list[Painting]:
     """Everything at once, however much that is."""
     return [painting(n) for n in range(1, rows + 1)]
 

@@ -92,17 +92,16 @@ async def _inspect(options: argparse.Namespace) -> None:
     with http.listening(http.Address.parse(options.http)) as (listener, where):
         async with contextlib.aclosing(target):
             await target.open()
-            link = page.link(where.url)
-            print(f"page at {link}", file=sys.stderr)
-            if options.open:
-                _open(link)
-            await http.host(Alone(page), listener, http.Settings(), on_end=_exit_within)
+            app = Alone(page, lambda: _tell(page.link(where.url), opens=options.open))
+            await http.host(app, listener, http.Settings(), on_end=_exit_within)
 
 
-def _open(link: str) -> None:
-    import webbrowser
+def _tell(link: str, *, opens: bool) -> None:
+    print(f"page at {link}", file=sys.stderr)
+    if opens:
+        import webbrowser
 
-    webbrowser.open(link)
+        webbrowser.open(link)
 
 
 def _exit_within(seconds: float) -> None:

@@ -1,6 +1,6 @@
 """The page by itself, where no MCP is served: for somebody else's server."""
 
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from accord.inspector.page import Page
@@ -12,13 +12,16 @@ from accord.serve.http.response import Response, refused
 class Alone:
     """The page and nothing else, for `listen.host`."""
 
-    def __init__(self, page: Page) -> None:
+    def __init__(self, page: Page, ready: Callable[[], None]) -> None:
+        """`ready` is called once it is served, and a signal would end it well."""
         self._page = page
+        self._ready = ready
         self.heads = Heads(())
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Live as long as whoever serves it."""
         await receive()
+        self._ready()
         await send({"type": "lifespan.startup.complete"})
         await receive()
         await send({"type": "lifespan.shutdown.complete"})

@@ -186,8 +186,9 @@ def _said(reading: Reading) -> Answer[Any] | Problem:
     if response.error is not None:
         code = str(response.error.code)
         return Problem(response.error.message, kind=_KIND_OF.get(code, "internal"), code=code)
+    is_list = isinstance(response.data, list)
     return Answer(
-        reading.value,
+        response.data if is_list else reading.value,
         message=response.message,
         page=reading.page,
         warnings=reading.warnings,

@@ -10,11 +10,11 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from accord.errors import AccordError, PeerError
+from accord.errors import ContractError, PeerError
 from accord.inspector.assets import Assets
 from accord.inspector.tally import Tally
 from accord.inspector.target import Asked, Talk, Target, Wish
-from accord.profiles import PROFILES
+from accord.profiles import profile_named
 from accord.reader import Reading, read
 from accord.reader.follow import following
 from accord.reader.report import report, to_json
@@ -30,7 +30,7 @@ _FRESH: Final = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"
 _T = TypeVar("_T")
 
 
-class _Checked(msgspec.Struct, frozen=True):
+class _Reworded(msgspec.Struct, frozen=True):
     """Which call is to be worded again, and how."""
 
     call: int
@@ -90,11 +90,9 @@ class Page:
             return refused(body)
         try:
             said = await _while_there(self._verbs[verb](body), exchange)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            return refused(refuse(400, f"That is nothing to {verb}: {error}"))
         except PeerError as error:
             return refused(refuse(502, str(error)))
-        except AccordError as error:
+        except ContractError as error:
             return refused(refuse(400, str(error)))
         return None if said is None else Response(200, to_json(said), _FRESH)
 
@@ -126,13 +124,13 @@ class Page:
         return {"call": number, **_said(talk), "next": self._next(talk, arguments)}
 
     async def _word(self, body: bytes) -> dict[str, Any]:
-        wanted = msgspec.json.decode(body, type=_Checked)
+        wanted = _decoded(body, _Reworded)
         _require_known(wanted.wish)
         talk = await self._target.word(wanted.call, wanted.wish)
         return {"forgotten": True} if talk is None else {"call": wanted.call, **_said(talk)}
 
     async def _read(self, body: bytes) -> dict[str, Any]:
-        pasted = msgspec.json.decode(body, type=_Pasted)
+        pasted = _decoded(body, _Pasted, json.loads)  # which takes halves of a character, too
         if len(body) <= _SMALL:
             return _report(read(pasted.reply, pasted.tool))
         return _report(await asyncio.to_thread(read, pasted.reply, pasted.tool))
@@ -147,15 +145,26 @@ class Page:
 
 
 def _asked(body: bytes) -> Asked:
-    asked = msgspec.json.decode(body, type=Asked)
-    msgspec.json.decode(asked.arguments, type=dict[str, Any])
+    asked = _decoded(body, Asked)
+    _decoded(bytes(asked.arguments), dict[str, Any])
     _require_known(asked.wish)
     return asked
 
 
+def _decoded(body: bytes, kind: type[_T], loads: Callable[[bytes], Any] | None = None) -> _T:
+    try:
+        if loads is None:
+            return msgspec.json.decode(body, type=kind)
+        return msgspec.convert(loads(body), kind)
+    except (ValueError, msgspec.MsgspecError, RecursionError) as error:
+        raise ContractError(f"That makes no sense here: {error}") from error
+
+
 def _require_known(wish: Wish) -> None:
-    if wish.profile not in (None, *PROFILES) or wish.revision not in (None, *REVISIONS):
-        raise msgspec.ValidationError("there is no such profile or revision")
+    if wish.profile is not None:
+        profile_named(wish.profile)
+    if wish.revision not in (None, *REVISIONS):
+        raise ContractError(f"no revision {wish.revision!r}; there are {', '.join(REVISIONS)}")
 
 
 def _said(talk: Talk) -> dict[str, Any]:

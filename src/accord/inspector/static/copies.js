@@ -26,7 +26,7 @@ function curl(url, tool, text, revision, profile) {
     `MCP-Protocol-Version: ${revision}`,
     ...(isStateless ? ["Mcp-Method: tools/call", `Mcp-Name: ${encoded(tool)}`] : []),
   ];
-  const words = ["curl", shell(url), ...headers.map((each) => `-H ${shell(each)}`), `-d ${shell(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`)}`];
+  const words = [`curl ${shell(url)}`, ...headers.map((each) => `-H ${shell(each)}`), `-d ${shell(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`)}`];
   return words.join(" \\\n  ");
 }
 

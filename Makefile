@@ -22,7 +22,7 @@ export COVERAGE_FILE := $(CURDIR)/$(VENV)/coverage
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check conformance bench clean
+.PHONY: help demo test check conformance bench pictures clean
 
 help: ## list the jobs
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,6 +52,9 @@ conformance: $(VENV)/.peers ## run the official conformance suite, both protocol
 
 bench: $(VENV)/.bench ## measure accord beside its peers
 	$(BIN)/python -m bench
+
+pictures: $(VENV)/.test ## take the pictures of the page in docs/
+	cd tests && $(BIN)/python -m inspector.pictures
 
 clean: ## remove everything that was made here
 	rm -rf .venv .venv-* .hypothesis .*_cache build dist

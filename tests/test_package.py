@@ -53,7 +53,7 @@ def test_it_holds_the_package_its_types_and_its_license(wheel: Path) -> None:
     info = f"accord_mcp-{version('accord-mcp')}.dist-info"
     assert {name.partition("/")[0] for name in names} == {"accord", info}
     assert {"accord/__init__.py", "accord/py.typed", f"{info}/licenses/LICENSE"} <= set(names)
-    for kind in (".py", ".json"):
+    for kind in (".py", ".json", ".html", ".css", ".js", ".svg"):
         files = {path.relative_to(ROOT / "src").as_posix() for path in ROOT.glob(f"src/**/*{kind}")}
         assert {name for name in names if name.endswith(kind)} == files
 

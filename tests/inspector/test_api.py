@@ -1,5 +1,6 @@
 """What is behind the page: who is let in, what a call comes to, and how it is worded again."""
 
+import asyncio
 import gzip
 import json
 import re
@@ -10,7 +11,10 @@ from typing import Any
 
 import pytest
 
+from accord import Server
 from accord.inspector.assets import Assets
+from accord.serve.http import App
+from accord.serve.http.exchange import Exchange
 from http_peer import HttpPeer, HttpServer
 from inspector.talk import NEWEST, Api, reply_of, studio
 from serve.http.talk import eventually
@@ -310,6 +314,33 @@ def test_a_tool_that_blocks_holds_up_nobody(server: HttpServer, api: Api) -> Non
             connection.recv(1)
         connection.settimeout(10)
         assert connection.recv(12) == b"HTTP/1.1 200"
+
+
+def test_a_client_s_call_never_meets_the_page() -> None:
+    def page(exchange: Exchange) -> None:
+        asked.append(exchange.path)
+
+    async def visit(method: str, path: str, body: bytes = b"") -> int:
+        async def receive() -> Any:
+            return {"type": "http.request", "body": body}
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        sent: list[Any] = []
+        headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
+        scope = {"type": "http", "method": method, "path": path, "headers": headers}
+        await app(scope, receive, send)
+        return int(sent[0]["status"])
+
+    asked: list[str] = []
+    app = App(Server("none"), page=page)
+    ping = b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}'
+    assert asyncio.run(visit("POST", "/mcp", ping)) == 200
+    assert asyncio.run(visit("GET", "/health")) == 200
+    assert asked == []
+    assert asyncio.run(visit("GET", "/")) == 404
+    assert asked == ["/"]
 
 
 # Reading, and counting

@@ -2,12 +2,16 @@
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cli.command import ENVIRONMENT
 from http_peer import HttpPeer, HttpServer
 from inspector.talk import COMMAND, inspecting, studio
 
@@ -32,9 +36,7 @@ def opened(browser: Any, address: str, quiet: bool = True, **settings: Any) -> I
     page = context.new_page()
     complaints: list[str] = []
     asked: list[str] = []
-    page.on(
-        "console", lambda said: said.type in ("error", "warning") and complaints.append(said.text)
-    )
+    page.on("console", lambda said: complaints.extend(_complaints(said)))
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("request", lambda request: asked.append(request.url))
     page.goto(address)
@@ -46,6 +48,10 @@ def opened(browser: Any, address: str, quiet: bool = True, **settings: Any) -> I
     assert [url for url in asked if not url.startswith((home[0], *OWN))] == []
     if quiet:
         assert complaints == []
+
+
+def _complaints(said: Any) -> list[str]:
+    return [said.text] if said.type in ("error", "warning") else []
 
 
 @pytest.fixture
@@ -319,8 +325,8 @@ def test_what_each_model_sees_is_shown_with_its_price(page: Any) -> None:
 
 
 def test_a_call_can_be_made_again_elsewhere(browser: Any, server: HttpServer) -> None:
-    grants = {"permissions": ["clipboard-read", "clipboard-write"]}
-    with opened(browser, _home(server), **grants) as page:
+    permissions = ["clipboard-read", "clipboard-write"]
+    with opened(browser, _home(server), permissions=permissions) as page:
         choose(page, "painter")
         page.get_by_label("name").fill("it's ada")
         copied = {}
@@ -337,12 +343,6 @@ def test_a_call_can_be_made_again_elsewhere(browser: Any, server: HttpServer) ->
 
 def _run_copied(copied: dict[str, str]) -> None:
     """Each of them is the same call."""
-    import subprocess
-    import sys
-    from pathlib import Path
-
-    from cli.command import ENVIRONMENT
-
     path = {"PATH": f"{Path(sys.executable).parent}:{ENVIRONMENT['PATH']}"}
     for kind, text in copied.items():
         command = [sys.executable, "-c", text] if kind == "Python" else ["sh", "-c", text]

@@ -104,7 +104,7 @@ function labelled(name, schema, isRequired, form, depth) {
     if (isRequired) node.control.setAttribute("aria-required", "true");
   }
   const width = node.control ? (node.control.matches("textarea") ? " wide" : "") : " group";
-  const element = h("div", { class: `field${width}` }, h("div", { class: "heading" }, label, h("span", { class: "hint", id: about }, words)), description, node.element, error);
+  const element = h("div", { class: `field${width}` }, h("div", { class: "heading" }, label, h("span", { class: "hint", id: about }, words)), node.element, description, error);
   return {
     ...node,
     element,

@@ -60,8 +60,8 @@ export function hints(schema) {
   const type = kind === "number" || kind === "string" ? (schema.format ?? schema.type) : "";
   return [
     type,
-    range(schema.minimum, schema.maximum),
     schema.exclusiveMinimum !== undefined && `> ${text(schema.exclusiveMinimum)}`,
+    range(schema.minimum, schema.maximum),
     schema.exclusiveMaximum !== undefined && `< ${text(schema.exclusiveMaximum)}`,
     schema.multipleOf !== undefined && `a multiple of ${text(schema.multipleOf)}`,
     range(schema.minLength, schema.maxLength, " characters"),

@@ -11,6 +11,7 @@ import msgspec
 
 from accord.answer import Answer, Encoded, Notice, Problem
 from accord.cli import targets
+from accord.cli.patience import Patience, tell_progress
 from accord.cli.quiet import quiet
 from accord.cli.serve import seconds
 from accord.cli.visible import visible
@@ -34,6 +35,7 @@ examples:
   echo '{"a": 2, "b": 3}' | accord call shop:server add -
 """
 _MOST_NAMED: Final = 32
+_WANTS_PROGRESS: Final = b'{"progressToken": "accord"}'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -101,7 +103,9 @@ def _call(options: argparse.Namespace) -> int:
     client = Client(REVISIONS[options.revision or NEWEST.date], capabilities)
     call = Call(1, client, name=options.tool, arguments=_arguments(options.arguments))
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends us, and is no failure of the tool
-    with quiet():
+    with quiet(), Patience(f"calling {options.tool}") as patience:
+        call.meta = _WANTS_PROGRESS
+        call.send = lambda message: tell_progress(patience, msgspec.json.decode(message))
         done = blocking.run(server, call)
     said = msgspec.json.decode(done.reply, type=_Said)
     if options.read:

@@ -11,7 +11,9 @@ from typing import Final
 from accord.cli import targets
 from accord.cli.call import header
 from accord.cli.logs import log_in_background
+from accord.cli.patience import Patience
 from accord.cli.serve import seconds
+from accord.cli.visible import visible
 from accord.errors import ContractError
 from accord.revisions import REVISIONS
 from accord.serve.ending import exit_within
@@ -91,7 +93,8 @@ async def _inspect(options: argparse.Namespace) -> None:
     page = Page(target, tally, is_open=False)
     with http.listening(http.Address.parse(options.http)) as (listener, where):
         async with contextlib.aclosing(target):
-            await target.open()
+            with Patience(f"reaching {visible(options.target)}"):
+                await target.open()
             app = Alone(page, lambda: _tell(page.link(where.url), opens=options.open))
             await http.host(app, listener, http.Settings(), on_end=_exit_within)
 

@@ -11,13 +11,14 @@ from typing import Final, NoReturn
 
 from accord.errors import AccordError
 
-_VERBS: Final = {
+VERBS: Final = {
     "serve": "serve tools over stdio, as every MCP client starts a server",
     "tools": "show the tools of a server",
     "call": "call one tool and print its answer",
     "inspect": "look at somebody else's server on a page",
     "read": "print anybody's reply as the generic response",
     "schema": "print the JSON Schema of what a tool answers",
+    "completion": "print what a shell needs to complete these words",
 }
 _EXAMPLES: Final = """\
 examples:
@@ -43,7 +44,7 @@ class _Parser(argparse.ArgumentParser):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and give back its exit code."""
     words = sys.argv[1:] if arguments is None else list(arguments)
-    if not words or words[0] not in _VERBS:
+    if not words or words[0] not in VERBS:
         overview = _overview()
         overview.parse_args(words)
         overview.error("the verb comes first")
@@ -51,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     module = importlib.import_module(f"accord.cli.{verb}")  # a verb loads what it needs, no more
     parser = _Parser(
         prog=f"accord {verb}",
-        description=_VERBS[verb],
+        description=VERBS[verb],
         epilog=module.EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -83,7 +84,7 @@ def _show_anything() -> None:
 
 def _overview() -> argparse.ArgumentParser:
     """The command without a verb: help, version, or a word that is no verb."""
-    verbs = "\n".join(f"  {verb:8} {summary}" for verb, summary in _VERBS.items())
+    verbs = "\n".join(f"  {verb:10} {summary}" for verb, summary in VERBS.items())
     parser = _Parser(
         prog="accord",
         description="One response contract for MCP tools: serve them, call them, read them.",
@@ -91,7 +92,7 @@ def _overview() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"accord {_version()}")
-    parser.add_argument("verb", choices=list(_VERBS), metavar="VERB", help="one of the verbs below")
+    parser.add_argument("verb", choices=list(VERBS), metavar="VERB", help="one of the verbs below")
     return parser
 
 

@@ -16,7 +16,7 @@ from cli.command import (
     assert_one_line_of_misuse,
 )
 
-VERBS = ["serve", "tools", "call", "inspect", "read", "schema", "completion"]
+VERBS = ["serve", "tools", "call", "inspect", "read", "schema", "install", "completion"]
 
 
 def test_version_is_the_one_of_the_installed_package() -> None:

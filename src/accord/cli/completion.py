@@ -1,7 +1,6 @@
 """`accord completion`: what a shell needs to complete our words."""
 
 import argparse
-import importlib
 import shlex
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -92,9 +91,9 @@ def _words(line: str) -> list[str]:
 
 
 def _of_verb(verb: str, before: Sequence[str], current: str) -> Sequence[str]:
-    module = importlib.import_module(f"accord.cli.{verb}")
-    parser = argparse.ArgumentParser()
-    module.add_arguments(parser)
+    from accord.cli.main import parser_of
+
+    parser = parser_of(verb)
     options = {name: action for action in parser._actions for name in action.option_strings}
     if before and (action := options.get(before[-1])) is not None and action.nargs != 0:
         return _choices(action)

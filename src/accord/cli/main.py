@@ -7,7 +7,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 from accord.errors import AccordError
 
@@ -18,6 +18,7 @@ VERBS: Final = {
     "inspect": "look at somebody else's server on a page",
     "read": "print anybody's reply as the generic response",
     "schema": "print the JSON Schema of what a tool answers",
+    "install": "write a server into the configuration of an MCP client",
     "completion": "print what a shell needs to complete these words",
 }
 _EXAMPLES: Final = """\
@@ -49,18 +50,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         overview.parse_args(words)
         overview.error("the verb comes first")
     verb, *rest = words
-    module = importlib.import_module(f"accord.cli.{verb}")  # a verb loads what it needs, no more
-    parser = _Parser(
-        prog=f"accord {verb}",
-        description=VERBS[verb],
-        epilog=module.EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    module.add_arguments(parser)
-    options = parser.parse_args(rest)
+    options = parser_of(verb).parse_args(rest)
     _show_anything()
     try:
-        code: int = module.run(options)
+        code: int = _module(verb).run(options)
         with contextlib.suppress(AttributeError, ValueError):  # a served tool may have closed it
             sys.stdout.flush()
     except AccordError as error:
@@ -73,6 +66,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"accord {verb}: {error.strerror or error}", file=sys.stderr)
         return 1
     return code
+
+
+def parser_of(verb: str) -> argparse.ArgumentParser:
+    """What understands the words that follow a verb."""
+    module = _module(verb)
+    parser = _Parser(
+        prog=f"accord {verb}",
+        description=VERBS[verb],
+        epilog=module.EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    module.add_arguments(parser)
+    return parser
+
+
+def _module(verb: str) -> Any:
+    return importlib.import_module(f"accord.cli.{verb}")  # a verb loads what it needs, no more
 
 
 def _show_anything() -> None:

@@ -62,6 +62,21 @@ def load(targets: Sequence[str], **configuration: Any) -> Server:
     return combined
 
 
+def from_anywhere(target: str) -> str:
+    """A target that means the same in every folder: where a file is meant, with its whole path."""
+    place, colon, name = target.partition(":")
+    if Path(place).exists():
+        return str(Path(place).absolute()) + colon + name
+    try:
+        spec = importlib.util.find_spec(place)
+    except (ImportError, ValueError):
+        return target
+    origin = None if spec is None or spec.origin is None else Path(spec.origin)
+    if origin is None or not origin.is_relative_to(Path.cwd()) or "." in place:
+        return target
+    return f"{origin}{colon}{name}"
+
+
 def _load_one(target: str) -> Server:
     if is_reader(target):
         return Server(READER)

@@ -13,7 +13,13 @@ from msgspec import Meta
 
 from accord import Answer, Context, Embedded, Image, Link, Notice, Page, Problem, Server
 
-server = Server("studio", version="1.0", title="Studio", max_bytes=8_000_000)
+server = Server(
+    "studio",
+    version="1.0",
+    title="Studio",
+    instructions="Ask for paintings <b>first</b>.",
+    max_bytes=8_000_000,
+)
 
 HOSTILE = (
     '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>'

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from cli.command import ENVIRONMENT
+from cli.command import ACCORD, ENVIRONMENT
 from http_peer import HttpPeer, HttpServer
 from inspector.talk import COMMAND, inspecting, studio
 
@@ -29,7 +29,9 @@ def server() -> Iterator[HttpServer]:
 
 
 @contextmanager
-def opened(browser: Any, address: str, quiet: bool = True, **settings: Any) -> Iterator[Any]:
+def opened(
+    browser: Any, address: str, sign: str = "#tools a", *, quiet: bool = True, **settings: Any
+) -> Iterator[Any]:
     """The page at an address; whatever it complains of, or asks of others, fails the test."""
     context = browser.new_context(**{"viewport": {"width": 1440, "height": 900}, **settings})
     context.set_default_timeout(10_000)
@@ -40,7 +42,7 @@ def opened(browser: Any, address: str, quiet: bool = True, **settings: Any) -> I
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("request", lambda request: asked.append(request.url))
     page.goto(address)
-    page.wait_for_selector("#tools a")
+    page.wait_for_selector(sign)
     yield page
     context.close()
     home = re.match(r"http://[^/]+/", address)
@@ -95,6 +97,8 @@ def received(page: Any) -> Any:
 def test_the_tools_are_listed_and_found(page: Any) -> None:
     assert page.inner_text("#server") == "Studio"
     assert page.locator("#tools a").count() == 12
+    page.click("text=Instructions of the server")
+    assert page.inner_text("#instructions-text") == "Ask for paintings <b>first</b>."
     page.keyboard.press("/")
     page.keyboard.type("catalogue oldest")
     assert page.locator("#tools a .tool-name").all_inner_texts() == ["paintings"]
@@ -292,6 +296,84 @@ def test_json_that_is_none_is_told(page: Any) -> None:
     page.wait_for_selector(".answer .banner")
 
 
+FORMS: dict[str, tuple[Any, Any]] = {
+    "text": ({"type": "string"}, "a\nb"),
+    "a short text": ({"type": "string", "maxLength": 5}, "ab"),
+    "a number": ({"type": "number"}, 1.5),
+    "a choice": ({"enum": ["a", 2, None]}, 2),
+    "a date": ({"type": "string", "format": "date"}, "2026-12-01"),
+    "a constant": ({"const": {"a": 1}}, {"a": 1}),
+    "yes or no": ({"type": "boolean"}, False),
+    "what may be null": ({"type": ["integer", "null"]}, 7),
+    "null or text": ({"anyOf": [{"type": "null"}, {"type": "string"}]}, "x"),
+    "one of several": ({"oneOf": [{"type": "string"}, {"type": "integer"}]}, 7),
+    "one of several constants": ({"oneOf": [{"const": "a"}, {"const": "b"}]}, "b"),
+    "one of two objects": (
+        {
+            "oneOf": [
+                {"type": "object", "properties": {"a": {"type": "string"}}},
+                {"type": "array", "items": {"type": "integer"}},
+            ]
+        },
+        [1, 2],
+    ),
+    "a reference": ({"$ref": "#/$defs/Name"}, "x"),
+    "a reference to itself": ({"$ref": "#/$defs/Tree"}, {"name": "a", "below": [{"name": "b"}]}),
+    "all of several": (
+        {
+            "allOf": [
+                {"type": "object", "properties": {"a": {"type": "integer"}}},
+                {"properties": {"b": {"type": "integer"}}},
+            ]
+        },
+        {"a": 1, "b": 2},
+    ),
+    "lists of lists": (
+        {"type": "array", "items": {"type": "array", "items": {}}},
+        [[1, "a"], [{}]],
+    ),
+    "a map": ({"type": "object", "additionalProperties": {"type": "integer"}}, {"x": 1}),
+    "members that nobody told of": (
+        {"type": "object", "properties": {"a": {"type": "integer"}}},
+        {"a": 1, "odd": {"b": [None]}},
+    ),
+    "anything": ({}, {"a": [1, None, "x"]}),
+    "a schema that is none": (True, {"a": 1}),
+    "a reference to nowhere": ({"$ref": "#/$defs/Nobody"}, 1),
+    "a reference elsewhere": ({"$ref": "http://example.com/schema"}, 1),
+    "a circle": ({"$ref": "#/$defs/Circle"}, 1),
+}
+DEFINITIONS = {
+    "Name": {"type": "string"},
+    "Circle": {"$ref": "#/$defs/Circle"},
+    "Tree": {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string"},
+            "below": {"type": "array", "items": {"$ref": "#/$defs/Tree"}},
+        },
+        "required": ["name"],
+    },
+}
+ROUND = """async ([schema, value]) => {
+    const { Form } = await import('/inspector/form.js');
+    const empty = new Form(schema).read();
+    const form = new Form(schema);
+    form.write(value);
+    const { text, faults } = form.read();
+    return [empty.text, text, faults];
+}"""
+
+
+def test_a_form_gives_back_what_is_put_into_it(page: Any) -> None:
+    for name, (schema, value) in FORMS.items():
+        for required in ([], ["it"]):
+            whole = {"properties": {"it": schema}, "required": required, "$defs": DEFINITIONS}
+            empty, text, faults = page.evaluate(ROUND, [whole, {"it": value}])
+            assert (json.loads(text), faults) == ({"it": value}, []), name
+            assert name == "a constant" or required or json.loads(empty) == {}, name
+
+
 # Words
 
 
@@ -395,6 +477,17 @@ def test_counters_live(page: Any, server: HttpServer) -> None:
     assert page.locator(".chart rect.calls").count() >= 1
 
 
+def test_a_server_without_tools_has_a_page_too(browser: Any) -> None:
+    command = [ACCORD, "serve", "reader", "--http", "127.0.0.1:0"]
+    with (
+        HttpServer(command, env=ENVIRONMENT) as server,
+        opened(browser, f"{_home(server)}#/tool/%E0", "text=No such tool") as page,
+    ):
+        page.click("text=Read a reply")
+        page.click("text=Use an example")
+        page.wait_for_selector(".rules")
+
+
 # How it looks, and what becomes of it
 
 
@@ -467,7 +560,7 @@ def test_it_fits_a_phone(browser: Any, server: HttpServer) -> None:
         assert not page.is_visible("#tools")
         assert page.is_visible(".pane-person")
         assert not page.is_visible(".pane-wire")
-        page.click('.answer [role=tab]:has-text("Wire")')
+        page.click('.answer .tabs button:has-text("Wire")')
         assert page.is_visible(".pane-wire")
         assert page.evaluate("document.documentElement.scrollWidth") == 360
         page.click("#back")

@@ -20,7 +20,7 @@ export class AnswerView {
     this.facts = h("div", { class: "facts" });
     this.panes = h("div", { class: "panes three", "data-pane": chosen });
     this.models = h("div");
-    this.tabs = h("div", { class: "tabs", role: "tablist", "aria-label": "Views of the answer" }, Object.entries(PANES).map(([name, title]) => button(title, () => this.choose(name), { role: "tab", "data-name": name })));
+    this.tabs = h("div", { class: "tabs", role: "group", "aria-label": "Views of the answer" }, Object.entries(PANES).map(([name, title]) => button(title, () => this.choose(name), { "data-name": name })));
     this.element = h("section", { class: "answer", "aria-label": "Answer" }, this.facts, this.switches(wish), this.tabs, this.panes, h("h2", { class: "subtitle" }, "What each client's model sees"), this.models);
     this.choose(chosen);
     this.update(talk);
@@ -49,7 +49,7 @@ export class AnswerView {
   choose(name) {
     chosen = name;
     this.panes.dataset.pane = name;
-    for (const tab of this.tabs.children) tab.setAttribute("aria-selected", String(tab.dataset.name === name));
+    for (const tab of this.tabs.children) tab.setAttribute("aria-pressed", String(tab.dataset.name === name));
   }
 
   update(talk) {

@@ -178,7 +178,7 @@ function optional(name, schema, isRequired, form, depth) {
     focus: () => inner?.focus(),
     get: (faults) => inner?.get(faults),
     set(value) {
-      if (!isObject(value)) return remove();
+      if (value === undefined || value === null) return remove();
       add();
       return inner.set(value);
     },

@@ -11,6 +11,7 @@ import { ToolView } from "./tool.js";
 
 const LOOK = 2000;
 const MOST = 50;
+const MOST_TOOLS = 500;
 const find = (id) => document.getElementById(id);
 
 class Page {
@@ -59,6 +60,8 @@ class Page {
     show(find("version"), server.version ?? "");
     show(find("target"), kind === "own" ? new URL(endpoint, location.href).href : target);
     document.title = `${name} – Accord`;
+    find("instructions").hidden = !this.about.instructions;
+    show(find("instructions-text"), this.about.instructions ?? "");
   }
 
   // Where we are
@@ -70,7 +73,7 @@ class Page {
     document.body.dataset.place = this.place;
     if (place === "read") this.display(this.pasted.element);
     else if (place === "activity") this.drawActivity();
-    else this.drawTool(rest ? decodeURIComponent(rest) : null);
+    else this.drawTool(rest ? decoded(rest) : null);
   }
 
   display(element) {
@@ -102,9 +105,11 @@ class Page {
   drawTools() {
     const words = this.search.value.trim().toLowerCase().split(/\s+/).filter(Boolean);
     const found = this.tools.filter((tool) => words.every((word) => `${tool.name} ${tool.title ?? ""} ${tool.description ?? ""}`.toLowerCase().includes(word)));
-    const items = found.slice(0, 500).map((tool) =>
+    const items = found.slice(0, MOST_TOOLS).map((tool) =>
       h("li", {}, h("a", { href: `#/tool/${encodeURIComponent(tool.name)}`, "data-name": tool.name, "aria-current": String(this.current?.tool === tool) }, h("span", { class: "tool-name" }, tool.name), h("span", { class: "tool-words" }, clip(String(tool.description ?? "").split("\n")[0], 90)))),
     );
+    const rest = found.length - items.length;
+    if (rest) items.push(h("li", { class: "none" }, `and ${rest.toLocaleString("en")} more: search for them`));
     show(this.list, items.length ? items : h("li", { class: "none" }, words.length ? "No tool has these words." : "No tools."));
     show(find("many"), found.length === this.tools.length ? `${found.length}` : `${found.length} of ${this.tools.length}`);
   }
@@ -199,6 +204,14 @@ class Page {
       location.hash = links[0].getAttribute("href");
       setTimeout(() => this.current?.focus());
     }
+  }
+}
+
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
   }
 }
 

@@ -1,7 +1,9 @@
 """Somebody else's server: called over the wire it has, and what it says kept as it came."""
 
-from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from functools import partial
 from time import perf_counter
 from typing import Any, Final
 
@@ -39,8 +41,11 @@ class Others:
         tally: Tally | None = None,
     ) -> None:
         self._target = target
-        self._options = {"headers": headers or None, "revision": revision, "timeout": timeout}
+        self._connect: Callable[[], AbstractAsyncContextManager[Peer]] = partial(
+            connect, target, headers=headers or None, revision=revision, timeout=timeout
+        )
         self._tally = tally
+        self._opening = asyncio.Lock()
         self._stack = AsyncExitStack()
         self._peer: Peer | None = None
         self._schemas: dict[str, Any] = {}
@@ -49,7 +54,7 @@ class Others:
     async def open(self) -> None:
         """Reach the server, or raise a PeerError that says why that cannot be."""
         await self.aclose()
-        self._peer = await self._stack.enter_async_context(connect(self._target, **self._options))  # type: ignore[arg-type]  # as connect takes them
+        self._peer = await self._stack.enter_async_context(self._connect())
 
     async def aclose(self) -> None:
         """Leave the server; if we have started it, end it."""
@@ -72,18 +77,24 @@ class Others:
 
     async def tools(self) -> list[dict[str, Any]]:
         """All tools, page by page."""
+        peer = await self._reach()
         try:
-            tools = await (await self._reach()).tools()
-        except Gone:
-            self._peer = None
+            tools = await peer.tools()
+        except PeerError as error:
+            self._lose(peer, error)
             raise
         self._schemas = {str(tool.get("name")): tool.get("inputSchema") for tool in tools}
         return tools
 
+    def schema(self, tool: str) -> dict[str, Any] | None:
+        """What a tool said it takes, when the tools were last listed."""
+        schema = self._schemas.get(tool)
+        return schema if isinstance(schema, dict) else None
+
     async def check(self, asked: Asked) -> Sequence[FieldError]:
         """What the tool's schema says of its arguments; a schema that is none says nothing."""
-        schema = self._schemas.get(asked.tool)
-        if not isinstance(schema, dict):
+        schema = self.schema(asked.tool)
+        if schema is None:
             return ()
         try:
             return Checker(schema).errors(msgspec.json.decode(asked.arguments))
@@ -99,8 +110,7 @@ class Others:
             reply = await peer.call(asked.tool, msgspec.json.decode(asked.arguments))
         except PeerError as error:
             self._note((asked.tool, "unavailable", perf_counter() - began))
-            if isinstance(error, Gone):
-                self._peer = None
+            self._lose(peer, error)
             raise
         seconds = perf_counter() - began
         reading = read(reply.raw, asked.tool, msgspec.json.decode(asked.arguments))
@@ -142,10 +152,16 @@ class Others:
 
     async def _reach(self) -> Peer:
         """The server, reached anew if it has ended since."""
-        if self._peer is None:
-            await self.open()
-        assert self._peer is not None
-        return self._peer
+        async with self._opening:
+            if self._peer is None:
+                await self.open()
+            assert self._peer is not None
+            return self._peer
+
+    def _lose(self, peer: Peer, error: PeerError) -> None:
+        """Let go of a server that has ended, unless another has taken its place."""
+        if isinstance(error, Gone) and self._peer is peer:
+            self._peer = None
 
     def _note(self, noted: Noted) -> None:
         if self._tally is not None:

@@ -74,6 +74,11 @@ class Own:
             cursor = {"cursor": result["nextCursor"]}
         return found
 
+    def schema(self, tool: str) -> dict[str, Any] | None:
+        """What a tool takes."""
+        found = self._server.tools.get(tool)
+        return None if found is None else found.input_schema
+
     async def check(self, asked: Asked) -> Sequence[FieldError]:
         """What the tool itself would say of its arguments."""
         tool = self._server.tools.get(asked.tool)

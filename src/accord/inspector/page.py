@@ -53,7 +53,6 @@ class Page:
         self._target = target
         self._tally = tally
         self._assets = Assets(self.token if is_open else None)
-        self._schemas: dict[str, Any] = {}
         self._verbs: Mapping[str, Callable[[bytes], Awaitable[Any]]] = {
             "about": self._about,
             "tools": self._tools,
@@ -110,9 +109,7 @@ class Page:
         return self._target.about()
 
     async def _tools(self, body: bytes) -> dict[str, Any]:
-        tools = await self._target.tools()
-        self._schemas = {str(tool.get("name")): tool.get("inputSchema") for tool in tools}
-        return {"tools": tools}
+        return {"tools": await self._target.tools()}
 
     async def _check(self, body: bytes) -> dict[str, Any]:
         return {"fields": await self._target.check(_asked(body))}
@@ -140,7 +137,7 @@ class Page:
 
     def _next(self, talk: Talk, arguments: dict[str, Any]) -> dict[str, Any] | None:
         """The call that gets the next page, if there is one and a way to it."""
-        found = following(talk.reading, talk.tool, arguments, self._schemas.get(talk.tool))
+        found = following(talk.reading, talk.tool, arguments, self._target.schema(talk.tool))
         return None if found is None else {"tool": found[0], "arguments": found[1]}
 
 

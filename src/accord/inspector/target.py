@@ -65,6 +65,9 @@ class Target(Protocol):
     async def tools(self) -> list[dict[str, Any]]:
         """Its tools, as `tools/list` words them."""
 
+    def schema(self, tool: str) -> dict[str, Any] | None:
+        """What a tool takes, as far as that is known and makes sense."""
+
     async def check(self, asked: Asked) -> Sequence[FieldError]:
         """Each argument that does not fit, before anything is called."""
 

@@ -20,8 +20,23 @@ export class AnswerView {
     this.facts = h("div", { class: "facts" });
     this.panes = h("div", { class: "panes three", "data-pane": chosen });
     this.models = h("div");
-    this.tabs = h("div", { class: "tabs", role: "group", "aria-label": "Views of the answer" }, Object.entries(PANES).map(([name, title]) => button(title, () => this.choose(name), { "data-name": name })));
-    this.element = h("section", { class: "answer", "aria-label": "Answer" }, this.facts, this.switches(wish), this.tabs, this.panes, h("h2", { class: "subtitle" }, "What each client's model sees"), this.models);
+    this.tabs = h(
+      "div",
+      { class: "tabs", role: "group", "aria-label": "Views of the answer" },
+      Object.entries(PANES).map(([name, title]) =>
+        button(title, () => this.choose(name), { "data-name": name }),
+      ),
+    );
+    this.element = h(
+      "section",
+      { class: "answer", "aria-label": "Answer" },
+      this.facts,
+      this.switches(wish),
+      this.tabs,
+      this.panes,
+      h("h2", { class: "subtitle" }, "What each client's model sees"),
+      this.models,
+    );
     this.choose(chosen);
     this.update(talk);
   }
@@ -30,20 +45,44 @@ export class AnswerView {
     const { about } = this;
     const own = about.kind === "own";
     this.profiles = h("div", { class: "segments", role: "radiogroup", "aria-label": "Profile" });
-    for (const [name, label] of [["", own ? "Server's own" : "As sent"], ...about.profiles.map((each) => [each, each])]) {
-      const input = h("input", { type: "radio", name: "profile", value: name, checked: name === (wish.profile ?? ""), onchange: () => this.wish() });
+    for (const [name, label] of [
+      ["", own ? "Server's own" : "As sent"],
+      ...about.profiles.map((each) => [each, each]),
+    ]) {
+      const input = h("input", {
+        type: "radio",
+        name: "profile",
+        value: name,
+        checked: name === (wish.profile ?? ""),
+        onchange: () => this.wish(),
+      });
       this.profiles.append(h("label", {}, input, h("span", {}, label)));
     }
-    this.revision = h("select", { "aria-label": "Revision", onchange: () => this.wish() }, [...about.revisions].reverse().map((date) => h("option", { value: date }, date)));
+    this.revision = h(
+      "select",
+      { "aria-label": "Revision", onchange: () => this.wish() },
+      [...about.revisions].reverse().map((date) => h("option", { value: date }, date)),
+    );
     this.revision.value = wish.revision ?? about.revision;
     this.note = h("span", { class: "muted" });
-    return h("div", { class: "switches" }, h("span", { class: "label" }, "Profile"), this.profiles, h("span", { class: "label" }, "Revision"), this.revision, this.note);
+    return h(
+      "div",
+      { class: "switches" },
+      h("span", { class: "label" }, "Profile"),
+      this.profiles,
+      h("span", { class: "label" }, "Revision"),
+      this.revision,
+      this.note,
+    );
   }
 
   wish() {
     const profile = this.profiles.querySelector("input:checked").value;
     this.element.setAttribute("aria-busy", "true");
-    this.onWish({ ...(profile ? { profile } : {}), ...(this.revision.value === this.about.revision ? {} : { revision: this.revision.value }) });
+    this.onWish({
+      ...(profile ? { profile } : {}),
+      ...(this.revision.value === this.about.revision ? {} : { revision: this.revision.value }),
+    });
   }
 
   choose(name) {
@@ -61,8 +100,13 @@ export class AnswerView {
     show(this.facts, facts(talk));
     show(
       this.panes,
-      pane("person", "As a person reads it", [person(talk.reading, blocks, talk.next ? () => this.onFollow(talk.next) : null), h("details", {}, h("summary", {}, "How we know"), how(talk.reading))]),
-      pane("generic", "Generic response", [code(lines(talk.reading.response), "Generic response")], () => lines(talk.reading.response).join("\n")),
+      pane("person", "As a person reads it", [
+        person(talk.reading, blocks, talk.next ? () => this.onFollow(talk.next) : null),
+        h("details", {}, h("summary", {}, "How we know"), how(talk.reading)),
+      ]),
+      pane("generic", "Generic response", [code(lines(talk.reading.response), "Generic response")], () =>
+        lines(talk.reading.response).join("\n"),
+      ),
       pane("wire", "Wire", wire(talk), () => talk.wire.map((line) => line.raw).join("\n")),
     );
     show(this.models, models(isObject(reply) ? reply : {}));
@@ -88,8 +132,12 @@ function facts(talk) {
   const { response } = talk.reading;
   const many = Array.isArray(response.data) ? ` of ${count(response.data.length, "item")}` : "";
   const kind = { error: "problem", tool_catalog: "catalog" }[response.responseType] ?? response.responseType;
-  const sent = talk.wire.filter((line) => line.direction === "sent").reduce((sum, line) => sum + line.size, 0);
-  const received = talk.wire.filter((line) => line.direction === "received").reduce((sum, line) => sum + line.size, 0);
+  const sent = talk.wire
+    .filter((line) => line.direction === "sent")
+    .reduce((sum, line) => sum + line.size, 0);
+  const received = talk.wire
+    .filter((line) => line.direction === "received")
+    .reduce((sum, line) => sum + line.size, 0);
   return [
     h("strong", { class: `outcome ${outcome(talk)}` }, `${kind}${many}`),
     h("span", {}, milliseconds(talk.ms)),
@@ -100,8 +148,15 @@ function facts(talk) {
 }
 
 function pane(name, title, content, text = null) {
-  const tool = text && button("Copy", () => copy(text(), `${title} copied`), { class: "small", "aria-label": `Copy: ${title}` });
-  return h("section", { class: `pane pane-${name}`, "aria-label": title }, h("header", {}, h("h2", {}, title), tool), h("div", { class: "body" }, content));
+  const tool =
+    text &&
+    button("Copy", () => copy(text(), `${title} copied`), { class: "small", "aria-label": `Copy: ${title}` });
+  return h(
+    "section",
+    { class: `pane pane-${name}`, "aria-label": title },
+    h("header", {}, h("h2", {}, title), tool),
+    h("div", { class: "body" }, content),
+  );
 }
 
 // Both ways, as it was sent; what only prepares the call is folded away.
@@ -109,14 +164,28 @@ function wire(talk) {
   const prelude = talk.wire.filter((line) => line.isPrelude);
   const rest = talk.wire.filter((line) => !line.isPrelude);
   return [
-    prelude.length ? h("details", { class: "prelude" }, h("summary", {}, `Handshake, ${count(prelude.length, "message")}`), prelude.map((line) => message(line))) : null,
+    prelude.length
+      ? h(
+          "details",
+          { class: "prelude" },
+          h("summary", {}, `Handshake, ${count(prelude.length, "message")}`),
+          prelude.map((line) => message(line)),
+        )
+      : null,
     rest.map((line) => message(line, line === rest.at(-1) ? talk.ms : null)),
-  ].flat().filter(Boolean);
+  ]
+    .flat()
+    .filter(Boolean);
 }
 
 function message(line, ms = null) {
   const value = decoded(line.raw);
   const title = line.direction === "sent" ? "Sent" : "Received";
   const said = [bytes(line.size), ms === null ? null : milliseconds(ms)].filter(Boolean).join(", ");
-  return h("div", { class: `message-box ${line.direction}` }, h("p", { class: "direction" }, h("strong", {}, title), h("span", { class: "muted" }, said)), code(value === null ? [line.raw] : lines(value), title));
+  return h(
+    "div",
+    { class: `message-box ${line.direction}` },
+    h("p", { class: "direction" }, h("strong", {}, title), h("span", { class: "muted" }, said)),
+    code(value === null ? [line.raw] : lines(value), title),
+  );
 }

@@ -29,7 +29,9 @@ export async function ask(verb, body = "{}", signal = undefined) {
     text = await response.text();
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Stopped("The server does not answer. Start it again in your terminal; this page goes on by itself.");
+    throw new Stopped(
+      "The server does not answer. Start it again in your terminal; this page goes on by itself.",
+    );
   }
   if (response.status === 403) {
     throw new Stale(

@@ -35,7 +35,14 @@ export function code(lines, label) {
 
 function line(text) {
   const [, indent, name, value, end] = PARTS.exec(clip(text, LONGEST));
-  return h("span", { class: "line" }, indent, name && h("span", { class: "name" }, name), h("span", { class: kind(value) }, value), end);
+  return h(
+    "span",
+    { class: "line" },
+    indent,
+    name && h("span", { class: "name" }, name),
+    h("span", { class: kind(value) }, value),
+    end,
+  );
 }
 
 function kind(value) {

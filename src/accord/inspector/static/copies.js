@@ -26,7 +26,11 @@ function curl(url, tool, text, revision, profile) {
     `MCP-Protocol-Version: ${revision}`,
     ...(isStateless ? ["Mcp-Method: tools/call", `Mcp-Name: ${encoded(tool)}`] : []),
   ];
-  const words = [`curl ${shell(url)}`, ...headers.map((each) => `-H ${shell(each)}`), `-d ${shell(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`)}`];
+  const words = [
+    `curl ${shell(url)}`,
+    ...headers.map((each) => `-H ${shell(each)}`),
+    `-d ${shell(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`)}`,
+  ];
   return words.join(" \\\n  ");
 }
 
@@ -65,6 +69,9 @@ function literal(value) {
   if (value === false) return "False";
   if (value instanceof Exact) return value.source;
   if (Array.isArray(value)) return `[${value.map(literal).join(", ")}]`;
-  if (isObject(value)) return `{${Object.entries(value).map(([name, each]) => `${literal(name)}: ${literal(each)}`).join(", ")}}`;
+  if (isObject(value))
+    return `{${Object.entries(value)
+      .map(([name, each]) => `${literal(name)}: ${literal(each)}`)
+      .join(", ")}}`;
   return JSON.stringify(value);
 }

@@ -15,10 +15,17 @@ export function svg(tag, properties = {}, ...children) {
 function fill(element, properties, children) {
   for (const [name, value] of Object.entries(properties)) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (name === "value" || name === "checked" || name === "hidden" || name === "disabled") element[name] = value;
-    else if (value !== null && value !== undefined && value !== false) element.setAttribute(name, value === true ? "" : value);
+    else if (name === "value" || name === "checked" || name === "hidden" || name === "disabled")
+      element[name] = value;
+    else if (value !== null && value !== undefined && value !== false)
+      element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat(Infinity).filter((each) => each !== null && each !== undefined && each !== false).map(node));
+  element.append(
+    ...children
+      .flat(Infinity)
+      .filter((each) => each !== null && each !== undefined && each !== false)
+      .map(node),
+  );
   return element;
 }
 

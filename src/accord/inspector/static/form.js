@@ -8,7 +8,11 @@ import { clip } from "./text.js";
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 const DEEPEST = 8;
 const INPUTS = { date: "date", time: "text", email: "email", uri: "url" };
-const PLACEHOLDERS = { "date-time": "2026-01-31T09:30:00Z", time: "09:30:00", uuid: "00000000-0000-0000-0000-000000000000" };
+const PLACEHOLDERS = {
+  "date-time": "2026-01-31T09:30:00Z",
+  time: "09:30:00",
+  uuid: "00000000-0000-0000-0000-000000000000",
+};
 const LONGEST_STEP = 64;
 
 export class Form {
@@ -26,7 +30,10 @@ export class Form {
     const found = [];
     const text = this.node.get(found) ?? "{}";
     const fields = [...this.fields()];
-    const faults = found.map(({ control, error }) => ({ field: fields.find(([, node]) => node.holds?.(control))?.[0] ?? "", error }));
+    const faults = found.map(({ control, error }) => ({
+      field: fields.find(([, node]) => node.holds?.(control))?.[0] ?? "",
+      error,
+    }));
     return { text, faults };
   }
 
@@ -72,8 +79,11 @@ function joined(path, step) {
 
 function nearest(fields, path) {
   let place = path;
-  while (place && !fields.has(place)) place = place.replace(/(\.[^.[]*|\[\d+\])$/, "") === place ? "" : place.replace(/(\.[^.[]*|\[\d+\])$/, "");
-  return place ? fields.get(place) : undefined;
+  while (place && !fields.has(place)) {
+    const above = place.replace(/(\.[^.[]*|\[\d+\])$/, "");
+    place = above === place ? "" : above;
+  }
+  return fields.get(place);
 }
 
 function makeNode(given, form, depth) {
@@ -95,16 +105,33 @@ function labelled(name, schema, isRequired, form, depth) {
   const error = h("p", { class: "fault", id: wrong, hidden: true });
   const hint = hints(variants(whole, form.root)[0] ?? whole);
   const hasDefault = whole.default !== undefined && whole.default !== null;
-  const words = [hint, hasDefault && `default ${clip(stringify(whole.default), 60)}`].filter(Boolean).join(", ");
-  const label = h(node.control ? "label" : "span", { for: node.control && id, class: "label" }, name, isRequired && h("span", { class: "required", title: "required" }, " required"));
-  const description = typeof whole.description === "string" && whole.description ? h("p", { class: "description" }, clip(whole.description, 400)) : null;
+  const words = [hint, hasDefault && `default ${clip(stringify(whole.default), 60)}`]
+    .filter(Boolean)
+    .join(", ");
+  const label = h(
+    node.control ? "label" : "span",
+    { for: node.control && id, class: "label" },
+    name,
+    isRequired && h("span", { class: "required", title: "required" }, " required"),
+  );
+  const description =
+    typeof whole.description === "string" && whole.description
+      ? h("p", { class: "description" }, clip(whole.description, 400))
+      : null;
   if (node.control) {
     node.control.id = id;
     node.control.setAttribute("aria-describedby", `${about} ${wrong}`);
     if (isRequired) node.control.setAttribute("aria-required", "true");
   }
   const width = node.control ? (node.control.matches("textarea") ? " wide" : "") : " group";
-  const element = h("div", { class: `field${width}` }, h("div", { class: "heading" }, label, h("span", { class: "hint", id: about }, words)), node.element, description, error);
+  const element = h(
+    "div",
+    { class: `field${width}` },
+    h("div", { class: "heading" }, label, h("span", { class: "hint", id: about }, words)),
+    node.element,
+    description,
+    error,
+  );
   return {
     ...node,
     element,
@@ -126,7 +153,10 @@ function objectNode(schema, form, depth) {
   let extra = {};
   const element = h("div", { class: "members" });
   const names = Object.keys(schema.properties);
-  for (const name of [...names.filter((each) => required.has(each)), ...names.filter((each) => !required.has(each))]) {
+  for (const name of [
+    ...names.filter((each) => required.has(each)),
+    ...names.filter((each) => !required.has(each)),
+  ]) {
     const field = optional(name, schema.properties[name], required.has(name), form, depth + 1);
     fields.set(name, field);
     element.append(field.element);
@@ -140,7 +170,8 @@ function objectNode(schema, form, depth) {
         const text = fields.get(name).get(faults);
         if (text !== undefined) members.push(`${JSON.stringify(name)}:${text}`);
       }
-      for (const [name, value] of Object.entries(extra)) members.push(`${JSON.stringify(name)}:${stringify(value)}`);
+      for (const [name, value] of Object.entries(extra))
+        members.push(`${JSON.stringify(name)}:${stringify(value)}`);
       return `{${members.join(",")}}`;
     },
     set(value) {
@@ -164,11 +195,23 @@ function optional(name, schema, isRequired, form, depth) {
   const add = () => {
     inner = labelled(name, schema, false, form, depth);
     show(place, inner.element);
-    inner.element.querySelector(".heading").append(button("Remove", remove, { class: "small", "aria-label": `Remove ${name}` }));
+    inner.element
+      .querySelector(".heading")
+      .append(button("Remove", remove, { class: "small", "aria-label": `Remove ${name}` }));
   };
   const remove = () => {
     inner = null;
-    show(place, button(`Add ${name}`, () => { add(); inner.focus(); }, { class: "small" }));
+    show(
+      place,
+      button(
+        `Add ${name}`,
+        () => {
+          add();
+          inner.focus();
+        },
+        { class: "small" },
+      ),
+    );
   };
   remove();
   return {
@@ -188,14 +231,37 @@ function optional(name, schema, isRequired, form, depth) {
 function arrayNode(schema, form, depth) {
   let items = [];
   const list = h("ol", { class: "items" });
-  const draw = () => show(list, items.map((item, at) => h("li", {}, item.element, button("Remove", () => { items.splice(at, 1); draw(); }, { class: "small", "aria-label": `Remove item ${at + 1}` }))));
+  const draw = () =>
+    show(
+      list,
+      items.map((item, at) =>
+        h(
+          "li",
+          {},
+          item.element,
+          button(
+            "Remove",
+            () => {
+              items.splice(at, 1);
+              draw();
+            },
+            { class: "small", "aria-label": `Remove item ${at + 1}` },
+          ),
+        ),
+      ),
+    );
   const add = () => {
     const item = labelled(`${items.length + 1}`, schema.items, false, form, depth + 1);
     items.push(item);
     draw();
     return item;
   };
-  const element = h("div", {}, list, button("Add an item", () => add().focus(), { class: "small" }));
+  const element = h(
+    "div",
+    {},
+    list,
+    button("Add an item", () => add().focus(), { class: "small" }),
+  );
   return {
     element,
     children: () => items.map((item, at) => [at, item]),
@@ -213,7 +279,11 @@ function arrayNode(schema, form, depth) {
 
 function variantNode(shapes, form, depth) {
   const nodes = shapes.map(() => null);
-  const choice = h("select", { "aria-label": "Which kind" }, shapes.map((shape, at) => h("option", { value: at }, labelOf(shape, at))));
+  const choice = h(
+    "select",
+    { "aria-label": "Which kind" },
+    shapes.map((shape, at) => h("option", { value: at }, labelOf(shape, at))),
+  );
   const place = h("div");
   const current = () => (nodes[choice.value] ??= makeNode(shapes[choice.value], form, depth + 1));
   const draw = () => {
@@ -247,13 +317,26 @@ function fits(shape, value) {
 
 function choiceNode(schema) {
   const values = schema.enum ?? [true, false];
-  const options = values.map((value) => h("option", { value: stringify(value) }, clip(typeof value === "string" ? value : stringify(value), 80)));
+  const options = values.map((value) =>
+    h("option", { value: stringify(value) }, clip(typeof value === "string" ? value : stringify(value), 80)),
+  );
   const control = h("select", {}, h("option", { value: "" }, "not set"), options);
-  return { element: control, control, get: () => control.value || undefined, set: (value) => { control.value = value === undefined ? "" : stringify(value); } };
+  return {
+    element: control,
+    control,
+    get: () => control.value || undefined,
+    set: (value) => {
+      control.value = value === undefined ? "" : stringify(value);
+    },
+  };
 }
 
 function fixedNode(schema) {
-  return { element: h("code", { class: "fixed" }, stringify(schema.const)), get: () => stringify(schema.const), set() {} };
+  return {
+    element: h("code", { class: "fixed" }, stringify(schema.const)),
+    get: () => stringify(schema.const),
+    set() {},
+  };
 }
 
 function numberNode() {
@@ -265,7 +348,9 @@ function numberNode() {
     faults.push({ control, error: "is no number" });
     return undefined;
   };
-  node.set = (value) => { control.value = value === undefined || value === null ? "" : stringify(value); };
+  node.set = (value) => {
+    control.value = value === undefined || value === null ? "" : stringify(value);
+  };
   return node;
 }
 
@@ -273,8 +358,18 @@ function stringNode(schema) {
   const type = INPUTS[schema.format];
   const isShort = type || schema.format || (schema.maxLength ?? Infinity) <= 80;
   const settings = { autocomplete: "off", spellcheck: "false", placeholder: PLACEHOLDERS[schema.format] };
-  const control = isShort ? h("input", { type: type === "date" ? "date" : "text", ...settings }) : h("textarea", { rows: "1", ...settings });
-  return { element: control, control, blank: '""', get: () => (control.value ? JSON.stringify(control.value) : undefined), set: (value) => { control.value = typeof value === "string" ? value : ""; } };
+  const control = isShort
+    ? h("input", { type: type === "date" ? "date" : "text", ...settings })
+    : h("textarea", { rows: "1", ...settings });
+  return {
+    element: control,
+    control,
+    blank: '""',
+    get: () => (control.value ? JSON.stringify(control.value) : undefined),
+    set: (value) => {
+      control.value = typeof value === "string" ? value : "";
+    },
+  };
 }
 
 function anyNode() {
@@ -293,8 +388,18 @@ function anyNode() {
         return undefined;
       }
     },
-    set: (value) => { control.value = value === undefined ? "" : stringify(value); },
+    set: (value) => {
+      control.value = value === undefined ? "" : stringify(value);
+    },
   };
 }
 
-const MAKERS = { object: objectNode, array: arrayNode, choice: choiceNode, fixed: fixedNode, number: numberNode, string: stringNode, any: anyNode };
+const MAKERS = {
+  object: objectNode,
+  array: arrayNode,
+  choice: choiceNode,
+  fixed: fixedNode,
+  number: numberNode,
+  string: stringNode,
+  any: anyNode,
+};

@@ -43,13 +43,17 @@ function write(value, indent, before, after, found) {
     found.push(indent + before + stringify(value) + after);
     return;
   }
-  const entries = isList ? value.map((each) => ["", each]) : Object.entries(value).map(([name, each]) => [`${JSON.stringify(name)}: `, each]);
+  const entries = isList
+    ? value.map((each) => ["", each])
+    : Object.entries(value).map(([name, each]) => [`${JSON.stringify(name)}: `, each]);
   const [open, close] = isList ? "[]" : "{}";
   if (!entries.length) {
     found.push(indent + before + open + close + after);
     return;
   }
   found.push(indent + before + open);
-  entries.forEach(([name, each], at) => write(each, `${indent}  `, name, at < entries.length - 1 ? "," : "", found));
+  entries.forEach(([name, each], at) =>
+    write(each, `${indent}  `, name, at < entries.length - 1 ? "," : "", found),
+  );
   found.push(indent + close + after);
 }

@@ -68,7 +68,8 @@ class Page {
 
   route() {
     const [, place, rest] = /^#\/(\w+)\/?(.*)$/.exec(location.hash) ?? [];
-    for (const link of document.querySelectorAll("nav.tabs a")) link.setAttribute("aria-current", link.dataset.place === (place ?? "tool") ? "page" : "false");
+    for (const link of document.querySelectorAll("nav.tabs a"))
+      link.setAttribute("aria-current", link.dataset.place === (place ?? "tool") ? "page" : "false");
     this.place = place ?? "tool";
     document.body.dataset.place = this.place;
     if (place === "read") this.display(this.pasted.element);
@@ -88,13 +89,18 @@ class Page {
   drawTool(name) {
     const tool = this.tools.find((each) => each.name === name) ?? (name === null ? this.tools[0] : null);
     if (!tool) {
-      this.display(name === null ? empty("No tools", "This server offers none. Replies can still be read.") : empty("No such tool", name));
+      this.display(
+        name === null
+          ? empty("No tools", "This server offers none. Replies can still be read.")
+          : empty("No such tool", name),
+      );
       return;
     }
     this.current = this.view(tool);
     this.display(this.current.element);
     if (name === null) this.screen("list");
-    for (const link of this.list.querySelectorAll("a")) link.setAttribute("aria-current", String(link.dataset.name === tool.name));
+    for (const link of this.list.querySelectorAll("a"))
+      link.setAttribute("aria-current", String(link.dataset.name === tool.name));
   }
 
   view(tool) {
@@ -104,14 +110,42 @@ class Page {
 
   drawTools() {
     const words = this.search.value.trim().toLowerCase().split(/\s+/).filter(Boolean);
-    const found = this.tools.filter((tool) => words.every((word) => `${tool.name} ${tool.title ?? ""} ${tool.description ?? ""}`.toLowerCase().includes(word)));
-    const items = found.slice(0, MOST_TOOLS).map((tool) =>
-      h("li", {}, h("a", { href: `#/tool/${encodeURIComponent(tool.name)}`, "data-name": tool.name, "aria-current": String(this.current?.tool === tool) }, h("span", { class: "tool-name" }, tool.name), h("span", { class: "tool-words" }, clip(String(tool.description ?? "").split("\n")[0], 90)))),
+    const found = this.tools.filter((tool) =>
+      words.every((word) =>
+        `${tool.name} ${tool.title ?? ""} ${tool.description ?? ""}`.toLowerCase().includes(word),
+      ),
     );
+    const items = found
+      .slice(0, MOST_TOOLS)
+      .map((tool) =>
+        h(
+          "li",
+          {},
+          h(
+            "a",
+            {
+              href: `#/tool/${encodeURIComponent(tool.name)}`,
+              "data-name": tool.name,
+              "aria-current": String(this.current?.tool === tool),
+            },
+            h("span", { class: "tool-name" }, tool.name),
+            h("span", { class: "tool-words" }, clip(String(tool.description ?? "").split("\n")[0], 90)),
+          ),
+        ),
+      );
     const rest = found.length - items.length;
-    if (rest) items.push(h("li", { class: "none" }, `and ${rest.toLocaleString("en")} more: search for them`));
-    show(this.list, items.length ? items : h("li", { class: "none" }, words.length ? "No tool has these words." : "No tools."));
-    show(find("many"), found.length === this.tools.length ? `${found.length}` : `${found.length} of ${this.tools.length}`);
+    if (rest)
+      items.push(h("li", { class: "none" }, `and ${rest.toLocaleString("en")} more: search for them`));
+    show(
+      this.list,
+      items.length
+        ? items
+        : h("li", { class: "none" }, words.length ? "No tool has these words." : "No tools."),
+    );
+    show(
+      find("many"),
+      found.length === this.tools.length ? `${found.length}` : `${found.length} of ${this.tools.length}`,
+    );
   }
 
   // What was called
@@ -119,14 +153,34 @@ class Page {
   remember(entry) {
     this.history.unshift({ ...entry, time: new Date() });
     this.history.length = Math.min(this.history.length, MOST);
-    show(find("history"), this.history.map((each) => this.entry(each)));
+    show(
+      find("history"),
+      this.history.map((each) => this.entry(each)),
+    );
     find("history-place").hidden = false;
   }
 
   entry(each) {
     const when = each.time.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
-    const words = [h("span", { class: `dot ${each.outcome}`, title: each.outcome }), h("span", { class: "tool-name" }, each.view.tool.name), h("span", { class: "muted" }, milliseconds(each.talk.ms))];
-    return h("li", {}, h("button", { type: "button", onclick: () => this.recall(each), "aria-label": `${each.view.tool.name}, ${each.outcome}, at ${when}`, title: `${when} ${clip(each.text, 200)}` }, words));
+    const words = [
+      h("span", { class: `dot ${each.outcome}`, title: each.outcome }),
+      h("span", { class: "tool-name" }, each.view.tool.name),
+      h("span", { class: "muted" }, milliseconds(each.talk.ms)),
+    ];
+    return h(
+      "li",
+      {},
+      h(
+        "button",
+        {
+          type: "button",
+          onclick: () => this.recall(each),
+          "aria-label": `${each.view.tool.name}, ${each.outcome}, at ${when}`,
+          title: `${when} ${clip(each.text, 200)}`,
+        },
+        words,
+      ),
+    );
   }
 
   recall({ view, talk, text, wish }) {
@@ -153,7 +207,25 @@ class Page {
     try {
       const counts = await ask("counts");
       if (this.place !== "activity") return;
-      this.display(h("div", { class: "work" }, h("header", { class: "title" }, h("h1", {}, "Activity"), h("p", { class: "description" }, this.about?.kind === "own" ? "Calls since the start, of this page and of every client over HTTP." : "Calls that this page made since the start.")), activity(counts)));
+      this.display(
+        h(
+          "div",
+          { class: "work" },
+          h(
+            "header",
+            { class: "title" },
+            h("h1", {}, "Activity"),
+            h(
+              "p",
+              { class: "description" },
+              this.about?.kind === "own"
+                ? "Calls since the start, of this page and of every client over HTTP."
+                : "Calls that this page made since the start.",
+            ),
+          ),
+          activity(counts),
+        ),
+      );
     } catch (error) {
       this.trouble(error);
     }
@@ -172,7 +244,11 @@ class Page {
     const place = find("trouble");
     if (!place.hidden && place.dataset.words === error.message) return undefined;
     place.dataset.words = error.message;
-    show(place, h("span", {}, error.message), error instanceof Stale && button("Reload", () => location.reload(), { class: "quiet" }));
+    show(
+      place,
+      h("span", {}, error.message),
+      error instanceof Stale && button("Reload", () => location.reload(), { class: "quiet" }),
+    );
     place.hidden = false;
     return undefined;
   }
@@ -184,7 +260,8 @@ class Page {
   // Keys
 
   shortcut(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, textarea, select")) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, textarea, select"))
+      return;
     if (event.key === "/") {
       event.preventDefault();
       this.screen("list");

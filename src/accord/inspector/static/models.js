@@ -23,17 +23,28 @@ function channels(reply) {
   if (isObject(reply.error)) return { text: String(reply.error.message ?? ""), structure: null };
   const result = isObject(reply.result) ? reply.result : {};
   const blocks = Array.isArray(result.content) ? result.content.filter(isObject) : [];
-  const text = blocks.map((block) => (block.type === "text" ? String(block.text) : `[${block.type}]`)).join("\n");
+  const text = blocks
+    .map((block) => (block.type === "text" ? String(block.text) : `[${block.type}]`))
+    .join("\n");
   const structure = result.structuredContent === undefined ? null : stringify(result.structuredContent);
   return { text: blocks.length ? text : null, structure };
 }
 
 function view(title, text, nothing) {
-  const estimate = text === null ? null : h("span", { class: "muted" }, `about ${count(tokens(text), "token")}, ${bytes(sizeOf(text))}`);
+  const estimate =
+    text === null
+      ? null
+      : h("span", { class: "muted" }, `about ${count(tokens(text), "token")}, ${bytes(sizeOf(text))}`);
   return h(
     "section",
     { class: "pane", "aria-label": title },
-    h("header", {}, h("h3", {}, title), estimate, text !== null && button("Copy", () => copy(text), { class: "small" })),
+    h(
+      "header",
+      {},
+      h("h3", {}, title),
+      estimate,
+      text !== null && button("Copy", () => copy(text), { class: "small" }),
+    ),
     text === null ? h("p", { class: "muted pad" }, nothing) : code(text.slice(0, SHOWN).split("\n"), title),
   );
 }

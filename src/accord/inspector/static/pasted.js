@@ -11,16 +11,47 @@ const EXAMPLE = '{"content": [{"type": "text", "text": "Found 2 tables:\\n- user
 export class Pasted {
   constructor(onError) {
     this.onError = onError;
-    this.reply = h("textarea", { id: "pasted", rows: "10", class: "json", spellcheck: "false", placeholder: "A JSON-RPC reply, a tool result, JSON, or plain text", onkeydown: (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && this.read() });
+    this.reply = h("textarea", {
+      id: "pasted",
+      rows: "10",
+      class: "json",
+      spellcheck: "false",
+      placeholder: "A JSON-RPC reply, a tool result, JSON, or plain text",
+      onkeydown: (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && this.read(),
+    });
     this.tool = h("input", { id: "pasted-tool", type: "text", autocomplete: "off", spellcheck: "false" });
-    this.place = h("div", { "aria-live": "polite" }, empty("Nothing read yet", "What comes out is one structure, whoever made the reply."));
+    this.place = h(
+      "div",
+      { "aria-live": "polite" },
+      empty("Nothing read yet", "What comes out is one structure, whoever made the reply."),
+    );
     this.element = h(
       "div",
       { class: "work" },
-      h("header", { class: "title" }, h("h1", {}, "Read a reply"), h("p", { class: "description" }, "Paste what any server answered. It is read without a model, and each rule that fired is named.")),
+      h(
+        "header",
+        { class: "title" },
+        h("h1", {}, "Read a reply"),
+        h(
+          "p",
+          { class: "description" },
+          "Paste what any server answered. It is read without a model, and each rule that fired is named.",
+        ),
+      ),
       h("div", { class: "field" }, h("label", { for: "pasted", class: "label" }, "Reply"), this.reply),
-      h("div", { class: "field" }, h("label", { for: "pasted-tool", class: "label" }, "Tool"), this.tool, h("p", { class: "description" }, "Its name helps to tell a deed from a list; it may be left out.")),
-      h("div", { class: "actions" }, button("Read", () => this.read(), { class: "primary" }), button("Use an example", () => this.example(), { class: "quiet" })),
+      h(
+        "div",
+        { class: "field" },
+        h("label", { for: "pasted-tool", class: "label" }, "Tool"),
+        this.tool,
+        h("p", { class: "description" }, "Its name helps to tell a deed from a list; it may be left out."),
+      ),
+      h(
+        "div",
+        { class: "actions" },
+        button("Read", () => this.read(), { class: "primary" }),
+        button("Use an example", () => this.example(), { class: "quiet" }),
+      ),
       this.place,
     );
   }
@@ -32,7 +63,10 @@ export class Pasted {
   }
 
   async read() {
-    const asked = { reply: this.reply.value, ...(this.tool.value.trim() ? { tool: this.tool.value.trim() } : {}) };
+    const asked = {
+      reply: this.reply.value,
+      ...(this.tool.value.trim() ? { tool: this.tool.value.trim() } : {}),
+    };
     try {
       const reading = await ask("read", JSON.stringify(asked));
       show(this.place, this.view(reading));
@@ -52,7 +86,12 @@ export class Pasted {
 }
 
 function pane(title, content) {
-  return h("section", { class: "pane", "aria-label": title }, h("header", {}, h("h2", {}, title)), h("div", { class: "body" }, content));
+  return h(
+    "section",
+    { class: "pane", "aria-label": title },
+    h("header", {}, h("h2", {}, title)),
+    h("div", { class: "body" }, content),
+  );
 }
 
 // How we know what a reply says.
@@ -60,9 +99,29 @@ export function how(reading) {
   return h(
     "dl",
     { class: "how" },
-    h("dt", {}, "Found in"), h("dd", {}, reading.origin),
-    h("dt", {}, "Sure"), h("dd", {}, reading.confidence),
-    h("dt", {}, "Rules"), h("dd", {}, h("ol", { class: "rules" }, reading.rules.map((rule) => h("li", {}, h("code", {}, rule))))),
-    reading.findings.length ? [h("dt", {}, "Odd"), h("dd", {}, reading.findings.map((each) => h("p", {}, each)))] : [],
+    h("dt", {}, "Found in"),
+    h("dd", {}, reading.origin),
+    h("dt", {}, "Sure"),
+    h("dd", {}, reading.confidence),
+    h("dt", {}, "Rules"),
+    h(
+      "dd",
+      {},
+      h(
+        "ol",
+        { class: "rules" },
+        reading.rules.map((rule) => h("li", {}, h("code", {}, rule))),
+      ),
+    ),
+    reading.findings.length
+      ? [
+          h("dt", {}, "Odd"),
+          h(
+            "dd",
+            {},
+            reading.findings.map((each) => h("p", {}, each)),
+          ),
+        ]
+      : [],
   );
 }

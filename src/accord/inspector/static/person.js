@@ -38,7 +38,14 @@ export function person(reading, blocks, follow) {
   }
   parts.push(...blocks.map(attachment).filter(Boolean));
   if (follow) {
-    parts.push(h("p", { class: "more" }, button("Get the next page", follow, { class: "quiet" }), h("span", { class: "muted" }, "There is more on the server.")));
+    parts.push(
+      h(
+        "p",
+        { class: "more" },
+        button("Get the next page", follow, { class: "quiet" }),
+        h("span", { class: "muted" }, "There is more on the server."),
+      ),
+    );
   }
   return h("div", { class: "person" }, parts);
 }
@@ -73,7 +80,12 @@ function banner(response) {
     h("strong", {}, TITLES[error.code] ?? "The call failed"),
     h("p", {}, error.message ?? response.message),
     typeof hint === "string" && h("p", { class: "hint" }, `What helps: ${hint}`),
-    Array.isArray(fields) && h("ul", {}, fields.filter(isObject).map((each) => h("li", {}, h("code", {}, each.field), ` ${each.error}`))),
+    Array.isArray(fields) &&
+      h(
+        "ul",
+        {},
+        fields.filter(isObject).map((each) => h("li", {}, h("code", {}, each.field), ` ${each.error}`)),
+      ),
     error.code !== "error" && h("p", { class: "muted" }, "Code ", h("code", {}, shown(error.code))),
     Object.keys(details).length ? h("details", {}, h("summary", {}, "Details"), card(details)) : null,
   );
@@ -89,7 +101,12 @@ function table(items, summary) {
   const names = new Set();
   if (isRows) for (const item of items) for (const name of Object.keys(item)) names.add(name);
   const columns = [...names].slice(0, COLUMNS);
-  const head = h("tr", {}, h("th", { scope: "col", class: "number" }, "#"), (isRows ? columns : ["value"]).map((name) => h("th", { scope: "col" }, clip(name, 60))));
+  const head = h(
+    "tr",
+    {},
+    h("th", { scope: "col", class: "number" }, "#"),
+    (isRows ? columns : ["value"]).map((name) => h("th", { scope: "col" }, clip(name, 60))),
+  );
   const rows = h("tbody");
   const detail = h("div", { class: "detail", "aria-live": "polite" });
   const where = h("span", { class: "muted" });
@@ -104,7 +121,10 @@ function table(items, summary) {
   const draw = () => {
     const start = page * ROWS;
     const some = items.slice(start, start + ROWS);
-    show(rows, some.map((item, at) => tableRow(item, start + at + 1, isRows ? columns : null, open)));
+    show(
+      rows,
+      some.map((item, at) => tableRow(item, start + at + 1, isRows ? columns : null, open)),
+    );
     show(detail);
     show(where, `Rows ${start + 1}–${start + some.length} of ${total(items, summary)}`);
     back.disabled = page === 0;
@@ -119,8 +139,18 @@ function table(items, summary) {
   return h(
     "div",
     {},
-    h("div", { class: "scroller", tabindex: "0", role: "region", "aria-label": "Items of the answer" }, h("table", {}, h("thead", {}, head), rows)),
-    h("div", { class: "pager" }, where, left > 0 && h("span", { class: "muted" }, `${count(left, "further column")} in each row`), items.length > ROWS && h("span", { class: "turns" }, back, on)),
+    h(
+      "div",
+      { class: "scroller", tabindex: "0", role: "region", "aria-label": "Items of the answer" },
+      h("table", {}, h("thead", {}, head), rows),
+    ),
+    h(
+      "div",
+      { class: "pager" },
+      where,
+      left > 0 && h("span", { class: "muted" }, `${count(left, "further column")} in each row`),
+      items.length > ROWS && h("span", { class: "turns" }, back, on),
+    ),
     detail,
   );
 }
@@ -128,36 +158,64 @@ function table(items, summary) {
 function total(items, summary) {
   const all = summary?.total;
   const here = items.length.toLocaleString("en");
-  return typeof all === "number" && all !== items.length ? `${here} here, ${all.toLocaleString("en")} in all` : here;
+  return typeof all === "number" && all !== items.length
+    ? `${here} here, ${all.toLocaleString("en")} in all`
+    : here;
 }
 
 function tableRow(item, number, columns, open) {
-  const opener = button(String(number), () => open(item, row), { class: "opener", "aria-label": `Show row ${number}` });
-  const cells = columns ? columns.map((name) => (Object.hasOwn(item, name) ? cell(item[name]) : h("td"))) : [cell(item)];
-  const row = h("tr", { onclick: (event) => event.target === opener || open(item, row) }, h("td", { class: "number" }, opener), cells);
+  const opener = button(String(number), () => open(item, row), {
+    class: "opener",
+    "aria-label": `Show row ${number}`,
+  });
+  const cells = columns
+    ? columns.map((name) => (Object.hasOwn(item, name) ? cell(item[name]) : h("td")))
+    : [cell(item)];
+  const row = h(
+    "tr",
+    { onclick: (event) => event.target === opener || open(item, row) },
+    h("td", { class: "number" }, opener),
+    cells,
+  );
   return row;
 }
 
 function cell(value) {
-  if (typeof value === "number" || value instanceof Exact) return h("td", { class: "number" }, stringify(value));
+  if (typeof value === "number" || value instanceof Exact)
+    return h("td", { class: "number" }, stringify(value));
   if (value === null || typeof value === "boolean") return h("td", { class: "word" }, String(value));
-  return h("td", { class: typeof value === "string" ? "" : "nested" }, h("div", { class: "cell" }, clip(shown(value), CELL)));
+  return h(
+    "td",
+    { class: typeof value === "string" ? "" : "nested" },
+    h("div", { class: "cell" }, clip(shown(value), CELL)),
+  );
 }
 
 export function card(data, depth = 1) {
-  const rows = Object.entries(data).map(([name, value]) => [h("dt", {}, name), h("dd", {}, member(value, depth))]);
+  const rows = Object.entries(data).map(([name, value]) => [
+    h("dt", {}, name),
+    h("dd", {}, member(value, depth)),
+  ]);
   return h("dl", { class: "card" }, rows);
 }
 
 function member(value, depth) {
-  if (typeof value === "string") return value.length > 400 || value.includes("\n") ? prose(value, "Text") : value || h("span", { class: "muted" }, "empty text");
+  if (typeof value === "string")
+    return value.length > 400 || value.includes("\n")
+      ? prose(value, "Text")
+      : value || h("span", { class: "muted" }, "empty text");
   if (isObject(value) && Object.keys(value).length && depth < DEEPEST) return card(value, depth + 1);
   if (Array.isArray(value) && value.length && depth < DEEPEST) {
-    if (value.length <= 20 && value.every((each) => !isObject(each) && !Array.isArray(each))) return value.map(shown).join(", ");
+    if (value.length <= 20 && value.every((each) => !isObject(each) && !Array.isArray(each)))
+      return value.map(shown).join(", ");
     return table(value);
   }
   if (isObject(value) || Array.isArray(value)) return code(lines(value), "Value");
-  return h("span", { class: typeof value === "number" || value instanceof Exact ? "figure" : "word" }, stringify(value));
+  return h(
+    "span",
+    { class: typeof value === "number" || value instanceof Exact ? "figure" : "word" },
+    stringify(value),
+  );
 }
 
 // Content beside the text: pictures, sounds, documents, links.
@@ -167,25 +225,44 @@ function attachment(block) {
   const data = block.data ?? block.resource?.blob;
   const uri = block.uri ?? block.resource?.uri;
   const isWhole = typeof data === "string" && BASE64.test(data);
-  if (isWhole && PICTURES.test(kind)) return figure(h("img", { src: `data:${kind};base64,${data}`, alt: `Picture, ${kind}` }), kind, data);
-  if (isWhole && SOUNDS.test(kind)) return figure(h("audio", { controls: true, src: `data:${kind};base64,${data}` }), kind, data);
+  if (isWhole && PICTURES.test(kind))
+    return figure(h("img", { src: `data:${kind};base64,${data}`, alt: `Picture, ${kind}` }), kind, data);
+  if (isWhole && SOUNDS.test(kind))
+    return figure(h("audio", { controls: true, src: `data:${kind};base64,${data}` }), kind, data);
   if (isWhole && kind === "application/pdf") return documentFigure(data, kind, uri);
   if (block.type === "resource" && typeof block.resource?.text === "string") {
-    return h("figure", {}, prose(block.resource.text, "Embedded text"), h("figcaption", {}, `${uri ?? ""} ${kind}`));
+    return h(
+      "figure",
+      {},
+      prose(block.resource.text, "Embedded text"),
+      h("figcaption", {}, `${uri ?? ""} ${kind}`),
+    );
   }
   if (block.type === "text") return null;
   return h("p", { class: "link" }, h("code", {}, uri ?? block.type ?? "?"), ` ${block.name ?? ""} ${kind}`);
 }
 
 function figure(content, kind, data) {
-  return h("figure", {}, content, h("figcaption", {}, `${kind}, ${bytes(Math.floor((data.length * 3) / 4))}`));
+  return h(
+    "figure",
+    {},
+    content,
+    h("figcaption", {}, `${kind}, ${bytes(Math.floor((data.length * 3) / 4))}`),
+  );
 }
 
 // The browser's own viewer draws a PDF; where there is none, it can be saved.
 function documentFigure(data, kind, uri) {
   const raw = Uint8Array.from(atob(data.replace(/\s/g, "")), (character) => character.charCodeAt(0));
   const url = URL.createObjectURL(new Blob([raw], { type: kind }));
-  const name = String(uri ?? "document.pdf").split("/").pop();
+  const name = String(uri ?? "document.pdf")
+    .split("/")
+    .pop();
   const link = h("a", { href: url, download: name }, `Save ${name}`);
-  return h("figure", { class: "document" }, h("iframe", { src: url, title: name }), h("figcaption", {}, `${kind}, ${bytes(raw.length)} `, link));
+  return h(
+    "figure",
+    { class: "document" },
+    h("iframe", { src: url, title: name }),
+    h("figcaption", {}, `${kind}, ${bytes(raw.length)} `, link),
+  );
 }

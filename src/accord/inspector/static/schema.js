@@ -35,8 +35,12 @@ export function variants(schema, root) {
   const several = schema.anyOf ?? schema.oneOf;
   if (Array.isArray(several)) {
     const { anyOf, oneOf, ...shared } = schema;
-    const found = several.map((each) => merged(resolved(each, root), shared)).filter((each) => each.type !== "null" && each.const !== null);
-    return found.every((each) => "const" in each || each.enum) && found.length ? [{ ...shared, enum: found.flatMap((each) => each.enum ?? [each.const]) }] : found;
+    const found = several
+      .map((each) => merged(resolved(each, root), shared))
+      .filter((each) => each.type !== "null" && each.const !== null);
+    return found.every((each) => "const" in each || each.enum) && found.length
+      ? [{ ...shared, enum: found.flatMap((each) => each.enum ?? [each.const]) }]
+      : found;
   }
   if (!Array.isArray(schema.type)) return [schema];
   return schema.type.filter((type) => type !== "null").map((type) => ({ ...schema, type }));
@@ -67,7 +71,9 @@ export function hints(schema) {
     range(schema.minLength, schema.maxLength, " characters"),
     range(schema.minItems, schema.maxItems, " items"),
     schema.pattern !== undefined && `like ${schema.pattern}`,
-  ].filter(Boolean).join(", ");
+  ]
+    .filter(Boolean)
+    .join(", ");
 }
 
 function range(least, most, unit = "") {

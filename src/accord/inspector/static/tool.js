@@ -10,7 +10,12 @@ import { isObject, lines, parse, stringify } from "./json.js";
 import { empty } from "./person.js";
 import { clip } from "./text.js";
 
-const HINTS = { readOnlyHint: "read-only", destructiveHint: "destructive", idempotentHint: "idempotent", openWorldHint: "open world" };
+const HINTS = {
+  readOnlyHint: "read-only",
+  destructiveHint: "destructive",
+  idempotentHint: "idempotent",
+  openWorldHint: "open world",
+};
 const PAUSE = 350;
 
 export class ToolView {
@@ -22,7 +27,14 @@ export class ToolView {
     this.number = null;
     this.isJson = false;
     this.hasFailed = false;
-    this.element = h("div", { class: "work" }, this.title(), this.arguments(), this.actions(), (this.place = h("div", {}, this.waiting())));
+    this.element = h(
+      "div",
+      { class: "work" },
+      this.title(),
+      this.arguments(),
+      this.actions(),
+      (this.place = h("div", {}, this.waiting())),
+    );
     this.fields.addEventListener("input", () => this.recheck());
     this.fields.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
@@ -34,12 +46,21 @@ export class ToolView {
 
   title() {
     const { tool } = this;
-    const marks = isObject(tool.annotations) ? Object.entries(HINTS).filter(([name]) => tool.annotations[name] === true) : [];
-    const schemas = ["inputSchema", "outputSchema"].filter((name) => isObject(tool[name])).map((name) => h("div", {}, h("h3", {}, name), code(lines(tool[name]), name)));
+    const marks = isObject(tool.annotations)
+      ? Object.entries(HINTS).filter(([name]) => tool.annotations[name] === true)
+      : [];
+    const schemas = ["inputSchema", "outputSchema"]
+      .filter((name) => isObject(tool[name]))
+      .map((name) => h("div", {}, h("h3", {}, name), code(lines(tool[name]), name)));
     return h(
       "header",
       { class: "title" },
-      h("h1", {}, h("code", {}, tool.name), marks.map(([name, words]) => h("span", { class: `mark ${name}` }, words))),
+      h(
+        "h1",
+        {},
+        h("code", {}, tool.name),
+        marks.map(([name, words]) => h("span", { class: `mark ${name}` }, words)),
+      ),
       tool.title && h("p", { class: "label" }, tool.title),
       h("p", { class: "description" }, clip(String(tool.description ?? ""), 2000)),
       h("details", {}, h("summary", {}, "Schemas"), h("div", { class: "schemas" }, schemas)),
@@ -47,12 +68,27 @@ export class ToolView {
   }
 
   arguments() {
-    this.raw = h("textarea", { class: "json raw", rows: "8", spellcheck: "false", "aria-label": "Arguments as JSON" });
+    this.raw = h("textarea", {
+      class: "json raw",
+      rows: "8",
+      spellcheck: "false",
+      "aria-label": "Arguments as JSON",
+    });
     this.rawError = h("p", { class: "fault", hidden: true, role: "alert" });
-    this.toggle = button("Edit as JSON", () => this.switchMode(), { class: "small", "aria-pressed": "false" });
+    this.toggle = button("Edit as JSON", () => this.switchMode(), {
+      class: "small",
+      "aria-pressed": "false",
+    });
     const nothing = this.form.isEmpty ? h("p", { class: "muted" }, "This tool takes no arguments.") : null;
     this.jsonPlace = h("div", { hidden: true }, this.raw, this.rawError);
-    this.fields = h("div", { class: "arguments" }, h("div", { class: "heading" }, h("h2", {}, "Arguments"), this.toggle), nothing, this.form.element, this.jsonPlace);
+    this.fields = h(
+      "div",
+      { class: "arguments" },
+      h("div", { class: "heading" }, h("h2", {}, "Arguments"), this.toggle),
+      nothing,
+      this.form.element,
+      this.jsonPlace,
+    );
     return this.fields;
   }
 
@@ -61,16 +97,31 @@ export class ToolView {
     this.stop = button("Cancel", () => this.abort?.abort(), { class: "quiet", hidden: true });
     this.progress = h("span", { class: "muted", role: "status" });
     this.anyway = button("Call anyway", () => this.call({ checks: false }), { class: "quiet", hidden: true });
-    const kinds = ["curl", "CLI", "Python"].map((kind) => button(kind, () => this.copyAs(kind), { class: "small", "aria-label": `Copy as ${kind}` }));
-    return h("div", { class: "actions" }, this.button, this.stop, this.anyway, this.progress, h("span", { class: "copies" }, h("span", { class: "muted" }, "Copy as"), kinds));
+    const kinds = ["curl", "CLI", "Python"].map((kind) =>
+      button(kind, () => this.copyAs(kind), { class: "small", "aria-label": `Copy as ${kind}` }),
+    );
+    return h(
+      "div",
+      { class: "actions" },
+      this.button,
+      this.stop,
+      this.anyway,
+      this.progress,
+      h("span", { class: "copies" }, h("span", { class: "muted" }, "Copy as"), kinds),
+    );
   }
 
   waiting() {
-    return empty("No answer yet", "Call the tool to see its answer for a person, as the generic response, and on the wire.");
+    return empty(
+      "No answer yet",
+      "Call the tool to see its answer for a person, as the generic response, and on the wire.",
+    );
   }
 
   focus() {
-    (this.form.element.querySelector("input, textarea, select") ?? this.button).focus({ preventScroll: true });
+    (this.form.element.querySelector("input, textarea, select") ?? this.button).focus({
+      preventScroll: true,
+    });
   }
 
   // The arguments as JSON text; null where what was typed is none.
@@ -195,7 +246,13 @@ export class ToolView {
   display(talk) {
     this.number = talk.call;
     this.talk = talk;
-    this.answer = new AnswerView(this.page.about, talk, this.page.wish, (wish) => this.word(wish), (next) => this.page.follow(next));
+    this.answer = new AnswerView(
+      this.page.about,
+      talk,
+      this.page.wish,
+      (wish) => this.word(wish),
+      (next) => this.page.follow(next),
+    );
     show(this.place, this.answer.element);
   }
 
@@ -206,7 +263,8 @@ export class ToolView {
     try {
       const talk = await ask("word", JSON.stringify({ call: number, wish }));
       if (number !== this.number || wish !== this.page.wish) return;
-      if (talk.forgotten) this.failed(new Refused("The server has let go of this answer: call the tool again."));
+      if (talk.forgotten)
+        this.failed(new Refused("The server has let go of this answer: call the tool again."));
       else this.answer.update({ ...talk, next: this.talk.next });
     } catch (error) {
       this.failed(error);
@@ -217,7 +275,20 @@ export class ToolView {
     if (error.name === "AbortError") {
       show(this.place, empty("Cancelled", "Nobody waits for this answer any longer."));
     } else if (error instanceof Refused) {
-      show(this.place, h("div", { class: "banner", role: "alert" }, h("strong", {}, "No answer came"), h("p", {}, error.message), h("p", { class: "hint" }, "Call the tool again to try anew; a server that has ended is started again.")));
+      show(
+        this.place,
+        h(
+          "div",
+          { class: "banner", role: "alert" },
+          h("strong", {}, "No answer came"),
+          h("p", {}, error.message),
+          h(
+            "p",
+            { class: "hint" },
+            "Call the tool again to try anew; a server that has ended is started again.",
+          ),
+        ),
+      );
     } else this.page.trouble(error);
   }
 

@@ -203,6 +203,12 @@ def _pdf() -> bytes:
     )
 
 
+@server.tool(read_only=True, max_bytes=2_000)
+def negative() -> bytes:
+    """A file that is just small enough for those who say it in few words."""
+    return b"x" * 1_480
+
+
 @server.tool
 async def count(steps: int, context: Context) -> str:
     """Count, and say how far it is."""

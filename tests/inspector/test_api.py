@@ -26,6 +26,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("painter", {"name": "zoe"}),
     ("painter", {"name": 1}),
     ("paintings", {"limit": 2}),
+    ("negative", {}),
 ]
 VERBS = ["about", "tools", "check", "call", "word", "read", "counts"]
 

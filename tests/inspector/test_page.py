@@ -96,13 +96,13 @@ def received(page: Any) -> Any:
 
 def test_the_tools_are_listed_and_found(page: Any) -> None:
     assert page.inner_text("#server") == "Studio"
-    assert page.locator("#tools a").count() == 12
+    assert page.locator("#tools a").count() == 13
     page.click("text=Instructions of the server")
     assert page.inner_text("#instructions-text") == "Ask for paintings <b>first</b>."
     page.keyboard.press("/")
     page.keyboard.type("catalogue oldest")
     assert page.locator("#tools a .tool-name").all_inner_texts() == ["paintings"]
-    assert page.inner_text("#many") == "1 of 12"
+    assert page.inner_text("#many") == "1 of 13"
     page.fill("#search", "nothing like it")
     assert "No tool has these words" in page.inner_text("#tools")
 

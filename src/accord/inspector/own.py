@@ -111,9 +111,16 @@ class Own:
         done = self._server.prepare(call)
         if isinstance(done, Job):
             outcome = _outcome(ended, done.tool, call.revision)
-            done = await asyncio.to_thread(self._server.word, call, done.tool, outcome)
+            done = await asyncio.to_thread(self._worded, call, done.tool, outcome)
         client.receive(client.connection.finish(call, done.reply) or b"")
         return await client.talk(asked, ended.seconds)
+
+    def _worded(self, call: Call, tool: Tool, outcome: Outcome) -> Done:
+        """An outcome in other words, of which there may be too many."""
+        try:
+            return self._server.word(call, tool, outcome)
+        except Problem as problem:
+            return self._server.word(call, tool, problem)
 
     async def _run(self, job: Job) -> Done:
         """Run it where a client's call would run: on the loop, or in a thread."""

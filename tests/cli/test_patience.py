@@ -51,6 +51,13 @@ def test_one_that_does_not_say_how_far_it_is_tells_how_long_it_takes(folder: Pat
     assert re.search(r"\rcalling sleep 1 s", shown), shown
 
 
+@pytest.mark.parametrize("words", [["tools", "late"], ["call", "late", "quick"]], ids=" ".join)
+def test_so_does_a_server_that_takes_long_to_load(tmp_path: Path, words: list[str]) -> None:
+    folder = write(tmp_path, late=f"import time\ntime.sleep(1.5)\n{SLOW}")
+    shown = accord_in_terminal(40, *words, cwd=folder)
+    assert re.search(r"\rloading late 1 s", shown), shown
+
+
 def test_a_quick_one_is_quiet(folder: Path) -> None:
     assert accord_in_terminal(80, "call", "slow", "quick", cwd=folder) == "done\n"
 

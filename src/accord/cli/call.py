@@ -94,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _call(options: argparse.Namespace) -> int:
     """Call a tool of a server that is loaded here."""
-    with quiet():
+    with quiet(), Patience(f"loading {options.target}"):
         server = targets.load([options.target])
     if options.tool not in server.tools:
         known = ", ".join(list(server.tools)[:_MOST_NAMED]) or "none"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from accord.cli import targets
+from accord.cli.patience import Patience
 from accord.cli.quiet import quiet
 from accord.tool import Tool
 
@@ -26,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print a row for each tool: how it is called, and what it does."""
-    with quiet():
+    with quiet(), Patience(f"loading {' '.join(options.targets)}"):
         server = targets.load(options.targets)
     identity = server.identity
     count = len(server.tools)

@@ -24,7 +24,7 @@ async def count(context: Context) -> str:
 @server.tool
 def sleep() -> str:
     import time
-    time.sleep(1.5)
+    time.sleep(2)
     return "done"
 
 @server.tool
@@ -48,14 +48,14 @@ def test_a_call_that_takes_long_tells_how_far_it_is(folder: Path, target: str) -
 
 def test_one_that_does_not_say_how_far_it_is_tells_how_long_it_takes(folder: Path) -> None:
     shown = accord_in_terminal(40, "call", "slow", "sleep", cwd=folder)
-    assert re.search(r"\rcalling sleep 1 s", shown), shown
+    assert re.search(r"\rcalling sleep \d s", shown), shown
 
 
 @pytest.mark.parametrize("words", [["tools", "late"], ["call", "late", "quick"]], ids=" ".join)
 def test_so_does_a_server_that_takes_long_to_load(tmp_path: Path, words: list[str]) -> None:
-    folder = write(tmp_path, late=f"import time\ntime.sleep(1.5)\n{SLOW}")
+    folder = write(tmp_path, late=f"import time\ntime.sleep(2)\n{SLOW}")
     shown = accord_in_terminal(40, *words, cwd=folder)
-    assert re.search(r"\rloading late 1 s", shown), shown
+    assert re.search(r"\rloading late \d s", shown), shown
 
 
 def test_a_quick_one_is_quiet(folder: Path) -> None:

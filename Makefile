@@ -22,7 +22,7 @@ export COVERAGE_FILE := $(CURDIR)/$(VENV)/coverage
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check conformance bench pictures clean
+.PHONY: help demo test check conformance readings bench pictures template clean
 
 help: ## list the jobs
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,11 +50,17 @@ check: $(VENV)/.test $(VENV)/.check $(COVERAGE_FILE) ## lint, format, types, imp
 conformance: $(VENV)/.peers ## run the official conformance suite, both protocol eras
 	$(BIN)/python -m tests.conformance
 
+readings: $(VENV)/.test ## show what the corpus reads as now, and write it down
+	PYTHONPATH=tests $(BIN)/python -m corpus.readings
+
 bench: $(VENV)/.bench ## measure accord beside its peers
 	$(BIN)/python -m bench
 
 pictures: $(VENV)/.test ## take the pictures of the page in docs/
 	cd tests && $(BIN)/python -m inspector.pictures
+
+template: $(VENV)/.template ## draw the character sheet that ships in the package
+	$(BIN)/python -m template
 
 clean: ## remove everything that was made here
 	rm -rf .venv .venv-* .hypothesis .*_cache build dist
@@ -72,7 +78,7 @@ $(VENV)/.base: pyproject.toml constraints.txt
 	$(INSTALL) --editable '.[all]'
 	@touch $@
 
-$(VENV)/.test $(VENV)/.check $(VENV)/.bench: $(VENV)/.%: $(VENV)/.base
+$(VENV)/.test $(VENV)/.check $(VENV)/.bench $(VENV)/.template: $(VENV)/.%: $(VENV)/.base
 	$(INSTALL) --group $*
 	@touch $@
 

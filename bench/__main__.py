@@ -2,18 +2,26 @@
 
 import argparse
 import sys
+from collections.abc import Callable
 
 from bench.child import ROOT
 from bench.contenders import ACCORD, CONTENDERS, HTTP_CONTENDERS, Contender
 from bench.http_report import NO_WRK, http_parts
 from bench.http_rounds import HttpPlan, run_http, run_sessions
 from bench.http_trial import has_wrk
+from bench.reader import ROUNDS as READING_ROUNDS
+from bench.reader import measure_reading, reading_parts
 from bench.rendering import ROUNDS, measure_rendering, rendering_parts
 from bench.report import one_line, render, stdio_parts
 from bench.rounds import FAILURES, Plan, run
+from bench.sheets import MANY, measure_sheets, sheets_parts
+from bench.sheets import ROUNDS as SHEET_ROUNDS
+from bench.sql import measure_sql, sql_parts
 
 PAGE = ROOT / "docs" / "benchmarks.md"
 SECONDS = 240
+Measure = Callable[[bool], list[str]]
+"""What is to be printed of one part, measured in full or quickly."""
 
 
 def main() -> int:
@@ -36,9 +44,10 @@ def main() -> int:
     if not options.only_http:
         parts, has_failed = measure_stdio(contenders, is_quick=options.quick)
         if ACCORD in contenders:
-            rendering, has_failed_there = measure_wording(is_quick=options.quick)
-            parts += rendering
-            has_failed |= has_failed_there
+            for title, measure in MEASURES.items():
+                more, has_failed_there = measure_part(title, measure, is_quick=options.quick)
+                parts += more
+                has_failed |= has_failed_there
     more_parts, has_failed_too = measure_http(contenders, is_quick=options.quick)
     has_failed |= has_failed_too
     show_progress("")
@@ -61,14 +70,41 @@ def measure_stdio(contenders: list[Contender], *, is_quick: bool) -> tuple[list[
     return stdio_parts(figures, plan), has_failed
 
 
-def measure_wording(*, is_quick: bool) -> tuple[list[str], bool]:
+def measure_part(title: str, measure: Measure, *, is_quick: bool) -> tuple[list[str], bool]:
     """What is to be printed, and whether Accord failed."""
-    rounds = ROUNDS // 5 if is_quick else ROUNDS
-    show_progress("rendering")
+    show_progress(title)
     try:
-        return rendering_parts(measure_rendering(rounds), rounds), False
+        return measure(is_quick), False
     except FAILURES as error:
-        return ["## Rendering, Accord only", f"Failed: {one_line(str(error))}"], True
+        return [f"## {title}", f"Failed: {one_line(str(error))}"], True
+
+
+def measure_wording(is_quick: bool) -> list[str]:
+    rounds = ROUNDS // 5 if is_quick else ROUNDS
+    return rendering_parts(measure_rendering(rounds), rounds)
+
+
+def measure_reader(is_quick: bool) -> list[str]:
+    rounds = READING_ROUNDS // 5 if is_quick else READING_ROUNDS
+    return reading_parts(measure_reading(rounds), rounds)
+
+
+def measure_queries(is_quick: bool) -> list[str]:
+    rounds = 1 if is_quick else 3
+    return sql_parts(measure_sql(rounds), rounds)
+
+
+def measure_filling(is_quick: bool) -> list[str]:
+    rounds, many = (SHEET_ROUNDS // 5, MANY // 5) if is_quick else (SHEET_ROUNDS, MANY)
+    return sheets_parts(measure_sheets(rounds, many))
+
+
+MEASURES: dict[str, Measure] = {
+    "Rendering, Accord only": measure_wording,
+    "Reading, Accord only": measure_reader,
+    "Queries of a database": measure_queries,
+    "Character sheets": measure_filling,
+}
 
 
 def measure_http(contenders: list[Contender], *, is_quick: bool) -> tuple[list[str], bool]:

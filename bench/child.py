@@ -109,6 +109,10 @@ class Child:
             chunks.append(chunk)
         return b"".join(chunks)
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def cpu_seconds(self) -> float:
         """User and system time of all threads so far, to the nanosecond."""
         self._wait_until_asleep()

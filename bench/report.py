@@ -71,6 +71,7 @@ def stdio_parts(figures: Figures, plan: Plan) -> list[str]:
 def versions() -> str:
     names = {"accord": "accord-mcp", "msgspec": "msgspec", "mcp": "mcp", "fastmcp": "fastmcp"}
     names |= {"uvicorn": "uvicorn", "httptools": "httptools", "uvloop": "uvloop"}
+    names |= {"pikepdf": "pikepdf"}
     packages = [f"{name} {version_of(package)}" for name, package in names.items()]
     python = f"{platform.python_implementation()} {platform.python_version()}"
     return ", ".join([python, *packages, f"{os.cpu_count()} CPUs"])

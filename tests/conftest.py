@@ -11,7 +11,10 @@ import pytest
 
 import wire
 
-hypothesis.settings.register_profile("accord", deadline=None)
+# How busy a machine is says nothing about us.
+hypothesis.settings.register_profile(
+    "accord", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
 hypothesis.settings.load_profile("accord")
 
 

@@ -206,9 +206,11 @@ class HttpPeer:
         path: str = "/mcp",
         host: str = "127.0.0.1",
         timeout: float = 10,
+        capabilities: Mapping[str, Any] | None = None,
     ) -> None:
         self.revision = revision
         self.session: str | None = None
+        self.capabilities = dict(capabilities or {})
         self.port = port
         self._usual = dict(headers or {})
         self._path = path
@@ -239,7 +241,12 @@ class HttpPeer:
     def again(self) -> "HttpPeer":
         """The same client on a new connection."""
         other = HttpPeer(
-            self.port, self.revision, begin=False, headers=self._usual, path=self._path
+            self.port,
+            self.revision,
+            begin=False,
+            headers=self._usual,
+            path=self._path,
+            capabilities=self.capabilities,
         )
         other.session = self.session
         return other
@@ -253,7 +260,7 @@ class HttpPeer:
         identity = next(self._ids) if id is None else id
         message: Message = {"jsonrpc": "2.0", "id": identity, "method": method}
         if self.revision == wire.STATELESS:
-            message["params"] = modern_params(params)
+            message["params"] = modern_params(params, capabilities=self.capabilities)
         elif params is not None:
             message["params"] = dict(params)
         return message
@@ -287,7 +294,8 @@ class HttpPeer:
     def initialize(self, revision: str | None = None) -> Response:
         """Do the handshake; the session is then this peer's."""
         asked = revision or self.revision
-        params = {"protocolVersion": asked, "capabilities": {}, "clientInfo": CLIENT_INFO}
+        capabilities = self.capabilities
+        params = {"protocolVersion": asked, "capabilities": capabilities, "clientInfo": CLIENT_INFO}
         response = self.post(
             self.request("initialize", params), headers={"MCP-Protocol-Version": None}
         )

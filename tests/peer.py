@@ -50,6 +50,10 @@ class Peer:
     ) -> None:
         self.revision = revision
         self.capabilities = dict(capabilities or {})
+        self.said: list[Message] = []
+        """What was sent before results, in its order."""
+        self.principal: bytes | None = None
+        """Who this is, as an HTTP server would know."""
         self.open: list[Call] = []
         self.stopped: list[Call] = []
         self._server = server
@@ -107,7 +111,7 @@ class Peer:
                 self.stopped.append(event.call)
                 if event.reply is not None:
                     replies.append(self._asked[event.call].checked(event.reply))
-            else:
+            elif isinstance(event, Call):
                 self.open.append(event)
                 self._asked[event] = asked
         if asked.begins and "result" in replies[0]:
@@ -119,6 +123,7 @@ class Peer:
         """Run an open call to its end; its reply, or None if none is due by now."""
         self.open.remove(call)
         asked = self._asked.pop(call)
+        call.edge = _Edge(self, asked)
         reply = self._connection.finish(call, blocking.run(self._server, call).reply)
         return None if reply is None else asked.checked(reply)
 
@@ -138,6 +143,30 @@ class Peer:
         if capabilities or tool is None:
             return None
         return tool.profile or self._server.profile.name
+
+
+class _Edge:
+    """Where calls of a Peer send what comes before their result. Nothing can be waited for."""
+
+    def __init__(self, peer: Peer, asked: "_Asked") -> None:
+        self.principal = peer.principal
+        self._peer = peer
+        self._asked = asked
+
+    def push(self, message: bytes) -> None:
+        self._peer.said.append(self._asked.checked(message))
+
+    def tell(self, change: bytes) -> None:
+        self.push(change)
+
+    def detach(self, seconds: float) -> None:
+        raise AssertionError("there is nothing to come back to")
+
+    async def ask(self, call: Call, questions: Mapping[str, Any]) -> Mapping[str, bytes]:
+        raise AssertionError("nobody would answer")
+
+    async def hold(self, call: Call, wanted: Any) -> None:
+        """End at once."""
 
 
 class _Asked:

@@ -125,6 +125,7 @@ def test_a_value_that_fits_has_no_errors() -> None:
     assert errors(ORDER, {"customer": "ada", "order": {"lines": [{"qty": 1}]}, "more": 1}) == {}
 
 
+@pytest.mark.requirement("mcp.schemas.no-fetching")
 def test_a_reference_to_another_place_is_not_followed(tmp_path: Path) -> None:
     elsewhere = tmp_path / "schema.json"
     elsewhere.write_text('{"type": "string"}')

@@ -28,9 +28,9 @@ from accord import (
     Server,
     render,
 )
+from accord.combined import combine
 from accord.limits import DEFAULT_MAX_BYTES
 from accord.profiles import PROFILES
-from accord.server import combine
 from cli.command import ACCORD, ENVIRONMENT, accord, assert_one_line_of_misuse, write
 from peer import Peer
 from stdio_peer import StdioPeer

@@ -69,6 +69,14 @@ KINDS = {
 }
 
 
+# What n8n's expressions may not name as a member, from n8n-workflow 2.40: `unsafeObjectProperties`.
+UNSAFE = re.compile(
+    r"\.(?:__proto__|prototype|constructor|\w+PrototypeOf|getOwnPropertyDescriptors?|arguments"
+    r"|definePropert(?:y|ies)|mainModule|binding|_linkedBinding|_load|prepareStackTrace|callee"
+    r"|__(?:lookup|define)[GS]etter__|caller|getBuiltinModule)\b"
+)
+
+
 def named(flow: str, kind: str) -> dict[str, Any]:
     (found,) = (node for node in FLOWS[flow]["nodes"] if node["type"].endswith(f".{kind}"))
     return dict(found)
@@ -104,6 +112,19 @@ def test_every_connection_goes_from_a_node_to_a_node_by_a_way_out_it_has(
             for target in (target for output in outputs for target in output):
                 assert target["node"] in kinds
                 assert target["type"] == way
+
+
+@pytest.mark.parametrize("flow", FLOWS.values(), ids=FLOWS)
+def test_there_is_an_id_without_which_the_command_line_imports_nothing(
+    flow: dict[str, Any],
+) -> None:
+    assert re.fullmatch(r"\w{16}", flow["id"])
+
+
+@pytest.mark.parametrize("node", NODES)
+def test_no_expression_names_what_n8n_forbids(node: dict[str, Any]) -> None:
+    expressions = re.findall(r'"=(.*?[^\\])"', json.dumps(node["parameters"]))
+    assert [each for each in expressions if UNSAFE.search(each)] == []
 
 
 @pytest.mark.parametrize("flow", FLOWS.values(), ids=FLOWS)
@@ -170,6 +191,10 @@ SENT: dict[str, tuple[Any, Any]] = {
         {"content": [{"type": "image", "data": "cG5n", "mimeType": "image/png"}]},
     ),
     "a call that failed": (FAILED, FAILED),
+    "what n8n passes on where the server is down": (
+        {"tool": "orders", "input": {}},
+        {"error": {"message": "The MCP server gave no reply"}},
+    ),
 }
 
 
@@ -208,8 +233,9 @@ def plain(reply: Any) -> Any:
         (text(PAYLOAD), "list", [{"id": 1}]),
         (text(5), "single", {"result": 5}),
         (FAILED, "error", None),
+        ({"tool": "orders", "input": {}}, "error", None),
     ],
-    ids=["a list", "a number", "a failure"],
+    ids=["a list", "a number", "a failure", "no reply"],
 )
 def test_the_endpoint_reads_what_is_posted(item: Any, kind: str, data: Any) -> None:
     said = json.loads(answer(posted(item)).body)["response"]

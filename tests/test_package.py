@@ -53,7 +53,9 @@ def test_it_holds_the_package_its_types_and_its_license(wheel: Path) -> None:
     info = f"accord_mcp-{version('accord-mcp')}.dist-info"
     assert {name.partition("/")[0] for name in names} == {"accord", info}
     assert {"accord/__init__.py", "accord/py.typed", f"{info}/licenses/LICENSE"} <= set(names)
-    for kind in (".py", ".json", ".html", ".css", ".js", ".svg"):
+    fonts = {name.rpartition("/LICENSE-")[2] for name in names if "/fonts/LICENSE-" in name}
+    assert fonts == {"DejaVu.txt", "DroidSansFallback.txt"}
+    for kind in (".py", ".json", ".pdf", ".toml", ".ttf", ".html", ".css", ".js", ".svg"):
         files = {path.relative_to(ROOT / "src").as_posix() for path in ROOT.glob(f"src/**/*{kind}")}
         assert {name for name in names if name.endswith(kind)} == files
 
@@ -61,7 +63,7 @@ def test_it_holds_the_package_its_types_and_its_license(wheel: Path) -> None:
 def test_it_brings_nothing_but_what_it_needs(installed: Path) -> None:
     listed = json.loads(run(*PIP, "--python", installed / "python", "list", "--format", "json"))
     names = {package["name"].replace("_", "-") for package in listed}
-    assert names == {"accord-mcp", "jsonschema-rs", "msgspec"}
+    assert names == {"accord-mcp", "apsw", "jsonschema-rs", "msgspec"}
 
 
 def test_the_command_is_there_and_knows_its_version(installed: Path) -> None:
@@ -82,3 +84,14 @@ def test_a_server_answers(installed: Path) -> None:
         peer.close_input()
         assert peer.wait() == 0
     assert peer.stderr == ""
+
+
+def test_a_database_needs_no_extra_and_postgresql_says_which(installed: Path) -> None:
+    folder = installed.parents[1]
+    made = run(installed / "accord", "call", "new.db", "list_tables", "--create", cwd=folder)
+    assert made == "[]\n"
+    command = [str(installed / "accord"), "tools", "postgresql://127.0.0.1/shop"]
+    done = subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True)
+    assert done.returncode == 2
+    sentence = "PostgreSQL needs an extra: pip install 'accord-mcp[sql]'"
+    assert done.stderr == f"accord tools: {sentence}\n"

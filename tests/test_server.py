@@ -24,7 +24,7 @@ from accord import (
     Problem,
     Server,
 )
-from accord.server import combine
+from accord.combined import combine
 from peer import Peer, notification
 from stdio_peer import CLIENT_INFO
 
@@ -265,7 +265,7 @@ UNSENDABLE: dict[str, tuple[Any, Any]] = {
     "half a character in a page": (Any, Answer(1, page=Page(cursor=HALF))),
     "half a character in a link": (Any, Answer(1, blocks=[Link(HALF, "a")])),
     "half a character in a resource": (Any, Answer(1, blocks=[Embedded("shop://a", HALF)])),
-    "a block that is none": (Any, Answer(1, blocks=["picture"])),  # type: ignore[list-item]
+    "a block that is none": (Any, Answer(1, blocks=[5])),  # type: ignore[list-item]
     "a block in no list": (Any, Answer(1, blocks=Image(b"", "a/b"))),  # type: ignore[arg-type]
     "an image of text": (Any, Answer(1, blocks=[Image("x", "image/png")])),  # type: ignore[arg-type]
     "JSON that is none": (Any, Encoded(b"nope")),

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NoReturn, overload
 
 import jsonschema_rs
-from mcp_types import jsonrpc
+from mcp_types import InputRequiredResult, jsonrpc
 from mcp_types.methods import (
     CACHEABLE_METHODS,
     SERVER_NOTIFICATIONS,
@@ -176,6 +176,9 @@ def _check_one(
         _check_call(message, revision)
     elif "result" in message:
         in_force = _in_force(message, revision, method)
+        if in_force == STATELESS and message["result"].get("resultType") == "input_required":
+            _check_asking(message, in_force, method)
+            return message
         _check_result(message, in_force, method)
         if method == "tools/call" and in_force is not None:
             _fits_profile(profile, message)
@@ -415,6 +418,31 @@ def _check_result(message: Message, revision: str | None, method: str | None) ->
         (("JSONRPCResultResponse", "JSONRPCResponse"), message),
         ((RESULT_DEFINITIONS.get(method or "", "Result"),), result),
     )
+
+
+def _check_asking(message: Message, revision: str, method: str | None) -> None:
+    """A result that asks for something: to such requests only, and with something to go on with."""
+    result = message["result"]
+    _demand(asking_is_allowed(result, method), message)
+    _fits(InputRequiredResult, result, message)
+    COUNTS["models"] += 1
+    _fits_schemas(revision, message, (("InputRequiredResult",), result))
+
+
+def asking_is_allowed(result: Message, method: str | None) -> Iterator[str]:
+    if method not in ("tools/call", "prompts/get", "resources/read"):
+        yield f"A {method} request is never answered with questions."
+    if not result.keys() & {"inputRequests", "requestState"}:
+        yield "A result that asks has inputRequests or requestState."
+    if result.keys() & {"ttlMs", "cacheScope"}:
+        yield "A result that asks is not to be cached."
+    for question in _objects(list(result.get("inputRequests", {}).values())):
+        if question.get("method") not in (
+            "elicitation/create",
+            "sampling/createMessage",
+            "roots/list",
+        ):
+            yield f"There is no question {question.get('method')!r}."
 
 
 def _check_error(message: Message, revision: str | None) -> None:

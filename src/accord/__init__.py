@@ -3,13 +3,16 @@
 import typing
 
 from accord.answer import Answer, Encoded, FieldError, Notice, Page, Problem
-from accord.blocks import Audio, Embedded, Image, Link
+from accord.blocks import Annotations, Audio, Embedded, Icon, Image, Link, Message
+from accord.completion import Completion
+from accord.context import Client, Context
 from accord.cursors import Cursors
 from accord.envelope import Envelope, error_response, success_response
 from accord.errors import AccordError, ContractError, PeerError
+from accord.mirrored import Header
+from accord.questions import Elicit, Elicited, ListRoots, Root, Sample, Sampled, Visit
 from accord.server import Server
 from accord.telemetry import Telemetry
-from accord.tool import Client, Context
 from accord.wording import render
 
 if typing.TYPE_CHECKING:
@@ -18,25 +21,37 @@ if typing.TYPE_CHECKING:
 
 __all__ = [
     "AccordError",
+    "Annotations",
     "Answer",
     "Audio",
     "Client",
+    "Completion",
     "Context",
     "ContractError",
     "Cursors",
+    "Elicit",
+    "Elicited",
     "Embedded",
     "Encoded",
     "Envelope",
     "FieldError",
+    "Header",
+    "Icon",
     "Image",
     "Link",
+    "ListRoots",
+    "Message",
     "Notice",
     "Page",
     "PeerError",
     "Problem",
     "Reading",
+    "Root",
+    "Sample",
+    "Sampled",
     "Server",
     "Telemetry",
+    "Visit",
     "error_response",
     "read",
     "read_all",

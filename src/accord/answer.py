@@ -1,6 +1,6 @@
-"""What a tool says, before any wire: an `Answer`, or a `Problem` that it raises."""
+"""What a tool says, before any wire: an `Answer`, a `Problem` that it raises, or `Asking`."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 from types import MappingProxyType
 from typing import (
@@ -56,6 +56,8 @@ class Encoded(msgspec.Struct, frozen=True, gc=False):
     """Data that is JSON already, from a source that writes it faster than Python can."""
 
     json: bytes
+    is_checked: bool = False
+    """Its source knows it to be one line of JSON; else that is looked at again."""
 
 
 Said = str | Encoded
@@ -69,7 +71,7 @@ class _Details(msgspec.Struct, frozen=True, kw_only=True):
     text: str | None = None
     page: Page | None = None
     warnings: Sequence[Notice | str] = ()
-    blocks: Sequence[Block] = ()
+    blocks: Sequence[Block | str] = ()
     name: str | None = None
     partial: bool = False
     truncated: bool = False
@@ -237,3 +239,14 @@ class Problem(Exception):
     def __setstate__(self, state: dict[str, Any] | None) -> None:
         """For pickle and copy, which rebuild an exception from its message and then its fields."""
         vars(self).update(state or {})
+
+
+class Asking(BaseException):
+    """A run that ends with questions, by their keys: it begins again when they are answered.
+
+    No Exception, so that a tool which catches those does not catch it.
+    """
+
+    def __init__(self, questions: Mapping[str, Any]) -> None:
+        super().__init__(", ".join(questions))
+        self.questions = dict(questions)

@@ -32,8 +32,20 @@ class Checker:
         self._schema = schema
         self._validator: Any = None
 
+    def fits(self, value: object) -> bool:
+        """Whether all of `value` fits; what is too deep to be told does not."""
+        if self._validator is None:
+            self.compile("the schema")
+        try:
+            return bool(self._validator.is_valid(value))
+        except ValueError:  # 255 levels are its limit
+            return False
+
     def errors(self, value: object) -> list[FieldError]:
-        """Each field of `value` that does not fit; none if it fits, or is too deep to be told."""
+        """Some fields of `value` that do not fit, to be told; only `fits` says that there are none.
+
+        There may be none also because it is too deep, or the beginning of a long list fits.
+        """
         if self._validator is None:
             self.compile("the schema")
         try:

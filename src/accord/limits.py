@@ -267,9 +267,13 @@ def _with_fewer_warnings(answer: Answer[Said], room: int) -> Answer[Said]:
 
 def _with_short_blocks(answer: Answer[Said], limit: int, room: int) -> Answer[Said]:
     """Text that is sent along as a resource counts as well."""
-    blocks: list[Block] = []
+    blocks: list[Block | str] = []
     for block in answer.blocks:
         match block:
+            case str() if (shorter := shorten(block, room)) != block:
+                blocks.append(shorter)
+                said = f"the first {len(shorter):,} characters of a text are here"
+                answer = _say(answer, answer.page, limit, said, NO_WAY)
             case Embedded(uri, str(content)) if (shorter := shorten(content, room)) != content:
                 blocks.append(msgspec.structs.replace(block, content=shorter))
                 said = f"the first {len(shorter):,} characters of {uri[:200]} are here"

@@ -1,4 +1,4 @@
-"""How a call ends: what a tool returned or raised, as an Answer, a Problem or a Reject."""
+"""How a call ends: what a tool returned or raised, as an Answer, a Problem, Asking or a Reject."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -6,14 +6,16 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw
 
-from accord.answer import Answer, Encoded, Notice, Problem, Said
+from accord.answer import Answer, Asking, Encoded, FieldError, Notice, Problem, Said
+from accord.blocks import Block
+from accord.context import MissingCapability, WrongAnswer
 from accord.envelope import Envelope, said_by
 from accord.errors import INVALID_PARAMS, MISSING_CLIENT_CAPABILITY, ContractError, Reject
 from accord.revisions import Revision
-from accord.tool import MissingCapability, Tool
+from accord.tool import Tool
 from accord.values import require_json
 
-Outcome = Answer[Said] | Problem | Reject
+Outcome = Answer[Said] | Problem | Reject | Asking
 
 _READY: Final = frozenset({Encoded, Raw})
 _WORDED: Final = (Answer, Envelope)
@@ -30,6 +32,8 @@ def answer_of(value: Any, tool: Tool, warnings: Sequence[Notice] = ()) -> Answer
         answer = _worded(value, tool)
     elif isinstance(value, _WORDED):
         answer = _worded(said_by(value) if isinstance(value, Envelope) else value, tool)
+    elif tool.output.schema is None and _is_content(value):
+        answer = _content(value)
     else:
         answer = Answer(_said(value, tool))
     return answer.with_warnings(warnings) if warnings else answer
@@ -42,6 +46,22 @@ def _worded(answer: Answer[Any], tool: Tool) -> Answer[Said]:
     return _replace(answer, data=_said(data, tool))
 
 
+def _is_content(value: Any) -> bool:
+    """Whether it is a block, or blocks and texts in a list."""
+    if isinstance(value, list | tuple):
+        has_block = any(isinstance(each, Block) for each in value)
+        return has_block and all(isinstance(each, Block | str) for each in value)
+    return isinstance(value, Block)
+
+
+def _content(value: Any) -> Answer[Said]:
+    """Blocks and texts as they come; what is said first is what the answer says."""
+    first, *others = value if isinstance(value, list | tuple) else [value]
+    if isinstance(first, str):
+        return Answer(first, blocks=others)
+    return Answer(_NOTHING, blocks=[first, *others])
+
+
 def _said(data: Any, tool: Tool) -> Said:
     """Data as it goes on a wire: text, or one line of JSON that fits what the tool promises."""
     output = tool.output
@@ -50,7 +70,9 @@ def _said(data: Any, tool: Tool) -> Said:
             raise ContractError(f"{tool.name} is to return str, not {type(data).__name__}")
         return data
     if type(data) in _READY:
-        json = _compact(data.json if isinstance(data, Encoded) else bytes(data))
+        is_checked = isinstance(data, Encoded) and data.is_checked
+        given = data.json if isinstance(data, Encoded) else bytes(data)
+        json = given if is_checked else _compact(given)
         if output.check is not None:
             output.check(json)
         return Encoded(json)
@@ -92,10 +114,36 @@ def meaning_of(error: BaseException, revision: Revision) -> Outcome | BaseExcept
     """What an error means to the caller; the error itself if it is not the caller's business."""
     if isinstance(error, MissingCapability):
         return _lacking(error, revision)
-    if isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-        only = error.exceptions[0]  # a task group that failed for one reason alone
-        return only if isinstance(only, Problem) else error
+    if isinstance(error, WrongAnswer):
+        return _misanswered(error, revision)
+    if isinstance(error, BaseExceptionGroup):
+        return _meaning_of_group(error, revision)
     return error
+
+
+def _meaning_of_group(
+    group: BaseExceptionGroup[Any], revision: Revision
+) -> Outcome | BaseException:
+    """A task group that failed for one reason alone, or whose tasks all had something to ask."""
+    asking, others = group.split(Asking)
+    if asking is not None and others is None:
+        return Asking({k: q for each in _leaves(asking) for k, q in each.questions.items()})
+    if len(group.exceptions) > 1:
+        return group
+    (only,) = group.exceptions
+    meaning = meaning_of(only, revision)
+    return group if isinstance(meaning, BaseException) and not _is_said(meaning) else meaning
+
+
+def _is_said(error: BaseException) -> bool:
+    return isinstance(error, Problem)
+
+
+def _leaves(group: BaseExceptionGroup[Any]) -> list[Asking]:
+    found: list[Asking] = []
+    for error in group.exceptions:
+        found += _leaves(error) if isinstance(error, BaseExceptionGroup) else [error]
+    return found
 
 
 def _lacking(missing: MissingCapability, revision: Revision) -> Outcome:
@@ -104,6 +152,14 @@ def _lacking(missing: MissingCapability, revision: Revision) -> Outcome:
         data = {"requiredCapabilities": missing.capabilities}
         return Reject(MISSING_CLIENT_CAPABILITY, str(missing), data)
     return Problem.unavailable(str(missing), retryable=False)
+
+
+def _misanswered(wrong: WrongAnswer, revision: Revision) -> Outcome:
+    """In the stateless era answers are a part of the request; before it, the tool has failed."""
+    if not revision.stateless:
+        return Problem.validation(str(wrong), fields=wrong.fields)
+    fields = [FieldError(f"inputResponses.{each.field}", each.error) for each in wrong.fields]
+    return Reject(INVALID_PARAMS, str(wrong), {"validation_errors": fields})
 
 
 def misfit_of(error: BaseException, revision: Revision) -> Outcome | BaseException:

@@ -12,6 +12,7 @@ from accord.answer import FieldError, Problem
 from accord.cursors import Cursors
 from accord.limits import NO_WAY, Place, Way
 from accord.tool import Hints, Tool, run_elsewhere
+from accord.values import read_exactly
 
 READ_MORE: Final = "read_more"
 _REST: Final = "rest."  # tells a cursor to the rest from one that a tool made with Cursors itself
@@ -21,7 +22,6 @@ _AGAIN: Final = "call it again with the same arguments and this cursor for the r
 _MORE: Final = f"call {READ_MORE} with this cursor for the rest"
 
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-_exact = msgspec.json.Decoder(float_hook=str).decode  # no two numbers become one
 _canonical = msgspec.json.Encoder(order="deterministic").encode
 
 
@@ -146,5 +146,5 @@ def _digest(arguments: dict[str, msgspec.Raw], tool: Tool) -> str:
     from hashlib import blake2b  # a server starts without it, and faster
 
     known = tool.input_schema.get("properties", {})
-    asked = {name: _exact(value) for name, value in arguments.items() if name in known}
+    asked = {name: read_exactly(value) for name, value in arguments.items() if name in known}
     return blake2b(_canonical(asked), digest_size=12).hexdigest()

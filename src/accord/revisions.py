@@ -30,6 +30,23 @@ class Revision(msgspec.Struct, frozen=True, kw_only=True):
     """Arguments that don't fit are a failed tool call; before, a JSON-RPC error."""
     null_ids: bool = False
     """Over HTTP an error without a readable id says `null`; after, it has no id at all."""
+    metadata: bool = True
+    """A `_meta` on tools, prompts and resources."""
+    icons: bool = True
+    completions: bool = True
+    """A capability of that name; the method is older."""
+    elicitation: bool = True
+    """A person can be asked through the client."""
+    url_elicitation: bool = True
+    """And can be sent to a page for it."""
+    elicitation_ids: bool = False
+    """Where every such page has an id."""
+    titled_choices: bool = True
+    """Choices with titles of their own, and more than one of them; before, names in a list."""
+    missing_resource: int = -32002
+    """The code for a resource that is not there."""
+    primed_streams: bool = False
+    """A stream of events begins with an empty one, which a client can come back to."""
 
 
 _TABLE = (
@@ -42,6 +59,12 @@ _TABLE = (
         structured="none",
         argument_failures=False,
         null_ids=True,
+        metadata=False,
+        icons=False,
+        completions=False,
+        elicitation=False,
+        url_elicitation=False,
+        titled_choices=False,
     ),
     Revision(
         date="2025-03-26",
@@ -51,10 +74,22 @@ _TABLE = (
         structured="none",
         argument_failures=False,
         null_ids=True,
+        metadata=False,
+        icons=False,
+        elicitation=False,
+        url_elicitation=False,
+        titled_choices=False,
     ),
-    Revision(date="2025-06-18", argument_failures=False, null_ids=True),
-    Revision(date="2025-11-25"),
-    Revision(date="2026-07-28", stateless=True, structured="any"),
+    Revision(
+        date="2025-06-18",
+        argument_failures=False,
+        null_ids=True,
+        icons=False,
+        url_elicitation=False,
+        titled_choices=False,
+    ),
+    Revision(date="2025-11-25", elicitation_ids=True, primed_streams=True),
+    Revision(date="2026-07-28", stateless=True, structured="any", missing_resource=-32602),
 )
 
 REVISIONS: Final = MappingProxyType({revision.date: revision for revision in _TABLE})

@@ -2,45 +2,43 @@
 
 import logging
 import os
-from collections.abc import Callable, Coroutine
+from collections.abc import Collection, Coroutine, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from msgspec import Raw
 
-from accord.answer import Answer, Problem, Said
+from accord.answer import Answer, Asking, Problem, Said
+from accord.blocks import Icon
+from accord.changes import Kind
+from accord.context import Client, Context
 from accord.cursors import Cursors
-from accord.errors import INVALID_PARAMS, ContractError, Reject
+from accord.errors import INVALID_PARAMS, Reject
 from accord.limits import DEFAULT_MAX_BYTES, Place
+from accord.listening import Listening
 from accord.outcome import Outcome, answer_of, meaning_of, misfit_of
 from accord.profiles import Profile, Setting, profile_asked, profile_named
 from accord.protocol import Call, Connection, messages, results
+from accord.protocol.entries import tool_entry
+from accord.protocol.events import LISTEN, TOOL, Special
+from accord.protocol.replay import Replay, subject
 from accord.protocol.results import Identity
-from accord.rest import READ_MORE, Asked, Rest, may_have_cursor, read_more_tool, takes_cursor
+from accord.rest import Asked, Rest, may_have_cursor, read_more_tool
 from accord.revisions import Revision
-from accord.seal import BrokenSeal, Seal
-from accord.sources.functions import Options, function_tool
+from accord.seal import Seal
+from accord.stock import Stock
 from accord.telemetry import Telemetry, Watch
 from accord.telemetry import outcome_of as ending_of
-from accord.tool import Client, Context, Tool, Toolbox
+from accord.tool import Tool
 from accord.wording import Shortening, require_room, resumed, shortened_reject, size_of
+from accord.work import Done, Work, rejected
 
 if TYPE_CHECKING:
     from accord.serve.http import App
 
 log = logging.getLogger("accord")
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-_LIST_CURSOR: Final = "tools/list"
-
-
-class Done(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """A call that has been run: how it ended, and the reply that says so."""
-
-    outcome: Outcome
-    reply: bytes
 
 
 class Job(msgspec.Struct, frozen=True, eq=False):
@@ -66,10 +64,15 @@ class Job(msgspec.Struct, frozen=True, eq=False):
         return self.server.refuse(self.call, self.tool, problem)
 
 
-class Server:
-    """Tools under one name. It knows nothing of sockets or event loops: see `accord.serve`."""
+class Server(Stock):
+    """Tools, prompts and resources under one name.
+
+    It knows nothing of sockets or event loops: see `accord.serve`.
+    """
 
     telemetry: Telemetry | None = None
+    origin: object = None
+    """What keeps this server as it is, if it is made of others."""
 
     def __init__(
         self,
@@ -85,20 +88,20 @@ class Server:
         page_size: int | None = None,
         key: bytes | None = None,
         telemetry: Telemetry | None = None,
+        website_url: str | None = None,
+        icons: Sequence[Icon] = (),
+        changing: Collection[Kind] = (),
     ) -> None:
         """`key` signs cursors: give the same one to all workers, or keep it across restarts.
 
         Without `structured`, results have no `structuredContent`, which costs tokens. An answer of
         more than `max_bytes` of text is cut; with `read_more`, a tool of that name gets the rest
-        of what has no cursor of its own.
+        of what has no cursor of its own. `changing` names what comes and goes while it is served
+        (`tools`, `prompts`, `resources`), so that clients are told.
         """
-        if page_size is not None and page_size < 1:
-            raise ContractError("page_size is at least 1; leave it out for one page")
-        self.identify(Identity(name, version, title))
+        super().__init__(changing=changing, page_size=page_size)
+        self.identify(Identity(name, version, title, website_url, icons or None))
         self.instructions = instructions
-        self.tools = Toolbox()
-        self._with_cursor: set[str] = set()
-        self.page_size = page_size
         self._read_more = read_more_tool() if read_more else None
         self.configure(
             profile=profile,
@@ -129,49 +132,24 @@ class Server:
             self.max_bytes = max_bytes
         if key is not None:
             self._seal = Seal(key)
+            self._replay = Replay(self._seal)
             self.key = key
             self._rest = Rest(Cursors(key), has_read_more=self._read_more is not None)
             self._shortening = Shortening(self._rest)
         if telemetry is not None:
             self.telemetry = telemetry
-        self._pages.clear()
+        self.catalog.clear()
 
     def identify(self, identity: Identity) -> None:
         """Say who this server is from now on."""
         self.identity = identity
         self._stamp = results.stamp(identity)
-        self._pages: dict[tuple[str, str | None, int], Raw] = {}
+        self.catalog.clear()
 
     @property
     def has_read_more(self) -> bool:
         """Whether there is a tool that gets the rest of an answer that was cut."""
         return self._read_more is not None
-
-    @overload
-    def tool(self, function: Function, /) -> Function: ...
-    @overload
-    def tool(self, /, **options: Unpack[Options]) -> Callable[[Function], Function]: ...
-    def tool(
-        self, function: Function | None = None, /, **options: Unpack[Options]
-    ) -> Function | Callable[[Function], Function]:
-        """Make a function a tool, and give it back unchanged."""
-
-        def register(function: Function) -> Function:
-            self.add(function_tool(function, **options))
-            return function
-
-        return register if function is None else register(function)
-
-    def add(self, tool: Tool) -> None:
-        """Put a tool from any source into this server."""
-        if tool.profile is not None:
-            profile_named(tool.profile)
-        if tool.max_bytes is not None:
-            require_room(tool.max_bytes)
-        self.tools.add(tool)
-        if takes_cursor(tool):
-            self._with_cursor.add(tool.name)
-        self._pages.clear()
 
     def connect(self, *, revision: Revision | None = None, handshake: bool = True) -> Connection:
         """A new peer. Without a revision it has to say which one it speaks."""
@@ -183,20 +161,44 @@ class Server:
 
         return App(self, Settings(**settings))
 
-    def prepare(self, call: Call) -> Job | Done:
+    def prepare(self, call: Call) -> Work | Done:
         """What is to be done for a call; Done if that is already clear."""
+        if call.special is not None:
+            done = self._take_answers(call, call.special)
+            if done is not None or call.special.method != TOOL:
+                return done or self._prepare_other(call, call.special)
         tool = self.tools.get(call.name)
         if tool is None:
-            unknown = Reject(INVALID_PARAMS, f"Unknown tool: {call.name}")
-            return Done(unknown, messages.failure(call.id, unknown))
+            return rejected(call, Reject(INVALID_PARAMS, f"Unknown tool: {call.name}"))
         if tool is self._read_more:
             return self._continue(call, tool)
         return Job(call, tool, self)
 
+    def _take_answers(self, call: Call, special: Special) -> Done | None:
+        """Put the answers that a call brings on record; Done if they cannot be taken."""
+        if special.retry is not None:
+            script = self._replay.script(_subject(call), special.retry)
+            if isinstance(script, Reject):
+                return rejected(call, script)
+            special.script = script
+        return None
+
+    def known_name(self, call: Call) -> str:
+        """What a call is for, in words of our own: those of a peer may be anything."""
+        if call.method == TOOL:
+            return call.name if call.name in self.tools else "?"
+        return self.offered.known_name(call)
+
+    def _prepare_other(self, call: Call, special: Special) -> Work | Done:
+        if special.method != LISTEN:
+            return self.offered.prepare(call, special)
+        return Listening(call, self.catalog.honoured(special.params, call.revision), self)
+
     def _continue(self, call: Call, read_more: Tool) -> Job | Done:
         """The call that `read_more` means: of the tool whose answer was cut."""
         try:
-            name, call.arguments, place = self._rest.elsewhere(call.arguments)
+            name, arguments, place = self._rest.elsewhere(call.arguments)
+            call.mean(arguments)
             tool = self.tools.get(name)
             if tool is None or not tool.hints.read_only:
                 raise Problem.not_found(f"There is no tool {name} any more")
@@ -210,14 +212,19 @@ class Server:
         try:
             if self.telemetry is not None:
                 watch = self.telemetry.begin(tool.name, call.revision.date, call.meta)
-            if tool.name in self._with_cursor and may_have_cursor(call.arguments):
-                call.arguments, place = self._rest.continued(Asked(tool, call.arguments, place))
+            if tool.name in self.with_cursor:
+                place = self.resume(call, tool, place)
             bound = tool.bind(call.arguments)
-            context = Context(tool.name, call.client, call) if tool.wants_context else None
+            context = None
+            if tool.wants_context:
+                context = Context(tool.name, call.client, call, may_wait=tool.is_async)
             value = tool.invoke(bound.arguments, context)
             if tool.is_async:
                 value = await value
-            done = self.word(call, tool, answer_of(value, tool, bound.warnings), watch, place)
+            answer = answer_of(value, tool, bound.warnings)
+            if place is not None:
+                answer = resumed(answer, tool, call.arguments, place)
+            done = self.word(call, tool, answer, watch, place)
         except BaseException as error:  # noqa: BLE001 - SystemExit too: nothing ends a server
             meaning = misfit_of if bound is None else meaning_of
             outcome = meaning(error, call.revision)
@@ -225,6 +232,13 @@ class Server:
         if watch is not None:
             watch.end("cancelled" if call.cancelled else ending_of(done.outcome), len(done.reply))
         return done
+
+    def resume(self, call: Call, tool: Tool, place: Place | None) -> Place | None:
+        """Where the answer goes on for a cursor of ours; the call then means the first one."""
+        if tool.name in self.with_cursor and may_have_cursor(call.arguments):
+            arguments, place = self._rest.continued(Asked(tool, call.arguments, place))
+            call.mean(arguments)
+        return place
 
     def refuse(self, call: Call, tool: Tool, outcome: Outcome | BaseException) -> Done:
         """How a call ends that is never run."""
@@ -244,10 +258,13 @@ class Server:
     ) -> Done:
         """How a call ends that did not end well; the cause of what is masked goes to the log."""
         cause: BaseException | None = None
-        if isinstance(outcome, BaseException) and not isinstance(outcome, Problem):
+        if isinstance(outcome, BaseException) and not isinstance(outcome, Problem | Asking):
             cause, outcome = outcome, _MASKED
         try:
-            done = self.word(call, tool, outcome, watch)
+            if isinstance(outcome, Asking):
+                done = self.asking(call, outcome)
+            else:
+                done = self.word(call, tool, outcome, watch)
         except Exception as error:  # noqa: BLE001 - a message that cannot be sent, say
             cause, done = error, self.word(call, tool, _MASKED, watch)
         if cause is not None and not call.cancelled:
@@ -259,11 +276,14 @@ class Server:
         self,
         call: Call,
         tool: Tool,
-        outcome: Outcome,
+        outcome: Answer[Said] | Problem | Reject,
         watch: Watch | None = None,
         place: Place | None = None,
     ) -> Done:
-        """An outcome with its wording, in the profile and revision of the caller."""
+        """An outcome with its wording, in the profile and revision of the caller.
+
+        `place` is where an answer begins that goes on with another: a cursor counts from there.
+        """
         limit = tool.max_bytes or self.max_bytes
         if isinstance(outcome, Reject):
             return Done(outcome, messages.failure(call.id, shortened_reject(outcome, limit)))
@@ -274,8 +294,6 @@ class Server:
         revision = client.revision if self.structured else _without_structure(client.revision)
         setting = Setting(tool, revision, observed)
         if isinstance(outcome, Answer):
-            if place is not None:
-                outcome = resumed(outcome, tool, call.arguments, place)
             result: results.Result | Reject = profile.success(outcome, setting)
         else:
             result = profile.failure(outcome, setting)
@@ -302,39 +320,42 @@ class Server:
             return self._shortening.failure(profile, outcome, setting, limit)
         return self._shortening.success(profile, outcome, setting, limit, call.arguments, place)
 
+    def asking(self, call: Call, asking: Asking) -> Done:
+        """How a call ends that has something to ask."""
+        asked = self._replay.result(_subject(call), call.script(), asking.questions, call.revision)
+        return Done(asking, messages.reply(call.id, asked | {"_meta": self._stamp}))
+
+    def complete(self, result: results.Result, revision: Revision) -> results.Result:
+        """A result with what its revision wants in every one of them."""
+        return results.complete(result, self._stamp) if revision.stateless else result
+
     def initialize(self, client: Client) -> Raw:
         """The result of `initialize`."""
-        return _json(results.initialize(self.identity, self.instructions, client.revision))
+        revision, capabilities = client.revision, self.catalog.capabilities(client.revision)
+        return _json(results.initialize(self.identity, capabilities, self.instructions, revision))
 
     def discover(self, client: Client) -> Raw:
         """The result of `server/discover`."""
-        return _json(results.complete(results.discover(self.instructions), self._stamp))
+        capabilities = self.catalog.capabilities(client.revision)
+        result = results.discover(capabilities, self.instructions)
+        return _json(self.complete(result, client.revision))
 
-    def list_tools(self, cursor: str | None, client: Client) -> Raw | Reject:
-        """A page of `tools/list`, encoded once."""
-        try:
-            start = 0 if cursor is None else int(self._seal.open(_LIST_CURSOR, cursor))
-        except BrokenSeal:
-            return Reject(INVALID_PARAMS, "Invalid cursor: use nextCursor as it was sent")
-        asked = profile_asked(client.capabilities)
-        key = (client.revision.date, None if asked is None else asked.name, start)
-        page = self._pages.get(key)
-        if page is None:
-            page = self._pages[key] = self._page(start, client)
-        return page
+    def list_page(self, method: str, cursor: str | None, client: Client) -> Raw | Reject:
+        """A page of a list, encoded once."""
+        return self.catalog.page(
+            method,
+            cursor,
+            client,
+            self._seal,
+            tool_entry=lambda tool: self._entry(tool, client),
+            word=lambda page: _json(self.complete(page, client.revision)),
+        )
 
-    def _page(self, start: int, client: Client) -> Raw:
+    def _entry(self, tool: Tool, client: Client) -> results.Result:
         revision = client.revision
         worded_in = revision if self.structured else _without_structure(revision)
-        tools = list(self.tools.values())
-        end = len(tools) if self.page_size is None else start + self.page_size
-        cursor = self._seal.close(_LIST_CURSOR, b"%d" % end) if end < len(tools) else None
-        entries = []
-        for tool in tools[start:end]:
-            schema = self._profile(tool, client).output_schema(tool, worded_in)
-            entries.append(results.tool_entry(tool, schema, revision))
-        page = results.tools_page(entries, cursor, revision)
-        return _json(results.complete(page, self._stamp) if revision.stateless else page)
+        schema = self._profile(tool, client).output_schema(tool, worded_in)
+        return tool_entry(tool, schema, revision)
 
     def _profile(self, tool: Tool, client: Client) -> Profile:
         """How this client is answered by this tool: the one place that chooses."""
@@ -342,42 +363,6 @@ class Server:
         if asked is not None:
             return asked
         return self.profile if tool.profile is None else profile_named(tool.profile)
-
-
-def combine(servers: dict[str, Server]) -> Server:
-    """Several servers as one, each under the target it came from; a name clash is an error."""
-    if len(servers) == 1:
-        return next(iter(servers.values()))
-    combined = Server(
-        "+".join(server.identity.name for server in servers.values()),
-        version="+".join(server.identity.version for server in servers.values()),
-        instructions="\n\n".join(s.instructions for s in servers.values() if s.instructions)
-        or None,
-        structured=all(server.structured for server in servers.values()),
-        read_more=any(server.has_read_more for server in servers.values()),
-        page_size=min((s.page_size for s in servers.values() if s.page_size), default=None),
-        telemetry=_only_telemetry(list(servers.values())),
-        key=next(iter(servers.values())).key,
-    )
-    owners: dict[str, str] = {}
-    for target, server in servers.items():
-        for name, tool in server.tools.items():
-            if name == READ_MORE and server.has_read_more:
-                continue
-            if name in owners:
-                raise ContractError(f"both {owners[name]} and {target} have a tool {name!r}")
-            owners[name] = target
-            profile = tool.profile or server.profile.name
-            max_bytes = tool.max_bytes or server.max_bytes
-            combined.add(msgspec.structs.replace(tool, profile=profile, max_bytes=max_bytes))
-    return combined
-
-
-def _only_telemetry(servers: list[Server]) -> Telemetry | None:
-    found = {id(server.telemetry): server.telemetry for server in servers if server.telemetry}
-    if len(found) > 1:
-        raise ContractError("two servers with a Telemetry each cannot be one; give them the same")
-    return next(iter(found.values()), None)
 
 
 _encode = msgspec.json.Encoder().encode
@@ -393,11 +378,6 @@ def _json(result: results.Result) -> Raw:
     return Raw(_encode(result))
 
 
-def drive(coroutine: Coroutine[Any, Any, Done]) -> Done:
-    """Run a coroutine that never waits, such as `run` of a tool that is not async."""
-    try:
-        coroutine.send(None)
-    except StopIteration as done:
-        finished: Done = done.value
-        return finished
-    raise ContractError("a tool that is not async has waited")
+def _subject(call: Call) -> bytes:
+    principal = None if call.edge is None else call.edge.principal
+    return subject(call.method, call.name, call.sent, principal)

@@ -1,16 +1,15 @@
 """A tool: a name, a description, schemas, hints and one call."""
 
 import re
-from collections.abc import Callable, Generator, Sequence
-from math import isfinite
-from typing import Any, Final, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 import msgspec
 
 from accord.answer import Notice
 from accord.arguments import JsonSchema
-from accord.errors import AccordError, ContractError
-from accord.revisions import Revision
+from accord.blocks import Icon
+from accord.errors import ContractError
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_.\-]{1,128}")
 
@@ -22,14 +21,6 @@ class Hints(msgspec.Struct, frozen=True, kw_only=True):
     destructive: bool | None = None
     idempotent: bool | None = None
     open_world: bool | None = None
-
-
-class Client(msgspec.Struct, frozen=True):
-    """Who is calling, by its own account, and in which revision."""
-
-    revision: Revision
-    capabilities: dict[str, Any] = {}
-    info: dict[str, Any] = {}
 
 
 class Bound(msgspec.Struct, frozen=True, gc=False):
@@ -55,65 +46,6 @@ class Output(msgspec.Struct, frozen=True, kw_only=True):
     """There are sets in it, which come in another order in another process."""
 
 
-class MissingCapability(AccordError):
-    """A tool needs something of its client that the client has not said it can do."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        super().__init__(f"The client lacks a capability: {', '.join(names)}")
-        self.capabilities: dict[str, Any] = {name: {} for name in names}
-
-
-class Channel(Protocol):
-    """The way from a tool back to whoever called it."""
-
-    @property
-    def cancelled(self) -> bool: ...
-    def progress(self, progress: float, total: float | None, message: str | None) -> None: ...
-
-
-class _Turn:
-    """One turn of whatever loop there is, so that what was said can be sent."""
-
-    def __await__(self) -> Generator[None, None, None]:
-        yield
-
-
-class Context:
-    """What a tool can know of the call it is in. Ask for it with a parameter of this type."""
-
-    __slots__ = ("_channel", "client", "tool")
-
-    def __init__(self, tool: str, client: Client, channel: Channel) -> None:
-        self.tool = tool
-        self.client = client
-        self._channel = channel
-
-    @property
-    def revision(self) -> str:
-        """The date of the MCP revision that the caller speaks."""
-        return self.client.revision.date
-
-    @property
-    def cancelled(self) -> bool:
-        """Whether the caller has taken the call back: long work in a `def` tool can stop then."""
-        return self._channel.cancelled
-
-    def require(self, *capabilities: str) -> None:
-        """Go on only if the client can do this: `sampling`, `elicitation`, `roots`."""
-        missing = [name for name in capabilities if name not in self.client.capabilities]
-        if missing:
-            raise MissingCapability(missing)
-
-    async def progress(
-        self, progress: float, total: float | None = None, message: str | None = None
-    ) -> None:
-        """Tell the caller how far the work has come, if it wants to know."""
-        if not isfinite(progress) or not isfinite(total or 0):
-            raise ContractError("progress is told in finite numbers")
-        self._channel.progress(progress, total, message)
-        await _Turn()
-
-
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """One tool, from whatever source.
 
@@ -135,6 +67,9 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     profile: str | None = None
     max_bytes: int | None = None
     """The most text that an answer of it may have; what the server says if left out."""
+    icons: Sequence[Icon] = ()
+    meta: Mapping[str, Any] | None = None
+    """What goes into its `_meta`, for clients that know what it means."""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):

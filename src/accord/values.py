@@ -7,6 +7,7 @@ from types import NoneType
 from typing import Any, Final, NamedTuple
 
 import msgspec
+from msgspec import Raw
 
 from accord.errors import ContractError
 
@@ -14,6 +15,8 @@ _ATOMS: Final = frozenset({str, int, bool, NoneType})
 _STRANGERS: Final = (set, frozenset, bytes, bytearray, memoryview)
 
 _encode = msgspec.json.Encoder().encode
+read_exactly: Final = msgspec.json.Decoder(float_hook=lambda digits: Raw(digits.encode())).decode
+"""JSON, with its fractions as they are written: no two become one, and none becomes a text."""
 
 
 def require_json(value: object, what: str, *, is_declared: bool = False) -> None:

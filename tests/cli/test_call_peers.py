@@ -33,7 +33,7 @@ COMMAND = f"{quote(ACCORD)} serve {quote(str(EXAMPLES / 'shop.py'))}"
 ADA, ZOE = '{"customer": "ada"}', '{"customer": "zoe"}'
 ODD = """
 import sys, time
-from accord import Answer, Image, Page, Server
+from accord import Answer, Image, Page, Problem, Server
 
 server = Server("odd", version="1.0")
 HOSTILE = "\\x1b[2Jboo\\x9b31m\\u202e\\ttab\\nline"
@@ -45,6 +45,17 @@ def text() -> str:
 @server.tool
 def listed() -> list[str]:
     return [HOSTILE]
+
+@server.tool
+def failing() -> str:
+    raise Problem.not_found(HOSTILE, remediation=HOSTILE)
+
+@server.tool
+def warning() -> Answer[str]:
+    return Answer(HOSTILE, warnings=[HOSTILE])
+
+@server.tool(description=HOSTILE)
+def described() -> None: ...
 
 @server.tool
 def search(limit: int = 1) -> Answer[list[int]]:
@@ -149,19 +160,33 @@ def test_what_goes_along_with_an_answer_is_on_stderr(odd: Path) -> None:
     assert "image/png" in picture.err
 
 
-@pytest.mark.parametrize(
-    "words",
-    [["text"], ["listed"], ["text", "--read"], ["text", "--json"]],
-    ids=" ".join,
-)
-def test_a_hostile_server_cannot_drive_the_terminal(odd: Path, words: list[str]) -> None:
-    shown = accord_in_terminal(80, "call", f"{quote(ACCORD)} serve odd", *words, cwd=odd)
+def assert_harmless(shown: str) -> None:
     assert "boo" in shown
     assert [each for each in "\x1b\x9b\u202e" if each in shown] == []
 
 
-def test_text_goes_to_a_program_as_it_came(odd: Path) -> None:
-    done = accord("call", f"{quote(ACCORD)} serve odd", "text", cwd=odd)
+HOSTILE = [["text"], ["listed"], ["failing"], ["warning"], ["text", "--read"], ["text", "--json"]]
+OURS = [["text", "--profile", "plain"], ["listed", "--profile", "envelope", "--json"]]
+
+
+@pytest.mark.parametrize("words", HOSTILE, ids=" ".join)
+def test_a_hostile_server_cannot_drive_the_terminal(odd: Path, words: list[str]) -> None:
+    shown = accord_in_terminal(80, "call", f"{quote(ACCORD)} serve odd", *words, cwd=odd)
+    assert_harmless(shown)
+
+
+@pytest.mark.parametrize("words", [*HOSTILE, *OURS], ids=" ".join)
+def test_nor_can_data_that_a_server_of_ours_has(odd: Path, words: list[str]) -> None:
+    assert_harmless(accord_in_terminal(80, "call", "odd", *words, cwd=odd))
+
+
+def test_nor_can_what_a_tool_is_said_to_do(odd: Path) -> None:
+    assert_harmless(accord_in_terminal(80, "tools", "odd", cwd=odd))
+
+
+@pytest.mark.parametrize("target", ["odd", f"{quote(ACCORD)} serve odd"], ids=["ours", "a peer"])
+def test_text_goes_to_a_program_as_it_came(odd: Path, target: str) -> None:
+    done = accord("call", target, "text", cwd=odd)
     assert done.out == "\x1b[2Jboo\x9b31m\u202e\ttab\nline\n"
 
 

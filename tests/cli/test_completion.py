@@ -17,7 +17,7 @@ from cli.command import ACCORD, ENVIRONMENT, EXAMPLES, accord, write
 PATH = {"PATH": f"{Path(ACCORD).parent}:{ENVIRONMENT['PATH']}"}
 LINES: dict[str, list[str]] = {
     "accord ": [*VERBS, "--help", "--version"],
-    "accord s": ["serve", "schema"],
+    "accord s": ["serve", "sheet", "schema"],
     "accord --v": ["--version"],
     "accord dance ": [],
     "accord serve ": [],

@@ -20,6 +20,7 @@ from cli.command import (
     assert_one_line_of_misuse,
     write,
 )
+from sources.sql.shop import make
 from stdio_peer import StdioPeer
 
 SHOP = str(EXAMPLES / "shop.py")
@@ -66,6 +67,23 @@ def test_a_client_can_start_what_was_written(folder: Path) -> None:
     with StdioPeer([entry["command"], *entry["args"]], cwd=folder) as peer:
         reply = peer.modern("tools/call", {"name": "add", "arguments": {"a": 2, "b": 3}})
     assert reply["result"]["structuredContent"]["data"] == {"result": 5}
+
+
+def test_a_database_and_the_filler_are_found_from_anywhere(folder: Path) -> None:
+    work = folder / "work"
+    shop = make(work / "shop.db")
+    make(work / "odd name")
+    (work / "sheets").mkdir()
+    written = {
+        target: json.loads(install(folder, "cursor", target, "--name", "s", "--print").out)
+        for target in ("shop.db", "sqlite:///shop.db", "sqlite:///odd%20name", "sheets")
+    }
+    assert {target: said["mcpServers"]["s"]["args"] for target, said in written.items()} == {
+        "shop.db": ["serve", str(shop)],
+        "sqlite:///shop.db": ["serve", str(shop)],
+        "sqlite:///odd%20name": ["serve", f"sqlite:///{work}/odd%20name"],
+        "sheets": ["serve", "sheets"],
+    }
 
 
 def test_print_only_prints(folder: Path) -> None:

@@ -1,5 +1,6 @@
 """The command itself: help, version, and words it does not know."""
 
+import shutil
 import subprocess
 from importlib.metadata import version
 from pathlib import Path
@@ -15,8 +16,12 @@ from cli.command import (
     accord_each,
     assert_one_line_of_misuse,
 )
+from sources.sql.shop import make
 
-VERBS = ["serve", "tools", "call", "inspect", "read", "schema", "install", "completion"]
+VERBS = [
+    *("serve", "tools", "call", "inspect", "read", "sheet", "schema"),
+    *("install", "completion"),
+]
 
 
 def test_version_is_the_one_of_the_installed_package() -> None:
@@ -38,11 +43,13 @@ def test_help_names_every_verb() -> None:
 
 
 @pytest.mark.parametrize("verb", ["tools", "call", "schema"])
-def test_the_examples_in_the_help_work(verb: str) -> None:
+def test_the_examples_in_the_help_work(verb: str, tmp_path: Path) -> None:
     path = {"PATH": f"{Path(ACCORD).parent}:{ENVIRONMENT['PATH']}"}
+    shutil.copy(EXAMPLES / "shop.py", tmp_path)
+    make(tmp_path / "shop.db")
     for line in accord(verb, "--help").out.split("examples:\n")[1].splitlines():
         done = subprocess.run(
-            ["sh", "-c", line.strip()], cwd=EXAMPLES, env=ENVIRONMENT | path, capture_output=True
+            ["sh", "-c", line.strip()], cwd=tmp_path, env=ENVIRONMENT | path, capture_output=True
         )
         assert done.returncode == 0, (line, done.stderr)
 

@@ -272,11 +272,30 @@ def test_a_table_has_a_row_an_item_and_a_column_a_member(file: Path) -> None:
         ([1, "two"], "t: list, 2 items\n  1\n  two\n"),
         ({"name": "Ada", "tags": ["a"]}, 't: single\n  name  Ada\n  tags  ["a"]\n'),
         ({"error": {"code": 7, "message": "no\nway"}}, "t: error 7: no way\n"),
+        ({"success": False, "error": "no", "hint": "ask"}, "t: error: no\n  hint  ask\n"),
+        (
+            {"error": {"code": -32602, "message": "no", "data": {"field": "a"}}},
+            "t: error -32602: no\n  field  a\n",
+        ),
+        (
+            {"content": [{"type": "image", "mimeType": "image/png", "data": "cG5n"}]},
+            "t: single\nattachment: image image/png 3 bytes\n",
+        ),
+        ({"a": {}}, "t: single\n  a  {}\n"),
+        ({}, "t: single\n"),
     ],
-    ids=["no items", "items without members", "an object", "an error"],
+    ids=[
+        *("no items", "items without members", "an object", "an error", "an error that says more"),
+        *("an error of JSON-RPC", "a picture", "an object in an object", "nothing"),
+    ],
 )
 def test_every_type_has_a_table(payload: Any, shown: str) -> None:
     assert read("--table", "--tool", "t", stdin=json.dumps(payload).encode()).out == shown
+
+
+def test_a_table_that_nobody_looks_at_is_not_cut() -> None:
+    done = read("--table", "--tool", "t", stdin=reply([{"id": 1, "words": "x" * 300}]))
+    assert done.out == f"t: list, 1 item\n  id  words\n  1   {'x' * 300}\n"
 
 
 def test_text_is_shown_whole() -> None:

@@ -56,6 +56,11 @@ class Painting:
     sold: bool
 
 
+@dataclass
+class Varnish:
+    finish: Finish
+
+
 def painting(number: int) -> Painting:
     painters = ["Ada Lovelace", "Grace Hopper", "Katherine Johnson", "Mary Somerville"]
     titles = ["Difference engine", "Moth trap", "Orbit by hand", "Spectrum at noon", "Punch cards"]
@@ -209,12 +214,25 @@ def negative() -> bytes:
     return b"x" * 1_480
 
 
+@server.tool(read_only=True, max_bytes=4_000)
+def inventory(cursor: str | None = None) -> list[Painting]:
+    """More paintings than an answer may have."""
+    return [painting(n) for n in range(1, 101)]
+
+
 @server.tool
 async def count(steps: int, context: Context) -> str:
     """Count, and say how far it is."""
     for step in range(steps):
         await context.progress(step + 1, total=steps, message=f"step {step + 1}")
     return f"counted to {steps}"
+
+
+@server.tool
+async def varnish(context: Context) -> str:
+    """Ask which finish somebody wants."""
+    answer = await context.elicit("Which <i>finish</i>?", Varnish)
+    return f"{answer.data.finish.value if answer.data else 'no'} varnish"
 
 
 @server.tool

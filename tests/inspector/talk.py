@@ -22,9 +22,13 @@ _LINK = re.compile(r"page at (http://\S+)")
 
 def studio(*words: str) -> HttpServer:
     """`accord serve` of the studio, with its page."""
-    return HttpServer(
-        [ACCORD, "serve", "studio", "--http", "127.0.0.1:0", *words], cwd=HERE, env=ENVIRONMENT
-    )
+    return serving("studio", *words, cwd=HERE)
+
+
+def serving(target: str, *words: str, cwd: Path) -> HttpServer:
+    """`accord serve` of anything, with its page."""
+    command = [ACCORD, "serve", target, "--http", "127.0.0.1:0", *words]
+    return HttpServer(command, cwd=cwd, env=ENVIRONMENT)
 
 
 def inspecting(target: str, *words: str) -> HttpServer:

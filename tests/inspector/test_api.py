@@ -283,6 +283,49 @@ def test_an_unknown_tool_is_an_answer_too(api: Api) -> None:
     assert api.say("word", call=talk["call"], wish={"revision": "2024-11-05"})["reading"]
 
 
+def test_what_a_tool_asks_is_told(api: Api) -> None:
+    asking = api.call("varnish")
+    (asked,) = reply_of(asking)["result"]["inputRequests"].values()
+    assert asked["params"]["message"] == "Which <i>finish</i>?"
+    for revision in REVISIONS:
+        wish = {"revision": revision}
+        again = api.say("word", call=asking["call"], wish=wish)
+        asked_then = api.call("varnish", wish)
+        back = api.say("word", call=asked_then["call"])
+        assert _methods(again) == _methods(asked_then)
+        if revision == NEWEST:
+            continue
+        assert reply_of(again) == reply_of(asked_then)
+        if revision >= "2025-06-18":
+            assert _methods(again)[-4:-1] == [
+                *("tools/call", "elicitation/create", "notifications/cancelled")
+            ]
+            assert reply_of(back)["result"]["inputRequests"].values()
+        else:
+            assert "elicitation" in str(reply_of(again))
+
+
+def _methods(talk: Any) -> list[str | None]:
+    return [json.loads(line["raw"]).get("method") for line in talk["wire"]]
+
+
+def test_the_rest_of_an_answer_is_worded_again(api: Api) -> None:
+    first = api.call("inventory")
+    assert first["next"]["tool"] == "inventory"
+    rest = api.call("inventory", **first["next"]["arguments"])
+    assert rest["reading"]["response"]["data"] != first["reading"]["response"]["data"]
+    for profile in PROFILES:
+        again = api.say("word", call=rest["call"], wish={"profile": profile})
+        asked = api.call("inventory", {"profile": profile}, **first["next"]["arguments"])
+        third, there = (api.call("inventory", cursor=_cursor(talk)) for talk in (again, asked))
+        for one, other in ((again, asked), (third, there)):
+            assert one["reading"]["response"]["data"] == other["reading"]["response"]["data"]
+
+
+def _cursor(talk: Any) -> str:
+    return str(talk["reading"]["page"]["cursor"])
+
+
 def test_a_call_ends_when_the_page_goes_away(server: HttpServer, api: Api) -> None:
     with closing(socket.create_connection(("127.0.0.1", server.port))) as connection:
         body = b'{"tool": "wait"}'

@@ -69,7 +69,7 @@ def test_it_looks_at_somebody_else_s_server(way: str) -> None:
         api = Api.linked(page)
         about = api.say("about")
         assert (about["kind"], about["server"]["name"]) == ("other", "studio")
-        assert len(api.say("tools")["tools"]) == 13
+        assert len(api.say("tools")["tools"]) == 15
         talk = api.call("painter", name="ada")
         assert [line["direction"] for line in talk["wire"]] == ["sent", "received"]
         assert talk["reading"]["response"]["data"]["id"] == 9007199254740993123

@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
-from cli.command import ACCORD, ENVIRONMENT
+from cli.command import ENVIRONMENT
 from http_peer import HttpPeer, HttpServer
-from inspector.talk import COMMAND, inspecting, studio
+from inspector.talk import COMMAND, HERE, inspecting, serving, studio
+from sources.sheets.characters import THORIN
+from sources.sql.shop import SEED, make
 
 OWN = ("data:", "blob:", "chrome://", "chrome-extension://")
 """What a browser asks of itself: the last two are the viewer that draws a PDF."""
@@ -96,13 +98,13 @@ def received(page: Any) -> Any:
 
 def test_the_tools_are_listed_and_found(page: Any) -> None:
     assert page.inner_text("#server") == "Studio"
-    assert page.locator("#tools a").count() == 13
+    assert page.locator("#tools a").count() == 15
     page.click("text=Instructions of the server")
     assert page.inner_text("#instructions-text") == "Ask for paintings <b>first</b>."
     page.keyboard.press("/")
     page.keyboard.type("catalogue oldest")
     assert page.locator("#tools a .tool-name").all_inner_texts() == ["paintings"]
-    assert page.inner_text("#many") == "1 of 13"
+    assert page.inner_text("#many") == "1 of 15"
     page.fill("#search", "nothing like it")
     assert "No tool has these words" in page.inner_text("#tools")
 
@@ -477,10 +479,55 @@ def test_counters_live(page: Any, server: HttpServer) -> None:
     assert page.locator(".chart rect.calls").count() >= 1
 
 
-def test_a_server_without_tools_has_a_page_too(browser: Any) -> None:
-    command = [ACCORD, "serve", "reader", "--http", "127.0.0.1:0"]
+def test_a_database_has_a_page(browser: Any, tmp_path: Path) -> None:
+    make(tmp_path / "shop.db", SEED + "INSERT INTO posts (title) VALUES ('<i>One</i>'), ('Two');")
     with (
-        HttpServer(command, env=ENVIRONMENT) as server,
+        serving("shop.db", "--max-rows", "1", cwd=tmp_path) as server,
+        opened(browser, _home(server)) as page,
+    ):
+        call(page, "run_query", query="SELECT title FROM posts ORDER BY id")
+        rows = page.locator(".pane-person tbody td:nth-child(2)")
+        assert rows.all_inner_texts() == ["<i>One</i>"]
+        page.click("text=Get the next page")
+        page.wait_for_selector("text=Two")
+        page.check("input[value=envelope]")
+        page.wait_for_selector(".answer:not([aria-busy])")
+        assert rows.all_inner_texts() == ["Two"]
+        call(page, "run_query", query="SELECT nothing FROM posts", cursor="")
+        assert "nothing" in page.inner_text(".banner")
+
+
+def test_a_sheet_is_shown_as_its_pdf(browser: Any, tmp_path: Path) -> None:
+    with (
+        serving("sheets", "--out", str(tmp_path), cwd=tmp_path) as server,
+        opened(browser, _home(server)) as page,
+    ):
+        page.click("#tools a")
+        page.click("text=Edit as JSON")
+        page.fill("textarea.raw", json.dumps({"character_data": THORIN, "return_pdf": True}))
+        call(page)
+        page.wait_for_selector(".pane-person iframe")
+        assert "application/pdf" in page.inner_text(".document figcaption")
+        (sheet,) = tmp_path.glob("*.pdf")
+        with page.expect_download() as saved:
+            page.click(".document a")
+        assert Path(saved.value.path()).read_bytes() == sheet.read_bytes()
+
+
+def test_what_a_tool_asks_is_shown(page: Any) -> None:
+    call(page, "varnish")
+    assert page.inner_text(".outcome") == "question"
+    for revision in ("2026-07-28", "2025-11-25"):
+        page.select_option(".switches select", revision)
+        page.wait_for_selector(".answer:not([aria-busy])")
+        asked = page.inner_text(".question")
+        assert "Which <i>finish</i>?" in asked
+        assert '"requestedSchema"' in asked
+
+
+def test_a_server_without_tools_has_a_page_too(browser: Any) -> None:
+    with (
+        serving("reader", cwd=HERE) as server,
         opened(browser, f"{_home(server)}#/tool/%E0", "text=No such tool") as page,
     ):
         page.click("text=Read a reply")

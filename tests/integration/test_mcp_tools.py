@@ -6,7 +6,7 @@ succeed and arguments that fail. A tool that is in no row is a failure too.
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ import pytest
 
 import wire
 from accord import schemas
+from sources.sql.shop import make
 from stdio_peer import StdioPeer
 
 requirement = pytest.mark.requirement
@@ -25,23 +26,48 @@ Arguments = dict[str, Any]
 
 
 class Calls(NamedTuple):
-    """Arguments that succeed and their data; arguments that fail and the words of the error."""
+    """Arguments that succeed and their data; arguments that fail and the words of the error.
+
+    A tool that takes nothing cannot be called in a wrong way.
+    """
 
     good: Arguments
     data: dict[str, Any]
-    bad: Arguments
-    error: str
+    bad: Arguments | None = None
+    error: str = ""
 
 
 class Source(NamedTuple):
-    """What `accord serve` is given, and what to ask of each tool."""
+    """What `accord serve` is given, what to ask of each tool, and what to make beforehand."""
 
     words: list[str]
     tools: Mapping[str, Calls]
+    prepare: Callable[[Path], object] = lambda _folder: None
 
 
+THORIN: Any = {
+    "character": {"name": "Thorin Ironforge", "class": "Fighter", "level": 3},
+    "abilities": {
+        "strength": 16,
+        "dexterity": 12,
+        "constitution": 15,
+        "intelligence": 10,
+        "wisdom": 13,
+        "charisma": 8,
+    },
+}
 EMMA = {"title": "Emma"}
 GONE = {"title": "Gone"}
+NOBODY = {"table_name": "nobody"}
+POSTS = {"table_name": "posts"}
+_COLUMN = {"not_null": False, "primary_key": False, "default_value": None}
+POSTS_DESCRIBED = POSTS | {
+    "columns": [
+        {"name": "id", "type": "INTEGER", **_COLUMN, "not_null": True, "primary_key": True},
+        {"name": "title", "type": "TEXT", **_COLUMN},
+    ],
+    "create_sql": "CREATE TABLE posts (id INTEGER PRIMARY KEY, title TEXT)",
+}
 SOURCES: dict[str, Source] = {
     "functions": Source(
         [str(HERE / "library.py")],
@@ -79,6 +105,51 @@ SOURCES: dict[str, Source] = {
             ),
         },
     ),
+    "sql": Source(
+        ["shop.db"],
+        {
+            "list_tables": Calls({}, {"tables": ["users", "posts"]}),
+            "describe_table": Calls(
+                POSTS, POSTS_DESCRIBED, NOBODY, 'no table "nobody"; there are "users", "posts"'
+            ),
+            "run_query": Calls(
+                {"query": "SELECT name FROM users"},
+                {"rows": [{"name": "John Doe"}]},
+                {"query": "DROP TABLE users"},
+                "Only SELECT queries are allowed for security reasons",
+            ),
+            "insert_row": Calls(
+                POSTS | {"data": {"title": "Hi"}},
+                {"last_insert_id": 1, "changes": 1},
+                POSTS | {"data": {}},
+                'data names no column; "posts" has "id", "title"',
+            ),
+            "update_row": Calls(
+                POSTS | {"data": {"title": "Ho"}, "where": {"id": 1}},
+                {"changes": 1},
+                POSTS | {"data": {"titel": "Ho"}, "where": {"id": 1}},
+                'no column "titel" in posts; did you mean "title"?',
+            ),
+            "delete_row": Calls(
+                POSTS | {"where": {"id": 1}},
+                {"changes": 1},
+                POSTS | {"where": {}},
+                'where names no condition, and all rows are not meant; "posts" has "id", "title"',
+            ),
+        },
+        prepare=lambda folder: make(folder / "shop.db"),
+    ),
+    "sheets": Source(
+        ["sheets"],
+        {
+            "fill_dnd_character_sheet": Calls(
+                {"character_data": THORIN},
+                json.loads((HERE / "thorin.json").read_text()),
+                {"character_data": {**THORIN, "abilities": {**THORIN["abilities"], "wisdom": 21}}},
+                "Invalid character data",
+            ),
+        },
+    ),
 }
 
 
@@ -102,10 +173,15 @@ class Session:
     params=[(source, revision) for source in SOURCES for revision in wire.REVISIONS],
     ids=" at ".join,
 )
-def session(request: pytest.FixtureRequest) -> Iterator[tuple[Source, Session]]:
+def session(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Source, Session]]:
     name, revision = request.param
     source = SOURCES[name]
-    with StdioPeer([ACCORD, "serve", *source.words, "--profile", "envelope"]) as peer:
+    folder = tmp_path_factory.mktemp(name)
+    source.prepare(folder)
+    command = [ACCORD, "serve", *source.words, "--profile", "envelope"]
+    with StdioPeer(command, cwd=folder) as peer:
         if revision != wire.STATELESS:
             peer.initialize(revision)
         yield source, Session(peer, revision)
@@ -124,7 +200,7 @@ def envelope_of(result: Any) -> Any:
     return envelope
 
 
-@requirement("001.testing.tools")
+@requirement("001.testing.tools", "001.sources.sql", "001.sources.sheets")
 def test_every_tool_of_a_source_is_called_here(session: tuple[Source, Session]) -> None:
     source, client = session
     assert {tool["name"] for tool in client.list()} == source.tools.keys()
@@ -143,6 +219,8 @@ def test_each_tool_succeeds_in_the_envelope(session: tuple[Source, Session]) -> 
 def test_each_tool_fails_in_the_envelope(session: tuple[Source, Session]) -> None:
     source, client = session
     for tool, calls in source.tools.items():
+        if calls.bad is None:
+            continue
         result = client.call(tool, calls.bad)
         envelope = envelope_of(result)
         assert (tool, envelope["success"], envelope["error"]) == (tool, False, calls.error)
@@ -161,7 +239,7 @@ def test_each_tool_tells_the_schema_of_the_envelope_where_there_is_structure(
         if has_structure:
             schema = jsonschema_rs.validator_for(tool["outputSchema"])
             calls = source.tools[tool["name"]]
-            for arguments in (calls.good, calls.bad):
+            for arguments in (calls.good, calls.good if calls.bad is None else calls.bad):
                 schema.validate(client.call(tool["name"], arguments)["structuredContent"])
 
 

@@ -26,6 +26,7 @@ BAD_ARGUMENTS: dict[str, tuple[str, dict[str, Any], set[str]]] = {
 }
 
 
+@pytest.mark.requirement("mcp.tools.validate")
 @pytest.mark.parametrize("revision", REJECTED)
 @pytest.mark.parametrize(("tool", "arguments", "fields"), BAD_ARGUMENTS.values(), ids=BAD_ARGUMENTS)
 def test_an_older_revision_rejects_and_names_every_bad_field(
@@ -40,6 +41,7 @@ def test_an_older_revision_rejects_and_names_every_bad_field(
     assert "hunter2" not in str(error)
 
 
+@pytest.mark.requirement("mcp.tools.validate")
 @pytest.mark.parametrize("revision", [r for r in wire.REVISIONS if r not in REJECTED])
 @pytest.mark.parametrize(("tool", "arguments", "fields"), BAD_ARGUMENTS.values(), ids=BAD_ARGUMENTS)
 def test_a_newer_revision_fails_the_call_and_names_every_bad_field(

@@ -60,6 +60,7 @@ def test_an_unknown_method_is_unknown_before_any_begin(params: Any) -> None:
 # The handshake
 
 
+@pytest.mark.requirement("mcp.versioning.negotiate", "mcp.capabilities.tools")
 @pytest.mark.parametrize(
     ("asked", "agreed"),
     [(revision, revision) for revision in HANDSHAKE]
@@ -109,6 +110,7 @@ def test_discover_is_unknown_after_a_handshake(revision: str) -> None:
 # The stateless era
 
 
+@pytest.mark.requirement("mcp.discover.implemented")
 def test_discover_says_what_the_server_is() -> None:
     result = Peer(server, wire.STATELESS).ask("server/discover")["result"]
     assert result["supportedVersions"] == [wire.STATELESS]
@@ -126,6 +128,7 @@ STATELESS_RESULTS = {
 }
 
 
+@pytest.mark.requirement("mcp.base.result-type")
 @pytest.mark.parametrize(("method", "params"), STATELESS_RESULTS.values(), ids=STATELESS_RESULTS)
 def test_a_stateless_result_is_complete_and_stamped(method: str, params: Any) -> None:
     result = Peer(server, wire.STATELESS).ask(method, params)["result"]
@@ -143,6 +146,7 @@ def test_a_result_after_a_handshake_has_nothing_of_that(
     assert not result.keys() & {"resultType", "_meta", "ttlMs", "cacheScope"}
 
 
+@pytest.mark.requirement("mcp.methods.removed")
 @pytest.mark.parametrize("begun", [None, *HANDSHAKE], ids=str)
 @pytest.mark.parametrize("method", ["ping", "initialize"])
 def test_the_stateless_era_has_no(method: str, begun: str | None) -> None:
@@ -151,6 +155,7 @@ def test_the_stateless_era_has_no(method: str, begun: str | None) -> None:
     assert reply["error"] == {"code": -32601, "message": f"Method not found: {method}"}
 
 
+@pytest.mark.requirement("mcp.versioning.unsupported")
 @pytest.mark.parametrize("begun", [None, NEWEST_HANDSHAKE], ids=str)
 @pytest.mark.parametrize("revision", [*HANDSHAKE, "2099-01-01", "1999-01-01", "", "x"])
 @pytest.mark.parametrize("method", ["server/discover", "tools/list", "tools/call"])
@@ -175,6 +180,7 @@ WRONG_META: dict[str, tuple[str, Any]] = {
 }
 
 
+@pytest.mark.requirement("mcp.base.meta-required")
 @pytest.mark.parametrize("begun", [None, NEWEST_HANDSHAKE], ids=str)
 @pytest.mark.parametrize(("key", "value"), WRONG_META.values(), ids=WRONG_META)
 def test_meta_that_lacks_what_it_must_hold_is_refused(
@@ -191,6 +197,7 @@ def test_meta_that_lacks_what_it_must_hold_is_refused(
     assert peer.open == []
 
 
+@pytest.mark.requirement("mcp.base.client-info-optional")
 def test_the_name_of_the_client_may_be_missing() -> None:
     params = modern_params()
     del params["_meta"][f"{META}/clientInfo"]
@@ -227,6 +234,7 @@ def test_requests_of_both_eras_are_served_each_in_its_own(revision: str) -> None
     assert served(peer) == old
 
 
+@pytest.mark.requirement("mcp.base.no-connection-state")
 def test_calls_of_both_eras_in_flight_keep_their_era() -> None:
     peer = Peer(server, "2025-06-18")
     peer.receive(request("tools/call", ECHO, id=1))

@@ -1,13 +1,19 @@
 """Pages of tools/list: all tools once, in one order; only a cursor that we made leads on."""
 
 import re
+from threading import Thread
 from typing import Any
 
 import pytest
+from msgspec import Raw
+from msgspec.json import encode
 
 import wire
 from accord import Server
+from accord.context import Client
+from accord.revisions import REVISIONS
 from accord.seal import Seal
+from accord.tool import Tool
 from peer import Peer
 
 KEY = b"a key of sixteen"
@@ -50,6 +56,7 @@ def test_the_pages_hold_each_tool_once_in_order(page_size: int | None, revision:
     assert walked(Peer(paged(page_size), revision)) == expected
 
 
+@pytest.mark.requirement("mcp.tools.same-list")
 @every_revision
 def test_the_order_is_the_same_for_every_connection(revision: str) -> None:
     server = paged()
@@ -117,3 +124,55 @@ def test_a_cursor_with_any_one_character_changed_is_refused() -> None:
 def test_a_bad_cursor_is_refused_where_there_is_one_page() -> None:
     reply = Peer(paged(page_size=None), "2025-11-25").ask("tools/list", {"cursor": "x"})
     assert reply["error"]["code"] == -32602
+
+
+@every_revision
+def test_a_page_that_is_made_while_tools_change_is_not_kept(revision: str) -> None:
+    """As when a tool in a thread adds another, while the list is being worded."""
+    server = paged(None)
+    peer = Peer(server, revision)
+    added: list[str] = []
+
+    def entry(tool: Tool, *_: Any) -> dict[str, Any]:
+        if not added:
+            added.append("late")
+            server.tool(name="late")(lambda: None)
+        return {"name": tool.name}
+
+    client, seal = Client(REVISIONS[revision]), Seal(KEY)
+    server.catalog.page(
+        "tools/list", None, client, seal, tool_entry=entry, word=lambda page: Raw(encode(page))
+    )
+    assert added == ["late"]
+    assert names(listed(peer)) == [*NAMES, "late"]
+
+
+def test_tools_that_come_and_go_in_threads_spoil_no_list() -> None:
+    server = Server("busy", changing={"tools", "resources", "prompts"})
+    server.resource("busy://always")(lambda: "x")
+    failures: list[BaseException] = []
+
+    def churn(name: str) -> None:
+        try:
+            for _ in range(100):
+                server.tool(name=name)(lambda: None)
+                server.resource(f"busy://{name}")(lambda: "x")
+                server.remove(server.tools[name])
+                server.remove(server.resources[f"busy://{name}"])
+        except BaseException as error:  # noqa: BLE001 - whatever it is, the test is to know
+            failures.append(error)
+
+    peer = Peer(server, wire.STATELESS)
+    threads = [Thread(target=churn, args=(name,)) for name in ("one", "two")]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        for method in ("tools/list", "resources/list"):
+            assert "result" in peer.ask(method)
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert listed(peer)["tools"] == []
+    assert [r["uri"] for r in peer.ask("resources/list")["result"]["resources"]] == [
+        "busy://always"
+    ]

@@ -64,6 +64,12 @@ async def leave_behind(context: Context) -> str:
     return "gone"
 
 @server.tool
+async def go_back(context: Context) -> str:
+    for step in (1, 1, 3, 2, 3, 4):
+        await context.progress(step)
+    return "back"
+
+@server.tool
 async def tell_no_number(context: Context) -> str:
     await context.progress(float("nan"), float("inf"))
     return "told"
@@ -139,6 +145,7 @@ def test_what_is_not_known_is_left_out(works: StdioPeer) -> None:
     assert text(works.receive()) == "told"
 
 
+@pytest.mark.requirement("mcp.progress.known-token")
 @pytest.mark.parametrize("meta", [{}, {"progressToken": None}, {"other": 1}], ids=str)
 def test_nothing_is_told_to_who_does_not_ask(works: StdioPeer, meta: dict[str, Any]) -> None:
     call(works, "mine", "count", meta, to=3)
@@ -164,6 +171,15 @@ def test_a_thousand_steps_come_whole_and_in_order(works: StdioPeer) -> None:
     call(works, "mine", "count", {"progressToken": 1}, to=1000)
     assert [progress(works)["progress"] for _ in range(1000)] == list(range(1, 1001))
     assert text(works.receive()) == "counted"
+
+
+@pytest.mark.requirement("mcp.progress.increases")
+def test_progress_never_goes_back(works: StdioPeer) -> None:
+    meta = {"progressToken": "t"}
+    works.send(request("tools/call", modern_params({"name": "go_back", "_meta": meta}), "back"))
+    *steps, reply = [works.receive() for _ in range(4)]
+    assert [step["params"]["progress"] for step in steps] == [1, 3, 4]
+    assert text(reply) == "back"
 
 
 def test_steps_of_a_call_that_fails_come_before_its_failure(works: StdioPeer) -> None:
@@ -194,6 +210,7 @@ def test_nothing_is_told_after_a_cancellation(fresh: StdioPeer) -> None:
     assert fresh.rest() == []
 
 
+@pytest.mark.requirement("mcp.progress.stops")
 def test_nothing_is_told_after_the_result(fresh: StdioPeer) -> None:
     call(fresh, "mine", "leave_behind", {"progressToken": 1})
     assert text(fresh.receive()) == "gone"

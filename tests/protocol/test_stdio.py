@@ -127,6 +127,7 @@ BAD_FRAMES: dict[str, tuple[bytes, Any, int | None]] = {
 }
 
 
+@pytest.mark.requirement("mcp.base.error-shape")
 @pytest.mark.parametrize(("frame", "identity", "code"), BAD_FRAMES.values(), ids=BAD_FRAMES)
 def test_a_bad_frame_gets_one_reply_and_a_good_call_works(
     peer: StdioPeer, frame: bytes, identity: Any, code: int | None

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import accord.reader
 from accord.reader import RULES, read
 from accord.response import Response
 
@@ -217,6 +218,8 @@ def test_the_page_is_found_in_every_dialect(payload: dict[str, Any], expected: A
     assert said.get("pagination", {}) == expected
 
 
+CIRCLE: list[Any] = []
+CIRCLE.append(CIRCLE)
 ODD: dict[str, Any] = {
     "nothing": b"",
     "blanks": "   ",
@@ -234,6 +237,23 @@ ODD: dict[str, Any] = {
     "an error that is no object": {"jsonrpc": "2.0", "id": 1, "error": "no"},
     "nested wrappings": {"output": {"output": {"output": {"output": "x"}}}},
     "lone surrogates": '{"a": "\\ud800"}',
+    "half a character": '{"a": "\ud800"}',
+    "half a character in a text": {"content": [{"type": "text", "text": '["\ud800"]'}]},
+    "half a character after prose": 'Rows:\n["\ud800"]',
+    "half a character as Python shows it": "[{'a': '\ud800'}]",
+    "names that are no text": {1: [2], None: {(3, 4): 5}},
+    "names that are no text in a list": [{1: 2}],
+    "a list of itself": CIRCLE,
+    "a block whose text is an object of Python's": {
+        "content": [{"type": "text", "text": {"a": object()}}]
+    },
+    "a type that is a list": [{"type": []}],
+    "a link that is none": {"items": [], "next": "http://[x/?page=2"},
+    "a page number in superscript": {"items": [], "next": "/?page=\u00b2"},
+    "a page number of many digits": {"items": [], "next": f"/?page={'1' * 5_000}"},
+    "words of many digits": f"Showing 1-{'1' * 5_000}\na\nb",
+    "an escape that Python has not": "['\\8', '\\\u00b2']",
+    "a cell of more than csv takes": "a,b,c\n1,2," + "x" * 200_000,
 }
 
 
@@ -243,6 +263,8 @@ def test_anything_at_all_gives_a_reading(reply: Any) -> None:
     assert isinstance(reading.response, Response)
     assert reading.response.tool_name == "unknown"
     assert reading.findings
+    assert isinstance(read(reply, "list_things").response, Response)
+    assert isinstance(read({"structuredContent": reply}, "send").response, Response)
 
 
 def test_every_rule_has_a_name_of_its_own_and_says_when_it_fires() -> None:
@@ -258,8 +280,49 @@ def test_what_disagrees_is_kept_and_said() -> None:
     assert "text and structure disagree; this is the structure" in reading.findings
 
 
+PAGE = (Path(__file__).parents[2] / "docs/reading.md").read_text()
+PLACES = re.findall(
+    r"^\| `([\w-]+)` \| .*? \| `+ ?(.*?) ?`+ \|$",
+    PAGE.partition("## Where the value is")[2].partition("## Rules")[0],
+    re.M,
+)
+
+
+@pytest.mark.parametrize(("rule", "example"), PLACES, ids=[rule for rule, _ in PLACES])
+def test_the_page_about_reading_says_where_a_value_is_found(rule: str, example: str) -> None:
+    shown = example.replace("\u23ce", "\n")
+    if rule == "fenced-reply":
+        shown = f"```{shown.strip('`')}```"
+    assert rule in read(shown, "t").rules
+
+
+def test_the_page_about_reading_lists_every_way_to_a_value() -> None:
+    sources = [path.read_text() for path in Path(accord.reader.__file__).parent.glob("*.py")]
+    named = {name for source in sources for name in re.findall(r'notes\.rule\("([\w-]+)"', source)}
+    elsewhere = {rule.name for rule in RULES} | {"sdk-object", "binary"}
+    shapes = {"response-v2", "generic"}
+    assert {rule for rule, _ in PLACES} | {"json"} == (named - elsewhere) | {"json"} | shapes
+
+
+PATTERNS = re.findall(
+    r"^\| `([\w-]+)` \| .*? \| `(.*?)` \|$", PAGE.partition("## Text that is a list")[2], re.M
+)
+
+
+@pytest.mark.parametrize(("rule", "example"), PATTERNS, ids=[rule for rule, _ in PATTERNS])
+def test_the_page_about_reading_shows_texts_that_are_lists(rule: str, example: str) -> None:
+    text = example.replace("\u23ce", "\n").replace("\\|", "|")
+    assert read(text, "list_things").rules[-1] == rule
+
+
+def test_the_page_about_reading_lists_every_pattern() -> None:
+    folder = Path(accord.reader.__file__).parent / "items"
+    source = "\n".join(path.read_text() for path in folder.glob("[a-z]*.py"))
+    named = re.findall(r'(?:Items\(|_uniform\().*?"([a-z-]+)"\)', source, re.S)
+    assert {rule for rule, _ in PATTERNS} == set(named)
+
+
 def test_the_page_about_reading_lists_every_rule_in_order() -> None:
-    page = (Path(__file__).parents[2] / "docs/reading.md").read_text()
-    table = page.partition("## Rules")[2]
+    table = PAGE.partition("## Rules")[2].partition("\n## ")[0]
     listed = re.findall(r"^\| `([\w-]+)` \|", table, re.M)
     assert listed == [rule.name for rule in RULES]

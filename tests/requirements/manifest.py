@@ -1,8 +1,11 @@
-"""What the five documents require, by id, and which tests say that they hold.
+"""What the five documents and MCP require, by id, and which tests say that they hold.
 
 `seed_<number>.toml` lists the requirements of one document: a table for each of its parts, and in it
 the sentence that each requirement states. Its id is its place: `000.rpc.success.no-error`. One that
 only a later part of the project can fulfil also says which, with `waits_for`.
+
+`mcp.toml` lists what MCP's specification says that a server MUST do, in the same way, each with a
+`link` to the page that says so: `mcp.http.origin`.
 
 A test names what it shows with `@pytest.mark.requirement("000.rpc.success.no-error")`, or as
 `marks=` of a row. The ids are found in the source, so they are written out there, and a run of a few
@@ -25,14 +28,15 @@ class Requirement(NamedTuple):
 
     says: str
     waits_for: str | None = None
+    link: str | None = None
 
 
 def requirements() -> dict[str, Requirement]:
     """All of them, by id."""
     found: dict[str, Requirement] = {}
-    for file in sorted(Path(__file__).parent.glob("seed_*.toml")):
-        number = file.stem.removeprefix("seed_")
-        found.update(_leaves(tomllib.loads(file.read_text()), number))
+    for file in sorted(Path(__file__).parent.glob("*.toml")):
+        name = file.stem.removeprefix("seed_")
+        found.update(_leaves(tomllib.loads(file.read_text()), name))
     return found
 
 

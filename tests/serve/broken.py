@@ -85,7 +85,7 @@ async def no_json() -> Any:
 
 @server.tool
 async def no_block() -> Answer[int]:
-    return Answer(1, blocks=["not a block"])  # type: ignore[list-item]
+    return Answer(1, blocks=[5])  # type: ignore[list-item]
 
 
 @server.tool

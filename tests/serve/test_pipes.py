@@ -30,6 +30,7 @@ WRITERS = [
 ]
 
 
+@pytest.mark.requirement("mcp.stdio.only-messages", "mcp.stdio.one-line")
 @pytest.mark.parametrize("tool", WRITERS)
 def test_what_a_tool_writes_goes_to_stderr(tool: str) -> None:
     with serving("noisy") as peer:

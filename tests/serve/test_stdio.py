@@ -243,6 +243,7 @@ UNSAYABLE = [
 ]
 
 
+@pytest.mark.requirement("mcp.tools.output-schema")
 @pytest.mark.parametrize("tool", UNSAYABLE)
 def test_an_answer_that_cannot_be_worded_is_an_internal_error(broken: StdioPeer, tool: str) -> None:
     arguments = {"odd": {"value": 1}} if tool == "arguments_that_raise" else {}

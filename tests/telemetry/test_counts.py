@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import msgspec
 import pytest
 
-from accord.answer import KINDS, Answer, Encoded, Problem, Said
+from accord.answer import KINDS, Answer, Asking, Encoded, Problem, Said
 from accord.blocks import Image
 from accord.errors import INVALID_PARAMS, Reject
 from accord.telemetry import BOUNDS, OUTCOMES, Ending, Telemetry, counts, outcome_of
@@ -14,7 +14,7 @@ from accord.telemetry import BOUNDS, OUTCOMES, Ending, Telemetry, counts, outcom
 ROW = Encoded(b'[{"id":1}]')
 IMAGE = Image(b"\x89PNG", "image/png")
 
-ENDINGS: list[tuple[Answer[Said] | Problem | Reject, str]] = [
+ENDINGS: list[tuple[Answer[Said] | Problem | Reject | Asking, str]] = [
     (Answer("text"), "success"),
     (Answer(" "), "success"),
     (Answer(ROW), "success"),
@@ -32,6 +32,7 @@ ENDINGS: list[tuple[Answer[Said] | Problem | Reject, str]] = [
     (Answer(Encoded(b"[]"), partial=True), "partial"),
     *((Problem("no", kind=kind), kind) for kind in KINDS),
     (Reject(INVALID_PARAMS, "no"), "rejected"),
+    (Asking({}), "asking"),
 ]
 
 
@@ -53,7 +54,9 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 @pytest.mark.parametrize(("outcome", "ending"), ENDINGS)
-def test_an_outcome_has_one_word(outcome: Answer[Said] | Problem | Reject, ending: str) -> None:
+def test_an_outcome_has_one_word(
+    outcome: Answer[Said] | Problem | Reject | Asking, ending: str
+) -> None:
     assert outcome_of(outcome) == ending
 
 

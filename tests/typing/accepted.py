@@ -1,9 +1,28 @@
 """What a user writes, and `mypy --strict` accepts."""
 
 from dataclasses import dataclass
-from typing import assert_type
+from typing import Annotated, Literal, assert_type
 
-from accord import Answer, Context, FieldError, Notice, Page, Problem, Server
+from accord import (
+    Answer,
+    Completion,
+    Context,
+    Elicit,
+    Elicited,
+    Embedded,
+    FieldError,
+    Header,
+    Image,
+    ListRoots,
+    Message,
+    Notice,
+    Page,
+    Problem,
+    Root,
+    Sample,
+    Sampled,
+    Server,
+)
 
 server = Server("shop", version="1.0", title="Shop", instructions="Be kind", page_size=20)
 
@@ -72,3 +91,52 @@ assert_type(Problem.conflict("Taken").fields, tuple[FieldError, ...])
 
 async def use() -> None:
     assert_type(await later(1), str)
+
+
+@server.resource("shop://orders/{id}", watched=True, mime_type="application/json", fresh_for=2.5)
+async def order_as_resource(id: int, context: Context) -> dict[str, int]:
+    return {"id": id}
+
+
+@server.resource("shop://all")
+def all_orders() -> list[Embedded]:
+    return [Embedded("shop://all/1", b"x")]
+
+
+@server.prompt
+def recommend(item: str, tone: Literal["dry", "warm"] = "dry") -> list[str | Message]:
+    return [item, Message(Image(b"", "image/png"), "assistant")]
+
+
+@server.prompt(name="short", title="Short")
+async def short() -> str:
+    return "x"
+
+
+@server.completion("recommend", "item")
+async def items(value: str, others: dict[str, str]) -> Completion | list[str]:
+    return [value, *others]
+
+
+@server.tool
+async def mixed(region: Annotated[str, Header("Region")]) -> list[str | Image]:
+    return [region, Image(b"", "image/png")]
+
+
+@server.tool
+async def ask(context: Context) -> str:
+    await context.log("info", {"a": 1}, logger="shop")
+    assert_type(await context.elicit("?", Order), Elicited[Order])
+    assert_type((await context.elicit("?", str)).data, str | None)
+    await context.elicit("?", Literal["a", "b"])
+    await context.elicit("?", {"type": "object", "properties": {}})
+    assert_type(await context.visit("?", "https://example.org"), Elicited[None])
+    assert_type(await context.sample(["?", Message("!", "assistant")], max_tokens=3), Sampled)
+    assert_type(await context.roots(), list[Root])
+    said = await context.ask(a=Elicit("?", Order), b=Sample("?"), c=ListRoots())
+    return str(said["a"].data) if context.can("sampling") else "x"
+
+
+server.updated("shop://all")
+server.remove(server.resources["shop://all"])
+server.add(server.prompts["short"])

@@ -5,23 +5,25 @@ import logging
 import os
 import signal
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from accord.answer import Answer, Encoded, Notice, Problem
-from accord.cli import targets
+from accord.answer import Answer, Asking, Encoded, Notice, Problem
+from accord.cli import databases, targets
 from accord.cli.patience import Patience, tell_progress
 from accord.cli.quiet import quiet
 from accord.cli.serve import seconds
-from accord.cli.visible import visible
+from accord.cli.visible import shown, visible
+from accord.context import Client
 from accord.errors import ContractError, Reject
 from accord.outcome import Outcome
 from accord.profiles import PROFILES, Profile, asking_for
 from accord.protocol import Call
 from accord.revisions import NEWEST, REVISIONS
 from accord.serve import blocking
-from accord.tool import Client
+from accord.serve.listener import Listener
 
 if TYPE_CHECKING:
     from accord.reader import Reading
@@ -33,9 +35,11 @@ examples:
   accord call shop:server add '{"a": 2, "b": 3}' --profile envelope --json
   accord call 'accord serve shop:server' orders '{"customer": "ada"}' --read
   echo '{"a": 2, "b": 3}' | accord call shop:server add -
+  accord call shop.db run_query '{"query": "SELECT * FROM users"}'
 """
 _MOST_NAMED: Final = 32
 _WANTS_PROGRESS: Final = b'{"progressToken": "accord"}'
+_PATIENCE: Final = 30.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -80,22 +84,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     peer.add_argument(
         "--timeout",
         type=seconds,
-        default=30.0,
         metavar="SECONDS",
-        help="how long to wait for each answer (default %(default)s)",
+        help=f"how long to wait for each answer (default {_PATIENCE:g}; of a database, 5)",
     )
+    databases.add_arguments(parser, timeout=False)
 
 
 def run(options: argparse.Namespace) -> int:
     """Call the tool; exit code 1 if it failed."""
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
-    return _call_peer(options) if targets.is_peer(options.target) else _call(options)
+    said = databases.said_of_databases(options, options.target, has_own_timeout=True)
+    return _call_peer(options) if targets.is_peer(options.target) else _call(options, said)
 
 
-def _call(options: argparse.Namespace) -> int:
+def _call(options: argparse.Namespace, database: Mapping[str, Any]) -> int:
     """Call a tool of a server that is loaded here."""
     with quiet(), Patience(f"loading {options.target}"):
-        server = targets.load([options.target])
+        server = targets.load([options.target], database=database)
     if options.tool not in server.tools:
         known = ", ".join(list(server.tools)[:_MOST_NAMED]) or "none"
         raise ContractError(f"no tool {options.tool!r}; there are: {known}")
@@ -105,7 +110,7 @@ def _call(options: argparse.Namespace) -> int:
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends us, and is no failure of the tool
     with quiet(), Patience(f"calling {options.tool}") as patience:
         call.meta = _WANTS_PROGRESS
-        call.send = lambda message: tell_progress(patience, msgspec.json.decode(message))
+        call.edge = Listener(lambda said: tell_progress(patience, msgspec.json.decode(said)))
         done = blocking.run(server, call)
     said = msgspec.json.decode(done.reply, type=_Said)
     if options.read:
@@ -113,7 +118,7 @@ def _call(options: argparse.Namespace) -> int:
     elif options.profile is not None and said.error is msgspec.UNSET:
         _print_worded(said.result, PROFILES[options.profile], is_raw=options.json)
     elif options.profile is not None or options.json:
-        _print_raw(said.result if said.error is msgspec.UNSET else said.error)
+        _print_json(said.result if said.error is msgspec.UNSET else said.error)
     else:
         _print(done.outcome)
     return 0 if isinstance(done.outcome, Answer) else 1
@@ -147,7 +152,7 @@ def _call_peer(options: argparse.Namespace) -> int:
         arguments,
         headers=dict(options.header),
         revision=options.revision,
-        within=options.timeout,
+        within=_PATIENCE if options.timeout is None else options.timeout,
     )
     reading = read(reply.raw, options.tool, arguments)
     if options.json:
@@ -182,37 +187,39 @@ def _arguments(text: str) -> bytes:
 def _print_worded(result: msgspec.Raw, profile: Profile, *, is_raw: bool) -> None:
     """The words of a result, as a client would show them."""
     if is_raw and not profile.has_own_shape:
-        _print_raw(result)
+        _print_json(result)
         return
     blocks = msgspec.json.decode(result)["content"]
     if is_raw:
-        print(msgspec.json.format(blocks[0]["text"], indent=2))
+        _print_json(blocks[0]["text"].encode())
         return
     for block in blocks:
-        print(block["text"] if block["type"] == "text" else f"[{block['type']}]")
+        print(shown(block["text"]) if block["type"] == "text" else f"[{block['type']}]")
 
 
-def _print_raw(json: msgspec.Raw) -> None:
-    print(msgspec.json.format(bytes(json), indent=2).decode())
+def _print_json(json: bytes | msgspec.Raw) -> None:
+    """JSON, indented; it stays the same JSON where something in it is escaped."""
+    indented = msgspec.json.format(bytes(json), indent=2).decode()
+    print(visible(indented, keeps_lines=True), flush=True)
 
 
 def _print(outcome: Outcome) -> None:
     """The data goes to standard output, what is said about it to standard error."""
     match outcome:
         case Answer(data=Encoded(json)):
-            print(msgspec.json.format(json, indent=2).decode(), flush=True)
+            _print_json(json)
         case Answer(data=text):
-            print(text, flush=True)
+            print(shown(str(text)), flush=True)
         case Problem(message=message) | Reject(message=message):
-            print(f"error: {message}", file=sys.stderr)
+            print(f"error: {visible(message, keeps_lines=True)}", file=sys.stderr)
     for note in _notes(outcome):
-        print(note, file=sys.stderr)
+        print(visible(note, keeps_lines=True), file=sys.stderr)
 
 
 def _notes(outcome: Outcome) -> list[str]:
     if isinstance(outcome, Problem):
         return [f"hint: {outcome.remediation}"] if outcome.remediation else []
-    if isinstance(outcome, Reject):
+    if isinstance(outcome, Reject | Asking):
         return []
     notices = [notice for notice in outcome.warnings if isinstance(notice, Notice)]
     notes = [f"{notice.severity}: {notice.message}" for notice in notices]
@@ -235,7 +242,7 @@ def _print_said(reading: "Reading") -> None:
     if reading.is_failure:
         print(f"error: {visible(message or '')}", file=sys.stderr)
     elif isinstance(value, str):
-        print(visible(value, keeps_lines=True) if sys.stdout.isatty() else value, flush=True)
+        print(shown(value), flush=True)
     else:
         print(visible(to_json(value, indent=2).decode(), keeps_lines=True), flush=True)
     if message and not reading.is_failure and not isinstance(value, str):

@@ -17,6 +17,7 @@ VERBS: Final = {
     "call": "call one tool and print its answer",
     "inspect": "look at somebody else's server on a page",
     "read": "print anybody's reply as the generic response",
+    "sheet": "fill character sheets, and list the fields of a form",
     "schema": "print the JSON Schema of what a tool answers",
     "install": "write a server into the configuration of an MCP client",
     "completion": "print what a shell needs to complete these words",
@@ -26,10 +27,12 @@ examples:
   accord serve shop:server                  the object `server` of module shop
   accord serve shop:server other:server     several targets as one server
   accord serve shop.py --http 127.0.0.1:8000
+  accord serve shop.db --read-only          a database as tools
   accord tools shop:server                  what tools there are
   accord call shop:server add '{"a": 2, "b": 3}'
   accord inspect 'npx some-server'          a page to try its tools on
   accord read reply.json --table            anybody's reply in one structure
+  accord sheet thorin.json -o thorin.pdf    fill a character sheet
   accord schema generic --for n8n           for its Structured Output Parser
 """
 
@@ -57,7 +60,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with contextlib.suppress(AttributeError, ValueError):  # a served tool may have closed it
             sys.stdout.flush()
     except AccordError as error:
-        print(f"accord {verb}: {error}", file=sys.stderr)
+        from accord.cli.visible import visible  # what went wrong may be told in a peer's words
+
+        print(f"accord {verb}: {visible(str(error), keeps_lines=True)}", file=sys.stderr)
         return 2
     except OSError as error:  # whoever reads our output has seen enough, or has no room for it
         with contextlib.suppress(AttributeError, OSError, ValueError):

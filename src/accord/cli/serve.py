@@ -5,11 +5,12 @@ import gc
 import sys
 import threading
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
-from accord.cli import targets
+from accord.cli import databases, targets
+from accord.cli.form_arguments import add_form_arguments, form_options
 from accord.cli.keys import read_key
 from accord.cli.logs import log_in_background
 from accord.errors import ContractError
@@ -27,6 +28,8 @@ examples:
   accord serve shop:server --http 127.0.0.1:8000
   accord serve shop:server --profile envelope
   accord serve reader --http 127.0.0.1:8000
+  accord serve shop.db --read-only --max-rows 100
+  accord serve sheets --out ./sheets
 """
 _CONTRACTS: Final = {"v1": "plain", "v2": "envelope", None: None}
 
@@ -57,6 +60,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with --http: how the line for each call is written (default %(default)s)",
     )
     _add_answer_arguments(parser)
+    databases.add_arguments(parser)
+    sheets = parser.add_argument_group("for the target `sheets`, which fills character sheets")
+    sheets.add_argument(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="the folder that sheets are written to, and never outside (default: this one)",
+    )
+    add_form_arguments(sheets)
     parser.add_argument(
         "--grace",
         type=seconds,
@@ -119,6 +131,9 @@ def run(options: argparse.Namespace) -> int:
 def _load(options: argparse.Namespace) -> Server:
     server = targets.load(
         options.targets,
+        database=databases.said_of_databases(options, *options.targets),
+        starts=True,
+        sheets=_sheets(options),
         profile=options.profile or _CONTRACTS[options.contract],
         structured=False if options.no_structure else None,
         max_bytes=options.max_bytes,
@@ -130,6 +145,16 @@ def _load(options: argparse.Namespace) -> Server:
     server.identify(msgspec.structs.replace(server.identity, **given))
     _collect_less()
     return server
+
+
+def _sheets(options: argparse.Namespace) -> dict[str, Any]:
+    """What was said of sheets; an error where nobody asks for them."""
+    said = form_options(options)
+    if options.out is not None:
+        said["out"] = options.out
+    if said and not any(map(targets.is_sheets, options.targets)):
+        raise ContractError(f"--{next(reversed(said))} is for the target sheets")
+    return said
 
 
 def _serve_http(server: Server, options: argparse.Namespace) -> None:

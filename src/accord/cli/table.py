@@ -1,6 +1,8 @@
 """What a reply says, as a table for a person; nothing in it can drive the terminal."""
 
+import os
 import shutil
+import sys
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -12,33 +14,80 @@ from accord.reader.report import to_json
 _GAP: Final = "  "
 _NARROWEST: Final = 40  # columns that a terminal is taken to have at least
 _LEAST: Final = 6  # columns that are left to what has to be shortened
+_UNBOUNDED: Final = sys.maxsize
 _KINDS: Final = ("list", "tool_catalog")
+_NO_CODE: Final = "error"  # what the reader says where there is no code
+# What a failed payload says of itself is in the heading already.
+_TOLD: Final = frozenset("error message success ok status code isError is_error".split())
 
 
 def table(reading: Reading, columns: int | None = None) -> Iterator[str]:
     """A line on what it is, then a row an item, or a row a member."""
-    room = columns or max(shutil.get_terminal_size().columns, _NARROWEST)
+    room = columns or _room()
     yield _shorten(_heading(reading), room)
     response = reading.response
     if response.response_type in _KINDS:
         yield from _rows(response.data or [], room)
+    elif response.error is not None:
+        yield from _details(response.error.details, room)
     elif isinstance(response.data, dict) and response.data.keys() == {"text"}:
-        yield from (visible(line) for line in str(response.data["text"]).splitlines())
+        yield from _text(str(response.data["text"]))
     elif isinstance(response.data, dict):
-        yield from _grid(
-            [(visible(name), _cell(each)) for name, each in response.data.items()], room
-        )
+        yield from _members(response.data, room)
+    for attachment in _attachments(response.metadata or {}):
+        yield _shorten(f"attachment: {attachment}", room)
     if reading.page is not None:
         yield f"page: {visible(to_json(reading.page).decode())}"
     for warning in reading.warnings:
         yield f"{warning.severity}: {visible(warning.message)}"
 
 
+def _room() -> int:
+    """The columns of the terminal; where nobody looks, or COLUMNS says it, as many as it takes."""
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()
+    if not is_terminal and "COLUMNS" not in os.environ:
+        return _UNBOUNDED
+    return max(shutil.get_terminal_size().columns, _NARROWEST)
+
+
+def _members(value: Mapping[str, Any], room: int) -> Iterator[str]:
+    if value:
+        yield from _grid([(visible(name), _cell(each)) for name, each in value.items()], room)
+
+
+def _details(details: Mapping[str, Any] | str, room: int) -> Iterator[str]:
+    """What is said of a failure beside its code and its words."""
+    if isinstance(details, str):
+        yield from _text(details)
+    else:
+        yield from _members({n: each for n, each in details.items() if n not in _TOLD}, room)
+
+
+def _text(words: str) -> Iterator[str]:
+    return (visible(line, keeps_lines=True) for line in words.splitlines())
+
+
+def _attachments(metadata: Mapping[str, Any]) -> Iterator[str]:
+    """Pictures, sounds, links and resources, each in a few words."""
+    attachments = metadata.get("attachments")
+    for block in attachments if isinstance(attachments, list) else ():
+        if isinstance(block, dict):
+            about = {**block, **block["resource"]} if _is_object(block.get("resource")) else block
+            size = about.get("bytes")
+            words = [about.get(name) for name in ("type", "mimeType", "name", "uri")]
+            words.append(None if size is None else f"{size} bytes")
+            yield visible(" ".join(str(word) for word in words if word is not None))
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
 def _heading(reading: Reading) -> str:
     response = reading.response
     words = str(response.response_type)
     if response.error is not None:
-        words += f" {response.error.code}"
+        words += "" if response.error.code == _NO_CODE else f" {response.error.code}"
     elif response.summary is not None:
         words += f", {_count(reading)}"
     elif response.status not in (None, "success"):

@@ -5,21 +5,27 @@ import importlib.util
 import re
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.machinery import PathFinder
 from pathlib import Path
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any, Final
 
+from accord.cli import databases
+from accord.combined import combine
 from accord.errors import ContractError
-from accord.server import Server, combine
+from accord.server import Server
 
 _DEFAULT_NAME: Final = "server"
 
-HELP: Final = "MODULE:NAME or FILE.py:NAME of a Server (NAME is `server` if left out)"
+HELP: Final = (
+    f"MODULE:NAME or FILE.py:NAME of a Server (NAME is `server` if left out); {databases.HELP}"
+)
 PEER_HELP: Final = "somebody else's server: a URL, or a command line in quotes"
 READER: Final = "reader"
 """The target that has no tools, and reads replies over HTTP."""
+SHEETS: Final = "sheets"
+"""The target that fills character sheets."""
 
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]*://", re.I)
 _MODULE: Final = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*(?::.*)?")
@@ -29,8 +35,11 @@ def is_peer(target: str) -> bool:
     """Whether a target is somebody else's server, not a Server of ours to load.
 
     It is if it is a URL, or a command line: several words, or a program whose name no module could
-    have (`mcp-server-time`, `./serve`). A Python file is none, whatever blanks are in its path.
+    have (`mcp-server-time`, `./serve`). A Python file is none, whatever blanks are in its path, and
+    no more is a database.
     """
+    if databases.is_database(target):
+        return False
     if _URL.match(target):
         return True
     place = target.partition(":")[0]
@@ -43,18 +52,45 @@ def is_peer(target: str) -> bool:
 
 def is_reader(target: str) -> bool:
     """Whether the reader alone is meant, and no module of that name."""
-    if target != READER:
-        return False
-    found = PathFinder.find_spec(READER, [str(Path.cwd()), *sys.path])
+    return target == READER and _is_no_module(target)
+
+
+def is_sheets(target: str) -> bool:
+    """Whether our filler of sheets is meant, and no module of that name."""
+    return target == SHEETS and _is_no_module(target)
+
+
+def _is_no_module(target: str) -> bool:
+    found = PathFinder.find_spec(target, [str(Path.cwd()), *sys.path])
     return found is None or found.origin is None  # a folder is no module yet
 
 
-def load(targets: Sequence[str], **configuration: Any) -> Server:
-    """The server that a target names, or all of them as one; see `Server.configure`."""
+def load(
+    targets: Sequence[str],
+    *,
+    database: Mapping[str, Any] = MappingProxyType({}),
+    starts: bool = False,
+    sheets: Mapping[str, Any] = MappingProxyType({}),
+    **configuration: Any,
+) -> Server:
+    """The server that a target names, or all of them as one; see `Server.configure`.
+
+    `database` is what was said of those that are databases; with `starts` they get ready at once.
+    `sheets` is what was said of the target of that name.
+    """
     repeated = [target for target in targets if targets.count(target) > 1]
     if repeated:
         raise ContractError(f"{repeated[0]} is named twice")
-    servers = {target: _load_one(target) for target in targets}
+    key = configuration.get("key")
+    said = dict(database)
+    if configuration.get("max_bytes") is not None:
+        said["max_bytes"] = configuration["max_bytes"]
+    servers = {
+        target: databases.load(target, said, key, starts=starts)
+        if databases.is_database(target)
+        else _load_one(target, sheets)
+        for target in targets
+    }
     for server in servers.values():
         server.configure(**configuration)
     combined = combine(servers)
@@ -64,6 +100,10 @@ def load(targets: Sequence[str], **configuration: Any) -> Server:
 
 def from_anywhere(target: str) -> str:
     """A target that means the same in every folder: where a file is meant, with its whole path."""
+    if is_reader(target) or is_sheets(target):
+        return target
+    if databases.is_database(target):
+        return databases.from_anywhere(target)
     place, colon, name = target.partition(":")
     if Path(place).exists():
         return str(Path(place).absolute()) + colon + name
@@ -77,9 +117,17 @@ def from_anywhere(target: str) -> str:
     return f"{origin}{colon}{name}"
 
 
-def _load_one(target: str) -> Server:
+def _load_one(target: str, sheets: Mapping[str, Any]) -> Server:
     if is_reader(target):
         return Server(READER)
+    if is_sheets(target):
+        from accord.cli.fillers import sheet_server  # an extra, which others have no use for
+
+        return sheet_server(**sheets)
+    return _load_module(target)
+
+
+def _load_module(target: str) -> Server:
     place, _, name = target.partition(":")
     path = (name or _DEFAULT_NAME).split(".")
     try:

@@ -6,15 +6,17 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any, Final
 
-from accord.cli import targets
+from accord.cli import databases, targets
 from accord.cli.patience import Patience
 from accord.cli.quiet import quiet
+from accord.cli.visible import visible
 from accord.tool import Tool
 
 EXAMPLES: Final = """\
 examples:
   accord tools shop:server
   accord tools shop.py
+  accord tools shop.db --read-only
 """
 _GAP: Final = "  "
 _NARROWEST: Final = 40
@@ -23,12 +25,14 @@ _NARROWEST: Final = 40
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What the verb takes."""
     parser.add_argument("targets", nargs="+", metavar="TARGET", help=targets.HELP)
+    databases.add_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print a row for each tool: how it is called, and what it does."""
     with quiet(), Patience(f"loading {' '.join(options.targets)}"):
-        server = targets.load(options.targets)
+        said = databases.said_of_databases(options, *options.targets)
+        server = targets.load(options.targets, database=said)
     identity = server.identity
     count = len(server.tools)
     print(f"{identity.name} {identity.version}: {count} tool{'' if count == 1 else 's'}")
@@ -54,7 +58,7 @@ def _table(rows: list[tuple[str, str]]) -> Iterator[str]:
 def _signature(tool: Tool) -> str:
     required = tool.input_schema.get("required", [])
     properties: dict[str, Any] = tool.input_schema.get("properties", {})
-    return f"{tool.name}({', '.join(n if n in required else n + '?' for n in properties)})"
+    return visible(f"{tool.name}({', '.join(n if n in required else n + '?' for n in properties)})")
 
 
 def _words(tool: Tool) -> str:
@@ -67,4 +71,4 @@ def _words(tool: Tool) -> str:
         )
         if given
     ]
-    return " ".join([summary, *(f"[{mark}]" for mark in marks)])
+    return visible(" ".join([*summary.split(), *(f"[{mark}]" for mark in marks)]))

@@ -1,6 +1,7 @@
 """Somebody's words on a terminal, which they cannot drive."""
 
 import re
+import sys
 from typing import Final
 
 # Controls, what turns the direction of writing, what has no width, and halves of characters.
@@ -16,6 +17,12 @@ _SHORT: Final = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 def visible(text: str, *, keeps_lines: bool = False) -> str:
     """Text in which what would move the cursor, turn the words or hide is escaped."""
     return (_ANY_BUT_LINES if keeps_lines else _ANY).sub(_escape, text)
+
+
+def shown(text: str) -> str:
+    """Text for standard output: as it is for a program, and on a terminal what a person may see."""
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()
+    return visible(text, keeps_lines=True) if is_terminal else text
 
 
 def _escape(found: re.Match[str]) -> str:

@@ -7,25 +7,23 @@ from typing import Any, Final
 
 import msgspec
 
-from accord.answer import FieldError, Problem
-from accord.errors import PeerError
+from accord.answer import Asking, FieldError, Problem
+from accord.context import MissingCapability
+from accord.inspector.client import Client
 from accord.inspector.kept import Kept
-from accord.inspector.target import Asked, Line, Talk, Wish
-from accord.outcome import Outcome, misfit_of
-from accord.profiles import PROFILES, asking_for
+from accord.inspector.target import Asked, Talk, Wish
+from accord.outcome import Outcome, meaning_of, misfit_of
+from accord.profiles import PROFILES
 from accord.protocol import Call
-from accord.reader import read
-from accord.revisions import NEWEST, REVISIONS, Revision
+from accord.revisions import NEWEST, REVISIONS
 from accord.serve.http.access import AccessLog
 from accord.serve.pool import Pool
-from accord.server import Done, Job, Server
+from accord.server import Job, Server
 from accord.telemetry import outcome_of
 from accord.tool import Tool
+from accord.work import Done, Work
 
-_META: Final = "io.modelcontextprotocol"
-_CLIENT: Final = {"name": "accord-page", "version": "1"}
 _MOST_PAGES: Final = 1_000
-_encode = msgspec.json.Encoder().encode
 
 
 class _Ended(msgspec.Struct, frozen=True):
@@ -62,7 +60,7 @@ class Own:
 
     async def tools(self) -> list[dict[str, Any]]:
         """All tools, page by page."""
-        client = _Client(self._server, Wish())
+        client = Client(self._server, Wish())
         found: list[dict[str, Any]] = []
         cursor: dict[str, Any] = {}
         for _ in range(_MOST_PAGES):
@@ -87,17 +85,16 @@ class Own:
 
     async def call(self, asked: Asked) -> tuple[int, Talk]:
         """Call a tool; whoever cancels this cancels the call."""
-        client = _Client(self._server, asked.wish)
+        client = Client(self._server, asked.wish)
         began = perf_counter()
         call = client.begin_call(asked)
         done = self._server.prepare(call)
-        if isinstance(done, Job):
-            call.send = client.receive
+        if not isinstance(done, Done):
             done = await self._run(done)
         client.receive(client.connection.finish(call, done.reply) or b"")
         seconds = perf_counter() - began
         self._note(call, done, seconds)
-        number = self._kept.add(_Ended(asked, done.outcome, seconds), len(done.reply))
+        number = self._kept.add(_Ended(asked, client.outcome(done), seconds), len(done.reply))
         return number, await client.talk(asked, seconds)
 
     async def word(self, number: int, wish: Wish) -> Talk | None:
@@ -106,23 +103,30 @@ class Own:
         if ended is None:
             return None
         asked = msgspec.structs.replace(ended.asked, wish=wish)
-        client = _Client(self._server, wish)
+        client = Client(self._server, wish)
         call = client.begin_call(asked)
         done = self._server.prepare(call)
-        if isinstance(done, Job):
-            outcome = _outcome(ended, done.tool, call.revision)
-            done = await asyncio.to_thread(self._worded, call, done.tool, outcome)
+        if not isinstance(done, Done):
+            assert isinstance(done, Job)
+            done = await asyncio.to_thread(self._worded, done, client, ended.outcome)
         client.receive(client.connection.finish(call, done.reply) or b"")
         return await client.talk(asked, ended.seconds)
 
-    def _worded(self, call: Call, tool: Tool, outcome: Outcome) -> Done:
+    def _worded(self, job: Job, client: Client, outcome: Outcome) -> Done:
         """An outcome in other words, of which there may be too many."""
+        call, tool = job.call, job.tool
         try:
-            return self._server.word(call, tool, outcome)
+            place = self._server.resume(call, tool, job.place)
+            said = _outcome(call, tool, outcome)
+            if isinstance(said, Asking):
+                if call.revision.stateless:
+                    return self._server.asking(call, said)
+                said = client.unanswered(call, said)
+            return self._server.word(call, tool, said, place=place)
         except Problem as problem:
             return self._server.word(call, tool, problem)
 
-    async def _run(self, job: Job) -> Done:
+    async def _run(self, job: Work) -> Done:
         """Run it where a client's call would run: on the loop, or in a thread."""
         loop = asyncio.get_running_loop()
         pool = self._pool = self._pool or Pool(loop, _deliver)
@@ -148,92 +152,28 @@ class Own:
             self._access.note(name, outcome_of(done.outcome), seconds, soon)
 
 
-class _Client:
-    """One client of the server, with a connection and a record of its own."""
-
-    def __init__(self, server: Server, wish: Wish) -> None:
-        self._revision = REVISIONS[wish.revision or NEWEST.date]
-        self._capabilities = {} if wish.profile is None else asking_for(wish.profile)
-        self._requests = 0
-        self.connection = server.connect()
-        self.wire: list[Line] = []
-        self._is_prelude = True
-        if not self._revision.stateless:
-            self._shake_hands()
-        self._is_prelude = False
-
-    def _shake_hands(self) -> None:
-        hello = {
-            "protocolVersion": self._revision.date,
-            "capabilities": self._capabilities,
-            "clientInfo": _CLIENT,
-        }
-        self.send("initialize", hello)
-        self._transmit({"jsonrpc": "2.0", "method": "notifications/initialized"})
-
-    def send(self, method: str, params: dict[str, Any]) -> Call | None:
-        """Send a request; the call that it begins, unless it is answered already."""
-        self._requests += 1
-        if self._revision.stateless:
-            params = {**params, "_meta": {**params.get("_meta", {}), **self._introduction()}}
-        return self._transmit(
-            {"jsonrpc": "2.0", "id": self._requests, "method": method, "params": params}
-        )
-
-    def begin_call(self, asked: Asked) -> Call:
-        """Send a call of a tool that wants to hear of its progress."""
-        meta = {"_meta": {"progressToken": "page"}}
-        params = {"name": asked.tool, "arguments": asked.arguments, **meta}
-        call = self.send("tools/call", params)
-        if call is None:
-            raise PeerError(f"the call was refused: {self.wire[-1].raw}")
-        return call
-
-    def receive(self, raw: bytes) -> None:
-        """Take down a message of the server."""
-        self.wire.append(Line.of("received", raw, is_prelude=self._is_prelude))
-
-    async def talk(self, asked: Asked, seconds: float) -> Talk:
-        """All that was said, and what it means; a large reply is read beside the loop."""
-        reply = self.wire[-1].raw.encode()
-        arguments = msgspec.json.decode(asked.arguments)
-        reading = await asyncio.to_thread(read, reply, asked.tool, arguments)
-        return Talk(
-            tool=asked.tool,
-            wire=self.wire,
-            reply=reply,
-            reading=reading,
-            seconds=seconds,
-            revision=self._revision.date,
-        )
-
-    def _introduction(self) -> dict[str, Any]:
-        return {
-            f"{_META}/protocolVersion": self._revision.date,
-            f"{_META}/clientInfo": _CLIENT,
-            f"{_META}/clientCapabilities": self._capabilities,
-        }
-
-    def _transmit(self, message: dict[str, Any]) -> Call | None:
-        raw = _encode(message)
-        self.wire.append(Line.of("sent", raw, is_prelude=self._is_prelude))
-        call = None
-        for event in self.connection.receive(raw):
-            if isinstance(event, bytes):
-                self.receive(event)
-            elif isinstance(event, Call):
-                call = event
-        return call
-
-
-def _outcome(ended: _Ended, tool: Tool, revision: Revision) -> Outcome:
-    """How it ended, as this revision knows it: arguments that don't fit are not alike to all."""
-    misfit = _misfit(tool, bytes(ended.asked.arguments))
-    if misfit is None:
-        return ended.outcome
-    meaning = misfit_of(misfit, revision)
-    assert not isinstance(meaning, BaseException) or isinstance(meaning, Problem)
+def _outcome(call: Call, tool: Tool, outcome: Outcome) -> Outcome:
+    """How it ended, as this caller knows it: what fits and what is lacking is not alike to all."""
+    meaning: Outcome | BaseException = outcome
+    misfit = _misfit(tool, call.arguments)
+    if misfit is not None:
+        meaning = misfit_of(misfit, call.revision)
+    elif isinstance(outcome, Asking):
+        lacking = _lacking(call, outcome)
+        if lacking is not None:
+            meaning = meaning_of(lacking, call.revision)
+    assert not isinstance(meaning, BaseException) or isinstance(meaning, Problem | Asking)
     return meaning
+
+
+def _lacking(call: Call, asking: Asking) -> MissingCapability | None:
+    """What a client would need to be asked this, if its revision has not got it."""
+    needed = (
+        question.lacks(call.client.capabilities, call.revision)
+        for question in asking.questions.values()
+    )
+    missing = next((each for each in needed if each is not None), None)
+    return None if missing is None else MissingCapability(missing)
 
 
 def _misfit(tool: Tool, arguments: bytes) -> Problem | None:

@@ -1,6 +1,5 @@
 """The parts of a tool result that profiles share: blocks, structure, and what goes beside."""
 
-from base64 import b64encode
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, Final, Literal
@@ -10,7 +9,8 @@ import msgspec
 from accord import schemas
 from accord.answer import Answer, Said
 from accord.arguments import JsonSchema
-from accord.blocks import Audio, Block, Embedded, Image
+from accord.blocks import Block
+from accord.content import block, text
 from accord.profiles.profile import Result, Setting
 from accord.revisions import Revision
 from accord.tool import Tool
@@ -19,34 +19,6 @@ from accord.values import known
 META_KEY: Final = "dev.accord-mcp/answer"
 
 encode = msgspec.json.Encoder().encode
-
-
-def text(words: str) -> dict[str, Any]:
-    """A text block."""
-    return {"type": "text", "text": words}
-
-
-def block(content: Block, revision: Revision) -> dict[str, Any]:
-    """A content block; where the revision has none of its kind, a text that says what it was."""
-    match content:
-        case Image(data, mime_type):
-            return {"type": "image", "data": b64encode(data).decode(), "mimeType": mime_type}
-        case Audio(data, mime_type) if revision.audio:
-            return {"type": "audio", "data": b64encode(data).decode(), "mimeType": mime_type}
-        case Audio(data, mime_type):
-            return text(f"[{mime_type}, {len(data)} bytes]")
-        case Embedded(uri, body, mime_type):
-            held = {"text": body} if isinstance(body, str) else {"blob": b64encode(body).decode()}
-            return {"type": "resource", "resource": known(uri=uri, mimeType=mime_type) | held}
-    if not revision.links:
-        return text(content.uri)
-    return known(
-        type="resource_link",
-        uri=content.uri,
-        name=content.name,
-        mimeType=content.mime_type,
-        description=content.description,
-    )
 
 
 Shape = Literal["text", "object", "list", "string", "null", "scalar"]
@@ -69,7 +41,7 @@ def says_nothing(answer: Answer[Said], tool: Tool) -> bool:
     return not isinstance(data, str) and data.json == b"null" and tool.output.schema is None
 
 
-def with_blocks(words: str | None, blocks: Sequence[Block], revision: Revision) -> Result:
+def with_blocks(words: str | None, blocks: Sequence[Block | str], revision: Revision) -> Result:
     """A result of one text, and of what an answer has beside text."""
     content: list[dict[str, Any]] = [] if words is None else [{"type": "text", "text": words}]
     if blocks:
@@ -77,7 +49,7 @@ def with_blocks(words: str | None, blocks: Sequence[Block], revision: Revision) 
     return {"content": content}
 
 
-def own_shape(root: object, setting: Setting, blocks: Sequence[Block] = ()) -> Result:
+def own_shape(root: object, setting: Setting, blocks: Sequence[Block | str] = ()) -> Result:
     """A result whose text and structure are both one object of the profile's own."""
     json = encode(root)
     result: Result = {"content": [{"type": "text", "text": json.decode()}]}

@@ -1,13 +1,13 @@
 """`plain`: the data as JSON text, a failure as `Error executing tool: <message>`."""
 
 from accord.answer import Answer, Problem, Said
+from accord.content import text
 from accord.profiles.parts import (
     add_beside,
     add_structure,
     data_schema,
     has_beside,
     says_nothing,
-    text,
     with_blocks,
 )
 from accord.profiles.profile import Profile, Result, Setting

@@ -3,13 +3,13 @@
 import msgspec
 
 from accord.answer import Answer, Problem, Said
+from accord.content import text
 from accord.profiles.parts import (
     add_beside,
     add_structure,
     data_schema,
     has_beside,
     says_nothing,
-    text,
     with_blocks,
 )
 from accord.profiles.profile import Profile, Result, Setting

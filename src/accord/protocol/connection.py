@@ -1,35 +1,37 @@
 """One peer's conversation: its revision, its open calls, and what each message means."""
 
 import logging
-from collections.abc import Callable
-from functools import lru_cache
-from typing import Any, Final, Protocol
+from collections.abc import Set
+from typing import Final, Protocol
 
 import msgspec
 from msgspec import UNSET, Raw
 
+from accord.changes import Change, Updated
+from accord.context import Client, Level
 from accord.errors import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
+    INVALID_REQUEST,
     METHOD_NOT_FOUND,
-    UNSUPPORTED_PROTOCOL_VERSION,
     Reject,
 )
 from accord.protocol import messages
 from accord.protocol.batch import Batch, read_batch
+from accord.protocol.clients import LONGEST_KEPT, UNREADABLE, read_known_meta, read_meta
 from accord.protocol.diagnosis import diagnose, overlong
-from accord.protocol.events import Call, Cancel, Event
+from accord.protocol.events import Answered, Call, Cancel, Event, Posed
 from accord.protocol.framing import Overlong
-from accord.protocol.messages import NOTHING, Frame, Id, Meta
+from accord.protocol.messages import MOST_WATCHED, NOTHING, Frame, Id
+from accord.protocol.methods import ROUTES, UNKNOWN, Found, Route, look_again
 from accord.protocol.mirror import Mirror
-from accord.revisions import REVISIONS, STATELESS, Revision, negotiate
-from accord.tool import Client
+from accord.protocol.news import news
+from accord.questions import Question
+from accord.revisions import Revision, negotiate
 
 log = logging.getLogger("accord")
 
-_Found = Call | Raw | Reject
-_LONGEST_KEPT: Final = 1_024  # bytes of a `_meta` that is remembered
-_UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+_QUIETEST: Final = "info"  # from where on log is sent to a client that has said nothing about it
 _BEGIN: Final = (
     "Say which revision this is: begin with initialize, or send _meta with "
     "io.modelcontextprotocol/protocolVersion and io.modelcontextprotocol/clientCapabilities"
@@ -41,11 +43,27 @@ class Host(Protocol):
 
     def initialize(self, client: Client) -> Raw: ...
     def discover(self, client: Client) -> Raw: ...
-    def list_tools(self, cursor: str | None, client: Client) -> Raw | Reject: ...
+    def list_page(self, method: str, cursor: str | None, client: Client) -> Raw | Reject: ...
+    @property
+    def catalog(self) -> "Catalog": ...
+
+
+class Catalog(Protocol):
+    """What a connection asks about what a server has."""
+
+    def has(self, feature: str) -> bool: ...
+    def watch_fault(self, uri: str, revision: Revision) -> Reject | None: ...
 
 
 class Connection:
     """The protocol's side of one peer. No I/O: messages in, events out; results in, bytes out."""
+
+    level: Level = _QUIETEST
+    """From where on the peer wants to see log."""
+    subscribed: Set[str] = frozenset()
+    """The resources whose changes the peer wants to hear of."""
+    _posed: dict[Id, Posed] | None = None
+    _questions = 0
 
     def __init__(
         self,
@@ -59,7 +77,7 @@ class Connection:
 
         One that `is_shared` by several peers keeps no calls, so none can take back another's.
         """
-        self._host = host
+        self.host = host
         self._is_shared = is_shared
         self._handshake = handshake
         self.has_begun = False
@@ -81,7 +99,7 @@ class Connection:
             if call is not None:
                 return [call]
             frame = _decode_frame(message)
-        except _UNREADABLE:
+        except UNREADABLE:
             return self._receive_odd(message)
         event = self._take(frame, None, mirror)
         return [] if event is None else [event]
@@ -90,7 +108,7 @@ class Connection:
         """The call of a tool that most messages are, in few steps; None if it takes more."""
         try:
             frame = _decode_call(message)
-        except _UNREADABLE:
+        except UNREADABLE:
             return None
         params = frame.params
         meta = b"" if params.meta is NOTHING else bytes(params.meta)
@@ -102,14 +120,14 @@ class Connection:
         arguments = bytes(params.arguments)
         if arguments[:1] != b"{":
             return None
-        call = Call(frame.id, client, None, meta, params.name, arguments)
+        call = Call(frame.id, client, None, meta, self, params.name, arguments)
         if not self._is_shared:
             self._open.setdefault(call.id, []).append(call)
         return call
 
     def finish(self, call: Call, reply: bytes) -> bytes | None:
         """The bytes that answer a call; None if it was cancelled, or its batch is not complete."""
-        call.send = None
+        call.edge = None
         if call.cancelled:
             return None
         if not self._is_shared:
@@ -126,6 +144,56 @@ class Connection:
         for call in calls:
             call.cancelled = True
         return calls
+
+    def begin(self, client: Client) -> None:
+        """The peer has said who it is."""
+        self._client = client
+        self.has_begun = True
+
+    def subscribe(self, uri: str) -> Reject | None:
+        """The peer wants to hear of changes of a resource."""
+        subscribed = self.subscribed | {uri}
+        if len(subscribed) > MOST_WATCHED:
+            return Reject(INVALID_REQUEST, f"At most {MOST_WATCHED} resources are watched")
+        self.subscribed = subscribed
+        return None
+
+    def unsubscribe(self, uri: str) -> None:
+        """The peer no longer wants to."""
+        self.subscribed -= {uri}
+
+    def news(self, change: Change) -> bytes | None:
+        """What to send for a change of the server, if the peer is one that gets to hear of it."""
+        if not self.has_begun or (
+            isinstance(change, Updated) and change.uri not in self.subscribed
+        ):
+            return None
+        return news(change)
+
+    def pose(self, question: Question, revision: Revision) -> Posed:
+        """A question to be sent; its answer comes back as an event."""
+        self._questions += 1
+        question_id = f"question-{self._questions}"
+        message = messages.request(question_id, question.method, question.params(revision))
+        if self._posed is None:
+            self._posed = {}
+        posed = self._posed[question_id] = Posed(question_id, message)
+        return posed
+
+    def withdraw(self, posed: Posed) -> bytes | None:
+        """Wait for an answer no longer; what tells the peer so, if it has not answered."""
+        if self._take_posed(posed.id) is None:
+            return None
+        params = {"requestId": posed.id, "reason": "The answer is no longer needed"}
+        return messages.notification("notifications/cancelled", params)
+
+    def _take_posed(self, question_id: Id) -> Posed | None:
+        return None if self._posed is None else self._posed.pop(question_id, None)
+
+    @property
+    def primes_streams(self) -> bool:
+        """Whether the peer's revision begins a stream with an empty event."""
+        return self._client is not None and self._client.revision.primed_streams
 
     @property
     def is_idle(self) -> bool:
@@ -160,15 +228,16 @@ class Connection:
     def _take_member(self, message: bytes, batch: Batch) -> Event | None:
         try:
             frame = _decode_frame(message)
-        except _UNREADABLE:
+        except UNREADABLE:
             return diagnose(message)
         return self._take(frame, batch, None)
 
     def _take(self, frame: Frame, batch: Batch | None, mirror: Mirror | None) -> Event | None:
         method, request_id = frame.method, frame.id
         if method is UNSET:
-            is_response = frame.result or frame.error
-            return None if is_response else messages.invalid(request_id, "there is no method")
+            if frame.result or frame.error:
+                return self._answer(frame)
+            return messages.invalid(request_id, "there is no method")
         if request_id is UNSET:
             return self._notice(method, frame.params)
         try:
@@ -178,12 +247,17 @@ class Connection:
             found = Reject(INTERNAL_ERROR, "Internal error")
         return found if isinstance(found, Call) else messages.reply(request_id, found)
 
+    def _answer(self, frame: Frame) -> Answered | None:
+        """A response: the answer to a question of ours, or nothing that anybody waits for."""
+        posed = None if frame.id is UNSET else self._take_posed(frame.id)
+        return None if posed is None else Answered(posed, frame.result, frame.error)
+
     def _notice(self, method: str, params: Raw) -> Cancel | None:
         if method != "notifications/cancelled":
             return None
         try:
             cancelled = _decode_cancelled(params)
-        except _UNREADABLE:
+        except UNREADABLE:
             return None
         calls = self._open.get(cancelled.request_id)
         if not calls:
@@ -195,13 +269,15 @@ class Connection:
 
     def _request(
         self, request_id: Id, method: str, raw: Raw, batch: Batch | None, mirror: Mirror | None
-    ) -> _Found:
-        route = _ROUTES.get(method, _UNKNOWN)
+    ) -> Found:
+        route = ROUTES.get(method, UNKNOWN)
+        if route.feature is not None and not self.host.catalog.has(route.feature):
+            route = UNKNOWN
         fault: Reject | None = None
         try:
             params = route.decode(raw)
-        except _UNREADABLE as error:
-            params, fault = _look_again(route, method, bytes(raw), error)
+        except UNREADABLE as error:
+            params, fault = look_again(route, method, bytes(raw), error)
         meta = b"" if params.meta is NOTHING else bytes(params.meta)
         client = self._whose(meta, route, mirror)
         if isinstance(client, Reject):
@@ -215,12 +291,21 @@ class Connection:
             return Reject(METHOD_NOT_FOUND, f"Method not found: {method}")
         if fault is None and batch is not None and not revision.batches:
             fault = messages.invalid_request("this revision has no batches")
-        return fault or route.take(self, params, Call(request_id, client, batch, meta))
+        if fault is not None:
+            return fault
+        call = Call(request_id, client, batch, meta, self)
+        found = route.take(self, params, call)
+        if found is call:  # it can be cancelled from now on, and has to be finished
+            if batch is not None:
+                batch.expect()
+            if not self._is_shared:
+                self._open.setdefault(request_id, []).append(call)
+        return found
 
-    def _whose(self, meta: bytes, route: "Route", mirror: Mirror | None) -> Client | Reject:
+    def _whose(self, meta: bytes, route: Route, mirror: Mirror | None) -> Client | Reject:
         """For whom a request is to be served: each one says so itself, or the handshake did."""
         if meta:
-            said = _read_meta(meta) if len(meta) <= _LONGEST_KEPT else _read_meta.__wrapped__(meta)
+            said = read_known_meta(meta) if len(meta) <= LONGEST_KEPT else read_meta(meta)
             if said is not None:
                 date, client = said
                 if mirror is None or date is None or mirror.revision == date:
@@ -232,36 +317,6 @@ class Connection:
             return _NOBODY
         return Reject(INVALID_PARAMS, _BEGIN)
 
-    def _initialize(self, params: messages.InitializeParams, call: Call) -> Raw | Reject:
-        if call.batch is not None:
-            return messages.invalid_request("initialize cannot be part of a batch")
-        revision = negotiate(params.protocol_version)
-        self._client = Client(revision, params.capabilities, params.client_info)
-        self.has_begun = True
-        return self._host.initialize(self._client)
-
-    def _ping(self, params: messages.Params, call: Call) -> Raw:
-        return Raw(b"{}")
-
-    def _discover(self, params: messages.Params, call: Call) -> Raw:
-        return self._host.discover(call.client)
-
-    def _list_tools(self, params: messages.ListParams, call: Call) -> Raw | Reject:
-        return self._host.list_tools(params.cursor, call.client)
-
-    def _call_tool(self, params: messages.CallParams, call: Call) -> Call | Reject:
-        call.name = params.name
-        arguments = bytes(params.arguments)
-        if arguments[:1] == b"{":
-            call.arguments = arguments
-        elif arguments not in (b"", b"null"):
-            return Reject(INVALID_PARAMS, "params.arguments must be an object")
-        if call.batch is not None:
-            call.batch.expect()
-        if not self._is_shared:
-            self._open.setdefault(call.id, []).append(call)
-        return call
-
     def _forget(self, call: Call) -> None:
         calls = self._open[call.id]
         if len(calls) == 1:
@@ -270,92 +325,12 @@ class Connection:
             calls.remove(call)
 
 
-class Route(msgspec.Struct, frozen=True):
-    """What to do with a method, and in which of the two eras it exists."""
-
-    decode: Callable[[Any], Any]
-    take: Callable[[Connection, Any, Call], _Found]
-    handshake: bool = True
-    stateless: bool = True
-    before_handshake: bool = False
-
-
-def _decoder(params: type) -> Callable[[Any], Any]:
-    return msgspec.json.Decoder(params).decode
-
-
 _decode_frame = msgspec.json.Decoder(Frame).decode
 _decode_call = msgspec.json.Decoder(messages.CallFrame).decode
 _decode_cancelled = msgspec.json.Decoder(messages.CancelledParams).decode
-
 _NOBODY: Final = Client(negotiate(""))
-_ANY_PARAMS: Final = _decoder(messages.Params)
-_UNKNOWN: Final = Route(  # served to nobody, but a caller learns first whether it may ask at all
-    _ANY_PARAMS, Connection._ping, handshake=False, stateless=False, before_handshake=True
-)
-_ROUTES: Final = {
-    "initialize": Route(
-        _decoder(messages.InitializeParams),
-        Connection._initialize,
-        stateless=False,
-        before_handshake=True,
-    ),
-    "ping": Route(_ANY_PARAMS, Connection._ping, stateless=False, before_handshake=True),
-    "server/discover": Route(_ANY_PARAMS, Connection._discover, handshake=False),
-    "tools/list": Route(_decoder(messages.ListParams), Connection._list_tools),
-    "tools/call": Route(_decoder(messages.CallParams), Connection._call_tool),
-}
-
-_CALL_ROUTE: Final = _ROUTES["tools/call"]
-
-
-def _look_again(
-    route: Route, method: str, raw: bytes, error: Exception
-) -> tuple[Any, Reject | None]:
-    """Params that did not decode: none at all, or of a wrong shape, of which `_meta` may do."""
-    if raw in (b"", b"null"):
-        raw = b"{}"
-        try:
-            return route.decode(raw), None
-        except _UNREADABLE as missing:
-            error = missing
-    fault = Reject(INVALID_PARAMS, f"Invalid params for {method}: {_reason(error)}")
-    try:
-        return _ANY_PARAMS(raw), fault
-    except _UNREADABLE:
-        return messages.Params(), fault
+_CALL_ROUTE: Final = ROUTES["tools/call"]
 
 
 def _has_batches(client: Client | None) -> bool:
     return client is not None and client.revision.batches
-
-
-@lru_cache(256)  # clients send the same with every request
-def _read_meta(raw: bytes) -> tuple[str | None, Client | Reject] | None:
-    """The revision that `_meta` names, and who says so; None if it names none."""
-    try:
-        meta = messages.decode_meta(raw)
-    except _UNREADABLE as error:
-        return None, Reject(INVALID_PARAMS, f"Invalid params._meta: {_reason(error)}")
-    if meta is None or meta.revision is UNSET:
-        return None
-    return meta.revision, _stateless_client(meta.revision, meta)
-
-
-def _stateless_client(date: str, meta: Meta) -> Client | Reject:
-    revision = REVISIONS.get(date)
-    if revision is None or not revision.stateless:
-        return Reject(
-            UNSUPPORTED_PROTOCOL_VERSION,
-            "Unsupported protocol version",
-            {"supported": STATELESS, "requested": date},
-        )
-    if meta.capabilities is UNSET:
-        key = "io.modelcontextprotocol/clientCapabilities"
-        return Reject(INVALID_PARAMS, f"params._meta lacks {key}")
-    return Client(revision, meta.capabilities, meta.client)
-
-
-def _reason(error: Exception) -> str:
-    """In msgspec's words, which name the member and the types but never the value."""
-    return str(error).replace("`", "").replace(" - at $", " at ").replace("at .", "at ")

@@ -1,14 +1,64 @@
 """What a connection makes of what a peer sent."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 import msgspec
+from msgspec import Raw
 
+from accord.answer import Asking, Problem
+from accord.context import LEVELS, Client, Level
 from accord.protocol.batch import Batch
-from accord.protocol.messages import Id, Progress, decode_meta, notification
+from accord.protocol.messages import Id, LogMessage, Progress, Wanted, decode_meta, notification
+from accord.protocol.replay import Retry, Script
+from accord.questions import Question
 from accord.revisions import Revision
-from accord.tool import Client
+
+TOOL, PROMPT, RESOURCE = "tools/call", "prompts/get", "resources/read"
+COMPLETION, LISTEN = "completion/complete", "subscriptions/listen"
+
+
+class Edge(Protocol):
+    """What a call needs of whoever carries its messages."""
+
+    @property
+    def principal(self) -> bytes | None:
+        """Who the caller is, by what came with the request itself."""
+
+    def push(self, message: bytes) -> None:
+        """Send a message that belongs to a call, before its result."""
+
+    def tell(self, change: bytes) -> None:
+        """Send that something has changed; the same need not be said twice before it is read."""
+
+    def detach(self, seconds: float) -> None:
+        """Let go of the caller, who comes back for the rest."""
+
+    async def ask(self, call: "Call", questions: Mapping[str, Question]) -> Mapping[str, bytes]:
+        """Send questions to the client and wait for all its answers."""
+
+    async def hold(self, call: "Call", wanted: Wanted) -> None:
+        """Tell the caller of changes until it leaves or the server ends; nothing is raised."""
+
+
+class Talk(Protocol):
+    """What a call needs of the conversation it is part of."""
+
+    level: Level
+
+
+class Special(msgspec.Struct, eq=False):
+    """What most calls have not: another method than that of tools, or answers to questions."""
+
+    method: str = TOOL
+    params: Any = None
+    """What it takes beside a name and arguments."""
+    retry: Retry | None = None
+    """What came with it because it is sent again, with answers."""
+    script: Script | None = None
+    """The answers that it can count on."""
+    sent: bytes | None = None
+    """The arguments as they came, where `arguments` of the call are others by now."""
 
 
 class Call(msgspec.Struct, eq=False):
@@ -22,22 +72,90 @@ class Call(msgspec.Struct, eq=False):
     batch: Batch | None = None
     meta: bytes = b""
     """Its `_meta`, as it came."""
+    talk: Talk | None = None
     name: str = ""
+    """Of a tool or a prompt; of a resource, its URI."""
     arguments: bytes = b"{}"
+    special: Special | None = None
+    """What is special about it, unless it calls a tool for the first time."""
     cancelled: bool = False
     running: Any = None
     """Whatever the edge keeps to stop it with."""
-    send: Callable[[bytes], None] | None = None
-    """How the edge sends a message that belongs to this call, before its result."""
+    edge: Edge | None = None
 
     def progress(self, progress: float, total: float | None, message: str | None) -> None:
         """Send how far the call has come, if its caller asked for that and still waits."""
-        if self.cancelled or self.send is None or not self.meta:
+        if self.cancelled or self.edge is None or not self.meta:
             return
         token = decode_meta(self.meta)
         if token is not None and token.progress_token is not None:
             params = Progress(token.progress_token, progress, total, message)
-            self.send(notification("notifications/progress", params))
+            self.edge.push(notification("notifications/progress", params))
+
+    def log(self, level: Level, data: Any, logger: str | None) -> None:
+        """Send a line of log, if the caller wants to hear of that level and still waits."""
+        wanted = None if self.cancelled else self._level()
+        if self.edge is None or wanted is None:
+            return
+        if LEVELS.index(level) >= LEVELS.index(wanted):
+            said = LogMessage(level, data, logger)
+            self.edge.push(notification("notifications/message", said))
+
+    def _level(self) -> Level | None:
+        """From where on log is wanted: each request says so, or the conversation does."""
+        if not self.client.revision.stateless:
+            return None if self.talk is None else self.talk.level
+        meta = decode_meta(self.meta) if self.meta else None
+        return None if meta is None else meta.log_level
+
+    def detach(self, seconds: float) -> None:
+        """Let go of the caller for a while, where it can come back."""
+        if not self.cancelled and self.edge is not None and not self.client.revision.stateless:
+            self.edge.detach(seconds)
+
+    async def ask(self, questions: Mapping[str, Question]) -> Mapping[str, bytes]:
+        """The client's answers: those on record, or Asking; before that era, as they come."""
+        revision = self.client.revision
+        if not revision.stateless:
+            if self.edge is None:
+                raise Problem.unavailable("Nobody waits who could be asked", retryable=False)
+            return await self.edge.ask(self, questions)
+        answers, open_questions = self.script().play(questions, revision)
+        if open_questions:
+            raise Asking(open_questions)
+        return answers
+
+    def script(self) -> Script:
+        """The answers that it can count on: none, at first."""
+        special = self._special()
+        if special.script is None:
+            special.script = Script()
+        return special.script
+
+    def mean(self, arguments: bytes) -> None:
+        """Run with other arguments than were sent: those that a cursor stands for."""
+        if arguments is self.arguments:
+            return
+        special = self._special()
+        if special.sent is None:
+            special.sent = self.arguments
+        self.arguments = arguments
+
+    @property
+    def sent(self) -> bytes:
+        """The arguments as they came."""
+        changed = None if self.special is None else self.special.sent
+        return self.arguments if changed is None else changed
+
+    def _special(self) -> Special:
+        if self.special is None:
+            self.special = Special()
+        return self.special
+
+    @property
+    def method(self) -> str:
+        """What the request asked for."""
+        return TOOL if self.special is None else self.special.method
 
     @property
     def revision(self) -> Revision:
@@ -53,5 +171,22 @@ class Cancel(msgspec.Struct, frozen=True, eq=False):
     """The reply to a batch that was waiting for nothing but this call."""
 
 
-Event = bytes | Call | Cancel
-"""A reply that is ready to be sent, a call to start, or a call to stop."""
+class Posed(msgspec.Struct, eq=False):
+    """A question that is on its way to the client of a call, or waits for its answer."""
+
+    id: Id
+    message: bytes
+    waiter: Any = None
+    """Whatever the edge keeps to go on with."""
+
+
+class Answered(msgspec.Struct, frozen=True, eq=False):
+    """The peer has answered a question: with a result, or with an error if it could not."""
+
+    posed: Posed
+    result: Raw
+    error: Raw
+
+
+Event = bytes | Call | Cancel | Answered
+"""A reply that is ready to be sent, a call to start, a call to stop, or an answer to hand on."""

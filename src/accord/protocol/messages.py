@@ -5,11 +5,15 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
+from accord.context import Level
 from accord.errors import INVALID_REQUEST, PARSE_ERROR, Reject
 
 NOTHING: Final = Raw(b"")
 
 Id = int | str
+
+MOST_WATCHED: Final = 1_000
+"""The resources of which one peer, or one subscription, is told that they change."""
 
 
 class Frame(msgspec.Struct, frozen=True, gc=False):
@@ -36,6 +40,7 @@ class Meta(msgspec.Struct, frozen=True):
         name="io.modelcontextprotocol/clientInfo", default_factory=dict
     )
     progress_token: Id | None = msgspec.field(name="progressToken", default=None)
+    log_level: Level | None = msgspec.field(name="io.modelcontextprotocol/logLevel", default=None)
 
 
 class Params(msgspec.Struct, frozen=True):
@@ -59,8 +64,22 @@ class ListParams(Params, frozen=True):
     cursor: str | None = None
 
 
-class CallParams(Params, frozen=True, kw_only=True, gc=False):
-    """Which tool to call, and with what."""
+class RetriedParams(Params, frozen=True, kw_only=True, gc=False):
+    """What comes along when a request is sent again with answers to its questions."""
+
+    responses: Raw = msgspec.field(name="inputResponses", default=NOTHING)
+    state: str | None = msgspec.field(name="requestState", default=None)
+
+
+class CallParams(RetriedParams, frozen=True, kw_only=True, gc=False):
+    """Which tool to call, or which prompt to get, and with what."""
+
+    name: str
+    arguments: Raw = NOTHING
+
+
+class PlainCallParams(Params, frozen=True, kw_only=True, gc=False, forbid_unknown_fields=True):
+    """The same where there is nothing else."""
 
     name: str
     arguments: Raw = NOTHING
@@ -71,7 +90,73 @@ class CallFrame(msgspec.Struct, frozen=True, gc=False, tag_field="method", tag="
 
     jsonrpc: Literal["2.0"]
     id: Id
-    params: CallParams
+    params: PlainCallParams
+
+
+class ReadParams(RetriedParams, frozen=True, kw_only=True):
+    """Which resource to read."""
+
+    uri: str
+
+
+class ResourceParams(Params, frozen=True, kw_only=True):
+    """Which resource to watch, or no longer."""
+
+    uri: str
+
+
+class LevelParams(Params, frozen=True, kw_only=True):
+    """From which level on log is wanted."""
+
+    level: Level
+
+
+class PromptReference(msgspec.Struct, frozen=True, tag_field="type", tag="ref/prompt"):
+    """A prompt, one of whose arguments is to be completed."""
+
+    name: str
+
+
+class ResourceReference(msgspec.Struct, frozen=True, tag_field="type", tag="ref/resource"):
+    """A resource template, one of whose variables is to be completed."""
+
+    uri: str
+
+
+class Typed(msgspec.Struct, frozen=True):
+    """An argument, and what was typed of it so far."""
+
+    name: str
+    value: str
+
+
+class Others(msgspec.Struct, frozen=True):
+    """The arguments that are known already."""
+
+    arguments: dict[str, str] = {}
+
+
+class CompleteParams(Params, frozen=True, kw_only=True):
+    """What is to be completed."""
+
+    ref: PromptReference | ResourceReference
+    argument: Typed
+    context: Others = Others()
+
+
+class Wanted(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
+    """Which changes a client wants to hear of."""
+
+    tools_list_changed: bool | None = None
+    prompts_list_changed: bool | None = None
+    resources_list_changed: bool | None = None
+    resource_subscriptions: tuple[str, ...] | None = None
+
+
+class ListenParams(Params, frozen=True, kw_only=True):
+    """Which changes to tell of from now on."""
+
+    notifications: Wanted
 
 
 class Progress(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
@@ -83,6 +168,14 @@ class Progress(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     message: str | None = None
 
 
+class LogMessage(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A line of log: the params of `notifications/message`."""
+
+    level: Level
+    data: Any
+    logger: str | None = None
+
+
 class CancelledParams(msgspec.Struct, frozen=True, rename="camel"):
     """Which request is no longer wanted."""
 
@@ -91,6 +184,13 @@ class CancelledParams(msgspec.Struct, frozen=True, rename="camel"):
 
 class _Notification(msgspec.Struct, frozen=True):
     jsonrpc: str
+    method: str
+    params: Any | UnsetType = UNSET
+
+
+class _Request(msgspec.Struct, frozen=True):
+    jsonrpc: str
+    id: Id
     method: str
     params: Any
 
@@ -147,9 +247,14 @@ def invalid(request_id: Id | UnsetType | None, reason: str) -> ErrorReply:
     return failure(None if request_id is UNSET else request_id, invalid_request(reason))
 
 
-def notification(method: str, params: object) -> bytes:
+def notification(method: str, params: object = UNSET) -> bytes:
     """A message that wants no reply."""
     return _encode(_Notification("2.0", method, params))
+
+
+def request(request_id: Id, method: str, params: object) -> bytes:
+    """A message that wants a reply."""
+    return _encode(_Request("2.0", request_id, method, params))
 
 
 def parse_error() -> Reject:

@@ -25,7 +25,7 @@ class Mirror(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         """Decode the name once: one mirror serves all requests with the same headers."""
-        msgspec.structs.force_setattr(self, "_meant", _decoded(self.name))
+        msgspec.structs.force_setattr(self, "_meant", decoded(self.name))
 
     def revision_fault(self) -> Reject:
         """That the header and the body name two revisions."""
@@ -51,7 +51,7 @@ def _mismatch(header: str, value: str | None) -> Reject:
     return Reject(HEADER_MISMATCH, f"Header mismatch: {header} {fault}")
 
 
-def _decoded(value: str | None) -> str | None:
+def decoded(value: str | None) -> str | None:
     """A name that is no plain ASCII comes as Base64 between two marks."""
     start, end = _ENCODED
     if value is None or not value.isascii():

@@ -1,25 +1,21 @@
 """The results of MCP's own methods, as each revision words them."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 
-from accord.arguments import JsonSchema
+from accord.blocks import Icon
 from accord.errors import Reject
+from accord.protocol.messages import Id
 from accord.revisions import STATELESS, Revision
-from accord.tool import Tool
 
 _SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
-_FRESH_FOR_MS: Final = 300_000
-_HINT_NAMES: Final = {
-    "read_only": "readOnlyHint",
-    "destructive": "destructiveHint",
-    "idempotent": "idempotentHint",
-    "open_world": "openWorldHint",
-}
+SUBSCRIPTION: Final = "io.modelcontextprotocol/subscriptionId"
+FRESH_FOR_MS: Final = 300_000
 
 Result = dict[str, Any]
+Scope = Literal["public", "private"]
 
 
 class Identity(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -28,6 +24,14 @@ class Identity(msgspec.Struct, frozen=True, omit_defaults=True):
     name: str
     version: str
     title: str | None = None
+    website_url: str | None = msgspec.field(name="websiteUrl", default=None)
+    icons: Sequence[Icon] | None = None
+
+    def known_to(self, revision: Revision) -> "Identity":
+        """As much of it as a revision has a place for."""
+        if revision.icons:
+            return self
+        return Identity(self.name, self.version, self.title if revision.titles else None)
 
 
 def stamp(identity: Identity) -> Result:
@@ -46,51 +50,39 @@ def complete(result: Answered, stamp: Result) -> Answered:
     return result
 
 
-def initialize(identity: Identity, instructions: str | None, revision: Revision) -> Result:
+def initialize(
+    identity: Identity, capabilities: Result, instructions: str | None, revision: Revision
+) -> Result:
     """The server's half of the handshake."""
-    info = identity if revision.titles else Identity(identity.name, identity.version)
     result: Result = {
         "protocolVersion": revision.date,
-        "capabilities": {"tools": {}},
-        "serverInfo": info,
+        "capabilities": capabilities,
+        "serverInfo": identity.known_to(revision),
     }
     return result if instructions is None else result | {"instructions": instructions}
 
 
-def discover(instructions: str | None) -> Result:
+def discover(capabilities: Result, instructions: str | None) -> Result:
     """What a server of the stateless era says of itself."""
-    result = {"supportedVersions": STATELESS, "capabilities": {"tools": {}}, **_cacheable("public")}
+    result = {"supportedVersions": STATELESS, "capabilities": capabilities} | cacheable("public")
     return result if instructions is None else result | {"instructions": instructions}
 
 
-def tools_page(tools: Iterable[Result], next_cursor: str | None, revision: Revision) -> Result:
-    """A page of tools. A cursor that leads nowhere is left out: clients stumble over null.
-
-    It is for this client alone, since output schemas follow the profile that a client asks for.
-    """
-    result: Result = {"tools": list(tools)}
+def page(
+    member: str, entries: Sequence[Result], next_cursor: str | None, cache: Result | None
+) -> Result:
+    """A page of a list. A cursor that leads nowhere is left out: clients stumble over null."""
+    result: Result = {member: entries}
     if next_cursor is not None:
         result["nextCursor"] = next_cursor
-    return result | _cacheable("private") if revision.stateless else result
+    return result if cache is None else result | cache
 
 
-def tool_entry(tool: Tool, output_schema: JsonSchema | None, revision: Revision) -> Result:
-    """A tool as `tools/list` shows it."""
-    entry: Result = {"name": tool.name}
-    if tool.title is not None and revision.titles:
-        entry["title"] = tool.title
-    entry |= {"description": tool.description, "inputSchema": tool.input_schema}
-    if output_schema is not None:
-        entry["outputSchema"] = output_schema
-    hints = _hints(tool) if revision.annotations else {}
-    return entry | {"annotations": hints} if hints else entry
+def cacheable(scope: Scope, fresh_for_ms: int = FRESH_FOR_MS) -> Result:
+    """For how long, and for whom, a result of the stateless era may be kept."""
+    return {"ttlMs": fresh_for_ms, "cacheScope": scope}
 
 
-def _hints(tool: Tool) -> dict[str, Any]:
-    given = msgspec.structs.asdict(tool.hints)
-    hints = {wire: given[name] for name, wire in _HINT_NAMES.items() if given[name] is not None}
-    return {"title": tool.title, **hints} if tool.title is not None else hints
-
-
-def _cacheable(scope: Literal["public", "private"]) -> Result:
-    return {"ttlMs": _FRESH_FOR_MS, "cacheScope": scope}
+def listened(subscription: Id) -> Result:
+    """That no more changes will be told of."""
+    return {"_meta": {SUBSCRIPTION: subscription}}

@@ -3,19 +3,23 @@
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
+from accord.reader.kept import kept
 from accord.reader.reading import Confidence
-from accord.reader.words import Doing, squeezed, words_of
+from accord.reader.words import Called, singular, squeezed, words_of
 
 _GENERIC: Final = frozenset(
-    """items results data rows records entries list values hits documents nodes edges elements
+    """items results result value body data rows records entries list values hits documents nodes
+    edges elements
     objects content contents matches""".split()
 )
 _BESIDE: Final = frozenset(
     """errors warnings _warnings facets included links columns headers fields schema
     suggestions aggregations notes messages_dropped hints sources citations""".split()
 )
+_STREAMS: Final = frozenset({"output", "stdout", "stderr", "lines", "finalOutput"})
+"""Arrays of what was written, a line each: one text."""
 _CONTAINERS: Final = frozenset(
-    """data result results response payload body output value content json""".split()
+    """data result results response payload body output value content json hits""".split()
 )
 _IDENTITY: Final = frozenset(
     """id _id uuid sha key slug number name title login username email isbn""".split()
@@ -29,9 +33,43 @@ _COUNTS: Final = frozenset(
     """total count totalcount totalresults totalitems totalhits numresults resultcount returnedcount
     numfound totalrows rowcount hits n""".split()
 )
+_NUMBERS: Final = frozenset({"total", "count", "num", "number", "found"})
+_SCHEMAS: Final = frozenset({"inputSchema", "input_schema", "schema", "parameters"})
 _NO_MATTER: Final = frozenset({"_meta", "cacheScope", "ttlMs", "resultType"})
-_NO_PLURALS: Final = ("details", "stats", "statistics", "news", "settings", "contents", "metrics")
 _DEEPEST: Final = 5
+_FEW: Final = 3
+_SHORT: Final = 40
+_BY_CHANCE: Final = 9
+
+
+class Member(NamedTuple):
+    """What the name of a member says, beside a list or as that of one."""
+
+    noun: str
+    """Its last word in the singular: what it is."""
+    is_generic: bool
+    """A name that any list may have."""
+    is_paging: bool
+    is_count: bool
+    """`total`, `count`."""
+    number_of: frozenset[str]
+    """What it is the number of: `totalUsers`, `user_count`."""
+    is_identity: bool
+    """It says which thing this is."""
+
+
+@kept
+def _member(name: str) -> Member:
+    words, key = words_of(name), squeezed(name)
+    nouns = tuple(map(singular, words))
+    return Member(
+        noun=nouns[-1] if nouns else "",
+        is_generic=name.lower() in _GENERIC,
+        is_paging=key in _PAGING,
+        is_count=key in _COUNTS,
+        number_of=frozenset() if _NUMBERS.isdisjoint(words) else frozenset(nouns),
+        is_identity=name in _IDENTITY or name.endswith(("_id", "Id")),
+    )
 
 
 class Collection(NamedTuple):
@@ -43,100 +81,129 @@ class Collection(NamedTuple):
     confidence: Confidence
 
 
-def collection_in(value: Any, tool: str | None, doing: Doing) -> Collection | None:
+def collection_in(value: Any, called: Called, arguments: Mapping[str, Any]) -> Collection | None:
     """The collection that a value is, or is about."""
     if isinstance(value, list):
         return Collection(value, {}, (), "certain")
     if not isinstance(value, dict):
         return None
-    return _in_object(value, words_of(tool) if tool else (), doing, ())
+    return _in_object(value, called, arguments, ())
 
 
 def _in_object(
-    value: Mapping[str, Any], words: tuple[str, ...], doing: Doing, path: tuple[str, ...]
+    value: Mapping[str, Any], called: Called, arguments: Mapping[str, Any], path: tuple[str, ...]
 ) -> Collection | None:
     arrays = [name for name, each in value.items() if isinstance(each, list)]
-    main = _main(value, arrays, words)
-    if main is None:
-        return None if arrays else _deeper(value, words, doing, path)
-    rest = {name: each for name, each in value.items() if name != main}
-    confidence = _judged(main, value[main], rest, words, doing)
-    return confidence and Collection(value[main], rest, (*path, main), confidence)
+    main = [name for name in arrays if name.lower() not in _BESIDE]
+    if not main:
+        found = _deeper(value, called, arguments, path)
+        if found is not None or not arrays:
+            return found
+        main = [name for name in arrays if _member(name).noun in called.nouns]
+        main = main or (arrays if len(value) == 1 else [])
+    name = _main(value, main, called)
+    if name is None:
+        return None
+    rest = dict(value)
+    del rest[name]
+    confidence = _judged(name, value[name], rest, called, arguments)
+    if confidence is None:
+        return None
+    return _inmost(Collection(value[name], rest, (*path, name), confidence), called)
 
 
-def _main(value: Mapping[str, Any], arrays: list[str], words: tuple[str, ...]) -> str | None:
+def _inmost(found: Collection, called: Called) -> Collection:
+    """The rows, where the only item is what came of the only statement, or is a list itself."""
+    if len(found.items) != 1:
+        return found
+    (only,) = found.items
+    if isinstance(only, list) and only and all(isinstance(each, dict) for each in only):
+        return found._replace(items=only, confidence="guess")
+    if called.is_statement and isinstance(only, dict) and isinstance(only.get("rows"), list):
+        rest = {**found.rest, **{name: each for name, each in only.items() if name != "rows"}}
+        return found._replace(items=only["rows"], rest=rest, path=(*found.path, "rows"))
+    return found
+
+
+def _main(value: Mapping[str, Any], main: list[str], called: Called) -> str | None:
     """Which array is the main part: the only one, or the one that is named for it."""
-    main = [name for name in arrays if name.lower() not in _BESIDE] or arrays
     if len(main) == 1:
         return main[0]
-    generic = [name for name in main if name.lower() in _GENERIC]
-    named = [name for name in main if _is_named(name, words)]
+    generic = [name for name in main if _member(name).is_generic]
+    named = [name for name in main if _member(name).noun in called.nouns]
     for chosen in (generic, named):
         if len(chosen) == 1:
             return chosen[0]
     full = [name for name in main if value[name] and isinstance(value[name][0], dict)]
-    has_paging = any(squeezed(name) in _PAGING or squeezed(name) in _COUNTS for name in value)
-    return full[0] if len(full) == 1 and has_paging else None
-
-
-def _is_named(name: str, words: tuple[str, ...]) -> bool:
-    """Whether an array is called what the tool says it lists."""
-    noun = words_of(name)[-1:] or ("",)
-    return any(_singular(word) == _singular(noun[0]) for word in words)
-
-
-def _singular(word: str) -> str:
-    return word[:-3] + "y" if word.endswith("ies") else word.removesuffix("s")
+    if len(full) == 1:
+        others = map(_member, value)
+        return full[0] if any(each.is_paging or each.is_count for each in others) else None
+    if main and called.doing == "list" and not any(value[name] for name in main):
+        return main[0]
+    return None
 
 
 def _judged(
-    name: str, items: list[Any], rest: Mapping[str, Any], words: tuple[str, ...], doing: Doing
+    name: str,
+    items: list[Any],
+    rest: Mapping[str, Any],
+    called: Called,
+    arguments: Mapping[str, Any],
 ) -> Confidence | None:
     """How sure it is that an object is about this array, rather than a thing that has it."""
+    if name in _STREAMS and all(isinstance(item, str) for item in items):
+        return None
     if rest.keys() <= _NO_MATTER:
         return "certain"
-    pages = any(squeezed(each) in _PAGING for each in rest)
-    counts = any(type(rest[each]) is int and _is_count(each, name) for each in rest)
-    wants_many = doing == "list" or is_plural(words)
-    is_a_thing = not wants_many and any(
-        _is_identity(each) and isinstance(rest[each], str | int) for each in rest
-    )
-    is_named = name.lower() in _GENERIC or _is_named(name, words)
-    if any(_is_count(each, name) and rest[each] == len(items) for each in rest):
-        return "certain"
-    if is_a_thing and not pages:
+    main = _member(name)
+    is_named = main.is_generic or main.noun in called.nouns
+    pages = is_counted = is_a_thing = False
+    for beside, said in rest.items():
+        member = _member(beside)
+        pages = pages or member.is_paging
+        if member.is_count or main.noun in member.number_of:
+            if said == len(items):
+                return "certain"
+            is_counted = is_counted or type(said) is int
+        if member.is_identity and isinstance(said, str | int):
+            is_a_thing = True
+    if is_a_thing and not called.wants_many and not pages:
         return None
-    if pages or (counts and (is_named or wants_many)):
+    if pages or (is_counted and (is_named or called.wants_many)):
         return "certain"
-    if is_named or counts or wants_many:
+    if is_named or called.wants_many:
         return "likely"
     holds_objects = bool(items) and all(isinstance(item, dict) for item in items)
-    few = sum(1 for each in rest.values() if each not in (None, "", [], {})) <= 3
-    return "guess" if holds_objects and few and doing != "read" else None
+    if is_counted and not any(isinstance(each, dict | list) for each in rest.values()):
+        return "likely"
+    return "guess" if holds_objects and _is_little(rest, called, arguments) else None
 
 
-def _is_identity(name: str) -> bool:
-    return name in _IDENTITY or name.endswith(("_id", "Id"))
+def _is_little(rest: Mapping[str, Any], called: Called, arguments: Mapping[str, Any]) -> bool:
+    """Whether what stands beside an array is not much more than an echo of what was asked for."""
+    told = [each for each in rest.values() if each not in (None, "", [], {})]
+    if called.doing not in ("read", "make"):
+        return len(told) <= _FEW
+    if called.is_one:
+        return False
+    asked = [each for each in arguments.values() if _is_telling(each)]
+    new = [each for each in told if each not in asked]
+    return len(new) < len(told) and len(new) <= 1 and all(map(_is_short, new))
 
 
-def is_plural(words: tuple[str, ...]) -> bool:
-    """Whether a tool is named for several things: `get_users`."""
-    last = words[-1] if words else ""
-    return last.endswith("s") and not last.endswith(("ss", "us", "is", *_NO_PLURALS))
+def _is_telling(value: Any) -> bool:
+    """Whether a value that comes again is an echo, rather than the same by chance."""
+    if isinstance(value, str):
+        return len(value) > 1 or value.isupper()
+    return type(value) is float or (type(value) is int and abs(value) > _BY_CHANCE)
 
 
-def _is_count(member: str, of: str) -> bool:
-    """`total`, `count`, or the number of just these: `totalUsers`, `user_count`."""
-    key = squeezed(member)
-    if key in _COUNTS:
-        return True
-    words = words_of(member)
-    is_number = not {"total", "count", "num", "number", "found"}.isdisjoint(words)
-    return is_number and _is_named(of, words)
+def _is_short(value: Any) -> bool:
+    return not isinstance(value, dict | list) and len(str(value)) <= _SHORT
 
 
 def _deeper(
-    value: Mapping[str, Any], words: tuple[str, ...], doing: Doing, path: tuple[str, ...]
+    value: Mapping[str, Any], called: Called, arguments: Mapping[str, Any], path: tuple[str, ...]
 ) -> Collection | None:
     """Into the one member that holds the payload, if the others only go along with it."""
     if len(path) >= _DEEPEST:
@@ -147,7 +214,7 @@ def _deeper(
     if len(chosen) != 1:
         return None
     name = chosen[0]
-    found = _in_object(value[name], words, doing, (*path, name))
+    found = _in_object(value[name], called, arguments, (*path, name))
     if found is None:
         return None
     rest = {key: each for key, each in value.items() if key != name}
@@ -156,12 +223,39 @@ def _deeper(
 
 def is_catalog(items: list[Any]) -> bool:
     """Whether a list is one of tools."""
+    return bool(items) and all(map(_is_tool, items))
+
+
+def _is_tool(item: Any) -> bool:
+    if not isinstance(item, dict) or _SCHEMAS.isdisjoint(item):
+        return False
+    has_schema = any(isinstance(item.get(key), dict) for key in _SCHEMAS)
+    return has_schema and isinstance(item.get("name"), str)
+
+
+def is_described(items: list[Any]) -> bool:
+    """Whether everything in a list has a name and says what it is for, as tools do."""
     return bool(items) and all(
         isinstance(item, dict)
         and isinstance(item.get("name"), str)
-        and any(
-            isinstance(item.get(key), dict)
-            for key in ("inputSchema", "input_schema", "schema", "parameters")
-        )
+        and isinstance(item.get("description"), str)
         for item in items
+    )
+
+
+def is_one(value: Mapping[str, Any]) -> bool:
+    """Whether an object is a thing with a name of its own, rather than words about a list."""
+    members = [(_member(name), each) for name, each in value.items()]
+    if any(member.is_paging or member.is_count for member, _ in members):
+        return False
+    return any(member.is_identity and isinstance(each, str | int) for member, each in members)
+
+
+def nothing_in(value: Mapping[str, Any]) -> bool:
+    """Whether an object without any array says that the number of things in it is none."""
+    if any(isinstance(each, list) for each in value.values()):
+        return False
+    return any(
+        type(each) is int and each == 0 and (member.is_count or member.number_of)
+        for member, each in ((_member(name), each) for name, each in value.items())
     )

@@ -1,10 +1,24 @@
 """Signs that an operation failed, in what a payload says of itself."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
+
+from accord.reader.kept import kept
+from accord.reader.refusals import says_failed
 
 _FLAGS: Final = ("success", "ok", "succeeded", "successful")
-_DEEDS: Final = ("sent", "created", "updated", "deleted", "done", "completed", "executed")
+_DEEDS: Final = (
+    "sent",
+    "created",
+    "updated",
+    "deleted",
+    "removed",
+    "added",
+    "saved",
+    "inserted",
+    "executed",
+)
+_REASONS: Final = ("error", "reason", "message", "detail")
 _BAD: Final = frozenset({"error", "failed", "failure", "fail", "errored", "denied", "rejected"})
 _WORDS: Final = (
     "message",
@@ -17,6 +31,8 @@ _WORDS: Final = (
     "msg",
 )
 _CODES: Final = ("code", "error_code", "errorCode", "statusCode", "status_code", "status", "type")
+_STATUSES: Final = ("status", "statusCode", "status_code", "code")
+_NAMED: Final = frozenset({"error_code", "errorCode", "error_message", "errorMessage", "errorType"})
 _PAYLOADS: Final = ("data", "result", "results", "items", "payload", "response")
 _FEW: Final = 6
 _LOWEST_BAD_STATUS: Final = 400
@@ -34,12 +50,17 @@ class Sign(NamedTuple):
 
 def failure_in(value: Any) -> Sign | None:
     """Why a payload says that the operation failed, if it does."""
-    if not isinstance(value, dict) or not value:
+    if not isinstance(value, dict):
         return None
-    for rule in _RULES:
-        sign = rule(value)
-        if sign is not None:
-            return sign
+    if _SIGNS.isdisjoint(value):
+        if _CAPITALS.isdisjoint(value):
+            return None
+        value = {name[:1].lower() + name[1:]: each for name, each in value.items()}
+    for names, rule in _RULES:
+        if not names.isdisjoint(value):
+            sign = rule(value)
+            if sign is not None:
+                return sign
     return None
 
 
@@ -51,7 +72,8 @@ def _flag(value: Mapping[str, Any]) -> Sign | None:
     data = value.get("data")
     if isinstance(data, dict) and any(data.get(name) is False for name in _FLAGS):
         return _sign("flag-false", data)
-    if any(value.get(name) is False for name in _DEEDS) and _text_in(value):
+    is_undone = any(value.get(name) is False for name in _DEEDS)
+    if is_undone and any(isinstance(value.get(name), str) for name in _REASONS):
         return _sign("deed-false", value)
     if value.get("isError") is True or value.get("is_error") is True:
         return _sign("flag-is-error", value)
@@ -88,15 +110,15 @@ def _errors_member(value: Mapping[str, Any]) -> Sign | None:
 
 
 def _only_words(others: Mapping[str, Any]) -> bool:
-    return all(name in (*_WORDS, *_CODES) for name in others)
+    return all(name in (*_WORDS, *_CODES) or each is None for name, each in others.items())
 
 
 def _status_word(value: Mapping[str, Any]) -> Sign | None:
     """`status: "error"`, with a reason or with nothing else."""
-    status = value.get("status", value.get("state"))
+    status = value.get("status", value.get("state", value.get("result")))
     if not isinstance(status, str) or not _is_bad(status):
         return None
-    if "id" in value or any(value.get(name) for name in _PAYLOADS):
+    if "id" in value or any(value.get(name) for name in _PAYLOADS if name != "result"):
         return None
     if status.lower() != "error" and not _text_in(value) and len(value) > 1:
         return None
@@ -111,13 +133,24 @@ def _is_bad(status: str) -> bool:
 
 def _status_number(value: Mapping[str, Any]) -> Sign | None:
     """An HTTP status of 400 or more, with a reason."""
-    for name in ("status", "statusCode", "status_code", "code"):
+    for name in _STATUSES:
         number = value.get(name)
         if type(number) is int and _LOWEST_BAD_STATUS <= number <= _HIGHEST_STATUS:
-            has_reason = _text_in(value) or isinstance(value.get("title"), str)
+            words = value.get("title") or value.get("body")
+            has_reason = _text_in(value) or isinstance(words, str)
             if has_reason and len(value) <= _FEW and not any(value.get(n) for n in _PAYLOADS):
                 return _sign("status-number", value)
     return None
+
+
+def _status_within(value: Mapping[str, Any]) -> Sign | None:
+    """`code` and `message`, with an HTTP status in `data`, as WordPress says it."""
+    data = value.get("data")
+    if not isinstance(data, dict) or not isinstance(value.get("message"), str) or len(value) > _FEW:
+        return None
+    number = data.get("status")
+    is_bad = type(number) is int and _LOWEST_BAD_STATUS <= number <= _HIGHEST_STATUS
+    return _sign("status-number", value) if is_bad else None
 
 
 def _detail_alone(value: Mapping[str, Any]) -> Sign | None:
@@ -131,22 +164,43 @@ def _detail_alone(value: Mapping[str, Any]) -> Sign | None:
 
 def _error_type(value: Mapping[str, Any]) -> Sign | None:
     """`type: "error"`, `error_code`, `errorMessage`."""
-    named = value.keys() & {"error_code", "errorCode", "error_message", "errorMessage", "errorType"}
+    named = value.keys() & _NAMED
     is_typed = str(value.get("type", "")).lower() in ("error", "exception") and _text_in(value)
     if (is_typed or (named and any(value[name] for name in named))) and len(value) <= _FEW:
         return None if _says_success(value) else _sign("error-named", value)
     return None
 
 
-_RULES: Final[tuple[Callable[[Mapping[str, Any]], Sign | None], ...]] = (
-    _flag,
-    _error_member,
-    _errors_member,
-    _status_word,
-    _status_number,
-    _detail_alone,
-    _error_type,
+def _message(value: Mapping[str, Any]) -> Sign | None:
+    """`message: "Failed to …"`, with nothing that was achieved beside it."""
+    words = value.get("message", value.get("msg"))
+    if not isinstance(words, str) or len(value) > _FEW or _says_success(value) or "id" in value:
+        return None
+    if any(isinstance(each, dict | list) and each for each in value.values()):
+        return None
+    strength = says_failed(words)
+    if strength == "strong" or (strength == "weak" and _only_words(value)):
+        return _sign("message-failed", value)
+    return None
+
+
+Judge = Callable[[Mapping[str, Any]], Sign | None]
+# Each with the members that it looks for: one of them has to be there.
+_RULES: Final[tuple[tuple[frozenset[str], Judge], ...]] = (
+    (frozenset({*_FLAGS, *_DEEDS, "data", "isError", "is_error"}), _flag),
+    (frozenset({"error"}), _error_member),
+    (frozenset({"errors"}), _errors_member),
+    (frozenset({"status", "state", "result"}), _status_word),
+    (frozenset(_STATUSES), _status_number),
+    (frozenset({"data"}), _status_within),
+    (frozenset({"detail", "documentation_url"}), _detail_alone),
+    (frozenset({"type", *_NAMED}), _error_type),
+    (frozenset({"message", "msg"}), _message),
 )
+
+
+_SIGNS: Final = frozenset[str]().union(*(names for names, _ in _RULES))
+_CAPITALS: Final = frozenset({"Error", "Errors", "Success", "ErrorMessage", "ErrorCode", "IsError"})
 
 
 def _sign(rule: str, value: Mapping[str, Any]) -> Sign:
@@ -186,7 +240,7 @@ def failed_among(items: list[Any]) -> tuple[int, int]:
         if not isinstance(item, dict):
             return 0, 0
         flag = next((item[name] for name in _FLAGS if isinstance(item.get(name), bool)), None)
-        status = item.get("status")
+        status = item.get("status", item.get("result"))
         if flag is None and isinstance(status, str) and status.lower() in (*_BAD, "success", "ok"):
             flag = status.lower() not in _BAD
         if flag is None and "error" in item and item["error"]:
@@ -201,9 +255,18 @@ def failed_counts(value: Mapping[str, Any]) -> tuple[int, int] | None:
     good = bad = None
     for name, count in value.items():
         if type(count) is int and count >= 0:
-            lower = name.lower()
-            if lower.startswith(("success", "succeeded")):
+            how = _ended(name)
+            if how == "good":
                 good = count
-            elif lower.startswith("fail"):
+            elif how == "bad":
                 bad = count
     return None if good is None or bad is None else (good, bad)
+
+
+@kept
+def _ended(name: str) -> Literal["good", "bad", "unknown"]:
+    """Of what end a member is the number: `successfulDownloads`, `failed`."""
+    lower = name.lower()
+    if lower.startswith(("success", "succeeded")):
+        return "good"
+    return "bad" if lower.startswith("fail") else "unknown"

@@ -6,7 +6,8 @@ from typing import Any, Final
 import msgspec
 
 from accord.reader.reading import Notes
-from accord.reader.text import decoded_twice, find_json, parse_json, python_value
+from accord.reader.shown import python_value
+from accord.reader.text import decoded_twice, find_json, parse_json
 
 META_KEY: Final = "dev.accord-mcp/answer"
 _BESIDE: Final = frozenset({"page", "warnings", "partial", "truncated"})
@@ -39,6 +40,8 @@ class Value(msgspec.Struct, kw_only=True):
     """Images, audio, links and resources, without their bytes."""
     extras: Mapping[str, Any] = {}
     """Members of the result that MCP does not know."""
+    texts: Sequence[str] = ()
+    """The texts, where there are several and the value is all of them."""
     prose: str | None = None
     """The whole text that the value was found in, where there is more to it than the value."""
 
@@ -47,17 +50,22 @@ def find(result: Mapping[str, Any], notes: Notes, *, digs: bool = True) -> Value
     """The value of a tool result; without `digs`, prose is not searched for JSON in it."""
     content = result.get("content")
     blocks: list[Any] = content if isinstance(content, list) else []
-    at, said = _beside_at(blocks)
-    if at is not None:
-        blocks = blocks[:at] + blocks[at + 1 :]
-    texts = [_as_text(block["text"], notes) for block in blocks if block.get("type") == "text"]
-    others = [b for b in blocks if b.get("type") != "text"]
+    said: dict[str, Any] = {}
+    if len(blocks) > 1:
+        at, said = _beside_at(blocks)
+        if at is not None:
+            blocks = blocks[:at] + blocks[at + 1 :]
+    texts, others = _sorted(blocks, notes)
     meta = result.get("_meta")
     beside = meta.get(META_KEY) if isinstance(meta, dict) else None
     if not isinstance(beside, dict):
         beside = said
     structure = result.get("structuredContent", _ABSENT)
-    extras = {name: each for name, each in result.items() if name not in _MCP_OWN}
+    extras = (
+        {}
+        if result.keys() <= _MCP_OWN
+        else {name: each for name, each in result.items() if name not in _MCP_OWN}
+    )
     if structure is not _ABSENT and structure is not None:
         value = _of_structure(structure, texts, notes, digs)
     elif texts:
@@ -69,17 +77,37 @@ def find(result: Mapping[str, Any], notes: Notes, *, digs: bool = True) -> Value
     else:
         value = Value(origin="nothing")
         notes.finding("the result has no content")
+    if digs and value.is_text and len(others) == 1:
+        value = _of_resource(others[0], value, notes)
     value.beside = beside
-    value.attachments = [_described(each) for each in others]
-    value.extras = extras if value.value is not extras else {}
+    if others:
+        value.attachments = [_described(each) for each in others]
+    if extras and value.value is not extras:
+        value.extras = extras
     return value
 
 
+def _sorted(
+    blocks: list[dict[str, Any]], notes: Notes
+) -> tuple[list[str], list[Mapping[str, Any]]]:
+    """The texts, and what is none."""
+    texts: list[str] = []
+    others: list[Mapping[str, Any]] = []
+    for block in blocks:
+        if block.get("type") != "text":
+            others.append(block)
+            continue
+        text = block["text"]
+        texts.append(text if isinstance(text, str) else _as_text(text, notes))
+    return texts, others
+
+
 def _as_text(text: Any, notes: Notes) -> str:
-    if isinstance(text, str):
-        return text
     notes.finding("the text of a block is no string")
-    return msgspec.json.encode(text).decode()
+    try:
+        return msgspec.json.encode(text, enc_hook=str).decode()
+    except (RecursionError, UnicodeEncodeError, TypeError):
+        return str(text)
 
 
 def _beside_at(blocks: list[Any]) -> tuple[int | None, dict[str, Any]]:
@@ -104,7 +132,7 @@ def _of_structure(structure: Any, texts: list[str], notes: Notes, digs: bool) ->
         inner = structure["result"]
     if inner is not _ABSENT and _says(text, texts, inner):
         notes.rule("result-wrapper")
-        value.value = inner
+        value.value, value.origin = inner, "structuredContent.result"
         if isinstance(inner, str) and len(texts) == 1:
             value.value, value.is_text = text.value, text.is_text
     elif _is_sole_text(structure, texts[0]):
@@ -152,21 +180,65 @@ def _is_inside(part: Any, whole: Any) -> bool:
 def _of_texts(texts: list[str], notes: Notes, digs: bool) -> Value:
     if len(texts) == 1:
         return _of_text(texts[0], "content[0].text", notes, digs)
-    values = [parse_json(text) for text in texts]
-    if all(found and isinstance(value, dict) for found, value in values):
+    values = [_document(text) for text in texts]
+    objects = [value for value in values if isinstance(value, dict)]
+    if len(objects) == len(texts):
         notes.rule("block-per-item")
-        items = [value for _, value in values]
-        return Value(value=items, origin="content[*].text: one JSON object each")
-    documents = [
-        i for i, (found, value) in enumerate(values) if found and isinstance(value, dict | list)
-    ]
-    if len(documents) == 1:
-        at = documents[0]
-        prose = "\n".join(text for i, text in enumerate(texts) if i != at)
-        notes.rule("json-among-blocks", "likely")
-        return Value(value=values[at][1], message=prose, origin=f"content[{at}].text: JSON")
+        return Value(value=objects, origin="content[*].text: one JSON object each")
+    told = [i for i, value in enumerate(values) if value is not None]
+    if len(told) == 1:
+        return _among(texts, told[0], values[told[0]], notes)
+    if len(objects) == len(told) > len(texts) - len(told):
+        notes.rule("block-per-item", "likely")
+        prose = "\n".join(text for text, value in zip(texts, values, strict=True) if value is None)
+        origin = "content[*].text: JSON objects"
+        return Value(value=objects, message=prose, origin=origin)
+    return _labelled(texts, notes) if digs and not told else _joined(texts, notes)
+
+
+def _document(text: str) -> Any:
+    """The object or list that a text is, if it is one."""
+    found, value = parse_json(text)
+    return value if found and isinstance(value, dict | list) else None
+
+
+def _among(texts: list[str], at: int, value: Any, notes: Notes) -> Value:
+    """One of several texts is a document; the others are words about it."""
+    prose = "\n".join(text for i, text in enumerate(texts) if i != at)
+    notes.rule("json-among-blocks", "likely")
+    return Value(value=value, message=prose, origin=f"content[{at}].text: JSON")
+
+
+def _labelled(texts: list[str], notes: Notes) -> Value:
+    """Several texts of which one holds the document, or the only list: `Users: […]`."""
+    found = [(i, each) for i, text in enumerate(texts) if (each := find_json(text)) is not None]
+    lists = [(i, each) for i, each in found if isinstance(each.value, list)]
+    for chosen in (lists, found):
+        if len(chosen) == 1:
+            ((at, document),) = chosen
+            value = _among(texts, at, document.value, notes)
+            value.message = "\n".join(each for each in (document.prose, value.message) if each)
+            value.prose = "\n".join(texts)
+            return value
+    return _joined(texts, notes)
+
+
+def _joined(texts: list[str], notes: Notes) -> Value:
     notes.rule("several-texts", "likely")
-    return Value(value="\n\n".join(texts), is_text=True, origin="content[*].text")
+    return Value(value="\n\n".join(texts), is_text=True, origin="content[*].text", texts=texts)
+
+
+def _of_resource(block: Mapping[str, Any], text: Value, notes: Notes) -> Value:
+    """The JSON that is embedded as a resource beside a text that shows it in some other way."""
+    resource = block.get("resource")
+    if not isinstance(resource, dict) or "json" not in str(resource.get("mimeType")):
+        return text
+    words = resource.get("text")
+    value = _document(words) if isinstance(words, str) else None
+    if value is None:
+        return text
+    notes.rule("json-resource", "likely")
+    return Value(value=value, message=text.value, origin="content[*].resource: JSON")
 
 
 def _of_text(text: str, where: str, notes: Notes, digs: bool) -> Value:
@@ -175,7 +247,9 @@ def _of_text(text: str, where: str, notes: Notes, digs: bool) -> Value:
         inner = find_json(value["result"]) if isinstance(value["result"], str) else None
         value = value if inner is None else inner.value
     if found:
-        is_nested, value = decoded_twice(value)
+        is_nested = False
+        if isinstance(value, str):
+            is_nested, value = decoded_twice(value)
         notes.rule("json-twice" if is_nested else "json")
         how = "JSON encoded twice" if is_nested else "JSON"
         return Value(value=value, origin=f"{where}: {how}")

@@ -36,7 +36,8 @@ def known_shape(value: Any) -> Known | None:
     """What a payload says, if it has a shape of our own."""
     if not isinstance(value, dict):
         return None
-    if value.get("responseType") in _TYPES and isinstance(value.get("toolName"), str):
+    kind = value.get("responseType")
+    if isinstance(kind, str) and kind in _TYPES and isinstance(value.get("toolName"), str):
         return _generic(value)
     meta = value.get("meta")
     if value.keys() == _ENVELOPE and isinstance(meta, dict) and "version" in meta:

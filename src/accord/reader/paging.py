@@ -2,15 +2,16 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
-from urllib.parse import parse_qs, urlsplit
+from typing import Any, Final, NamedTuple
 
 from accord.answer import Page
+from accord.reader.kept import kept
+from accord.reader.links import is_number, query_of
 from accord.reader.words import squeezed
 
 _PLACES: Final = frozenset(
     """pagination paging pageinfo page pages meta metadata links responsemetadata cursor
-    cursors paginginfo searchinformation queries resultinfo header _meta _links""".split()
+    cursors paginginfo searchinformation queries resultinfo header summary _meta _links""".split()
 )
 _HAS_MORE: Final = frozenset(
     """hasmore hasnext hasnextpage more moreavailable morepages hasmoreresults hasmorepages
@@ -46,6 +47,16 @@ _PAGES: Final = frozenset(
 _RETURNED: Final = frozenset(
     """showing returned returnedcount displayed count numreturned resultsreturned size""".split()
 )
+_NUMBERS: Final[dict[str, str]] = {
+    **dict.fromkeys(_TOTAL, "total"),
+    "nextpage": "next_number",
+    **dict.fromkeys(_PAGE, "number"),
+    **dict.fromkeys(_PAGES, "pages"),
+    **dict.fromkeys(_LIMIT, "limit"),
+    **dict.fromkeys(_OFFSET, "offset"),
+    **dict.fromkeys(_NEXT_OFFSET, "next_offset"),
+}
+_FIELDS: Final = frozenset(Page.__struct_fields__)
 _NO_COUNT: Final = re.compile(
     r"(?:size|bytes|pages?|time|ms|duration|cost|tokens|price|amount|score|weight)$"
 )
@@ -56,65 +67,72 @@ def page_of(
 ) -> Page | None:
     """The page that a list's fellow members tell of, if they do."""
     said: dict[str, Any] = {}
-    for name, value in _flat(members):
-        _hear(name, value, said, returned)
-    if not said.keys() - {"returned"}:
+    nested: list[tuple[str, Any]] = []
+    for name, value in members.items():
+        if isinstance(value, dict):
+            if squeezed(name) in _PLACES or name in _PLACES:
+                nested += _flat(value)
+        else:
+            _hear(name, value, said)
+    for name, value in nested:
+        _hear(name, value, said)
+    if not said or said.keys() == {"returned"}:
         return None
     _infer(said, returned, arguments)
-    known = {k: v for k, v in said.items() if k in Page.__struct_fields__ and v is not None}
+    known = {k: v for k, v in said.items() if k in _FIELDS and v is not None}
     return Page(**known) if known else None
 
 
 def _flat(members: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The members, and those of a member that is about paging; the latter know better."""
-    nested: list[tuple[str, Any]] = []
+    """The members of one that is about paging, which know better than those beside it."""
     for name, value in members.items():
-        key = squeezed(name)
-        if isinstance(value, dict) and (key in _PLACES or name in _PLACES):
-            for inner, each in value.items():
-                if isinstance(each, dict) and squeezed(inner) in _PLACES:
-                    nested += [(squeezed(k), v) for k, v in each.items()]
-                else:
-                    nested.append((squeezed(inner), each))
+        if isinstance(value, dict) and squeezed(name) in _PLACES:
+            yield from value.items()
         else:
-            yield key, value
-    yield from nested
+            yield name, value
 
 
-def _hear(name: str, value: Any, said: dict[str, Any], returned: int | None) -> None:
+def _hear(name: str, value: Any, said: dict[str, Any]) -> None:
     """What one member says; a later one that is explicit wins."""
-    if isinstance(value, bool):
-        if name in _HAS_MORE:
-            said["has_more"] = value
-        elif name in _IS_LAST:
-            said.setdefault("has_more", not value)
-        elif name in ("truncated", "istruncated", "incompleteresults") and value:
-            said.setdefault("has_more", True)
-    elif isinstance(value, int):
-        _hear_number(name, value, said, returned)
-    elif isinstance(value, str) or value is None:
-        _hear_words(name, value, said)
+    kind = type(value)
+    if kind is int:
+        number = _number(name)
+        if number.is_certain:
+            said[number.says] = value
+        elif number.says:
+            said.setdefault(number.says, value)
+    elif kind is bool:
+        _hear_flag(squeezed(name), value, said)
+    elif kind is str or value is None:
+        _hear_words(squeezed(name), value, said)
 
 
-def _hear_number(name: str, value: int, said: dict[str, Any], returned: int | None) -> None:
-    if name in _NEXT_OFFSET:
-        said["next_offset"] = value
-    elif name in _OFFSET:
-        said["offset"] = value
-    elif name in _LIMIT:
-        said["limit"] = value
-    elif name in _PAGES:
-        said["pages"] = value
-    elif name in _PAGE:
-        said["number"] = value
-    elif name == "nextpage":
-        said["next_number"] = value
-    elif name in _TOTAL:
-        said["total"] = value
-    elif name in _RETURNED:
-        said.setdefault("returned", value)
-    elif name.startswith(("total", "overall")) and not _NO_COUNT.search(name):
-        said.setdefault("total", value)
+class Number(NamedTuple):
+    """What a number is by its name, if it is known; and whether it could be something else."""
+
+    says: str = ""
+    is_certain: bool = False
+
+
+@kept
+def _number(name: str) -> Number:
+    key = squeezed(name)
+    if key in _NUMBERS:
+        return Number(_NUMBERS[key], True)
+    if key in _RETURNED:
+        return Number("returned")
+    if key.startswith(("total", "overall")) and not _NO_COUNT.search(key):
+        return Number("total")
+    return Number()
+
+
+def _hear_flag(name: str, value: bool, said: dict[str, Any]) -> None:
+    if name in _HAS_MORE:
+        said["has_more"] = value
+    elif name in _IS_LAST:
+        said.setdefault("has_more", not value)
+    elif name in ("truncated", "istruncated", "incompleteresults") and value:
+        said.setdefault("has_more", True)
 
 
 def _hear_words(name: str, value: str | None, said: dict[str, Any]) -> None:
@@ -141,22 +159,23 @@ def _hear_next(value: str | None, said: dict[str, Any]) -> None:
     if "://" not in value and not value.startswith(("/", "?")):
         said["cursor"] = value
         return
-    query = {name: values[0] for name, values in parse_qs(urlsplit(value).query).items()}
+    query = dict(reversed(query_of(value)))
     for name in ("cursor", "page_token", "pageToken", "after", "continuation"):
         if name in query:
             said["cursor"] = query[name]
     for name in ("offset", "start", "skip"):
-        if query.get(name, "").isdigit():
+        if is_number(query.get(name, "")):
             said["next_offset"] = int(query[name])
     if "cursor" not in said and "next_offset" not in said:
-        if query.get("page", "").isdigit():
+        if is_number(query.get("page", "")):
             said["next_number"] = int(query["page"])
         said["cursor"] = value
 
 
 def _infer(said: dict[str, Any], returned: int | None, arguments: Mapping[str, Any] | None) -> None:
     """What follows from what was said; whether there is more is never made up."""
-    _use_arguments(said, arguments or {})
+    if arguments:
+        _use_arguments(said, arguments)
     number, limit, pages = said.get("number"), said.get("limit"), said.get("pages")
     if number is not None and limit and "offset" not in said:
         said["offset"] = max(number - 1, 0) * limit
@@ -196,14 +215,14 @@ def _use_arguments(said: dict[str, Any], arguments: Mapping[str, Any]) -> None:
 
 _SHOWING: Final = re.compile(
     r"""(?:showing|displaying|returned|listing|found|results?)\D{0,30}?
-        (?:(?P<first>\d[\d,]*)\s*(?:-|\u2013|to)\s*)?(?P<shown>\d[\d,]*)\s*(?:\w+\s+){0,2}?(?:of|out\s+of|/)\s*(?:a\s+total\s+of\s+)?(?P<total>\d[\d,]*)""",
-    re.I | re.X,
+        (?:(?P<first>\d[\d,]{0,15})\s*(?:-|\u2013|to)\s*)?(?P<shown>\d[\d,]{0,15})\s*(?:\w+\s+){0,2}?(?:of|out\s+of|/)\s*(?:a\s+total\s+of\s+)?(?P<total>\d[\d,]{0,15})""",
+    re.X,
 )
 
 
 def page_in_words(words: str) -> Page | None:
     """The page that a sentence tells of: `Showing 1-10 of 250`."""
-    found = _SHOWING.search(words[:2_000])
+    found = _SHOWING.search(words[:2_000].lower())
     if found is None:
         return None
     shown, total = (int(found[name].replace(",", "")) for name in ("shown", "total"))

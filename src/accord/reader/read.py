@@ -5,18 +5,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from accord.answer import Notice, Page
+from accord.reader.case import Case
+from accord.reader.collection import collection_in
 from accord.reader.find import Value, find, of_payload
-from accord.reader.judge import Case, Verdict, judge
+from accord.reader.judge import judge
 from accord.reader.own import Known, known_shape, page_from, warnings_from
 from accord.reader.paging import page_in_words, page_of
 from accord.reader.reading import Notes, Reading
 from accord.reader.unwrap import Reply, unwrap
-from accord.reader.words import doing, gives_content
+from accord.reader.words import Called, call_of
 from accord.response import CATALOG, Failure, Pagination, Response, ResponseType, Summary
 
 _EXECUTING: Final = re.compile(r"Error executing (?:tool )?(?:tool|[\w.-]{1,128}): ")
 _NO_CODE: Final = "error"
 _UNKNOWN: Final = "unknown"
+_NO_PAGINATION: Final = Pagination()
 
 
 def read(
@@ -33,11 +36,12 @@ def read(
         return _of_rpc_error(unwrapped.error, tool, notes, reply)
     if unwrapped.size is not None:
         return _of_binary(unwrapped.size, tool, notes, reply)
-    value = _value(unwrapped, notes, digs=not gives_content(tool))
+    call = call_of(tool, arguments)
+    value = _value(unwrapped, notes, digs=not call.gives_content)
     known = known_shape(value.value)
     if known is not None:
-        return _of_known(known, value, unwrapped, tool, notes, reply)
-    return _judged(value, unwrapped, tool, arguments, notes, reply)
+        return _of_known(known, value, unwrapped, tool, call, notes, reply)
+    return _judged(value, unwrapped, tool, call, arguments or {}, notes, reply)
 
 
 def _value(unwrapped: Reply, notes: Notes, *, digs: bool) -> Value:
@@ -96,12 +100,18 @@ def _of_binary(size: int, tool: str | None, notes: Notes, raw: Any) -> Reading:
 
 
 def _of_known(
-    known: Known, value: Value, unwrapped: Reply, tool: str | None, notes: Notes, raw: Any
+    known: Known,
+    value: Value,
+    unwrapped: Reply,
+    tool: str | None,
+    call: Called,
+    notes: Notes,
+    raw: Any,
 ) -> Reading:
     """A reply whose shape is one of ours: it says itself what it is."""
     notes.rule(known.shape)
-    is_error = bool(unwrapped.result and unwrapped.result.get("isError") is True)
-    if is_error != (known.failure is not None):
+    is_error = unwrapped.result.get("isError") if unwrapped.result is not None else None
+    if isinstance(is_error, bool) and is_error != (known.failure is not None):
         notes.finding("isError and the payload disagree; this is what the payload says")
     page = known.page or page_from(value.beside.get("page"))
     warnings = known.warnings or warnings_from(value.beside.get("warnings"))
@@ -111,12 +121,14 @@ def _of_known(
     if known.failure is not None:
         response = _failure(name, _error_of(known.failure), metadata, notes, known.message)
         return notes.reading(response, value=None, origin=origin, raw=raw)
-    kind = known.kind or _kind_of(known, tool)
+    kind, items, rest = _sorted(known, call, notes)
+    if rest:
+        metadata = {**rest, **metadata}
     is_partial = known.is_partial or value.beside.get("partial") is True
     return _reading(
         kind=kind,
         value=known.value,
-        items=known.value if kind in ("list", "tool_catalog") else None,
+        items=items,
         message=known.message,
         page=page,
         warnings=warnings,
@@ -130,10 +142,31 @@ def _of_known(
     )
 
 
-def _kind_of(known: Known, tool: str | None) -> ResponseType:
-    if isinstance(known.value, list):
-        return "list"
-    return "action" if doing(tool, None) == "act" else "single"
+def _sorted(
+    known: Known, call: Called, notes: Notes
+) -> tuple[ResponseType, list[Any] | None, Mapping[str, Any]]:
+    """What a reply of a known shape is, its items, and what stands beside them."""
+    value = known.value
+    if known.kind in ("list", "tool_catalog"):
+        return known.kind, _items(value, notes), {}
+    if known.kind is not None:
+        return known.kind, None, {}
+    if isinstance(value, list):
+        return "list", value, {}
+    if call.doing == "act":
+        return "action", None, {}
+    collection = collection_in(value, call, {})
+    if collection is None or collection.confidence == "guess":  # `data` may hold several payloads
+        return "single", None, {}
+    notes.rule("main-array", collection.confidence)
+    return "list", collection.items, collection.rest
+
+
+def _items(value: Any, notes: Notes) -> list[Any]:
+    if isinstance(value, list):
+        return value
+    notes.finding("the list is no array")
+    return [] if value is None else [value]
 
 
 def _error_of(failure: Mapping[str, Any]) -> Failure:
@@ -149,7 +182,8 @@ def _judged(
     value: Value,
     unwrapped: Reply,
     tool: str | None,
-    arguments: Mapping[str, Any] | None,
+    call: Called,
+    arguments: Mapping[str, Any],
     notes: Notes,
     raw: Any,
 ) -> Reading:
@@ -159,24 +193,29 @@ def _judged(
         is_text=value.is_text,
         is_error=is_error if isinstance(is_error, bool) else None,
         message=value.message,
-        has_attachments=bool(value.attachments),
+        attachments=value.attachments,
         is_structured=value.origin == "structuredContent",
-        is_content=gives_content(tool),
+        called=call,
+        arguments=arguments,
         tool=tool,
-        doing=doing(tool, arguments),
+        texts=value.texts,
     )
     rule, verdict = judge(case)
     notes.rule(rule.name, verdict.confidence)
     if verdict.finding is not None:
         notes.finding(verdict.finding)
-    warnings = warnings_from(value.beside.get("warnings"))
+    beside = value.beside
+    warnings = warnings_from(beside.get("warnings")) if beside else ()
     if verdict.kind == "error":
         return _of_failure(case, value, tool, warnings, notes, raw)
     metadata = _metadata(value, warnings)
-    items, rest, message, page = _listed(case, verdict, value, arguments, notes)
-    own = page_from(value.beside.get("page"))
-    if rest:
-        metadata = {**rest, **metadata}
+    items: list[Any] | None = None
+    message, page = value.message, None
+    if verdict.kind in ("list", "tool_catalog"):
+        items, rest, message, page = _listed(case, value, arguments, notes)
+        if rest:
+            metadata = {**rest, **metadata}
+    own = page_from(beside.get("page")) if beside else None
     return _reading(
         kind=verdict.kind,
         value=value.value,
@@ -184,8 +223,8 @@ def _judged(
         message=message,
         page=own or page,
         warnings=warnings,
-        is_partial=verdict.is_partial or value.beside.get("partial") is True,
-        is_truncated=value.beside.get("truncated") is True,
+        is_partial=verdict.is_partial or beside.get("partial") is True,
+        is_truncated=beside.get("truncated") is True,
         metadata=metadata,
         tool=tool,
         origin=value.origin,
@@ -195,15 +234,9 @@ def _judged(
 
 
 def _listed(
-    case: Case,
-    verdict: Verdict,
-    value: Value,
-    arguments: Mapping[str, Any] | None,
-    notes: Notes,
-) -> tuple[list[Any] | None, Mapping[str, Any], str | None, Page | None]:
+    case: Case, value: Value, arguments: Mapping[str, Any], notes: Notes
+) -> tuple[list[Any], Mapping[str, Any], str | None, Page | None]:
     """The items of a list, what stands beside them, the words around them, and the page."""
-    if verdict.kind not in ("list", "tool_catalog"):
-        return None, {}, value.message, None
     if case.items is not None:
         notes.rule(case.items.rule, "likely")
         words = "\n".join(each for each in (case.items.heading, case.items.closing) if each)
@@ -225,8 +258,10 @@ def _metadata(value: Value, warnings: Sequence[Notice]) -> dict[str, Any]:
         metadata["attachments"] = list(value.attachments)
     if warnings:
         metadata["warnings"] = list(warnings)
-    unknown = {n: e for n, e in value.extras.items() if not _is_said(n, e, value.value)}
-    return metadata | unknown
+    if value.extras:
+        said = value.value
+        metadata |= {n: each for n, each in value.extras.items() if not _is_said(n, each, said)}
+    return metadata
 
 
 def _is_said(name: str, extra: Any, value: Any) -> bool:
@@ -284,12 +319,12 @@ def _reading(
     returned = len(items) if isinstance(items, list) else None
     if is_truncated:
         metadata = {**metadata, "truncated": True}
-    said = None if page is None else Pagination.of(page)
+    pagination = None if page is None else Pagination.of(page)
     response = Response(
         tool_name=_name(tool, kind, notes),
         response_type=kind,
         data=items if is_list else _object(value),
-        pagination=None if said == Pagination() else said,
+        pagination=None if pagination == _NO_PAGINATION else pagination,
         summary=Summary(
             total=None if page is None else page.total,
             returned=returned,

@@ -55,7 +55,8 @@ class Notes:
     def rule(self, name: str, confidence: Confidence = "certain") -> None:
         """A rule that fired; the whole is as sure as its least sure rule."""
         self.rules.append(name)
-        self.level = max(self.level, LEVELS.index(confidence))
+        if confidence != "certain":
+            self.level = max(self.level, LEVELS.index(confidence))
 
     def reading(self, response: Response, **members: Any) -> Reading:
         """What was read, and what was noted down on the way."""

@@ -1,22 +1,32 @@
-"""JSON in text: whole, encoded twice, in a fence, around prose, or as Python shows it."""
+"""JSON in text: whole, encoded twice, in a fence, or around prose."""
 
 import json
 import re
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from accord.reader.reading import Notes
+from accord.reader.shown import python_value
 
-_FENCE: Final = re.compile(
-    r"^[ \t]*```[ \t]*([\w+-]*)[ \t]*\n(.*?)\n?[ \t]*```[ \t]*$", re.S | re.M
-)
+_FENCE: Final = re.compile(r"^[ \t]*```[ \t]*([\w+-]*)[ \t]*\n", re.M)
+_FENCE_END: Final = re.compile(r"```[ \t]*$", re.M)
 _DATA_FENCES: Final = frozenset({"", "json", "jsonc", "json5", "javascript", "js"})
+_LINE_END: Final = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _STARTS: Final = re.compile(r"(?:^[ \t]*|[:=][ \t]+)(?=[\[{])", re.M)
+_LINE_STARTS: Final = re.compile(r"^[ \t]*(?=[\[{])", re.M)
+_BETWEEN: Final = re.compile(r"\}[ \t]*\n\s*\{")
+_BLANK: Final = re.compile(r"\s*")
 _MOST_TRIES: Final = 12
 _MOST_LINES: Final = 200
 _LONGEST_PROSE: Final = 2_000
 _MOST_NESTED: Final = 2
+
+# What JSON becomes in memory: from this size on, objects and values are counted beforehand.
+LARGE: Final = 16_000_000
+_MOST_CONTAINERS: Final = 2_000_000
+_MOST_VALUES: Final = 16_000_000
 
 _decode = msgspec.json.Decoder().decode
 _scan = json.JSONDecoder(strict=False).raw_decode
@@ -35,15 +45,25 @@ def parse_json(text: str, notes: Notes | None = None) -> tuple[bool, Any]:
     stripped = text.strip()
     if not stripped or stripped[0] not in '{["-0123456789tfn':
         return False, None
+    if len(stripped) > LARGE and _is_too_much(stripped):
+        if notes is not None:
+            notes.finding("there is more in the JSON than is read at once")
+        return False, None
     try:
         return True, _decode(stripped)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeEncodeError):
         pass
     except RecursionError:
         if notes is not None:
             notes.finding("the JSON is nested too deeply to be read")
         return False, None
     return _parse_odd(stripped)
+
+
+def _is_too_much(text: str) -> bool:
+    """Whether what a document holds would not fit in a gigabyte or so, by what it has at most."""
+    containers = text.count("{") + text.count("[")
+    return containers > _MOST_CONTAINERS or text.count(",") > _MOST_VALUES
 
 
 def _parse_odd(text: str) -> tuple[bool, Any]:
@@ -59,23 +79,76 @@ def _parse_odd(text: str) -> tuple[bool, Any]:
 
 def find_json(text: str) -> Found | None:
     """The document that a text is or holds, if there is one that it is about."""
-    return json_in_fence(text) or _after_prose(text) or _before_prose(text) or _on_a_line(text)
+    if "{" not in text and "[" not in text:
+        return None
+    if len(text) > LARGE and _is_too_much(text):
+        return None
+    return (
+        json_in_fence(text)
+        or _several(text)
+        or _after_prose(text)
+        or _before_prose(text)
+        or _on_a_line(text)
+    )
+
+
+def _several(text: str) -> Found | None:
+    """Objects one after the other, as lines or with blank lines between; words above and below."""
+    if _BETWEEN.search(text) is None:
+        return None
+    begin = _LINE_STARTS.search(text)
+    if begin is None or begin.end() > _LONGEST_PROSE or text[begin.end()] != "{":
+        return None
+    objects: list[Any] = []
+    at = begin.end()
+    while text.startswith("{", at):
+        value, end = _next_object(text, at)
+        if value is None:
+            break
+        objects.append(value)
+        at = _BLANK.match(text, end).end()  # type: ignore[union-attr]
+    prose = f"{text[: begin.end()].strip()}\n{text[at:].strip()}".strip()
+    if len(objects) < 2 or len(prose) > _LONGEST_PROSE:
+        return None
+    return Found(objects, prose, "several objects")
+
+
+def _next_object(text: str, at: int) -> tuple[Any, int]:
+    """The object that begins here, and its end: on a line, JSON or as Python shows it, or JSON."""
+    end = text.find("\n", at)
+    line = text[at:] if end < 0 else text[at:end]
+    if line.rstrip().endswith("}"):
+        for parse in (parse_json, python_value):
+            found, value = parse(line)
+            if found:
+                return value, at + len(line)
+    try:
+        return _scan(text, at)
+    except (ValueError, RecursionError):
+        return None, at
 
 
 def json_in_fence(text: str) -> Found | None:
     """The only code block of a text, if it is JSON."""
     if "```" not in text:
         return None
-    fences = list(_FENCE.finditer(text))
-    if len(fences) != 1 or fences[0][1].lower() not in _DATA_FENCES:
+    begin = _FENCE.search(text)
+    end = None if begin is None else _FENCE_END.search(text, begin.end())
+    if begin is None or end is None or begin[1].lower() not in _DATA_FENCES:
         return None
-    found, value = parse_json(fences[0][2])
+    prose = text[: begin.start()] + text[end.end() :]
+    if len(prose) > _LONGEST_PROSE or _is_fenced(text[end.end() :]):
+        return None
+    found, value = parse_json(text[begin.end() : end.start()])
     if not found or not isinstance(value, dict | list):
         return None
-    prose = text[: fences[0].start()] + text[fences[0].end() :]
-    if len(prose) > _LONGEST_PROSE:
-        return None
     return Found(value, prose.strip(), "JSON in a code fence")
+
+
+def _is_fenced(text: str) -> bool:
+    """Whether there is a code block in a text."""
+    begin = _FENCE.search(text)
+    return begin is not None and _FENCE_END.search(text, begin.end()) is not None
 
 
 def _after_prose(text: str) -> Found | None:
@@ -111,6 +184,9 @@ def _before_prose(text: str) -> Found | None:
 
 def _on_a_line(text: str) -> Found | None:
     """Words, one line that is a document, and words again."""
+    ends = _LINE_END.finditer(text)
+    if next(islice(ends, _LONGEST_PROSE, None), None) is not None:
+        return None
     lines = text.splitlines()
     starts = [line for line in lines[:_MOST_LINES] if line.strip()[:1] in ("[", "{")]
     if len(starts) != 1 or len(text) - len(starts[0]) > _LONGEST_PROSE:
@@ -129,68 +205,7 @@ def decoded_twice(value: Any) -> tuple[bool, Any]:
         if not isinstance(value, str) or value.strip()[:1] not in ("{", "["):
             break
         found, inner = parse_json(value)
-        if not found:
+        if not found or not inner:  # `"[]"` may be a string as well
             break
         is_nested, value = True, inner
     return is_nested, value
-
-
-_TOKEN: Final = re.compile(
-    r"""(?P<string>[bru]?'(?:[^'\\\n]|\\.)*'|[bru]?"(?:[^"\\\n]|\\.)*")
-      | (?P<number>-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)
-      | (?P<call>[A-Za-z_][\w.]*\((?:[^()'"]|'[^'\n]*'|"[^"\n]*")*\))
-      | (?P<word>None|True|False|nan|inf|-inf)
-      | (?P<mark>[\[\]{},:()])
-      | (?P<blank>\s+)""",
-    re.X,
-)
-_WORDS: Final = {"None": "null", "True": "true", "False": "false"}
-_ESCAPE: Final = re.compile(
-    r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-7]{1,3}|.)", re.S
-)
-_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "a": "\a"}
-
-
-def python_value(text: str) -> tuple[bool, Any]:
-    """A list or dict as Python shows it. It is translated, never evaluated."""
-    stripped = text.strip()
-    if len(stripped) < 2 or stripped[0] not in "[{(" or stripped[-1] not in "]})":
-        return False, None
-    parts: list[str] = []
-    at = 0
-    while at < len(stripped):
-        token = _TOKEN.match(stripped, at)
-        if token is None:
-            return False, None
-        parts.append(_translated(token))
-        at = token.end()
-    source = re.sub(r",\s*([\]}])", r"\1", "".join(parts)) if ",)" in stripped else "".join(parts)
-    try:
-        return True, _decode(source)
-    except (msgspec.DecodeError, RecursionError):
-        return False, None
-
-
-def _translated(token: "re.Match[str]") -> str:
-    words = token[0]
-    match token.lastgroup:
-        case "string":
-            quote = min(words.find("'") % len(words), words.find('"') % len(words))
-            return json.dumps(_ESCAPE.sub(_unescaped, words[quote + 1 : -1]))
-        case "call":  # a date, a decimal: what Python would write to make it
-            inner = words[words.index("(") + 1 : -1].strip("'\"")
-            return json.dumps(inner if words.startswith(("Decimal", "UUID")) else words)
-        case "word":
-            return _WORDS.get(words, "null")
-        case "mark":
-            return {"(": "[", ")": "]"}.get(words, words)
-    return words
-
-
-def _unescaped(escape: "re.Match[str]") -> str:
-    code = escape[1]
-    if code[0] in "xuU":
-        return chr(min(int(code[1:], 16), 0x10FFFF))
-    if code.isdigit():
-        return chr(int(code, 8) % 0x110000)
-    return _ESCAPES.get(code, "\\" + code)

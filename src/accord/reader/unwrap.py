@@ -7,13 +7,15 @@ from typing import Any, Final
 import msgspec
 
 from accord.reader.reading import Notes
-from accord.reader.text import json_in_fence, parse_json
+from accord.reader.text import LARGE, json_in_fence, parse_json
 
 DEEPEST: Final = 8  # wrappings within each other
-_BLOCKS: Final = frozenset({"text", "image", "audio", "resource", "resource_link"})
 _OWN: Final = frozenset(
     {"content", "structuredContent", "isError", "_meta", "resultType", "toolResult"}
 )
+_BESIDE_CONTENT: Final = _OWN - {"content"}
+_WRITTEN: Final = (bytes, str, bytearray, memoryview)
+_decode: Final = msgspec.json.Decoder().decode
 _WRAPPINGS: Final = ("output", "response", "json")
 _BINARY_SHARE: Final = 0.05
 
@@ -35,17 +37,22 @@ class Reply(msgspec.Struct, kw_only=True):
 
 def unwrap(reply: Any, notes: Notes) -> Reply:
     """What a reply says, whatever it came in."""
-    raw = getattr(reply, "raw", None)  # as our own client keeps it
-    if isinstance(raw, bytes | str):
+    if not isinstance(reply, _WRITTEN):
+        raw = getattr(reply, "raw", None)  # as our own client keeps it
+        if not isinstance(raw, bytes | str):
+            return _from_value(_plain(reply, notes), notes, 0)
         reply = raw
     if isinstance(reply, str):
         return _from_text(reply, notes)
-    if isinstance(reply, bytes | bytearray | memoryview):
-        return _from_bytes(bytes(reply), notes)
-    return _from_value(_plain(reply, notes), notes, 0)
+    return _from_bytes(bytes(reply), notes)
 
 
 def _from_bytes(raw: bytes, notes: Notes) -> Reply:
+    if raw[:1] == b"{" and len(raw) <= LARGE:
+        try:
+            return _from_object(_decode(raw), notes, 0)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            pass  # it is looked at more closely
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -78,7 +85,9 @@ def _from_text(text: str, notes: Notes) -> Reply:
 
 def _plain(reply: Any, notes: Notes) -> Any:
     """An SDK's object as the JSON it stands for."""
-    if isinstance(reply, dict | list | int | float | bool | None):
+    if isinstance(reply, dict | list):
+        return _named(reply, notes, 0)
+    if isinstance(reply, int | float | bool | None):
         return reply
     dump = getattr(reply, "model_dump", None)
     if callable(dump):
@@ -91,11 +100,31 @@ def _plain(reply: Any, notes: Notes) -> Any:
         notes.rule("sdk-object")
         return msgspec.to_builtins(reply)
     if isinstance(reply, Mapping):
-        return dict(reply)
+        return _named(dict(reply), notes, 0)
     if isinstance(reply, tuple):
-        return list(reply)
+        return _named(list(reply), notes, 0)
     notes.finding(f"a {type(reply).__name__} is no reply that we know; this is how Python shows it")
     return str(reply)
+
+
+def _named(value: Any, notes: Notes, depth: int) -> Any:
+    """A value as JSON would have it, as far down as members are looked at: names are text."""
+    if depth > DEEPEST:
+        return value
+    if isinstance(value, list) and len(value) == 1:
+        inner = _named(value[0], notes, depth + 1)
+        return value if inner is value[0] else [inner]
+    if not isinstance(value, dict):
+        return value
+    if not all(isinstance(name, str) for name in value):
+        notes.finding("members have names that are no text")
+        value = {str(name): each for name, each in value.items()}
+    changed = {
+        name: inner
+        for name, each in value.items()
+        if isinstance(each, dict | list) and (inner := _named(each, notes, depth + 1)) is not each
+    }
+    return {**value, **changed} if changed else value
 
 
 def _from_value(value: Any, notes: Notes, depth: int) -> Reply:
@@ -134,17 +163,18 @@ def _from_message(message: dict[str, Any], notes: Notes, depth: int) -> Reply:
         return Reply(error={"message": str(error)})
     notes.rule("json-rpc-result")
     result = message.get("result")
-    if isinstance(result, dict) and not is_tool_result(result):
-        own = {name: each for name, each in result.items() if name not in _OWN}
-        if len(own) < len(result):
-            return Reply(result=result)
-        return Reply(payload=result)
-    return _from_value(result, notes, depth + 1)
+    if not isinstance(result, dict):
+        return _from_value(result, notes, depth + 1)
+    if is_tool_result(result):
+        return (
+            _from_object(result, notes, depth + 1) if "jsonrpc" in result else Reply(result=result)
+        )
+    return Reply(payload=result) if _OWN.isdisjoint(result) else Reply(result=result)
 
 
 def _from_list(value: list[Any], notes: Notes, depth: int) -> Reply:
     if value and all(isinstance(item, dict) for item in value):
-        if all(item.get("type") in _BLOCKS and _is_block(item) for item in value):
+        if all(map(_is_block, value)):
             notes.rule("content-blocks", "likely")
             return Reply(result={"content": value})
         if len(value) == 1 and depth < DEEPEST:
@@ -169,15 +199,16 @@ def is_tool_result(value: Mapping[str, Any]) -> bool:
     """Whether an object is a tool result by its members."""
     content = value.get("content")
     if isinstance(content, list):
-        return all(isinstance(each, dict) and _is_block(each) for each in content) and (
-            bool(content) or bool(value.keys() & (_OWN - {"content"})) or len(value) == 1
-        )
+        if not content:
+            return len(value) == 1 or not _BESIDE_CONTENT.isdisjoint(value)
+        return all(map(_is_block, content))
     return "structuredContent" in value
 
 
-def _is_block(block: Mapping[str, Any]) -> bool:
-    kind = block.get("type")
-    match kind:
+def _is_block(block: Any) -> bool:
+    if not isinstance(block, dict):
+        return False
+    match block.get("type"):
         case "text":
             return "text" in block
         case "image" | "audio":

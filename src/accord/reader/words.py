@@ -1,71 +1,214 @@
-"""What the name of a tool, its arguments and a short text say about what was done."""
+"""What the name of a tool and its arguments say about what was done."""
 
 import re
-from collections.abc import Mapping
-from functools import lru_cache
-from typing import Any, Final, Literal
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, Literal, NamedTuple
 
-Doing = Literal["list", "read", "act", "run", "unknown"]
+from accord.reader.kept import kept
+from accord.reader.verbs import (
+    CHECKING,
+    EITHER,
+    FAULTS,
+    FIRST,
+    HALF_READING,
+    LISTING,
+    MAKING,
+    READING,
+    RUNNING,
+    SHELLS,
+    TELLING,
+    VAGUE,
+    acts,
+    may_act,
+)
+
+Doing = Literal["list", "read", "act", "make", "run", "unknown"]
 
 _JOINTS: Final = re.compile(r"[^a-z0-9]")
 _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_LISTING: Final = frozenset(
-    """list search find browse enumerate query ls glob grep lookup scan discover""".split()
-)
-_READING: Final = frozenset(
-    """get read fetch show describe view display retrieve check count calculate compute convert
-    explain validate verify summarize summarise analyze analyse inspect diff compare status
-    info tell load peek head tail stat test ping preview resolve translate detect extract
-    parse echo think help whoami screenshot snapshot lint review estimate forecast measure
-    monitor trace history log logs evaluate rank suggest recommend""".split()
-)
-_ACTING: Final = frozenset(
-    """create add send delete remove update edit set write insert move rename post publish
-    start stop reply upload download save put patch merge commit push pull checkout reset
-    cancel close reopen archive unarchive restore subscribe unsubscribe append prepend
-    replace upsert assign unassign invite kick ban mute pin unpin react approve reject
-    submit enable disable toggle activate deactivate install uninstall deploy rollback
-    restart kill terminate pause resume clear purge drop truncate import export copy clone
-    fork star unstar follow unfollow lock unlock grant revoke register unregister schedule
-    trigger book order pay refund transfer mark complete finish init initialize stage
-    unstage stash tag click type press navigate scroll hover drag fill select tap swipe drop
-    launch connect disconnect login logout rotate sync refresh build make generate draw
-    render record transition link unlink attach detach share unshare join leave mkdir touch
-    rm mv cp apply migrate index reindex modify change adjust increment decrement push
-    bookmark favorite like dislike vote acknowledge escalate dispatch notify forget remember
-    memorize store cache""".split()
-)
-# Nouns as often as verbs: they say what a tool does only where they come first.
-_EITHER: Final = frozenset(
-    """order tag link index record like set type star store share build commit pull post book
-    fork select stage press fill mark transfer cache schedule lock star vote stash
-    import export label reset match change branch merge patch clone pin""".split()
-)
-_RUNNING: Final = frozenset(
-    """run execute exec call invoke process perform do eval request""".split()
-)
 _SQL_WRITES: Final = re.compile(
-    r"\s*(?:insert|update|delete|replace|create|drop|alter|truncate|merge|upsert|grant|revoke|vacuum)\b",
-    re.I,
+    r"\s*(?:insert\s+(?:or\s+\w+\s+)?into|update\s+\S+\s+set|delete\s+from|replace\s+into"
+    r"|(?:create|drop|alter)\s+(?:\w+\s+){0,3}?"
+    r"(?:table|index|view|database|schema|trigger|function|user|role|type|sequence|extension)"
+    r"|truncate|merge\s+into|upsert\s+into|grant\s+.{1,200}\s+to|revoke\s+.{1,200}\s+from"
+    r"|vacuum|create\s*\(|match\s.{1,2000}\b(?:delete|set|create|merge|remove)\b)\b",
+    re.I | re.S,
 )
 _SQL_READS: Final = re.compile(
-    r"\s*(?:select|with|values|show|describe|explain|pragma|table)\b", re.I
+    r"\s*(?:select\s+\S|with\s+\w+\s.{0,80}\bas\s*\(|values\s*\(|show\s+(?:full\s+|all\s+)?(?:tables|databases|schemas|columns|indexe?s|keys|views|create|grants"
+    r"|variables|status|processlist|collections|users|functions)\b|describe\s+\S+\s*;?\s*$"
+    r"|pragma\s+\w|match\s*\(.{1,2000}\breturn\b|from\s+\S+\s*\|)",
+    re.I | re.S,
 )
 _VERB_ARGUMENTS: Final = ("action", "operation", "op", "command", "method", "verb", "mode")
-
-
+_WRITES_HTTP: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+_READS_HTTP: Final = frozenset({"GET", "HEAD"})
+_HTTP_VERBS: Final = (("post",), ("put",), ("patch",))
+_LONGEST_VERB: Final = 40
+_NO_PLURALS: Final = (
+    "details",
+    "stats",
+    "statistics",
+    "news",
+    "settings",
+    "contents",
+    "metrics",
+    "canvas",
+    "analytics",
+    "credentials",
+    "kubernetes",
+    "directions",
+)
+_COLLECTIVE: Final = frozenset(
+    "history feed timeline inbox backlog queue trending recent popular upcoming forecast".split()
+)
 _CONTENT: Final = frozenset(
-    """cat file files page document doc contents text html markdown url website webpage pdf scrape
-    transcript readme note echo""".split()
+    """cat file files page document doc docs content contents text html email mail message article
+    body source snippet lyrics tweet post comment title clipboard caption quote markdown url website
+    webpage pdf scrape transcript readme note echo""".split()
+)
+_ABOUT: Final = frozenset(
+    """info metadata outline properties stats statistics size status permissions history list
+    count data excel sheet workbook rows cells table""".split()
+)
+"""With one of these, it is not the content that is given."""
+_ONE: Final = frozenset(
+    """describe inspect info information detail details summary overview status profile schema
+    metadata stats config configuration settings documentation guide help instructions readme
+    prompt template properties""".split()
+)
+_RUNS: Final = frozenset("command cmd command_line commandLine argv code script".split())
+_OPENS: Final = frozenset("read cat view open scrape load fetch".split())
+_SEARCHES: Final = frozenset(
+    """search pattern keyword keywords search_pattern searchPattern search_term searchTerm
+    search_text searchText search_query searchQuery""".split()
+)
+"""Arguments that only a search takes."""
+_WHERE: Final = frozenset(
+    """path file filename filepath file_path filePath url uri key object_key objectKey""".split()
 )
 
 
-def gives_content(tool: str | None) -> bool:
-    """Whether a tool gives back what somebody wrote, who may have written anything."""
-    if tool is None or doing_of_name(tool) == "list":
-        return False
-    words = words_of(tool)
-    return words == ("fetch",) or not _CONTENT.isdisjoint(words)
+_STATEMENTS: Final = ("sql", "query", "statement", "cypher")
+_TELL: Final = frozenset((*_VERB_ARGUMENTS, *_STATEMENTS)) | _SEARCHES | _RUNS | _WHERE
+"""The arguments that say something about what is done."""
+
+
+class Called(NamedTuple):
+    """What the name of a tool says, and what it was asked to do."""
+
+    words: tuple[str, ...] = ()
+    nouns: frozenset[str] = frozenset()
+    """The same words in the singular."""
+    doing: Doing = "unknown"
+    gives_content: bool = False
+    """It gives back what somebody wrote, who may have written anything."""
+    is_plural: bool = False
+    """It is named for several things: `get_users`."""
+    wants_many: bool = False
+    """It lists or searches, or is named for several things."""
+    deeds: frozenset[str] = frozenset()
+    """Words of the name that are no verb of reading: the reply may report on them."""
+    tells: bool = False
+    """It gives words about something: an explanation, an analysis."""
+    checks: bool = False
+    """What it finds to be bad is no failure of its own."""
+    gives_output: bool = False
+    """It runs what it is given, and gives the output."""
+    may_act: bool = False
+    """A word of its name could be a verb that changes something."""
+    is_one: bool = False
+    """It is named for what is said about one thing: `describe_table`, `get_config`."""
+    is_about_faults: bool = False
+    """It tells of errors that others made."""
+    is_statement: bool = False
+    """It was given a statement that reads."""
+
+
+_NOBODY: Final = Called()
+
+
+def called(tool: str | None) -> Called:
+    """What the name of the tool that was called says."""
+    return _called(tool) if tool else _NOBODY
+
+
+def call_of(tool: str | None, arguments: Mapping[str, Any] | None) -> Called:
+    """What a call says: by the tool's name, and by what it was asked to do."""
+    found = called(tool)
+    if not arguments or _TELL.isdisjoint(arguments):
+        return _vaguely(found)
+    if found.doing not in ("act", "make"):
+        found = _asked(tool, found, arguments)
+    found = _vaguely(found)
+    if found.doing == "unknown" and found.words[-1:] in _HTTP_VERBS and "url" in arguments:
+        return found._replace(doing="act")
+    if found.doing in ("read", "unknown") and not _SEARCHES.isdisjoint(arguments):
+        return found._replace(wants_many=True, gives_content=False)
+    if found.doing == "run" and not _RUNS.isdisjoint(arguments):
+        return found._replace(gives_output=True)
+    is_opened = found.doing == "read" and not _OPENS.isdisjoint(found.words)
+    if is_opened and not _WHERE.isdisjoint(arguments) and _ABOUT.isdisjoint(found.words):
+        return found._replace(gives_content=True)
+    return found
+
+
+def _vaguely(found: Called) -> Called:
+    if found.doing == "unknown" and not VAGUE.isdisjoint(found.words):
+        return found._replace(doing="act", wants_many=False)
+    return found
+
+
+@kept
+def _called(name: str) -> Called:
+    words = words_of(name)
+    return _made(words, _doing_of(words), _is_plural(words))
+
+
+def _made(words: tuple[str, ...], doing: Doing, is_plural: bool) -> Called:
+    is_content = words == ("fetch",) or not _CONTENT.isdisjoint(words)
+    if is_content:
+        is_told = doing in ("read", "unknown") and _ABOUT.isdisjoint(words) and "to" not in words
+        is_content = is_told and (not is_plural or words[-1] in _CONTENT)
+    nouns = frozenset(map(singular, words))
+    is_collective = bool(words) and words[-1] in _COLLECTIVE
+    return Called(
+        words=words,
+        nouns=nouns,
+        doing=doing,
+        gives_content=is_content,
+        is_plural=is_plural,
+        wants_many=doing == "list"
+        or (doing in ("read", "unknown") and (is_plural or is_collective)),
+        deeds=frozenset(_deeds(words, doing)),
+        tells=doing in ("read", "unknown", "make") and not TELLING.isdisjoint(words),
+        checks=doing != "list" and not CHECKING.isdisjoint(words),
+        gives_output=doing in ("run", "unknown") and not SHELLS.isdisjoint(words),
+        may_act=may_act(words),
+        is_about_faults=doing != "act" and not FAULTS.isdisjoint(nouns),
+        is_one=doing in ("read", "unknown", "make") and not _ONE.isdisjoint(words),
+    )
+
+
+def _deeds(words: tuple[str, ...], doing: Doing) -> Iterator[str]:
+    """The words that may be verbs of something that was done."""
+    for place, word in enumerate(words):
+        is_last = place == len(words) - 1
+        if word in HALF_READING:
+            if not is_last:
+                yield word
+        elif doing != "read" and len(word) > 2 and word not in LISTING and word not in READING:
+            yield word
+
+
+def _is_plural(words: tuple[str, ...]) -> bool:
+    """Whether the thing that a name ends with, or that it has before `by` or `in`, is several."""
+    for place, word in enumerate(words):
+        if place and word in ("by", "in", "for", "from", "of", "on", "with", "to"):
+            words = words[:place]
+            break
+    last = words[-1] if words else ""
+    return last.endswith("s") and not last.endswith(("ss", "us", "is", *_NO_PLURALS))
 
 
 def words_of(name: str) -> tuple[str, ...]:
@@ -73,56 +216,93 @@ def words_of(name: str) -> tuple[str, ...]:
     return tuple(part.lower() for part in _PARTS.findall(name))
 
 
+def singular(word: str) -> str:
+    """`user` of `users`, `query` of `queries`."""
+    return word[:-3] + "y" if word.endswith("ies") else word.removesuffix("s")
+
+
+@kept
 def squeezed(name: str) -> str:
     """A name without what joins its words: `has_more`, `hasMore` and `Has-More` are one."""
     return _JOINTS.sub("", name.lower())
 
 
-@lru_cache(1024)
-def doing_of_name(name: str) -> Doing:
-    """What a tool does, by the first verb in its name."""
-    words = tuple(word for word in words_of(name) if word not in ("api", "mcp"))
-    is_either = False
+def _doing_of(name: tuple[str, ...], *, is_asked: bool = False) -> Doing:
+    """What a tool does, by the first verb in its name; `search_and_replace` does the second."""
+    words = tuple(word for word in name if word not in ("api", "mcp", "tool"))
+    found: Doing = "unknown"
+    is_either = is_both = False
     for place, word in enumerate(words):
-        if word in _EITHER:
-            is_either = is_either or (place == 0 and len(words) > 1)
-        elif word in _LISTING:
-            return "list"
-        elif word in _READING:
-            return "read"
-        elif word in _RUNNING:
-            return "run"
-        elif word in _ACTING and not (word == "add" and len(words) == 1):
+        if word in ("and", "or", "then"):
+            is_both = found != "unknown"
+            continue
+        doing = _verb(word, place, is_name=len(words) == 1 and not is_asked)
+        if doing == "either":
+            is_either = is_either or place == 0
+        elif doing != "unknown" and (found == "unknown" or (is_both and doing == "act")):
+            found = doing
+    return "act" if is_either and found == "unknown" else found
+
+
+def _verb(word: str, place: int, *, is_name: bool) -> Doing | Literal["either"]:
+    if word in EITHER:
+        if place == 0 and word in FIRST and not is_name:
             return "act"
-    return "act" if is_either else "unknown"
+        return "either" if place == 0 else "unknown"
+    if word in LISTING:
+        return "list"
+    if word in READING:
+        return "read"
+    if word in RUNNING:
+        return "run"
+    if word in MAKING:
+        return "make"
+    if acts(word) and not (word == "add" and is_name):  # `add` is arithmetic
+        return "act"
+    return "unknown"
 
 
-def doing(tool: str | None, arguments: Mapping[str, Any] | None) -> Doing:
-    """What a call does, by the tool's name and what it was asked to do."""
-    found = doing_of_name(tool) if tool else "unknown"
-    if found in ("run", "unknown", "list") and arguments:
-        return _doing_of_arguments(arguments, found)
+def _asked(tool: str | None, found: Called, arguments: Mapping[str, Any]) -> Called:
+    """The same call, by the statement that it carries or by the action that it names."""
+    for name in _STATEMENTS:
+        sql = arguments.get(name)
+        if isinstance(sql, str):
+            if _SQL_WRITES.match(sql):
+                return found._replace(doing="act", wants_many=False)
+            if found.doing != "list" and _SQL_READS.match(sql):
+                return found._replace(doing="list", wants_many=True, is_statement=True)
+    if found.doing == "run" and isinstance(arguments.get("query"), str):
+        is_change = arguments["query"].lstrip().startswith("mutation")
+        return found._replace(doing="act" if is_change else "read")
+    for name in _VERB_ARGUMENTS:
+        verb = arguments.get(name)
+        if name == "command" and found.doing == "run":
+            continue  # which is what it runs
+        if isinstance(verb, str) and len(verb) < _LONGEST_VERB:
+            asked = _acted(f"{tool or ''}\n{verb}")
+            if asked is not None and _prevails(asked, found, name):
+                return asked
     return found
 
 
-def _doing_of_arguments(arguments: Mapping[str, Any], otherwise: Doing) -> Doing:
-    for name in ("sql", "query", "statement"):
-        sql = arguments.get(name)
-        if isinstance(sql, str):
-            if _SQL_WRITES.match(sql) and len(sql.split()) > 2:
-                return "act"
-            if _SQL_READS.match(sql) and len(sql.split()) > 2:
-                return "list"
-    if otherwise == "list":
-        return otherwise
-    for name in _VERB_ARGUMENTS:
-        verb = arguments.get(name)
-        if isinstance(verb, str) and len(verb) < 40:
-            if verb.upper() in ("POST", "PUT", "PATCH", "DELETE"):
-                return "act"
-            if verb.upper() in ("GET", "HEAD"):
-                return "read"
-            found = doing_of_name(verb)
-            if found != "unknown":
-                return found
-    return otherwise
+def _prevails(asked: Called, found: Called, argument: str) -> bool:
+    """Whether what an argument says counts for more than what the name does."""
+    if found.doing not in ("list", "read"):
+        return True
+    return asked.doing == "act" and argument in ("action", "operation")
+
+
+@kept
+def _acted(both: str) -> Called | None:
+    """What a tool does that takes its verb as an argument; None if that is no verb."""
+    tool, _, verb = both.partition("\n")
+    words = words_of(verb)
+    doing: Doing = _doing_of(words, is_asked=True)
+    if verb.upper() in _WRITES_HTTP:
+        doing = "act"
+    elif verb.upper() in _READS_HTTP:
+        doing = "read"
+    if doing == "unknown":
+        return None
+    is_plural = _is_plural(words if len(words) > 1 else words_of(tool))
+    return _made((*words_of(tool), *words), doing, is_plural)

@@ -3,7 +3,8 @@
 import asyncio
 
 from accord.protocol import Call
-from accord.server import Done, Server, drive
+from accord.server import Server
+from accord.work import Done, drive
 
 
 def run(server: Server, call: Call) -> Done:

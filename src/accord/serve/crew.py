@@ -13,7 +13,7 @@ from contextvars import copy_context
 
 from accord.protocol import Call
 from accord.serve.eager import Pending
-from accord.server import Done, Job
+from accord.work import Done, Work
 
 
 class Crew:
@@ -29,7 +29,7 @@ class Crew:
         self._loop = loop
         self._deliver = deliver
         self._capacity = capacity
-        self._jobs: deque[Job] = deque()
+        self._jobs: deque[Work] = deque()
         self._in_charge: asyncio.Task[None] | None = None
         self._open = 0
         self._is_fork = False
@@ -38,7 +38,7 @@ class Crew:
     def _disown(self) -> None:
         self._is_fork = True
 
-    def submit(self, job: Job) -> bool:
+    def submit(self, job: Work) -> bool:
         """Run it in the next turn of the loop; False if too many are open already."""
         if self._open >= self._capacity:
             return False

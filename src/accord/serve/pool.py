@@ -12,7 +12,7 @@ from typing import Final
 
 from accord.answer import Problem
 from accord.protocol import Call
-from accord.server import Done, Job, drive
+from accord.work import Done, Work, drive
 
 DEFAULT_THREADS: Final = 32
 DEFAULT_CAPACITY: Final = 10_000
@@ -38,7 +38,7 @@ class Pool:
         self._deliver = deliver
         self._size = threads
         self._capacity = capacity
-        self._jobs: SimpleQueue[tuple[Job, Context]] = SimpleQueue()
+        self._jobs: SimpleQueue[tuple[Work, Context]] = SimpleQueue()
         self._done: deque[tuple[Call, Done | None]] = deque()
         self._delivery_due = False
         self._threads = 0
@@ -52,7 +52,7 @@ class Pool:
     def _disown(self) -> None:
         self._is_fork = True
 
-    def submit(self, job: Job) -> bool:
+    def submit(self, job: Work) -> bool:
         """Run it as soon as a thread is free; False if there is no prospect of one."""
         if self.pending >= self._capacity or len(self._lost) >= _SPARE * self._size:
             return False

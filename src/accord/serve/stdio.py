@@ -4,15 +4,20 @@ import asyncio
 import contextlib
 import logging
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 from accord.answer import Problem
+from accord.changes import Change
 from accord.protocol import Call, Cancel, Lines
+from accord.protocol.messages import Wanted
+from accord.questions import Question
 from accord.serve.crew import Crew
+from accord.serve.desk import Desk
 from accord.serve.pipes import Input, Output, Pipes, keep_from_forks
 from accord.serve.pool import DEFAULT_CAPACITY, DEFAULT_THREADS, Pool
-from accord.server import Done, Server
+from accord.server import Server
+from accord.work import Done
 
 log = logging.getLogger("accord")
 
@@ -29,6 +34,8 @@ class Settings(NamedTuple):
     max_request: int = 4 * 1024 * 1024
     max_calls: int = DEFAULT_CAPACITY
     threads: int = DEFAULT_THREADS
+    answer_seconds: float = 300.0
+    """How long a client may take to answer a question."""
 
 
 _USUAL: Final = Settings()
@@ -97,6 +104,9 @@ class _Session:
             threads=settings.threads,
             capacity=settings.max_calls,
         )
+        self._desk = Desk(server, settings.answer_seconds, self._announce, self._is_full)
+        self._desk.attend(self.loop)
+        self.push = self.tell = self._output.send
         self._patience: asyncio.TimerHandle | None = None
         self._is_impatient = False
         self._ended = asyncio.Event()
@@ -120,6 +130,32 @@ class _Session:
     def stop(self) -> None:
         """End, once the calls that are open are done and answered."""
         self._ended.set()
+        self._desk.end()
+
+    @property
+    def principal(self) -> None:
+        """There is only one who can talk here."""
+
+    def detach(self, seconds: float) -> None:
+        """There is nothing to let go of."""
+
+    async def ask(self, call: Call, questions: Mapping[str, Question]) -> dict[str, bytes]:
+        """Send questions to the peer and wait for its answers."""
+        return await self._desk.ask(self._connection, call, questions)
+
+    async def hold(self, call: Call, wanted: Wanted) -> None:
+        """Tell the peer of changes until it has heard enough."""
+        await self._desk.hold(call, wanted)
+
+    def _announce(self, change: Change) -> None:
+        """Tell a peer that has begun with a handshake."""
+        message = self._connection.news(change)
+        if message is not None:
+            self.push(message)
+
+    def _is_full(self) -> bool:
+        """Whether the peer has to read first what it was told before."""
+        return self._output.backlog > _FULL
 
     def announce_end(self) -> None:
         """Tell how long it may take, which is not long when told again."""
@@ -144,8 +180,10 @@ class _Session:
                     self._start(event)
                 elif isinstance(event, bytes):
                     self._output.send(event)
-                else:
+                elif isinstance(event, Cancel):
                     self._cancel(event)
+                else:
+                    self._desk.answer(event)
         if not chunk:
             self.announce_end()
             self.stop()
@@ -153,6 +191,7 @@ class _Session:
 
     def _regulate(self) -> None:
         """Read only as fast as the peer reads, and as calls are done; know when all is done."""
+        self._desk.catch_up()
         if self._ended.is_set():
             if self._connection.is_idle and not self._output.backlog:
                 self._quiet.set()
@@ -163,7 +202,7 @@ class _Session:
         elif not is_busy and self._patience is not None:
             self._patience.cancel()
             self._patience = None
-        if self._output.backlog > _FULL or (is_busy and not self._is_impatient):
+        if self._is_full() or (is_busy and not self._is_impatient):
             self._input.pause()
         else:
             self._is_impatient = False
@@ -175,7 +214,7 @@ class _Session:
         self._regulate()
 
     def _start(self, call: Call) -> None:
-        call.send = self._output.send
+        call.edge = self
         job = self._server.prepare(call)
         if isinstance(job, Done):
             self._finish(call, job)

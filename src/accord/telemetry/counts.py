@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
-from accord.answer import KINDS, Answer, Kind, Problem, Said
+from accord.answer import KINDS, Answer, Asking, Kind, Problem, Said
 from accord.errors import Reject
 
 if TYPE_CHECKING:
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("accord")
 
-Ending = Literal["success", "empty", "partial", "rejected", "cancelled"] | Kind
+Ending = Literal["success", "empty", "partial", "asking", "rejected", "cancelled"] | Kind
 """How a call ended, in a word. A failure is a kind of problem, and nothing else."""
 
 OUTCOMES: Final[tuple[Ending, ...]] = (
     *("success", "empty", "partial"),
     *KINDS,
-    *("rejected", "cancelled"),
+    *("asking", "rejected", "cancelled"),
 )
 
 # Those that OpenTelemetry recommends for MCP, and three more below: tools may take less than 10 ms.
@@ -42,13 +42,15 @@ BOUNDS: Final = (
 _NOTHING: Final = frozenset({b"null", b"[]", b"{}", b'""'})
 
 
-def outcome_of(outcome: Answer[Said] | Problem | Reject) -> Ending:
+def outcome_of(outcome: Answer[Said] | Problem | Reject | Asking) -> Ending:
     """How a call ended. An answer is empty if there is neither data nor a block in it."""
     if isinstance(outcome, Answer):
         if outcome.partial:
             return "partial"
         return "empty" if _says_nothing(outcome.data) and not outcome.blocks else "success"
-    return outcome.kind if isinstance(outcome, Problem) else "rejected"
+    if isinstance(outcome, Problem):
+        return outcome.kind
+    return "asking" if isinstance(outcome, Asking) else "rejected"
 
 
 def _says_nothing(data: Said) -> bool:

@@ -62,6 +62,7 @@ RIGHT: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.requirement("mcp.http.header-mismatch")
 @pytest.mark.parametrize("what", WRONG)
 def test_headers_that_differ_from_the_body_are_refused(server: HttpServer, what: str) -> None:
     with HttpPeer(server.port) as client:
@@ -78,6 +79,7 @@ def test_headers_that_agree_are_served(server: HttpServer, what: str) -> None:
         assert response.headers["Mcp-Session-Id"] is None
 
 
+@pytest.mark.requirement("mcp.http.header-encoding")
 @pytest.mark.parametrize("name", ["größe", "a b", " padded ", "=?base64?literal?=", "two\nlines"])
 def test_a_name_that_needs_encoding_is_read_before_it_is_compared(
     server: HttpServer, name: str

@@ -23,6 +23,7 @@ def peer(server: HttpServer, revision: str, *, begin: bool = False) -> HttpPeer:
 # What is right
 
 
+@pytest.mark.requirement("mcp.http.endpoint")
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_a_call_is_answered_in_its_revision(server: HttpServer, revision: str) -> None:
     with peer(server, revision, begin=True) as client:
@@ -66,6 +67,7 @@ def test_initialize_makes_a_session(server: HttpServer, asked: str, header: str 
         assert response.message["result"]["protocolVersion"] == agreed
 
 
+@pytest.mark.requirement("mcp.http.notification-202", "mcp.base.no-answer-to-notifications")
 @pytest.mark.parametrize("begin", [True, False], ids=["in a session", "without"])
 @pytest.mark.parametrize("message", [NOTE, ANSWER], ids=["notification", "response"])
 @pytest.mark.parametrize("revision", HANDSHAKE)
@@ -204,6 +206,7 @@ def test_an_error_of_the_handshake_era_comes_with_a_200(
         assert (response.status, response.code) == (200, code)
 
 
+@pytest.mark.requirement("mcp.methods.unknown")
 @pytest.mark.parametrize(
     ("method", "params", "status", "code"),
     [
@@ -223,6 +226,7 @@ def test_an_error_of_the_stateless_era_has_a_status(
         assert (response.status, response.code) == (status, code)
 
 
+@pytest.mark.requirement("mcp.base.meta-required")
 @pytest.mark.parametrize("missing", ["protocolVersion", "clientCapabilities", "_meta", "params"])
 def test_a_stateless_request_that_lacks_its_meta_is_a_400(server: HttpServer, missing: str) -> None:
     with peer(server, STATELESS) as client:
@@ -237,6 +241,7 @@ def test_a_stateless_request_that_lacks_its_meta_is_a_400(server: HttpServer, mi
         assert (response.status, response.code) == (400, -32602)
 
 
+@pytest.mark.requirement("mcp.errors.missing-capability")
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_a_tool_that_needs_more_of_its_client_says_so(server: HttpServer, revision: str) -> None:
     with peer(server, revision, begin=True) as client:
@@ -298,6 +303,7 @@ def test_calls_too_many_of_a_batch_are_told_to_come_again() -> None:
 UNKNOWN = ["1999-01-01", "2099-12-31", "latest", "", "2025-11-25, 2026-07-28", "2026-07-28 x"]
 
 
+@pytest.mark.requirement("mcp.http.unknown-version")
 @pytest.mark.parametrize("message", [PING, NOTE, ANSWER], ids=["request", "note", "answer"])
 @pytest.mark.parametrize("date", UNKNOWN)
 def test_a_header_with_an_unknown_revision_is_a_400(
@@ -316,6 +322,7 @@ def test_an_unknown_revision_opens_and_ends_nothing(server: HttpServer, method: 
         assert client.call("echo", word="hi") == "hi"
 
 
+@pytest.mark.requirement("mcp.versioning.unsupported")
 def test_an_unknown_revision_in_header_and_body_learns_which_are_known(server: HttpServer) -> None:
     with peer(server, STATELESS) as client:
         params = modern_params({}, revision="2099-12-31")

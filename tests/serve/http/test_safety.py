@@ -142,6 +142,7 @@ def test_a_host_that_is_not_ours_is_refused(client: HttpPeer, name: str) -> None
     assert _status(client, {"Host": name}) in (400, 403)
 
 
+@pytest.mark.requirement("mcp.http.origin")
 @pytest.mark.parametrize("origin", BAD_ORIGINS)
 def test_an_origin_that_is_not_ours_is_refused(client: HttpPeer, origin: str) -> None:
     assert _status(client, {"Origin": origin}) == 403

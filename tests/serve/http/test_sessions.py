@@ -22,6 +22,7 @@ MOST_MEGABYTES = 400
 # Over the wire
 
 
+@pytest.mark.requirement("mcp.http.session-id")
 def test_an_id_is_long_visible_and_never_the_same(server: HttpServer) -> None:
     ids = set()
     for _ in range(20):
@@ -47,6 +48,7 @@ def test_only_the_reply_to_initialize_names_the_session(server: HttpServer) -> N
 UNKNOWN = ["", "x", "../..", "0", "null", "A" * 32, "A" * 8_000]
 
 
+@pytest.mark.requirement("mcp.http.session-ended")
 @pytest.mark.parametrize("id", UNKNOWN, ids=range(len(UNKNOWN)))
 @pytest.mark.parametrize("revision", HANDSHAKE)
 def test_an_unknown_session_is_a_404(server: HttpServer, revision: str, id: str) -> None:

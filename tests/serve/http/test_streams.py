@@ -21,6 +21,7 @@ TRICKY = {
 # When
 
 
+@pytest.mark.requirement("mcp.http.json-or-stream")
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_progress_makes_the_answer_a_stream(server: HttpServer, revision: str) -> None:
     with HttpPeer(server.port, revision) as client:
@@ -44,6 +45,7 @@ def test_a_token_comes_back_as_it_was(server: HttpServer, revision: str, token: 
         assert progress.message["params"]["progressToken"] == token
 
 
+@pytest.mark.requirement("mcp.http.json-or-stream", "mcp.progress.known-token")
 @pytest.mark.parametrize("revision", ERAS)
 def test_without_a_token_or_progress_the_answer_is_plain(server: HttpServer, revision: str) -> None:
     with HttpPeer(server.port, revision) as client:
@@ -79,6 +81,7 @@ def test_no_text_breaks_an_event(server: HttpServer, revision: str, what: str) -
         assert text_of(result.message) == TRICKY[what]
 
 
+@pytest.mark.requirement("mcp.progress.stops")
 @pytest.mark.parametrize("revision", ERAS)
 def test_progress_after_the_answer_goes_nowhere(revision: str) -> None:
     with limited() as server, HttpPeer(server.port, revision) as client:
@@ -95,6 +98,7 @@ def test_progress_after_the_answer_goes_nowhere(revision: str) -> None:
 # Resuming
 
 
+@pytest.mark.requirement("mcp.http.event-ids")
 def test_ids_of_events_differ_in_all_streams_of_a_session(server: HttpServer) -> None:
     with HttpPeer(server.port, "2025-11-25") as client:
         ids = [
@@ -118,6 +122,7 @@ def test_a_client_that_lost_its_stream_gets_the_rest_and_the_result(server: Http
             assert text_of(result.message) == "4 scenes"
 
 
+@pytest.mark.requirement("mcp.http.replay-own")
 def test_a_stream_can_be_resumed_again_and_after_its_end(server: HttpServer) -> None:
     with HttpPeer(server.port, "2025-11-25") as client:
         events = client.post(client.watching("say", message="m")).rest()
@@ -135,7 +140,7 @@ UNKNOWN = ["", "x", "-", "0-0", "99-0", "1", "1-", "1-x", "1--1", "1-999", "1-²
 def test_an_event_that_never_was_is_a_400(server: HttpServer, last: str) -> None:
     with HttpPeer(server.port, "2025-11-25", timeout=2) as client:
         events = client.post(client.watching("say", message="m")).rest()
-        assert events[0].id == "1-0", "so that the table is near the truth"
+        assert events[0].id == "1-1", "so that the table is near the truth"
         response = client.visit("GET", {"Accept": "text/event-stream", "Last-Event-ID": last})
         assert response.status == 400
         assert response.messages
@@ -180,6 +185,8 @@ def test_a_quiet_stream_says_that_it_is_still_there() -> None:
         quiet = listener.listen()
         acting = client.post(client.watching("act", scenes=1, until="quiet"))
         acting.next()
+        primed = [quiet._raw.readline() for _ in range(3)]
+        assert primed == [b"id: 1-0\n", b"data: \n", b"\n"], "something to come back to"
         for stream in (quiet, acting):
             lines = [stream._raw.readline() for _ in range(4)]
             assert lines == [b":\n", b"\n", b":\n", b"\n"]
@@ -232,6 +239,7 @@ def test_a_reader_that_keeps_up_gets_everything() -> None:
     assert _numbers(asyncio.run(read())) == [(n, n) for n in range(3 * MOST_EVENTS)]
 
 
+@pytest.mark.requirement("mcp.http.no-resuming")
 def test_the_stateless_era_does_not_resume(server: HttpServer) -> None:
     with HttpPeer(server.port, STATELESS) as client:
         event, _ = client.post(client.watching("say", message="m")).rest()

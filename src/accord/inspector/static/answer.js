@@ -2,10 +2,11 @@
 
 import { code } from "./code.js";
 import { button, copy, h, show } from "./dom.js";
-import { isObject, lines, parse } from "./json.js";
+import { decoded, isObject, lines } from "./json.js";
 import { models } from "./models.js";
 import { how } from "./pasted.js";
 import { person } from "./person.js";
+import { isAsking, questionsOf } from "./questions.js";
 import { bytes, count, milliseconds } from "./text.js";
 
 const PANES = { person: "Person", generic: "Generic", wire: "Wire" };
@@ -94,14 +95,15 @@ export class AnswerView {
   update(talk) {
     const reply = decoded(talk.wire.findLast((line) => line.direction === "received")?.raw ?? "{}");
     const blocks = isObject(reply?.result) && Array.isArray(reply.result.content) ? reply.result.content : [];
+    const asked = { isOpen: isAsking(reply), questions: questionsOf(reply, talk.wire) };
     const isOther = this.about.kind !== "own";
     this.revision.disabled = isOther && !this.profiles.querySelector("input:checked").value;
     show(this.note, talk.isOurs ? "Worded by Accord: the server never sent this." : "");
-    show(this.facts, facts(talk));
+    show(this.facts, facts(talk, asked.isOpen ? "question" : null));
     show(
       this.panes,
       pane("person", "As a person reads it", [
-        person(talk.reading, blocks, talk.next ? () => this.onFollow(talk.next) : null),
+        person(talk.reading, blocks, { asked, follow: talk.next ? () => this.onFollow(talk.next) : null }),
         h("details", {}, h("summary", {}, "How we know"), how(talk.reading)),
       ]),
       pane("generic", "Generic response", [code(lines(talk.reading.response), "Generic response")], () =>
@@ -114,24 +116,16 @@ export class AnswerView {
   }
 }
 
-function decoded(raw) {
-  try {
-    return parse(raw);
-  } catch {
-    return null;
-  }
-}
-
 export function outcome(talk) {
   const { response } = talk.reading;
   if (response.responseType === "error") return "error";
   return response.status === "partial" ? "partial" : "success";
 }
 
-function facts(talk) {
+function facts(talk, name) {
   const { response } = talk.reading;
   const many = Array.isArray(response.data) ? ` of ${count(response.data.length, "item")}` : "";
-  const kind = { error: "problem", tool_catalog: "catalog" }[response.responseType] ?? response.responseType;
+  const kind = name ?? { error: "problem", tool_catalog: "catalog" }[response.responseType] ?? response.responseType;
   const sent = talk.wire
     .filter((line) => line.direction === "sent")
     .reduce((sum, line) => sum + line.size, 0);

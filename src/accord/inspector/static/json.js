@@ -18,6 +18,15 @@ export function parse(text) {
   );
 }
 
+// What is no JSON is null.
+export function decoded(text) {
+  try {
+    return parse(text);
+  } catch {
+    return null;
+  }
+}
+
 export function isObject(value) {
   return value !== null && typeof value === "object" && !Array.isArray(value) && !(value instanceof Exact);
 }

@@ -79,7 +79,7 @@ export class Pasted {
     return h(
       "div",
       { class: "panes two" },
-      pane("As a person reads it", h("div", {}, person(reading, [], null), how(reading))),
+      pane("As a person reads it", h("div", {}, person(reading, []), how(reading))),
       pane("Generic response", code(lines(reading.response), "Generic response")),
     );
   }

@@ -3,6 +3,7 @@
 import { code, prose } from "./code.js";
 import { button, h, show } from "./dom.js";
 import { Exact, isObject, lines, stringify } from "./json.js";
+import { questionView } from "./questions.js";
 import { bytes, clip, count } from "./text.js";
 
 const ROWS = 50;
@@ -12,6 +13,7 @@ const DEEPEST = 3;
 const PICTURES = /^image\/(png|jpeg|gif|webp|avif|bmp|svg\+xml)$/;
 const SOUNDS = /^audio\/[\w.+-]+$/;
 const BASE64 = /^[A-Za-z0-9+/=\s]*$/;
+const NOTHING = { isOpen: false, questions: [] };
 const TITLES = {
   VALIDATION_ERROR: "The arguments do not fit",
   NOT_FOUND: "Not found",
@@ -24,15 +26,16 @@ const TITLES = {
   INTERNAL_ERROR: "The tool broke",
 };
 
-// `follow` gets the next page, where there is a way to it.
-export function person(reading, blocks, follow) {
+// `asked` is what the tool asked, `follow` gets the next page, where there is a way to it.
+export function person(reading, blocks, { asked = NOTHING, follow = null } = {}) {
   const { response } = reading;
   const parts = [];
   if (response.responseType === "error") parts.push(banner(response));
-  else {
+  else if (!asked.isOpen) {
     if (response.message && !isText(response)) parts.push(h("p", { class: "message" }, response.message));
     parts.push(body(response));
   }
+  parts.push(...asked.questions.map(questionView));
   for (const warning of (reading.warnings ?? []).filter(isObject)) {
     parts.push(h("p", { class: `notice ${warning.severity ?? "warning"}` }, warning.message));
   }

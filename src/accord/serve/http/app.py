@@ -7,6 +7,7 @@ from time import perf_counter
 from typing import Any, Final
 
 from accord.answer import Problem
+from accord.changes import Change
 from accord.errors import (
     HEADER_MISMATCH,
     INTERNAL_ERROR,
@@ -19,9 +20,12 @@ from accord.errors import (
     ContractError,
     Reject,
 )
+from accord.mirrored import fault as mirrored_fault
 from accord.protocol import Call, Cancel, Connection, ErrorReply, messages
+from accord.protocol.events import TOOL
 from accord.revisions import REVISIONS, Revision
-from accord.serve.eager import start
+from accord.serve.desk import Desk
+from accord.serve.eager import Pending, start
 from accord.serve.http.access import AccessLog
 from accord.serve.http.exchange import Exchange
 from accord.serve.http.request import (
@@ -38,8 +42,9 @@ from accord.serve.http.run import Begun, Run
 from accord.serve.http.sessions import Session, Sessions
 from accord.serve.http.settings import Settings
 from accord.serve.pool import Pool
-from accord.server import Done, Job, Server
+from accord.server import Server
 from accord.telemetry import Telemetry, outcome_of
+from accord.work import Done, Work, rejected
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -89,6 +94,7 @@ class App:
         """What is known of headers: whoever makes an Exchange looks there."""
         self._stateless = Connection(server, handshake=False, is_shared=True)
         self._sessions = Sessions(settings.max_sessions, settings.session_seconds)
+        self._desk = Desk(server, settings.answer_seconds, self._announce)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._pool: Pool | None = None
         self._paths = frozenset({settings.path.rstrip("/"), settings.path.rstrip("/") + "/"})
@@ -117,6 +123,7 @@ class App:
         """Take no further calls, and close the streams that nothing is in flight for."""
         self._closing = True
         self._sessions.close_listeners()
+        self._desk.end()
         if not self._runs:
             self._quiet.set()
 
@@ -215,7 +222,7 @@ class App:
         try:
             await exchange.follow(stream, start)
         finally:
-            session.listeners.discard(stream)
+            session.leave(stream)
         return None
 
     def _session(self, fields: Fields) -> Session | Refusal:
@@ -253,8 +260,10 @@ class App:
                 calls.append(event)
             elif isinstance(event, bytes):
                 reply = event if revision and revision.null_ids else _without_null_id(event)
-            else:
+            elif isinstance(event, Cancel):
                 self._cancel(event)
+            else:
+                self._desk.answer(event)
         calls = [call for call in calls if not call.cancelled]
         if calls:
             return Run(calls, connection, exchange, revision, perf_counter())
@@ -271,6 +280,7 @@ class App:
 
     def _begin_session(self, connection: Connection, exchange: Exchange, reply: bytes) -> Response:
         session = Session(connection, exchange.head.fields.get(b"authorization"))
+        self._desk.attend(self._find_loop())
         if not self._sessions.add(session):
             return refused(refuse(503, "There are too many sessions; try again later"))
         return Response(200, reply, ((b"mcp-session-id", session.id.encode()),))
@@ -288,11 +298,25 @@ class App:
 
     def _begin(self, call: Call, exchange: Exchange) -> Begun:
         """Run a call in the task of its own request, as far as it goes without waiting."""
-        call.send = exchange.push
-        job = self._server.prepare(call)
-        if isinstance(job, Done) or not job.tool.is_async or len(self._runs) >= self._most:
+        call.edge = exchange
+        exchange.desk = self._desk
+        mismatch = self._mismatch(call, exchange) if self._server.mirrored else None
+        job = mismatch or self._server.prepare(call)
+        if isinstance(job, Done) or not job.is_async or len(self._runs) >= self._most:
             return job
         return start(job.run())
+
+    def _mismatch(self, call: Call, exchange: Exchange) -> Done | None:
+        """That headers say something else than the arguments that they repeat."""
+        marks = self._server.mirrored.get(call.name)
+        if marks is None or not call.revision.stateless or call.method != TOOL:
+            return None
+        fault = mirrored_fault(marks, exchange.head.fields, call.arguments)
+        return None if fault is None else rejected(call, fault)
+
+    def _announce(self, change: Change) -> None:
+        """Tell every session that wants to hear of a change."""
+        self._sessions.tell(lambda connection: connection.news(change))
 
     async def _run(self, run: Run) -> Response | None:
         """Wait for the calls of one request, and give back what answers it."""
@@ -344,7 +368,7 @@ class App:
         """How a call ends that was begun in the task of its own request."""
         if isinstance(begun, Done):
             return begun
-        if isinstance(begun, Job):
+        if not isinstance(begun, Pending):
             return await self._elsewhere(begun, loop)
         task = call.running = asyncio.current_task(loop)
         before = 0 if task is None else task.cancelling()
@@ -363,13 +387,14 @@ class App:
 
     async def _alone(self, call: Call, run: Run, loop: asyncio.AbstractEventLoop) -> Done:
         """Run a call in a task of its own, beside others of a batch."""
-        call.send = run.exchange.push
+        call.edge = run.exchange
+        run.exchange.desk = self._desk
         job = self._server.prepare(call)
         if isinstance(job, Done):
             return job
         return await (job.run() if job.is_async else self._elsewhere(job, loop))
 
-    async def _elsewhere(self, job: Job, loop: asyncio.AbstractEventLoop) -> Done:
+    async def _elsewhere(self, job: Work, loop: asyncio.AbstractEventLoop) -> Done:
         """Run a call in a thread, if there is room."""
         future: asyncio.Future[Done] = loop.create_future()
         job.call.running = future
@@ -385,7 +410,7 @@ class App:
     def _finish(self, connection: Connection, call: Call, done: Done, began: float) -> bytes | None:
         if self._access is not None:
             seconds = perf_counter() - began
-            name = call.name if call.name in self._server.tools else "?"
+            name = self._server.known_name(call)
             ending = "cancelled" if call.cancelled else outcome_of(done.outcome)
             self._access.note(name, ending, seconds, self._find_loop().call_soon)
         return connection.finish(call, done.reply)
@@ -393,11 +418,9 @@ class App:
     def _look_after(self) -> None:
         """Now and then, see to it that calls whose client has left do not go on."""
         self._watch = None
-        stateless = [run for run in self._runs if run.is_stateless]
-        for run in stateless:
-            run.watch(self._stop)
-        if stateless:
-            self._watch = self._find_loop().call_later(_PATIENCE, self._look_after)
+        for run in self._runs:
+            if run.is_stateless and not run.is_watched:
+                run.watch(self._stop)
 
     def _cancel(self, cancel: Cancel) -> None:
         self._stop(cancel.call)

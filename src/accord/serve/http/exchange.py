@@ -2,11 +2,16 @@
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any, Final
 
 import msgspec
 
+from accord.answer import Problem
+from accord.protocol import Call
+from accord.protocol.messages import Wanted
+from accord.questions import Question
+from accord.serve.desk import Desk
 from accord.serve.eager import Pending, start
 from accord.serve.http.request import Head, Refusal, refuse
 from accord.serve.http.sessions import Session
@@ -40,6 +45,8 @@ class Exchange(msgspec.Struct, eq=False):
     _first: Message | Pending[Message] | None = None
     stream: Stream | None = None
     """What the answer is, once something was sent before the result."""
+    desk: Desk | None = None
+    """Where its calls wait."""
     _pump: "asyncio.Task[None] | None" = None
     _is_too_slow: bool = False
 
@@ -113,10 +120,38 @@ class Exchange(msgspec.Struct, eq=False):
 
     def push(self, message: bytes) -> None:
         """Send something before the result: from then on the answer is a stream."""
+        self._open_stream().append(message)
+
+    def tell(self, change: bytes) -> None:
+        """Send that something has changed, which is said once until it is read."""
+        self._open_stream().tell(change)
+
+    def _open_stream(self) -> Stream:
         if self.stream is None:
             self.stream = self.session.open_stream() if self.session else Stream()
             self._pump = asyncio.create_task(self._send_events(self.stream, 0))
-        self.stream.append(message)
+        return self.stream
+
+    @property
+    def principal(self) -> bytes | None:
+        """Who sends this, by what it shows for it."""
+        return self.head.fields.get(b"authorization")
+
+    def detach(self, seconds: float) -> None:
+        """End the response here; in a session the client can come back for the rest."""
+        if self.session is not None:
+            self._open_stream().pause(seconds)
+
+    async def ask(self, call: Call, questions: Mapping[str, Question]) -> dict[str, bytes]:
+        """Send questions to the client and wait for its answers, which come as other requests."""
+        if self.session is None or self.desk is None:
+            raise Problem.unavailable("Only in a session can be asked", retryable=False)
+        return await self.desk.ask(self.session.connection, call, questions)
+
+    async def hold(self, call: Call, wanted: Wanted) -> None:
+        """Tell the client of changes until it leaves."""
+        if self.desk is not None:
+            await self.desk.hold(call, wanted)
 
     async def end_stream(self, reply: bytes | None) -> None:
         """Send the result where the rest of the answer went."""

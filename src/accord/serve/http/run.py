@@ -7,9 +7,9 @@ from accord.protocol import Call, Connection
 from accord.revisions import Revision
 from accord.serve.eager import Pending
 from accord.serve.http.exchange import Exchange
-from accord.server import Done, Job
+from accord.work import Done, Work
 
-Begun = Done | Pending[Done] | Job
+Begun = Done | Pending[Done] | Work
 """A call that is done, one that has to wait, or one that has to run elsewhere."""
 
 
@@ -43,8 +43,12 @@ class Run:
 
     def watch(self, stop: Callable[[Call], None]) -> None:
         """Stop the calls when the client leaves, which in the stateless era means just that."""
-        if self._watcher is None:
-            self._watcher = asyncio.create_task(self._stop_when_gone(stop))
+        self._watcher = asyncio.create_task(self._stop_when_gone(stop))
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether somebody looks whether the client is still there."""
+        return self._watcher is not None
 
     async def _stop_when_gone(self, stop: Callable[[Call], None]) -> None:
         await self.exchange.gone()

@@ -1,16 +1,19 @@
 """Sessions of the handshake era: one connection each, known by an id that nobody can guess."""
 
 import secrets
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from time import monotonic
 from typing import Final
 
+from accord.changes import KINDS
 from accord.protocol import Connection
-from accord.serve.http.streams import Stream
+from accord.protocol.messages import MOST_WATCHED
+from accord.serve.http.streams import PRIMING, Stream
 
 _DIGITS: Final = 16
 _MOST_STREAMS: Final = 16  # a session's streams that can be resumed
+_MOST_KEPT: Final = MOST_WATCHED + len(KINDS)  # changes for a client that does not listen yet
 
 
 class Session:
@@ -21,29 +24,55 @@ class Session:
         self.connection = connection
         self.principal = principal
         self.used = monotonic()
-        self.listeners: set[Stream] = set()
+        self.listeners: Counter[Stream] = Counter()
+        """The streams for what belongs to no call, and how many follow each."""
         self._streams: OrderedDict[str, Stream] = OrderedDict()
         self._opened = 0
+        self._unheard: dict[bytes, None] = {}
 
     @property
     def is_idle(self) -> bool:
         """Whether nothing is open in it."""
         return self.connection.is_idle and not self.listeners
 
-    def open_stream(self) -> Stream:
-        """A new stream; the oldest is forgotten when there are too many."""
+    def open_stream(self, *, of_session: bool = False) -> Stream:
+        """A new stream; when there are too many, the oldest is forgotten, those of calls first."""
         self._opened += 1
-        stream = Stream(str(self._opened))
+        stream = Stream(str(self._opened), of_session=of_session)
+        if self.connection.primes_streams:
+            stream.append(PRIMING)
         self._streams[stream.name] = stream
         while len(self._streams) > _MOST_STREAMS:
-            self._streams.popitem(last=False)
+            of_calls = (each.name for each in self._streams.values() if not each.of_session)
+            del self._streams[next(of_calls, None) or next(iter(self._streams))]
         return stream
 
     def listen(self) -> Stream:
         """A stream for what belongs to no call."""
-        stream = self.open_stream()
-        self.listeners.add(stream)
+        stream = self.open_stream(of_session=True)
+        self._hear(stream)
         return stream
+
+    def _hear(self, stream: Stream) -> None:
+        for message in self._unheard:
+            stream.tell(message)
+        self._unheard.clear()
+        self.listeners[stream] += 1
+
+    def leave(self, stream: Stream) -> None:
+        """One who followed a stream does so no longer."""
+        if self.listeners[stream] > 1:
+            self.listeners[stream] -= 1
+        else:
+            del self.listeners[stream]
+
+    def tell(self, message: bytes) -> None:
+        """Send what belongs to no call: to one who listens, or to the next one who does."""
+        listener = next(iter(self.listeners), None)
+        if listener is not None:
+            listener.tell(message)
+        elif len(self._unheard) < _MOST_KEPT:
+            self._unheard[message] = None
 
     def resume(self, last_event: str) -> tuple[Stream, int] | None:
         """The stream that an event belonged to, and the number of the next one."""
@@ -51,7 +80,12 @@ class Session:
         stream = self._streams.get(name)
         if stream is None or not (number.isascii() and number.isdigit() and len(number) < _DIGITS):
             return None
-        return (stream, int(number) + 1) if int(number) < stream.count else None
+        if int(number) >= stream.count:
+            return None
+        stream.unpause()
+        if stream.of_session:
+            self._hear(stream)
+        return stream, int(number) + 1
 
     def close(self) -> None:
         """End everything that hangs on it."""
@@ -107,6 +141,13 @@ class Sessions:
         """Forget a session."""
         self._by_id.pop(session.id, None)
         session.close()
+
+    def tell(self, message_for: Callable[[Connection], bytes | None]) -> None:
+        """Send every client what there is for it."""
+        for session in self._by_id.values():
+            message = message_for(session.connection)
+            if message is not None:
+                session.tell(message)
 
     def close_listeners(self) -> None:
         """End the streams that nothing is in flight for."""

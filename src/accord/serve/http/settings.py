@@ -25,3 +25,5 @@ class Settings(NamedTuple):
     """How long a session lives that nobody uses."""
     keep_alive_seconds: float = 15.0
     """How often an idle stream says that it is still there."""
+    answer_seconds: float = 300.0
+    """How long a client may take to answer a question."""

@@ -5,46 +5,88 @@ from collections import deque
 from collections.abc import AsyncIterator
 from typing import Final
 
+from accord.protocol.messages import MOST_WATCHED
+
 MOST_EVENTS: Final = 256
 
 KEEP_ALIVE: Final = b":\n\n"
+PRIMING: Final = b""
+"""An event that says nothing, for a client to come back to."""
 
 
 class Stream:
     """Messages in order, each with an id, to be followed from any point that is still kept."""
 
-    def __init__(self, name: str = "0") -> None:
+    def __init__(self, name: str = "0", *, of_session: bool = False) -> None:
         self.name = name
-        self._events: deque[bytes] = deque(maxlen=MOST_EVENTS)
+        self.of_session = of_session
+        """Whether it is for what belongs to no call."""
+        self._follower = 0
+        self._events: deque[bytes] = deque()
+        self._most = MOST_EVENTS
+        self._untold: set[bytes] = set()
         self.count = 0
         self._closed = False
+        self._pause: float | None = None
         self._changed = asyncio.Event()
 
     def append(self, message: bytes) -> None:
         """Add a message. It is one line: JSON has no bare CR or LF, so neither has the event."""
         self._events.append(message)
         self.count += 1
+        if len(self._events) > self._most:
+            self._events.popleft()
         self._wake()
+
+    def tell(self, change: bytes) -> None:
+        """Add a message that says no more than the same one before it, if nobody has read that.
+
+        All that one client can be told of finds room, so that none is lost on one who is slow.
+        """
+        if change not in self._untold:
+            self._most = MOST_EVENTS + MOST_WATCHED
+            self._untold.add(change)
+            self.append(change)
 
     def close(self) -> None:
         """Say that nothing more will come."""
         self._closed = True
         self._wake()
 
+    def pause(self, seconds: float) -> None:
+        """Let those go who follow it; they may come back after so many seconds."""
+        self._pause = seconds
+        self._wake()
+
+    def unpause(self) -> None:
+        """Somebody has come back."""
+        self._pause = None
+
     def _wake(self) -> None:
         self._changed.set()
         self._changed = asyncio.Event()
 
     async def follow(self, after: int, keep_alive: float) -> AsyncIterator[bytes]:
-        """The events after the one with that number, as they go on the wire, until it is closed."""
+        """The events after the one with that number, as they go on the wire, until it is closed.
+
+        Whoever follows it next takes over: no message goes to two.
+        """
         at = after
-        while True:
+        self._follower += 1
+        me = self._follower
+        self._wake()
+        while me == self._follower:
             first = self.count - len(self._events)
             at = max(at, first)  # a reader that is too slow misses what is no longer kept
             if at < self.count:
+                message = self._events[at - first]
+                self._untold.discard(message)
                 at += 1
-                yield self._event(at - 1, self._events[at - 1 - first])
+                yield self._event(at - 1, message)
             elif self._closed:
+                return
+            elif self._pause is not None:
+                yield b"retry: %d\n\n" % (self._pause * 1000)
                 return
             else:
                 try:

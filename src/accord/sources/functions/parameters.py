@@ -12,11 +12,12 @@ from msgspec import UNSET, UnsetType
 
 from accord.answer import FieldError, Notice
 from accord.arguments import Checker, JsonSchema
+from accord.context import Context
 from accord.errors import ContractError
 from accord.sources.functions.gaps import fill, has_gaps
 from accord.sources.functions.hints import annotate, describe
 from accord.sources.functions.misfits import Field, invalid, misfits, unreadable
-from accord.tool import Bound, Context
+from accord.tool import Bound
 
 _POSITIONAL: Final = (
     inspect.Parameter.POSITIONAL_ONLY,
@@ -52,24 +53,26 @@ class Parameters:
         words: dict[str, str],
         *,
         strict: bool,
+        kind: str = "tool",
     ) -> None:
         self._function = function
         self._tool = tool
+        self._what = f"{kind} {tool!r}"
         self._strict = strict
-        self._all = _signature(function, tool)
+        self._all = _signature(function, self._what)
         self._context = [p.name for p in self._all if _is_context(types.get(p.name))]
         self._shown = [
             self._show(p, types.get(p.name, Any), words.get(p.name))
             for p in self._all
             if p.name not in self._context
         ]
-        record = self._make_record()
-        self._decode = msgspec.json.Decoder(record).decode
-        self.schema = self._make_schema(record)
+        self._record = self._make_record()
+        self._decode = msgspec.json.Decoder(self._record).decode
+        self.schema = self._make_schema(self._record)
         self._checker = Checker(self.schema)
         self._has_gaps = any(has_gaps(shown.hint) for shown in self._shown)
         if "pattern" in str(self.schema):  # a pattern may be Python's alone: better now than later
-            self._checker.compile(f"tool {tool!r}")
+            self._checker.compile(self._what)
 
     @property
     def wants_context(self) -> bool:
@@ -108,7 +111,7 @@ class Parameters:
         return self._function(*by_position, **values)
 
     def _show(self, parameter: inspect.Parameter, hint: Any, words: str | None) -> Shown:
-        what = f"parameter {parameter.name!r} of tool {self._tool!r}"
+        what = f"parameter {parameter.name!r} of {self._what}"
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise ContractError(f"{what} takes any number of arguments; name each one")
         hint = annotate(_without_unset(hint), words, what)
@@ -127,7 +130,7 @@ class Parameters:
         )
 
     def _make_schema(self, record: type[msgspec.Struct]) -> JsonSchema:
-        described = describe(record, f"tool {self._tool!r}")
+        described = describe(record, self._what)
         properties = described.get("properties", {})
         for parameter, _, default in self._shown:
             if default is not None:
@@ -171,11 +174,11 @@ class Parameters:
         return Bound(record, [_ignored(name) for name in unknown])
 
 
-def _signature(function: Callable[..., Any], tool: str) -> list[inspect.Parameter]:
+def _signature(function: Callable[..., Any], what: str) -> list[inspect.Parameter]:
     try:
         return list(inspect.signature(function).parameters.values())
     except ValueError as error:
-        raise ContractError(f"tool {tool!r} does not say what it takes: {error}") from error
+        raise ContractError(f"{what} does not say what it takes: {error}") from error
 
 
 def _is_context(hint: Any) -> bool:

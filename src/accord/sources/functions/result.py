@@ -7,10 +7,12 @@ import msgspec
 
 from accord.answer import Answer
 from accord.arguments import JsonSchema
+from accord.blocks import Block
 from accord.sources.functions.hints import annotate, describe
 from accord.tool import Output
 
 _SAYS_NOTHING: Final = (Any, None, type(None), Answer)
+_BLOCKS: Final = frozenset(get_args(Block))
 _KINDS: Final = frozenset({"type", "enum", "const", "anyOf", "$ref"})
 
 
@@ -23,7 +25,7 @@ def promised(hint: Any, tool: str) -> Output:
         (hint,) = get_args(hint)
     if hint is str:
         return Output(is_text=True, is_loose=False)
-    if any(hint is silent for silent in _SAYS_NOTHING):
+    if any(hint is silent for silent in _SAYS_NOTHING) or _has_blocks(hint):
         return Output()
     what = f"the result of tool {tool!r}"
     hint = annotate(hint, None, what)
@@ -36,6 +38,13 @@ def promised(hint: Any, tool: str) -> Output:
         hides_nan=any(_is_nullable_number(part) for part in parts),
         is_unordered=any("uniqueItems" in part for part in parts),
     )
+
+
+def _has_blocks(hint: Any) -> bool:
+    """Whether pictures and the like are returned, which are content and no data."""
+    if isinstance(hint, type) and hint in _BLOCKS:
+        return True
+    return any(_has_blocks(part) for part in get_args(hint))
 
 
 def _parts(schema: JsonSchema) -> Iterator[JsonSchema]:

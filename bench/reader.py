@@ -1,0 +1,245 @@
+"""What it costs to read a reply, beside decoding its JSON and nothing else; and many of them."""
+
+import gc
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from accord.reader import read
+from bench.report import number, table, verdict
+from bench.servers.data import make_rows
+from bench.wire import WrongReplyError
+
+ROUNDS = 25
+MOST_RATIO = 1.5
+MOST_US = 15.0
+MOST_GROWTH = 1.1
+DIFFERENT = 50  # replies of each kind, so that none is read again at once
+FEW, MANY = 10_000, 100_000
+
+HOW = """\
+In one process, from the bytes of a JSON-RPC message to a `Reading`, with the name of the tool. *msgspec*: decoding
+the message and, where its text is JSON, that too, and nothing else. {different} replies of each kind take turns,
+which differ in what they say, so that none is read again at once. What the reader keeps are the names of tools and
+members, never a reply. CPU time, {rounds} rounds with both by turns, medians; the ratio is the median of the rounds'
+ratios; the garbage collector is off.
+
+*JSON Lines*: `accord read replies.jsonl --lines` in a process of its own, its output thrown away: the CPU time a
+reply, the start of the process included, and the most memory that it ever held."""
+
+
+class Kind(NamedTuple):
+    """A kind of reply: the tool, what number n of them says, and what it reads as."""
+
+    title: str
+    tool: str
+    say: Callable[[int], Any]
+    expected: str
+    is_small: bool = True
+    is_error: bool = False
+    has_structure: bool = False
+
+
+def rows(n: int) -> list[dict[str, Any]]:
+    return [{**asdict(row), "quantity": n} for row in make_rows()]
+
+
+def page(n: int) -> dict[str, Any]:
+    paging = {"totalChannels": 150, "showing": 1, "offset": n, "limit": 1, "hasMore": True}
+    return {**paging, "channels": [{"id": str(n), "name": "general"}]}
+
+
+KINDS = (
+    Kind("100 rows, an array", "list_orders", rows, "list", is_small=False),
+    Kind(
+        "100 rows and their number",
+        "list_orders",
+        lambda n: {"total": 100, "orders": rows(n)},
+        "list",
+        is_small=False,
+    ),
+    Kind("an object", "add", lambda n: {"sum": n}, "single"),
+    Kind(
+        "an object, also as structure",
+        "add",
+        lambda n: {"sum": n},
+        "single",
+        has_structure=True,
+    ),
+    Kind(
+        "a deed",
+        "discord_send_message",
+        lambda n: {"success": True, "messageId": str(n), "channelId": "2"},
+        "action",
+    ),
+    Kind("a list of one, with a page", "discord_list_channels", page, "list"),
+    Kind("a failure", "get_order", lambda n: f"Error executing tool: no order {n}", "error", is_error=True),
+    Kind("nothing found", "search_files", lambda n: f"No matches found for {n}", "list"),
+    Kind("a sentence", "get-sum", lambda n: f"The sum of {n} and 3 is {n + 3}.", "single"),
+    Kind("two bullets", "list_tables", lambda n: f"Found 2 tables:\n- users{n}\n- posts", "list"),
+)  # fmt: skip
+
+
+def message(kind: Kind, n: int) -> bytes:
+    said = kind.say(n)
+    text = said if isinstance(said, str) else msgspec.json.encode(said).decode()
+    result: dict[str, Any] = {"content": [{"type": "text", "text": text}]}
+    if kind.has_structure:
+        result["structuredContent"] = said
+    if kind.is_error:
+        result["isError"] = True
+    return msgspec.json.encode({"jsonrpc": "2.0", "id": n, "result": result})
+
+
+@dataclass
+class Cost:
+    """Microseconds a reply, round by round."""
+
+    ours: list[float] = field(default_factory=list)
+    bare: list[float] = field(default_factory=list)
+
+    @property
+    def ratio(self) -> float:
+        return statistics.median(a / b for a, b in zip(self.ours, self.bare, strict=True))
+
+    @property
+    def us(self) -> float:
+        return statistics.median(self.ours)
+
+
+class Stream(NamedTuple):
+    """Many replies in a file: CPU microseconds a reply, and the most memory in megabytes."""
+
+    cpu_us: float
+    peak_mb: float
+
+
+@dataclass
+class Figures:
+    costs: dict[str, Cost] = field(default_factory=dict)
+    streams: dict[int, Stream] = field(default_factory=dict)
+
+
+def measure_reading(count: int = ROUNDS) -> Figures:
+    figures = Figures()
+    replies = {kind: [message(kind, n) for n in range(DIFFERENT)] for kind in KINDS}
+    for kind, messages in replies.items():
+        check(kind, messages[0])
+        figures.costs[kind.title] = Cost()
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        for turn in range(count):
+            for kind, messages in replies.items():
+                measure_turn(figures.costs[kind.title], kind, messages, ours_first=turn % 2 == 0)
+    finally:
+        if was_on:
+            gc.enable()
+    figures.streams = {length: measure_stream(length) for length in (FEW, MANY)}
+    return figures
+
+
+def check(kind: Kind, reply: bytes) -> None:
+    reading = read(reply, kind.tool)
+    if reading.response.response_type != kind.expected:
+        raise WrongReplyError(f"{kind.title} reads as {reading.response.response_type}")
+
+
+def measure_turn(cost: Cost, kind: Kind, messages: list[bytes], *, ours_first: bool) -> None:
+    many = messages * (10 if kind.is_small else 1)
+    is_text = isinstance(kind.say(0), str)
+    turns = [
+        (cost.ours, lambda: by_accord(kind.tool, many)),
+        (cost.bare, lambda: decode_once(many) if is_text else decode_twice(many)),
+    ]
+    for figures, run in turns if ours_first else reversed(turns):
+        begun = time.process_time_ns()
+        run()
+        figures.append((time.process_time_ns() - begun) / len(many) / 1e3)
+
+
+decode = msgspec.json.Decoder().decode
+
+
+def by_accord(tool: str, messages: Iterable[bytes]) -> None:
+    for reply in messages:
+        read(reply, tool)
+
+
+def decode_once(messages: Iterable[bytes]) -> None:
+    for reply in messages:
+        decode(reply)
+
+
+def decode_twice(messages: Iterable[bytes]) -> None:
+    for reply in messages:
+        decode(decode(reply)["result"]["content"][0]["text"])
+
+
+def measure_stream(length: int) -> Stream:
+    """`accord read` on a file of so many replies of all kinds."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "replies.jsonl"
+        with path.open("wb") as file:
+            for n in range(length):
+                kind = KINDS[0 if n % 100 == 0 else 2 + n % (len(KINDS) - 2)]
+                file.write(message(kind, n) + b"\n")
+        command = [sys.executable, "-m", "accord", "read", str(path), "--lines"]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise WrongReplyError(f"accord read ended with {process.returncode}")
+    return Stream((used.ru_utime + used.ru_stime) / length * 1e6, used.ru_maxrss / 1024)
+
+
+# As Markdown
+
+
+def reading_parts(figures: Figures, count: int = ROUNDS) -> list[str]:
+    return [
+        "## Reading, Accord only",
+        costs_table(figures),
+        streams_table(figures),
+        "## How reading was measured",
+        HOW.format(different=DIFFERENT, rounds=count),
+    ]
+
+
+def costs_table(figures: Figures) -> str:
+    titles = ["reply", "bytes", "msgspec µs", "Accord µs", "ratio", "at most", ""]
+    lines = [titles]
+    for kind in KINDS:
+        cost = figures.costs[kind.title]
+        limit = f"{MOST_US:.0f} µs" if kind.is_small else f"{MOST_RATIO}×"
+        is_met = verdict(cost.us, MOST_US) if kind.is_small else verdict(cost.ratio, MOST_RATIO)
+        shown = [number(statistics.median(cost.bare)), number(cost.us), f"{cost.ratio:.2f}×"]
+        lines.append([kind.title, f"{len(message(kind, 0)):,}", *shown, limit, is_met])
+    return table(lines)
+
+
+def streams_table(figures: Figures) -> str:
+    few, many = figures.streams[FEW], figures.streams[MANY]
+    growth = many.peak_mb / few.peak_mb
+    return table(
+        [
+            ["JSON Lines", "CPU µs a reply", "peak memory MB", "ratio", f"at most {MOST_GROWTH}×"],
+            [f"{FEW:,} replies", number(few.cpu_us), f"{few.peak_mb:.1f}", "", ""],
+            [
+                f"{MANY:,} replies",
+                number(many.cpu_us),
+                f"{many.peak_mb:.1f}",
+                f"{growth:.2f}×",
+                verdict(growth, MOST_GROWTH),
+            ],
+        ]
+    )

@@ -1,0 +1,107 @@
+"""Databases on the command line: which targets are one, and how they are served."""
+
+import argparse
+import re
+from typing import Any, Final
+
+from accord.errors import ContractError
+from accord.server import Server
+
+HELP: Final = "a database: shop.db, sqlite:///shop.db or postgresql://user@host/name"
+_DATABASE: Final = re.compile(
+    r"sqlite:.*|postgres(?:ql)?(?:\+psycopg)?://.*|[^:]*\.(?:db|db3|sqlite|sqlite3)", re.I | re.S
+)
+_VERSION: Final = "1.0.0"
+_FLAGS: Final = ("read_only", "create", "wal")
+_VALUES: Final = ("allow", "max_rows", "timeout", "max_length")
+
+
+def is_database(target: str) -> bool:
+    """Whether somebody means a database: by its URL, or by how the name of a file ends."""
+    return _DATABASE.fullmatch(target) is not None
+
+
+def add_arguments(parser: argparse.ArgumentParser, *, timeout: bool = True) -> None:
+    """What can be said of a database; without `timeout` where the verb has one of its own."""
+    group = parser.add_argument_group("for a database")
+    group.add_argument("--read-only", action="store_true", help="offer no tools that write")
+    group.add_argument(
+        "--allow",
+        type=_names,
+        metavar="TABLE,…",
+        help="the only tables that may be touched; a view needs its tables, too",
+    )
+    group.add_argument(
+        "--max-rows", type=int, metavar="ROWS", help="the most rows of an answer (default 500)"
+    )
+    if timeout:
+        group.add_argument(
+            "--timeout", type=float, metavar="SECONDS", help="for each call (default 5)"
+        )
+    group.add_argument(
+        "--max-length",
+        type=int,
+        metavar="BYTES",
+        help="of the longest value in SQLite (default 1000000)",
+    )
+    group.add_argument(
+        "--create", action="store_true", help="make an empty SQLite database if there is none"
+    )
+    group.add_argument(
+        "--wal",
+        action="store_true",
+        help="change the SQLite file to write-ahead logging; else its journal stays as it is",
+    )
+
+
+def said_of_databases(
+    options: argparse.Namespace, *targets: str, has_own_timeout: bool = False
+) -> dict[str, Any]:
+    """What was said of databases; an error where none of the targets is one.
+
+    A verb that `has_own_timeout` may have been told it for something else.
+    """
+    given = {name: True for name in _FLAGS if getattr(options, name)}
+    given |= {
+        name: value for name in _VALUES if (value := getattr(options, name, None)) is not None
+    }
+    if any(map(is_database, targets)):
+        return given
+    strange = [name for name in given if name != "timeout" or not has_own_timeout]
+    if strange:
+        names = ", ".join("--" + name.replace("_", "-") for name in strange)
+        raise ContractError(f"{names}: for a database, and none is named")
+    return {}
+
+
+def from_anywhere(target: str) -> str:
+    """A target that means the same database in every folder."""
+    from urllib.parse import quote
+
+    from accord.sources.sql.target import find
+
+    found = find(target)
+    if not found.is_sqlite:
+        return target
+    return found.url if is_database(found.url) else f"sqlite:///{quote(found.url)}"
+
+
+def load(target: str, said: dict[str, Any], key: bytes | None, *, starts: bool) -> Server:
+    """A database as a server; with `starts` it gets ready before anybody asks."""
+    from accord.sources.sql import Database, Options, sql_tools
+
+    database = Database(target, Options(**said))
+    kind = "sqlite" if database.target.is_sqlite else "postgresql"
+    server = Server(f"{kind}-mcp-server", version=_VERSION, profile="prose")
+    for tool in sql_tools(database, key):
+        server.add(tool)
+    if starts:
+        database.start()
+    return server
+
+
+def _names(text: str) -> frozenset[str]:
+    names = frozenset(name.strip() for name in text.split(",") if name.strip())
+    if not names:
+        raise ValueError(text)
+    return names

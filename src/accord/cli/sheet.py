@@ -1,0 +1,146 @@
+"""`accord sheet`: characters from JSON files into filled sheets; the fields of a form."""
+
+import argparse
+import os
+import shutil
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from accord.cli.bar import Bar
+from accord.cli.form_arguments import add_form_arguments, form_options
+from accord.cli.visible import visible
+from accord.errors import ContractError
+
+if TYPE_CHECKING:
+    from accord.cli.workers import Job, Result
+
+EXAMPLES: Final = """\
+examples:
+  accord sheet thorin.json -o thorin.pdf
+  accord sheet party/*.json -o sheets --png
+  accord sheet thorin.json --template 5E_CharacterSheet_Fillable.pdf
+  accord sheet --fields form.pdf
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What the verb takes."""
+    parser.add_argument(
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="a character as JSON: `character_data` of the tool, or all of its arguments;"
+        " - reads standard input",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="PATH",
+        help="the sheet to write; a folder for several (default: this folder, named as the files)",
+    )
+    parser.add_argument("--png", action="store_true", help="make a picture of each page, too")
+    parser.add_argument(
+        "--fields", type=Path, metavar="PDF", help="list the fields of a form, and fill nothing"
+    )
+    parser.add_argument("--explain", action="store_true", help="say how each figure came about")
+    parser.add_argument("--json", action="store_true", help="print the tool's whole report")
+    parser.add_argument(
+        "--allow-rule-violations", action="store_true", help="fill in what breaks the rules, too"
+    )
+    parser.add_argument(
+        "--allow",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="allow a single violation (abilities.strength); may be repeated",
+    )
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="how many processes fill sheets (default: one for each core)",
+    )
+    add_form_arguments(parser.add_argument_group("the form"))
+
+
+def run(options: argparse.Namespace) -> int:
+    """Fill every sheet that can be; the exit code is 1 if one cannot."""
+    from accord.cli import fillers, workers  # an extra, which other verbs have no use for
+
+    if options.fields is not None:
+        return _print_fields(options.fields)
+    if not options.files:
+        raise ContractError("name the files of the characters, or --fields and a form")
+    if options.png and shutil.which(workers.PICTURES) is None:
+        raise ContractError(f"--png needs {workers.PICTURES}: apt-get install poppler-utils")
+    wishes = workers.Wishes(
+        form_options(options),
+        _arguments(options),
+        has_pictures=options.png,
+        is_json=options.json,
+    )
+    jobs = _jobs(options.files, options.output)
+    # One clear error, before there are processes that would all have it.
+    fillers.filler(**wishes.form)
+    bar = Bar(len(jobs), is_shown=None if len(jobs) > 1 else False)
+    has_failed = False
+    for result in workers.results(jobs, wishes, options.jobs):
+        has_failed |= result.has_failed
+        bar.clear()
+        _print(result)
+        bar.step(failed=result.has_failed)
+    bar.clear()
+    return 1 if has_failed else 0
+
+
+def _arguments(options: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "allow_rule_violations": options.allow_rule_violations,
+        "allow": options.allow,
+        "explain": options.explain,
+    }
+
+
+def _jobs(files: list[str], output: Path | None) -> "list[Job]":
+    """Where each sheet goes; two that would have one name are an error."""
+    from accord.cli.workers import STDIN, Job
+
+    if len(files) == 1 and output is not None and not output.is_dir():
+        return [Job(files[0], str(output.parent), output.name)]
+    folder = output or Path()
+    folder.mkdir(parents=True, exist_ok=True)
+    jobs = [
+        Job(file, str(folder), None if file == STDIN else f"{Path(file).stem}.pdf")
+        for file in files
+    ]
+    (name, count), *_ = Counter(job.name for job in jobs).most_common(1)
+    if count > 1:
+        raise ContractError(f"several files would be written to {name or 'one sheet'}")
+    return jobs
+
+
+def _print(result: "Result") -> None:
+    for line in result.said:
+        print(line, flush=True)
+    for line in result.noted:
+        print(line, file=sys.stderr, flush=True)
+
+
+def _print_fields(path: Path) -> int:
+    """A form's fields, as a mapping file has them; what nobody knows is left empty."""
+    from accord.sources.sheets import list_fields
+
+    fields = list_fields(path)
+    print("[fields]")
+    for field, key in fields:
+        name = msgspec.json.encode(field.name).decode()
+        page = field.widgets[0].page if field.widgets else 0
+        line = f"{name} = {msgspec.json.encode(key).decode()}"
+        print(visible(f"{line}  # {field.kind}, page {page}"))
+    return 0

@@ -1,0 +1,33 @@
+"""A call that only listens: it is told of changes until one of the two ends it."""
+
+import msgspec
+
+from accord.answer import Problem
+from accord.errors import INTERNAL_ERROR, Reject
+from accord.offers import Sealing
+from accord.protocol import Call, messages, results
+from accord.protocol.messages import Wanted
+from accord.protocol.news import acknowledged
+from accord.work import GIVEN, Done, rejected
+
+
+class Listening(msgspec.Struct, frozen=True, eq=False):
+    """An open subscription, and the changes that it is for."""
+
+    call: Call
+    wanted: Wanted
+    seal: Sealing
+    is_async: bool = True
+
+    async def run(self) -> Done:
+        """Say what will be told, and tell it."""
+        call, edge = self.call, self.call.edge
+        if edge is not None:
+            edge.push(acknowledged(call.id, self.wanted))
+            await edge.hold(call, self.wanted)
+        ended = self.seal.complete(results.listened(call.id), call.revision)
+        return Done(GIVEN, messages.reply(call.id, ended))
+
+    def refuse(self, problem: Problem) -> Done:
+        """How it ends when there are too many."""
+        return rejected(self.call, Reject(INTERNAL_ERROR, problem.message))

@@ -1,0 +1,252 @@
+"""The prompts and resources of a server, and what clients can have done with them."""
+
+import logging
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any, Final
+
+import msgspec
+
+from accord.answer import Asking, Problem
+from accord.completion import Completer, among, completion_of
+from accord.context import Context
+from accord.errors import INTERNAL_ERROR, INVALID_PARAMS, ContractError, Reject
+from accord.outcome import Outcome, meaning_of
+from accord.prompt import Prompt
+from accord.protocol import Call, messages
+from accord.protocol.events import COMPLETION, PROMPT, RESOURCE, Special
+from accord.protocol.messages import CompleteParams, PromptReference
+from accord.protocol.results import Result, cacheable
+from accord.resource import Resource
+from accord.revisions import Revision
+from accord.values import known
+from accord.work import GIVEN, Done, Work, rejected
+
+log = logging.getLogger("accord")
+
+_MASKED: Final = Problem.internal("Internal error")
+_NO_COMPLETION: Final = among(())
+_encode = msgspec.json.Encoder().encode
+
+
+class Errand(msgspec.Struct, frozen=True, eq=False):
+    """A call for something other than a tool: what is to be done, and how the result is worded."""
+
+    call: Call
+    what: str
+    """What it is called in the log."""
+    act: Callable[[], Any]
+    """Does it, or gives something to await if that `is_async`."""
+    word: Callable[[Any], Result]
+    seal: "Sealing"
+    is_async: bool = False
+
+    async def run(self) -> Done:
+        """Do it. What is raised becomes an error; what is no Problem is masked."""
+        try:
+            value = self.act()
+            if self.is_async:
+                value = await value
+            result = self.word(value)
+            completed = self.seal.complete(result, self.call.revision)
+            return Done(GIVEN, messages.reply(self.call.id, completed))
+        except BaseException as error:  # noqa: BLE001 - SystemExit too: nothing ends a server
+            return self._failed(meaning_of(error, self.call.revision))
+
+    def refuse(self, problem: Problem) -> Done:
+        """How it ends when it cannot be run after all."""
+        return Done(problem, messages.failure(self.call.id, reject_of(problem, self.call)))
+
+    def _failed(self, outcome: Outcome | BaseException) -> Done:
+        """How it ends that did not end well; the cause of what is masked goes to the log."""
+        try:
+            done = self._said(outcome)
+        except Exception as error:  # noqa: BLE001 - a message that cannot be sent, say
+            done, outcome = None, error
+        if done is None and not self.call.cancelled and isinstance(outcome, BaseException):
+            with suppress(Exception):  # not even a log that somebody has broken
+                log.error("%s failed", self.what, exc_info=outcome)
+        return done or self.refuse(_MASKED)
+
+    def _said(self, outcome: Outcome | BaseException) -> Done | None:
+        if isinstance(outcome, Asking):
+            return self.seal.asking(self.call, outcome)
+        if isinstance(outcome, Reject):
+            return rejected(self.call, outcome)
+        return self.refuse(outcome) if isinstance(outcome, Problem) else None
+
+
+class Sealing:
+    """What results of a server need of it: its stamp, and its seal on questions."""
+
+    def complete(self, result: Result, revision: Revision) -> Result:
+        """A result with all that its revision wants in it."""
+        raise NotImplementedError
+
+    def asking(self, call: Call, asking: Asking) -> Done:
+        """How a call ends that has something to ask."""
+        raise NotImplementedError
+
+
+def reject_of(problem: Problem, call: Call) -> Reject:
+    """A problem where there is no result that could say it."""
+    if problem.kind == "not_found" and call.method == RESOURCE:
+        return Reject(call.revision.missing_resource, problem.message, {"uri": call.name})
+    if problem.kind == "validation":
+        return Reject(INVALID_PARAMS, problem.message, {"validation_errors": problem.fields})
+    details = known(code=problem.code, remediation=problem.remediation)
+    return Reject(INTERNAL_ERROR, problem.message, None if problem is _MASKED else details)
+
+
+class Offers:
+    """Prompts by name, resources by URI or template, and what completes their arguments."""
+
+    def __init__(self, seal: Sealing) -> None:
+        self._seal = seal
+        self.prompts: dict[str, Prompt] = {}
+        self.resources: dict[str, Resource] = {}
+        self._completers: dict[tuple[str, str], Completer] = {}
+
+    def add(self, offer: Prompt | Resource) -> None:
+        """Put it in, or raise if its name is taken."""
+        if isinstance(offer, Prompt):
+            if offer.name in self.prompts:
+                raise ContractError(f"there are two prompts named {offer.name!r}")
+            self.prompts[offer.name] = offer
+            return
+        if offer.uri in self.resources:
+            raise ContractError(f"there are two resources at {offer.uri!r}")
+        self.resources[offer.uri] = offer
+
+    def remove(self, offer: Prompt | Resource) -> None:
+        """Take it out, or raise if it is not there."""
+        shelf: dict[str, Any] = self.prompts if isinstance(offer, Prompt) else self.resources
+        key = offer.name if isinstance(offer, Prompt) else offer.uri
+        if shelf.get(key) is not offer:
+            raise ContractError(f"{key!r} is not there")
+        del shelf[key]
+        for argument in self.completers_of(key):
+            del self._completers[key, argument]
+
+    def complete(self, owner: str, argument: str, completer: Completer) -> None:
+        """Say how an argument of a prompt, or a variable of a template, is completed."""
+        if argument not in self._arguments(owner):
+            raise ContractError(f"{owner!r} has no argument {argument!r} that could be completed")
+        self._completers[owner, argument] = completer
+
+    def completers_of(self, owner: str) -> dict[str, Completer]:
+        """What completes the arguments of a prompt, or the variables of a template."""
+        completers = list(self._completers.items())
+        return {name: each for (of, name), each in completers if of == owner}
+
+    @property
+    def can_complete(self) -> bool:
+        """Whether there is an argument that can be completed."""
+        prompts, resources = list(self.prompts.values()), list(self.resources.values())
+        return bool(self._completers) or (
+            any(argument.choices for prompt in prompts for argument in prompt.arguments)
+            or any(resource.choices for resource in resources)
+        )
+
+    def find(self, uri: str) -> tuple[Resource, Mapping[str, str]] | None:
+        """The resource that a URI stands for: one under that very URI first, then by template."""
+        resource = self.resources.get(uri)
+        if resource is not None and resource.is_static:
+            return resource, {}
+        for each in list(self.resources.values()):
+            variables = None if each.is_static else each.match(uri)
+            if variables is not None:
+                return each, variables
+        return None
+
+    def known_name(self, call: Call) -> str:
+        """The prompt's name, or the resource's own URI or template; the method for the rest."""
+        if call.method == PROMPT:
+            return call.name if call.name in self.prompts else "?"
+        if call.method != RESOURCE:
+            return call.method
+        found = self.find(call.name)
+        return "?" if found is None else found[0].uri
+
+    def prepare(self, call: Call, special: Special) -> Work | Done:
+        """What is to be done for a call of any other method than a tool's."""
+        if special.method == COMPLETION:
+            return self._complete(call, special.params)
+        return self._get(call) if special.method == PROMPT else self._read(call)
+
+    def _get(self, call: Call) -> Work | Done:
+        prompt = self.prompts.get(call.name)
+        if prompt is None:
+            return rejected(call, Reject(INVALID_PARAMS, f"Unknown prompt: {call.name}"))
+        return Errand(
+            call,
+            f"prompt {prompt.name}",
+            lambda: _invoke(prompt, call, call.arguments),
+            lambda said: prompt.worded(said, call.revision),
+            self._seal,
+            prompt.is_async,
+        )
+
+    def _read(self, call: Call) -> Work | Done:
+        found = self.find(call.name)
+        if found is None:
+            return rejected(call, missing(call.name, call.revision))
+        resource, variables = found
+
+        def word(content: Any) -> Result:
+            result = resource.worded(content, call.name)
+            if call.revision.stateless:
+                fresh_for_ms = int(resource.fresh_for * 1000)
+                result |= cacheable("public" if resource.is_public else "private", fresh_for_ms)
+            return result
+
+        return Errand(
+            call,
+            f"resource {resource.uri}",
+            lambda: _invoke(resource, call, _encode(variables)),
+            word,
+            self._seal,
+            resource.is_async,
+        )
+
+    def _complete(self, call: Call, params: CompleteParams) -> Work | Done:
+        is_known = call.name in (
+            self.prompts if isinstance(params.ref, PromptReference) else self.resources
+        )
+        choices = self._arguments(call.name)
+        name = params.argument.name
+        if not is_known or name not in choices:
+            what = "argument" if is_known else "reference"
+            return rejected(call, Reject(INVALID_PARAMS, f"Unknown {what}: nothing to complete"))
+        completer = self._completers.get((call.name, name))
+        if completer is None:
+            completer = among(choices[name]) if choices[name] else _NO_COMPLETION
+        return Errand(
+            call,
+            f"completion of {name} for {call.name}",
+            lambda: completer.invoke(params.argument.value, params.context.arguments),
+            lambda value: completion_of(value).worded(),
+            self._seal,
+            completer.is_async,
+        )
+
+    def _arguments(self, owner: str) -> dict[str, Any]:
+        """The arguments of a prompt or a template, with what each can be if that is known."""
+        if owner in self.prompts:
+            return {each.name: each.choices for each in self.prompts[owner].arguments}
+        resource = self.resources.get(owner)
+        names = [] if resource is None else resource.variables
+        return {name: resource.choices.get(name, ()) for name in names} if resource else {}
+
+
+def missing(uri: str, revision: Revision) -> Reject:
+    """That there is no such resource."""
+    return Reject(revision.missing_resource, "Resource not found", {"uri": uri})
+
+
+def _invoke(offer: Prompt | Resource, call: Call, arguments: bytes) -> Any:
+    bound = offer.bind(arguments)
+    context = None
+    if offer.wants_context:
+        context = Context(call.name, call.client, call, may_wait=offer.is_async)
+    return offer.invoke(bound.arguments, context)

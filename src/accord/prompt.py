@@ -1,0 +1,50 @@
+"""A prompt: a name, arguments, and what is said to a model when somebody picks it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from accord.blocks import Icon, Message
+from accord.content import message
+from accord.errors import ContractError
+from accord.questions import Said, conversation
+from accord.revisions import Revision
+from accord.tool import Bound
+from accord.values import known
+
+
+class Argument(msgspec.Struct, frozen=True):
+    """What a prompt takes, as text; `choices` are all that it can be, where that is known."""
+
+    name: str
+    description: str | None = None
+    required: bool = False
+    choices: Sequence[str] = ()
+
+
+class Prompt(msgspec.Struct, frozen=True, kw_only=True):
+    """One prompt. `bind` and `invoke` are as those of a Tool; `invoke` gives what is said."""
+
+    name: str
+    description: str = ""
+    arguments: Sequence[Argument] = ()
+    bind: Callable[[bytes], Bound]
+    invoke: Callable[[Any, Any], Any]
+    is_async: bool
+    wants_context: bool = False
+    title: str | None = None
+    icons: Sequence[Icon] = ()
+    meta: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            raise ContractError("a prompt has a name")
+
+    def worded(self, said: Said | Sequence[Said], revision: Revision) -> dict[str, Any]:
+        """What `prompts/get` gives."""
+        messages: list[Message] = conversation(said)
+        return known(
+            description=self.description or None,
+            messages=[message(each, revision) for each in messages],
+        )

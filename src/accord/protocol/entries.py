@@ -1,0 +1,83 @@
+"""Tools, prompts and resources as lists show them, in each revision."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from accord.arguments import JsonSchema
+from accord.blocks import Icon
+from accord.prompt import Argument, Prompt
+from accord.protocol.results import Result
+from accord.resource import Resource
+from accord.revisions import Revision
+from accord.tool import Tool
+from accord.values import known
+
+_HINT_NAMES: Final = {
+    "read_only": "readOnlyHint",
+    "destructive": "destructiveHint",
+    "idempotent": "idempotentHint",
+    "open_world": "openWorldHint",
+}
+
+
+def tool_entry(tool: Tool, output_schema: JsonSchema | None, revision: Revision) -> Result:
+    """A tool as `tools/list` shows it."""
+    entry: Result = {"name": tool.name}
+    if tool.title is not None and revision.titles:
+        entry["title"] = tool.title
+    entry |= {"description": tool.description, "inputSchema": tool.input_schema}
+    if output_schema is not None:
+        entry["outputSchema"] = output_schema
+    hints = _hints(tool) if revision.annotations else {}
+    if hints:
+        entry["annotations"] = hints
+    return entry | _dressed(tool.icons, tool.meta, revision)
+
+
+def prompt_entry(prompt: Prompt, revision: Revision) -> Result:
+    """A prompt as `prompts/list` shows it."""
+    arguments = [_argument(each) for each in prompt.arguments]
+    entry = known(
+        name=prompt.name,
+        title=prompt.title if revision.titles else None,
+        description=prompt.description or None,
+        arguments=arguments or None,
+    )
+    return entry | _dressed(prompt.icons, prompt.meta, revision)
+
+
+def resource_entry(resource: Resource, revision: Revision) -> Result:
+    """A resource as `resources/list` shows it, a template as `resources/templates/list` does."""
+    is_static = resource.is_static
+    entry = known(
+        **{"uri" if is_static else "uriTemplate": resource.uri},
+        name=resource.name,
+        title=resource.title if revision.titles else None,
+        description=resource.description or None,
+        mimeType=resource.mime_type,
+        size=resource.size if is_static else None,
+        annotations=resource.annotations,
+    )
+    return entry | _dressed(resource.icons, resource.meta, revision)
+
+
+def _argument(argument: Argument) -> Result:
+    required = True if argument.required else None
+    return known(name=argument.name, description=argument.description, required=required)
+
+
+def _hints(tool: Tool) -> dict[str, Any]:
+    given = msgspec.structs.asdict(tool.hints)
+    hints = {wire: given[name] for name, wire in _HINT_NAMES.items() if given[name] is not None}
+    return {"title": tool.title, **hints} if tool.title is not None else hints
+
+
+def _dressed(
+    icons: Sequence[Icon], meta: Mapping[str, Any] | None, revision: Revision
+) -> dict[str, Any]:
+    return known(
+        icons=icons if icons and revision.icons else None,
+        _meta=meta if revision.metadata else None,
+    )

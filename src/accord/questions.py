@@ -1,0 +1,226 @@
+"""What a tool can ask of its client: a person, a model, or which folders it may use.
+
+A question is data: it is worded for a revision, and it reads its own answer. How it gets to the
+client and back is none of its business.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Final, Generic, Literal, TypeVar
+
+import msgspec
+
+from accord.answer import FieldError
+from accord.blocks import Block, Message
+from accord.content import message
+from accord.errors import ContractError
+from accord.forms import Misfit, form_of
+from accord.revisions import Revision
+from accord.values import known
+
+T = TypeVar("T")
+Capabilities = Mapping[str, Any]
+_canonical = msgspec.json.Encoder(order="deterministic").encode
+_PAGE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://[!-~]+")
+
+
+class Elicited(msgspec.Struct, Generic[T], frozen=True):
+    """What a person did with a question: `accept`, `decline` or `cancel`, and the data if any."""
+
+    action: Literal["accept", "decline", "cancel"]
+    data: T | None = None
+
+    @property
+    def accepted(self) -> bool:
+        """Whether there is an answer."""
+        return self.action == "accept"
+
+
+class Sampled(msgspec.Struct, frozen=True, rename="camel"):
+    """What a model said: its content as it came, and which model it was."""
+
+    role: Literal["user", "assistant"]
+    content: dict[str, Any] | list[dict[str, Any]]
+    model: str
+    stop_reason: str | None = None
+
+    @property
+    def text(self) -> str:
+        """All that is text in it."""
+        blocks = [self.content] if isinstance(self.content, dict) else self.content
+        return "\n".join(str(b["text"]) for b in blocks if b.get("type") == "text" and "text" in b)
+
+
+class Root(msgspec.Struct, frozen=True):
+    """A folder or file that the client lets a server use."""
+
+    uri: str
+    name: str | None = None
+
+
+class Question(msgspec.Struct, frozen=True):
+    """One question. What it is to each kind of client is said by those below."""
+
+    method: ClassVar[str]
+
+    def lacks(self, capabilities: Capabilities, revision: Revision) -> Mapping[str, Any] | None:
+        """The capability that a client would need to be asked this; None if it has it."""
+        raise NotImplementedError
+
+    def params(self, revision: Revision) -> dict[str, Any]:
+        """What goes to the client."""
+        raise NotImplementedError
+
+    def read(self, answer: bytes) -> Any:
+        """What came back, or Misfit."""
+        raise NotImplementedError
+
+    def digest(self, revision: Revision) -> str:
+        """What tells it from another: an answer counts for the question that was asked."""
+        from hashlib import blake2b  # a server starts without it, and faster
+
+        said = _canonical([self.method, self.params(revision)])
+        return blake2b(said, digest_size=12).hexdigest()
+
+
+class Elicit(Question, frozen=True):
+    """Ask a person to fill in a form.
+
+    `answer` is a type: a dataclass, a Struct or a TypedDict of simple fields, or one such field by
+    itself (`str`, `bool`, an Enum, `Literal`, a list of choices). It may be a JSON Schema as well.
+    """
+
+    method: ClassVar[str] = "elicitation/create"
+    message: str
+    answer: Any
+
+    def __post_init__(self) -> None:
+        form_of(self.answer)
+
+    def lacks(self, capabilities: Capabilities, revision: Revision) -> Mapping[str, Any] | None:
+        has_form = revision.titled_choices or not form_of(self.answer).has_many
+        modes = capabilities.get("elicitation")
+        if isinstance(modes, dict) and ("form" in modes or "url" not in modes):
+            return None if revision.elicitation and has_form else {"elicitation": {"form": {}}}
+        return {"elicitation": {"form": {}}}
+
+    def params(self, revision: Revision) -> dict[str, Any]:
+        schema = form_of(self.answer).schema(titled=revision.titled_choices)
+        return {"message": self.message, "requestedSchema": schema}
+
+    def read(self, answer: bytes) -> Elicited[Any]:
+        said = _read(answer, _ELICITED)
+        if said.action != "accept":
+            return Elicited(said.action)
+        return Elicited("accept", form_of(self.answer).read(bytes(said.content) or b"{}"))
+
+
+class Visit(Question, frozen=True):
+    """Send a person to a page, for what must not pass through the client: to sign in, to pay."""
+
+    method: ClassVar[str] = "elicitation/create"
+    message: str
+    url: str
+
+    def __post_init__(self) -> None:
+        if not _PAGE.fullmatch(self.url):
+            raise ContractError(f"{self.url!r} is no URL of a page: a scheme, a host, and a path")
+
+    def lacks(self, capabilities: Capabilities, revision: Revision) -> Mapping[str, Any] | None:
+        modes = capabilities.get("elicitation")
+        can = revision.url_elicitation and isinstance(modes, dict) and "url" in modes
+        return None if can else {"elicitation": {"url": {}}}
+
+    def params(self, revision: Revision) -> dict[str, Any]:
+        said = {"mode": "url", "message": self.message, "url": self.url}
+        if revision.elicitation_ids:
+            from secrets import token_urlsafe
+
+            said["elicitationId"] = token_urlsafe(16)
+        return said
+
+    def read(self, answer: bytes) -> Elicited[None]:
+        return Elicited(_read(answer, _ELICITED).action)
+
+
+Said = str | Block | Message
+
+
+class Sample(Question, frozen=True):
+    """Ask the client's model for text: one thing said to it, or a conversation."""
+
+    method: ClassVar[str] = "sampling/createMessage"
+    messages: Said | Sequence[Said]
+    max_tokens: int = 1_000
+    system: str | None = None
+    temperature: float | None = None
+    stop: Sequence[str] | None = None
+    preferences: Mapping[str, Any] | None = None
+    """Which model is liked, as MCP's `modelPreferences`."""
+
+    def lacks(self, capabilities: Capabilities, revision: Revision) -> Mapping[str, Any] | None:
+        return None if isinstance(capabilities.get("sampling"), dict) else {"sampling": {}}
+
+    def params(self, revision: Revision) -> dict[str, Any]:
+        return known(
+            messages=[message(each, revision) for each in conversation(self.messages)],
+            maxTokens=self.max_tokens,
+            systemPrompt=self.system,
+            temperature=self.temperature,
+            stopSequences=self.stop,
+            modelPreferences=self.preferences,
+        )
+
+    def read(self, answer: bytes) -> Sampled:
+        return _read(answer, _SAMPLED)
+
+
+class ListRoots(Question, frozen=True):
+    """Ask which folders and files the client lets a server use."""
+
+    method: ClassVar[str] = "roots/list"
+
+    def lacks(self, capabilities: Capabilities, revision: Revision) -> Mapping[str, Any] | None:
+        return None if isinstance(capabilities.get("roots"), dict) else {"roots": {}}
+
+    def params(self, revision: Revision) -> dict[str, Any]:
+        return {}
+
+    def read(self, answer: bytes) -> list[Root]:
+        return _read(answer, _ROOTS).roots
+
+
+def conversation(said: Said | Sequence[Said]) -> list[Message]:
+    """What is said to a model: one thing or several, by the user where nobody is named."""
+    several = said if isinstance(said, list | tuple) else [said]
+    return [each if isinstance(each, Message) else _by_user(each) for each in several]
+
+
+def _by_user(content: object) -> Message:
+    if not isinstance(content, str | Block):
+        raise ContractError(
+            f"a message is text, a block or a Message, not {type(content).__name__}"
+        )
+    return Message(content)
+
+
+class _ElicitResult(msgspec.Struct, frozen=True):
+    action: Literal["accept", "decline", "cancel"]
+    content: msgspec.Raw = msgspec.Raw(b"")
+
+
+class _RootsResult(msgspec.Struct, frozen=True):
+    roots: list[Root]
+
+
+_ELICITED: Final[Callable[[bytes], _ElicitResult]] = msgspec.json.Decoder(_ElicitResult).decode
+_SAMPLED: Final[Callable[[bytes], Sampled]] = msgspec.json.Decoder(Sampled).decode
+_ROOTS: Final[Callable[[bytes], _RootsResult]] = msgspec.json.Decoder(_RootsResult).decode
+
+
+def _read(answer: bytes, decode: Callable[[bytes], T]) -> T:
+    try:
+        return decode(answer)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        reason = str(error).replace("`", "").partition(" - at ")[0]
+        raise Misfit([FieldError("answer", f"is of a wrong shape: {reason}")]) from error

@@ -1,0 +1,99 @@
+"""Rules that say that a reply reports on a deed."""
+
+from typing import Any, Final
+
+from accord.reader.case import Case, Verdict
+from accord.reader.phrases import says_deed, says_done, says_kept, says_not_needed, says_read
+
+_FEW: Final = 6
+_REPORTS: Final = frozenset(
+    """affected_rows affectedrows rowsaffected rows_affected changes lastinsertrowid
+    last_insert_id insertid modifiedcount deletedcount matchedcount upsertedid insertedid
+    acknowledged""".split()
+)
+_OUTPUT: Final = frozenset({"output", "stdout", "result"})
+_BEGUN: Final = frozenset(
+    "submitted queued pending started starting processing accepted scheduled in_progress".split()
+)
+_DONE: Final = frozenset({"success", "ok", "deleted", "created", "updated"})
+
+
+def acted(case: Case) -> Verdict | None:
+    if case.called.doing != "act" or case.attachments:
+        return None
+    return Verdict("action", "certain" if not isinstance(case.value, list) else "likely")
+
+
+def reports_done(case: Case) -> Verdict | None:
+    call = case.called
+    if call.doing == "read" and case.words is not None and says_kept(case.words):
+        return Verdict("action", "likely")
+    words = case.words or _message(case)
+    if words is None or call.doing == "list":
+        return None
+    is_short = "\n\n" not in words.strip()
+    if call.gives_content and not (is_short and "\n" not in words.strip() and case.mentions(words)):
+        return None
+    if is_short and says_deed(words, call.deeds) and not (call.wants_many and call.doing == "read"):
+        return Verdict("action", "likely" if call.doing != "read" else "guess")
+    if call.wants_many:
+        return None
+    if call.doing in ("run", "make") and says_done(words):
+        return Verdict("action", "likely")
+    if call.doing == "unknown" and says_done(words) and not says_read(words):
+        return Verdict("action", "likely")
+    if call.may_act and call.doing != "read" and says_not_needed(words):
+        return Verdict("action", "guess")
+    return None
+
+
+def _message(case: Case) -> str | None:
+    """The words beside an object, or those that it has itself."""
+    if isinstance(case.value, list):
+        return None
+    if case.message:
+        return case.message
+    said = case.value.get("message") if isinstance(case.value, dict) else None
+    return said if isinstance(said, str) else None
+
+
+def reports_members(case: Case) -> Verdict | None:
+    value = case.value
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if not isinstance(value, dict):
+        return None
+    if len(value) <= _FEW and not _REPORTS.isdisjoint(map(str.lower, value)):
+        return Verdict("action", "likely")
+    if case.called.doing in ("list", "read"):
+        return None
+    if _has_begun(value):
+        return Verdict("action", "likely")
+    if not _says_well(value) or (case.called.gives_output and not _OUTPUT.isdisjoint(value)):
+        return None
+    has_list = any(isinstance(each, list) for each in value.values())
+    if not has_list and not isinstance(value.get("data"), dict):
+        return Verdict("action", "likely")
+    return None
+
+
+def _has_begun(value: dict[str, Any]) -> bool:
+    """Whether a few members say that something was started, and by which name it goes on."""
+    status = value.get("status", value.get("state"))
+    if len(value) > _FEW or not isinstance(status, str) or status.lower() not in _BEGUN:
+        return False
+    return any(name == "id" or name.endswith(("_id", "Id")) for name in value)
+
+
+def _says_well(value: dict[str, Any]) -> bool:
+    return not _DONE.isdisjoint(value) and any(value.get(name) is True for name in _DONE)
+
+
+def ran(case: Case) -> Verdict | None:
+    """What was run, and gives no output of its own."""
+    call = case.called
+    if call.doing != "run" or case.attachments or case.find_collection() is not None:
+        return None
+    if call.gives_output and case.value not in ("", None, {}) and (case.words or "x").strip():
+        return None
+    return Verdict("action", "guess")

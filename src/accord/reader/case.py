@@ -1,0 +1,101 @@
+"""What is known of a reply when it is judged, and what a rule says."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from accord.reader.collection import Collection, collection_in
+from accord.reader.failure import Sign
+from accord.reader.items import Items
+from accord.reader.phrases import says_none
+from accord.reader.reading import Confidence
+from accord.reader.words import Called
+from accord.response import ResponseType
+
+_LOGS: Final = frozenset({"log", "logs", "logcat", "stderr", "output", "journal"})
+_TEXT_MEMBERS: Final = ("result", "text", "message", "output", "content", "response")
+_LONGEST_MENTION: Final = 200
+_LONGEST_WORDS: Final = 4_000
+
+
+class Case(msgspec.Struct, kw_only=True):
+    """What is known of a reply when it is judged."""
+
+    value: Any
+    is_text: bool
+    is_error: bool | None
+    """What `isError` says, if it says anything."""
+    message: str | None
+    attachments: Sequence[Mapping[str, Any]]
+    is_structured: bool
+    called: Called
+    arguments: Mapping[str, Any]
+    tool: str | None
+    texts: Sequence[str] = ()
+    """The text blocks, where there are several and no more is known of them."""
+    words: str | None = None
+    """The text that is all there is, also as the only member of an object."""
+    sign: Sign | None = None
+    collection: Collection | None = None
+    has_looked: bool = False
+    """Whether a collection was looked for."""
+    items: Items | None = None
+    nothing: bool | None = None
+    """Whether the words say that nothing was found, once that was asked."""
+
+    def __post_init__(self) -> None:
+        value = self.value
+        if isinstance(value, dict) and len(value) == 1:
+            ((name, value),) = value.items()
+            if name not in _TEXT_MEMBERS:
+                return
+        if isinstance(value, str):
+            self.words = value
+
+    @property
+    def is_log(self) -> bool:
+        """Whether the tool gives back lines that were logged, errors among them."""
+        return not _LOGS.isdisjoint(self.called.words)
+
+    @property
+    def gives_anything(self) -> bool:
+        """Whether what the tool gives may be any words at all."""
+        call = self.called
+        is_told = call.gives_content or call.gives_output or call.tells
+        return is_told or call.is_about_faults or self.is_log
+
+    def mentions(self, words: str) -> bool:
+        """Whether a text speaks of something that the tool was given."""
+        return len(words) <= _LONGEST_WORDS and any(
+            isinstance(each, str) and 2 <= len(each) <= _LONGEST_MENTION and each in words
+            for each in self.arguments.values()
+        )
+
+    def echoes(self, words: str) -> bool:
+        """Whether a text is nothing but what the tool was given."""
+        return any(each == words for each in self.arguments.values())
+
+    @property
+    def says_none(self) -> bool:
+        """Whether the words say that nothing was found."""
+        if self.nothing is None:
+            wants_many = self.called.wants_many
+            self.nothing = self.words is not None and says_none(self.words, wants_many=wants_many)
+        return self.nothing
+
+    def find_collection(self) -> Collection | None:
+        """The collection that the value is, or is about; looked for once."""
+        if self.collection is None and not self.has_looked and not self.is_text:
+            self.has_looked = True
+            self.collection = collection_in(self.value, self.called, self.arguments)
+        return self.collection
+
+
+class Verdict(NamedTuple):
+    """What a rule says."""
+
+    kind: ResponseType
+    confidence: Confidence = "certain"
+    finding: str | None = None
+    is_partial: bool = False

@@ -1,0 +1,205 @@
+"""Rules that say that the operation failed."""
+
+import re
+from typing import Any, Final
+
+from accord.reader.case import Case, Verdict
+from accord.reader.collection import Collection
+from accord.reader.failure import Sign, failed_among, failed_counts, failure_in
+from accord.reader.phrases import (
+    lacks,
+    says_all_failed,
+    says_deed,
+    says_each_failed,
+    says_none,
+    says_rejected,
+)
+from accord.reader.reading import Confidence
+from accord.reader.refusals import Strength, says_failed, says_failed_to_give
+from accord.reader.verbs import DENYING
+from accord.reader.words import singular
+
+_STATES: Final = ("status", "state")
+_MOST_RESULTS: Final = 200
+_EXITED: Final = re.compile(
+    r"\b(?:exit|return)(?:ed with)?[ _]?(?:code|status)?\W{1,4}([1-9]\d{0,2})\W*$"
+)
+_LONGEST_END: Final = 80
+_EXIT_CODES: Final = ("exitCode", "exit_code", "returncode", "return_code", "exit_status")
+
+
+def is_error(case: Case) -> Verdict | None:
+    if case.is_error is not True:
+        return None
+    case.sign = failure_in(case.value)
+    return Verdict("error")
+
+
+def _failed(case: Case, sign: Sign, confidence: Confidence) -> Verdict:
+    case.sign = sign
+    lies = "isError is false, but the payload says that it failed"
+    return Verdict("error", confidence, lies if case.is_error is False else None)
+
+
+def payload_failed(case: Case) -> Verdict | None:
+    """A flag, an error, a status; an error that nothing was found is none of a search."""
+    sign = failure_in(case.value)
+    if sign is None:
+        sign = _exit_code(case)
+        return None if sign is None else _failed(case, sign, "guess")
+    counts = failed_counts(case.value)
+    if counts is not None and counts[0] > 0:
+        case.sign = sign
+        return Verdict("action", "likely", is_partial=True)
+    is_asked = sign.rule == "errors-member" and case.called.is_about_faults
+    if is_asked or _is_of_a_thing(case, sign):
+        return None
+    if sign.rule == "error-member" and case.called.wants_many and says_none(sign.message):
+        case.collection = Collection([], dict(case.value), ("error",), "guess")
+        return Verdict("list", "guess")
+    return _failed(case, sign, "certain")
+
+
+def _is_of_a_thing(case: Case, sign: Sign) -> bool:
+    """Whether what failed is the thing that was asked about: a job, a deployment."""
+    value = case.value
+    if sign.rule == "status-error" and case.called.checks and value.get("status") != "error":
+        return True
+    return (
+        case.called.doing == "read"
+        and sign.rule in ("error-member", "status-error", "error-named")
+        and any(value.get(name) not in (None, "error") for name in _STATES)
+        and any(
+            name == "id" or (name.endswith(("_id", "Id")) and "request" not in name)
+            for name in value
+        )
+    )
+
+
+def all_failed(case: Case) -> Verdict | None:
+    value = case.value
+    if isinstance(value, dict):
+        counts = failed_counts(value)
+        if counts is not None and counts[1] > 0:
+            if counts[0] == 0:
+                return _failed(case, Sign("all-failed", "All of it failed", None, value), "likely")
+            return Verdict("action", "likely", is_partial=True)
+    if case.called.doing not in ("act", "run"):
+        return None
+    items = _results(case)
+    told, failed = failed_among(items) if items else (0, 0)
+    if not failed or told < len(items):
+        return None
+    if failed == told:
+        return _failed(case, Sign("all-failed", _why(items), None, value), "likely")
+    return Verdict("action", "likely", is_partial=True)
+
+
+def _results(case: Case) -> list[Any]:
+    """What came of each of several things: a list, or an object for each by its name."""
+    value = case.value
+    if isinstance(value, dict) and 0 < len(value) <= _MOST_RESULTS:
+        each = list(value.values())
+        if all(isinstance(one, dict) for one in each):
+            return each
+    collection = case.find_collection()
+    return collection.items if collection else []
+
+
+def _why(items: list[Any]) -> str:
+    signs = [failure_in(item) for item in items[:1]]
+    return next((sign.message for sign in signs if sign is not None), "All of it failed")
+
+
+def error_text(case: Case) -> Verdict | None:
+    """A text that is nothing but an error, or the words before a document that belongs to it."""
+    words = case.words
+    if words is None and isinstance(case.value, list) and len(case.value) == 1:
+        words = case.value[0] if isinstance(case.value[0], str) else None
+        if words is None or says_failed_to_give(words, frozenset(), False) != "strong":
+            return None
+    if words is None and isinstance(case.value, dict) and case.message:
+        return _heading_failed(case, case.message)
+    if words is None or case.attachments:
+        return None
+    if case.called.gives_content and case.is_structured and not says_each_failed(words):
+        return None
+    sign = _exit_said(case, words)
+    if sign is not None:
+        return _failed(case, sign, "guess")
+    strength = _strength(case, words)
+    if strength is None:
+        return None
+    return _failed(
+        case,
+        Sign("error-text", words.strip()),
+        "likely" if strength == "strong" else "guess",
+    )
+
+
+def _heading_failed(case: Case, words: str) -> Verdict | None:
+    if case.gives_anything or case.called.wants_many or case.attachments:
+        return None
+    if says_failed(words) != "strong":
+        return None
+    return _failed(case, Sign("error-text", words.strip(), None, case.value), "likely")
+
+
+def _strength(case: Case, words: str) -> Strength | None:
+    call = case.called
+    if says_each_failed(words) or (call.doing == "act" and says_all_failed(words)):
+        return "strong"
+    if case.echoes(words.strip()):
+        return None
+    missing = _missing(case, words)
+    if case.gives_anything:
+        is_told = missing and "\n" not in words.strip()
+        return "weak" if is_told else says_failed_to_give(words, call.nouns, case.mentions(words))
+    if call.wants_many and case.says_none:
+        return None
+    if missing or (says_rejected(words) and not says_deed(words, call.deeds)):
+        return "weak"
+    if case.says_none:
+        return None
+    return says_failed(
+        words,
+        is_act=call.doing == "act",
+        checks=call.checks or not DENYING.isdisjoint(call.deeds),
+        wants_many=call.wants_many,
+    )
+
+
+def _missing(case: Case, words: str) -> bool:
+    """Whether a text says that there is not the one thing that was asked for, or is acted on."""
+    call = case.called
+    if call.wants_many or call.doing in ("list", "make"):
+        return False
+    noun = lacks(words)
+    if noun is None or call.doing == "act":
+        return noun is not None
+    return singular(noun) == noun and (noun in call.nouns or case.mentions(words))
+
+
+def _exit_code(case: Case) -> Sign | None:
+    """What was run ended badly, by its exit code."""
+    value = case.value
+    if not _ran(case) or not isinstance(value, dict):
+        return None
+    codes = [value[name] for name in _EXIT_CODES if type(value.get(name)) is int]
+    if not any(codes):
+        return None
+    words = value.get("stderr") or value.get("output") or value.get("stdout")
+    why = words.strip() if isinstance(words, str) and words.strip() else "It ended badly"
+    return Sign("exit-code", why, codes[0], value)
+
+
+def _exit_said(case: Case, words: str) -> Sign | None:
+    """The same, where the last line of the output says so."""
+    if not _ran(case):
+        return None
+    found = _EXITED.search(words.rstrip()[-_LONGEST_END:].lower())
+    return None if found is None else Sign("exit-code", words.strip(), int(found[1]))
+
+
+def _ran(case: Case) -> bool:
+    return case.called.doing == "run" or case.called.gives_output

@@ -1,0 +1,112 @@
+"""The items of all pages, or one step on, whatever a tool says about the way to the next one."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Any, Final
+
+from accord.errors import PeerError
+from accord.reader.follow.inputs import members_of
+from accord.reader.follow.trail import Asked, Trail
+from accord.reader.follow.turn import Turn, is_list
+from accord.reader.follow.ways import WAYS, Changes
+from accord.reader.read import read
+from accord.reader.reading import Reading
+
+Call = Callable[[str, dict[str, Any]], Awaitable[Any]]
+
+_MOST_PAGES: Final = 1_000
+_READ_MORE: Final = "read_more"
+_REST: Final = "rest."  # how our own cursors to the rest of an answer begin
+
+
+async def read_all(
+    call: Call,
+    tool: str,
+    arguments: Mapping[str, Any] | None = None,
+    *,
+    schema: Mapping[str, Any] | None = None,
+    max_items: int | None = None,
+    max_pages: int = _MOST_PAGES,
+) -> AsyncIterator[Any]:
+    """The items of a list, page after page; of anything else, its one value.
+
+    `call` is what calls a tool, by its name and arguments, and gives back the reply: the `call`
+    of a `Peer`, an SDK's `call_tool`, your own. The tool's input `schema` helps to find the
+    argument that leads on. It ends quietly after `max_items`. A page that failed, one that comes
+    again, more than `max_pages` of them, and more that there is no way to are a PeerError.
+    """
+    asked = Asked(tool, dict(arguments or {}))
+    trail = Trail(tool, asked)
+    given = 0
+    for number in range(1, max_pages + 1):
+        if given == max_items:
+            return
+        reply = await call(asked.tool, dict(asked.arguments))
+        reading = read(reply, tool, asked.arguments)
+        if reading.is_failure:
+            raise PeerError(f"page {number} of {tool} failed: {reading.response.message}")
+        items = _items(reading)
+        trail.found(items, number)
+        for item in items:
+            yield item
+            given += 1
+            if given == max_items:
+                return
+        turn = Turn.of(reading, asked.arguments, schema, len(items), given)
+        onward = _following(asked, turn)
+        if onward is None:
+            return
+        trail.follow(onward)
+        asked = onward
+    raise PeerError(f"{tool} has more than {max_pages} pages")
+
+
+def following(
+    reading: Reading,
+    tool: str,
+    arguments: Mapping[str, Any],
+    schema: Mapping[str, Any] | None = None,
+) -> tuple[str, dict[str, Any]] | None:
+    """The tool and the arguments that get the next page; None where there is none, or no way."""
+    count = len(_items(reading))
+    turn = Turn.of(reading, arguments, schema, count, count)
+    try:
+        found = _following(Asked(tool, dict(arguments)), turn)
+    except PeerError:
+        return None
+    return None if found is None or found.arguments == arguments else (found.tool, found.arguments)
+
+
+def _items(reading: Reading) -> list[Any]:
+    if is_list(reading):
+        items: list[Any] = reading.response.data or []
+        return items
+    return [] if reading.value is None else [reading.value]
+
+
+def _following(asked: Asked, turn: Turn) -> Asked | None:
+    """The call for the next page; None where there is none."""
+    if turn.is_action or turn.page.has_more is False:
+        return None
+    if _wants_read_more(turn):
+        return Asked(_READ_MORE, {"cursor": turn.page.cursor})
+    for way in WAYS:
+        changes = way(turn)
+        if changes:
+            return Asked(asked.tool, _changed(asked.arguments, changes))
+    if turn.page.has_more:
+        raise PeerError(f"{asked.tool} says that there is more, but not how to get it")
+    return None
+
+
+def _changed(arguments: Mapping[str, Any], changes: Changes) -> dict[str, Any]:
+    changed = dict(arguments)
+    for (root, *below), value in changes.items():
+        changed[root] = {**members_of(changed.get(root)), below[0]: value} if below else value
+    return changed
+
+
+def _wants_read_more(turn: Turn) -> bool:
+    """A server of ours cut the answer, and the tool takes no cursor: another one gets the rest."""
+    return (turn.page.cursor or "").startswith(_REST) and any(
+        f"call {_READ_MORE} with" in warning.message for warning in turn.reading.warnings
+    )

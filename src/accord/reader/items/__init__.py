@@ -1,0 +1,138 @@
+"""Text that is clearly a list: bullets, numbers, tagged lines, paths, records, table rows.
+
+A document with a list somewhere in it is not: everything but a heading and a closing line has to
+belong to an item. Where the heading says how many there are, the pattern that finds as many is
+believed.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final, Literal, NamedTuple
+
+from accord.reader.items.found import Items, split_advice
+from accord.reader.items.marked import alike, bullets, paths, starred, tagged
+from accord.reader.items.parts import grouped, headed, mapping, paragraphs, separated
+from accord.reader.items.plain import commas, one_per_line
+from accord.reader.items.records import counted, records, sequence
+from accord.reader.items.tables import columns, comma_separated, elements, markdown_table
+
+__all__ = ["Items", "find_items", "split_advice", "states_count"]
+
+_LONGEST: Final = 1_000_000  # characters of a text that is looked at
+Lines = Literal["one", "several", "never"]
+
+
+Find = Callable[[list[str], bool], Items | None]
+
+
+class Pattern(NamedTuple):
+    """A pattern, and what a text must have for it to be tried at all."""
+
+    find: Find
+    marks: tuple[str, ...] = ()
+    """One of these is in the text, where there are any."""
+    from_list: Lines = "one"
+    """How many lines it is at least, from a tool that lists."""
+    from_others: Lines = "one"
+    """How many from another one."""
+
+
+PATTERNS: Final = (
+    Pattern(tagged, ("[",)),
+    Pattern(starred, ("* ",), "several", "several"),
+    Pattern(markdown_table, ("|",), "several", "several"),
+    Pattern(mapping, ("- ",), "several", "several"),
+    Pattern(records, (), "several", "several"),
+    Pattern(separated, (), "several", "several"),
+    Pattern(headed, ("#", ":\n"), "several", "never"),
+    Pattern(grouped, (), "several", "never"),
+    Pattern(bullets, (), "one", "several"),
+    Pattern(paths, ("/", "\\"), "one", "several"),
+    Pattern(counted),
+    Pattern(elements, ("</",)),
+    Pattern(columns, (), "several", "several"),
+    Pattern(comma_separated, (",",)),
+    Pattern(alike, (), "several", "never"),
+    Pattern(paragraphs, ("\n\n",), "several", "never"),
+    Pattern(sequence, (), "one", "never"),
+    Pattern(one_per_line, (), "several", "never"),
+    Pattern(commas, (",",), "one", "never"),
+)
+
+
+def _tried(wants_list: bool, has_several: bool) -> tuple[tuple[Find, tuple[str, ...]], ...]:
+    """The patterns that a text of one line or of several can be, in their order."""
+    fitting = ("one", "several") if has_several else ("one",)
+    return tuple(
+        (pattern.find, pattern.marks)
+        for pattern in PATTERNS
+        if (pattern.from_list if wants_list else pattern.from_others) in fitting
+    )
+
+
+_TRIED: Final = {
+    (wants_list, has_several): _tried(wants_list, has_several)
+    for wants_list in (False, True)
+    for has_several in (False, True)
+}
+
+
+def states_count(items: Items) -> bool:
+    """Whether the words around some items say how many they are."""
+    return len(items.items) in items.numbers
+
+
+def find_items(text: str, *, wants_list: bool = False, blocks: Sequence[str] = ()) -> Items | None:
+    """The items of a text that is clearly a list. A tool that lists has less to prove."""
+    if len(text) > _LONGEST or not text.strip():
+        return None
+    if wants_list and len(blocks) > 1:
+        found = _block_each(blocks)
+        if found is not None:
+            return found
+    lines = [line.rstrip() for line in text.strip("\n").splitlines()]
+    if wants_list:
+        lines = _unfenced(lines)
+    lines, advice = split_advice(lines)
+    found = _first(text, lines, wants_list)
+    if found is None or not advice:
+        return found
+    closing = "\n".join(line for line in (found.closing, *advice) if line.strip())
+    return found._replace(closing=closing)
+
+
+def _unfenced(lines: list[str]) -> list[str]:
+    """The lines without the marks of the one code block around all of them but a heading."""
+    marks = [at for at, line in enumerate(lines) if line.startswith("```")]
+    if len(marks) != 2 or marks[0] > 2 or marks[1] < len(lines) - 2:
+        return lines
+    return [line for at, line in enumerate(lines) if at not in marks]
+
+
+def _first(text: str, lines: list[str], wants_list: bool) -> Items | None:
+    """What the first pattern finds; if it is not as many as are said, what another one finds."""
+    first: Items | None = None
+    agreed: Items | None = None
+    for find, marks in _TRIED[wants_list, len(lines) > 1]:
+        if marks and not any(mark in text for mark in marks):
+            continue
+        found = find(lines, wants_list)
+        if found is None:
+            continue
+        numbers = found.numbers
+        if (not numbers and first is None) or len(found.items) in found.stated:
+            return found
+        if agreed is None and len(found.items) in numbers:
+            agreed = found
+        first = first or found
+    return agreed or first
+
+
+def _block_each(blocks: Sequence[str]) -> Items | None:
+    """One text block for each item, perhaps after one that is their heading."""
+    head, *rest = (block.strip() for block in blocks)
+    found = Items(rest, head, "", "block-per-item")
+    if states_count(found) or (head.endswith(":") and len(rest) > 1):
+        return found
+    if len(blocks) > 2 and not any("\n" in block.strip() for block in blocks):
+        return Items([head, *rest], "", "", "block-per-item")
+    return None

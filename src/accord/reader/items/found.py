@@ -1,0 +1,90 @@
+"""What the items of a text are, and what may stand around them."""
+
+import re
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+MOST_HEADING: Final = 3
+_MOST_CLOSING: Final = 2
+_LONGEST_HEADING: Final = 300
+LABEL: Final = re.compile(
+    r"(?P<key>[*_]{0,2}[A-Za-z][\w ./()-]{0,40}?[*_]{0,2}):(?:[*_]{2})?(?:[ \t]+(?P<value>.*)|$)"
+)
+_RANGE: Final = re.compile(r"\b(\d{1,9}) ?(?:-|\u2013|to) ?(\d{1,9}) of\b")
+_STATED: Final = re.compile(
+    r"\b(?:found|showing|retrieved|returned|returning|listed|listing|top|first|next|here are)\W"
+    r"[^\d\n]{0,20}(\d{1,9})\b|\((\d{1,9})(?: [\w ]{1,20})?\)"
+)
+COUNT: Final = re.compile(r"\b(\d{1,9})\b")
+
+
+class Items(NamedTuple):
+    """The items of a text, what stands above and below them, and the pattern that found them."""
+
+    items: list[Any]
+    heading: str
+    closing: str
+    rule: str
+
+    @property
+    def numbers(self) -> set[int]:
+        """The numbers that stand above and below the items: one may be how many there are."""
+        return {int(each) for each in COUNT.findall(f"{self.heading}\n{self.closing}")}
+
+    @property
+    def stated(self) -> set[int]:
+        """How many items the words around them say that there are."""
+        words = f"{self.heading}\n{self.closing}".lower()
+        ranges = {int(last) - int(first) + 1 for first, last in _RANGE.findall(words)}
+        return ranges or {int(each) for pair in _STATED.findall(words) for each in pair if each}
+
+
+def split_heading(lines: list[str], is_item: Callable[[str], object]) -> int | None:
+    """Where the items begin, if no more than a heading stands above them."""
+    seen = 0
+    for index, line in enumerate(lines):
+        if is_item(line):
+            return index
+        seen += bool(line.strip())
+        if seen > MOST_HEADING or len(line) > _LONGEST_HEADING:
+            return None
+    return None
+
+
+def around(lines: list[str], start: int, end: int) -> tuple[str, str | None]:
+    """The heading, and the closing lines; None if there are too many of them."""
+    heading = "\n".join(line for line in lines[:start] if line.strip())
+    closing = [line.strip() for line in lines[end:] if line.strip()]
+    return heading, "\n".join(closing) if len(closing) <= _MOST_CLOSING else None
+
+
+_ADVICE: Final = re.compile(
+    r"\W{0,4}(?:possible|suggest\w*|next (?:steps?|page|cursor)|notes?:|tips?:|hints?:|legend|usage"
+    r"|debug|pagination|page \d|use (?:the|\w+ (?:to|with))|for more|showing|total\b.*\d"
+    r"|to (?:see|get|view|load|use|fetch|read)\b"
+    r"|more (?:results|items|entries|pages|info|details|data|available)"
+    r"|summary:|search completed|see also|please|try|you can|warning:|output truncated|truncated"
+    r"|results? (?:may|truncated)|end of)",
+    re.I,
+)
+_ADVISES: Final = re.compile(
+    r"\W{0,4}(?:possible|suggest\w*|next steps?|legend|notes?|tips?|usage|debug)\b", re.I
+)
+_MOST_ADVICE: Final = 14
+
+
+def split_advice(lines: list[str]) -> tuple[list[str], list[str]]:
+    """The lines, and those at their end that say what else there is to know or to do."""
+    for at in range(max(2, len(lines) - _MOST_ADVICE), len(lines)):
+        line = lines[at]
+        if not line[:1].strip() or line[0] == "#" or not _ADVICE.match(line):
+            continue
+        is_apart = not lines[at - 1].strip()
+        is_heading = line.endswith(":") and _ADVISES.match(line) is not None
+        if (is_apart or is_heading) and not any(each.startswith("#") for each in lines[at:]):
+            return lines[:at], lines[at:]
+    return lines, []
+
+
+def key_of(label: str) -> str:
+    return label.strip("*_ ")

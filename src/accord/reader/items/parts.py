@@ -1,0 +1,250 @@
+"""Texts in parts: between separators, under headings, under the one key of a mapping."""
+
+import re
+from collections import Counter
+from typing import Any, Final
+
+from accord.reader.items.found import Items, key_of
+
+_RULE: Final = re.compile(r"[-=_*~─━═—]{3,}|<{2,}[A-Z _]+>{2,}")
+_HEADING: Final = re.compile(r"(?P<level>#{1,6})[ \t]+(?P<title>\S.*)")
+_FIELD: Final = re.compile(
+    r"[ \t]*(?:[-*•][ \t]+)?(?P<key>[*_]{0,2}[A-Za-z][\w /()-]{0,40}?[*_]{0,2}):"
+)
+_NUMBERED: Final = re.compile(r"(?:\w+[ \t]+)?#?\[?\d{1,5}[.):\]]?(?:[ \t]|:|$)")
+_MARKED: Final = re.compile(
+    r"[ \t]*(?:[-*+•▪◦→\u2013]|\d{1,5}[.)]|[^\w\s#(<\"'`*_\[-]{1,3})[ \t]+\S"
+)
+_GROUP: Final = re.compile(r"#{1,6}[ \t]+\S.*|\*\*[^*]+\*\*:?|[^-*•\d\s].{0,80}:")
+_KEY: Final = re.compile(r"(?P<key>[A-Za-z_][\w-]{0,60}):(?:[ \t]+(?P<value>\S.*))?")
+_BULLET: Final = re.compile(r"(?P<indent> {0,4})-[ \t]+(?P<words>\S.*)")
+_GENERIC: Final = frozenset("data items results result rows records entries values".split())
+_TITLE_LEVEL: Final = 9
+"""Of a line that ends with a colon and has indented lines below it."""
+_SHORTEST_MARK: Final = 3
+_LONGEST_MARK: Final = 80
+_MOST_ABOVE: Final = 14
+
+
+def _blank(text: str) -> bool:
+    return not text.strip()
+
+
+# Separators
+
+
+def separated(lines: list[str], wants_list: bool) -> Items | None:
+    """Parts that are alike, with a line of dashes or the like between them."""
+    times = Counter(line.strip() for line in lines if _is_symbols(line.strip()))
+    marks = {line for line, count in times.items() if count > 1 or _RULE.fullmatch(line)}
+    if not marks:
+        return None
+    parts: list[list[str]] = [[]]
+    for line in lines:
+        if line.strip() in marks:
+            parts.append([])
+        else:
+            parts[-1].append(line)
+    heading = "\n".join(line for line in parts[0] if not _blank(line))
+    shapes = [_shape(part) for part in parts]
+    usual = Counter(shape for shape in shapes[1:] if shape).most_common(1)
+    if not usual:
+        return None
+    shape = usual[0][0]
+    if shapes[0] == shape:
+        heading = ""
+    items = [
+        "\n".join(part).strip() for part, own in zip(parts, shapes, strict=True) if own == shape
+    ]
+    others = [
+        part for part, own in zip(parts[1:], shapes[1:], strict=True) if own not in ("", shape)
+    ]
+    if len(others) > 1 or len(items) < (1 if wants_list and not others else 2):
+        return None
+    if shape == "text" and not wants_list:
+        return None
+    closing = "\n".join(line.strip() for part in others for line in part if not _blank(line))
+    return Items(items, heading, closing, "separated")
+
+
+def _is_symbols(line: str) -> bool:
+    if not _SHORTEST_MARK <= len(line) <= _LONGEST_MARK or line[0].isalnum():
+        return False
+    return _RULE.fullmatch(line) is not None or not any(
+        c.isalnum() or c in "`|{}[]()" for c in line
+    )
+
+
+def _shape(part: list[str]) -> str:
+    """How a part begins: with a label, a title, a heading, a number, or any words."""
+    first = next((line for line in part if not _blank(line)), "")
+    if not first:
+        return ""
+    if _HEADING.match(first):
+        return "heading"
+    field = _FIELD.match(first)
+    if field is not None:
+        return "title" if first.rstrip().endswith(":") else key_of(field["key"])
+    if _NUMBERED.match(first):
+        return "number"
+    if first.startswith(("[", "**")):
+        return first[0]
+    return "sign" if not first[0].isascii() and not first[0].isalnum() else "text"
+
+
+def paragraphs(lines: list[str], wants_list: bool) -> Items | None:
+    """Paragraphs of several lines that all begin alike, or are all of one length."""
+    parts: list[list[str]] = [[]]
+    for line in lines:
+        if _blank(line):
+            parts.append([])
+        else:
+            parts[-1].append(line)
+    parts = [part for part in parts if part]
+    heading = ""
+    if (
+        len(parts) > 1
+        and len(parts[0]) == 1
+        and (parts[0][0].endswith(":") or parts[0][0][0] == "#")
+    ):
+        heading, parts = parts[0][0], parts[1:]
+    shapes = {_shape(part) for part in parts}
+    if len(parts) < 2 or len(shapes) != 1 or any(len(part) < 2 for part in parts):
+        return None
+    if shapes == {"text"} and len({len(part) for part in parts}) > 1:
+        return None
+    if shapes == {"title"} and not all(any(map(str.isdigit, part[0])) for part in parts):
+        return None
+    return Items(["\n".join(part) for part in parts], heading, "", "paragraphs")
+
+
+# Headings
+
+
+def headed(lines: list[str], wants_list: bool) -> Items | None:
+    """A heading for each item, with its number or with the same labels below each."""
+    headings = _headings(lines)
+    levels = Counter(level for _, level, _ in headings)
+    level = min((each for each, count in levels.items() if count > 1), default=0)
+    if not level:
+        level = 2 if levels == {1: 1, 2: 1} else 0
+    starts = [(at, title) for at, each, title in headings if each == level]
+    if not starts or starts[0][0] > _MOST_ABOVE:
+        return None
+    ends = [*(at for at, _ in starts[1:]), len(lines)]
+    bodies = [lines[at + 1 : end] for (at, _), end in zip(starts, ends, strict=True)]
+    is_numbered = all(_NUMBERED.match(title) for _, title in starts)
+    if not is_numbered and not _are_fields(bodies):
+        return None
+    items = ["\n".join(lines[at:end]).strip() for (at, _), end in zip(starts, ends, strict=True)]
+    heading = "\n".join(line for line in lines[: starts[0][0]] if not _blank(line))
+    return Items(items, heading, "", "headed")
+
+
+def _headings(lines: list[str]) -> list[tuple[int, int, str]]:
+    """Where headings are, of which level and with which words; not those in a code block."""
+    found: list[tuple[int, int, str]] = []
+    is_code = False
+    for at, line in enumerate(lines):
+        if line.lstrip().startswith("```"):
+            is_code = not is_code
+        elif line.startswith("#") and not is_code:
+            heading = _HEADING.fullmatch(line)
+            if heading is not None:
+                found.append((at, len(heading["level"]), heading["title"]))
+        elif not is_code and _is_title(line) and lines[at + 1 : at + 2]:
+            found += [(at, _TITLE_LEVEL, line[:-1])] if lines[at + 1][:1].isspace() else []
+    return found
+
+
+def _is_title(line: str) -> bool:
+    return line.endswith(":") and line[0].isalnum()
+
+
+def _are_fields(bodies: list[list[str]]) -> bool:
+    """Whether what stands below each heading are fields, of which the first is the same."""
+    firsts = set()
+    for body in bodies:
+        fields = [_FIELD.match(line) for line in body if not _blank(line)]
+        keys = [field["key"] for field in fields if field is not None]
+        if not keys or fields[0] is None or len(set(keys)) < len(keys):
+            return False
+        firsts.add(keys[0])
+    return len(firsts) == 1
+
+
+# Groups
+
+
+def grouped(lines: list[str], wants_list: bool) -> Items | None:
+    """Marked lines under headings of their own: `## Files`, then a line for each."""
+    items: list[list[str]] = []
+    above: list[str] = []
+    indent = -1
+    groups = 0
+    is_new = True
+    for line in lines:
+        if _blank(line):
+            continue
+        depth = len(line) - len(line.lstrip())
+        is_item = _MARKED.match(line) is not None or (depth > 0 and bool(above))
+        if is_item and (indent < 0 or depth <= indent) and not line.startswith("#"):
+            indent = depth if indent < 0 else indent
+            groups += is_new
+            is_new = False
+            items.append([line.strip()])
+        elif items and depth > indent:
+            items[-1].append(line.strip())
+        elif not items or _GROUP.fullmatch(line):
+            above.append(line)
+            is_new = True
+            if not items and len(above) > _MOST_ABOVE:
+                return None
+        else:
+            return None
+    if groups < 2 or is_new:
+        return None
+    found: list[Any] = ["\n".join(_unmarked(item)) for item in items]
+    return Items(found, "\n".join(above), "", "grouped")
+
+
+def _unmarked(item: list[str]) -> list[str]:
+    first, *rest = item
+    mark, _, words = first.partition(" ")
+    return [words.strip() if mark in "-*+•" else first, *rest]
+
+
+# Mappings
+
+
+def mapping(lines: list[str], wants_list: bool) -> Items | None:
+    """A mapping as YAML writes it, with a sequence under one of its keys."""
+    above: list[str] = []
+    items: list[list[str]] = []
+    key, indent, is_inside = "", 0, False
+    for line in lines:
+        if _blank(line) or line.startswith("#"):
+            continue
+        bullet = _BULLET.fullmatch(line)
+        if is_inside and bullet is not None and (not items or len(bullet["indent"]) == indent):
+            indent = len(bullet["indent"])
+            items.append([bullet["words"]])
+        elif is_inside and items and len(line) - len(line.lstrip()) > indent:
+            items[-1].append(line.strip())
+        else:
+            named = _KEY.fullmatch(line)
+            if named is None or (items and named["value"] is None):
+                return None
+            above.append(line)
+            is_inside = named["value"] is None and not items
+            key = named["key"] if is_inside else key
+    if not items or not (wants_list or key.lower() in _GENERIC) or len(above) < 2:
+        return None
+    return Items([_entry(item) for item in items], "\n".join(above), "", "mapping")
+
+
+def _entry(item: list[str]) -> Any:
+    fields = [_KEY.fullmatch(line) for line in item]
+    if all(fields):
+        return {field["key"]: field["value"] or "" for field in fields if field is not None}
+    return "\n".join(item)

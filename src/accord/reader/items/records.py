@@ -1,0 +1,138 @@
+"""Records of several lines: labelled, numbered, or as many as a heading says."""
+
+import re
+from typing import Final
+
+from accord.reader.items.found import COUNT, LABEL, MOST_HEADING, Items, key_of
+
+_UNMARKED: Final = re.compile(r"[-*•][ \t]+(?=[A-Z][\w /-]{0,40}:)")
+_RULE: Final = re.compile(r"[-=_*~]{3,}")
+_HEADED: Final = re.compile(
+    r"(#{1,6}|\*\*)?[ \t]*(?:(?:Result|Item|Entry|Page|Record)[ \t]+#?)?\d+[.):]?(?:[ \t]|$)", re.I
+)
+_NUMBER: Final = re.compile(r"(?P<style>(?:#{1,4}\s*)?\[?)(?P<n>\d{1,5})(?:[.):]|\])\s")
+_SHOWING: Final = re.compile(r"showing\s+(?P<first>\d{1,15})\s*(?:-|to)\s*(?P<last>\d{1,15})")
+_MOST_ABOVE: Final = 14
+
+
+def records(lines: list[str], wants_list: bool) -> Items | None:
+    """Paragraphs that all begin with the same label, or with their number."""
+    paragraphs = _paragraphs([_unmarked(line) for line in lines])
+    heading = ""
+    if len(paragraphs) > 1 and len(paragraphs[0]) == 1 and _is_title(paragraphs[0][0]):
+        (heading,), *paragraphs = paragraphs
+    elif paragraphs and len(paragraphs[0]) > 1 and _is_heading(paragraphs[0][0]):
+        heading = paragraphs[0].pop(0)
+    if not paragraphs:
+        return None
+    label = LABEL.fullmatch(paragraphs[0][0])
+    if label is not None:
+        return _labelled(paragraphs, label["key"], heading)
+    if len(paragraphs) > 1 and all(_HEADED.match(each[0]) for each in paragraphs):
+        return Items(["\n".join(each) for each in paragraphs], heading, "", "numbered-records")
+    return None
+
+
+def _unmarked(line: str) -> str:
+    """A labelled line without its bullet."""
+    found = _UNMARKED.match(line)
+    return line if found is None else line[found.end() :]
+
+
+def _is_title(line: str) -> bool:
+    return LABEL.fullmatch(line) is None or _is_heading(line)
+
+
+def _is_heading(line: str) -> bool:
+    label = LABEL.fullmatch(line)
+    return label is not None and not (label["value"] or "").strip()
+
+
+def _labelled(paragraphs: list[list[str]], key: str, heading: str) -> Items | None:
+    """Records of labelled lines: a new one wherever the first label comes again."""
+    found: list[dict[str, list[str]]] = []
+    last = ""
+    for line in (line for paragraph in paragraphs for line in paragraph):
+        label = LABEL.fullmatch(line)
+        if label is not None and label["key"] == key:
+            found.append({})
+        if label is not None and not line[0].isspace():
+            last = key_of(label["key"])
+            found[-1][last] = [(label["value"] or "").strip()]
+        elif last:
+            found[-1][last].append(line.strip())
+    records = [
+        {name: "\n".join(words).strip() for name, words in record.items()} for record in found
+    ]
+    alike = sum(len(record) > 1 for record in records)
+    is_named = heading.lower().startswith(key_of(key).lower())  # `Commit history:`, `Commit: …`
+    if len(records) < (1 if is_named else 2) or alike < len(records):
+        return None
+    return Items(records, heading, "", "records")
+
+
+def _paragraphs(lines: list[str]) -> list[list[str]]:
+    found: list[list[str]] = [[]]
+    for line in lines:
+        if not line.strip() or _RULE.fullmatch(line.strip()):
+            found.append([])
+        else:
+            found[-1].append(line)
+    return [each for each in found if each]
+
+
+def counted(lines: list[str], wants_list: bool) -> Items | None:
+    """A heading that says how many, and as many lines or paragraphs below it."""
+    shown = _shown(lines)
+    if shown is not None:
+        return shown
+    heading, *rest = lines
+    if not heading.rstrip().endswith(":"):
+        return None
+    numbers = {int(number) for number in COUNT.findall(heading)}
+    if not numbers:
+        return None
+    body = [line.strip() for line in rest if line.strip()]
+    if len(body) in numbers:
+        return Items(body, heading, "", "counted-lines")
+    paragraphs = _paragraphs(rest)
+    if len(paragraphs) in numbers:
+        return Items(["\n".join(each) for each in paragraphs], heading, "", "counted-paragraphs")
+    return None
+
+
+def _shown(lines: list[str]) -> Items | None:
+    """`Showing 1-2 of 9`, and as many lines below it."""
+    for at, line in enumerate(lines[:MOST_HEADING]):
+        found = _SHOWING.search(line.lower())
+        if found is not None:
+            number = int(found["last"]) - int(found["first"]) + 1
+            body = [each.strip() for each in lines[at + 1 :] if each.strip()]
+            heading = "\n".join(lines[: at + 1])
+            if body and body[0].lower().startswith(("next page", "previous page")):
+                heading, body = f"{heading}\n{body[0]}", body[1:]
+            if len(body) == number:
+                return Items(body, heading, "", "counted-lines")
+    return None
+
+
+def sequence(lines: list[str], wants_list: bool) -> Items | None:
+    """Lines that are numbered from one on, with whatever stands below each of them."""
+    numbered = [
+        (i, int(found["n"]), found["style"])
+        for i, line in enumerate(lines)
+        if (found := _NUMBER.match(line))
+    ]
+    if not numbered or numbered[0][0] > _MOST_ABOVE:
+        return None
+    style = numbered[0][2]
+    starts: list[int] = []
+    for index, number, each in numbered:
+        if each == style and number == len(starts) + 1:
+            starts.append(index)
+    if not starts:
+        return None
+    ends = [*starts[1:], len(lines)]
+    items = ["\n".join(lines[a:b]).strip() for a, b in zip(starts, ends, strict=True)]
+    heading = "\n".join(line for line in lines[: starts[0]] if line.strip())
+    return Items(items, heading, "", "sequence")

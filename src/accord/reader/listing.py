@@ -1,0 +1,181 @@
+"""Rules that say that a reply is a list, of tools or of anything else."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from accord.reader.case import Case, Verdict
+from accord.reader.collection import Collection, is_catalog, is_described, is_one, nothing_in
+from accord.reader.items import Items, find_items, split_advice, states_count
+from accord.reader.phrases import lacks, says_all_well
+from accord.response import CATALOG, ResponseType
+
+_HISTORIES: Final = frozenset({"log", "logs", "history"})
+_LINES: Final = frozenset({"alike-lines", "tagged-lines", "paths", "bullets", "plain-lines"})
+"""What the lines of a log may look like as well."""
+_FAINT: Final = _LINES | {"mapping", "paragraphs", "commas", "grouped"}
+"""What may be a part of what is said about one thing."""
+_NULL: Final = {"result": None}
+_NOTHING: Final = ("[]", "{}", "null")
+_EMPTY: Final = re.compile(
+    r"(?:\W*\w+ ){0,3}(?:listing|results|contents|list) (?:for|of|in)\b.*", re.I
+)
+_MOST_ABOVE: Final = 6
+_OF_TOOLS: Final = frozenset({"tool", "list", "search", "find", "catalog", "discover", "mcp"})
+_A_TOOL: Final = re.compile(r"\btools?\b")
+_LISTS: Final = re.compile(
+    r"(?:.{0,80}\b(?:results|matches|found|pages|entries)\b.{0,120}:?"
+    r"|(?:available|all|listed|list of|showing|retrieved|here are)\b.{0,120}:?)",
+    re.I,
+)
+
+
+def catalog(case: Case) -> Verdict | None:
+    value = case.value
+    if isinstance(value, dict) and isinstance(value.get("tools"), list):
+        tools = value["tools"]
+        if is_catalog(tools) or (not tools and value.keys() <= {"tools", "nextCursor"}):
+            case.collection = Collection(tools, _without(value, "tools"), ("tools",), "certain")
+            return Verdict("tool_catalog")
+    collection = case.find_collection()
+    if collection is None:
+        return None
+    items, path = collection.items, collection.path
+    if is_catalog(items) or case.tool == CATALOG:
+        return Verdict("tool_catalog")
+    named = bool(path) and path[-1].lower() == "tools"
+    if named and is_described(items) and not case.called.gives_content:
+        return Verdict("tool_catalog", "likely")
+    if _lists_tools(case) and (named or collection.confidence == "certain") and _nameable(items):
+        return Verdict("tool_catalog", "likely")
+    return None
+
+
+def _nameable(items: list[Any]) -> bool:
+    return all(
+        isinstance(each, str) or (isinstance(each, dict) and "name" in each) for each in items
+    )
+
+
+def _lists_tools(case: Case) -> bool:
+    """Whether the tool is named for tools: `list_tools`, `tool_list`; not `tool_list_files`."""
+    words = case.called.words
+    is_named = "tools" in words or ("tool" in words and _OF_TOOLS.issuperset(words))
+    return is_named and case.called.wants_many
+
+
+def _without(value: Mapping[str, Any], name: str) -> dict[str, Any]:
+    return {key: each for key, each in value.items() if key != name}
+
+
+def _kind(case: Case, heading: str) -> ResponseType:
+    """A list, or a catalog where a tool that lists tools says that these are some."""
+    if _lists_tools(case) and _A_TOOL.search(heading.lower()):
+        return "tool_catalog"
+    return "list"
+
+
+def array(case: Case) -> Verdict | None:
+    return Verdict("list") if isinstance(case.value, list) else None
+
+
+def main_array(case: Case) -> Verdict | None:
+    collection = case.find_collection()
+    if collection is not None and case.attachments and collection.path == ("content",):
+        return None  # which are what is attached
+    return None if collection is None else Verdict("list", collection.confidence)
+
+
+def none_found(case: Case) -> Verdict | None:
+    words = case.words
+    call = case.called
+    if words is None or call.gives_content or "count" in call.words:
+        return None
+    if not call.wants_many and says_all_well(words):
+        return None
+    if not case.says_none and not (call.wants_many and lacks(words) is not None):
+        return None
+    case.items = Items([], words.strip(), "", "none-found")
+    return Verdict(_kind(case, words), "likely" if call.wants_many else "guess")
+
+
+def itemised(case: Case) -> Verdict | None:
+    words = case.words
+    call = case.called
+    if words is None or call.gives_content or call.tells or call.gives_output:
+        return None
+    wants_list = call.wants_many or _opens(words.lstrip("#* \n"))
+    items = find_items(words, wants_list=wants_list, blocks=case.texts)
+    if items is None or (case.is_log and items.rule in _LINES and not states_count(items)):
+        return None
+    is_asked = wants_list and not call.is_one
+    if items.rule in _FAINT and not (is_asked or call.doing == "unknown" or states_count(items)):
+        return None
+    is_bare = items.rule == "plain-lines" and not items.heading
+    if is_bare and not (call.doing == "list" or call.is_plural):
+        return None
+    if is_bare and call.is_statement:
+        items = items._replace(items=items.items[1:], heading=items.items[0])
+    case.items = items
+    return Verdict(_kind(case, f"{items.heading}\n{items.closing}"), "likely")
+
+
+def linked(case: Case) -> Verdict | None:
+    """Nothing but links to things, or resources, from a tool that gives several."""
+    if not case.attachments or not case.called.wants_many:
+        return None
+    kinds = [each.get("type") for each in case.attachments]
+    is_all = all(kind == "resource_link" for kind in kinds) or (
+        len(kinds) > 1 and all(kind == "resource" for kind in kinds)
+    )
+    if not is_all:
+        return None
+    if case.words is None and case.value is not None:
+        return None
+    case.items = Items(list(case.attachments), (case.words or "").strip(), "", "links")
+    return Verdict("list", "likely")
+
+
+def lone_item(case: Case) -> Verdict | None:
+    """One object that is a thing, from a tool that lists them: some send a block for each."""
+    call = case.called
+    if not call.wants_many or not isinstance(case.value, dict) or case.words is not None:
+        return None
+    if nothing_in(case.value):
+        case.collection = Collection([], dict(case.value), ("",), "guess")
+        return Verdict("list", "guess")
+    if call.doing != "list" or not call.is_plural or not is_one(case.value):
+        return None
+    case.collection = Collection([case.value], {}, ("",), "guess")
+    return Verdict("list", "guess")
+
+
+def nothing_listed(case: Case) -> Verdict | None:
+    call = case.called
+    if case.words is None and case.value and case.value != _NULL:
+        return None
+    words = None if case.words is None else case.words.strip()
+    if (case.attachments and words is None) or call.gives_output:
+        return None
+    if not call.wants_many and _HISTORIES.isdisjoint(call.words) and not _opens(words):
+        return None
+    is_none = case.value in (None, {}, _NULL) or words in _NOTHING
+    if is_none or (words is not None and (not words or _is_heading(words))):
+        case.items = Items([], words or "", "", "nothing")
+        return Verdict("list", "guess")
+    return None
+
+
+def _opens(words: str | None) -> bool:
+    """Whether a text begins like a list."""
+    return words is not None and _LISTS.fullmatch(words.partition("\n")[0]) is not None
+
+
+def _is_heading(words: str) -> bool:
+    """Whether a text is a heading with nothing below it, or ends with one."""
+    *above, last = split_advice(words.splitlines())[0]
+    while above and not last.strip():
+        *above, last = above
+    if not last.endswith(":"):
+        return not above and _EMPTY.fullmatch(last) is not None
+    return not above or (len(above) <= _MOST_ABOVE and not above[-1].strip())

@@ -1,0 +1,185 @@
+"""Whether a text alone says that the operation failed."""
+
+import re
+from typing import Final, Literal
+
+from accord.reader.phrases import NO_ENTRY, NOT_GIVEN, after, any_of, first_sentence, reports_deed
+
+_LONGEST_ERROR: Final = 4_000
+_LONGEST_ADVICE: Final = 1_500
+_LONGEST_SHORT: Final = 700
+_LONGEST_SENTENCE: Final = 400
+_MOST_LINES: Final = 12
+_MOST_SHORT_LINES: Final = 7
+
+_MARKS: Final = re.compile(r"""[\s"'`*#>]*(?:[❌⛔🚫✗✖⚠️🔴❗]+\s*)?[*_`]*""")
+_CROSS: Final = re.compile(r"""[\s"'`*#>]*[❌⛔🚫✗✖]""")
+_NOT_DOING: Final = "(?!handling|reporting|tracking|logging|monitoring|correcting|catching)"
+
+_STRONG: Final = any_of(
+    r"(?!no |last |without |zero )(?:\w+ ){0,2}(?:error|exception|failure|fatal)\b"
+    r"[*_]{0,2}\s*(?:[:(\[!—]|[*_]*$| - )",
+    rf"(?:error|exception) (?:while|when|in|from|occurred|calling|during|{_NOT_DOING}\w+ing)\b",
+    r"(?:\w+ )?error \#?\d{1,5}\b(?!-)",
+    r"(?:an? |the )?(?:\w+ ){0,2}(?:error|exception) (?:has )?occurred\b",
+    r"failed\b(?: to\b|\s*:| with|\s*$)",
+    r"(?:mcp|http|api|rpc|sql|db|database) error\b",
+    r"traceback \(most recent",
+    r"\w*(?:error|exception)(?::|\()",
+    r"(?:http |status |code )*[45]\d\d:? (?:error|not found|forbidden|unauthorized|bad request)",
+    r"(?:http |status |code )*[45]\d\d:? (?:internal|server|client|gone|too many|service)",
+    r"http (?:status )?(?:code )?:?\s*[45]\d\d\b",
+    r"(?:\w+ ){1,4}failed(?::| with\b)",
+    r"security violation\b",
+    r"(?:received|got|encountered) (?:an? )?error\b",
+)
+_ERRNO: Final = re.compile(r"E[A-Z]{4,}\b[:,]")
+_STATES: Final = (
+    "allowed|permitted|valid|supported|available|configured|connected|running|installed|enabled"
+    "|authori[sz]ed|authenticated|initiali[sz]ed|recogni[sz]ed|accessible|reachable|writeable"
+    "|writable|readable|ready|implemented|loaded|registered|open|set|specified|provided|defined"
+    "|logged in|an?|the|in|part"
+)
+_STARTS: Final = any_of(
+    r"(?:invalid|unknown|unsupported|unexpected|malformed|missing|unrecogni[sz]ed|insufficient"
+    r"|incorrect|illegal|undefined) [^\s:]\S*(?! \w+:$)",
+    r"(?:unable|not able|impossible|failing) to\b",
+    r"(?:cannot|can't|can not|could not|couldn't|did not|won't|refus(?:ed|ing) to)\b",
+    r"(?:unauthori[sz]ed|forbidden|not authori[sz]ed|access denied|permission denied)\b",
+    r"(?:authentication (?:failed|required)|not found|bad request|too many requests)\b",
+    r"(?:rate limit(?:ed)?|quota|timed out|timeout|connection (?:refused|reset|failed)|no such)\b",
+    rf"not (?:{_STATES}|enough|logged|signed|permitted)\b",
+    r"you (?:do not|don't|must|cannot|can't|need to|are not|aren't|have not|haven't)\b",
+    r"you have exceeded\b",
+    r"please (?:provide|specify|set|configure|authenticate|log in|sign in|try|first|connect|start"
+    r"|install|enable|open|run|select|supply|enter|pass)\b",
+    r"(?:sorry|oops|whoops|unfortunately|something went wrong)\b",
+    r"only .{1,60}\b(?:is|are) (?:supported|allowed)\b",
+    rf"no {NOT_GIVEN}",
+    rf"no {NO_ENTRY}",
+    r"an unexpected\b|internal (?:server )?error\b",
+    r"(?:either|both|at least one|one) .{1,80}\b(?:must|is required|are required|needed)\b",
+)
+_WITHIN: Final = any_of(
+    r".{0,150}?\b(?:"
+    r"not found\b|(?:does|do) not exist\b|(?:doesn't|don't) exist\b|not exist\b"
+    r"|(?:could not|cannot|can't|couldn't|can not) be\b|no longer (?:exists|valid|available)\b"
+    r"|already exists\b|already (?:taken|in use)\b|is invalid\b|are invalid\b|timed out\b"
+    rf"|denied\b|(?:is|are|was|were|has|have)(?: not|n't) (?:been )?(?:{_STATES})\b"
+    r"|(?:is|are) (?:required|disabled|missing|too (?:large|long|big|short|many))\b"
+    r"|has expired\b|must (?:be|have|not|contain|start|provide|include|specify)\b"
+    r"|not (?:permitted|allowed|supported|implemented|available|configured|connected|authorized"
+    r"|authenticated|initialized|accessible|reachable|installed|enabled|running|set|loaded)\b"
+    r"|(?:returned|with) (?:an? )?(?:http )?(?:status|error|code)(?: code)?:? [45]\d\d\b"
+    r"|outside allowed\b|exceed(?:s|ed)\b"
+    r"|out of (?:range|bounds)\b|(?<!\d\s)failed(?:[.!]?$|\s*:| to\b| because\b)|went wrong\b"
+    r"|requires (?:confirmation|approval|authentication)\b|unavailable\b"
+    r")",
+)
+_CODE: Final = re.compile(
+    r"(?:[a-z]+_)*(?:not_found|failed|error|denied|required|unauthorized|forbidden|expired|not_authed"
+    r"|rate_limited|(?:invalid|missing|unknown|no|not|already|cannot)_[a-z_]+)"
+)
+"""An error that is told by its name alone: `channel_not_found`."""
+_NEGATION: Final = any_of(
+    r".{0,200}?\b(?:not|cannot|can't|couldn't|won't|wasn't|unable|failed|failure|invalid|denied"
+    r"|refused|missing|unknown|unsupported|expired|forbidden|too (?:large|long|many))\b"
+)
+Strength = Literal["strong", "weak"]
+
+
+def says_failed(
+    text: str, *, is_act: bool = False, checks: bool = False, wants_many: bool = False
+) -> Strength | None:
+    """Whether a text is nothing but words that say that the operation failed.
+
+    Of a tool that acts, any sentence that denies something and reports no deed says so; of one
+    that checks something, only what could be no finding; of one that lists, several lines may be
+    items.
+    """
+    words = text.strip()
+    if not words or len(words) > _LONGEST_ERROR:
+        return None
+    lines = [line for line in words.splitlines() if line.strip()]
+    opening = _opening(lines)
+    first = after(_MARKS, opening)
+    small = first[:_LONGEST_SENTENCE].lower()
+    if (_STRONG.match(small) and not reports_deed(small)) or _ERRNO.match(first):
+        return "strong"
+    if _CROSS.match(opening) and not checks:
+        return "strong"
+    if checks or len(words) > _LONGEST_ADVICE or len(lines) > _MOST_LINES:
+        return None
+    sentence = first_sentence(first)
+    if len(sentence) > _LONGEST_SENTENCE or _is_record(lines):
+        return None
+    if _begins_badly(sentence, len(lines)) or ("_" in words and _CODE.fullmatch(words)):
+        return "weak"
+    if len(words) > _LONGEST_SHORT or len(lines) > (1 if wants_many else _MOST_SHORT_LINES):
+        return None
+    return "weak" if _denies(sentence, is_act) else None
+
+
+def _begins_badly(sentence: str, lines: int) -> bool:
+    small = sentence.lower()
+    is_title = lines > 1 and small.rstrip().endswith(":")
+    return not is_title and _STARTS.match(small) is not None
+
+
+def _denies(sentence: str, is_act: bool) -> bool:
+    small = sentence.lower()
+    is_denied = _WITHIN.match(small) or (is_act and _NEGATION.match(small))
+    return bool(is_denied) and not reports_deed(sentence)
+
+
+_LABELLED: Final = re.compile(r"[*_]{0,2}[A-Z][\w ]{0,30}[*_]{0,2}:[*_]{0,2} ")
+
+
+def _is_record(lines: list[str]) -> bool:
+    """Whether the first lines are labelled, as those of a thing or a report are."""
+    return len(lines) > 1 and sum(bool(_LABELLED.match(line)) for line in lines[:3]) > 1
+
+
+def _opening(lines: list[str]) -> str:
+    """The first line that is no Markdown heading, unless there is nothing else."""
+    for line in lines[:3]:
+        if not line.lstrip().startswith("#"):
+            return line
+    return lines[0]
+
+
+_FAILED_TO: Final = any_of(
+    r"failed to (?!(?:fetch|read|load|open|access|retrieve|get|download|parse|connect|find|resolve"
+    r"|convert)\b)"
+)
+
+
+def says_failed_to_give(text: str, own: frozenset[str], mentions: bool) -> Strength | None:
+    """The same of a tool that gives what somebody wrote, which may begin with such words too.
+
+    One line that could not be a document is believed, and one that speaks of the call: of what
+    the tool is named for, or of an argument.
+    """
+    words = text.strip()
+    if not words or len(words) > _LONGEST_ERROR:
+        return None
+    first, _, rest = words.partition("\n")
+    opening = after(_MARKS, first)
+    small = opening[:_LONGEST_SENTENCE].lower()
+    is_failed = _STRONG.match(small) is not None and not reports_deed(small)
+    is_strong = bool(is_failed or _ERRNO.match(opening) or _CROSS.match(first))
+    is_own = mentions or not own.isdisjoint(_WORDS.findall(small))
+    if rest.strip():
+        return (
+            "strong" if is_strong and is_own and small.startswith(("error ", "failed ")) else None
+        )
+    if is_strong and (is_own or not _FAILED_TO.match(small)):
+        return "strong"
+    sentence = first_sentence(opening)
+    is_short = len(words) <= _LONGEST_SHORT and len(sentence) <= _LONGEST_SENTENCE
+    if is_short and is_own and (_begins_badly(sentence, 1) or _denies(sentence, is_act=False)):
+        return "weak"
+    return None
+
+
+_WORDS: Final = re.compile(r"[a-z]+")

@@ -1,0 +1,146 @@
+"""The verbs in the names of tools, by what a tool does that has them."""
+
+from typing import Final
+
+LISTING: Final = frozenset(
+    """list search find browse enumerate query ls glob grep lookup scan discover explore
+    autocomplete""".split()
+)
+READING: Final = frozenset(
+    """get read fetch show describe view display retrieve check count calculate compute convert
+    explain validate verify summarize summarise analyze analyse inspect diff compare status
+    info tell load peek head tail stat test ping preview resolve translate detect extract
+    parse echo think help whoami screenshot snapshot lint review estimate forecast measure
+    monitor trace history log logs evaluate rank suggest recommend audit classify predict
+    profile identify determine examine investigate roll research scrape geocode decompile
+    transcribe""".split()
+)
+# What these say of themselves decides whether they changed something.
+HALF_READING: Final = frozenset("load log resolve test review profile trace".split())
+TELLING: Final = frozenset(
+    """explain summarize summarise analyze analyse compare review research think evaluate audit
+    classify predict investigate transcribe translate answer ask chat summary report analysis
+    overview describe""".split()
+)
+"""What such a tool gives is somebody's words, with whatever lists are in them."""
+CHECKING: Final = frozenset(
+    """check validate verify test is has can lint audit compare status health ping
+    availability""".split()
+)
+ACTING: Final = frozenset(
+    """create add send delete remove update edit set write insert move rename post publish
+    start stop reply upload download save put patch merge commit push pull checkout reset
+    cancel close reopen archive unarchive restore subscribe unsubscribe append prepend
+    replace upsert assign unassign invite kick ban mute pin unpin react approve reject
+    submit enable disable toggle activate deactivate install uninstall deploy rollback
+    restart kill terminate pause resume clear purge drop truncate import export copy clone
+    fork star unstar follow unfollow lock unlock grant revoke register unregister schedule
+    trigger book order pay refund transfer mark complete finish init initialize stage
+    unstage stash tag click type press navigate scroll hover drag fill select tap swipe
+    launch connect disconnect login logout rotate sync refresh record transition link unlink
+    attach detach share unshare join leave mkdir rmdir touch rm mv cp apply migrate index reindex
+    modify change adjust increment decrement bookmark favorite like dislike vote acknowledge
+    escalate dispatch notify forget remember memorize store cache play replay resize reboot
+    shutdown watch provision switch turn seek skip shuffle rewind queue enqueue pop lpush
+    rpush lpop rpop sadd srem hset hdel zadd zrem expire incr decr del flush configure setup emulate
+    focus zoom paste cut inject broadcast forward accept decline snooze remind comment annotate
+    highlight split group clean cleanup prune vacuum repair fix recover rebuild recreate reload
+    rerun retry resend reassign reorder reschedule undo redo revert promote demote suspend block
+    allow sign mint swap stake withdraw deposit buy sell trade purchase charge capture ship fulfill
+    redeem claim place
+    upvote downvote rate mount unmount eject print arm dim spawn abort interrupt scale
+    drain cordon evict expose rollout label upgrade downgrade bump release ingest train teach learn
+    track flag dismiss triage delegate tweet retweet backup zip unzip compress decompress duplicate
+    mirror symlink chmod chown wipe erase empty bootstrap scaffold define reserve enroll signup
+    authenticate authorize pair bind wait sleep go goto visit back input choose confirm handle
+    expect defer postpone perform act""".split()
+)
+# Nouns, adjectives and prepositions as often as verbs: they say what a tool does only where they
+# come first.
+EITHER: Final = frozenset(
+    """order tag link index record like set type star store share build commit pull post book
+    fork select stage press fill mark transfer cache schedule lock vote stash queue watch
+    import export label reset match change branch merge patch clone pin rate track flag group
+    comment play turn split block place trade charge release claim print mirror backup sign back go
+    input new bump empty scale group cut like ship mint stake reserve
+    allow learn capture swap focus""".split()
+)
+VAGUE: Final = frozenset("action control".split())
+"""They act, where neither another word nor an argument says more: `device_control`."""
+FIRST: Final = frozenset(
+    """set mark fill select reset press share lock pin import export star link tag label
+    merge""".split()
+)
+"""Verbs where they come first, whatever noun comes after them: `set_status`."""
+DENYING: Final = frozenset(
+    "deny reject refuse block decline disable fail expire failed denied rejected blocked".split()
+)
+"""Of a tool that is named for them, they report what was done."""
+FAULTS: Final = frozenset("error exception failure diagnostic problem crash".split())
+"""A tool that is named for them tells of those of others."""
+MAKING: Final = frozenset(
+    """generate render draw build make compose design produce transform format encode decode
+    compile plan draft encrypt decrypt hash random simulate""".split()
+)
+"""They give back what they made, or report on it."""
+RUNNING: Final = frozenset("run execute exec call invoke process do eval request".split())
+SHELLS: Final = frozenset(
+    "command commands cmd shell bash terminal code script python javascript js exec eval".split()
+)
+"""What is run gives its output."""
+DEEDS: Final = frozenset(
+    """created updated deleted removed added saved sent wrote written moved renamed started stopped
+    copied inserted committed uploaded downloaded enabled disabled posted published installed
+    applied closed restored archived canceled cancelled scheduled merged pushed pulled cloned
+    switched staged reset initialized initialised registered launched navigated clicked typed
+    executed assigned filled skipped marked remembered dismissed replaced edited appended cleared
+    triggered approved completed queued stored set connected disconnected muted unmuted
+    paused resumed played configured opened moved swiped pressed tapped scrolled selected resized
+    rebooted restarted terminated killed deployed provisioned subscribed unsubscribed activated
+    deactivated locked unlocked granted revoked linked unlinked attached detached joined left
+    invited banned kicked pinned unpinned tagged untagged labeled labelled imported exported
+    migrated reverted submitted confirmed recorded tracked ingested indexed reserved
+    booked ordered paid refunded transferred shared liked followed unfollowed voted reloaded
+    refreshed synced synchronized modified changed adjusted increased decreased toggled turned
+    upgraded downgraded released signed generated built resolved acknowledged escalated notified
+    forwarded replied commented flagged dispatched emitted invoked purged flushed pruned cleaned
+    dropped truncated altered set unset patched scaled evicted drained mounted unmounted printed
+    hidden shown highlighted focused waited handled accepted snoozed pasted injected
+    duplicated mirrored compressed extracted unzipped wiped erased reordered rescheduled reassigned
+    promoted demoted suspended unblocked placed starred unstarred forked bookmarked favorited
+    """.split()
+)
+"""What a report says that something was."""
+
+
+def stems(word: str) -> tuple[str, ...]:
+    """What a verb may be of which this is a form: of `stopped`, `stop`; of `moving`, `move`."""
+    for ending in ("ied", "ed", "ing", "en"):
+        root = word.removesuffix(ending)
+        if root != word and len(root) > 1:
+            if ending == "ied":
+                return (root + "y",)
+            return (root, root + "e", root[:-1]) if root[-1] == root[-2] else (root, root + "e")
+    return ()
+
+
+NEGATIONS: Final = ("un", "re", "de", "dis", "auto", "bulk", "multi", "force")
+
+
+def may_act(words: tuple[str, ...]) -> bool:
+    """Whether a word of a name could be a verb that changes something."""
+    return any(word in EITHER or acts(word) for word in words)
+
+
+def acts(word: str) -> bool:
+    """Whether a word is a verb that changes something, or one with `un` or `re` before it."""
+    if word in ACTING:
+        return True
+    for before in NEGATIONS:
+        rest = word.removeprefix(before)
+        if rest != word and len(rest) > 2 and rest in ACTING and rest not in _NOT_AFTER:
+            return True
+    return False
+
+
+_NOT_AFTER: Final = frozenset("port act cord sign trace".split())

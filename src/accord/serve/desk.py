@@ -1,0 +1,138 @@
+"""Where calls wait: for the answers of their clients, and for changes of their server."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from accord.answer import Problem
+from accord.changes import Change
+from accord.protocol import Answered, Call, Connection
+from accord.protocol.messages import Wanted
+from accord.protocol.news import news_for
+from accord.questions import Question
+from accord.server import Server
+
+
+class _Fault(msgspec.Struct, frozen=True):
+    """The error with which a client refuses to answer."""
+
+    message: str = "it gave no reason"
+
+
+class Desk:
+    """One for all that an edge serves. Only `hear` may be called from another thread."""
+
+    def __init__(
+        self,
+        server: Server,
+        seconds: float,
+        announce: Callable[[Change], None],
+        is_full: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """`seconds` is how long a client may take to answer; `announce` tells all others.
+
+        While it `is_full`, what changes is told later, and once.
+        """
+        self._seconds = seconds
+        self._announce = announce
+        self._is_full = is_full
+        self._late: dict[Change, None] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._held: dict[Call, tuple[Wanted, asyncio.Future[None]]] = {}
+        server.changes.watch(self.hear)
+
+    def attend(self, loop: asyncio.AbstractEventLoop) -> None:
+        """From now on there may be somebody who wants to hear of changes."""
+        self._loop = loop
+
+    def hear(self, change: Change) -> None:
+        """The server has changed. Safe in any thread."""
+        if self._loop is not None:
+            with suppress(RuntimeError):  # the loop is closed: nobody listens any longer
+                self._loop.call_soon_threadsafe(self._spread, change)
+
+    def catch_up(self) -> None:
+        """Tell of what changed while nobody read."""
+        if self._late and not self._is_full():
+            late, self._late = self._late, {}
+            for change in late:
+                self._spread(change)
+
+    def _spread(self, change: Change) -> None:
+        if self._is_full():
+            self._late[change] = None
+            return
+        for call, (wanted, _) in list(self._held.items()):
+            message = news_for(call.id, wanted, change)
+            if message is not None and call.edge is not None:
+                call.edge.tell(message)
+        self._announce(change)
+
+    async def hold(self, call: Call, wanted: Wanted) -> None:
+        """Tell a call of changes until it is cancelled or all is to end."""
+        self.attend(asyncio.get_running_loop())
+        ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._held[call] = (wanted, ended)
+        try:
+            await ended
+        except asyncio.CancelledError:
+            if not call.cancelled:
+                raise
+        finally:
+            del self._held[call]
+
+    def end(self) -> None:
+        """Let all those go that are held."""
+        for _, ended in self._held.values():
+            if not ended.done():
+                ended.set_result(None)
+
+    async def ask(
+        self, connection: Connection, call: Call, questions: Mapping[str, Question]
+    ) -> dict[str, bytes]:
+        """Send questions to a client and wait for all its answers, but not for ever."""
+        loop = asyncio.get_running_loop()
+        waiting: dict[str, asyncio.Future[bytes]] = {key: loop.create_future() for key in questions}
+        posed = []
+        try:
+            for key, question in questions.items():
+                one = connection.pose(question, call.revision)
+                one.waiter = waiting[key]
+                posed.append(one)
+                _push(call, one.message)
+            async with asyncio.timeout(self._seconds):
+                await asyncio.gather(*waiting.values())
+        except TimeoutError:
+            raise Problem.timeout("The client has not answered in time") from None
+        finally:
+            for each in posed:
+                withdrawal = connection.withdraw(each)
+                if withdrawal is not None:
+                    _push(call, withdrawal)
+        return {key: future.result() for key, future in waiting.items()}
+
+    def answer(self, answered: Answered) -> None:
+        """Hand an answer to whoever waits for it."""
+        waiter: asyncio.Future[Any] = answered.posed.waiter
+        if waiter.done():
+            return
+        if answered.error:
+            waiter.set_exception(_refusal(bytes(answered.error)))
+        else:
+            waiter.set_result(bytes(answered.result))
+
+
+def _push(call: Call, message: bytes) -> None:
+    if call.edge is not None:
+        call.edge.push(message)
+
+
+def _refusal(error: bytes) -> Problem:
+    try:
+        reason = msgspec.json.decode(error, type=_Fault).message
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        reason = "it gave no reason"
+    return Problem.unavailable(f"The client has not answered: {reason}", retryable=False)

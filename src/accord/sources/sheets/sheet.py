@@ -1,0 +1,285 @@
+"""What stands on a sheet: each value under a key, and what the form has no lines for.
+
+Keys are paths, as those of the input: `abilities.strength`, `spells.first_level[0].name`. A form
+maps its own field names to them.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+import msgspec
+
+from accord.sources.sheets.calculate import (
+    Figures,
+    saving_throws,
+    signed,
+    spellcasting_ability,
+    spellcasting_class,
+)
+from accord.sources.sheets.model import (
+    ABILITIES,
+    SKILLS,
+    SPELL_LISTS,
+    Attack,
+    Character,
+    Feature,
+    Item,
+    Spell,
+    titled,
+)
+
+Value = str | bool
+Pairs = Iterator[tuple[str, Value]]
+Rows = Callable[[str], int]
+"""How many lines a form has for a list: of `attacks`, of `spells.first_level`."""
+
+_OPTIONAL: Final = frozenset({"character.class", "character.level", "character.subclass"})
+"""What `character.class_and_level` says too: no loss where a form has no field for it."""
+
+
+_KINDS: Final = {"modifiers": " modifier", "saves": " save"}
+"""What tells the values of one ability apart."""
+
+
+class Beyond(msgspec.Struct, frozen=True):
+    """What goes to an added page: its key, what it is called, and its text."""
+
+    key: str
+    label: str
+    text: str
+
+
+class Sheet(msgspec.Struct, frozen=True):
+    """All values by key, and what there were no lines for."""
+
+    values: Mapping[str, Value]
+    beyond: tuple[Beyond, ...]
+
+
+def sheet(figures: Figures, has: Callable[[str], bool], rows: Rows) -> Sheet:
+    """The sheet of a character, for a form that has these keys and so many lines."""
+    character = figures.character
+    values = {key: value for part in _PARTS for key, value in part(figures)}
+    beyond = [*_further_attacks(figures, rows("attacks")), *_further_spells(character, rows)]
+    placed = {each.key: each.text for each in beyond if has(each.key)}
+    return Sheet(
+        {**values, **placed},
+        tuple(each for each in beyond if each.key not in placed),
+    )
+
+
+def label(key: str) -> str:
+    """What a value is called: the last words of its key that say something."""
+    *parents, name = key.split(".")
+    if name in ("text", "more", "name", "bonus", "items", "other") and parents:
+        name = parents[-1]
+    words, _, index = name.rstrip("]").partition("[")
+    kind = _KINDS.get(key.partition(".")[0], "")
+    return f"{titled(words)} {int(index) + 1}" if index else f"{titled(words)}{kind}"
+
+
+def is_loss(key: str, value: Value) -> bool:
+    """Whether something is lost where a form has no field for this value."""
+    return isinstance(value, str) and bool(value) and key not in _OPTIONAL
+
+
+def _identity(figures: Figures) -> Pairs:
+    who = figures.character.character
+    for name in ("name", "race", "background", "alignment", "player_name"):
+        yield f"character.{name}", getattr(who, name)
+    yield "character.class", " / ".join(each.name for each in who.levels)
+    yield "character.level", str(who.level)
+    yield "character.subclass", " / ".join(each.subclass for each in who.levels if each.subclass)
+    yield "character.class_and_level", " / ".join(_class_level(figures))
+    points = who.experience_points
+    yield "character.experience_points", "" if points is None else str(points)
+    yield "character.inspiration", "✓" if who.inspiration else ""
+
+
+def _class_level(figures: Figures) -> Iterator[str]:
+    for each in figures.character.character.levels:
+        subclass = f" ({each.subclass})" if each.subclass else ""
+        yield f"{each.name}{subclass} {each.level}"
+
+
+def _abilities(figures: Figures) -> Pairs:
+    proficient = saving_throws(figures.character)
+    for ability in ABILITIES:
+        yield f"abilities.{ability}", str(figures.character.abilities[ability])
+        yield f"modifiers.{ability}", signed(figures.modifier(ability))
+        yield f"saves.{ability}.bonus", signed(figures[f"{ability}_save"])
+        yield f"saves.{ability}.proficient", ability in proficient
+
+
+def _skills(figures: Figures) -> Pairs:
+    skilled = figures.character.proficiencies
+    for skill in SKILLS:
+        yield f"skills.{skill}.bonus", signed(figures[f"{skill}_bonus"])
+        yield f"skills.{skill}.proficient", skill in skilled.skills or skill in skilled.expertise
+        yield f"skills.{skill}.expertise", skill in skilled.expertise
+    yield "proficiency_bonus", signed(figures["proficiency_bonus"])
+    yield "passive_perception", str(figures["passive_perception"])
+    yield "proficiencies.other", "\n".join(_other_proficiencies(figures.character))
+
+
+def _other_proficiencies(character: Character) -> Iterator[str]:
+    skilled = character.proficiencies
+    for name in ("languages", "armor", "weapons", "tools"):
+        listed: list[str] = getattr(skilled, name)
+        if listed:
+            yield f"{name.capitalize()}: {', '.join(listed)}"
+
+
+def _combat(figures: Figures) -> Pairs:
+    combat = figures.character.combat
+    yield "combat.armor_class", _shown(figures.get("armor_class"))
+    yield "combat.initiative", signed(figures["initiative"])
+    yield "combat.speed", _shown(combat.speed)
+    yield "combat.hit_point_maximum", _shown(figures.get("hit_point_maximum"))
+    yield "combat.current_hit_points", _shown(combat.current_hit_points)
+    yield "combat.temporary_hit_points", _shown(combat.temporary_hit_points)
+    yield "combat.hit_dice", _shown(figures.get("hit_dice"))
+    yield "combat.hit_dice_remaining", _shown(combat.hit_dice_remaining)
+    for index in range(3):
+        yield f"combat.death_saves.successes[{index}]", index < combat.death_saves.successes
+        yield f"combat.death_saves.failures[{index}]", index < combat.death_saves.failures
+
+
+def _shown(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+def _attacks(figures: Figures) -> Pairs:
+    for index, attack in enumerate(figures.character.attacks):
+        bonus, damage = _attack_figures(figures, index, attack)
+        yield f"attacks[{index}].name", attack.name
+        yield f"attacks[{index}].attack_bonus", bonus
+        yield f"attacks[{index}].damage", damage
+
+
+def _attack_figures(figures: Figures, index: int, attack: Attack) -> tuple[str, str]:
+    bonus = attack.attack_bonus
+    if bonus is None:
+        bonus = figures.get(f"attacks[{index}].attack_bonus")
+    damage = attack.damage or figures.get(f"attacks[{index}].damage")
+    return "" if bonus is None else signed(bonus), damage or ""
+
+
+def _further_attacks(figures: Figures, rows: int) -> Iterator[Beyond]:
+    further = list(enumerate(figures.character.attacks))[rows:]
+    lines = []
+    for index, attack in further:
+        bonus, damage = _attack_figures(figures, index, attack)
+        lines.append(", ".join(part for part in (f"{attack.name} {bonus}".strip(), damage) if part))
+    if lines:
+        yield Beyond("attacks.more", "Further attacks", "\n".join(lines))
+
+
+def _spellcasting(figures: Figures) -> Pairs:
+    character = figures.character
+    ability = spellcasting_ability(character)
+    if ability is None or figures.get("spell_save_dc") is None:
+        return
+    caster = spellcasting_class(character)
+    named = character.spells.spellcasting_class or (caster.name if caster else "")
+    yield "spells.spellcasting_class", named or character.character.class_
+    yield "spells.spellcasting_ability", titled(ability)
+    yield "spells.spell_save_dc", str(figures["spell_save_dc"])
+    yield "spells.spell_attack_bonus", signed(figures["spell_attack_bonus"])
+
+
+def _spells(figures: Figures) -> Pairs:
+    spells = figures.character.spells
+    for place, _, index, spell in spells:
+        yield f"spells.{place}[{index}].name", spell.name
+        yield f"spells.{place}[{index}].prepared", spell.prepared
+    for place in SPELL_LISTS[1:]:
+        yield f"spells.{place}.slots_total", _shown(figures.get(f"{place}_slots"))
+        slots = spells.slots.get(place)
+        yield f"spells.{place}.slots_expended", _shown(slots.expended if slots else None)
+
+
+def _further_spells(character: Character, rows: Rows) -> Iterator[Beyond]:
+    for place in SPELL_LISTS:
+        further = character.spells[place][rows(f"spells.{place}") :]
+        if further:
+            text = "\n".join(map(_spell_line, further))
+            yield Beyond(f"spells.{place}.more", f"Further spells: {titled(place)}", text)
+
+
+def _spell_line(spell: Spell) -> str:
+    return f"{spell.name} (prepared)" if spell.prepared else spell.name
+
+
+def _equipment(figures: Figures) -> Pairs:
+    equipment = figures.character.equipment
+    worn = [Item(name=f"{equipment.armor} (worn)")] if equipment.armor else []
+    worn += [Item(name="Shield (worn)")] if equipment.shield else []
+    listed = [*worn, *equipment.items]
+    yield "equipment.items", "\n".join(map(_item_line, listed))
+    for coin in ("cp", "sp", "ep", "gp", "pp"):
+        yield f"equipment.currency.{coin}", _shown(getattr(equipment.currency, coin))
+
+
+def _item_line(item: Item) -> str:
+    return (
+        item.name if item.quantity == 1 else f"{item.quantity}\N{MULTIPLICATION SIGN} {item.name}"
+    )
+
+
+def _narrative(figures: Figures) -> Pairs:
+    story = figures.character.narrative
+    for name in ("personality_traits", "ideals", "bonds", "flaws", "backstory", "allies"):
+        yield f"narrative.{name}", getattr(story, name)
+    yield "narrative.faction", story.faction
+    yield "narrative.treasure", story.treasure
+    for name in ("age", "height", "weight", "eyes", "skin", "hair"):
+        yield f"narrative.appearance.{name}", getattr(story.appearance, name)
+    yield "features.text", "\n".join(map(_feature_line, figures.character.features))
+
+
+def _feature_line(feature: Feature) -> str:
+    return (
+        f"• {feature.name}. {feature.description}" if feature.description else f"• {feature.name}"
+    )
+
+
+_PARTS: Final[tuple[Callable[[Figures], Pairs], ...]] = (
+    _identity,
+    _abilities,
+    _skills,
+    _combat,
+    _attacks,
+    _spellcasting,
+    _spells,
+    _equipment,
+    _narrative,
+)
+
+
+def is_key(key: str) -> bool:
+    """Whether there is such a value for a form to show."""
+    return key in _FIXED_KEYS or _ROW_KEY.fullmatch(key) is not None
+
+
+def _fixed_keys() -> Iterator[str]:
+    blank = msgspec.convert(
+        {
+            "character": {"name": "-", "class": "Wizard", "level": 1},
+            "abilities": dict.fromkeys(ABILITIES, 10),
+        },
+        Character,
+    )
+    figures = Figures(blank)
+    for part in _PARTS:
+        yield from (key for key, _ in part(figures))
+    yield from ("attacks.more", "features.more", "equipment.more")
+    yield from (f"spells.{place}.more" for place in SPELL_LISTS)
+
+
+_FIXED_KEYS: Final = frozenset(_fixed_keys())
+_ROW_KEY: Final = re.compile(
+    r"attacks\[\d{1,3}\]\.(?:name|attack_bonus|damage)"
+    rf"|spells\.(?:{'|'.join(SPELL_LISTS)})\[\d{{1,3}}\]\.(?:name|prepared)"
+)

@@ -1,0 +1,218 @@
+"""The facts of the System Reference Document 5.1 that rules and calculations stand on."""
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Final, Literal, TypeVar
+
+import msgspec
+
+from accord.sources.sheets.model import Ability, ClassLevel
+
+HIGHEST_LEVEL: Final = 20
+_DATA: Final = Path(__file__).parent / "data"
+
+Casting = Literal["none", "full", "half", "third", "pact"]
+_SHARE: Final[dict[Casting, int]] = {"full": 1, "half": 2, "third": 3}
+"""How many levels of a class are one level of a caster."""
+
+
+class CharacterClass(msgspec.Struct, frozen=True):
+    """One of the twelve classes; `multiclass` needs 13 in one ability of each group."""
+
+    hit_die: int
+    saves: tuple[Ability, ...]
+    multiclass: tuple[tuple[Ability, ...], ...]
+    casts: Casting = "none"
+    ability: Ability | None = None
+    unarmored: Ability | None = None
+
+
+class Weapon(msgspec.Struct, frozen=True, array_like=True):
+    """A weapon's dice, its kind of damage, and which ability swings it."""
+
+    dice: str
+    kind: str
+    use: Literal["melee", "ranged", "finesse"]
+
+
+class Armor(msgspec.Struct, frozen=True, array_like=True):
+    """Armor worn: its base, and how much of Dexterity it leaves."""
+
+    base: int
+    most_dexterity: int | None
+
+
+class _Facts(msgspec.Struct, frozen=True):
+    classes: dict[str, CharacterClass]
+    third_casters: dict[str, Ability]
+    experience: tuple[int, ...]
+    slots: tuple[tuple[int, ...], ...]
+    pact_slots: tuple[tuple[int, int], ...]
+    mystic_arcanum: dict[int, int]
+    armor: dict[str, Armor]
+    weapons: dict[str, Weapon]
+
+
+class _SpellFacts(msgspec.Struct, frozen=True):
+    classes: dict[str, str]
+    levels: tuple[dict[str, str], ...]
+
+
+class SpellFact(msgspec.Struct, frozen=True):
+    """A spell's name and level, and the classes that have it on their lists."""
+
+    name: str
+    level: int
+    classes: tuple[str, ...]
+
+
+@cache
+def facts() -> _Facts:
+    """The tables of classes, slots and equipment."""
+    return msgspec.json.decode((_DATA / "classes.json").read_bytes(), type=_Facts)
+
+
+@cache
+def spells() -> dict[str, SpellFact]:
+    """Every spell by its folded name."""
+    read = msgspec.json.decode((_DATA / "spells.json").read_bytes(), type=_SpellFacts)
+    return {
+        fold(name): SpellFact(name, level, tuple(read.classes[letter] for letter in letters))
+        for level, named in enumerate(read.levels)
+        for name, letters in named.items()
+    }
+
+
+def fold(name: str) -> str:
+    """A name without what people write differently: case, blanks, apostrophes."""
+    return "".join(letter for letter in name.casefold() if letter.isalnum())
+
+
+def find_spell(name: str) -> SpellFact | None:
+    """A spell by its name, also with that of the wizard which the SRD leaves out."""
+    found = spells().get(fold(name))
+    owner, possessive, rest = name.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").partition("'s ")
+    if found is None and possessive and " " not in owner:
+        found = spells().get(fold(rest))
+    return found
+
+
+T = TypeVar("T")
+
+
+def _folded(table: dict[str, T]) -> dict[str, T]:
+    return {fold(name): value for name, value in table.items()}
+
+
+@cache
+def _class_names() -> dict[str, str]:
+    return {fold(name): name for name in facts().classes}
+
+
+@cache
+def _armor() -> dict[str, Armor]:
+    return _folded(facts().armor)
+
+
+@cache
+def _weapons() -> dict[str, Weapon]:
+    return _folded(facts().weapons)
+
+
+@cache
+def _third_casters() -> dict[str, Ability]:
+    return _folded(facts().third_casters)
+
+
+def class_name(name: str) -> str | None:
+    """The name of a class as the SRD writes it; None for a class that it does not know."""
+    return _class_names().get(fold(name))
+
+
+def find_class(name: str) -> CharacterClass | None:
+    """A class by its name in any case."""
+    known = class_name(name)
+    return None if known is None else facts().classes[known]
+
+
+def find_armor(name: str) -> Armor | None:
+    """Armor by its name, with or without the word."""
+    folded = fold(name)
+    return _armor().get(folded) or _armor().get(folded.removesuffix("armor"))
+
+
+def find_weapon(name: str) -> Weapon | None:
+    """A weapon by its name; `Crossbow, Light` is one too."""
+    noun, comma, kind = name.partition(",")
+    return _weapons().get(fold(kind + noun if comma else name))
+
+
+def casting_of(level: ClassLevel) -> Casting:
+    """How a class casts; two subclasses do where their classes do not."""
+    known = find_class(level.name)
+    if known is not None and known.casts != "none":
+        return known.casts
+    return "none" if _third_caster(level) is None else "third"
+
+
+def casting_ability(level: ClassLevel) -> Ability | None:
+    """The ability that a class casts by."""
+    known = find_class(level.name)
+    return (known.ability if known else None) or _third_caster(level)
+
+
+def _third_caster(level: ClassLevel) -> Ability | None:
+    return _third_casters().get(fold(level.subclass or ""))
+
+
+def proficiency_bonus(level: int) -> int:
+    """By the character's whole level."""
+    return 2 + (max(level, 1) - 1) // 4
+
+
+def experience_for(level: int) -> int:
+    """The points at which a level begins."""
+    return facts().experience[level - 1]
+
+
+def level_for(points: int) -> int:
+    """The level that so many points are enough for."""
+    return sum(1 for least in facts().experience if points >= least)
+
+
+def spell_slots(levels: Sequence[ClassLevel]) -> tuple[int, ...]:
+    """Slots of the first level, the second, …, those of the Spellcasting feature."""
+    casters = [level for level in levels if casting_of(level) in _SHARE]
+    if len(casters) == 1:
+        return _own_slots(casters[0])
+    caster_level = sum(level.level // _SHARE[casting_of(level)] for level in casters)
+    return _row(caster_level)
+
+
+def _own_slots(level: ClassLevel) -> tuple[int, ...]:
+    """A single class rounds up, once it casts at all."""
+    casting = casting_of(level)
+    if level.level < _SHARE[casting]:
+        return ()
+    return _row(-(-level.level // _SHARE[casting]))
+
+
+def _row(caster_level: int) -> tuple[int, ...]:
+    if caster_level < 1:
+        return ()
+    return facts().slots[min(caster_level, HIGHEST_LEVEL) - 1]
+
+
+def pact_slots(levels: Sequence[ClassLevel]) -> tuple[int, int]:
+    """How many slots of Pact Magic there are, and of which level; 0 of 0 without."""
+    level = sum(each.level for each in levels if casting_of(each) == "pact")
+    return facts().pact_slots[min(level, HIGHEST_LEVEL) - 1] if level > 0 else (0, 0)
+
+
+def highest_spell(level: ClassLevel) -> int:
+    """The highest level of spells that a class at this level learns; 0 if it casts none."""
+    if casting_of(level) == "pact":
+        arcana = (spell for spell, at in facts().mystic_arcanum.items() if level.level >= at)
+        return max([pact_slots([level])[1], *arcana])
+    return len(spell_slots([level]))

@@ -1,0 +1,164 @@
+"""The tool: from a request to a filled, proven file, and what is said of it."""
+
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import UNSET, Meta
+
+from accord.answer import Answer, FieldError, Notice, Problem
+from accord.blocks import Block, Embedded, Link
+from accord.sources.sheets.calculate import Difference, Figures
+from accord.sources.sheets.fill import Filled, fill, read_back
+from accord.sources.sheets.form import Form
+from accord.sources.sheets.model import SPELL_LISTS, Character
+from accord.sources.sheets.paths import Folder, file_name
+from accord.sources.sheets.request import TOOL, Request, bind, invalid, schema
+from accord.sources.sheets.rules import judged, violations
+from accord.sources.sheets.sheet import sheet
+from accord.sources.sheets.typeset import Typeface
+from accord.tool import Output, Tool
+
+NAME: Final = "dnd-character-sheet-filler"
+VERSION: Final = "1.0.0"
+PROFILE: Final = "bare"
+_PDF: Final = "application/pdf"
+_MOST_EMBEDDED: Final = 4 << 20
+_DESCRIPTION: Final = (
+    "Fills a D&D 5e character sheet PDF with provided character data including spells, "
+    "proficiencies, and narrative elements"
+)
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is said of a sheet that was filled; what there is nothing to say of is left out."""
+
+    success: bool
+    output_file: str
+    calculated_fields: Annotated[
+        dict[str, int | str], Meta(description="What the input left out, by the rules")
+    ]
+    spells_organized: Annotated[
+        dict[str, int], Meta(description="How many spells of each level were placed")
+    ] = {}
+    validation_errors: list[FieldError] = []
+    rule_violations_overridden: bool = False
+    differences: Annotated[
+        list[Difference], Meta(description="Given figures that differ from the rules; kept")
+    ] = []
+    explanations: Annotated[
+        dict[str, str], Meta(description="How each calculated field came about")
+    ] = {}
+    pages: int
+    fields_written: Annotated[list[str], Meta(description="Fields of the form, read back")]
+    overflowed: Annotated[
+        list[str], Meta(description="Values that did not fit, and stand on added pages in full")
+    ] = []
+    undrawn_characters: Annotated[
+        dict[str, str], Meta(description="Characters that no font here has, by value")
+    ] = {}
+    fields_absent: Annotated[
+        list[str], Meta(description="Fields of the mapping that the form does not have")
+    ] = []
+
+
+class Drawn(msgspec.Struct, frozen=True):
+    """A sheet before it is a file."""
+
+    report: Report
+    filled: Filled
+
+
+class Filler:
+    """Fills one form for any number of characters."""
+
+    def __init__(self, form: Form, face: Typeface) -> None:
+        self._form = form
+        self._face = face
+
+    def draw(self, request: Request, file: str) -> Drawn:
+        """A filled sheet, or the Problem that says which rules are broken."""
+        character = request.character_data
+        errors = judged(
+            violations(character),
+            allow_all=request.allow_rule_violations,
+            allow=request.allow,
+        )
+        if any(error.severity == "error" for error in errors):
+            raise invalid(errors)
+        figures = Figures(character)
+        filled = fill(self._form, sheet(figures, self._form.has, self._form.rows), self._face)
+        report = Report(
+            success=True,
+            output_file=file,
+            calculated_fields=figures.calculated,
+            spells_organized=_organized(character),
+            validation_errors=errors,
+            rule_violations_overridden=bool(errors),
+            differences=figures.differences,
+            explanations=figures.explanations if request.explain else {},
+            pages=filled.pages,
+            fields_written=list(filled.written),
+            overflowed=list(filled.overflowed),
+            undrawn_characters=dict(filled.undrawn),
+            fields_absent=list(self._form.absent),
+        )
+        return Drawn(report, filled)
+
+    def store(self, folder: Folder, file: str, filled: Filled) -> None:
+        """Write a filled sheet, and make sure that the file holds all of it."""
+
+        def check(stored: bytes) -> None:
+            if wrong := read_back(self._form, filled, stored):
+                names = ", ".join(wrong[:5])
+                raise Problem.internal(f"The sheet does not hold what was written: {names}")
+
+        folder.write(file, filled.data, check)
+
+
+def _organized(character: Character) -> dict[str, int]:
+    counts = {f"{place}_placed": len(character.spells[place]) for place in SPELL_LISTS}
+    return {name: count for name, count in counts.items() if count}
+
+
+def sheet_tool(filler: Filler, folder: Folder) -> Tool:
+    """The tool that fills sheets into a folder."""
+
+    def invoke(request: Request, _context: Any) -> Answer[Report]:
+        given = None if request.output_path is UNSET else request.output_path
+        name = request.character_data.character.name
+        file = file_name(given, name)
+        drawn = filler.draw(request, file)
+        filler.store(folder, file, drawn.filled)
+        return _answer(request, drawn, folder, file)
+
+    return Tool(
+        name=TOOL,
+        description=_DESCRIPTION,
+        input_schema=schema(),
+        bind=bind,
+        invoke=invoke,
+        is_async=False,
+        output=_output(),
+    )
+
+
+def _output() -> Output:
+    (root,), defs = msgspec.json.schema_components([Report], ref_template="#/$defs/{name}")
+    described = defs.pop(root["$ref"].rpartition("/")[2])
+    described = {**described, "$defs": defs} if defs else described
+    return Output(schema=described, check=msgspec.json.Decoder(Report).decode, is_loose=False)
+
+
+def _answer(request: Request, drawn: Drawn, folder: Folder, file: str) -> Answer[Report]:
+    uri = folder.path(file).as_uri()
+    name = request.character_data.character.name
+    blocks: list[Block] = [Link(uri, file, _PDF, f"Character sheet of {name}")]
+    warnings: list[Notice] = []
+    if request.return_pdf:
+        if len(drawn.filled.data) <= _MOST_EMBEDDED:
+            blocks.append(Embedded(uri, drawn.filled.data, _PDF))
+        else:
+            sentence = f"The PDF has {len(drawn.filled.data):,} bytes, too many to send along"
+            warnings.append(Notice(sentence, code="TOO_LARGE"))
+    message = f"Character sheet written to {file}"
+    return Answer(drawn.report, message=message, blocks=blocks, warnings=warnings)

@@ -1,0 +1,116 @@
+"""What a database is made of, from PostgreSQL's catalogs and SQLAlchemy's reflection."""
+
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import Connection, MetaData, Table, func, inspect, literal_column, select, table
+from sqlalchemy.schema import CreateTable
+from sqlalchemy.types import ARRAY, JSON
+
+COUNTED: Final = 100_000  # rows up to which a table is counted
+_TABLES: Final = """
+SELECT c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm') AND pg_catalog.pg_table_is_visible(c.oid)
+AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\\_toast%%'
+ORDER BY c.relkind IN ('v', 'm'), c.oid
+"""
+
+
+class Column(msgspec.Struct, frozen=True):
+    """A column: its name, what it holds, and how it is shown."""
+
+    name: str
+    is_json: bool
+    is_list: bool
+    shown: dict[str, Any]
+
+
+def table_names(connection: Connection) -> list[str]:
+    """Tables that are found without naming a schema, in the order of their creation, then views."""
+    return [str(name) for (name,) in connection.exec_driver_sql(_TABLES)]
+
+
+def columns_of(connection: Connection, name: str) -> list[Column]:
+    """The columns of a table."""
+    found = inspect(connection)
+    keys = set(key_of(connection, name))
+    return [
+        Column(
+            name=column["name"],
+            is_json=isinstance(column["type"], JSON),
+            is_list=isinstance(column["type"], ARRAY),
+            shown={
+                "name": column["name"],
+                "type": column["type"].compile(connection.dialect),
+                "not_null": not column["nullable"],
+                "primary_key": column["name"] in keys,
+                "default_value": column["default"],
+            },
+        )
+        for column in found.get_columns(name)
+    ]
+
+
+def key_of(connection: Connection, name: str) -> list[str]:
+    """The columns of the primary key."""
+    return list(inspect(connection).get_pk_constraint(name)["constrained_columns"])
+
+
+def describe(connection: Connection, name: str) -> dict[str, Any]:
+    """What a table is made of."""
+    return {
+        "table_name": name,
+        "columns": [column.shown for column in columns_of(connection, name)],
+        "create_sql": _create_sql(connection, name),
+    }
+
+
+def _create_sql(connection: Connection, name: str) -> str | None:
+    """How it could be made: PostgreSQL does not keep how it was."""
+    found = inspect(connection)
+    if name in (*found.get_view_names(), *found.get_materialized_view_names()):
+        kind = "VIEW" if name in found.get_view_names() else "MATERIALIZED VIEW"
+        quoted = connection.dialect.identifier_preparer.quote(name)
+        return f"CREATE {kind} {quoted} AS {found.get_view_definition(name).strip()}"
+    reflected = Table(name, MetaData(), autoload_with=connection)
+    return str(CreateTable(reflected).compile(connection)).strip()
+
+
+def details(connection: Connection, name: str) -> dict[str, Any]:
+    """What there is to know of a table beyond its columns."""
+    found = inspect(connection)
+    some = select(literal_column("1")).select_from(table(name)).limit(COUNTED + 1).subquery()
+    counted = connection.execute(select(func.count()).select_from(some)).scalar_one()
+    return {
+        "foreign_keys": [
+            {
+                "columns": key["constrained_columns"],
+                "references": {"table": key["referred_table"], "columns": key["referred_columns"]},
+                "on_update": key["options"].get("onupdate", "NO ACTION"),
+                "on_delete": key["options"].get("ondelete", "NO ACTION"),
+            }
+            for key in found.get_foreign_keys(name)
+        ],
+        "indexes": [
+            {
+                "name": index["name"],
+                "columns": index["column_names"],
+                "unique": index["unique"],
+                "partial": "postgresql_where" in index.get("dialect_options", {}),
+                "origin": "u" if "duplicates_constraint" in index else "c",
+            }
+            for index in found.get_indexes(name)
+        ],
+        "unique_constraints": [each["column_names"] for each in found.get_unique_constraints(name)],
+        "check_constraints": [each["sqltext"] for each in found.get_check_constraints(name)],
+        "generated_columns": [
+            {
+                "name": column["name"],
+                "kind": "stored" if column["computed"]["persisted"] else "virtual",
+            }
+            for column in found.get_columns(name)
+            if "computed" in column
+        ],
+        "row_count": min(counted, COUNTED),
+        "row_count_is_exact": counted <= COUNTED,
+    }

@@ -1,0 +1,5 @@
+"""SQLite, by apsw."""
+
+from accord.sources.sql.sqlite.connection import SqliteEngine
+
+__all__ = ["SqliteEngine"]

@@ -1,0 +1,92 @@
+"""Anything at all gives a Reading: objects of the names that the reader knows, and text of its marks."""
+
+import json
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accord.reader import Reading, read
+from accord.reader.report import report, to_json
+from accord.response import Response
+
+NAMES = st.sampled_from(
+    """jsonrpc id result error code message data content structuredContent isError _meta type text
+    resource uri blob mimeType output response json toolName responseType pagination summary status
+    metadata success meta version wrapper warnings warning_details details errors ok items results
+    total hasMore next nextCursor offset limit page total_pages count tools name inputSchema
+    dev.accord-mcp/answer partial truncated _warnings failed successful""".split()
+)
+WORDS = st.sampled_from(
+    [
+        *("", " ", "text", "image", "resource", "2.0", "list", "error", "response-v2", "success"),
+        *("http://[x/?offset=1", "[1, 2]", '{"a": 1}', "```json\n[1]\n```", "No results found"),
+        *("Error: no", "- a\n- b", "\ud800", "\x00", "{'a': None}", "Found 2:\n[1]", "partial"),
+    ]
+)
+ATOMS = st.none() | st.booleans() | st.integers() | st.floats() | WORDS
+VALUES = st.recursive(
+    ATOMS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=5),
+    max_leaves=16,
+)
+TOOLS = st.none() | st.sampled_from(["list_things", "send_message", "read_file", "run", "x", ""])
+MARKS = st.sampled_from(
+    [
+        *("{", "}", "[", "]", "(", ")", '"', "'", "\\", ",", ":", "|", "-", "---", "|---|", "#"),
+        *(
+            "```",
+            "```json",
+            "\n",
+            "\n\n",
+            " ",
+            "\t",
+            "- ",
+            "1. ",
+            "* ",
+            "a",
+            "Name: b",
+            "b'",
+            "None",
+        ),
+        *("<a>", "</a>", "A(", "1", "/tmp/a", "Found 2 rows:", "Showing 1-2 of 9", "NAME  AGE  X"),
+        *(
+            "[FILE] a",
+            "\ud800",
+            "\r",
+            "\x1b[2J",
+            "\u2028",
+            "ë",
+            "true",
+            "-1e999",
+            "Error:",
+            "is empty",
+        ),
+    ]
+)
+TEXTS = st.lists(MARKS, max_size=24).map("".join)
+
+
+def check(reading: Any, reply: Any) -> None:
+    assert isinstance(reading, Reading)
+    assert isinstance(reading.response, Response)
+    assert reading.raw is reply
+    assert reading.origin
+    json.loads(to_json(report(reading)))
+
+
+@given(VALUES, TOOLS, st.none() | st.dictionaries(NAMES, ATOMS, max_size=3))
+def test_any_value_gives_a_reading(reply: Any, tool: str | None, arguments: Any) -> None:
+    check(read(reply, tool, arguments), reply)
+
+
+@given(TEXTS, TOOLS)
+def test_any_text_gives_a_reading_alone_and_in_a_result(text: str, tool: str | None) -> None:
+    check(read(text, tool), text)
+    result = {"content": [{"type": "text", "text": text}]}
+    check(read(result, tool), result)
+
+
+@given(st.binary(max_size=200) | TEXTS.map(lambda text: text.encode(errors="surrogatepass")), TOOLS)
+def test_any_bytes_give_a_reading(raw: bytes, tool: str | None) -> None:
+    check(read(raw, tool), raw)

@@ -1,0 +1,157 @@
+"""What a huge reply costs: CPU time grows with its bytes and no faster, memory stays bounded."""
+
+import gc
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import pytest
+
+from accord.reader import read
+
+FEW, MANY = 80_000, 640_000
+MOST = 2.5  # times what the growth in bytes explains; a quadratic scan comes to eight
+MOMENT = 0.001
+
+Shape = Callable[[int], str]
+SHAPES: dict[str, Shape] = {
+    "prose": lambda n: "The quick brown fox jumps. It was not found there.\n" * (n // 50),
+    "a line": lambda n: "word " * (n // 5),
+    "a word": lambda n: "w" * n,
+    "bullets": lambda n: "Found:\n" + "- an item of the list\n" * (n // 22),
+    "bullets with labels": lambda n: "Found:\n" + "- an item\n  Name: x\n" * (n // 20),
+    "numbers": lambda n: "\n".join(f"{i}. item" for i in range(n // 10)),
+    "numbers in brackets": lambda n: "\n".join(f"[{i}] item\nx" for i in range(1, n // 12)),
+    "brackets that open": lambda n: "[" * n,
+    "braces that open": lambda n: "{" * n,
+    "braces on lines": lambda n: "{\n" * (n // 2),
+    "braces after words": lambda n: "a: {b\n" * (n // 6),
+    "brackets in brackets": lambda n: "[" * (n // 2) + "]" * (n // 2),
+    "objects in objects": lambda n: '{"a":' * (n // 6) + "1" + "}" * (n // 6),
+    "fences that open": lambda n: "[\n" + "```js\n" * (n // 6),
+    "fences": lambda n: "[\n" + "```\nx\n```\n" * (n // 10),
+    "blank lines": lambda n: "\n" * n + "x",
+    "blanks": lambda n: "x" + " " * n + "x",
+    "colons and blanks": lambda n: "a:  " * (n // 4) + "]",
+    "lines with a colon": lambda n: "a: b\n" * (n // 5),
+    "records": lambda n: "Name: x\nAge: 5\n\n" * (n // 16),
+    "a record that goes on": lambda n: "Name: x\nAge: 3\n" * 2 + "more\n" * (n // 5),
+    "a table": lambda n: "| a | b |\n|---|---|\n" + "| 1 | 2 |\n" * (n // 10),
+    "rules of tables": lambda n: "|---|---|\n" * (n // 10),
+    "a rule that is none": lambda n: "| a |\n" + "|--" * (n // 3) + "x",
+    "csv": lambda n: "a,b,c\n" + "1,2,3\n" * (n // 6),
+    "csv with quotes": lambda n: "a,b,c\n" + '1,"2,3\n' * (n // 7),
+    "csv with an open quote": lambda n: 'a,b,c\n1,2,"' + "3\n" * (n // 2),
+    "columns": lambda n: "NAME  AGE  SIZE\n" + "a  1  2\n" * (n // 8),
+    "elements": lambda n: "<r>x</r>" * (n // 8),
+    "elements that open": lambda n: "<r>" * (n // 3) + "</r>",
+    "paths": lambda n: "/tmp/a/b.txt\n" * (n // 13),
+    "a path": lambda n: "a/" * (n // 2),
+    "branches": lambda n: "* main\n" + "  dev\n" * (n // 6),
+    "tags": lambda n: "[FILE] a.txt\n" * (n // 13),
+    "marks": lambda n: "→ x\n" * (n // 4),
+    "headings": lambda n: "## 1. a\ntext\n" * (n // 13),
+    "a list of Python's": lambda n: "[" + "'a', " * (n // 5) + "'b']",
+    "dicts of Python's": lambda n: "[" + "{'a': None}, " * (n // 13) + "{}]",
+    "a string of Python's": lambda n: "['" + "x" * n + "']",
+    "escapes of Python's": lambda n: "['" + "\\n" * (n // 2) + "']",
+    "a call of Python's": lambda n: "[A(" + "x" * n + ")]",
+    "a call that does not end": lambda n: "[A(" + "x" * n + "]",
+    "quotes": lambda n: "[" + "'" * n + "]",
+    "backslashes": lambda n: "['" + "\\" * n + "']",
+    "commas and blanks": lambda n: "(" + ",   " * (n // 4) + ",)",
+    "JSON": lambda n: "[" + '{"id": 1, "name": "abc"}, ' * (n // 26) + "{}]",
+    "JSON that was cut": lambda n: "[" + '{"id": 1, "name": "abc"}, ' * (n // 26),
+    "JSON that is broken": lambda n: "[" + '{"id": 1, "name": "abc"}, ' * (n // 26) + "{]",
+    "JSON after prose": lambda n: "Rows:\n[" + '{"id": 1, "name": "abc"}, ' * (n // 26) + "{}]",
+    "JSON after many starts": lambda n: "\n".join(["["] * 12) + "1," * (n // 2) + "]",
+    "JSON Lines": lambda n: '{"a": 1}\n' * (n // 9),
+    "members": lambda n: "{" + ",".join(f'"k{i}": 1' for i in range(n // 12)) + "}",
+    "members that are lists": lambda n: "{" + ",".join(f'"k{i}": []' for i in range(n // 12)) + "}",
+    "an error": lambda n: "Error: " + "x " * (n // 2),
+    "executing": lambda n: "Error executing " * (n // 16),
+    "showing": lambda n: "showing " * (n // 8) + "1 of 2",
+    "digits": lambda n: "Found:\n- a\n- b\nshowing " + "1" * n,
+    "carriage returns": lambda n: "a\r" * (n // 2),
+}
+
+
+def cpu(text: str, tool: str) -> float:
+    reply = {"content": [{"type": "text", "text": text}]}
+    begun = time.process_time()
+    read(reply, tool)
+    return time.process_time() - begun
+
+
+def growth(shape: Shape, few: int, many: int, tool: str = "list_things") -> float:
+    """How much faster than its bytes the cost of a reply grows: 1 is linear."""
+    small, large = shape(few), shape(many)
+    gc.disable()  # it would look at all that the tests have made
+    try:
+        rounds = [(cpu(small, tool), cpu(large, tool)) for _ in range(2)]
+    finally:
+        gc.enable()
+    before, after = (min(figures) for figures in zip(*rounds, strict=True))
+    return after / max(before, MOMENT) / (many / few)
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+def test_the_cost_is_linear_in_the_bytes(shape: Shape) -> None:
+    assert growth(shape, FEW, MANY) < MOST
+
+
+@pytest.mark.parametrize("name", ["prose", "bullets", "braces after words", "fences that open"])
+def test_the_cost_of_ten_megabytes_is_linear_in_the_bytes(name: str) -> None:
+    assert growth(SHAPES[name], 1_250_000, 10_000_000) < MOST
+
+
+def test_a_hundred_thousand_lines_cost_what_their_bytes_do() -> None:
+    assert growth(lambda n: "a line\n" * n, 12_500, 100_000) < MOST
+
+
+LARGE = """
+import resource, sys
+from accord.reader import read
+megabytes = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+raw = ({raw})
+assert len(raw) > 90_000_000
+before = megabytes()
+reading = read(raw, "get_report")
+print(megabytes() - before, reading.response.response_type, *reading.findings, sep="|")
+"""
+TOO_MUCH = "there is more in the JSON than is read at once"
+HUGE = {
+    "prose": ('b"The quick brown fox jumps. " * 4_000_000', "single", ""),
+    "a text in a result": (
+        """b'{"content": [{"type": "text", "text": "' + b"word " * 20_000_000 + b'"}]}'""",
+        "single",
+        "",
+    ),
+    "rows in a text": (
+        r"""b'{"content": [{"type": "text", "text": "['
+            + b'{\\"id\\": 1, \\"name\\": \\"%s\\"}, ' % (b"n" * 70) * 1_000_000 + b'{}]"}]}'""",
+        "list",
+        "",
+    ),
+    "rows of next to nothing": (
+        """b"[" + b'{"a":1},' * 12_000_000 + b"{}]" """,
+        "single",
+        TOO_MUCH,
+    ),
+    "lists of nothing": ('b"[" + b"[]," * 33_000_000 + b"[]]"', "single", TOO_MUCH),
+    "numbers": ('b"[" + b"1," * 50_000_000 + b"1]"', "single", TOO_MUCH),
+    "brackets": ('b"[" * 50_000_000 + b"]" * 50_000_000', "single", TOO_MUCH),
+    "line ends": (r'b"{" + b"\x0b" * 100_000_000 + b"x"', "single", "begins like JSON"),
+    "bytes": ("bytes(range(256)) * 400_000", "single", "binary"),
+}
+
+
+@pytest.mark.parametrize(("raw", "kind", "finding"), HUGE.values(), ids=HUGE)
+def test_a_hundred_megabytes_are_read_within_a_gigabyte(raw: str, kind: str, finding: str) -> None:
+    command = [sys.executable, "-c", LARGE.format(raw=raw)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    megabytes, said, *findings = done.stdout.strip().split("|")
+    assert int(megabytes) < 1_000
+    assert said == kind
+    assert finding in "|".join(findings)

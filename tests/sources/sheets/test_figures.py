@@ -1,0 +1,316 @@
+"""What follows from a character: by the rules, explained, and kept where the caller says otherwise."""
+
+import json
+from typing import Any
+
+import pytest
+
+from accord.sources.sheets import srd
+from accord.sources.sheets.calculate import Figures
+from accord.sources.sheets.model import ClassLevel
+from accord.sources.sheets.request import bind
+from sources.sheets.characters import MULTICLASS, Given, thorin
+
+
+def figures(character: Given) -> Figures:
+    return Figures(
+        bind(json.dumps({"character_data": character}).encode()).arguments.character_data
+    )
+
+
+def slots(*levels: tuple[str, int] | tuple[str, int, str]) -> dict[str, int]:
+    classes = [dict(zip(("name", "level", "subclass"), level, strict=False)) for level in levels]
+    scores = dict.fromkeys(thorin()["abilities"], 14)
+    made = figures({"character": {"name": "-", "classes": classes}, "abilities": scores})
+    return {
+        str(place): made[f"{name}_slots"]
+        for place, name in enumerate(
+            ["first_level", "second_level", "third_level", "fourth_level", "fifth_level",
+             "sixth_level", "seventh_level", "eighth_level", "ninth_level"], 1)
+        if made.get(f"{name}_slots")
+    }  # fmt: skip
+
+
+def as_row(*counts: int) -> dict[str, int]:
+    return {str(level): count for level, count in enumerate(counts, 1) if count}
+
+
+@pytest.mark.parametrize(
+    ("score", "modifier"),
+    [(1, -5), (8, -1), (9, -1), (10, 0), (11, 0), (12, 1), (15, 2), (20, 5), (25, 7)],
+)
+def test_a_modifier_is_rounded_down(score: int, modifier: int) -> None:
+    assert figures(thorin(abilities={"strength": score})).modifier("strength") == modifier
+
+
+@pytest.mark.parametrize(
+    ("level", "bonus"), [(1, 2), (4, 2), (5, 3), (8, 3), (9, 4), (12, 4), (13, 5), (17, 6), (20, 6)]
+)
+def test_proficiency_goes_by_level(level: int, bonus: int) -> None:
+    assert figures(thorin(character={"level": level}))["proficiency_bonus"] == bonus
+
+
+CASES: dict[str, tuple[Given, str, Any]] = {
+    "a save of the class": (thorin(), "strength_save", 5),
+    "a save that is not": (thorin(), "wisdom_save", 1),
+    "a save that was named": (thorin(proficiencies={"saving_throws": ["wisdom"]}), "wisdom_save", 3),
+    "no saves at all": (thorin(proficiencies={"saving_throws": []}), "strength_save", 3),
+    "a skill": (thorin(proficiencies={"skills": ["stealth"]}), "stealth_bonus", 3),
+    "a skill with expertise": (
+        thorin(proficiencies={"skills": ["stealth"], "expertise": ["stealth"]}),
+        "stealth_bonus",
+        5,
+    ),
+    "perception of the passive": (
+        thorin(proficiencies={"skills": ["perception"]}),
+        "passive_perception",
+        13,
+    ),
+    "initiative": (thorin(), "initiative", 1),
+    "no armor": (thorin(), "armor_class", 11),
+    "leather": (thorin(equipment={"armor": "leather armor"}), "armor_class", 12),
+    "medium armor": (
+        thorin(abilities={"dexterity": 18}, equipment={"armor": "Half plate"}),
+        "armor_class",
+        17,
+    ),
+    "heavy armor and shield": (
+        thorin(abilities={"dexterity": 3}, equipment={"armor": "plate", "shield": True}),
+        "armor_class",
+        20,
+    ),
+    "a barbarian's skin": (thorin(character={"class": "Barbarian"}), "armor_class", 13),
+    "a monk's": (thorin(character={"class": "Monk"}), "armor_class", 12),
+    "a monk's behind a shield": (
+        thorin(character={"class": "Monk"}, equipment={"shield": True}),
+        "armor_class",
+        13,
+    ),
+    "hit points": (thorin(), "hit_point_maximum", 28),
+    "hit points of the weak": (
+        thorin(character={"class": "Wizard", "level": 20}, abilities={"constitution": 1}),
+        "hit_point_maximum",
+        20,
+    ),
+    "hit dice": (thorin(), "hit_dice", "3d10"),
+    "hit dice of two classes": (MULTICLASS, "hit_dice", "6d10 + 4d6"),
+    "hit points of two classes": (MULTICLASS, "hit_point_maximum", 76),
+    "a caster's save": (thorin(character={"class": "Cleric"}), "spell_save_dc", 11),
+    "a caster's attack": (thorin(character={"class": "Bard"}), "spell_attack_bonus", 1),
+    "spells of one who casts none": (thorin(spells={"cantrips": ["Light"]}), "spell_save_dc", 10),
+    "spells by another ability": (
+        thorin(spells={"cantrips": ["Light"], "spellcasting_ability": "constitution"}),
+        "spell_attack_bonus",
+        4,
+    ),
+    "a third caster's": (thorin(character={"subclass": "eldritch knight"}), "spell_save_dc", 10),
+    "a weapon": (thorin(attacks=["Longsword"]), "attacks[0].attack_bonus", 5),
+    "what it does": (thorin(attacks=["Longsword"]), "attacks[0].damage", "1d8+3 slashing"),
+    "a weapon from afar": (thorin(attacks=["Crossbow, light"]), "attacks[0].attack_bonus", 3),
+    "the better hand": (thorin(attacks=["Rapier"]), "attacks[0].damage", "1d8+3 piercing"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("character", "name", "value"), CASES.values(), ids=CASES)
+def test_a_figure_follows_from_the_rules(character: Given, name: str, value: Any) -> None:
+    assert figures(character)[name] == value
+
+
+def test_the_documents_figures_are_those_of_one_who_casts_by_constitution() -> None:
+    made = figures(thorin(spells={"cantrips": ["Mage Hand"], "spellcasting_ability": "con"}))
+    assert (made["spell_attack_bonus"], made["spell_save_dc"]) == (4, 12)
+
+
+@pytest.mark.parametrize("armor", ["Dragon hide", "robes"])
+def test_armor_that_nobody_knows_gives_no_figure(armor: str) -> None:
+    assert figures(thorin(equipment={"armor": armor})).get("armor_class") is None
+
+
+def test_nothing_is_made_up_for_one_who_does_not_cast() -> None:
+    made = figures(thorin()).calculated
+    assert not [name for name in made if "spell" in name or "slots" in name]
+
+
+# Spell slots
+
+
+@pytest.mark.parametrize(
+    ("levels", "expected"),
+    [
+        ([("Wizard", 1)], as_row(2)),
+        ([("Cleric", 5)], as_row(4, 3, 2)),
+        ([("Druid", 20)], as_row(4, 3, 3, 3, 3, 2, 2, 1, 1)),
+        ([("Paladin", 1)], {}),
+        ([("Paladin", 2)], as_row(2)),
+        ([("Ranger", 5)], as_row(4, 2)),
+        ([("Paladin", 20)], as_row(4, 3, 3, 3, 2)),
+        ([("Fighter", 20)], {}),
+        ([("Fighter", 2, "Eldritch Knight")], {}),
+        ([("Fighter", 3, "Eldritch Knight")], as_row(2)),
+        ([("Rogue", 13, "Arcane Trickster")], as_row(4, 3, 2)),
+        ([("Rogue", 20, "Arcane Trickster")], as_row(4, 3, 3, 1)),
+        ([("Warlock", 1)], as_row(1)),
+        ([("Warlock", 5)], as_row(0, 0, 2)),
+        ([("Warlock", 17)], as_row(0, 0, 0, 0, 4)),
+        ([("Paladin", 6), ("Sorcerer", 4)], as_row(4, 3, 3, 1)),
+        ([("Paladin", 3), ("Ranger", 3)], as_row(3)),
+        ([("Wizard", 3), ("Fighter", 4)], as_row(4, 2)),
+        ([("Paladin", 3), ("Fighter", 4)], as_row(3)),
+        ([("Wizard", 3), ("Fighter", 7, "Eldritch Knight")], as_row(4, 3, 2)),
+        ([("Wizard", 3), ("Warlock", 3)], as_row(4, 4)),
+        ([("Bard", 1), ("Warlock", 1)], as_row(3)),
+    ],
+)
+def test_slots_go_by_class_and_level(levels: list[Any], expected: dict[str, int]) -> None:
+    assert slots(*levels) == expected
+
+
+def test_two_who_cast_are_known_by_their_spells() -> None:
+    who = {"name": "-", "class": "Wizard 2 / Cleric 3"}
+    spells = {"first_level": ["Shield", "Magic Missile"], "cantrips": ["Fire Bolt"]}
+    scores = dict.fromkeys(thorin()["abilities"], 10) | {"intelligence": 18, "wisdom": 13}
+    made = figures({"character": who, "abilities": scores, "spells": spells})
+    assert made["spell_attack_bonus"] == 4 + 3
+    spells = {"first_level": ["Bless", "Sanctuary"]}
+    made = figures({"character": who, "abilities": scores, "spells": spells})
+    assert made["spell_attack_bonus"] == 1 + 3
+
+
+# What the caller says
+
+
+GIVEN: dict[str, tuple[Given, str, Any, Any]] = {
+    "initiative": (thorin(combat={"initiative": 6}), "combat.initiative", 6, 1),
+    "hit dice": (thorin(combat={"hit_dice": "3d8"}), "combat.hit_dice", "3d8", "3d10"),
+    "passive perception": (
+        thorin(combat={"passive_perception": 16}),
+        "combat.passive_perception",
+        16,
+        11,
+    ),
+    "proficiency": (
+        thorin(proficiencies={"proficiency_bonus": 4}),
+        "proficiencies.proficiency_bonus",
+        4,
+        2,
+    ),
+    "a skill": (
+        thorin(proficiencies={"skill_bonuses": {"stealth": 9}}),
+        "proficiencies.skill_bonuses.stealth",
+        9,
+        1,
+    ),
+    "a save": (
+        thorin(proficiencies={"saving_throw_bonuses": {"wisdom": 4}}),
+        "proficiencies.saving_throw_bonuses.wisdom",
+        4,
+        1,
+    ),
+    "armor": (
+        thorin(combat={"armor_class": 19}, equipment={"armor": "Chain mail"}),
+        "combat.armor_class",
+        19,
+        16,
+    ),
+    "slots": (
+        thorin(character={"class": "Wizard"}, spells={"slots": {"first_level": {"total": 5}}}),
+        "spells.slots.first_level.total",
+        5,
+        4,
+    ),
+    "more hit points than dice can give": (
+        thorin(combat={"hit_point_maximum": 99}),
+        "combat.hit_point_maximum",
+        99,
+        28,
+    ),
+}
+
+
+@pytest.mark.parametrize(("character", "field", "given", "expected"), GIVEN.values(), ids=GIVEN)
+def test_what_the_caller_gives_is_kept_and_told_where_it_differs(
+    character: Given, field: str, given: Any, expected: Any
+) -> None:
+    made = figures(character)
+    (difference,) = made.differences
+    assert (difference.field, difference.given, difference.by_the_rules) == (field, given, expected)
+    assert difference.how
+
+
+@pytest.mark.parametrize(
+    "character",
+    [
+        thorin(combat={"initiative": 1}),
+        thorin(combat={"armor_class": 18}),
+        thorin(combat={"hit_point_maximum": 30}),
+        thorin(character={"class": "Wizard"}, spells={"slots": {"first_level": {"total": 4}}}),
+    ],
+    ids=["the same", "armor that nobody named", "rolled hit points", "the same slots"],
+)
+def test_what_the_rules_allow_is_no_difference(character: Given) -> None:
+    assert figures(character).differences == []
+
+
+def test_a_given_figure_is_not_calculated_and_others_build_on_it() -> None:
+    made = figures(thorin(proficiencies={"proficiency_bonus": 4}))
+    assert "proficiency_bonus" not in made.calculated
+    assert made["strength_save"] == 3 + 4
+
+
+def test_every_calculated_figure_says_how_it_came_about() -> None:
+    made = figures(MULTICLASS)
+    assert made.explanations.keys() == made.calculated.keys()
+    assert made.explanations["strength_modifier"] == "(16 - 10) / 2, rounded down"
+    assert made.explanations["persuasion_bonus"] == "Charisma +4, expertise +8"
+    assert made.explanations["third_level_slots"] == "3 by Spellcasting"
+    assert made.explanations["wisdom_save"] == "Wisdom +1, proficiency +4"
+
+
+# The facts
+
+
+def test_there_are_twelve_classes_and_319_spells() -> None:
+    assert len(srd.facts().classes) == 12
+    counts = [24, 49, 54, 42, 31, 37, 31, 20, 16, 15]
+    found = [sum(1 for s in srd.spells().values() if s.level == level) for level in range(10)]
+    assert found == counts
+    assert len(srd.spells()) == 319
+
+
+@pytest.mark.parametrize(
+    ("name", "level", "classes"),
+    [
+        ("Fireball", 3, ("Sorcerer", "Wizard")),
+        ("eldritch blast", 0, ("Warlock",)),
+        ("Hunter’s Mark", 1, ("Ranger",)),
+        ("Cure Wounds", 1, ("Bard", "Cleric", "Druid", "Paladin", "Ranger")),
+        ("Melf's Acid Arrow", 2, ("Wizard",)),
+        ("wish", 9, ("Sorcerer", "Wizard")),
+    ],
+)
+def test_a_spell_is_found_with_its_level_and_classes(
+    name: str, level: int, classes: tuple[str, ...]
+) -> None:
+    fact = srd.find_spell(name)
+    assert fact is not None
+    assert (fact.level, fact.classes) == (level, classes)
+
+
+def test_the_facts_say_whose_they_are() -> None:
+    for name in ("classes.json", "spells.json"):
+        said = json.loads((srd._DATA / name).read_text())["attribution"]
+        assert "System Reference Document 5.1" in said
+        assert "Creative Commons Attribution 4.0" in said
+
+
+def test_a_level_begins_with_its_points() -> None:
+    for level in range(1, 21):
+        assert srd.level_for(srd.experience_for(level)) == level
+    assert srd.level_for(srd.experience_for(5) - 1) == 4
+
+
+def test_the_highest_spell_grows_with_the_level() -> None:
+    for name in srd.facts().classes:
+        reach = [srd.highest_spell(ClassLevel(name=name, level=level)) for level in range(1, 21)]
+        assert reach == sorted(reach)
+    assert srd.highest_spell(ClassLevel(name="Warlock", level=17)) == 9

@@ -1,0 +1,246 @@
+"""Forms that somebody brings: mapped by a file, or refused in one clear sentence."""
+
+from contextlib import suppress
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pikepdf
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from accord.errors import ContractError
+from accord.sources.sheets import Filler, Typeface, list_fields, load
+from accord.sources.sheets.fill import read_back
+from accord.sources.sheets.form import read_mapping
+from sources.sheets.characters import thorin
+from sources.sheets.filling import draw, values
+from sources.sheets.forms import Made, encrypted, make_form
+
+FORM = [
+    Made("Hero", 1, (50, 700, 250, 720), "text"),
+    Made("Tough?", 1, (50, 660, 62, 672), "check-without-marks"),
+    Made("Tale", 1, (50, 500, 250, 650), "multiline"),
+    Made("Portrait", 1, (300, 500, 400, 650), "image"),
+]
+SOUND = make_form(FORM)
+FACE = Typeface()
+MAP = """\
+[fields]
+"Hero" = "character.name"
+"Tough?" = "saves.constitution.proficient"
+"Tale" = "narrative.backstory"
+"""
+
+
+def file(folder: Path, name: str, content: bytes | str) -> Path:
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+@pytest.fixture
+def brought(tmp_path: Path) -> Path:
+    return file(tmp_path, "own.pdf", make_form(FORM))
+
+
+def test_any_form_is_filled_through_a_mapping_file(brought: Path, tmp_path: Path) -> None:
+    form = load(brought, file(tmp_path, "fields.toml", MAP))
+    character = thorin(narrative={"backstory": "Once."})
+    filled = draw(character, filler=Filler(form, Typeface())).filled
+    assert values(filled.data) == {"Hero": "Thorin Ironforge", "Tough?": True, "Tale": "Once."}
+
+
+def test_a_mark_is_drawn_where_the_form_has_none(brought: Path, tmp_path: Path) -> None:
+    form = load(brought, file(tmp_path, "fields.toml", MAP))
+    filled = draw(thorin(), filler=Filler(form, Typeface())).filled
+    with pikepdf.open(BytesIO(filled.data)) as pdf:
+        (box,) = (w for w in pdf.pages[0].obj.Annots if w.T == "Tough?")
+        assert box.AS == box.V == "/Yes"
+        assert b" l S" in box.AP.N.Yes.read_bytes()
+        assert box.AP.N.Off.read_bytes() == b""
+
+
+def test_what_the_form_has_no_field_for_stands_on_an_added_page(
+    brought: Path, tmp_path: Path
+) -> None:
+    form = load(brought, file(tmp_path, "fields.toml", MAP))
+    report = draw(thorin(), filler=Filler(form, Typeface())).report
+    assert {"abilities.strength", "character.race", "combat.initiative"} <= set(report.overflowed)
+    assert "character.class" not in report.overflowed
+    assert report.pages > 1
+
+
+@pytest.mark.parametrize("paper", [(40, 30), (4_000, 9_000)], ids=["a stamp", "a poster"])
+def test_added_pages_can_be_read_whatever_the_form_is_printed_on(
+    paper: tuple[int, int], tmp_path: Path
+) -> None:
+    data = make_form(FORM, paper=paper)
+    form = load(file(tmp_path, "p.pdf", data), file(tmp_path, "f.toml", MAP))
+    character = thorin(character={"name": "A name " * 60, "background": "Word " * 90})
+    drawn = draw(character, filler=Filler(form, Typeface()))
+    with pikepdf.open(BytesIO(drawn.filled.data)) as pdf:
+        assert len(pdf.pages) == drawn.report.pages
+        _, _, width, height = (float(edge) for edge in pdf.pages[1].mediabox)
+        assert (width, height) == tuple(max(side, 300) for side in paper)
+
+
+def test_a_box_that_the_form_had_checked_is_cleared(tmp_path: Path) -> None:
+    with pikepdf.open(BytesIO(make_form(FORM))) as pdf:
+        (box,) = (w for w in pdf.pages[0].obj.Annots if w.T == "Tough?")
+        box.V = box.AS = pikepdf.Name.Yes
+        changed = BytesIO()
+        pdf.save(changed)
+    form = load(file(tmp_path, "c.pdf", changed.getvalue()), file(tmp_path, "f.toml", MAP))
+    weak = thorin(proficiencies={"saving_throws": []})
+    assert "Tough?" not in values(draw(weak, filler=Filler(form, Typeface())).filled.data)
+
+
+def test_a_field_that_takes_few_characters_gets_no_more(tmp_path: Path) -> None:
+    with pikepdf.open(BytesIO(make_form(FORM))) as pdf:
+        (hero,) = (w for w in pdf.pages[0].obj.Annots if w.T == "Hero")
+        hero.MaxLen = 6
+        changed = BytesIO()
+        pdf.save(changed)
+    form = load(file(tmp_path, "m.pdf", changed.getvalue()), file(tmp_path, "f.toml", MAP))
+    drawn = draw(thorin(), filler=Filler(form, Typeface()))
+    assert values(drawn.filled.data)["Hero"] == "Thorin"
+    assert "character.name" in drawn.report.overflowed
+
+
+def test_a_forms_own_scripts_for_looks_are_taken_out(tmp_path: Path) -> None:
+    data = make_form(FORM, XFA=pikepdf.String("<xdp/>"))
+    form = load(file(tmp_path, "x.pdf", data), file(tmp_path, "f.toml", MAP))
+    with pikepdf.open(BytesIO(draw(thorin(), filler=Filler(form, Typeface())).filled.data)) as pdf:
+        assert "/XFA" not in pdf.Root.AcroForm
+
+
+def test_fields_are_listed_with_their_kind_and_what_they_are_for(brought: Path) -> None:
+    listed = [(field.name, field.kind, key) for field, key in list_fields(brought)]
+    assert listed == [
+        ("Hero", "text", ""),
+        ("Tough?", "checkbox", ""),
+        ("Tale", "text", ""),
+        ("Portrait", "other", ""),
+    ]
+
+
+BROKEN: dict[str, tuple[Any, str]] = {
+    "no PDF": (b"hello", "form.pdf is no PDF that can be read"),
+    "nothing": (b"", "form.pdf is no PDF that can be read"),
+    "half a PDF": (make_form(FORM)[:200], "form.pdf is no PDF that can be read"),
+    "no fields": (make_form([]), "form.pdf has no fields to fill in"),
+    "a password": (
+        encrypted(make_form(FORM), password="secret"),
+        "form.pdf is encrypted; take its protection off first",
+    ),
+    "an empty password": (
+        encrypted(make_form(FORM), password=""),
+        "form.pdf is encrypted; take its protection off first",
+    ),
+    "fields that nobody knows": (
+        make_form(FORM),
+        "form.pdf has fields that are not known here; say what they are for with --map",
+    ),
+}
+
+
+@pytest.mark.parametrize(("data", "sentence"), BROKEN.values(), ids=BROKEN)
+def test_a_form_that_cannot_be_filled_is_one_clear_error(
+    data: bytes, sentence: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ContractError) as caught:
+        load(file(tmp_path, "form.pdf", data))
+    assert str(caught.value) == sentence
+
+
+def test_a_pdf_without_a_form_has_no_fields(tmp_path: Path) -> None:
+    pdf = pikepdf.new()
+    pdf.add_blank_page()
+    pdf.save(tmp_path / "plain.pdf")
+    with pytest.raises(ContractError, match=r"plain.pdf has no fields"):
+        load(tmp_path / "plain.pdf")
+
+
+def test_fields_that_are_their_own_parents_are_refused(tmp_path: Path) -> None:
+    with pikepdf.open(BytesIO(make_form(FORM))) as pdf:
+        field = pdf.Root.AcroForm.Fields[0]
+        field.Kids = pikepdf.Array([field])
+        pdf.save(tmp_path / "loop.pdf")
+    with pytest.raises(ContractError, match=r"loop.pdf is no PDF that can be read"):
+        load(tmp_path / "loop.pdf")
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_a_form_with_bytes_changed_is_filled_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    """Whatever a stranger sends: a form, or the one kind of error that says what is wrong."""
+    form = bytearray(SOUND)
+    for place in data.draw(st.lists(st.integers(0, len(form) - 1), min_size=1, max_size=12)):
+        form[place] = data.draw(st.integers(0, 255))
+    folder = tmp_path_factory.getbasetemp()
+    mapping = file(folder, "changed.toml", MAP)
+    with suppress(ContractError):
+        loaded = load(file(folder, "changed.pdf", bytes(form)), mapping)
+        filled = draw(thorin(), filler=Filler(loaded, FACE)).filled
+        assert read_back(loaded, filled, filled.data) == []
+
+
+def test_a_state_with_an_odd_name_is_written_as_a_name(tmp_path: Path) -> None:
+    with pikepdf.open(BytesIO(make_form(FORM))) as pdf:
+        (box,) = (w for w in pdf.pages[0].obj.Annots if w.T == "Tough?")
+        drawn = pdf.make_stream(b"0 0 4 4 re f", Subtype=pikepdf.Name.Form)
+        box.AP = pikepdf.Dictionary(N=pikepdf.Dictionary({"/Oh yes (1)": drawn, "/Off": drawn}))
+        changed = BytesIO()
+        pdf.save(changed)
+    form = load(file(tmp_path, "s.pdf", changed.getvalue()), file(tmp_path, "f.toml", MAP))
+    filled = draw(thorin(), filler=Filler(form, Typeface())).filled
+    with pikepdf.open(BytesIO(filled.data)) as pdf:
+        (box,) = (w for w in pdf.pages[0].obj.Annots if w.T == "Tough?")
+        assert str(box.V) == str(box.AS) == "/Oh yes (1)"
+
+
+def test_a_folder_is_no_form(tmp_path: Path) -> None:
+    with pytest.raises(ContractError, match="there is no file"):
+        load(tmp_path)
+
+
+MAPS: dict[str, tuple[str, str]] = {
+    "no TOML": ("[fields", "is no mapping of fields"),
+    "no fields": ('name = "x"', "is no mapping of fields"),
+    "numbers": ("[fields]\nHero = 5", "is no mapping of fields"),
+    "values that there are not": (
+        '[fields]\nHero = "character.shoe_size"',
+        "names values that there are not: character.shoe_size",
+    ),
+    "a line without those before it": (
+        '[fields]\nHero = "spells.tenth_level[0].name"',
+        "names values that there are not: spells.tenth_level[0].name",
+    ),
+    "fields of another form": (
+        '[fields]\nNobody = "character.name"',
+        "has none of the fields that its mapping names",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "words"), MAPS.values(), ids=MAPS)
+def test_a_mapping_that_makes_no_sense_is_one_clear_error(
+    text: str, words: str, brought: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(ContractError) as caught:
+        load(brought, file(tmp_path, "fields.toml", text))
+    assert words in str(caught.value)
+
+
+def test_a_mapping_that_is_not_there_is_one_clear_error(brought: Path, tmp_path: Path) -> None:
+    with pytest.raises(ContractError, match=r"cannot read none.toml: No such file"):
+        read_mapping(tmp_path / "none.toml")
+
+
+def test_a_font_that_is_none_is_one_clear_error(tmp_path: Path) -> None:
+    with pytest.raises(ContractError, match=r"fake.ttf is no TrueType font"):
+        Typeface([file(tmp_path, "fake.ttf", b"not a font")])

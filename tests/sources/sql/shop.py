@@ -1,0 +1,106 @@
+"""Databases for the tests, and one served in this process: its workers are real."""
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import wire
+from accord import Server
+from accord.sources.sql import Database, Options, sql_tools
+from peer import Peer
+
+SEED = """
+CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT NOT NULL, email TEXT);
+CREATE TABLE posts (id INTEGER PRIMARY KEY, title TEXT);
+INSERT INTO users (name, email) VALUES ('John Doe', 'john@example.com');
+"""
+"""A database as the document of the SQLite server shows it."""
+
+NUMBERS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT {}) SELECT i FROM n"
+
+
+def make(path: Path, sql: str = SEED) -> Path:
+    connection = sqlite3.connect(path)
+    connection.executescript(sql)
+    connection.commit()
+    connection.close()
+    return path
+
+
+def state(folder: Path) -> dict[str, str]:
+    """Every file of a folder with the hash of what is in it."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(files)}
+
+
+class Shop:
+    """A client of one database, in the revision of 2025-11-25."""
+
+    def __init__(self, server: Server, revision: str = "2025-11-25") -> None:
+        self.server = server
+        self.peer = Peer(server, revision)
+
+    def call(self, tool: str, /, **arguments: Any) -> Any:
+        """The result of a call."""
+        return self.peer.call(tool, **arguments)["result"]
+
+    def text(self, tool: str, /, **arguments: Any) -> str:
+        """The words of a success."""
+        result = self.call(tool, **arguments)
+        assert "isError" not in result, result
+        return str(result["content"][0]["text"])
+
+    def data(self, tool: str, /, **arguments: Any) -> Any:
+        """The data of a success."""
+        result = self.call(tool, **arguments)
+        assert "isError" not in result, result
+        data = result["structuredContent"]
+        return data["result"] if data.keys() == {"result"} else data
+
+    def query(self, query: str, **arguments: Any) -> Any:
+        """The rows of a query."""
+        return self.data("run_query", query=query, **arguments)
+
+    def page(self, query: str, **arguments: Any) -> tuple[Any, Any]:
+        """The rows of a query, and what is said beside them."""
+        result = self.call("run_query", query=query, **arguments)
+        beside = result.get("_meta", {}).get("dev.accord-mcp/answer", {})
+        return result["structuredContent"]["result"], beside
+
+    def error(self, tool: str, /, **arguments: Any) -> str:
+        """The words of a failure."""
+        result = self.call(tool, **arguments)
+        assert result.get("isError"), (arguments, result)
+        words = f"Error executing {tool}: "
+        text = result["content"][0]["text"]
+        assert text.startswith(words)
+        return str(text.removeprefix(words))
+
+    def refusal(self, query: str, **arguments: Any) -> str:
+        """Why a query does not run."""
+        return self.error("run_query", query=query, **arguments)
+
+    def problem(self, tool: str, /, **arguments: Any) -> Any:
+        """A failure with its code and fields, as the envelope has them."""
+        capabilities = {"extensions": {"dev.accord-mcp/profile": {"name": "envelope"}}}
+        peer = Peer(self.server, wire.STATELESS, capabilities)
+        envelope = json.loads(peer.call(tool, **arguments)["result"]["content"][0]["text"])
+        assert envelope["success"] is False
+        return envelope["meta"]["error"]
+
+
+@contextmanager
+def serving(where: Path | str, **options: Any) -> Iterator[Shop]:
+    """A database, served in this process until the block ends."""
+    database = Database(str(where), Options(**options))
+    server = Server("sqlite-mcp-server", version="1.0.0", profile="prose")
+    for tool in sql_tools(database):
+        server.add(tool)
+    try:
+        yield Shop(server)
+    finally:
+        database.close()

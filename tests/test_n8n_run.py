@@ -1,0 +1,100 @@
+"""A real n8n imports the workflows in examples/, and runs the deterministic one.
+
+n8n is gigabytes, so this waits for one that is there: N8N names its program, as in
+`N8N=node_modules/n8n/bin/n8n pytest tests/test_n8n_run.py`.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from connect.talk import ACCORD
+from http_peer import HttpServer
+
+N8N = os.environ.get("N8N")
+pytestmark = pytest.mark.skipif(N8N is None, reason="N8N does not say where n8n is")
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+NODE = Path(sys.executable).with_name("node")
+ENV = {
+    "N8N_DIAGNOSTICS_ENABLED": "false",
+    "N8N_VERSION_NOTIFICATIONS_ENABLED": "false",
+    "N8N_TEMPLATES_ENABLED": "false",
+    "N8N_ENFORCE_SETTINGS_FILE_PERMISSIONS": "false",
+}
+
+
+class Workflows:
+    """n8n in a folder of its own, beside a shop and a reader."""
+
+    def __init__(self, folder: Path, shop: str, reader: str) -> None:
+        self._folder, self._shop, self._reader = folder, shop, reader
+
+    def import_(self, name: str, **changes: str) -> str:
+        text = (EXAMPLES / f"n8n/{name}.json").read_text()
+        text = text.replace("http://127.0.0.1:8000/mcp", self._shop)
+        text = text.replace("http://127.0.0.1:8001/read", self._reader)
+        for old, new in changes.items():
+            assert f'\\"{old}\\"' in text
+            text = text.replace(f'\\"{old}\\"', f'\\"{new}\\"')
+        path = self._folder / f"{name}.json"
+        path.write_text(text)
+        return self._run("import:workflow", f"--input={path}")
+
+    def execute(self, id: str) -> dict[str, Any]:
+        """What each node gave, by its name."""
+        said = self._run("execute", f"--id={id}", "--rawOutput")
+        done, _ = json.JSONDecoder().raw_decode(said[said.index("{") :])
+        runs = done["data"]["resultData"]["runData"]
+        return {name: run[0]["data"]["main"] for name, run in runs.items()}
+
+    def _run(self, *words: str) -> str:
+        done = subprocess.run(
+            [NODE, str(N8N), *words],
+            env={**os.environ, **ENV, "N8N_USER_FOLDER": str(self._folder)},
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+
+@pytest.fixture(scope="module")
+def n8n(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workflows]:
+    http = ["--http", "127.0.0.1:0"]
+    with (
+        HttpServer([ACCORD, "serve", "shop:server", *http], cwd=EXAMPLES) as shop,
+        HttpServer([ACCORD, "serve", "reader", *http]) as reader,
+    ):
+        url = reader.url.removesuffix("/mcp") + "/read"
+        yield Workflows(tmp_path_factory.mktemp("n8n"), shop.url, url)
+
+
+@pytest.mark.parametrize("name", ["agent", "reader"])
+def test_a_workflow_is_imported(n8n: Workflows, name: str) -> None:
+    assert "Successfully imported 1 workflow" in n8n.import_(name)
+
+
+@pytest.mark.parametrize(
+    ("changes", "end", "data"),
+    [
+        ({}, "A list", [{"id": 3, "item": "difference engine", "price": 912.5}]),
+        ({"ada": "zoe"}, "It failed", None),
+        ({"orders": "nothing"}, "It failed", None),
+    ],
+    ids=["a list", "a failure", "an unknown tool"],
+)
+def test_the_deterministic_one_reads_what_a_tool_said(
+    n8n: Workflows, changes: dict[str, str], end: str, data: Any
+) -> None:
+    n8n.import_("reader", **changes)
+    given = n8n.execute("accordReader0001")
+    response = given[end][0][0]["json"]["response"]
+    assert (response.get("data") or [None])[0] == (data or [None])[0]

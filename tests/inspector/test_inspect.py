@@ -76,6 +76,10 @@ def test_it_looks_at_somebody_else_s_server(way: str) -> None:
         assert api.call("paintings", limit=5)["next"]["arguments"] == {"limit": 5, "offset": 5}
         assert api.say("counts")["tools"][0]["tool"] == "painter"
         assert api.get("/mcp").status == 404
+        failed = api.call("painter", name="zoe")["call"]
+        ours = api.say("word", call=failed, wish={"profile": "generic"})
+        assert reply_of(ours)["result"]["isError"] is True
+        assert ours["reading"]["response"]["error"]["message"] == "No painter 'zoe'"
 
 
 def test_the_link_alone_has_the_token(rogue: HttpServer) -> None:
@@ -100,15 +104,6 @@ def test_its_answer_can_be_seen_in_our_words(api: Api) -> None:
     assert ours["isOurs"]
     assert reply_of(ours)["result"]["structuredContent"]["success"] is True
     assert ours["reading"]["response"]["data"] == [{"id": 1}, {"id": 2}]
-
-
-def test_a_failure_can_be_seen_in_our_words() -> None:
-    with inspecting(SHOP) as page:
-        api = Api.linked(page)
-        number = api.call("orders", customer="zoe")["call"]
-        ours = api.say("word", call=number, wish={"profile": "generic"})
-        assert reply_of(ours)["result"]["isError"] is True
-        assert ours["reading"]["response"]["error"]["message"] == "No customer 'zoe'"
 
 
 def test_arguments_are_checked_by_its_schema(api: Api) -> None:

@@ -96,7 +96,12 @@ def received(page: Any) -> Any:
 # The tools
 
 
-def test_the_tools_are_listed_and_found(page: Any) -> None:
+def test_the_first_paint_is_small_and_has_tools_that_can_be_searched(page: Any) -> None:
+    sizes = page.evaluate(
+        "performance.getEntriesByType('resource').map((each) => each.transferSize)"
+    )
+    first = page.evaluate("performance.getEntriesByType('navigation')[0].transferSize")
+    assert 0 < first + sum(sizes) < 100_000
     assert page.inner_text("#server") == "Studio"
     assert page.locator("#tools a").count() == 15
     page.click("text=Instructions of the server")
@@ -154,12 +159,22 @@ def test_the_next_page_is_a_click_away(page: Any) -> None:
     assert page.locator("#history li").count() == 3
 
 
-def test_one_thing_is_a_card_and_no_digit_is_lost(page: Any) -> None:
+def test_one_thing_is_a_card_without_a_digit_lost_and_with_its_price_for_models(page: Any) -> None:
     call(page, "painter", name="ada")
     card = page.inner_text(".pane-person .card >> nth=0")
     assert "9007199254740993123" in card
     assert "9007199254740993123" in page.inner_text(".pane-generic")
     assert "9007199254740993123" in page.inner_text(".pane-wire")
+    assert_each_model_has_its_price(page)
+
+
+def assert_each_model_has_its_price(page: Any) -> None:
+    panes = page.locator(".models .pane")
+    heads = panes.locator("header").all_inner_texts()
+    assert [head.split("\n")[0] for head in heads] == ["Text only", "Structure only", "Both"]
+    prices = [int(re.search(r"about ([\d,]+) token", head)[1]) for head in heads]  # type: ignore[index]
+    assert 30 < prices[0] < 150
+    assert prices[2] > prices[0]
 
 
 def test_a_problem_is_a_banner_that_says_what_helps(page: Any) -> None:
@@ -398,16 +413,6 @@ def test_a_switch_shows_at_once_how_the_same_answer_is_worded(
     assert page.locator("#history li").count() == 1, "nothing was called again"
 
 
-def test_what_each_model_sees_is_shown_with_its_price(page: Any) -> None:
-    call(page, "painter", name="ada")
-    panes = page.locator(".models .pane")
-    heads = panes.locator("header").all_inner_texts()
-    assert [head.split("\n")[0] for head in heads] == ["Text only", "Structure only", "Both"]
-    prices = [int(re.search(r"about ([\d,]+) token", head)[1]) for head in heads]  # type: ignore[index]
-    assert 30 < prices[0] < 150
-    assert prices[2] > prices[0]
-
-
 def test_a_call_can_be_made_again_elsewhere(browser: Any, server: HttpServer) -> None:
     permissions = ["clipboard-read", "clipboard-write"]
     with opened(browser, _home(server), permissions=permissions) as page:
@@ -538,17 +543,22 @@ def test_a_server_without_tools_has_a_page_too(browser: Any) -> None:
 # How it looks, and what becomes of it
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_word_can_be_read(browser: Any, server: HttpServer, scheme: str) -> None:
-    with opened(browser, _home(server), color_scheme=scheme) as page:
-        call(page, "paintings", limit="3")
-        assert page.evaluate(CONTRAST) == []
-        call(page, "painter", name="zoe")
-        assert page.evaluate(CONTRAST) == []
-        choose(page, "commission")
-        page.click("main .primary")
-        page.wait_for_selector(".fault:visible")
-        assert page.evaluate(CONTRAST) == []
+def test_every_word_can_be_read(page: Any) -> None:
+    def look() -> None:
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            assert page.evaluate(CONTRAST) == [], scheme
+
+    call(page, "paintings", limit="3")
+    look()
+    call(page, "painter", name="zoe")
+    look()
+    call(page, "varnish")
+    look()
+    choose(page, "commission")
+    page.click("main .primary")
+    page.wait_for_selector(".fault:visible")
+    look()
 
 
 CONTRAST = """() => {
@@ -612,15 +622,6 @@ def test_it_fits_a_phone(browser: Any, server: HttpServer) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") == 360
         page.click("#back")
         assert page.is_visible("#tools")
-
-
-def test_the_first_paint_is_small(browser: Any, server: HttpServer) -> None:
-    with opened(browser, _home(server)) as page:
-        sizes = page.evaluate(
-            "performance.getEntriesByType('resource').map((each) => each.transferSize)"
-        )
-        first = page.evaluate("performance.getEntriesByType('navigation')[0].transferSize")
-        assert 0 < first + sum(sizes) < 100_000
 
 
 def test_a_call_can_be_cancelled(page: Any) -> None:

@@ -22,7 +22,7 @@ export COVERAGE_FILE := $(CURDIR)/$(VENV)/coverage
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check conformance readings bench template clean
+.PHONY: help demo test check conformance readings bench pictures template clean
 
 help: ## list the jobs
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ readings: $(VENV)/.test ## show what the corpus reads as now, and write it down
 
 bench: $(VENV)/.bench ## measure accord beside its peers
 	$(BIN)/python -m bench
+
+pictures: $(VENV)/.test ## take the pictures of the page in docs/
+	cd tests && $(BIN)/python -m inspector.pictures
 
 template: $(VENV)/.template ## draw the character sheet that ships in the package
 	$(BIN)/python -m template

@@ -235,9 +235,8 @@ class Server(Stock):
         try:
             if self.telemetry is not None:
                 watch = self.telemetry.begin(tool.name, call.revision.date, call.meta)
-            if tool.name in self.with_cursor and may_have_cursor(call.arguments):
-                arguments, place = self._rest.continued(Asked(tool, call.arguments, place))
-                call.mean(arguments)
+            if tool.name in self.with_cursor:
+                place = self.resume(call, tool, place)
             bound = tool.bind(call.arguments)
             context = None
             if tool.wants_context:
@@ -245,7 +244,10 @@ class Server(Stock):
             value = tool.invoke(bound.arguments, context)
             if tool.is_async:
                 value = await value
-            done = self.word(call, tool, answer_of(value, tool, bound.warnings), watch, place)
+            answer = answer_of(value, tool, bound.warnings)
+            if place is not None:
+                answer = resumed(answer, tool, call.arguments, place)
+            done = self.word(call, tool, answer, watch, place)
         except BaseException as error:  # noqa: BLE001 - SystemExit too: nothing ends a server
             meaning = misfit_of if bound is None else meaning_of
             outcome = meaning(error, call.revision)
@@ -253,6 +255,13 @@ class Server(Stock):
         if watch is not None:
             watch.end("cancelled" if call.cancelled else ending_of(done.outcome), len(done.reply))
         return done
+
+    def resume(self, call: Call, tool: Tool, place: Place | None) -> Place | None:
+        """Where the answer goes on for a cursor of ours; the call then means the first one."""
+        if tool.name in self.with_cursor and may_have_cursor(call.arguments):
+            arguments, place = self._rest.continued(Asked(tool, call.arguments, place))
+            call.mean(arguments)
+        return place
 
     def refuse(self, call: Call, tool: Tool, outcome: Outcome | BaseException) -> Done:
         """How a call ends that is never run."""
@@ -294,7 +303,10 @@ class Server(Stock):
         watch: Watch | None = None,
         place: Place | None = None,
     ) -> Done:
-        """An outcome with its wording, in the profile and revision of the caller."""
+        """An outcome with its wording, in the profile and revision of the caller.
+
+        `place` is where an answer begins that goes on with another: a cursor counts from there.
+        """
         limit = tool.max_bytes or self.max_bytes
         if isinstance(outcome, Reject):
             return Done(outcome, messages.failure(call.id, shortened_reject(outcome, limit)))
@@ -305,8 +317,6 @@ class Server(Stock):
         revision = client.revision if self.structured else _without_structure(client.revision)
         setting = Setting(tool, revision, observed)
         if isinstance(outcome, Answer):
-            if place is not None:
-                outcome = resumed(outcome, tool, call.arguments, place)
             result: results.Result | Reject = profile.success(outcome, setting)
         else:
             result = profile.failure(outcome, setting)

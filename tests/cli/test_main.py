@@ -18,7 +18,10 @@ from cli.command import (
 )
 from sources.sql.shop import make
 
-VERBS = ["serve", "tools", "call", "read", "sheet", "schema"]
+VERBS = [
+    *("serve", "tools", "call", "inspect", "read", "sheet", "schema"),
+    *("install", "completion"),
+]
 
 
 def test_version_is_the_one_of_the_installed_package() -> None:
@@ -61,6 +64,7 @@ MISUSE: dict[str, tuple[list[str], list[str]]] = {
     "tools without a target": (["tools"], ["TARGET"]),
     "call without a target": (["call"], ["TARGET"]),
     "call without a tool": (["call", "shop"], ["TOOL"]),
+    "inspect without a target": (["inspect"], ["TARGET"]),
     "read without a file": (["read"], ["FILE"]),
     "call with too much": (["call", "shop", "add", "{}", "more"], ["more"]),
     "no such revision": (

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord import PeerError, read_all
+from accord import PeerError, read, read_all
 from accord.connect import connect
+from accord.reader.follow import following
 from connect.talk import ACCORD
 from http_peer import HttpServer
 from reader.pages import ITEMS
@@ -430,3 +431,27 @@ def test_whatever_a_tool_answers_it_ends_or_says_why_not(
     with suppress(PeerError):
         collect(call, "list_things", arguments, schema=known, max_pages=10)
     assert calls <= 10
+
+
+# One step of it
+
+
+FOLLOWING: dict[str, tuple[Any, dict[str, Any], tuple[str, dict[str, Any]] | None]] = {
+    "an offset": (
+        {"items": [1, 2], "nextOffset": 2, "hasMore": True},
+        {"limit": 2},
+        ("list_things", {"limit": 2, "offset": 2}),
+    ),
+    "a cursor": ({"items": [1], "next_cursor": "x"}, {}, ("list_things", {"cursor": "x"})),
+    "the last page": ({"items": [1], "hasMore": False}, {}, None),
+    "more, but no way to it": ({"text": "and so on", "hasMore": True}, {}, None),
+    "no list": ({"id": 1}, {}, None),
+    "a failure": ({"error": "closed"}, {}, None),
+}
+
+
+@pytest.mark.parametrize("name", FOLLOWING)
+def test_the_next_call_can_be_told_without_making_it(name: str) -> None:
+    reply, arguments, expected = FOLLOWING[name]
+    takes = schema(limit={"type": "integer"}, offset={"type": "integer"}, cursor={"type": "string"})
+    assert following(read(reply, "list_things"), "list_things", arguments, takes) == expected

@@ -12,6 +12,7 @@ import msgspec
 
 from accord.answer import Answer, Asking, Encoded, Notice, Problem
 from accord.cli import databases, targets
+from accord.cli.patience import Patience, tell_progress
 from accord.cli.quiet import quiet
 from accord.cli.serve import seconds
 from accord.cli.visible import shown, visible
@@ -22,6 +23,7 @@ from accord.profiles import PROFILES, Profile, asking_for
 from accord.protocol import Call
 from accord.revisions import NEWEST, REVISIONS
 from accord.serve import blocking
+from accord.serve.listener import Listener
 
 if TYPE_CHECKING:
     from accord.reader import Reading
@@ -36,6 +38,7 @@ examples:
   accord call shop.db run_query '{"query": "SELECT * FROM users"}'
 """
 _MOST_NAMED: Final = 32
+_WANTS_PROGRESS: Final = b'{"progressToken": "accord"}'
 _PATIENCE: Final = 30.0
 
 
@@ -96,7 +99,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _call(options: argparse.Namespace, database: Mapping[str, Any]) -> int:
     """Call a tool of a server that is loaded here."""
-    with quiet():
+    with quiet(), Patience(f"loading {options.target}"):
         server = targets.load([options.target], database=database)
     if options.tool not in server.tools:
         known = ", ".join(list(server.tools)[:_MOST_NAMED]) or "none"
@@ -105,8 +108,10 @@ def _call(options: argparse.Namespace, database: Mapping[str, Any]) -> int:
     client = Client(REVISIONS[options.revision or NEWEST.date], capabilities)
     call = Call(1, client, name=options.tool, arguments=_arguments(options.arguments))
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends us, and is no failure of the tool
-    with quiet():
-        done = blocking.run(server, call)
+    with quiet(), Patience(f"calling {options.tool}") as patience:
+        call.meta = _WANTS_PROGRESS
+        edge = Listener(lambda said: tell_progress(patience, msgspec.json.decode(said)))
+        done = blocking.run(server, call, edge)
     said = msgspec.json.decode(done.reply, type=_Said)
     if options.read:
         _print_reading(_reading(done.reply, call))

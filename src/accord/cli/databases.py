@@ -74,6 +74,18 @@ def said_of_databases(
     return {}
 
 
+def from_anywhere(target: str) -> str:
+    """A target that means the same database in every folder."""
+    from urllib.parse import quote
+
+    from accord.sources.sql.target import find
+
+    found = find(target)
+    if not found.is_sqlite:
+        return target
+    return found.url if is_database(found.url) else f"sqlite:///{quote(found.url)}"
+
+
 def load(target: str, said: dict[str, Any], key: bytes | None, *, starts: bool) -> Server:
     """A database as a server; with `starts` it gets ready before anybody asks."""
     from accord.sources.sql import Database, Options, sql_tools

@@ -7,17 +7,20 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 from accord.errors import AccordError
 
-_VERBS: Final = {
+VERBS: Final = {
     "serve": "serve tools over stdio, as every MCP client starts a server",
     "tools": "show the tools of a server",
     "call": "call one tool and print its answer",
+    "inspect": "look at somebody else's server on a page",
     "read": "print anybody's reply as the generic response",
     "sheet": "fill character sheets, and list the fields of a form",
     "schema": "print the JSON Schema of what a tool answers",
+    "install": "write a server into the configuration of an MCP client",
+    "completion": "print what a shell needs to complete these words",
 }
 _EXAMPLES: Final = """\
 examples:
@@ -27,6 +30,7 @@ examples:
   accord serve shop.db --read-only          a database as tools
   accord tools shop:server                  what tools there are
   accord call shop:server add '{"a": 2, "b": 3}'
+  accord inspect 'npx some-server'          a page to try its tools on
   accord read reply.json --table            anybody's reply in one structure
   accord sheet thorin.json -o thorin.pdf    fill a character sheet
   accord schema generic --for n8n           for its Structured Output Parser
@@ -44,23 +48,15 @@ class _Parser(argparse.ArgumentParser):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and give back its exit code."""
     words = sys.argv[1:] if arguments is None else list(arguments)
-    if not words or words[0] not in _VERBS:
+    if not words or words[0] not in VERBS:
         overview = _overview()
         overview.parse_args(words)
         overview.error("the verb comes first")
     verb, *rest = words
-    module = importlib.import_module(f"accord.cli.{verb}")  # a verb loads what it needs, no more
-    parser = _Parser(
-        prog=f"accord {verb}",
-        description=_VERBS[verb],
-        epilog=module.EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    module.add_arguments(parser)
-    options = parser.parse_args(rest)
+    options = parser_of(verb).parse_args(rest)
     _show_anything()
     try:
-        code: int = module.run(options)
+        code: int = _module(verb).run(options)
         with contextlib.suppress(AttributeError, ValueError):  # a served tool may have closed it
             sys.stdout.flush()
     except AccordError as error:
@@ -77,6 +73,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
+def parser_of(verb: str) -> argparse.ArgumentParser:
+    """What understands the words that follow a verb."""
+    module = _module(verb)
+    parser = _Parser(
+        prog=f"accord {verb}",
+        description=VERBS[verb],
+        epilog=module.EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    module.add_arguments(parser)
+    return parser
+
+
+def _module(verb: str) -> Any:
+    return importlib.import_module(f"accord.cli.{verb}")  # a verb loads what it needs, no more
+
+
 def _show_anything() -> None:
     """A character that the terminal's encoding lacks is shown as an escape, not as an error."""
     for stream in (sys.stdout, sys.stderr):
@@ -86,7 +99,7 @@ def _show_anything() -> None:
 
 def _overview() -> argparse.ArgumentParser:
     """The command without a verb: help, version, or a word that is no verb."""
-    verbs = "\n".join(f"  {verb:8} {summary}" for verb, summary in _VERBS.items())
+    verbs = "\n".join(f"  {verb:10} {summary}" for verb, summary in VERBS.items())
     parser = _Parser(
         prog="accord",
         description="One response contract for MCP tools: serve them, call them, read them.",
@@ -94,7 +107,7 @@ def _overview() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"accord {_version()}")
-    parser.add_argument("verb", choices=list(_VERBS), metavar="VERB", help="one of the verbs below")
+    parser.add_argument("verb", choices=list(VERBS), metavar="VERB", help="one of the verbs below")
     return parser
 
 

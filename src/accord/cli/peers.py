@@ -4,9 +4,13 @@ import asyncio
 import os
 import signal
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
+from accord.cli.patience import Patience, tell_progress
+from accord.cli.visible import visible
 from accord.connect import Reply, connect
+
+_TOKEN: Final = "accord"  # noqa: S105 - of no secret
 
 
 def call(
@@ -21,11 +25,17 @@ def call(
     """What the server answers. Ctrl-C ends its process first, and then us."""
 
     async def once() -> Reply:
-        async with connect(target, headers=headers, revision=revision, timeout=within) as peer:
-            return await peer.call(tool, arguments)
+        async with connect(
+            target, headers=headers, revision=revision, timeout=within, on_notification=hear
+        ) as peer:
+            return await peer.call(tool, arguments, progress_token=_TOKEN)
+
+    def hear(notification: dict[str, Any]) -> None:
+        tell_progress(patience, notification)
 
     try:
-        return asyncio.run(once())
+        with Patience(f"calling {visible(tool)}") as patience:
+            return asyncio.run(once())
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)

@@ -12,6 +12,7 @@ from typing import IO, Any, Final
 
 import msgspec
 
+from accord.cli.patience import Patience
 from accord.cli.table import table
 from accord.cli.visible import visible
 from accord.errors import ContractError
@@ -64,7 +65,9 @@ def run(options: argparse.Namespace) -> int:
         if options.lines or _are_replies(head):
             failed = _print_lines(chain(head, source), options, arguments)
         else:
-            reading = read(b"".join(head) + source.read(), options.tool, arguments)
+            reply = b"".join(head) + source.read()
+            with Patience(f"reading {visible(options.file)}"):
+                reading = read(reply, options.tool, arguments)
             print_reading(reading, is_table=options.table, is_full=options.full)
             failed = reading.is_failure
     return 1 if options.check and failed else 0

@@ -42,9 +42,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--http",
         metavar="HOST:PORT",
-        help="serve over HTTP instead of stdio: MCP at /mcp, and replies to read at /read; the"
-        " target `reader` has only the latter",
+        help="serve over HTTP instead of stdio: MCP at /mcp, replies to read at /read, a page to"
+        " look at it all at /; the target `reader` has no tools",
     )
+    parser.add_argument("--no-page", action="store_true", help="with --http: leave out the page")
     parser.add_argument(
         "--allow-host",
         action="append",
@@ -158,17 +159,28 @@ def _sheets(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _serve_http(server: Server, options: argparse.Namespace) -> None:
+    from accord.inspector.own import Own
+    from accord.inspector.page import Page
+    from accord.inspector.tally import Tally
     from accord.serve.http import listen as http  # an extra: uvicorn, which stdio has no use for
 
-    name = server.identity.name
+    tally = None if options.no_page else Tally()
+    access = http.AccessLog(options.log_format, None if tally is None else tally.add)
     http.serve(
         server,
         http.Address.parse(options.http),
         http.Settings(grace=options.grace, allow_hosts=tuple(options.allow_host), reader=True),
-        http.AccessLog(options.log_format),
-        ready=lambda url: print(f"{name}: MCP at {url}", file=sys.stderr),
+        access,
+        page=None if tally is None else Page(Own(server, access), tally, is_open=True),
+        ready=lambda url: print(_ready(server, url, has_page=tally is not None), file=sys.stderr),
         on_end=exit_within,
     )
+
+
+def _ready(server: Server, url: str, *, has_page: bool) -> str:
+    name = server.identity.name
+    page = f"\n{name}: a page at {url.removesuffix('mcp')}" if has_page else ""
+    return f"{name}: MCP at {url}{page}"
 
 
 def _collect_less() -> None:

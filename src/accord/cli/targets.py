@@ -100,6 +100,25 @@ def load(
     return combined
 
 
+def from_anywhere(target: str) -> str:
+    """A target that means the same in every folder: where a file is meant, with its whole path."""
+    if is_reader(target) or is_sheets(target):
+        return target
+    if databases.is_database(target):
+        return databases.from_anywhere(target)
+    place, colon, name = target.partition(":")
+    if Path(place).exists():
+        return str(Path(place).absolute()) + colon + name
+    try:
+        spec = importlib.util.find_spec(place)
+    except (ImportError, ValueError):
+        return target
+    origin = None if spec is None or spec.origin is None else Path(spec.origin)
+    if origin is None or not origin.is_relative_to(Path.cwd()) or "." in place:
+        return target
+    return f"{origin}{colon}{name}"
+
+
 def _load_one(target: str, sheets: Mapping[str, Any]) -> Server:
     if is_reader(target):
         return Server(READER)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from accord.cli import databases, targets
+from accord.cli.patience import Patience
 from accord.cli.quiet import quiet
 from accord.cli.visible import visible
 from accord.tool import Tool
@@ -29,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print a row for each tool: how it is called, and what it does."""
-    with quiet():
+    with quiet(), Patience(f"loading {' '.join(options.targets)}"):
         said = databases.said_of_databases(options, *options.targets)
         server = targets.load(options.targets, database=said)
     identity = server.identity

@@ -71,15 +71,22 @@ class Peer:
         await self._dialogue.tell(method, params, revision=self._agreement.revision)
 
     async def call(
-        self, tool: str, arguments: Params = None, *, within: float | None = None
+        self,
+        tool: str,
+        arguments: Params = None,
+        *,
+        within: float | None = None,
+        progress_token: str | int | None = None,
     ) -> Reply:
-        """Call a tool."""
-        given = {} if arguments is None else arguments
-        reply = await self._call(tool, given, within)
+        """Call a tool. With a token it may tell how far it is, in notifications that have it."""
+        params: dict[str, Any] = {"name": tool, "arguments": arguments or {}}
+        if progress_token is not None:
+            params["_meta"] = {"progressToken": progress_token}
+        reply = await self._call(params, within)
         if self._lacks_headers(reply):  # only the list of tools says which are wanted
             await self.tools()
             if self._mirrored.get(tool):
-                return await self._call(tool, given, within)
+                return await self._call(params, within)
         return reply
 
     async def tools(self) -> list[dict[str, Any]]:
@@ -123,9 +130,8 @@ class Peer:
             if self._agreement is lost:
                 self._agreement = await initialize(self._dialogue, lost.revision)
 
-    async def _call(self, tool: str, arguments: Mapping[str, Any], within: float | None) -> Reply:
-        headers = mirror_arguments(self._mirrored.get(tool, {}), arguments)
-        params = {"name": tool, "arguments": arguments}
+    async def _call(self, params: Mapping[str, Any], within: float | None) -> Reply:
+        headers = mirror_arguments(self._mirrored.get(params["name"], {}), params["arguments"])
         return await self._ask("tools/call", params, within, headers)
 
     def _lacks_headers(self, reply: Reply) -> bool:

@@ -1,4 +1,4 @@
-"""`read_all`: the items of all pages, whatever a tool says about the way to the next one."""
+"""The items of all pages, or one step on, whatever a tool says about the way to the next one."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any, Final
@@ -52,12 +52,28 @@ async def read_all(
             if given == max_items:
                 return
         turn = Turn.of(reading, asked.arguments, schema, len(items), given)
-        following = _following(asked, turn)
-        if following is None:
+        onward = _following(asked, turn)
+        if onward is None:
             return
-        trail.follow(following)
-        asked = following
+        trail.follow(onward)
+        asked = onward
     raise PeerError(f"{tool} has more than {max_pages} pages")
+
+
+def following(
+    reading: Reading,
+    tool: str,
+    arguments: Mapping[str, Any],
+    schema: Mapping[str, Any] | None = None,
+) -> tuple[str, dict[str, Any]] | None:
+    """The tool and the arguments that get the next page; None where there is none, or no way."""
+    count = len(_items(reading))
+    turn = Turn.of(reading, arguments, schema, count, count)
+    try:
+        found = _following(Asked(tool, dict(arguments)), turn)
+    except PeerError:
+        return None
+    return None if found is None or found.arguments == arguments else (found.tool, found.arguments)
 
 
 def _items(reading: Reading) -> list[Any]:

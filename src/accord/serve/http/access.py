@@ -1,6 +1,6 @@
 """One line for each call: which tool, how it ended, how long it took. Never what was said."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import msgspec
@@ -9,15 +9,23 @@ from accord.serve import background
 from accord.telemetry import Ending
 
 Format = Literal["text", "json"]
+Noted = tuple[str, Ending, float]
+"""A tool, how its call ended, and the seconds that took."""
 
 
 class AccessLog:
-    """Writes a line a call to standard error, all of one turn of the loop together."""
+    """Writes a line a call to standard error, all of one turn of the loop together.
 
-    def __init__(self, style: Format) -> None:
+    `count`, where given, is told of the same calls at the same time.
+    """
+
+    def __init__(
+        self, style: Format, count: Callable[[Sequence[Noted]], None] | None = None
+    ) -> None:
         self._line = _json_line if style == "json" else _text_line
         self._writer = background.stderr()
-        self._noted: list[tuple[str, Ending, float]] = []
+        self._count = count
+        self._noted: list[Noted] = []
 
     def note(
         self,
@@ -34,6 +42,8 @@ class AccessLog:
     def _write(self) -> None:
         line = self._line
         text = "".join([line(*noted) for noted in self._noted])
+        if self._count is not None:
+            self._count(self._noted)
         self._noted.clear()
         self._writer.write(text)
 

@@ -36,6 +36,8 @@ from accord.work import Done, Work
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Beside = Callable[[Exchange], Coroutine[Any, Any, Response | None] | None]
+"""What else is served: an answer to be awaited, or None if a request is not for it."""
 
 _USUAL: Final = Settings()
 _CANCELLED: Final = Done(Reject(INTERNAL_ERROR, "Cancelled"), b"")  # never sent
@@ -48,9 +50,14 @@ class App:
     """A server as an ASGI app: MCP at its path, `/health` and perhaps more beside it."""
 
     def __init__(
-        self, server: Server, settings: Settings = _USUAL, access: AccessLog | None = None
+        self,
+        server: Server,
+        settings: Settings = _USUAL,
+        access: AccessLog | None = None,
+        page: Beside | None = None,
     ) -> None:
         self._server = server
+        self._page = page
         self._settings = settings
         self._most = settings.max_calls
         self._access = access
@@ -141,6 +148,9 @@ class App:
             return _metrics(self._server.telemetry, text(exchange.head.fields.get(b"accept")))
         if exchange.path == "/read" and self._settings.reader:
             return await self._read(exchange)
+        visit = None if self._page is None else self._page(exchange)
+        if visit is not None:
+            return await visit
         return refused(refuse(404, f"Nothing is here; MCP is at {self._settings.path}"))
 
     async def _read(self, exchange: Exchange) -> Response | None:

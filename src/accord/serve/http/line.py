@@ -8,17 +8,16 @@ signals and the end.
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, Protocol
 from urllib.parse import unquote
 
 import httptools
 from uvicorn.server import ServerState
 
-from accord.serve.http.app import App
-from accord.serve.http.exchange import Exchange, Message
-from accord.serve.http.request import Head, Header
+from accord.serve.http.exchange import Exchange, Message, Receive, Send
+from accord.serve.http.request import Head, Header, Heads
 from accord.serve.http.response import TEXT, Response
 from accord.serve.http.settings import Settings
 
@@ -40,10 +39,20 @@ _INVALID: Final = Response(400, b"Invalid HTTP request received.", content_type=
 _FAILED: Final = Response(500, b"Internal Server Error", content_type=TEXT)
 
 
+class Served(Protocol):
+    """What can be served: `App`, or something like it. It is called for its lifespan alone."""
+
+    @property
+    def heads(self) -> Heads: ...
+    def answer(self, exchange: Exchange) -> Response | Coroutine[Any, Any, Response | None]: ...
+    def stop(self) -> None: ...
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None: ...
+
+
 class Lines:
     """All connections of one server: what they share, and the clock that ends those that idle."""
 
-    def __init__(self, app: App, settings: Settings) -> None:
+    def __init__(self, app: Served, settings: Settings) -> None:
         self.app = app
         self.settings = settings
         self.patience = settings.body_seconds

@@ -2,24 +2,25 @@
 
 import math
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Final, NamedTuple
 
 from accord.errors import ContractError
 from accord.serve.http.access import AccessLog
-from accord.serve.http.app import App
+from accord.serve.http.app import App, Beside
 from accord.serve.http.settings import Settings
 from accord.server import Server
 
 try:
     import uvicorn
 
-    from accord.serve.http.line import Lines
+    from accord.serve.http.line import Lines, Served
 except ImportError as error:
     raise ContractError("HTTP needs an extra: pip install 'accord-mcp[http]'") from error
 
-__all__ = ["AccessLog", "Address", "Settings", "serve"]
+__all__ = ["AccessLog", "Address", "Settings", "host", "listening", "serve"]
 
 _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 _BACKLOG: Final = 2048
@@ -54,6 +55,7 @@ def serve(
     settings: Settings,
     access: AccessLog | None = None,
     *,
+    page: Beside | None = None,
     ready: Callable[[str], None] = lambda _: None,
     on_end: Callable[[float], None] = lambda _: None,
 ) -> None:
@@ -61,19 +63,38 @@ def serve(
 
     `ready` is told the URL once it listens; `on_end` is what it is for stdio.
     """
-    if address.host not in _LOOPBACK and not settings.allow_hosts:
+    with listening(address, settings.allow_hosts) as (listener, where):
+        app = App(server, settings, access, page)
+        ready(where.url + settings.path)
+        _Uvicorn(app, settings, on_end).run(sockets=[listener])
+
+
+async def host(
+    app: Served,
+    listener: socket.socket,
+    settings: Settings,
+    *,
+    on_end: Callable[[float], None] = lambda _: None,
+) -> None:
+    """Serve some other app on a loop that is running already, until a signal comes."""
+    await _Uvicorn(app, settings, on_end).serve(sockets=[listener])
+
+
+@contextmanager
+def listening(
+    address: Address, allow_hosts: tuple[str, ...] = ()
+) -> Iterator[tuple[socket.socket, Address]]:
+    """A socket that listens, and where that is: the port may have been left to the system."""
+    if address.host not in _LOOPBACK and not allow_hosts:
         raise ContractError(
             f"{address.host!r} can be reached from elsewhere; name the hosts it may answer to with"
             " --allow-host, or listen on 127.0.0.1"
         )
-    app = App(server, settings, access)
     with _listen(address) as listener:
-        where = Address(address.host, listener.getsockname()[1])
-        ready(where.url + settings.path)
-        _Uvicorn(_config(app, settings), app, settings.grace, on_end).run(sockets=[listener])
+        yield listener, Address(address.host, listener.getsockname()[1])
 
 
-def _config(app: App, settings: Settings) -> uvicorn.Config:
+def _config(app: Served, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         http=Lines(app, settings),  # type: ignore[arg-type]  # called like a class, and no more
@@ -106,12 +127,10 @@ def _listen(address: Address) -> socket.socket:
 class _Uvicorn(uvicorn.Server):
     """uvicorn, that tells the app at once when it is to end."""
 
-    def __init__(
-        self, config: uvicorn.Config, app: App, grace: float, on_end: Callable[[float], None]
-    ) -> None:
-        super().__init__(config)
+    def __init__(self, app: Served, settings: Settings, on_end: Callable[[float], None]) -> None:
+        super().__init__(_config(app, settings))
         self._app = app
-        self._grace = grace
+        self._grace = settings.grace
         self._on_end = on_end
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:

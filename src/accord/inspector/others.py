@@ -1,0 +1,213 @@
+"""Somebody else's server: called over the wire it has, and what it says kept as it came."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from functools import partial
+from time import perf_counter
+from typing import Any, Final
+
+import msgspec
+
+from accord.answer import KINDS, Answer, FieldError, Kind, Problem
+from accord.arguments import Checker
+from accord.connect import Message, Peer, Reply, connect
+from accord.connect.faults import Gone
+from accord.errors import ContractError, PeerError
+from accord.inspector.kept import Kept
+from accord.inspector.tally import Tally
+from accord.inspector.target import Asked, Line, Talk, Wish
+from accord.profiles import PROFILES
+from accord.reader import Reading, read
+from accord.reader.report import to_json
+from accord.revisions import NEWEST, REVISIONS
+from accord.serve.http.access import Noted
+from accord.wording import render
+
+_ROOM: Final = 64 * 1024 * 1024
+_KIND_OF: Final[Mapping[str, Kind]] = {rule.code: kind for kind, rule in KINDS.items()}
+
+
+class Others:
+    """A server by its URL or command line. `open` it first, and `aclose` it at the end."""
+
+    def __init__(
+        self,
+        target: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        revision: str | None = None,
+        timeout: float = 30.0,
+        tally: Tally | None = None,
+    ) -> None:
+        self._target = target
+        self._connect: Callable[[], AbstractAsyncContextManager[Peer]] = partial(
+            connect, target, headers=headers or None, revision=revision, timeout=timeout
+        )
+        self._tally = tally
+        self._opening = asyncio.Lock()
+        self._stack = AsyncExitStack()
+        self._peer: Peer | None = None
+        self._schemas: dict[str, Any] = {}
+        self._kept: Kept[Talk] = Kept()
+
+    async def open(self) -> None:
+        """Reach the server, or raise a PeerError that says why that cannot be."""
+        await self.aclose()
+        self._peer = await self._stack.enter_async_context(self._connect())
+
+    async def aclose(self) -> None:
+        """Leave the server; if we have started it, end it."""
+        self._peer = None
+        await self._stack.aclose()
+
+    def about(self) -> dict[str, Any]:
+        """What the server calls itself."""
+        peer = self._peer
+        return {
+            "server": {} if peer is None else peer.server,
+            "instructions": None if peer is None else peer.instructions,
+            "kind": "other",
+            "target": self._target,
+            "revision": NEWEST.date if peer is None else peer.revision,
+            "revisions": list(REVISIONS),
+            "profile": None,
+            "profiles": list(PROFILES),
+        }
+
+    async def tools(self) -> list[dict[str, Any]]:
+        """All tools, page by page."""
+        peer = await self._reach()
+        try:
+            tools = await peer.tools()
+        except PeerError as error:
+            self._lose(peer, error)
+            raise
+        self._schemas = {str(tool.get("name")): tool.get("inputSchema") for tool in tools}
+        return tools
+
+    def schema(self, tool: str) -> dict[str, Any] | None:
+        """What a tool said it takes, when the tools were last listed."""
+        schema = self._schemas.get(tool)
+        return schema if isinstance(schema, dict) else None
+
+    async def check(self, asked: Asked) -> Sequence[FieldError]:
+        """What the tool's schema says of its arguments; a schema that is none says nothing."""
+        schema = self.schema(asked.tool)
+        if schema is None:
+            return ()
+        try:
+            return Checker(schema).errors(msgspec.json.decode(asked.arguments))
+        except ContractError:
+            return ()
+
+    async def call(self, asked: Asked) -> tuple[int, Talk]:
+        """Call a tool, as the server's own revision has it."""
+        peer = await self._reach()
+        before = peer.messages[-1] if peer.messages else None
+        began = perf_counter()
+        try:
+            reply = await peer.call(asked.tool, msgspec.json.decode(asked.arguments))
+        except PeerError as error:
+            self._note((asked.tool, "unavailable", perf_counter() - began))
+            self._lose(peer, error)
+            raise
+        seconds = perf_counter() - began
+        reading = read(reply.raw, asked.tool, msgspec.json.decode(asked.arguments))
+        self._note((asked.tool, "internal" if reading.is_failure else "success", seconds))
+        talk = Talk(
+            tool=asked.tool,
+            wire=_lines(_since(peer.messages, before), reply),
+            reply=reply.raw,
+            reading=reading,
+            seconds=seconds,
+            revision=peer.revision,
+        )
+        return self._kept.add(talk, 2 * len(reply.raw)), talk
+
+    async def word(self, number: int, wish: Wish) -> Talk | None:
+        """The answer as the server sent it; or in our words, if a profile is wished for."""
+        talk = self._kept.get(number)
+        if talk is None or wish.profile is None:
+            return talk
+        date = wish.revision or talk.revision
+        result = render(
+            _said(talk.reading),
+            tool=talk.tool,
+            profile=wish.profile,
+            revision=date,
+            is_text=isinstance(talk.reading.value, str),
+            max_bytes=_ROOM,
+        )
+        raw = to_json({"jsonrpc": "2.0", "id": 1, "result": result})
+        sent = [line for line in talk.wire if line.direction == "sent"]
+        return msgspec.structs.replace(
+            talk,
+            wire=[*sent, Line.of("received", raw)],
+            reply=raw,
+            reading=read(raw, talk.tool),
+            revision=date,
+            is_ours=True,
+        )
+
+    async def _reach(self) -> Peer:
+        """The server, reached anew if it has ended since."""
+        async with self._opening:
+            if self._peer is None:
+                await self.open()
+            assert self._peer is not None
+            return self._peer
+
+    def _lose(self, peer: Peer, error: PeerError) -> None:
+        """Let go of a server that has ended, unless another has taken its place."""
+        if isinstance(error, Gone) and self._peer is peer:
+            self._peer = None
+
+    def _note(self, noted: Noted) -> None:
+        if self._tally is not None:
+            self._tally.add([noted])
+
+
+def _since(messages: Sequence[Message], last: Message | None) -> list[Message]:
+    """What came after a message, or all of it if that is no longer known."""
+    found: list[Message] = []
+    for message in reversed(messages):
+        if message is last:
+            break
+        found.append(message)
+    return found[::-1]
+
+
+def _lines(messages: Sequence[Message], reply: Reply) -> list[Line]:
+    """What belongs to one call, among what others may have said at the same time."""
+    identity = reply.message.get("id")
+    return [
+        Line.of(message.direction, message.raw)
+        for message in messages
+        if message.direction != "noise" and _is_about(message, identity)
+    ]
+
+
+def _is_about(message: Message, identity: Any) -> bool:
+    try:
+        said = msgspec.json.decode(message.raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return True
+    return not isinstance(said, dict) or said.get("id", identity) == identity
+
+
+def _said(reading: Reading) -> Answer[Any] | Problem:
+    """What was read, as a tool of ours would have said it."""
+    response = reading.response
+    if response.error is not None:
+        code = str(response.error.code)
+        return Problem(response.error.message, kind=_KIND_OF.get(code, "internal"), code=code)
+    is_list = isinstance(response.data, list)
+    return Answer(
+        response.data if is_list else reading.value,
+        message=response.message,
+        page=reading.page,
+        warnings=reading.warnings,
+        partial=reading.is_partial,
+        truncated=reading.is_truncated,
+    )

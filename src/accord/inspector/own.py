@@ -1,0 +1,189 @@
+"""A server of ours: called in this process, message by message, as a client would."""
+
+import asyncio
+from collections.abc import Sequence
+from time import perf_counter
+from typing import Any, Final
+
+import msgspec
+
+from accord.answer import Asking, FieldError, Problem
+from accord.context import MissingCapability
+from accord.inspector.client import Client
+from accord.inspector.kept import Kept
+from accord.inspector.target import Asked, Talk, Wish
+from accord.outcome import Outcome, meaning_of, misfit_of
+from accord.profiles import PROFILES
+from accord.protocol import Call
+from accord.revisions import NEWEST, REVISIONS
+from accord.serve.http.access import AccessLog
+from accord.serve.pool import Pool
+from accord.server import Job, Server
+from accord.telemetry import outcome_of
+from accord.tool import Tool
+from accord.work import Done, Work
+
+_MOST_PAGES: Final = 1_000
+
+
+class _Ended(msgspec.Struct, frozen=True):
+    """A call that was made: what it takes to word its answer again."""
+
+    asked: Asked
+    outcome: Outcome
+    seconds: float
+
+
+class Own:
+    """A Server that is loaded here. A call is noted in the access log like any other."""
+
+    def __init__(self, server: Server, access: AccessLog | None = None, path: str = "/mcp") -> None:
+        self._server = server
+        self._access = access
+        self._path = path
+        self._kept: Kept[_Ended] = Kept()
+        self._pool: Pool | None = None
+
+    def about(self) -> dict[str, Any]:
+        """What the server calls itself, and how it words its answers if nobody asks."""
+        server = self._server
+        return {
+            "server": server.identity,
+            "instructions": server.instructions,
+            "kind": "own",
+            "endpoint": self._path,
+            "revision": NEWEST.date,
+            "revisions": list(REVISIONS),
+            "profile": server.profile.name,
+            "profiles": list(PROFILES),
+        }
+
+    async def tools(self) -> list[dict[str, Any]]:
+        """All tools, page by page."""
+        client = Client(self._server, Wish())
+        found: list[dict[str, Any]] = []
+        cursor: dict[str, Any] = {}
+        for _ in range(_MOST_PAGES):
+            client.send("tools/list", cursor)
+            result = msgspec.json.decode(client.wire[-1].raw)["result"]
+            found += result["tools"]
+            if "nextCursor" not in result:
+                break
+            cursor = {"cursor": result["nextCursor"]}
+        return found
+
+    def schema(self, tool: str) -> dict[str, Any] | None:
+        """What a tool takes."""
+        found = self._server.tools.get(tool)
+        return None if found is None else found.input_schema
+
+    async def check(self, asked: Asked) -> Sequence[FieldError]:
+        """What the tool itself would say of its arguments."""
+        tool = self._server.tools.get(asked.tool)
+        misfit = None if tool is None else _misfit(tool, bytes(asked.arguments))
+        return () if misfit is None else misfit.fields
+
+    async def call(self, asked: Asked) -> tuple[int, Talk]:
+        """Call a tool; whoever cancels this cancels the call."""
+        client = Client(self._server, asked.wish)
+        began = perf_counter()
+        call = client.begin_call(asked)
+        done = self._server.prepare(call)
+        if not isinstance(done, Done):
+            done = await self._run(done)
+        client.receive(client.connection.finish(call, done.reply) or b"")
+        seconds = perf_counter() - began
+        self._note(call, done, seconds)
+        number = self._kept.add(_Ended(asked, client.outcome(done), seconds), len(done.reply))
+        return number, await client.talk(asked, seconds)
+
+    async def word(self, number: int, wish: Wish) -> Talk | None:
+        """The same answer as another client would get it."""
+        ended = self._kept.get(number)
+        if ended is None:
+            return None
+        asked = msgspec.structs.replace(ended.asked, wish=wish)
+        client = Client(self._server, wish)
+        call = client.begin_call(asked)
+        done = self._server.prepare(call)
+        if not isinstance(done, Done):
+            assert isinstance(done, Job)
+            done = await asyncio.to_thread(self._worded, done, client, ended.outcome)
+        client.receive(client.connection.finish(call, done.reply) or b"")
+        return await client.talk(asked, ended.seconds)
+
+    def _worded(self, job: Job, client: Client, outcome: Outcome) -> Done:
+        """An outcome in other words, of which there may be too many."""
+        call, tool = job.call, job.tool
+        try:
+            place = self._server.resume(call, tool, job.place)
+            said = _outcome(call, tool, outcome)
+            if isinstance(said, Asking):
+                if call.revision.stateless:
+                    return self._server.asking(call, said)
+                said = client.unanswered(call, said)
+            return self._server.word(call, tool, said, place=place)
+        except Problem as problem:
+            return self._server.word(call, tool, problem)
+
+    async def _run(self, job: Work) -> Done:
+        """Run it where a client's call would run: on the loop, or in a thread."""
+        loop = asyncio.get_running_loop()
+        pool = self._pool = self._pool or Pool(loop, _deliver)
+        ended: asyncio.Future[Done]
+        if job.is_async:
+            ended = loop.create_task(job.run())
+        else:
+            ended = job.call.running = loop.create_future()
+            if not pool.submit(job):
+                return job.refuse(Problem.unavailable("Too many calls are open; try again later"))
+        try:
+            return await asyncio.shield(ended)
+        except asyncio.CancelledError:
+            job.call.cancelled = True
+            ended.cancel()
+            pool.abandon(job.call)
+            raise
+
+    def _note(self, call: Call, done: Done, seconds: float) -> None:
+        if self._access is not None:
+            name = call.name if call.name in self._server.tools else "?"
+            soon = asyncio.get_running_loop().call_soon
+            self._access.note(name, outcome_of(done.outcome), seconds, soon)
+
+
+def _outcome(call: Call, tool: Tool, outcome: Outcome) -> Outcome:
+    """How it ended, as this caller knows it: what fits and what is lacking is not alike to all."""
+    meaning: Outcome | BaseException = outcome
+    misfit = _misfit(tool, call.arguments)
+    if misfit is not None:
+        meaning = misfit_of(misfit, call.revision)
+    elif isinstance(outcome, Asking):
+        lacking = _lacking(call, outcome)
+        if lacking is not None:
+            meaning = meaning_of(lacking, call.revision)
+    assert not isinstance(meaning, BaseException) or isinstance(meaning, Problem | Asking)
+    return meaning
+
+
+def _lacking(call: Call, asking: Asking) -> MissingCapability | None:
+    """What a client would need to be asked this, if its revision has not got it."""
+    needed = (
+        question.lacks(call.client.capabilities, call.revision)
+        for question in asking.questions.values()
+    )
+    missing = next((each for each in needed if each is not None), None)
+    return None if missing is None else MissingCapability(missing)
+
+
+def _misfit(tool: Tool, arguments: bytes) -> Problem | None:
+    try:
+        tool.bind(arguments)
+    except Problem as problem:
+        return problem
+    return None
+
+
+def _deliver(call: Call, done: Done) -> None:
+    if not call.running.done():
+        call.running.set_result(done)

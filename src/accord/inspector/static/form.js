@@ -1,0 +1,405 @@
+// A form made from a JSON Schema. Each field gives its value as JSON text, or nothing if it is empty.
+
+import { button, h, identity, show } from "./dom.js";
+import { Exact, isObject, stringify } from "./json.js";
+import { hints, kindOf, labelOf, resolved, variants } from "./schema.js";
+import { clip } from "./text.js";
+
+const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
+const DEEPEST = 8;
+const INPUTS = { date: "date", time: "text", email: "email", uri: "url" };
+const PLACEHOLDERS = {
+  "date-time": "2026-01-31T09:30:00Z",
+  time: "09:30:00",
+  uuid: "00000000-0000-0000-0000-000000000000",
+};
+const LONGEST_STEP = 64;
+
+export class Form {
+  constructor(schema) {
+    this.root = schema;
+    const whole = resolved(schema, schema);
+    this.node = objectNode(isObject(whole.properties) ? whole : { ...whole, properties: {} }, this, 0);
+    this.isEmpty = !Object.keys(whole.properties ?? {}).length;
+    this.others = h("ul", { class: "others", role: "alert", hidden: true });
+    this.element = h("div", { class: "fields" }, this.node.element, this.others);
+  }
+
+  // The arguments as JSON text, and what of them is none.
+  read() {
+    const found = [];
+    const text = this.node.get(found) ?? "{}";
+    const fields = [...this.fields()];
+    const faults = found.map(({ control, error }) => ({
+      field: fields.find(([, node]) => node.holds?.(control))?.[0] ?? "",
+      error,
+    }));
+    return { text, faults };
+  }
+
+  write(value) {
+    this.node.set(value);
+  }
+
+  fields() {
+    const found = new Map();
+    collect(this.node, "", found);
+    return found;
+  }
+
+  // Put each error beside its field, or beside the nearest that there is; the first gets the focus.
+  complain(errors, { focus = true } = {}) {
+    const fields = this.fields();
+    for (const node of fields.values()) node.complain?.(null);
+    const lost = [];
+    let first = null;
+    for (const { field, error } of errors) {
+      const node = nearest(fields, field);
+      if (node?.complain) {
+        node.complain(error);
+        first ??= node;
+      } else lost.push(h("li", {}, field ? h("code", {}, field) : "The arguments", ` ${error}`));
+    }
+    show(this.others, lost);
+    this.others.hidden = !lost.length;
+    if (focus) first?.focus();
+  }
+}
+
+function collect(node, path, found) {
+  found.set(path, node);
+  for (const [step, child] of node.children?.() ?? []) collect(child, joined(path, step), found);
+}
+
+function joined(path, step) {
+  const word = clip(String(step), LONGEST_STEP).replace(/ … .*$/, "…");
+  if (typeof step === "number") return `${path}[${word}]`;
+  return path ? `${path}.${word}` : word;
+}
+
+function nearest(fields, path) {
+  let place = path;
+  while (place && !fields.has(place)) {
+    const above = place.replace(/(\.[^.[]*|\[\d+\])$/, "");
+    place = above === place ? "" : above;
+  }
+  return fields.get(place);
+}
+
+function makeNode(given, form, depth) {
+  const schema = resolved(given, form.root);
+  const shapes = variants(schema, form.root);
+  if (shapes.length > 1) return variantNode(shapes, form, depth);
+  const shape = shapes.length ? resolved(shapes[0], form.root) : schema;
+  const make = depth > DEEPEST ? anyNode : MAKERS[kindOf(shape)];
+  return make(shape, form, depth);
+}
+
+// A field with its label, hint and error; `node` gives the value.
+function labelled(name, schema, isRequired, form, depth) {
+  const whole = resolved(schema, form.root);
+  const node = makeNode(schema, form, depth);
+  const id = identity("field");
+  const about = identity("about");
+  const wrong = identity("wrong");
+  const error = h("p", { class: "fault", id: wrong, hidden: true });
+  const hint = hints(variants(whole, form.root)[0] ?? whole);
+  const hasDefault = whole.default !== undefined && whole.default !== null;
+  const words = [hint, hasDefault && `default ${clip(stringify(whole.default), 60)}`]
+    .filter(Boolean)
+    .join(", ");
+  const label = h(
+    node.control ? "label" : "span",
+    { for: node.control && id, class: "label" },
+    name,
+    isRequired && h("span", { class: "required", title: "required" }, " required"),
+  );
+  const description =
+    typeof whole.description === "string" && whole.description
+      ? h("p", { class: "description" }, clip(whole.description, 400))
+      : null;
+  if (node.control) {
+    node.control.id = id;
+    node.control.setAttribute("aria-describedby", `${about} ${wrong}`);
+    if (isRequired) node.control.setAttribute("aria-required", "true");
+  }
+  const width = node.control ? (node.control.matches("textarea") ? " wide" : "") : " group";
+  const element = h(
+    "div",
+    { class: `field${width}` },
+    h("div", { class: "heading" }, label, h("span", { class: "hint", id: about }, words)),
+    node.element,
+    description,
+    error,
+  );
+  return {
+    ...node,
+    element,
+    holds: (control) => node.control === control || node.holds?.(control),
+    complain(sentence) {
+      const all = sentence && !error.hidden ? `${error.textContent}; ${sentence}` : sentence;
+      show(error, all ?? "");
+      error.hidden = !all;
+      element.classList.toggle("wrong", Boolean(all));
+      node.control?.setAttribute("aria-invalid", String(Boolean(all)));
+    },
+    focus: () => (node.control ?? element.querySelector("input, textarea, select, button"))?.focus(),
+  };
+}
+
+function objectNode(schema, form, depth) {
+  const required = new Set(Array.isArray(schema.required) ? schema.required : []);
+  const fields = new Map();
+  let extra = {};
+  const element = h("div", { class: "members" });
+  const names = Object.keys(schema.properties);
+  for (const name of [
+    ...names.filter((each) => required.has(each)),
+    ...names.filter((each) => !required.has(each)),
+  ]) {
+    const field = optional(name, schema.properties[name], required.has(name), form, depth + 1);
+    fields.set(name, field);
+    element.append(field.element);
+  }
+  return {
+    element,
+    children: () => [...fields],
+    get(faults) {
+      const members = [];
+      for (const name of names) {
+        const text = fields.get(name).get(faults);
+        if (text !== undefined) members.push(`${JSON.stringify(name)}:${text}`);
+      }
+      for (const [name, value] of Object.entries(extra))
+        members.push(`${JSON.stringify(name)}:${stringify(value)}`);
+      return `{${members.join(",")}}`;
+    },
+    set(value) {
+      const given = isObject(value) ? value : {};
+      extra = {};
+      for (const [name, each] of Object.entries(given)) if (!fields.has(name)) extra[name] = each;
+      for (const [name, field] of fields) field.set(Object.hasOwn(given, name) ? given[name] : undefined);
+    },
+  };
+}
+
+// A nested object that may be left out is there once somebody adds it, however deep it goes.
+function optional(name, schema, isRequired, form, depth) {
+  const whole = resolved(schema, form.root);
+  const shapes = variants(whole, form.root);
+  const isNested = shapes.some((shape) => kindOf(resolved(shape, form.root)) === "object");
+  if (isRequired || !isNested) return labelled(name, schema, isRequired, form, depth);
+  let inner = null;
+  const place = h("div");
+  const element = h("div", { class: "optional" }, place);
+  const add = () => {
+    inner = labelled(name, schema, false, form, depth);
+    show(place, inner.element);
+    inner.element
+      .querySelector(".heading")
+      .append(button("Remove", remove, { class: "small", "aria-label": `Remove ${name}` }));
+  };
+  const remove = () => {
+    inner = null;
+    show(
+      place,
+      button(
+        `Add ${name}`,
+        () => {
+          add();
+          inner.focus();
+        },
+        { class: "small" },
+      ),
+    );
+  };
+  remove();
+  return {
+    element,
+    children: () => inner?.children?.() ?? [],
+    complain: (sentence) => inner?.complain(sentence),
+    focus: () => inner?.focus(),
+    get: (faults) => inner?.get(faults),
+    set(value) {
+      if (value === undefined || value === null) return remove();
+      add();
+      return inner.set(value);
+    },
+  };
+}
+
+function arrayNode(schema, form, depth) {
+  let items = [];
+  const list = h("ol", { class: "items" });
+  const draw = () =>
+    show(
+      list,
+      items.map((item, at) =>
+        h(
+          "li",
+          {},
+          item.element,
+          button(
+            "Remove",
+            () => {
+              items.splice(at, 1);
+              draw();
+            },
+            { class: "small", "aria-label": `Remove item ${at + 1}` },
+          ),
+        ),
+      ),
+    );
+  const add = () => {
+    const item = labelled(`${items.length + 1}`, schema.items, false, form, depth + 1);
+    items.push(item);
+    draw();
+    return item;
+  };
+  const element = h(
+    "div",
+    {},
+    list,
+    button("Add an item", () => add().focus(), { class: "small" }),
+  );
+  return {
+    element,
+    children: () => items.map((item, at) => [at, item]),
+    get(faults) {
+      if (!items.length) return undefined;
+      return `[${items.map((item) => item.get(faults) ?? item.blank ?? "null").join(",")}]`;
+    },
+    set(value) {
+      items = [];
+      for (const each of Array.isArray(value) ? value : []) add().set(each);
+      draw();
+    },
+  };
+}
+
+function variantNode(shapes, form, depth) {
+  const nodes = shapes.map(() => null);
+  const choice = h(
+    "select",
+    { "aria-label": "Which kind" },
+    shapes.map((shape, at) => h("option", { value: at }, labelOf(shape, at))),
+  );
+  const place = h("div");
+  const current = () => (nodes[choice.value] ??= makeNode(shapes[choice.value], form, depth + 1));
+  const draw = () => {
+    current().control?.setAttribute("aria-label", "Value");
+    show(place, current().element);
+  };
+  choice.addEventListener("change", draw);
+  draw();
+  return {
+    element: h("div", { class: "variants" }, choice, place),
+    holds: (control) => current().control === control,
+    children: () => current().children?.() ?? [],
+    get: (faults) => current().get(faults),
+    set(value) {
+      const fitting = shapes.findIndex((shape) => fits(shape, value));
+      if (value !== undefined && fitting >= 0) choice.value = fitting;
+      draw();
+      current().set(value);
+    },
+  };
+}
+
+function fits(shape, value) {
+  const kind = kindOf(shape);
+  if (kind === "object") return isObject(value);
+  if (kind === "array") return Array.isArray(value);
+  if (kind === "number") return typeof value === "number" || value instanceof Exact;
+  if (kind === "string") return typeof value === "string";
+  return kind === "choice" && shape.type === "boolean" ? typeof value === "boolean" : true;
+}
+
+function choiceNode(schema) {
+  const values = schema.enum ?? [true, false];
+  const options = values.map((value) =>
+    h("option", { value: stringify(value) }, clip(typeof value === "string" ? value : stringify(value), 80)),
+  );
+  const control = h("select", {}, h("option", { value: "" }, "not set"), options);
+  return {
+    element: control,
+    control,
+    get: () => control.value || undefined,
+    set: (value) => {
+      control.value = value === undefined ? "" : stringify(value);
+    },
+  };
+}
+
+function fixedNode(schema) {
+  return {
+    element: h("code", { class: "fixed" }, stringify(schema.const)),
+    get: () => stringify(schema.const),
+    set() {},
+  };
+}
+
+function numberNode() {
+  const control = h("input", { type: "text", inputmode: "decimal", autocomplete: "off" });
+  const node = { element: control, control };
+  node.get = (faults) => {
+    const text = control.value.trim();
+    if (!text || NUMBER.test(text)) return text || undefined;
+    faults.push({ control, error: "is no number" });
+    return undefined;
+  };
+  node.set = (value) => {
+    control.value = value === undefined || value === null ? "" : stringify(value);
+  };
+  return node;
+}
+
+function stringNode(schema) {
+  const type = INPUTS[schema.format];
+  const isShort = type || schema.format || (schema.maxLength ?? Infinity) <= 80;
+  const settings = { autocomplete: "off", spellcheck: "false", placeholder: PLACEHOLDERS[schema.format] };
+  const control = isShort
+    ? h("input", { type: type === "date" ? "date" : "text", ...settings })
+    : h("textarea", { rows: "1", ...settings });
+  return {
+    element: control,
+    control,
+    blank: '""',
+    get: () => (control.value ? JSON.stringify(control.value) : undefined),
+    set: (value) => {
+      control.value = typeof value === "string" ? value : "";
+    },
+  };
+}
+
+function anyNode() {
+  const control = h("textarea", { rows: "2", class: "json", spellcheck: "false", placeholder: "JSON" });
+  return {
+    element: control,
+    control,
+    get(faults) {
+      const text = control.value.trim();
+      if (!text) return undefined;
+      try {
+        JSON.parse(text);
+        return text;
+      } catch (error) {
+        faults.push({ control, error: `is no JSON: ${error.message}` });
+        return undefined;
+      }
+    },
+    set: (value) => {
+      control.value = value === undefined ? "" : stringify(value);
+    },
+  };
+}
+
+const MAKERS = {
+  object: objectNode,
+  array: arrayNode,
+  choice: choiceNode,
+  fixed: fixedNode,
+  number: numberNode,
+  string: stringNode,
+  any: anyNode,
+};

@@ -1,0 +1,303 @@
+// The page: what it looks at, which tool is chosen, what was called, and whether the server is there.
+
+import { activity } from "./activity.js";
+import { Stale, Stopped, ask } from "./api.js";
+import { announce, button, h, show } from "./dom.js";
+import { parse } from "./json.js";
+import { Pasted } from "./pasted.js";
+import { empty } from "./person.js";
+import { clip, milliseconds } from "./text.js";
+import { ToolView } from "./tool.js";
+
+const LOOK = 2000;
+const MOST = 50;
+const MOST_TOOLS = 500;
+const find = (id) => document.getElementById(id);
+
+class Page {
+  constructor() {
+    this.about = null;
+    this.tools = [];
+    this.views = new Map();
+    this.history = [];
+    this.wish = {};
+    this.pasted = new Pasted((error) => this.trouble(error));
+    this.main = find("main");
+    this.search = find("search");
+    this.list = find("tools");
+    this.search.addEventListener("input", () => this.drawTools());
+    this.search.addEventListener("keydown", (event) => this.move(event));
+    this.list.addEventListener("keydown", (event) => this.move(event));
+    window.addEventListener("hashchange", () => this.route());
+    document.addEventListener("keydown", (event) => this.shortcut(event));
+    find("theme").addEventListener("change", (event) => setTheme(event.target.value));
+    find("help-open").addEventListener("click", () => find("help").showModal());
+    find("help-close").addEventListener("click", () => find("help").close());
+    find("back").addEventListener("click", () => this.screen("list"));
+    setInterval(() => this.look(), LOOK);
+    this.begin();
+  }
+
+  async begin() {
+    try {
+      this.about = await ask("about");
+      this.introduce();
+      this.tools = (await ask("tools")).tools.filter((tool) => typeof tool?.name === "string");
+      this.drawTools();
+      this.route();
+      find("trouble").hidden = true;
+      this.isLost = false;
+    } catch (error) {
+      this.trouble(error);
+      if (!this.tools.length) show(this.main, empty("Nothing to show", error.message));
+    }
+  }
+
+  introduce() {
+    const { server, target, endpoint, kind } = this.about;
+    const name = server.title ?? server.name ?? "A server";
+    show(find("server"), name);
+    show(find("version"), server.version ?? "");
+    show(find("target"), kind === "own" ? new URL(endpoint, location.href).href : target);
+    document.title = `${name} – Accord`;
+    find("instructions").hidden = !this.about.instructions;
+    show(find("instructions-text"), this.about.instructions ?? "");
+  }
+
+  // Where we are
+
+  route() {
+    const [, place, rest] = /^#\/(\w+)\/?(.*)$/.exec(location.hash) ?? [];
+    for (const link of document.querySelectorAll("nav.tabs a"))
+      link.setAttribute("aria-current", link.dataset.place === (place ?? "tool") ? "page" : "false");
+    this.place = place ?? "tool";
+    document.body.dataset.place = this.place;
+    if (place === "read") this.display(this.pasted.element);
+    else if (place === "activity") this.drawActivity();
+    else this.drawTool(rest ? decoded(rest) : null);
+  }
+
+  display(element) {
+    this.screen("work");
+    show(this.main, element);
+  }
+
+  screen(name) {
+    document.body.dataset.screen = name;
+  }
+
+  drawTool(name) {
+    const tool = this.tools.find((each) => each.name === name) ?? (name === null ? this.tools[0] : null);
+    if (!tool) {
+      this.display(
+        name === null
+          ? empty("No tools", "This server offers none. Replies can still be read.")
+          : empty("No such tool", name),
+      );
+      return;
+    }
+    this.current = this.view(tool);
+    this.display(this.current.element);
+    if (name === null) this.screen("list");
+    for (const link of this.list.querySelectorAll("a"))
+      link.setAttribute("aria-current", String(link.dataset.name === tool.name));
+  }
+
+  view(tool) {
+    if (!this.views.has(tool.name)) this.views.set(tool.name, new ToolView(this, tool));
+    return this.views.get(tool.name);
+  }
+
+  drawTools() {
+    const words = this.search.value.trim().toLowerCase().split(/\s+/).filter(Boolean);
+    const found = this.tools.filter((tool) =>
+      words.every((word) =>
+        `${tool.name} ${tool.title ?? ""} ${tool.description ?? ""}`.toLowerCase().includes(word),
+      ),
+    );
+    const items = found
+      .slice(0, MOST_TOOLS)
+      .map((tool) =>
+        h(
+          "li",
+          {},
+          h(
+            "a",
+            {
+              href: `#/tool/${encodeURIComponent(tool.name)}`,
+              "data-name": tool.name,
+              "aria-current": String(this.current?.tool === tool),
+            },
+            h("span", { class: "tool-name" }, tool.name),
+            h("span", { class: "tool-words" }, clip(String(tool.description ?? "").split("\n")[0], 90)),
+          ),
+        ),
+      );
+    const rest = found.length - items.length;
+    if (rest)
+      items.push(h("li", { class: "none" }, `and ${rest.toLocaleString("en")} more: search for them`));
+    show(
+      this.list,
+      items.length
+        ? items
+        : h("li", { class: "none" }, words.length ? "No tool has these words." : "No tools."),
+    );
+    show(
+      find("many"),
+      found.length === this.tools.length ? `${found.length}` : `${found.length} of ${this.tools.length}`,
+    );
+  }
+
+  // What was called
+
+  remember(entry) {
+    this.history.unshift({ ...entry, time: new Date() });
+    this.history.length = Math.min(this.history.length, MOST);
+    show(
+      find("history"),
+      this.history.map((each) => this.entry(each)),
+    );
+    find("history-place").hidden = false;
+  }
+
+  entry(each) {
+    const when = each.time.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+    const words = [
+      h("span", { class: `dot ${each.outcome}`, title: each.outcome }),
+      h("span", { class: "tool-name" }, each.view.tool.name),
+      h("span", { class: "muted" }, milliseconds(each.talk.ms)),
+    ];
+    return h(
+      "li",
+      {},
+      h(
+        "button",
+        {
+          type: "button",
+          onclick: () => this.recall(each),
+          "aria-label": `${each.view.tool.name}, ${each.outcome}, at ${when}`,
+          title: `${when} ${clip(each.text, 200)}`,
+        },
+        words,
+      ),
+    );
+  }
+
+  recall({ view, talk, text, wish }) {
+    location.hash = `#/tool/${encodeURIComponent(view.tool.name)}`;
+    this.wish = this.about.kind === "own" ? wish : {};
+    view.write(parse(text));
+    view.display(talk);
+    this.screen("work");
+  }
+
+  // The next page of an answer is a call like any other.
+  follow({ tool, arguments: given }) {
+    const found = this.tools.find((each) => each.name === tool);
+    if (!found) return;
+    location.hash = `#/tool/${encodeURIComponent(tool)}`;
+    const view = this.view(found);
+    view.write(given);
+    view.call();
+  }
+
+  // Counters, and whether the server is there
+
+  async drawActivity() {
+    try {
+      const counts = await ask("counts");
+      if (this.place !== "activity") return;
+      this.display(
+        h(
+          "div",
+          { class: "work" },
+          h(
+            "header",
+            { class: "title" },
+            h("h1", {}, "Activity"),
+            h(
+              "p",
+              { class: "description" },
+              this.about?.kind === "own"
+                ? "Calls since the start, of this page and of every client over HTTP."
+                : "Calls that this page made since the start.",
+            ),
+          ),
+          activity(counts),
+        ),
+      );
+    } catch (error) {
+      this.trouble(error);
+    }
+  }
+
+  async look() {
+    if (document.visibilityState !== "visible") return;
+    if (this.isLost) await this.begin();
+    else if (this.place === "activity") await this.drawActivity();
+    else if (this.about) await ask("counts").catch((error) => this.trouble(error));
+  }
+
+  trouble(error) {
+    if (!(error instanceof Stopped || error instanceof Stale)) return this.say(error.message);
+    this.isLost = error instanceof Stopped;
+    const place = find("trouble");
+    if (!place.hidden && place.dataset.words === error.message) return undefined;
+    place.dataset.words = error.message;
+    show(
+      place,
+      h("span", {}, error.message),
+      error instanceof Stale && button("Reload", () => location.reload(), { class: "quiet" }),
+    );
+    place.hidden = false;
+    return undefined;
+  }
+
+  say(sentence) {
+    announce(sentence);
+  }
+
+  // Keys
+
+  shortcut(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, textarea, select"))
+      return;
+    if (event.key === "/") {
+      event.preventDefault();
+      this.screen("list");
+      this.search.focus();
+    } else if (event.key === "?") find("help").showModal();
+  }
+
+  move(event) {
+    const links = [...this.list.querySelectorAll("a")];
+    const at = links.indexOf(document.activeElement);
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      event.preventDefault();
+      const next = links[at + (event.key === "ArrowDown" ? 1 : -1)];
+      (next ?? (event.key === "ArrowUp" ? this.search : links.at(-1)))?.focus();
+    } else if (event.key === "Enter" && document.activeElement === this.search && links.length) {
+      event.preventDefault();
+      location.hash = links[0].getAttribute("href");
+      setTimeout(() => this.current?.focus());
+    }
+  }
+}
+
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+function setTheme(theme) {
+  if (theme === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+  localStorage.setItem("accord-theme", theme);
+  find("theme").value = theme;
+}
+
+setTheme(localStorage.getItem("accord-theme") ?? "auto");
+new Page();

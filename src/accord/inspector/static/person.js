@@ -1,0 +1,271 @@
+// An answer as a person would read it: a table, a card, a banner, a picture.
+
+import { code, prose } from "./code.js";
+import { button, h, show } from "./dom.js";
+import { Exact, isObject, lines, stringify } from "./json.js";
+import { questionView } from "./questions.js";
+import { bytes, clip, count } from "./text.js";
+
+const ROWS = 50;
+const COLUMNS = 12;
+const CELL = 160;
+const DEEPEST = 3;
+const PICTURES = /^image\/(png|jpeg|gif|webp|avif|bmp|svg\+xml)$/;
+const SOUNDS = /^audio\/[\w.+-]+$/;
+const BASE64 = /^[A-Za-z0-9+/=\s]*$/;
+const NOTHING = { isOpen: false, questions: [] };
+const TITLES = {
+  VALIDATION_ERROR: "The arguments do not fit",
+  NOT_FOUND: "Not found",
+  UNAUTHENTICATED: "Not signed in",
+  FORBIDDEN: "Not allowed",
+  CONFLICT: "Conflict",
+  RATE_LIMITED: "Too many calls",
+  TIMEOUT: "It took too long",
+  UNAVAILABLE: "Not available",
+  INTERNAL_ERROR: "The tool broke",
+};
+
+// `asked` is what the tool asked, `follow` gets the next page, where there is a way to it.
+export function person(reading, blocks, { asked = NOTHING, follow = null } = {}) {
+  const { response } = reading;
+  const parts = [];
+  if (response.responseType === "error") parts.push(banner(response));
+  else if (!asked.isOpen) {
+    if (response.message && !isText(response)) parts.push(h("p", { class: "message" }, response.message));
+    parts.push(body(response));
+  }
+  parts.push(...asked.questions.map(questionView));
+  for (const warning of (reading.warnings ?? []).filter(isObject)) {
+    parts.push(h("p", { class: `notice ${warning.severity ?? "warning"}` }, warning.message));
+  }
+  parts.push(...blocks.map(attachment).filter(Boolean));
+  if (follow) {
+    parts.push(
+      h(
+        "p",
+        { class: "more" },
+        button("Get the next page", follow, { class: "quiet" }),
+        h("span", { class: "muted" }, "There is more on the server."),
+      ),
+    );
+  }
+  return h("div", { class: "person" }, parts);
+}
+
+function isText(response) {
+  return isObject(response.data) && Object.keys(response.data).join() === "text";
+}
+
+function body(response) {
+  const { data } = response;
+  if (Array.isArray(data)) {
+    return data.length ? table(data, response.summary) : empty("Nothing was found", "The list is empty.");
+  }
+  if (isText(response)) return prose(String(response.data.text), "Text of the answer");
+  if (isObject(data) && Object.keys(data).length) return card(data);
+  return response.message ? null : empty("Done", "The tool has nothing to say.");
+}
+
+export function empty(title, words) {
+  return h("div", { class: "empty" }, h("strong", {}, title), h("span", {}, words));
+}
+
+function banner(response) {
+  const error = response.error ?? {};
+  const details = isObject(error.details) ? { ...error.details } : {};
+  const fields = details.fields ?? details.validation_errors;
+  const hint = details.remediation;
+  for (const name of ["fields", "validation_errors", "remediation"]) delete details[name];
+  return h(
+    "div",
+    { class: "banner", role: "alert" },
+    h("strong", {}, TITLES[error.code] ?? "The call failed"),
+    h("p", {}, error.message ?? response.message),
+    typeof hint === "string" && h("p", { class: "hint" }, `What helps: ${hint}`),
+    Array.isArray(fields) &&
+      h(
+        "ul",
+        {},
+        fields.filter(isObject).map((each) => h("li", {}, h("code", {}, each.field), ` ${each.error}`)),
+      ),
+    error.code !== "error" && h("p", { class: "muted" }, "Code ", h("code", {}, shown(error.code))),
+    Object.keys(details).length ? h("details", {}, h("summary", {}, "Details"), card(details)) : null,
+  );
+}
+
+function shown(value) {
+  return typeof value === "string" ? value : stringify(value);
+}
+
+// A table of one screen at a time; a row shows all of itself below.
+function table(items, summary) {
+  const isRows = items.every(isObject);
+  const names = new Set();
+  if (isRows) for (const item of items) for (const name of Object.keys(item)) names.add(name);
+  const columns = [...names].slice(0, COLUMNS);
+  const head = h(
+    "tr",
+    {},
+    h("th", { scope: "col", class: "number" }, "#"),
+    (isRows ? columns : ["value"]).map((name) => h("th", { scope: "col" }, clip(name, 60))),
+  );
+  const rows = h("tbody");
+  const detail = h("div", { class: "detail", "aria-live": "polite" });
+  const where = h("span", { class: "muted" });
+  const back = button("Previous", () => turn(-1), { class: "quiet" });
+  const on = button("Next", () => turn(1), { class: "quiet" });
+  let page = 0;
+
+  const open = (item, row) => {
+    for (const each of rows.children) each.classList.toggle("open", each === row);
+    show(detail, isObject(item) ? card(item) : prose(shown(item), "Item"));
+  };
+  const draw = () => {
+    const start = page * ROWS;
+    const some = items.slice(start, start + ROWS);
+    show(
+      rows,
+      some.map((item, at) => tableRow(item, start + at + 1, isRows ? columns : null, open)),
+    );
+    show(detail);
+    show(where, `Rows ${start + 1}–${start + some.length} of ${total(items, summary)}`);
+    back.disabled = page === 0;
+    on.disabled = start + ROWS >= items.length;
+  };
+  const turn = (step) => {
+    page += step;
+    draw();
+  };
+  draw();
+  const left = names.size - columns.length;
+  return h(
+    "div",
+    {},
+    h(
+      "div",
+      { class: "scroller", tabindex: "0", role: "region", "aria-label": "Items of the answer" },
+      h("table", {}, h("thead", {}, head), rows),
+    ),
+    h(
+      "div",
+      { class: "pager" },
+      where,
+      left > 0 && h("span", { class: "muted" }, `${count(left, "further column")} in each row`),
+      items.length > ROWS && h("span", { class: "turns" }, back, on),
+    ),
+    detail,
+  );
+}
+
+function total(items, summary) {
+  const all = summary?.total;
+  const here = items.length.toLocaleString("en");
+  return typeof all === "number" && all !== items.length
+    ? `${here} here, ${all.toLocaleString("en")} in all`
+    : here;
+}
+
+function tableRow(item, number, columns, open) {
+  const opener = button(String(number), () => open(item, row), {
+    class: "opener",
+    "aria-label": `Show row ${number}`,
+  });
+  const cells = columns
+    ? columns.map((name) => (Object.hasOwn(item, name) ? cell(item[name]) : h("td")))
+    : [cell(item)];
+  const row = h(
+    "tr",
+    { onclick: (event) => event.target === opener || open(item, row) },
+    h("td", { class: "number" }, opener),
+    cells,
+  );
+  return row;
+}
+
+function cell(value) {
+  if (typeof value === "number" || value instanceof Exact)
+    return h("td", { class: "number" }, stringify(value));
+  if (value === null || typeof value === "boolean") return h("td", { class: "word" }, String(value));
+  return h(
+    "td",
+    { class: typeof value === "string" ? "" : "nested" },
+    h("div", { class: "cell" }, clip(shown(value), CELL)),
+  );
+}
+
+export function card(data, depth = 1) {
+  const rows = Object.entries(data).map(([name, value]) => [
+    h("dt", {}, name),
+    h("dd", {}, member(value, depth)),
+  ]);
+  return h("dl", { class: "card" }, rows);
+}
+
+function member(value, depth) {
+  if (typeof value === "string")
+    return value.length > 400 || value.includes("\n")
+      ? prose(value, "Text")
+      : value || h("span", { class: "muted" }, "empty text");
+  if (isObject(value) && Object.keys(value).length && depth < DEEPEST) return card(value, depth + 1);
+  if (Array.isArray(value) && value.length && depth < DEEPEST) {
+    if (value.length <= 20 && value.every((each) => !isObject(each) && !Array.isArray(each)))
+      return value.map(shown).join(", ");
+    return table(value);
+  }
+  if (isObject(value) || Array.isArray(value)) return code(lines(value), "Value");
+  return h(
+    "span",
+    { class: typeof value === "number" || value instanceof Exact ? "figure" : "word" },
+    stringify(value),
+  );
+}
+
+// Content beside the text: pictures, sounds, documents, links.
+function attachment(block) {
+  if (!isObject(block)) return null;
+  const kind = String(block.mimeType ?? block.resource?.mimeType ?? "");
+  const data = block.data ?? block.resource?.blob;
+  const uri = block.uri ?? block.resource?.uri;
+  const isWhole = typeof data === "string" && BASE64.test(data);
+  if (isWhole && PICTURES.test(kind))
+    return figure(h("img", { src: `data:${kind};base64,${data}`, alt: `Picture, ${kind}` }), kind, data);
+  if (isWhole && SOUNDS.test(kind))
+    return figure(h("audio", { controls: true, src: `data:${kind};base64,${data}` }), kind, data);
+  if (isWhole && kind === "application/pdf") return documentFigure(data, kind, uri);
+  if (block.type === "resource" && typeof block.resource?.text === "string") {
+    return h(
+      "figure",
+      {},
+      prose(block.resource.text, "Embedded text"),
+      h("figcaption", {}, `${uri ?? ""} ${kind}`),
+    );
+  }
+  if (block.type === "text") return null;
+  return h("p", { class: "link" }, h("code", {}, uri ?? block.type ?? "?"), ` ${block.name ?? ""} ${kind}`);
+}
+
+function figure(content, kind, data) {
+  return h(
+    "figure",
+    {},
+    content,
+    h("figcaption", {}, `${kind}, ${bytes(Math.floor((data.length * 3) / 4))}`),
+  );
+}
+
+// The browser's own viewer draws a PDF; where there is none, it can be saved.
+function documentFigure(data, kind, uri) {
+  const raw = Uint8Array.from(atob(data.replace(/\s/g, "")), (character) => character.charCodeAt(0));
+  const url = URL.createObjectURL(new Blob([raw], { type: kind }));
+  const name = String(uri ?? "document.pdf")
+    .split("/")
+    .pop();
+  const link = h("a", { href: url, download: name }, `Save ${name}`);
+  return h(
+    "figure",
+    { class: "document" },
+    h("iframe", { src: url, title: name }),
+    h("figcaption", {}, `${kind}, ${bytes(raw.length)} `, link),
+  );
+}

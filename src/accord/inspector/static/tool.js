@@ -1,0 +1,302 @@
+// One tool: what it is, a form for its arguments, the call, and its answer.
+
+import { AnswerView, outcome } from "./answer.js";
+import { Refused, ask } from "./api.js";
+import { code } from "./code.js";
+import { copies } from "./copies.js";
+import { button, copy, h, show } from "./dom.js";
+import { Form } from "./form.js";
+import { isObject, lines, parse, stringify } from "./json.js";
+import { empty } from "./person.js";
+import { clip } from "./text.js";
+
+const HINTS = {
+  readOnlyHint: "read-only",
+  destructiveHint: "destructive",
+  idempotentHint: "idempotent",
+  openWorldHint: "open world",
+};
+const PAUSE = 350;
+
+export class ToolView {
+  constructor(page, tool) {
+    this.page = page;
+    this.tool = tool;
+    this.schema = isObject(tool.inputSchema) ? tool.inputSchema : {};
+    this.form = new Form(this.schema);
+    this.number = null;
+    this.isJson = false;
+    this.hasFailed = false;
+    this.element = h(
+      "div",
+      { class: "work" },
+      this.title(),
+      this.arguments(),
+      this.actions(),
+      (this.place = h("div", {}, this.waiting())),
+    );
+    this.fields.addEventListener("input", () => this.recheck());
+    this.fields.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+        event.preventDefault();
+        this.call();
+      }
+    });
+  }
+
+  title() {
+    const { tool } = this;
+    const marks = isObject(tool.annotations)
+      ? Object.entries(HINTS).filter(([name]) => tool.annotations[name] === true)
+      : [];
+    const schemas = ["inputSchema", "outputSchema"]
+      .filter((name) => isObject(tool[name]))
+      .map((name) => h("div", {}, h("h3", {}, name), code(lines(tool[name]), name)));
+    return h(
+      "header",
+      { class: "title" },
+      h(
+        "h1",
+        {},
+        h("code", {}, tool.name),
+        marks.map(([name, words]) => h("span", { class: `mark ${name}` }, words)),
+      ),
+      tool.title && h("p", { class: "label" }, tool.title),
+      h("p", { class: "description" }, clip(String(tool.description ?? ""), 2000)),
+      h("details", {}, h("summary", {}, "Schemas"), h("div", { class: "schemas" }, schemas)),
+    );
+  }
+
+  arguments() {
+    this.raw = h("textarea", {
+      class: "json raw",
+      rows: "8",
+      spellcheck: "false",
+      "aria-label": "Arguments as JSON",
+    });
+    this.rawError = h("p", { class: "fault", hidden: true, role: "alert" });
+    this.toggle = button("Edit as JSON", () => this.switchMode(), {
+      class: "small",
+      "aria-pressed": "false",
+    });
+    const nothing = this.form.isEmpty ? h("p", { class: "muted" }, "This tool takes no arguments.") : null;
+    this.jsonPlace = h("div", { hidden: true }, this.raw, this.rawError);
+    this.fields = h(
+      "div",
+      { class: "arguments" },
+      h("div", { class: "heading" }, h("h2", {}, "Arguments"), this.toggle),
+      nothing,
+      this.form.element,
+      this.jsonPlace,
+    );
+    return this.fields;
+  }
+
+  actions() {
+    this.button = button("Call", () => this.call(), { class: "primary" });
+    this.stop = button("Cancel", () => this.abort?.abort(), { class: "quiet", hidden: true });
+    this.progress = h("span", { class: "muted", role: "status" });
+    this.anyway = button("Call anyway", () => this.call({ checks: false }), { class: "quiet", hidden: true });
+    const kinds = ["curl", "CLI", "Python"].map((kind) =>
+      button(kind, () => this.copyAs(kind), { class: "small", "aria-label": `Copy as ${kind}` }),
+    );
+    return h(
+      "div",
+      { class: "actions" },
+      this.button,
+      this.stop,
+      this.anyway,
+      this.progress,
+      h("span", { class: "copies" }, h("span", { class: "muted" }, "Copy as"), kinds),
+    );
+  }
+
+  waiting() {
+    return empty(
+      "No answer yet",
+      "Call the tool to see its answer for a person, as the generic response, and on the wire.",
+    );
+  }
+
+  focus() {
+    (this.form.element.querySelector("input, textarea, select") ?? this.button).focus({
+      preventScroll: true,
+    });
+  }
+
+  // The arguments as JSON text; null where what was typed is none.
+  read() {
+    if (!this.isJson) {
+      const { text, faults } = this.form.read();
+      this.form.complain(faults);
+      return faults.length ? null : text;
+    }
+    const text = this.raw.value.trim() || "{}";
+    try {
+      if (!isObject(parse(text))) throw new SyntaxError("the arguments are an object");
+      this.complainRaw([]);
+      return text;
+    } catch (error) {
+      this.complainRaw([{ field: "", error: `This is no JSON object: ${error.message}` }]);
+      return null;
+    }
+  }
+
+  complain(errors, options) {
+    if (this.isJson) this.complainRaw(errors);
+    else this.form.complain(errors, options);
+  }
+
+  complainRaw(errors) {
+    show(this.rawError, errors.map(({ field, error }) => `${field} ${error}`.trim()).join("; "));
+    this.rawError.hidden = !errors.length;
+    this.raw.setAttribute("aria-invalid", String(errors.length > 0));
+  }
+
+  write(value) {
+    this.form.write(value);
+    this.raw.value = lines(value).join("\n");
+  }
+
+  switchMode() {
+    const text = this.read();
+    if (text === null) return;
+    this.write(parse(text));
+    this.isJson = !this.isJson;
+    this.jsonPlace.hidden = !this.isJson;
+    this.form.element.hidden = this.isJson;
+    this.toggle.setAttribute("aria-pressed", String(this.isJson));
+    show(this.toggle, this.isJson ? "Edit as a form" : "Edit as JSON");
+    if (this.isJson) this.raw.focus();
+  }
+
+  asked(text) {
+    return `{"tool":${JSON.stringify(this.tool.name)},"arguments":${text},"wish":${JSON.stringify(this.page.wish)}}`;
+  }
+
+  // Once arguments did not fit, they are looked at again while somebody types.
+  recheck() {
+    if (!this.hasFailed) return;
+    clearTimeout(this.pause);
+    this.pause = setTimeout(async () => {
+      const { text, faults } = this.isJson ? { text: this.raw.value, faults: [] } : this.form.read();
+      try {
+        const { fields } = await ask("check", this.asked(text));
+        this.complain([...faults, ...fields], { focus: false });
+      } catch {
+        // half-typed JSON, or no server: the call will tell
+      }
+    }, PAUSE);
+  }
+
+  async call({ checks = true } = {}) {
+    if (this.abort) return;
+    const text = this.read();
+    if (text === null) return;
+    this.begin();
+    try {
+      if (checks && !(await this.check(text))) return;
+      const talk = await ask("call", this.asked(text), this.abort.signal);
+      this.hasFailed = false;
+      this.complain([]);
+      this.answered(talk, text);
+    } catch (error) {
+      this.failed(error);
+    } finally {
+      this.end();
+    }
+  }
+
+  async check(text) {
+    const { fields } = await ask("check", this.asked(text), this.abort.signal);
+    this.hasFailed = fields.length > 0;
+    this.anyway.hidden = !fields.length;
+    if (fields.length) this.complain(fields);
+    return !fields.length;
+  }
+
+  begin() {
+    this.abort = new AbortController();
+    this.button.disabled = true;
+    this.anyway.hidden = true;
+    const began = performance.now();
+    this.clock = setInterval(() => {
+      const seconds = (performance.now() - began) / 1000;
+      this.stop.hidden = seconds < 0.3;
+      show(this.progress, seconds < 1 ? "" : `Calling for ${seconds.toFixed(0)} s`);
+    }, 100);
+  }
+
+  end() {
+    clearInterval(this.clock);
+    this.abort = null;
+    this.button.disabled = false;
+    this.stop.hidden = true;
+    show(this.progress);
+  }
+
+  answered(talk, text) {
+    this.number = talk.call;
+    this.text = text;
+    this.page.remember({ view: this, talk, text, outcome: outcome(talk), wish: this.page.wish });
+    this.display(talk);
+    if (this.page.about.kind !== "own" && this.page.wish.profile) this.word(this.page.wish);
+  }
+
+  display(talk) {
+    this.number = talk.call;
+    this.talk = talk;
+    this.answer = new AnswerView(
+      this.page.about,
+      talk,
+      this.page.wish,
+      (wish) => this.word(wish),
+      (next) => this.page.follow(next),
+    );
+    show(this.place, this.answer.element);
+  }
+
+  // The same answer in other words.
+  async word(wish) {
+    this.page.wish = wish;
+    const number = this.number;
+    try {
+      const talk = await ask("word", JSON.stringify({ call: number, wish }));
+      if (number !== this.number || wish !== this.page.wish) return;
+      if (talk.forgotten)
+        this.failed(new Refused("The server has let go of this answer: call the tool again."));
+      else this.answer.update({ ...talk, next: this.talk.next });
+    } catch (error) {
+      this.failed(error);
+    }
+  }
+
+  failed(error) {
+    if (error.name === "AbortError") {
+      show(this.place, empty("Cancelled", "Nobody waits for this answer any longer."));
+    } else if (error instanceof Refused) {
+      show(
+        this.place,
+        h(
+          "div",
+          { class: "banner", role: "alert" },
+          h("strong", {}, "No answer came"),
+          h("p", {}, error.message),
+          h(
+            "p",
+            { class: "hint" },
+            "Call the tool again to try anew; a server that has ended is started again.",
+          ),
+        ),
+      );
+    } else this.page.trouble(error);
+  }
+
+  copyAs(kind) {
+    const text = this.read();
+    if (text === null) return;
+    const found = copies(this.page.about, this.tool.name, stringify(parse(text)), this.page.wish)[kind];
+    if (found === null) this.page.say("A server that is a command has no URL for curl");
+    else copy(found, `Copied as ${kind}`);
+  }
+}

@@ -1,0 +1,78 @@
+"""What the page looks at: a server of ours, or somebody else's."""
+
+from collections.abc import Sequence
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+from accord.answer import FieldError
+from accord.reader import Reading
+
+Direction = Literal["sent", "received"]
+
+
+class Line(msgspec.Struct, frozen=True, rename="camel"):
+    """One message as it was on the wire."""
+
+    direction: Direction
+    raw: str
+    size: int
+    """Its bytes."""
+    is_prelude: bool = False
+    """Whether it only prepares the call: the handshake."""
+
+    @classmethod
+    def of(cls, direction: Direction, raw: bytes, *, is_prelude: bool = False) -> "Line":
+        """A message; what is no UTF-8 in it is shown as such."""
+        return cls(direction, raw.decode(errors="replace"), len(raw), is_prelude)
+
+
+class Wish(msgspec.Struct, frozen=True):
+    """How an answer is to be worded; what is left out is as the server has it."""
+
+    profile: str | None = None
+    revision: str | None = None
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """A call that the page wants made; the arguments stay as they were typed."""
+
+    tool: str
+    arguments: msgspec.Raw = msgspec.Raw(b"{}")
+    wish: Wish = Wish()
+
+
+class Talk(msgspec.Struct, frozen=True):
+    """One call as it went: what was said both ways, how long it took, what it means."""
+
+    tool: str
+    wire: Sequence[Line]
+    reply: bytes
+    """The message that answered it."""
+    reading: Reading
+    seconds: float
+    revision: str
+    is_ours: bool = False
+    """Whether the words are ours and were never on a wire."""
+
+
+class Target(Protocol):
+    """A server to look at. What goes wrong on its side is a PeerError."""
+
+    def about(self) -> dict[str, Any]:
+        """What there is to know before anything is asked."""
+
+    async def tools(self) -> list[dict[str, Any]]:
+        """Its tools, as `tools/list` words them."""
+
+    def schema(self, tool: str) -> dict[str, Any] | None:
+        """What a tool takes, as far as that is known and makes sense."""
+
+    async def check(self, asked: Asked) -> Sequence[FieldError]:
+        """Each argument that does not fit, before anything is called."""
+
+    async def call(self, asked: Asked) -> tuple[int, Talk]:
+        """Call a tool; the number is for asking again how the answer would be worded."""
+
+    async def word(self, number: int, wish: Wish) -> Talk | None:
+        """The same answer in other words; nothing is called. None once it is forgotten."""

@@ -1,0 +1,186 @@
+"""`accord inspect`: the page for somebody else's server."""
+
+import asyncio
+import json
+import re
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from cli.command import ACCORD, ENVIRONMENT, accord_each, assert_one_line_of_misuse
+from connect.stand import replying, standing
+from connect.talk import run
+from http_peer import HttpServer
+from inspector.talk import COMMAND, SHOP, Api, inspecting, reply_of, studio
+from serve.http.talk import eventually
+
+ROGUE = """
+import json, os, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    if message["method"] == "initialize":
+        result = {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "<b>rogue</b>"}}
+    elif message["method"] == "tools/list":
+        result = {"tools": [
+            {"name": "end", "inputSchema": {"type": "object"}},
+            {"name": "odd", "inputSchema": {"type": "object", "properties": {"n": {"type": "integer", "maximum": 3}}}},
+            {"name": "broken", "inputSchema": {"type": "nonsense"}},
+            {"name": "pid", "inputSchema": 7},
+        ]}
+    elif "id" not in message:
+        continue
+    elif message["method"] != "tools/call":
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32601, "message": "no"}}), flush=True)
+        continue
+    elif message["params"]["name"] == "end":
+        sys.exit("that was too much")
+    elif message["params"]["name"] == "pid":
+        result = {"content": [{"type": "text", "text": str(os.getpid())}]}
+    else:
+        print("noise", flush=True)
+        print(json.dumps({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": 1}}), flush=True)
+        result = {"content": [{"type": "text", "text": '{"total": 2, "rows": [{"id": 1}, {"id": 2}]}'}]}
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def rogue(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
+    path = tmp_path_factory.mktemp("rogue") / "rogue.py"
+    path.write_text(ROGUE)
+    with inspecting(f"{sys.executable} {path}") as running:
+        yield running
+    assert "Traceback" not in running.stderr
+
+
+@pytest.fixture
+def api(rogue: HttpServer) -> Api:
+    return Api.linked(rogue)
+
+
+@pytest.mark.parametrize("way", ["a command line", "a URL"])
+def test_it_looks_at_somebody_else_s_server(way: str) -> None:
+    with studio() as served, inspecting(COMMAND if way == "a command line" else served.url) as page:
+        api = Api.linked(page)
+        about = api.say("about")
+        assert (about["kind"], about["server"]["name"]) == ("other", "studio")
+        assert len(api.say("tools")["tools"]) == 15
+        talk = api.call("painter", name="ada")
+        assert [line["direction"] for line in talk["wire"]] == ["sent", "received"]
+        assert talk["reading"]["response"]["data"]["id"] == 9007199254740993123
+        assert api.call("paintings", limit=5)["next"]["arguments"] == {"limit": 5, "offset": 5}
+        assert api.say("counts")["tools"][0]["tool"] == "painter"
+        assert api.get("/mcp").status == 404
+        failed = api.call("painter", name="zoe")["call"]
+        ours = api.say("word", call=failed, wish={"profile": "generic"})
+        assert reply_of(ours)["result"]["isError"] is True
+        assert ours["reading"]["response"]["error"]["message"] == "No painter 'zoe'"
+
+
+def test_the_link_alone_has_the_token(rogue: HttpServer) -> None:
+    page = Api(rogue, "")
+    assert '<meta name="accord-token" content="">' in page.get("/").body.decode()
+    assert page.post("about").status == 403
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/#token=[\w-]{32}", rogue.url)
+
+
+def test_what_was_on_the_wire_is_shown_as_it_was(api: Api) -> None:
+    talk = api.call("odd", n=1)
+    said = [json.loads(line["raw"]) for line in talk["wire"]]
+    assert [each.get("method") for each in said] == ["tools/call", "notifications/message", None]
+    assert talk["reading"]["response"]["data"] == [{"id": 1}, {"id": 2}]
+
+
+def test_its_answer_can_be_seen_in_our_words(api: Api) -> None:
+    number = api.call("odd", n=1)["call"]
+    sent = api.say("word", call=number)
+    assert not sent["isOurs"]
+    ours = api.say("word", call=number, wish={"profile": "envelope", "revision": "2025-06-18"})
+    assert ours["isOurs"]
+    assert reply_of(ours)["result"]["structuredContent"]["success"] is True
+    assert ours["reading"]["response"]["data"] == [{"id": 1}, {"id": 2}]
+
+
+def test_arguments_are_checked_by_its_schema(api: Api) -> None:
+    api.say("tools")
+    fields = api.say("check", tool="odd", arguments={"n": 7})["fields"]
+    assert [each["field"] for each in fields] == ["n"]
+    for tool in ("broken", "pid", "nobody"):
+        assert api.say("check", tool=tool, arguments={"n": 7}) == {"fields": []}
+
+
+def test_a_server_that_ended_is_told_of_and_started_again(api: Api) -> None:
+    before = api.call("pid")["reading"]["response"]["data"]
+    got = api.post("call", {"tool": "end"})
+    assert got.status == 502
+    assert "exit code 1" in got.refusal
+    assert "that was too much" in got.refusal
+    assert api.call("pid")["reading"]["response"]["data"] != before
+
+
+def test_a_url_where_nobody_is_any_longer_is_told_of() -> None:
+    with studio() as served, inspecting(served.url, "--timeout", "5") as page:
+        api = Api.linked(page)
+        served.process.terminate()
+        served.wait()
+        got = api.post("call", {"tool": "letter"})
+        assert got.status == 502
+        assert "127.0.0.1" in got.refusal
+
+
+def test_headers_go_along_to_a_url() -> None:
+    async def ask() -> tuple[int, set[str | None]]:
+        async with standing(replying(401, b"{}")) as stand:
+            words = ("inspect", stand.url, "--http", "127.0.0.1:0", "--header", "X-Key: s3cret")
+            child = await asyncio.create_subprocess_exec(
+                ACCORD, *words, env=ENVIRONMENT, stderr=asyncio.subprocess.DEVNULL
+            )
+            return await child.wait(), {each.headers.get("x-key") for each in stand.requests}
+
+    assert run(ask()) == (2, {"s3cret"})
+
+
+def test_what_cannot_be_is_one_line_that_says_what_to_do(tmp_path: Path) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
+        port = taken.getsockname()[1]
+        table = {
+            "a port in use": ["inspect", SHOP, "--http", f"127.0.0.1:{port}"],
+            "no such program": ["inspect", "no-such-program here", "--http", "127.0.0.1:0"],
+            "nobody there": ["inspect", f"http://127.0.0.1:{_free()}/mcp", "--http", "127.0.0.1:0"],
+            "a server of ours": ["inspect", "shop:server"],
+            "everybody's": ["inspect", SHOP, "--http", "0.0.0.0:0"],
+            "no target": ["inspect"],
+        }
+        done = accord_each(table)
+    assert_one_line_of_misuse(done["a port in use"], str(port), "try another port")
+    assert_one_line_of_misuse(done["no such program"], "no-such-program")
+    assert_one_line_of_misuse(done["nobody there"], "127.0.0.1")
+    assert_one_line_of_misuse(done["a server of ours"], "accord serve shop:server --http")
+    assert_one_line_of_misuse(done["everybody's"], "127.0.0.1")
+    assert_one_line_of_misuse(done["no target"], "TARGET")
+
+
+def _free() -> int:
+    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
+        return int(listener.getsockname()[1])
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_server_ends_with_the_page(number: int) -> None:
+    with inspecting(COMMAND) as page:
+        child = _children(page.process.pid)
+        assert len(child) == 1
+        page.process.send_signal(number)
+        page.wait()
+        assert eventually(lambda: not Path(f"/proc/{child[0]}").exists())
+    assert "Traceback" not in page.stderr
+
+
+def _children(parent: int) -> list[int]:
+    found = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    return [int(each) for each in found]

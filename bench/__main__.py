@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 from bench.child import ROOT
 from bench.contenders import ACCORD, CONTENDERS, HTTP_CONTENDERS, Contender
+from bench.drf import ROUNDS as LIST_ROUNDS
+from bench.drf import drf_parts, measure_drf
 from bench.http_report import NO_WRK, http_parts
 from bench.http_rounds import HttpPlan, run_http, run_sessions
 from bench.http_trial import has_wrk
@@ -99,11 +101,17 @@ def measure_filling(is_quick: bool) -> list[str]:
     return sheets_parts(measure_sheets(rounds, many))
 
 
+def measure_list(is_quick: bool) -> list[str]:
+    rounds = LIST_ROUNDS // 5 if is_quick else LIST_ROUNDS
+    return drf_parts(measure_drf(rounds), rounds)
+
+
 MEASURES: dict[str, Measure] = {
     "Rendering, Accord only": measure_wording,
     "Reading, Accord only": measure_reader,
     "Queries of a database": measure_queries,
     "Character sheets": measure_filling,
+    "A Django REST framework list": measure_list,
 }
 
 

@@ -123,8 +123,8 @@ class Peer:
         """Run an open call to its end; its reply, or None if none is due by now."""
         self.open.remove(call)
         asked = self._asked.pop(call)
-        call.edge = _Edge(self, asked)
-        reply = self._connection.finish(call, blocking.run(self._server, call).reply)
+        done = blocking.run(self._server, call, _Edge(self, asked))
+        reply = self._connection.finish(call, done.reply)
         return None if reply is None else asked.checked(reply)
 
     def _profile_of(self, message: Message) -> str | None:
@@ -149,6 +149,7 @@ class _Edge:
     """Where calls of a Peer send what comes before their result. Nothing can be waited for."""
 
     def __init__(self, peer: Peer, asked: "_Asked") -> None:
+        self.sender = None
         self.principal = peer.principal
         self._peer = peer
         self._asked = asked

@@ -9,8 +9,11 @@ import msgspec
 import pytest
 
 import wire
-from accord import ContractError, Header, Server
+from accord import Client, ContractError, Header, Server
 from accord.mirrored import Mark, fault, mirrored_parameters
+from accord.protocol import Call
+from accord.protocol.events import PROMPT, Special
+from accord.revisions import NEWEST
 from accord.tool import Bound, Tool
 from http_peer import HttpPeer, HttpServer
 from peer import request
@@ -46,6 +49,22 @@ def test_a_parameter_is_marked_where_it_is_written() -> None:
     )
     server.remove(server.tools["find"])
     assert server.mirrored == {}
+
+
+def test_headers_repeat_nothing_of_a_prompt_by_the_name_of_such_a_tool() -> None:
+    server = Server("s")
+
+    @server.tool
+    @server.prompt
+    def find(region: Annotated[str, Header("Region")]) -> str:
+        return region
+
+    client = Client(NEWEST)
+    arguments = b'{"region": "north"}'
+    tools = Call(1, client, name="find", arguments=arguments)
+    prompts = Call(1, client, name="find", arguments=arguments, special=Special(PROMPT))
+    assert server.mismatch(tools, {}) is not None
+    assert server.mismatch(prompts, {}) is None
 
 
 def test_a_mark_may_stand_deep_in_objects() -> None:

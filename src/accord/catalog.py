@@ -20,7 +20,7 @@ from accord.protocol.results import Result
 from accord.resource import Resource
 from accord.revisions import Revision
 from accord.seal import BrokenSeal, Seal
-from accord.tool import Tool
+from accord.tool import Audience, Tool
 
 _PAGE_OF: Final = {
     "tools/list": "tools",
@@ -29,6 +29,9 @@ _PAGE_OF: Final = {
     "resources/templates/list": "resourceTemplates",
 }
 _CAPABILITIES: Final = ("capabilities",)
+_AUDIENCES: Final = ("audiences",)
+_MOST_KEPT: Final = 64  # pages: there is one for each set of tools that somebody may see
+NOTHING: Final[frozenset[str]] = frozenset()
 
 
 class Catalog:
@@ -121,32 +124,60 @@ class Catalog:
         watched = tuple(uri for uri in uris if self.watch_fault(uri, revision) is None)
         return Wanted(**lists, resource_subscriptions=watched or None)
 
+    @property
+    def audiences(self) -> Mapping[Audience, Sequence[str]]:
+        """Who decides to whom tools are shown, and the names of those tools."""
+        made = self._made
+        found: dict[Audience, list[str]] | None = made.get(_AUDIENCES)
+        if found is None:
+            found = {}
+            for tool in list(self._tools.values()):
+                if tool.audience is not None:
+                    found.setdefault(tool.audience, []).append(tool.name)
+            made[_AUDIENCES] = found
+        return found
+
+    def hidden_from(self, sender: Any) -> frozenset[str]:
+        """The tools that are not for this sender, which may take a look into a database."""
+        hidden: list[str] = []
+        for audience, names in self.audiences.items():
+            is_for_sender = audience(sender)
+            hidden += [name for name in names if not is_for_sender(name)]
+        return frozenset(hidden)
+
     def page(
         self,
         method: str,
         cursor: str | None,
         client: Client,
         seal: Seal,
+        hidden: frozenset[str] = NOTHING,
         *,
         tool_entry: Callable[[Tool], Result],
         word: Callable[[Result], Raw],
     ) -> Raw | Reject:
-        """A page of a list, encoded once, with a cursor that only we can make."""
+        """A page of a list, encoded once, with a cursor that only we can make.
+
+        It lacks the tools that are `hidden`.
+        """
         try:
             start = 0 if cursor is None else int(seal.open(method, cursor))
         except BrokenSeal:
             return Reject(INVALID_PARAMS, "Invalid cursor: use nextCursor as it was sent")
         asked = profile_asked(client.capabilities) if method == "tools/list" else None
-        key = (method, client.revision.date, None if asked is None else asked.name, start)
+        profile = None if asked is None else asked.name
+        key = (method, client.revision.date, profile, start, hidden)
         made = self._made
         page: Raw | None = made.get(key)
         if page is None:
             items, entry = self._list(method, client.revision, tool_entry)
             end = len(items) if self.page_size is None else start + self.page_size
             following = seal.close(method, b"%d" % end) if end < len(items) else None
-            entries = [entry(item) for item in items[start:end]]
+            entries = [entry(item) for item in items[start:end] if item.name not in hidden]
             cache = self._cache(method) if client.revision.stateless else None
             page = word(results.page(_PAGE_OF[method], entries, following, cache))
+            if len(made) >= _MOST_KEPT:
+                made.clear()
             made[key] = page
         return page
 

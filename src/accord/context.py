@@ -61,11 +61,25 @@ class WrongAnswer(AccordError):
         self.fields = tuple(FieldError(f"{key}.{each.field}", each.error) for each in misfit.fields)
 
 
+class Sender(Protocol):
+    """An HTTP request, as far as a function may want to know it."""
+
+    @property
+    def fields(self) -> Mapping[bytes, bytes]:
+        """Its headers, by their names in lower case."""
+
+    @property
+    def address(self) -> str | None:
+        """Where it comes from."""
+
+
 class Channel(Protocol):
     """The way from a function back to whoever called it."""
 
     @property
     def cancelled(self) -> bool: ...
+    @property
+    def sender(self) -> Any: ...
     def progress(self, progress: float, total: float | None, message: str | None) -> None: ...
     def log(self, level: Level, data: Any, logger: str | None) -> None: ...
     def detach(self, seconds: float) -> None: ...
@@ -111,6 +125,14 @@ class Context:
     def cancelled(self) -> bool:
         """Whether the caller has taken the call back: long work in a `def` tool can stop then."""
         return self._channel.cancelled
+
+    @property
+    def sender(self) -> Any:
+        """The HTTP request that the call came in: a `Sender`, or Django's own; else None.
+
+        It is known for as long as the call is not over.
+        """
+        return self._channel.sender
 
     def can(self, capability: str) -> bool:
         """Whether the client says it can do this: `sampling`, `elicitation`, `roots`."""

@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
+from msgspec import Raw
 
 from accord.answer import Asking, Problem
 from accord.completion import Completer, among, completion_of
@@ -37,7 +38,8 @@ class Errand(msgspec.Struct, frozen=True, eq=False):
     """What it is called in the log."""
     act: Callable[[], Any]
     """Does it, or gives something to await if that `is_async`."""
-    word: Callable[[Any], Result]
+    word: Callable[[Any], Result | Raw | Reject]
+    """Gives what is to be sent; what is encoded already is complete."""
     seal: "Sealing"
     is_async: bool = False
 
@@ -48,8 +50,11 @@ class Errand(msgspec.Struct, frozen=True, eq=False):
             if self.is_async:
                 value = await value
             result = self.word(value)
-            completed = self.seal.complete(result, self.call.revision)
-            return Done(GIVEN, messages.reply(self.call.id, completed))
+            if isinstance(result, Reject):
+                return rejected(self.call, result)
+            if isinstance(result, dict):
+                result = self.seal.complete(result, self.call.revision)
+            return Done(GIVEN, messages.reply(self.call.id, result))
         except BaseException as error:  # noqa: BLE001 - SystemExit too: nothing ends a server
             return self._failed(meaning_of(error, self.call.revision))
 

@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Collection, Coroutine, Sequence
+from collections.abc import Collection, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
@@ -12,17 +12,20 @@ from msgspec import Raw
 
 from accord.answer import Answer, Asking, Problem, Said
 from accord.blocks import Icon
+from accord.catalog import NOTHING
 from accord.changes import Kind
 from accord.context import Client, Context
 from accord.cursors import Cursors
 from accord.errors import INVALID_PARAMS, Reject
 from accord.limits import DEFAULT_MAX_BYTES, Place
 from accord.listening import Listening
+from accord.mirrored import fault as mirrored_fault
+from accord.offers import Errand
 from accord.outcome import Outcome, answer_of, meaning_of, misfit_of
 from accord.profiles import Profile, Setting, profile_asked, profile_named
 from accord.protocol import Call, Connection, messages, results
 from accord.protocol.entries import tool_entry
-from accord.protocol.events import LISTEN, TOOL, Special
+from accord.protocol.events import LISTEN, TOOL, TOOLS, Special
 from accord.protocol.replay import Replay, subject
 from accord.protocol.results import Identity
 from accord.rest import Asked, Rest, may_have_cursor, read_more_tool
@@ -174,6 +177,14 @@ class Server(Stock):
             return self._continue(call, tool)
         return Job(call, tool, self)
 
+    def mismatch(self, call: Call, headers: Mapping[bytes, bytes]) -> Done | None:
+        """That headers say something else than the arguments that they repeat."""
+        marks = self.mirrored.get(call.name) if call.method == TOOL else None
+        if marks is None or not call.revision.stateless:
+            return None
+        fault = mirrored_fault(marks, headers, call.arguments)
+        return None if fault is None else rejected(call, fault)
+
     def _take_answers(self, call: Call, special: Special) -> Done | None:
         """Put the answers that a call brings on record; Done if they cannot be taken."""
         if special.retry is not None:
@@ -190,9 +201,21 @@ class Server(Stock):
         return self.offered.known_name(call)
 
     def _prepare_other(self, call: Call, special: Special) -> Work | Done:
-        if special.method != LISTEN:
-            return self.offered.prepare(call, special)
-        return Listening(call, self.catalog.honoured(special.params, call.revision), self)
+        if special.method == LISTEN:
+            return Listening(call, self.catalog.honoured(special.params, call.revision), self)
+        if special.method == TOOLS:
+            return self._list_for_sender(call, special.params.cursor)
+        return self.offered.prepare(call, special)
+
+    def _list_for_sender(self, call: Call, cursor: str | None) -> Work:
+        """A list of tools that depends on who asks."""
+        return Errand(
+            call,
+            TOOLS,
+            lambda: self.catalog.hidden_from(call.sender),
+            lambda hidden: self._page(TOOLS, cursor, call.client, hidden),
+            self,
+        )
 
     def _continue(self, call: Call, read_more: Tool) -> Job | Done:
         """The call that `read_more` means: of the tool whose answer was cut."""
@@ -340,13 +363,21 @@ class Server(Stock):
         result = results.discover(capabilities, self.instructions)
         return _json(self.complete(result, client.revision))
 
-    def list_page(self, method: str, cursor: str | None, client: Client) -> Raw | Reject:
-        """A page of a list, encoded once."""
+    def list_page(self, method: str, cursor: str | None, client: Client) -> Raw | Reject | None:
+        """A page of a list, encoded once; None if it depends on who asks: then it is a call."""
+        if method == TOOLS and self.catalog.audiences:
+            return None
+        return self._page(method, cursor, client)
+
+    def _page(
+        self, method: str, cursor: str | None, client: Client, hidden: frozenset[str] = NOTHING
+    ) -> Raw | Reject:
         return self.catalog.page(
             method,
             cursor,
             client,
             self._seal,
+            hidden,
             tool_entry=lambda tool: self._entry(tool, client),
             word=lambda page: _json(self.complete(page, client.revision)),
         )

@@ -46,6 +46,10 @@ class Output(msgspec.Struct, frozen=True, kw_only=True):
     """There are sets in it, which come in another order in another process."""
 
 
+Audience = Callable[[Any], Callable[[str], bool]]
+"""Given the sender of `tools/list`, says by name which tools to show; one for tools of a kind."""
+
+
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """One tool, from whatever source.
 
@@ -70,6 +74,8 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     icons: Sequence[Icon] = ()
     meta: Mapping[str, Any] | None = None
     """What goes into its `_meta`, for clients that know what it means."""
+    audience: Audience | None = None
+    """Who gets to see it in `tools/list`; everybody if left out."""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):

@@ -114,6 +114,14 @@ def test_a_picture_of_each_page_stands_beside_the_sheet(party: Path) -> None:
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in pictures)
 
 
+@pytest.mark.skipif(shutil.which("pdftoppm") is None, reason="needs poppler-utils")
+def test_a_file_named_like_an_option_has_pictures_too(party: Path) -> None:
+    (party / "thorin.json").rename(party / "-png.json")
+    done = accord("sheet", "./-png.json", "--png", cwd=party)
+    assert (done.code, done.err) == (0, "")
+    assert len(list(party.glob("-png-*.png"))) == 3
+
+
 def test_without_the_program_for_pictures_nothing_is_done(
     party: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,6 +164,22 @@ def test_what_is_listed_is_a_mapping_once_it_is_filled_in(party: Path) -> None:
     assert held(party / "s.pdf") == {"AC": "18", "CharacterName": "Thorin Ironforge"}
 
 
+def test_what_is_listed_may_be_filled_in_by_half(party: Path) -> None:
+    fields = [field for field in official_fields() if field.name in ("CharacterName", "AC")]
+    with pikepdf.open(BytesIO(make_form(fields))) as pdf:  # in which two fields have one name
+        first = pdf.Root.AcroForm.Fields[0]
+        twin = pdf.make_indirect(pikepdf.Dictionary(dict(first.items())))
+        pdf.Root.AcroForm.Fields.append(twin)
+        pdf.save(party / "small.pdf")
+    listed = accord("sheet", "--fields", "small.pdf", cwd=party).out
+    mapped = listed.replace('"AC" = ""', '"AC" = "combat.armor_class"')
+    (party / "fields.toml").write_text(mapped)
+    words = ["--template", "small.pdf", "--map", "fields.toml", "-o", "s.pdf"]
+    done = accord("sheet", "thorin.json", *words, cwd=party)
+    assert done.code == 0, done.err
+    assert held(party / "s.pdf") == {"AC": "18"}
+
+
 def test_letter_paper_can_be_chosen(party: Path) -> None:
     assert accord("sheet", "thorin.json", "--paper", "letter", cwd=party).code == 0
     with pikepdf.open(BytesIO((party / "thorin.pdf").read_bytes())) as pdf:
@@ -173,6 +197,7 @@ def test_what_was_sent_cannot_drive_the_terminal(party: Path) -> None:
 MISUSE = {
     "no files": ([], ["name the files of the characters"]),
     "two of one name": (["thorin.json", "../party/thorin.json"], ["would be written to thorin.pdf"]),
+    "a device": (["thorin.json", "-o", "/dev/null"], ["/dev/null is no plain file"]),
     "a map without a form": (["thorin.json", "--map", "x.toml"], ["--map", "--template"]),
     "a form that is none": (["thorin.json", "--template", "thorin.json"], ["is no PDF"]),
     "a form that is not there": (["thorin.json", "--template", "no.pdf"], ["there is no file no.pdf"]),
@@ -217,9 +242,17 @@ def test_options_of_sheets_are_refused_without_them(tmp_path: Path) -> None:
     assert_one_line_of_misuse(done, "--out is for the target sheets")
 
 
-def test_a_folder_that_is_not_there_is_one_line(tmp_path: Path) -> None:
-    done = accord("serve", "sheets", "--out", "none", cwd=tmp_path)
-    assert_one_line_of_misuse(done, "there is no folder none")
+def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+    done = accord("serve", "sheets", "--out", "none/below", cwd=tmp_path)
+    assert_one_line_of_misuse(done, "there is no folder none/below")
+    (tmp_path / "file").touch()
+    done = accord("serve", "sheets", "--out", "file", cwd=tmp_path)
+    assert_one_line_of_misuse(done, "there is no folder file")
+
+
+def test_the_folder_is_made_where_the_one_above_it_is_there(tmp_path: Path) -> None:
+    assert accord("serve", "sheets", "--out", "sheets", cwd=tmp_path).code == 0
+    assert (tmp_path / "sheets").is_dir()
 
 
 def test_the_tool_is_shown_and_called_without_a_server(tmp_path: Path) -> None:

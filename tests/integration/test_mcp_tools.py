@@ -5,6 +5,7 @@ succeed and arguments that fail. A tool that is in no row is a failure too.
 """
 
 import json
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -58,6 +59,7 @@ THORIN: Any = {
 }
 EMMA = {"title": "Emma"}
 GONE = {"title": "Gone"}
+ALICE = {"id": 1, "name": "Alice", "email": "alice@example.com"}
 NOBODY = {"table_name": "nobody"}
 POSTS = {"table_name": "posts"}
 _COLUMN = {"not_null": False, "primary_key": False, "default_value": None}
@@ -104,6 +106,36 @@ SOURCES: dict[str, Source] = {
                 "A price is not negative",
             ),
         },
+    ),
+    "viewsets": Source(
+        ["django:viewsets"],
+        {
+            "customers_list": Calls(
+                {"query": {"page": 1}},
+                {"items": [ALICE]},
+                {"query": {"page": 2}},
+                "ViewSet returned error: {'detail': 'Invalid page.'}",
+            ),
+            "customers_retrieve": Calls(
+                {"kwargs": {"pk": 1}},
+                ALICE,
+                {"kwargs": {"pk": "999999"}},
+                "ViewSet returned error: {'detail': 'Not found.'}",
+            ),
+            "customers_create": Calls(
+                {"body": {"name": "Bob", "email": "bob@example.com"}},
+                {"id": 2, "name": "Bob", "email": "bob@example.com"},
+                {"body": {"name": "Bob"}},
+                "ViewSet returned error: {'email': ['This field is required.']}",
+            ),
+            "customers_destroy": Calls(
+                {"kwargs": {"pk": 1}},
+                {},
+                {"kwargs": {"pk": 2}},
+                "ViewSet returned error: {'detail': 'Not found.'}",
+            ),
+        },
+        prepare=lambda folder: shutil.copy(HERE / "viewsets.py", folder),
     ),
     "sql": Source(
         ["shop.db"],
@@ -200,7 +232,7 @@ def envelope_of(result: Any) -> Any:
     return envelope
 
 
-@requirement("001.testing.tools", "001.sources.sql", "001.sources.sheets")
+@requirement("001.testing.tools", "001.sources.sql", "001.sources.sheets", "001.sources.drf")
 def test_every_tool_of_a_source_is_called_here(session: tuple[Source, Session]) -> None:
     source, client = session
     assert {tool["name"] for tool in client.list()} == source.tools.keys()

@@ -183,6 +183,10 @@ def test_a_reply_is_read_for_what_it_is(case: Case) -> None:
 PAGES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "offset, limit and hasMore": (
         {"total": 150, "offset": 0, "limit": 50, "hasMore": True, "items": [1] * 50},
+        {"offset": 0, "limit": 50, "hasMore": True, "nextOffset": 50},
+    ),
+    "a page that is not full": (
+        {"total": 150, "offset": 0, "limit": 50, "hasMore": True, "items": [1]},
         {"offset": 0, "limit": 50, "hasMore": True},
     ),
     "a cursor": ({"items": [1], "nextCursor": "c2"}, {"hasMore": True, "nextOffset": "c2"}),

@@ -110,8 +110,8 @@ def _call(options: argparse.Namespace, database: Mapping[str, Any]) -> int:
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends us, and is no failure of the tool
     with quiet(), Patience(f"calling {options.tool}") as patience:
         call.meta = _WANTS_PROGRESS
-        call.edge = Listener(lambda said: tell_progress(patience, msgspec.json.decode(said)))
-        done = blocking.run(server, call)
+        edge = Listener(lambda said: tell_progress(patience, msgspec.json.decode(said)))
+        done = blocking.run(server, call, edge)
     said = msgspec.json.decode(done.reply, type=_Said)
     if options.read:
         _print_reading(_reading(done.reply, call))

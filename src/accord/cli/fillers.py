@@ -1,6 +1,7 @@
 """What was said of sheets on the command line, into something that fills them."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from accord.errors import ContractError
@@ -24,6 +25,13 @@ def filler(
     return sheets.Filler(sheets.load(template, map, paper), sheets.Typeface(font))
 
 
+def _made(folder: Path) -> Path:
+    """The folder, made where only the last step of its path is not there."""
+    with suppress(OSError):
+        folder.mkdir()
+    return folder
+
+
 def sheet_server(
     out: Path | None = None,
     template: Path | None = None,
@@ -32,7 +40,7 @@ def sheet_server(
     font: Sequence[Path] = (),
 ) -> Server:
     """The server that fills sheets into a folder."""
-    folder = sheets.Folder(out or Path())
+    folder = sheets.Folder(_made(out or Path()))
     server = Server(sheets.NAME, version=sheets.VERSION, profile=sheets.PROFILE)
     server.add(sheets.sheet_tool(filler(template, map, paper, font), folder))
     return server

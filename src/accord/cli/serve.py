@@ -66,7 +66,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out",
         type=Path,
         metavar="DIR",
-        help="the folder that sheets are written to, and never outside (default: this one)",
+        help="the folder that sheets are written to, and never outside; made where it is not"
+        " there (default: this one)",
     )
     add_form_arguments(sheets)
     parser.add_argument(

@@ -112,6 +112,8 @@ def _jobs(files: list[str], output: Path | None) -> "list[Job]":
     from accord.cli.workers import STDIN, Job
 
     if len(files) == 1 and output is not None and not output.is_dir():
+        if output.exists() and not output.is_file():
+            raise ContractError(f"{output} is no plain file that a sheet could replace")
         return [Job(files[0], str(output.parent), output.name)]
     folder = output or Path()
     folder.mkdir(parents=True, exist_ok=True)
@@ -138,7 +140,7 @@ def _print_fields(path: Path) -> int:
 
     fields = list_fields(path)
     print("[fields]")
-    for field, key in fields:
+    for field, key in {field.name: (field, key) for field, key in fields}.values():
         name = msgspec.json.encode(field.name).decode()
         page = field.widgets[0].page if field.widgets else 0
         line = f"{name} = {msgspec.json.encode(key).decode()}"

@@ -19,8 +19,10 @@ from accord.server import Server
 _DEFAULT_NAME: Final = "server"
 
 HELP: Final = (
-    f"MODULE:NAME or FILE.py:NAME of a Server (NAME is `server` if left out); {databases.HELP}"
+    f"MODULE:NAME or FILE.py:NAME of a Server (NAME is `server` if left out); {databases.HELP};"
+    " django:SETTINGS of a Django REST framework project"
 )
+DJANGO: Final = "django"
 PEER_HELP: Final = "somebody else's server: a URL, or a command line in quotes"
 READER: Final = "reader"
 """The target that has no tools, and reads replies over HTTP."""
@@ -105,6 +107,8 @@ def from_anywhere(target: str) -> str:
     if databases.is_database(target):
         return databases.from_anywhere(target)
     place, colon, name = target.partition(":")
+    if place == DJANGO and name:
+        return target
     if Path(place).exists():
         return str(Path(place).absolute()) + colon + name
     try:
@@ -129,6 +133,8 @@ def _load_one(target: str, sheets: Mapping[str, Any]) -> Server:
 
 def _load_module(target: str) -> Server:
     place, _, name = target.partition(":")
+    if place == DJANGO and name:
+        return _load_project(name)
     path = (name or _DEFAULT_NAME).split(".")
     try:
         sys.path.insert(0, str(Path.cwd()))
@@ -145,6 +151,20 @@ def _load_module(target: str) -> Server:
     if isinstance(found, Server):
         return found
     raise ContractError(f"{target}: {_what_is_there(place, module, '.'.join(path), found)}")
+
+
+def _load_project(settings: str) -> Server:
+    """A Django project by its settings."""
+    try:
+        sys.path.insert(0, str(Path.cwd()))
+        from accord.django.load import load
+
+        return load(settings)
+    except (KeyboardInterrupt, ContractError):
+        raise
+    except BaseException as error:  # a stranger's project may raise anything
+        reason = f"{type(error).__name__}: {error}".partition("\n")[0]
+        raise ContractError(f"cannot load {DJANGO}:{settings}: {reason}") from error
 
 
 def _import_file(path: Path) -> ModuleType:

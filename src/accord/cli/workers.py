@@ -146,7 +146,9 @@ def _notes(source: str, report: sheets.Report) -> Iterator[str]:
 
 def _draw_pictures(sheet: Path) -> None:
     """A PNG for each page, beside the sheet."""
+    sheet = sheet.absolute()  # so that no name is taken for an option
     command = [PICTURES, "-png", "-r", _RESOLUTION, str(sheet), str(sheet.with_suffix(""))]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise ContractError(f"{PICTURES} cannot draw it: {done.stderr.strip()}")
+        reason = done.stderr.strip().partition("\n")[0]
+        raise ContractError(f"{PICTURES} cannot draw it: {reason}")

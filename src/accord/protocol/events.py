@@ -8,6 +8,7 @@ from msgspec import Raw
 
 from accord.answer import Asking, Problem
 from accord.context import LEVELS, Client, Level
+from accord.errors import ContractError
 from accord.protocol.batch import Batch
 from accord.protocol.messages import Id, LogMessage, Progress, Wanted, decode_meta, notification
 from accord.protocol.replay import Retry, Script
@@ -16,14 +17,19 @@ from accord.revisions import Revision
 
 TOOL, PROMPT, RESOURCE = "tools/call", "prompts/get", "resources/read"
 COMPLETION, LISTEN = "completion/complete", "subscriptions/listen"
+TOOLS = "tools/list"
 
 
 class Edge(Protocol):
-    """What a call needs of whoever carries its messages."""
+    """What a call needs of whoever carries its messages, and all that it knows of who sent it."""
+
+    @property
+    def sender(self) -> Any:
+        """The HTTP request that it came in: see `Context.sender`."""
 
     @property
     def principal(self) -> bytes | None:
-        """Who the caller is, by what came with the request itself."""
+        """Who the sender is, by what came with the request itself."""
 
     def push(self, message: bytes) -> None:
         """Send a message that belongs to a call, before its result."""
@@ -82,6 +88,14 @@ class Call(msgspec.Struct, eq=False):
     running: Any = None
     """Whatever the edge keeps to stop it with."""
     edge: Edge | None = None
+    """Who carries its messages, as long as it is not over."""
+
+    @property
+    def sender(self) -> Any:
+        """Whoever sent it; nobody else is taken for them once it is over."""
+        if self.edge is None:
+            raise ContractError("who sent a call is not known after its end")
+        return self.edge.sender
 
     def progress(self, progress: float, total: float | None, message: str | None) -> None:
         """Send how far the call has come, if its caller asked for that and still waits."""

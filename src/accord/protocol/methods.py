@@ -50,8 +50,12 @@ def _discover(talk: "Connection", params: messages.Params, call: Call) -> Raw:
 
 
 def _lists(method: str) -> Route:
-    def take(talk: "Connection", params: messages.ListParams, call: Call) -> Raw | Reject:
-        return talk.host.list_page(method, params.cursor, call.client)
+    def take(talk: "Connection", params: messages.ListParams, call: Call) -> Found:
+        page = talk.host.list_page(method, params.cursor, call.client)
+        if page is not None:
+            return page
+        call.special = Special(method, params)
+        return call
 
     return Route(_decoder(messages.ListParams), take, feature=method.partition("/")[0])
 

@@ -3,9 +3,18 @@
 from typing import Any, Final
 
 from accord.reader.case import Case, Verdict
-from accord.reader.phrases import says_deed, says_done, says_kept, says_not_needed, says_read
+from accord.reader.phrases import (
+    says_deed,
+    says_done,
+    says_kept,
+    says_not_needed,
+    says_only_done,
+    says_read,
+)
+from accord.reader.verbs import DEEDS
 
 _FEW: Final = 6
+_MOST_LINES: Final = 4
 _REPORTS: Final = frozenset(
     """affected_rows affectedrows rowsaffected rows_affected changes lastinsertrowid
     last_insert_id insertid modifiedcount deletedcount matchedcount upsertedid insertedid
@@ -26,14 +35,17 @@ def acted(case: Case) -> Verdict | None:
 
 def reports_done(case: Case) -> Verdict | None:
     call = case.called
-    if call.doing == "read" and case.words is not None and says_kept(case.words):
+    if call.doing == "read" and case.words is not None and _is_report(case, case.words):
         return Verdict("action", "likely")
     words = case.words or _message(case)
     if words is None or call.doing == "list":
         return None
     is_short = "\n\n" not in words.strip()
-    if call.gives_content and not (is_short and "\n" not in words.strip() and case.mentions(words)):
-        return None
+    if call.gives_content:
+        is_told = is_short and call.doing == "unknown" and call.may_act and says_done(words)
+        is_line = is_short and "\n" not in words.strip() and case.mentions(words)
+        if not is_told and not is_line:
+            return None
     if is_short and says_deed(words, call.deeds) and not (call.wants_many and call.doing == "read"):
         return Verdict("action", "likely" if call.doing != "read" else "guess")
     if call.wants_many:
@@ -45,6 +57,13 @@ def reports_done(case: Case) -> Verdict | None:
     if call.may_act and call.doing != "read" and says_not_needed(words):
         return Verdict("action", "guess")
     return None
+
+
+def _is_report(case: Case, words: str) -> bool:
+    """Whether a tool that reads reports nothing but that it did something."""
+    if says_kept(words):
+        return True
+    return not case.called.wants_many and not case.called.gives_content and says_only_done(words)
 
 
 def _message(case: Case) -> str | None:
@@ -67,7 +86,7 @@ def reports_members(case: Case) -> Verdict | None:
         return Verdict("action", "likely")
     if case.called.doing in ("list", "read"):
         return None
-    if _has_begun(value):
+    if _has_begun(value) or _tells_deeds(value):
         return Verdict("action", "likely")
     if not _says_well(value) or (case.called.gives_output and not _OUTPUT.isdisjoint(value)):
         return None
@@ -75,6 +94,13 @@ def reports_members(case: Case) -> Verdict | None:
     if not has_list and not isinstance(value.get("data"), dict):
         return Verdict("action", "likely")
     return None
+
+
+def _tells_deeds(value: dict[str, Any]) -> bool:
+    """Whether all members tell what was created, updated, removed."""
+    if not value or not DEEDS.issuperset(value):
+        return False
+    return all(isinstance(each, list | int) for each in value.values())
 
 
 def _has_begun(value: dict[str, Any]) -> bool:
@@ -93,6 +119,10 @@ def ran(case: Case) -> Verdict | None:
     """What was run, and gives no output of its own."""
     call = case.called
     if call.doing != "run" or case.attachments or case.find_collection() is not None:
+        return None
+    if call.checks and isinstance(case.value, dict) and len(case.value) > _FEW:
+        return None
+    if case.words is not None and case.words.strip().count("\n") >= _MOST_LINES:
         return None
     if call.gives_output and case.value not in ("", None, {}) and (case.words or "x").strip():
         return None

@@ -7,6 +7,7 @@ import msgspec
 
 from accord.reader.collection import Collection, collection_in
 from accord.reader.failure import Sign
+from accord.reader.frames import FRAME, unframed
 from accord.reader.items import Items
 from accord.reader.phrases import says_none
 from accord.reader.reading import Confidence
@@ -51,7 +52,7 @@ class Case(msgspec.Struct, kw_only=True):
             if name not in _TEXT_MEMBERS:
                 return
         if isinstance(value, str):
-            self.words = value
+            self.words = unframed(value) if value.startswith(FRAME) else value
 
     @property
     def is_log(self) -> bool:

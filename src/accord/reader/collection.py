@@ -19,7 +19,7 @@ _BESIDE: Final = frozenset(
 _STREAMS: Final = frozenset({"output", "stdout", "stderr", "lines", "finalOutput"})
 """Arrays of what was written, a line each: one text."""
 _CONTAINERS: Final = frozenset(
-    """data result results response payload body output value content json hits""".split()
+    """data result results response payload body output value content json hits _embedded""".split()
 )
 _IDENTITY: Final = frozenset(
     """id _id uuid sha key slug number name title login username email isbn""".split()
@@ -37,6 +37,7 @@ _NUMBERS: Final = frozenset({"total", "count", "num", "number", "found"})
 _SCHEMAS: Final = frozenset({"inputSchema", "input_schema", "schema", "parameters"})
 _NO_MATTER: Final = frozenset({"_meta", "cacheScope", "ttlMs", "resultType"})
 _DEEPEST: Final = 5
+_NAMING: Final = frozenset({str, int, bool})
 _FEW: Final = 3
 _SHORT: Final = 40
 _BY_CHANCE: Final = 9
@@ -134,12 +135,13 @@ def _main(value: Mapping[str, Any], main: list[str], called: Called) -> str | No
     for chosen in (generic, named):
         if len(chosen) == 1:
             return chosen[0]
-    full = [name for name in main if value[name] and isinstance(value[name][0], dict)]
+    filled = [name for name in main if value[name]]
+    if called.wants_many and called.doing != "unknown" and main and len(filled) < 2:
+        return (filled or named or main)[0]
+    full = [name for name in filled if isinstance(value[name][0], dict)]
     if len(full) == 1:
         others = map(_member, value)
         return full[0] if any(each.is_paging or each.is_count for each in others) else None
-    if main and called.doing == "list" and not any(value[name] for name in main):
-        return main[0]
     return None
 
 
@@ -158,16 +160,19 @@ def _judged(
     main = _member(name)
     is_named = main.is_generic or main.noun in called.nouns
     pages = is_counted = is_a_thing = False
+    is_part = called.is_one and _has_parts(rest)
     for beside, said in rest.items():
-        member = _member(beside)
-        pages = pages or member.is_paging
-        if member.is_count or main.noun in member.number_of:
-            if said == len(items):
+        _, _, is_paging, is_count, number_of, is_identity = _member(beside)
+        pages = pages or is_paging
+        if is_count or main.noun in number_of:
+            if said == len(items) and not is_part:
                 return "certain"
             is_counted = is_counted or type(said) is int
-        if member.is_identity and isinstance(said, str | int):
+        if is_identity and type(said) in _NAMING:
             is_a_thing = True
     if is_a_thing and not called.wants_many and not pages:
+        return None
+    if is_part and not called.wants_many and not pages:
         return None
     if pages or (is_counted and (is_named or called.wants_many)):
         return "certain"
@@ -177,6 +182,11 @@ def _judged(
     if is_counted and not any(isinstance(each, dict | list) for each in rest.values()):
         return "likely"
     return "guess" if holds_objects and _is_little(rest, called, arguments) else None
+
+
+def _has_parts(rest: Mapping[str, Any]) -> bool:
+    """Whether there is an object beside an array, so that both are parts of one thing."""
+    return any(isinstance(each, dict) and each for each in rest.values())
 
 
 def _is_little(rest: Mapping[str, Any], called: Called, arguments: Mapping[str, Any]) -> bool:
@@ -223,7 +233,7 @@ def _deeper(
 
 def is_catalog(items: list[Any]) -> bool:
     """Whether a list is one of tools."""
-    return bool(items) and all(map(_is_tool, items))
+    return bool(items) and _is_tool(items[0]) and all(map(_is_tool, items))
 
 
 def _is_tool(item: Any) -> bool:

@@ -1,11 +1,12 @@
 """Rules that say that the operation failed."""
 
 import re
+from collections.abc import Mapping
 from typing import Any, Final
 
 from accord.reader.case import Case, Verdict
 from accord.reader.collection import Collection
-from accord.reader.failure import Sign, failed_among, failed_counts, failure_in
+from accord.reader.failure import Sign, failed_among, failed_counts, failure_in, says_success
 from accord.reader.phrases import (
     lacks,
     says_all_failed,
@@ -15,16 +16,21 @@ from accord.reader.phrases import (
     says_rejected,
 )
 from accord.reader.reading import Confidence
-from accord.reader.refusals import Strength, says_failed, says_failed_to_give
+from accord.reader.refusals import Strength, may_fail, says_failed, says_failed_to_give
 from accord.reader.verbs import DENYING
 from accord.reader.words import singular
 
 _STATES: Final = ("status", "state")
+_PLAIN_VERBS: Final = frozenset({"get", "show", "view", "find", "list", "load", "help"})
+"""Words of a tool's name that any text may have."""
+_NOTHING: Final = frozenset[str]()
 _MOST_RESULTS: Final = 200
+_FEW: Final = 4
 _EXITED: Final = re.compile(
     r"\b(?:exit|return)(?:ed with)?[ _]?(?:code|status)?\W{1,4}([1-9]\d{0,2})\W*$"
 )
 _LONGEST_END: Final = 80
+_ENDS_WITH_ERROR: Final = re.compile(r"(?:^|[.!] )error:\s*$")
 _EXIT_CODES: Final = ("exitCode", "exit_code", "returncode", "return_code", "exit_status")
 
 
@@ -51,10 +57,11 @@ def payload_failed(case: Case) -> Verdict | None:
     if counts is not None and counts[0] > 0:
         case.sign = sign
         return Verdict("action", "likely", is_partial=True)
-    is_asked = sign.rule == "errors-member" and case.called.is_about_faults
+    is_asked = sign.rule in ("errors-member", "error-named") and case.called.is_about_faults
     if is_asked or _is_of_a_thing(case, sign):
         return None
-    if sign.rule == "error-member" and case.called.wants_many and says_none(sign.message):
+    is_word = sign.rule in ("error-member", "deed-false")
+    if is_word and case.called.wants_many and says_none(sign.message):
         case.collection = Collection([], dict(case.value), ("error",), "guess")
         return Verdict("list", "guess")
     return _failed(case, sign, "certain")
@@ -77,22 +84,33 @@ def _is_of_a_thing(case: Case, sign: Sign) -> bool:
 
 
 def all_failed(case: Case) -> Verdict | None:
-    value = case.value
+    value, call = case.value, case.called
+    if call.doing == "list":
+        return None
     if isinstance(value, dict):
         counts = failed_counts(value)
         if counts is not None and counts[1] > 0:
             if counts[0] == 0:
                 return _failed(case, Sign("all-failed", "All of it failed", None, value), "likely")
             return Verdict("action", "likely", is_partial=True)
-    if case.called.doing not in ("act", "run"):
+    if call.is_about_faults or call.checks:
         return None
     items = _results(case)
     told, failed = failed_among(items) if items else (0, 0)
     if not failed or told < len(items):
         return None
+    if call.doing not in ("act", "run") and not (failed == told and all(map(_is_bare, items))):
+        return None
     if failed == told:
+        if isinstance(value, dict) and says_success(value):
+            return None
         return _failed(case, Sign("all-failed", _why(items), None, value), "likely")
     return Verdict("action", "likely", is_partial=True)
+
+
+def _is_bare(item: Mapping[str, Any]) -> bool:
+    """Whether an item says nothing but that it failed, and perhaps of what."""
+    return len(item) <= _FEW and "id" not in item and failure_in(item) is not None
 
 
 def _results(case: Case) -> list[Any]:
@@ -100,7 +118,7 @@ def _results(case: Case) -> list[Any]:
     value = case.value
     if isinstance(value, dict) and 0 < len(value) <= _MOST_RESULTS:
         each = list(value.values())
-        if all(isinstance(one, dict) for one in each):
+        if isinstance(each[0], dict) and all(isinstance(one, dict) for one in each):
             return each
     collection = case.find_collection()
     return collection.items if collection else []
@@ -127,7 +145,7 @@ def error_text(case: Case) -> Verdict | None:
     sign = _exit_said(case, words)
     if sign is not None:
         return _failed(case, sign, "guess")
-    strength = _strength(case, words)
+    strength = _strength(case, words) if may_fail(words) else None
     if strength is None:
         return None
     return _failed(
@@ -140,7 +158,11 @@ def error_text(case: Case) -> Verdict | None:
 def _heading_failed(case: Case, words: str) -> Verdict | None:
     if case.gives_anything or case.called.wants_many or case.attachments:
         return None
-    if says_failed(words) != "strong":
+    is_act = case.called.doing == "act"
+    if _ENDS_WITH_ERROR.search(words[-_LONGEST_END:].lower()):
+        return _failed(case, Sign("error-text", words.strip(), None, case.value), "likely")
+    strength = says_failed(words, is_act=is_act)
+    if strength is None or (strength == "weak" and not is_act):
         return None
     return _failed(case, Sign("error-text", words.strip(), None, case.value), "likely")
 
@@ -152,9 +174,12 @@ def _strength(case: Case, words: str) -> Strength | None:
     if case.echoes(words.strip()):
         return None
     missing = _missing(case, words)
+    if case.is_log and not case.mentions(words) and "log" not in words.lower():
+        return None
     if case.gives_anything:
         is_told = missing and "\n" not in words.strip()
-        return "weak" if is_told else says_failed_to_give(words, call.nouns, case.mentions(words))
+        own = _NOTHING if call.tells else call.nouns - _PLAIN_VERBS
+        return "weak" if is_told else says_failed_to_give(words, own, case.mentions(words))
     if call.wants_many and case.says_none:
         return None
     if missing or (says_rejected(words) and not says_deed(words, call.deeds)):
@@ -166,6 +191,7 @@ def _strength(case: Case, words: str) -> Strength | None:
         is_act=call.doing == "act",
         checks=call.checks or not DENYING.isdisjoint(call.deeds),
         wants_many=call.wants_many,
+        own=call.nouns,
     )
 
 

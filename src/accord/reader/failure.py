@@ -5,6 +5,8 @@ from typing import Any, Final, Literal, NamedTuple
 
 from accord.reader.kept import kept
 from accord.reader.refusals import says_failed
+from accord.reader.verbs import DEEDS
+from accord.reader.words import words_of
 
 _FLAGS: Final = ("success", "ok", "succeeded", "successful")
 _DEEDS: Final = (
@@ -17,6 +19,7 @@ _DEEDS: Final = (
     "saved",
     "inserted",
     "executed",
+    "found",
 )
 _REASONS: Final = ("error", "reason", "message", "detail")
 _BAD: Final = frozenset({"error", "failed", "failure", "fail", "errored", "denied", "rejected"})
@@ -29,11 +32,31 @@ _WORDS: Final = (
     "error_message",
     "errorMessage",
     "msg",
+    "errmsg",
+    "errMsg",
+    "exception",
 )
-_CODES: Final = ("code", "error_code", "errorCode", "statusCode", "status_code", "status", "type")
+_CODES: Final = (
+    "code",
+    "errcode",
+    "errCode",
+    "error_code",
+    "errorCode",
+    "statusCode",
+    "status_code",
+    "status",
+    "type",
+)
 _STATUSES: Final = ("status", "statusCode", "status_code", "code")
-_NAMED: Final = frozenset({"error_code", "errorCode", "error_message", "errorMessage", "errorType"})
+_NAMED: Final = frozenset(
+    """error_code errorCode error_message errorMessage errorType errcode errCode exception fault
+    traceback""".split()
+)
 _PAYLOADS: Final = ("data", "result", "results", "items", "payload", "response")
+_NO_PAYLOAD: Final[tuple[Any, ...]] = (
+    *(None, False, 0, "", [], {}),
+    *("False", "false", "error", "failed", "fail"),
+)
 _FEW: Final = 6
 _LOWEST_BAD_STATUS: Final = 400
 _HIGHEST_STATUS: Final = 599
@@ -80,7 +103,8 @@ def _flag(value: Mapping[str, Any]) -> Sign | None:
     return None
 
 
-def _says_success(value: Mapping[str, Any]) -> bool:
+def says_success(value: Mapping[str, Any]) -> bool:
+    """Whether a flag says that it went well."""
     return any(value.get(name) is True for name in _FLAGS)
 
 
@@ -89,9 +113,9 @@ def _error_member(value: Mapping[str, Any]) -> Sign | None:
     error = value.get("error")
     if not error or (error is True and not _text_in(value)):
         return None
-    if _says_success(value) or not isinstance(error, dict | str | bool):
+    if says_success(value) or not isinstance(error, dict | str | bool):
         return None
-    if any(value.get(name) for name in _PAYLOADS if name in value):
+    if any(value[name] not in _NO_PAYLOAD for name in _PAYLOADS if name in value):
         return None
     if isinstance(error, str) and len(value) > _FEW:
         return None
@@ -101,7 +125,7 @@ def _error_member(value: Mapping[str, Any]) -> Sign | None:
 def _errors_member(value: Mapping[str, Any]) -> Sign | None:
     """`errors: […]` without data, as GraphQL says it."""
     errors = value.get("errors")
-    if not isinstance(errors, list | dict) or not errors or _says_success(value):
+    if not isinstance(errors, list | dict) or not errors or says_success(value):
         return None
     others = {name: each for name, each in value.items() if name not in ("errors", "extensions")}
     if any(each not in (None, [], {}, "") for each in others.values()) and not _only_words(others):
@@ -167,14 +191,14 @@ def _error_type(value: Mapping[str, Any]) -> Sign | None:
     named = value.keys() & _NAMED
     is_typed = str(value.get("type", "")).lower() in ("error", "exception") and _text_in(value)
     if (is_typed or (named and any(value[name] for name in named))) and len(value) <= _FEW:
-        return None if _says_success(value) else _sign("error-named", value)
+        return None if says_success(value) else _sign("error-named", value)
     return None
 
 
 def _message(value: Mapping[str, Any]) -> Sign | None:
     """`message: "Failed to …"`, with nothing that was achieved beside it."""
     words = value.get("message", value.get("msg"))
-    if not isinstance(words, str) or len(value) > _FEW or _says_success(value) or "id" in value:
+    if not isinstance(words, str) or len(value) > _FEW or says_success(value) or "id" in value:
         return None
     if any(isinstance(each, dict | list) and each for each in value.values()):
         return None
@@ -217,9 +241,9 @@ def _sign(rule: str, value: Mapping[str, Any]) -> Sign:
 
 def _text_in(value: Mapping[str, Any]) -> str | None:
     """The sentence that says why."""
-    error = value.get("error")
-    if isinstance(error, dict):
-        inner = _text_in(error)
+    for name in ("error", "reason", "fault"):
+        error = value.get(name)
+        inner = _text_in(error) if isinstance(error, dict) else None
         if inner:
             return inner
     for name in ("error", *_WORDS):
@@ -243,15 +267,20 @@ def failed_among(items: list[Any]) -> tuple[int, int]:
         status = item.get("status", item.get("result"))
         if flag is None and isinstance(status, str) and status.lower() in (*_BAD, "success", "ok"):
             flag = status.lower() not in _BAD
-        if flag is None and "error" in item and item["error"]:
+        if flag is None and _is_reason(item.get("error")):
             flag = False
         told += flag is not None
         failed += flag is False
     return told, failed
 
 
+def _is_reason(error: Any) -> bool:
+    """Whether an error says why, rather than that there was one or none: a column of a table."""
+    return isinstance(error, dict) or (isinstance(error, str) and " " in error.strip())
+
+
 def failed_counts(value: Mapping[str, Any]) -> tuple[int, int] | None:
-    """How many succeeded and how many failed, where members count both."""
+    """How many succeeded and how many failed, where members count both, here or in the payload."""
     good = bad = None
     for name, count in value.items():
         if type(count) is int and count >= 0:
@@ -260,13 +289,26 @@ def failed_counts(value: Mapping[str, Any]) -> tuple[int, int] | None:
                 good = count
             elif how == "bad":
                 bad = count
-    return None if good is None or bad is None else (good, bad)
+    if good is not None and bad is not None:
+        return good, bad
+    if _TALLIES.isdisjoint(value):
+        return None
+    for name in _TALLIES:
+        inner = value.get(name)
+        if isinstance(inner, dict):
+            return failed_counts(inner)
+    return None
+
+
+_TALLIES: Final = frozenset({"data", "summary", "result", "results", "stats"})
+_WELL: Final = frozenset({"success", "successful", "successes", "succeeded", "successfully"})
+_BADLY: Final = frozenset({"failed", "failure", "failures", "failing"})
 
 
 @kept
 def _ended(name: str) -> Literal["good", "bad", "unknown"]:
-    """Of what end a member is the number: `successfulDownloads`, `failed`."""
-    lower = name.lower()
-    if lower.startswith(("success", "succeeded")):
-        return "good"
-    return "bad" if lower.startswith("fail") else "unknown"
+    """Of what end a member is the number: `successfulDownloads`, `insertedCount`, `failed`."""
+    words = frozenset(words_of(name))
+    if not _BADLY.isdisjoint(words):
+        return "bad"
+    return "good" if not _WELL.isdisjoint(words) or not DEEDS.isdisjoint(words) else "unknown"

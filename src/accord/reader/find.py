@@ -1,5 +1,6 @@
 """The value in a tool result: its structure, or what its text holds, or its text."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -12,6 +13,8 @@ from accord.reader.text import decoded_twice, find_json, parse_json
 META_KEY: Final = "dev.accord-mcp/answer"
 _BESIDE: Final = frozenset({"page", "warnings", "partial", "truncated"})
 _ABSENT: Final = object()
+_FIELDS: Final = re.compile(r"\w+: [^\n]*, \w+:")
+"""What stands before a document that is but one field of several."""
 _MCP_OWN: Final = frozenset(
     {
         "content",
@@ -211,7 +214,11 @@ def _among(texts: list[str], at: int, value: Any, notes: Notes) -> Value:
 
 def _labelled(texts: list[str], notes: Notes) -> Value:
     """Several texts of which one holds the document, or the only list: `Users: […]`."""
-    found = [(i, each) for i, text in enumerate(texts) if (each := find_json(text)) is not None]
+    found = [
+        (i, each)
+        for i, text in enumerate(texts)
+        if (each := find_json(text)) is not None and not _FIELDS.fullmatch(each.prose)
+    ]
     lists = [(i, each) for i, each in found if isinstance(each.value, list)]
     for chosen in (lists, found):
         if len(chosen) == 1:

@@ -123,19 +123,20 @@ RULES: Final = (
 )
 
 
-_FOR_WORDS: Final = tuple(rule for rule in RULES if rule.looks_at != "data")
-_FOR_DATA: Final = tuple(rule for rule in RULES if rule.looks_at != "words")
+_ALL: Final = tuple((rule.judge, rule) for rule in RULES)
+_FOR_WORDS: Final = tuple(each for each in _ALL if each[1].looks_at != "data")
+_FOR_DATA: Final = tuple(each for each in _ALL if each[1].looks_at != "words")
 
 
 def judge(case: Case) -> tuple[Rule, Verdict]:
     """The first rule that fires, and what it says."""
-    rules: tuple[Rule, ...] = RULES
+    rules = _ALL
     if case.words is None:
         rules = _FOR_DATA
     elif case.words is case.value:
         rules = _FOR_WORDS
-    for rule in rules:
-        verdict = rule.judge(case)
+    for decide, rule in rules:
+        verdict = decide(case)
         if verdict is not None:
             return rule, verdict
     raise AssertionError("the last rule always fires")

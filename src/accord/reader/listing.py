@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from accord.reader.case import Case, Verdict
 from accord.reader.collection import Collection, is_catalog, is_described, is_one, nothing_in
-from accord.reader.items import Items, find_items, split_advice, states_count
+from accord.reader.items import Items, find_items, is_symbols, split_advice, states_count
 from accord.reader.phrases import lacks, says_all_well
 from accord.response import CATALOG, ResponseType
 
@@ -15,14 +15,19 @@ _LINES: Final = frozenset({"alike-lines", "tagged-lines", "paths", "bullets", "p
 """What the lines of a log may look like as well."""
 _FAINT: Final = _LINES | {"mapping", "paragraphs", "commas", "grouped"}
 """What may be a part of what is said about one thing."""
-_NULL: Final = {"result": None}
 _NOTHING: Final = ("[]", "{}", "null")
 _EMPTY: Final = re.compile(
     r"(?:\W*\w+ ){0,3}(?:listing|results|contents|list) (?:for|of|in)\b.*", re.I
 )
 _MOST_ABOVE: Final = 6
+_SELECTING: Final = ("type", "kind", "filter", "pattern", "contains", "category")
 _OF_TOOLS: Final = frozenset({"tool", "list", "search", "find", "catalog", "discover", "mcp"})
 _A_TOOL: Final = re.compile(r"\btools?\b")
+_FOUND: Final = re.compile(r"(?:Found|Showing|Listing) \d+ [^\n]{1,80}:\n")
+_LISTING: Final = tuple(
+    "results matches found pages entries list all available showing retrieved here".split()
+)
+"""One of them is in a line that begins a list."""
 _LISTS: Final = re.compile(
     r"(?:.{0,80}\b(?:results|matches|found|pages|entries)\b.{0,120}:?"
     r"|(?:available|all|listed|list of|showing|retrieved|here are)\b.{0,120}:?)",
@@ -41,9 +46,11 @@ def catalog(case: Case) -> Verdict | None:
     if collection is None:
         return None
     items, path = collection.items, collection.path
-    if is_catalog(items) or case.tool == CATALOG:
+    if case.tool == CATALOG or is_catalog(items):
         return Verdict("tool_catalog")
-    named = bool(path) and path[-1].lower() == "tools"
+    if "tools" not in path and not _lists_tools(case):
+        return None
+    named = path[-1:] == ("tools",)
     if named and is_described(items) and not case.called.gives_content:
         return Verdict("tool_catalog", "likely")
     if _lists_tools(case) and (named or collection.confidence == "certain") and _nameable(items):
@@ -68,9 +75,9 @@ def _without(value: Mapping[str, Any], name: str) -> dict[str, Any]:
     return {key: each for key, each in value.items() if key != name}
 
 
-def _kind(case: Case, heading: str) -> ResponseType:
+def _kind(case: Case, *around: str) -> ResponseType:
     """A list, or a catalog where a tool that lists tools says that these are some."""
-    if _lists_tools(case) and _A_TOOL.search(heading.lower()):
+    if _lists_tools(case) and any(_A_TOOL.search(words.lower()) for words in around):
         return "tool_catalog"
     return "list"
 
@@ -91,9 +98,9 @@ def none_found(case: Case) -> Verdict | None:
     call = case.called
     if words is None or call.gives_content or "count" in call.words:
         return None
-    if not call.wants_many and says_all_well(words):
-        return None
     if not case.says_none and not (call.wants_many and lacks(words) is not None):
+        return None
+    if not call.wants_many and says_all_well(words):
         return None
     case.items = Items([], words.strip(), "", "none-found")
     return Verdict(_kind(case, words), "likely" if call.wants_many else "guess")
@@ -102,14 +109,16 @@ def none_found(case: Case) -> Verdict | None:
 def itemised(case: Case) -> Verdict | None:
     words = case.words
     call = case.called
-    if words is None or call.gives_content or call.tells or call.gives_output:
+    if words is None or call.tells or call.gives_output:
         return None
+    if call.gives_content:
+        return _counted(case, words)
     wants_list = call.wants_many or _opens(words.lstrip("#* \n"))
     items = find_items(words, wants_list=wants_list, blocks=case.texts)
     if items is None or (case.is_log and items.rule in _LINES and not states_count(items)):
         return None
     is_asked = wants_list and not call.is_one
-    if items.rule in _FAINT and not (is_asked or call.doing == "unknown" or states_count(items)):
+    if not is_asked and call.doing != "unknown" and _is_faint(items, call.is_one):
         return None
     is_bare = items.rule == "plain-lines" and not items.heading
     if is_bare and not (call.doing == "list" or call.is_plural):
@@ -117,7 +126,27 @@ def itemised(case: Case) -> Verdict | None:
     if is_bare and call.is_statement:
         items = items._replace(items=items.items[1:], heading=items.items[0])
     case.items = items
-    return Verdict(_kind(case, f"{items.heading}\n{items.closing}"), "likely")
+    kind = _kind(case, items.heading, items.closing)
+    return Verdict(kind, "likely")
+
+
+def _is_faint(items: Items, is_one: bool) -> bool:
+    """Whether items may be a part of what is said about one thing, rather than several things."""
+    if items.rule not in _FAINT or states_count(items):
+        return False
+    are_records = len(items.items) > 1 and all(isinstance(each, dict) for each in items.items)
+    return is_one or not are_records
+
+
+def _counted(case: Case, words: str) -> Verdict | None:
+    """As many items as the heading says, of a tool whose name does not say that it gives one."""
+    if case.called.doing != "unknown" or not _FOUND.match(words):
+        return None
+    items = find_items(words, wants_list=True, blocks=case.texts)
+    if items is None or len(items.items) not in items.stated:
+        return None
+    case.items = items
+    return Verdict("list", "guess")
 
 
 def linked(case: Case) -> Verdict | None:
@@ -152,28 +181,52 @@ def lone_item(case: Case) -> Verdict | None:
 
 def nothing_listed(case: Case) -> Verdict | None:
     call = case.called
-    if case.words is None and case.value and case.value != _NULL:
+    if case.words is None and case.value and not _is_null(case.value):
         return None
     words = None if case.words is None else case.words.strip()
     if (case.attachments and words is None) or call.gives_output:
         return None
-    if not call.wants_many and _HISTORIES.isdisjoint(call.words) and not _opens(words):
+    if words:
+        is_none = words in _NOTHING or _is_heading(words)
+    else:
+        is_none = words is not None or case.value in (None, {}) or _is_null(case.value)
+    if not is_none:
         return None
-    is_none = case.value in (None, {}, _NULL) or words in _NOTHING
-    if is_none or (words is not None and (not words or _is_heading(words))):
+    is_asked = call.wants_many or not _HISTORIES.isdisjoint(call.words) or _opens(words)
+    if is_asked or (call.doing == "unknown" and not words and _selects(case)):
         case.items = Items([], words or "", "", "nothing")
         return Verdict("list", "guess")
     return None
 
 
+def _is_null(value: Any) -> bool:
+    """Whether an object has one member, which is null: `{"users": null}`."""
+    return isinstance(value, dict) and list(value.values()) == [None]
+
+
+def _selects(case: Case) -> bool:
+    """Whether an argument says which of several things are asked for: `branch_type`."""
+    return any(name.lower().endswith(_SELECTING) for name in case.arguments)
+
+
 def _opens(words: str | None) -> bool:
     """Whether a text begins like a list."""
-    return words is not None and _LISTS.fullmatch(words.partition("\n")[0]) is not None
+    if words is None:
+        return False
+    first = words.partition("\n")[0]
+    small = first.lower()
+    for each in _LISTING:
+        if each in small:
+            return _LISTS.fullmatch(first) is not None
+    return False
 
 
 def _is_heading(words: str) -> bool:
     """Whether a text is a heading with nothing below it, or ends with one."""
-    *above, last = split_advice(words.splitlines())[0]
+    if "\n" not in words and words[-1] != ":":
+        return _EMPTY.fullmatch(words) is not None
+    lines = [line for line in words.splitlines() if not line or not is_symbols(line.strip())]
+    *above, last = split_advice(lines)[0] or [""]
     while above and not last.strip():
         *above, last = above
     if not last.endswith(":"):

@@ -69,10 +69,10 @@ def page_of(
     said: dict[str, Any] = {}
     nested: list[tuple[str, Any]] = []
     for name, value in members.items():
-        if isinstance(value, dict):
+        if type(value) is dict:
             if squeezed(name) in _PLACES or name in _PLACES:
                 nested += _flat(value)
-        else:
+        elif type(value) is not list:
             _hear(name, value, said)
     for name, value in nested:
         _hear(name, value, said)
@@ -96,11 +96,11 @@ def _hear(name: str, value: Any, said: dict[str, Any]) -> None:
     """What one member says; a later one that is explicit wins."""
     kind = type(value)
     if kind is int:
-        number = _number(name)
-        if number.is_certain:
-            said[number.says] = value
-        elif number.says:
-            said.setdefault(number.says, value)
+        says, is_certain = _number(name)
+        if is_certain:
+            said[says] = value
+        elif says:
+            said.setdefault(says, value)
     elif kind is bool:
         _hear_flag(squeezed(name), value, said)
     elif kind is str or value is None:
@@ -174,6 +174,7 @@ def _hear_next(value: str | None, said: dict[str, Any]) -> None:
 
 def _infer(said: dict[str, Any], returned: int | None, arguments: Mapping[str, Any] | None) -> None:
     """What follows from what was said; whether there is more is never made up."""
+    begins = said.get("offset")
     if arguments:
         _use_arguments(said, arguments)
     number, limit, pages = said.get("number"), said.get("limit"), said.get("pages")
@@ -195,6 +196,14 @@ def _infer(said: dict[str, Any], returned: int | None, arguments: Mapping[str, A
     if said.get("has_more") is False:
         said.pop("cursor", None)
         said.pop("next_offset", None)
+    elif begins is not None and limit and limit == returned and number is None:
+        _go_on(said, begins + limit)
+
+
+def _go_on(said: dict[str, Any], offset: int) -> None:
+    """The next offset, where there is more, the page is full and nothing else says how to go on."""
+    if said.get("has_more") and said.get("cursor") is None:
+        said.setdefault("next_offset", offset)
 
 
 def _use_arguments(said: dict[str, Any], arguments: Mapping[str, Any]) -> None:
@@ -222,7 +231,8 @@ _SHOWING: Final = re.compile(
 
 def page_in_words(words: str) -> Page | None:
     """The page that a sentence tells of: `Showing 1-10 of 250`."""
-    found = _SHOWING.search(words[:2_000].lower())
+    small = words[:2_000].lower()
+    found = _SHOWING.search(small) if "of" in small or "/" in small else None
     if found is None:
         return None
     shown, total = (int(found[name].replace(",", "")) for name in ("shown", "total"))
@@ -230,3 +240,35 @@ def page_in_words(words: str) -> Page | None:
         first = int(found["first"].replace(",", ""))
         return Page(offset=max(first - 1, 0), total=total, has_more=shown < total)
     return Page(total=total, has_more=shown < total)
+
+
+_CUT: Final = re.compile(
+    r"(?:start|offset|skip|index|position|line)\w*[\W_]{1,3}(?:of |to |is )?(?P<next>\d{1,15})\b"
+)
+_LONGEST_NOTICE: Final = 300
+_LENGTHS: Final = _LIMIT | {
+    "maxlength",
+    "maxchars",
+    "maxcharacters",
+    "maxbytes",
+    "length",
+    "maxlines",
+}
+
+
+def page_of_cut(text: str, arguments: Mapping[str, Any]) -> Page | None:
+    """Where a text goes on that was cut: `Content truncated. Call … with a start_index of 100`."""
+    notice = text[-_LONGEST_NOTICE:].lower()
+    at = notice.find("truncated")
+    found = _CUT.search(notice, at) if at >= 0 else None
+    if found is None:
+        return None
+    asked = {squeezed(name): each for name, each in arguments.items() if type(each) is int}
+    offset = next((each for name, each in asked.items() if name in _OFFSET), None)
+    limit = next((each for name, each in asked.items() if name in _LENGTHS), None)
+    return Page(
+        offset=offset,
+        limit=None if offset is None else limit,
+        has_more=True,
+        next_offset=int(found["next"]),
+    )

@@ -12,6 +12,7 @@ from accord.reader.verbs import DEEDS, stems
 _LONGEST_REPORT: Final = 400
 _LONGEST_SENTENCE: Final = 300
 _LONGEST_NONE: Final = 200
+_LONGEST_WORD: Final = 20
 _MOST_WORDS: Final = 14
 
 
@@ -48,6 +49,7 @@ _DONE: Final = any_of(
     rf".*\b(?:successfully\b|(?:has|have|was|were) (?:been )?(?:{_DEED})\b)",
     rf"(?:\S+ ){{1,4}}(?:{_DEED})\b",
     r"now (?:\w+ing|set|at|on|off)\b",
+    r"\w+ing .{1,200}(?:\.{3}|…) ?(?:done|ok|success)\b",
 )
 _READ: Final = any_of(
     r".*\b(?:retrieved|fetched|found|listed|read|loaded|queried|returned|searched|analy[sz]ed"
@@ -87,6 +89,8 @@ _STILL_DONE: Final = any_of(
 def reports_deed(sentence: str) -> bool:
     """Whether a sentence says that something was done, whatever else was not."""
     small = after(_BEFORE_DONE, sentence).lower()
+    if small.startswith(("nothing ", "none ")):
+        return False
     return _PAST.match(small) is not None or _STILL_DONE.match(small) is not None
 
 
@@ -106,6 +110,7 @@ def says_deed(text: str, deeds: frozenset[str]) -> bool:
 
 _ALL_FAILED: Final = any_of(
     r".*\b0\s*/\s*[1-9]\d*\b.{0,20}success",
+    r".{0,60}\b0 of [1-9]\d*\b.*\b(?:errors?|failed|failures?|not found)\b",
     r".*\bsuccess\w*\b[^\n]{0,40}:\s*0\b.*\bfailed\b[^\n]{0,40}:\s*[1-9]",
 )
 _EACH_FAILED: Final = re.compile(r"[^\s:]{0,200}[./][^\s:]{0,200}: (?:error|failed)\b")
@@ -115,7 +120,8 @@ _LONGEST_OUTCOME: Final = 4_000
 
 
 _REJECTED: Final = any_of(
-    r"(?:\S+ ){0,5}(?:rejected|declined|refused|denied|blocked)(?:[.:!]|$| (?:by|because|due)\b)"
+    r"(?:[^\s:]+ ){0,5}(?:rejected|declined|refused|denied|blocked)"
+    r"(?:[.:!]|$| (?:by|because|due)\b)"
 )
 
 
@@ -138,9 +144,27 @@ def says_each_failed(text: str) -> bool:
     return bool(lines) and all(_EACH_FAILED.match(line) for line in lines)
 
 
+_ONLY_DONE: Final = any_of(
+    r"(?:done|ok(?:ay)?|success(?:ful(?:ly)?)?|completed|finished)[.!]*$",
+    rf"successfully (?:{_DEED})\b[^\n]*$",
+)
+
+
+def says_only_done(text: str) -> bool:
+    """Whether a text is a line that reports a deed and nothing else."""
+    if len(text) > _LONGEST_WORD and "ccess" not in text:
+        return False
+    words = after(_BEFORE_DONE, text[: _LONGEST_SENTENCE + 1].strip()).lower()
+    return len(words) <= _LONGEST_SENTENCE and _ONLY_DONE.match(words) is not None
+
+
 def says_kept(text: str) -> bool:
     """Whether a text reports that something was saved somewhere."""
-    return len(text) <= _LONGEST_REPORT and _KEPT.match(text.lower()) is not None
+    if len(text) > _LONGEST_REPORT:
+        return False
+    small = text.lower()
+    may_be = "saved" in small or "wr" in small or "ed" in small
+    return may_be and _KEPT.match(small) is not None
 
 
 _GIVEN: Final = "provided|specified|given|supplied|passed|entered"
@@ -161,7 +185,7 @@ _NONE: Final = any_of(
     r"0 \w+s[.!]*$",
     r"nothing (?:was )?(?:found|matched|to show|here).*$",
     r"(?:the |your )?(?:\w+ )?(?:search|query|directory|folder|list|result|table|queue|inbox|cart)"
-    r"\b.{0,60}\bempty\b.{0,40}$",
+    r"\b(?!.*\b(?:must|cannot|can't|should)\b).{0,60}\bempty\b.{0,40}$",
     r"(?:the |your )?(?:search|query)\b.{0,60}\b(?:returned no\b.*|no results)[.!]*$",
     r"\(?(?:empty|none|no results)\)?[.!]*$",
     r".{1,80}\b(?:does not|doesn't|do not|don't|did not|didn't) (?:have|contain|return|match"
@@ -173,13 +197,25 @@ _NONE: Final = any_of(
 NO_ENTRY: Final = (
     r"(?:\w+ ){0,2}(?:permissions?|access|credentials?|connection|api key|token|internet)\b"
 )
+NOT_READY: Final = (
+    r"(?:\w+ ){0,2}\w*[^s\W] (?:is |was )?(?:currently )?"
+    r"(?:selected|chosen|configured|connected|loaded|authenticated|initialized|logged in)\b"
+)
 _NOT_NONE: Final = any_of(
     r"no such\b",
+    rf"no {NOT_READY}",
     rf"no {NO_ENTRY}",
     rf"no {NOT_GIVEN}",
 )
 _NONE_LISTED: Final = any_of(
     r"(?:there (?:are|is|were) )?no (?!such|longer|need)[\w'\"-]+.{0,160}$"
+)
+_NO_ITEMS: Final = any_of(r"no (?!more|other|further|additional)(?:[\w-]+ ){1,4}(?:were )?found\b")
+_NO_NAMES: Final = re.compile(r"[^:\n]{1,80}:\s+\W?(?:none|empty|nothing|no \w+)\W{0,2}$")
+_NONE_AT_ALL: Final = any_of(
+    r"(?:none of|empty|0 \w+s?)\b[^:]{0,80}$",
+    r"(?:i|we|you|there)\b[^:.]{0,20}\b(?:no|zero|0|n't any|not any|aren't any|isn't any"
+    r"|weren't any) [^:]{1,100}$",
 )
 _INSTEAD: Final = any_of(
     r".*\b(?:showing|similar|instead|falling back|did you mean|closest|found [1-9]|but here)\b"
@@ -188,6 +224,10 @@ _OPENING: Final = re.compile(r"[^\w\"'`]{0,12}\u2139?[^\w\"'`]{0,12}")
 _MOST_LINES: Final = 3
 _MOST_AROUND: Final = 16
 _MAY_BE_NONE: Final = re.compile(r"\b(?:no|0|zero|none|nothing|empty|any)\b")
+_PLAINLY_NONE: Final = re.compile(
+    r"no (?!such\b)(?:[a-z]+ )?[a-z]+s found(?: (?:for|matching|in|with) [^.\n]{1,100})?[.!]?$"
+)
+"""What most of them say, and is seen at once."""
 _POLITE: Final = re.compile(r"(?:sorry|unfortunately),?\s+", re.I)
 _LABELLED: Final = re.compile(r"[A-Z][\w ]{0,30}: ")
 
@@ -197,12 +237,17 @@ def says_none(text: str, *, wants_many: bool = False) -> bool:
 
     From a tool that lists, that may stand below some lines about the search.
     """
-    lines = _few_lines(text) if _MAY_BE_NONE.search(text[: 5 * _LONGEST_NONE].lower()) else []
+    small = text[: 5 * _LONGEST_NONE].lower()
+    if _PLAINLY_NONE.match(small):
+        return True
+    lines = _few_lines(text) if _may_be_none(small) else []
     if not lines:
         return False
     if len(lines) <= _MOST_LINES and len(text) <= 2 * _LONGEST_NONE:
         if len(lines) > 1 and (lines[0].endswith(":") or text.lstrip().startswith("#")):
             return _is_none(lines[-1], wants_many)
+        if len(lines) > 1 and wants_many and _NO_ITEMS.match(lines[-1].lower()):
+            return True
         return _is_none("\n".join(lines), wants_many) or _is_none(lines[0], wants_many)
     head, *below = lines
     if _is_none(head, wants_many):
@@ -210,6 +255,12 @@ def says_none(text: str, *, wants_many: bool = False) -> bool:
     if not wants_many or not _is_heading(head, text):
         return False
     return any(_is_none(line) for line in below[: _MOST_LINES * 2])
+
+
+def _may_be_none(small: str) -> bool:
+    if "no" in small or "0" in small or "any" in small or "empty" in small or "zero" in small:
+        return _MAY_BE_NONE.search(small) is not None
+    return False
 
 
 def _is_heading(head: str, text: str) -> bool:
@@ -232,6 +283,8 @@ def _is_none(line: str, wants_many: bool = False) -> bool:
     if len(words) <= _LONGEST_NONE and _NONE.match(small):
         return True
     first, rest = split_sentence(words)
+    if wants_many and (_NO_NAMES.match(small) or _NONE_AT_ALL.match(small)):
+        return True
     if wants_many and _NONE_LISTED.match(first.lower()) and not _INSTEAD.match(rest.lower()):
         return True
     if not rest or _INSTEAD.match(rest.lower()):
@@ -268,9 +321,10 @@ _NOT_NEEDED: Final = any_of(
 def lacks(text: str) -> str | None:
     """What a sentence says that there is none of: `device` of `No active device found`."""
     words = text[:_LONGEST_SENTENCE].strip().strip("*_#<> ").lower()
-    if not words.startswith("no"):
+    if not words.startswith(("no", "there is no ")):
         return None
     words = first_sentence(text.strip()).strip("*_#<> ")[:_LONGEST_SENTENCE].lower()
+    words = words.removeprefix("there is ")
     found = _NO_ONE.match(words) or _NO_CURRENT.match(words)
     return None if found is None or _NOT_NEEDED.match(words) else found["noun"]
 

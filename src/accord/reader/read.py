@@ -10,13 +10,14 @@ from accord.reader.collection import collection_in
 from accord.reader.find import Value, find, of_payload
 from accord.reader.judge import judge
 from accord.reader.own import Known, known_shape, page_from, warnings_from
-from accord.reader.paging import page_in_words, page_of
+from accord.reader.paging import page_in_words, page_of, page_of_cut
 from accord.reader.reading import Notes, Reading
 from accord.reader.unwrap import Reply, unwrap
 from accord.reader.words import Called, call_of
 from accord.response import CATALOG, Failure, Pagination, Response, ResponseType, Summary
 
 _EXECUTING: Final = re.compile(r"Error executing (?:tool )?(?:tool|[\w.-]{1,128}): ")
+_CODED: Final = re.compile(r"(?:MCP|RPC|JSON-RPC) error:? (?:code )?(-\d{3,6})\b")
 _NO_CODE: Final = "error"
 _UNKNOWN: Final = "unknown"
 _NO_PAGINATION: Final = Pagination()
@@ -215,6 +216,8 @@ def _judged(
         items, rest, message, page = _listed(case, value, arguments, notes)
         if rest:
             metadata = {**rest, **metadata}
+    elif verdict.kind == "single" and case.words is not None:
+        page = page_of_cut(case.words, arguments)
     own = page_from(beside.get("page")) if beside else None
     return _reading(
         kind=verdict.kind,
@@ -279,11 +282,17 @@ def _of_failure(
         notes.rule(sign.rule)
     words = value.prose or (sign.message if sign is not None else _words_of(case, value))
     message = _EXECUTING.sub("", words, count=1)
+    if message.startswith("<error>"):
+        message = message.removeprefix("<error>").removesuffix("</error>").strip() or message
+    code = sign.code if sign is not None else None
+    if code is None:
+        coded = _CODED.match(message)
+        code = _NO_CODE if coded is None else int(coded[1])
     details = sign.details if sign is not None and isinstance(sign.details, dict) else None
     if details is None and not value.is_text and value.value is not None:
         details = value.value if isinstance(value.value, dict) else {"data": value.value}
     error = Failure(
-        code=sign.code if sign is not None and sign.code is not None else _NO_CODE,
+        code=code,
         message=message,
         details=details or {},
     )

@@ -1,9 +1,18 @@
 """Whether a text alone says that the operation failed."""
 
 import re
+from collections.abc import Collection
 from typing import Final, Literal
 
-from accord.reader.phrases import NO_ENTRY, NOT_GIVEN, after, any_of, first_sentence, reports_deed
+from accord.reader.phrases import (
+    NO_ENTRY,
+    NOT_GIVEN,
+    NOT_READY,
+    after,
+    any_of,
+    first_sentence,
+    reports_deed,
+)
 
 _LONGEST_ERROR: Final = 4_000
 _LONGEST_ADVICE: Final = 1_500
@@ -17,7 +26,7 @@ _CROSS: Final = re.compile(r"""[\s"'`*#>]*[❌⛔🚫✗✖]""")
 _NOT_DOING: Final = "(?!handling|reporting|tracking|logging|monitoring|correcting|catching)"
 
 _STRONG: Final = any_of(
-    r"(?!no |last |without |zero )(?:\w+ ){0,2}(?:error|exception|failure|fatal)\b"
+    r"(?!no |last |without |zero )(?:[a-z]+ ){0,2}(?:error|exception|failure|fatal)\b"
     r"[*_]{0,2}\s*(?:[:(\[!—]|[*_]*$| - )",
     rf"(?:error|exception) (?:while|when|in|from|occurred|calling|during|{_NOT_DOING}\w+ing)\b",
     r"(?:\w+ )?error \#?\d{1,5}\b(?!-)",
@@ -50,21 +59,23 @@ _STARTS: Final = any_of(
     r"(?:rate limit(?:ed)?|quota|timed out|timeout|connection (?:refused|reset|failed)|no such)\b",
     rf"not (?:{_STATES}|enough|logged|signed|permitted)\b",
     r"you (?:do not|don't|must|cannot|can't|need to|are not|aren't|have not|haven't)\b",
-    r"you have exceeded\b",
+    r"you have exceeded\b|(?:merge )?conflict\b|wrong \w",
     r"please (?:provide|specify|set|configure|authenticate|log in|sign in|try|first|connect|start"
     r"|install|enable|open|run|select|supply|enter|pass)\b",
     r"(?:sorry|oops|whoops|unfortunately|something went wrong)\b",
     r"only .{1,60}\b(?:is|are) (?:supported|allowed)\b",
     rf"no {NOT_GIVEN}",
     rf"no {NO_ENTRY}",
+    rf"no {NOT_READY}",
     r"an unexpected\b|internal (?:server )?error\b",
     r"(?:either|both|at least one|one) .{1,80}\b(?:must|is required|are required|needed)\b",
 )
 _WITHIN: Final = any_of(
-    r".{0,150}?\b(?:"
+    r".{0,150}?(?<![\w-])(?:"
     r"not found\b|(?:does|do) not exist\b|(?:doesn't|don't) exist\b|not exist\b"
     r"|(?:could not|cannot|can't|couldn't|can not) be\b|no longer (?:exists|valid|available)\b"
-    r"|already exists\b|already (?:taken|in use)\b|is invalid\b|are invalid\b|timed out\b"
+    r"|already exists\b|already (?:been )?(?:taken|in use|used|registered)\b|there is already\b"
+    r"|limit (?:reached|exceeded)\b|is invalid\b|are invalid\b|timed out\b"
     rf"|denied\b|(?:is|are|was|were|has|have)(?: not|n't) (?:been )?(?:{_STATES})\b"
     r"|(?:is|are) (?:required|disabled|missing|too (?:large|long|big|short|many))\b"
     r"|has expired\b|must (?:be|have|not|contain|start|provide|include|specify)\b"
@@ -73,7 +84,9 @@ _WITHIN: Final = any_of(
     r"|(?:returned|with) (?:an? )?(?:http )?(?:status|error|code)(?: code)?:? [45]\d\d\b"
     r"|outside allowed\b|exceed(?:s|ed)\b"
     r"|out of (?:range|bounds)\b|(?<!\d\s)failed(?:[.!]?$|\s*:| to\b| because\b)|went wrong\b"
-    r"|requires (?:confirmation|approval|authentication)\b|unavailable\b"
+    r"|requires (?:confirmation|approval|authentication)\b|unavailable\b|required[.!]?$"
+    r"|status:? (?:failed|error)\b|(?:was|were|been) refused\b"
+    r"|did not (?:understand|respond|succeed|complete)\b"
     r")",
 )
 _CODE: Final = re.compile(
@@ -85,22 +98,47 @@ _NEGATION: Final = any_of(
     r".{0,200}?\b(?:not|cannot|can't|couldn't|won't|wasn't|unable|failed|failure|invalid|denied"
     r"|refused|missing|unknown|unsupported|expired|forbidden|too (?:large|long|many))\b"
 )
+_BAD: Final = tuple(
+    """err fail no n't exce fatal trac viol inva una unk unsu unex unre undef unfo illeg incor insuf
+    impos miss malf denied forb refus reject declin block expire time limit quota bad must need requ
+    please sorry oops only already out too wrong disab gone confl http status succ""".split()
+)
 Strength = Literal["strong", "weak"]
 
 
+def may_fail(text: str) -> bool:
+    """Whether any of the words is there without which no text says that something failed."""
+    small = text[:_LONGEST_ERROR].lower()
+    for each in _BAD:
+        if each in small:
+            return True
+    return _CROSS.match(text) is not None or _ERRNO.match(text) is not None
+
+
 def says_failed(
-    text: str, *, is_act: bool = False, checks: bool = False, wants_many: bool = False
+    text: str,
+    *,
+    is_act: bool = False,
+    checks: bool = False,
+    wants_many: bool = False,
+    own: Collection[str] = (),
 ) -> Strength | None:
     """Whether a text is nothing but words that say that the operation failed.
 
     Of a tool that acts, any sentence that denies something and reports no deed says so; of one
     that checks something, only what could be no finding; of one that lists, several lines may be
-    items.
+    items. `own` are the words that the tool is named for.
     """
     words = text.strip()
     if not words or len(words) > _LONGEST_ERROR:
         return None
+    if words.startswith("<error>"):
+        return "strong" if words.find("</error>") == len(words) - len("</error>") else None
     lines = [line for line in words.splitlines() if line.strip()]
+    if words[0] == "#" and not checks and _title_failed(lines[0], is_act=is_act, own=own):
+        return "strong"
+    if wants_many and len(lines) > 1 and all(map(_NUMBERED.match, lines)):
+        return None
     opening = _opening(lines)
     first = after(_MARKS, opening)
     small = first[:_LONGEST_SENTENCE].lower()
@@ -113,7 +151,10 @@ def says_failed(
     sentence = first_sentence(first)
     if len(sentence) > _LONGEST_SENTENCE or _is_record(lines):
         return None
-    if _begins_badly(sentence, len(lines)) or ("_" in words and _CODE.fullmatch(words)):
+    if not is_act and _ASKS.match(small):
+        return None
+    is_bad = _begins_badly(sentence, len(lines)) and not (is_act and reports_deed(sentence))
+    if is_bad or ("_" in words and _CODE.fullmatch(words)):
         return "weak"
     if len(words) > _LONGEST_SHORT or len(lines) > (1 if wants_many else _MOST_SHORT_LINES):
         return None
@@ -126,18 +167,40 @@ def _begins_badly(sentence: str, lines: int) -> bool:
     return not is_title and _STARTS.match(small) is not None
 
 
+_QUOTED: Final = re.compile(r"""(?<!\w)(?:'[^'\n]*'|"[^"\n]*"|`[^`\n]*`|“[^”\n]*”)(?!\w)""")
+
+
 def _denies(sentence: str, is_act: bool) -> bool:
-    small = sentence.lower()
+    small = _QUOTED.sub("''", sentence).lower()
     is_denied = _WITHIN.match(small) or (is_act and _NEGATION.match(small))
     return bool(is_denied) and not reports_deed(sentence)
 
 
+_ASKS: Final = re.compile(
+    r"(?:\w+: )?(?:why|what|which|who|whose|how|when|where|did|does|do|is|are|can) [^.!]+\?"
+)
+_NUMBERED: Final = re.compile(r"[A-Z]{0,3}\d{1,6}: ")
 _LABELLED: Final = re.compile(r"[*_]{0,2}[A-Z][\w ]{0,30}[*_]{0,2}:[*_]{0,2} ")
 
 
 def _is_record(lines: list[str]) -> bool:
     """Whether the first lines are labelled, as those of a thing or a report are."""
     return len(lines) > 1 and sum(bool(_LABELLED.match(line)) for line in lines[:3]) > 1
+
+
+_TITLE: Final = any_of(
+    r"(?:error|failed|failure)(?:[:!]|$| - )",
+    r"(?:(?P<what>[\w-]+) )(?:[\w-]+ ){0,4}(?:failed|error|not found|not allowed|denied|refused)"
+    r"(?:[.:!]|$| - | in\b| for\b)",
+)
+
+
+def _title_failed(line: str, *, is_act: bool, own: Collection[str]) -> bool:
+    """Whether a heading is that of a failure of the call: `# Delete failed - no such note`."""
+    found = _TITLE.match(after(_MARKS, line)[:_LONGEST_SENTENCE].lower())
+    if found is None:
+        return False
+    return is_act or found["what"] is None or found["what"] in own
 
 
 def _opening(lines: list[str]) -> str:
@@ -154,6 +217,9 @@ _FAILED_TO: Final = any_of(
 )
 
 
+_BAD_VALUE: Final = any_of(r"(?:invalid|unknown|unsupported|missing|unexpected) [\w ]{1,40}: \S")
+
+
 def says_failed_to_give(text: str, own: frozenset[str], mentions: bool) -> Strength | None:
     """The same of a tool that gives what somebody wrote, which may begin with such words too.
 
@@ -163,6 +229,8 @@ def says_failed_to_give(text: str, own: frozenset[str], mentions: bool) -> Stren
     words = text.strip()
     if not words or len(words) > _LONGEST_ERROR:
         return None
+    if words.startswith("<error>"):
+        return "strong" if words.find("</error>") == len(words) - len("</error>") else None
     first, _, rest = words.partition("\n")
     opening = after(_MARKS, first)
     small = opening[:_LONGEST_SENTENCE].lower()
@@ -170,12 +238,16 @@ def says_failed_to_give(text: str, own: frozenset[str], mentions: bool) -> Stren
     is_strong = bool(is_failed or _ERRNO.match(opening) or _CROSS.match(first))
     is_own = mentions or not own.isdisjoint(_WORDS.findall(small))
     if rest.strip():
+        if mentions and first[0] == "#" and _title_failed(first, is_act=False, own=own):
+            return "strong"
         return (
             "strong" if is_strong and is_own and small.startswith(("error ", "failed ")) else None
         )
     if is_strong and (is_own or not _FAILED_TO.match(small)):
         return "strong"
     sentence = first_sentence(opening)
+    if _BAD_VALUE.match(small):
+        return "weak"
     is_short = len(words) <= _LONGEST_SHORT and len(sentence) <= _LONGEST_SENTENCE
     if is_short and is_own and (_begins_badly(sentence, 1) or _denies(sentence, is_act=False)):
         return "weak"

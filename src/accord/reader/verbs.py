@@ -12,7 +12,7 @@ READING: Final = frozenset(
     info tell load peek head tail stat test ping preview resolve translate detect extract
     parse echo think help whoami screenshot snapshot lint review estimate forecast measure
     monitor trace history log logs evaluate rank suggest recommend audit classify predict
-    profile identify determine examine investigate roll research scrape geocode decompile
+    profile identify determine diagnose examine investigate roll research scrape geocode decompile
     transcribe""".split()
 )
 # What these say of themselves decides whether they changed something.
@@ -49,7 +49,7 @@ ACTING: Final = frozenset(
     allow sign mint swap stake withdraw deposit buy sell trade purchase charge capture ship fulfill
     redeem claim place
     upvote downvote rate mount unmount eject print arm dim spawn abort interrupt scale
-    drain cordon evict expose rollout label upgrade downgrade bump release ingest train teach learn
+    drain cordon evict expose rollout label upgrade downgrade bump release ingest train teach
     track flag dismiss triage delegate tweet retweet backup zip unzip compress decompress duplicate
     mirror symlink chmod chown wipe erase empty bootstrap scaffold define reserve enroll signup
     authenticate authorize pair bind wait sleep go goto visit back input choose confirm handle
@@ -63,7 +63,7 @@ EITHER: Final = frozenset(
     import export label reset match change branch merge patch clone pin rate track flag group
     comment play turn split block place trade charge release claim print mirror backup sign back go
     input new bump empty scale group cut like ship mint stake reserve
-    allow learn capture swap focus""".split()
+    allow capture swap focus""".split()
 )
 VAGUE: Final = frozenset("action control".split())
 """They act, where neither another word nor an argument says more: `device_control`."""
@@ -72,6 +72,8 @@ FIRST: Final = frozenset(
     merge""".split()
 )
 """Verbs where they come first, whatever noun comes after them: `set_status`."""
+LED: Final = frozenset("set reset mark fill press".split())
+"""Verbs also after the name of what they are done to or by: `hue_set_light`."""
 DENYING: Final = frozenset(
     "deny reject refuse block decline disable fail expire failed denied rejected blocked".split()
 )

@@ -11,6 +11,7 @@ from accord.reader.verbs import (
     FAULTS,
     FIRST,
     HALF_READING,
+    LED,
     LISTING,
     MAKING,
     READING,
@@ -64,7 +65,9 @@ _COLLECTIVE: Final = frozenset(
 )
 _CONTENT: Final = frozenset(
     """cat file files page document doc docs content contents text html email mail message article
-    body source snippet lyrics tweet post comment title clipboard caption quote markdown url website
+    body source snippet prompt instruction instructions guide guidelines description policy
+    advice horoscope trivia joke fact story poem recipe biography definition meaning riddle
+    terms faq lyrics ocr tweet post comment title clipboard caption quote markdown url website
     webpage pdf scrape transcript readme note echo""".split()
 )
 _ABOUT: Final = frozenset(
@@ -90,7 +93,7 @@ _WHERE: Final = frozenset(
 
 
 _STATEMENTS: Final = ("sql", "query", "statement", "cypher")
-_TELL: Final = frozenset((*_VERB_ARGUMENTS, *_STATEMENTS)) | _SEARCHES | _RUNS | _WHERE
+_TELL: Final = frozenset((*_VERB_ARGUMENTS, *_STATEMENTS)) | _SEARCHES | _RUNS | _WHERE | {"line"}
 """The arguments that say something about what is done."""
 
 
@@ -138,6 +141,8 @@ def call_of(tool: str | None, arguments: Mapping[str, Any] | None) -> Called:
     found = called(tool)
     if not arguments or _TELL.isdisjoint(arguments):
         return _vaguely(found)
+    if found.words == ("hover",) and "line" in arguments:
+        return found._replace(doing="read")  # as a language server does
     if found.doing not in ("act", "make"):
         found = _asked(tool, found, arguments)
     found = _vaguely(found)
@@ -162,6 +167,8 @@ def _vaguely(found: Called) -> Called:
 @kept
 def _called(name: str) -> Called:
     words = words_of(name)
+    if len(words) > 1 and words[-1] == "tool":
+        words = words[:-1]
     return _made(words, _doing_of(words), _is_plural(words))
 
 
@@ -169,6 +176,7 @@ def _made(words: tuple[str, ...], doing: Doing, is_plural: bool) -> Called:
     is_content = words == ("fetch",) or not _CONTENT.isdisjoint(words)
     if is_content:
         is_told = doing in ("read", "unknown") and _ABOUT.isdisjoint(words) and "to" not in words
+        is_told = is_told and CHECKING.isdisjoint(words)
         is_content = is_told and (not is_plural or words[-1] in _CONTENT)
     nouns = frozenset(map(singular, words))
     is_collective = bool(words) and words[-1] in _COLLECTIVE
@@ -179,7 +187,8 @@ def _made(words: tuple[str, ...], doing: Doing, is_plural: bool) -> Called:
         gives_content=is_content,
         is_plural=is_plural,
         wants_many=doing == "list"
-        or (doing in ("read", "unknown") and (is_plural or is_collective)),
+        or (doing in ("read", "unknown") and (is_plural or is_collective))
+        or (doing == "run" and words[-1] == "query"),
         deeds=frozenset(_deeds(words, doing)),
         tells=doing in ("read", "unknown", "make") and not TELLING.isdisjoint(words),
         checks=doing != "list" and not CHECKING.isdisjoint(words),
@@ -201,10 +210,16 @@ def _deeds(words: tuple[str, ...], doing: Doing) -> Iterator[str]:
             yield word
 
 
+_JOINING: Final = frozenset(
+    """by in for from of on with to at under within near between since after before around into
+    using via as per matching about inside across against along over without""".split()
+)
+
+
 def _is_plural(words: tuple[str, ...]) -> bool:
     """Whether the thing that a name ends with, or that it has before `by` or `in`, is several."""
     for place, word in enumerate(words):
-        if place and word in ("by", "in", "for", "from", "of", "on", "with", "to"):
+        if place and word in _JOINING:
             words = words[:place]
             break
     last = words[-1] if words else ""
@@ -236,7 +251,9 @@ def _doing_of(name: tuple[str, ...], *, is_asked: bool = False) -> Doing:
         if word in ("and", "or", "then"):
             is_both = found != "unknown"
             continue
-        doing = _verb(word, place, is_name=len(words) == 1 and not is_asked)
+        is_led = place == 1 and word in LED and len(words) > 2 and found == "unknown"
+        first = 0 if is_led and not is_either else place
+        doing = _verb(word, first, is_name=len(words) == 1 and not is_asked)
         if doing == "either":
             is_either = is_either or place == 0
         elif doing != "unknown" and (found == "unknown" or (is_both and doing == "act")):
@@ -273,7 +290,7 @@ def _asked(tool: str | None, found: Called, arguments: Mapping[str, Any]) -> Cal
                 return found._replace(doing="list", wants_many=True, is_statement=True)
     if found.doing == "run" and isinstance(arguments.get("query"), str):
         is_change = arguments["query"].lstrip().startswith("mutation")
-        return found._replace(doing="act" if is_change else "read")
+        return found._replace(doing="act" if is_change else "read", wants_many=False)
     for name in _VERB_ARGUMENTS:
         verb = arguments.get(name)
         if name == "command" and found.doing == "run":

@@ -1,35 +1,17 @@
 """The edge of a call whose caller only listens."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
-from accord.answer import Problem
-from accord.protocol import Call
-from accord.protocol.messages import Wanted
-from accord.questions import Question
+from accord.serve.blocking import OneWay
 
 
-class Listener:
+class Listener(OneWay):
     """Hands on what is said on the way to a result. There is nobody to ask, and none to leave."""
 
-    principal: bytes | None = None
-
     def __init__(self, push: Callable[[bytes], None]) -> None:
+        super().__init__()
         self._push = push
 
     def push(self, message: bytes) -> None:
         """Hand on a message that belongs to the call."""
         self._push(message)
-
-    def tell(self, change: bytes) -> None:
-        """Hand on that something has changed."""
-        self._push(change)
-
-    def detach(self, seconds: float) -> None:
-        """It stays."""
-
-    async def ask(self, call: Call, questions: Mapping[str, Question]) -> Mapping[str, bytes]:
-        """Nobody answers."""
-        raise Problem.unavailable("Nobody is here who could be asked", retryable=False)
-
-    async def hold(self, call: Call, wanted: Wanted) -> None:
-        """Nothing is waited for."""

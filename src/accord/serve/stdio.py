@@ -133,6 +133,10 @@ class _Session:
         self._desk.end()
 
     @property
+    def sender(self) -> None:
+        """No HTTP request comes by here."""
+
+    @property
     def principal(self) -> None:
         """There is only one who can talk here."""
 

@@ -101,6 +101,14 @@ async def revision(context: Context) -> str:
 
 
 @server.tool
+def whence(context: Context) -> str:
+    """Where the caller is, and what it shows for itself."""
+    sender = context.sender
+    shown = sender.fields.get(b"authorization", b"nothing").decode()
+    return f"{sender.address} shows {shown}"
+
+
+@server.tool
 async def need_sampling(context: Context) -> str:
     """Work for a client alone that can sample."""
     context.require("sampling")

@@ -50,6 +50,18 @@ def test_it_answers_on_any_asgi_server(plain: HttpServer, revision: str) -> None
         assert peer.visit("GET", path="/health").status == 200
 
 
+@pytest.mark.parametrize("revision", ERAS)
+def test_a_call_knows_who_sent_it_on_any_server(
+    plain: HttpServer, server: HttpServer, revision: str
+) -> None:
+    shown = {"Authorization": "Bearer ada"}
+    for each in (plain, server):
+        with HttpPeer(each.port, revision, headers=shown) as peer:
+            assert peer.call("whence") == "127.0.0.1 shows Bearer ada"
+        with HttpPeer(each.port, revision) as peer:
+            assert peer.call("whence") == "127.0.0.1 shows nothing"
+
+
 @pytest.mark.parametrize("path", ["/x/mcp", "/x/mcp/", "/deep/y"])
 @pytest.mark.parametrize("revision", ERAS)
 def test_it_answers_under_the_path_it_is_mounted_at(
@@ -174,6 +186,32 @@ def test_headers_may_come_as_lists() -> None:
         return await line.status()
 
     assert asyncio.run(talk()) == 200
+
+
+@pytest.mark.parametrize(
+    ("scope", "address"),
+    [({}, "None"), ({"client": None}, "None"), ({"client": ("192.0.2.7", 9)}, "192.0.2.7")],
+)
+def test_where_a_request_comes_from_need_not_be_known(scope: Any, address: str) -> None:
+    async def ask() -> Any:
+        line = Line(_whence().asgi(), mcp_protocol_version="2025-11-25")
+        line.scope |= scope
+        line.feed(TALK | {"params": {"name": "whence"}})
+        await line.run()
+        assert await line.status() == 200
+        return json.loads((await line.sent.get())["body"])["result"]["content"][0]["text"]
+
+    assert asyncio.run(ask()) == address
+
+
+def _whence() -> Server:
+    server = Server("stage")
+
+    @server.tool
+    async def whence(context: Context) -> str:
+        return str(context.sender.address)
+
+    return server
 
 
 def test_a_call_outlives_a_server_that_says_its_client_has_left() -> None:

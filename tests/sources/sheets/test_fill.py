@@ -274,6 +274,8 @@ def test_spells_and_attacks_beyond_the_lines_stand_elsewhere(tmp_path: Path) -> 
         ("narrative.backstory", "Backstory"),
         ("features.text", "Features"),
         ("attacks[1].name", "Attacks 2"),
+        ("attacks[1].damage", "Attacks 2: Damage"),
+        ("attacks[4].attack_bonus", "Attacks 5: Attack Bonus"),
         ("proficiency_bonus", "Proficiency Bonus"),
     ],
 )

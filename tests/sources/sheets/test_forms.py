@@ -14,6 +14,7 @@ from accord.errors import ContractError
 from accord.sources.sheets import Filler, Typeface, list_fields, load
 from accord.sources.sheets.fill import read_back
 from accord.sources.sheets.form import read_mapping
+from accord.sources.sheets.typeset import OWN_FONTS
 from sources.sheets.characters import thorin
 from sources.sheets.filling import draw, values
 from sources.sheets.forms import Made, encrypted, make_form
@@ -172,6 +173,57 @@ def test_fields_that_are_their_own_parents_are_refused(tmp_path: Path) -> None:
         load(tmp_path / "loop.pdf")
 
 
+def test_fields_that_stand_below_many_others_are_refused_at_once(tmp_path: Path) -> None:
+    """Thirty nodes, of which each is twice below the one before: a thousand million ways."""
+    with pikepdf.open(BytesIO(make_form(FORM[:1]))) as pdf:
+        node = pdf.Root.AcroForm.Fields[0]
+        for _ in range(30):
+            kids = pikepdf.Array([node, node])
+            node = pdf.make_indirect(pikepdf.Dictionary(T=pikepdf.String("a"), Kids=kids))
+        pdf.Root.AcroForm.Fields = pikepdf.Array([node])
+        pdf.save(tmp_path / "web.pdf")
+    with pytest.raises(ContractError, match=r"web.pdf is no PDF that can be read"):
+        load(tmp_path / "web.pdf")
+
+
+def test_a_field_that_is_listed_twice_is_filled(tmp_path: Path) -> None:
+    with pikepdf.open(BytesIO(make_form(FORM))) as pdf:
+        pdf.Root.AcroForm.Fields.append(pdf.Root.AcroForm.Fields[0])
+        pdf.save(tmp_path / "twice.pdf")
+    form = load(tmp_path / "twice.pdf", file(tmp_path, "fields.toml", MAP))
+    filled = draw(thorin(), filler=Filler(form, FACE)).filled
+    assert values(filled.data)["Hero"] == "Thorin Ironforge"
+
+
+def test_fields_of_one_name_are_all_filled(tmp_path: Path) -> None:
+    with pikepdf.open(BytesIO(make_form(FORM))) as pdf:
+        twin = pikepdf.Dictionary(dict(pdf.Root.AcroForm.Fields[0].items()))
+        pdf.Root.AcroForm.Fields.append(pdf.make_indirect(twin))
+        pdf.save(tmp_path / "twins.pdf")
+    form = load(tmp_path / "twins.pdf", file(tmp_path, "fields.toml", MAP))
+    filled = draw(thorin(), filler=Filler(form, FACE)).filled
+    with pikepdf.open(BytesIO(filled.data)) as pdf:
+        held = [str(each.V) for each in pdf.Root.AcroForm.Fields if each.T == "Hero"]
+    assert held == ["Thorin Ironforge"] * 2
+
+
+@pytest.mark.parametrize("kind", ["text", "multiline"])
+@pytest.mark.parametrize("height", [20, 10**17])
+def test_letters_and_boxes_that_no_paper_holds_are_set_at_once(
+    tmp_path: Path, kind: str, height: int
+) -> None:
+    with pikepdf.open(BytesIO(make_form([Made("Hero", 1, (50, 50, 250, 70), kind)]))) as pdf:
+        hero = pdf.Root.AcroForm.Fields[0]
+        hero.Rect = pikepdf.Array([50, 50, 250, 50 + height])
+        hero.DA = pikepdf.String("/Helv 99999999 Tf 0 g")
+        pdf.save(tmp_path / "vast.pdf")
+    mapping = file(tmp_path, "fields.toml", '[fields]\nHero = "character.name"')
+    form = load(tmp_path / "vast.pdf", mapping)
+    assert form.fields["character.name"][0].widgets[0].room.size <= 72
+    filled = draw(thorin(), filler=Filler(form, FACE)).filled
+    assert values(filled.data) == {"Hero": "Thorin Ironforge"}
+
+
 @settings(max_examples=60)
 @given(st.data())
 def test_a_form_with_bytes_changed_is_filled_or_refused(
@@ -239,6 +291,16 @@ def test_a_mapping_that_makes_no_sense_is_one_clear_error(
 def test_a_mapping_that_is_not_there_is_one_clear_error(brought: Path, tmp_path: Path) -> None:
     with pytest.raises(ContractError, match=r"cannot read none.toml: No such file"):
         read_mapping(tmp_path / "none.toml")
+
+
+def test_a_font_whose_letters_have_no_size_is_one_clear_error(tmp_path: Path) -> None:
+    font = bytearray(OWN_FONTS[0].read_bytes())
+    tags = range(12, 12 + 16 * int.from_bytes(font[4:6]), 16)
+    (entry,) = (at for at in tags if font[at : at + 4] == b"head")
+    head = int.from_bytes(font[entry + 8 : entry + 12])
+    font[head + 18 : head + 20] = bytes(2)
+    with pytest.raises(ContractError, match=r"flat.ttf is no TrueType font"):
+        Typeface([file(tmp_path, "flat.ttf", bytes(font))])
 
 
 def test_a_font_that_is_none_is_one_clear_error(tmp_path: Path) -> None:

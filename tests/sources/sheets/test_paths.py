@@ -70,13 +70,16 @@ def test_folders_below_are_made(world: Path) -> None:
         "C:/a.pdf",
         "/dev/null",
         "a" * 300 + ".pdf",
+        "new/folder/" + "a" * 300 + ".pdf",
+        "new/folder/" + "é" * 130 + ".pdf",
+        "a/" * 600 + "a.pdf",
     ],
 )
 def test_a_path_that_leads_elsewhere_is_refused_and_nothing_is_written(
     world: Path, name: str
 ) -> None:
     with pytest.raises(Problem) as caught:
-        Folder(world / "inside").write(name, NEW, nothing)
+        Folder(world / "inside").write(file_name(name, "Thorin"), NEW, nothing)
     assert caught.value.kind == "validation"
     assert [each.field for each in caught.value.fields] == ["output_path"]
     assert str(world) not in caught.value.message

@@ -157,6 +157,14 @@ WRONG: dict[str, tuple[Given, list[tuple[str, str]]]] = {
         thorin(spells={"first_level": ["Shield", 5]}),
         [("spells.first_level[1]", "must be an object, not an integer")],
     ),
+    "a level of many digits in the class": (
+        thorin(character={"class": "Fighter " + "9" * 5_000}),
+        [("character.class", "must have at most 500 characters")],
+    ),
+    "a class that is mostly blanks": (  # which patterns could read for hours
+        thorin(character={"class": "Fighter" + " " * 20_000 + "(x"}),
+        [("character.class", "must have at most 500 characters")],
+    ),
     "coins below nothing": (
         thorin(equipment={"currency": {"gp": -1}}),
         [("equipment.currency.gp", "must be at least 0")],
@@ -216,6 +224,11 @@ def test_no_character_at_all_is_an_error() -> None:
 def test_arguments_too_deep_to_read_are_an_error() -> None:
     deep = b'{"character_data": ' + b"[" * 5_000 + b"]" * 5_000 + b"}"
     assert refused(deep).kind == "validation"
+
+
+def test_half_of_a_character_is_an_error() -> None:
+    request = json.dumps({"character_data": thorin(character={"name": "a\ud800b"})})
+    assert refused(request.encode()).kind == "validation"
 
 
 def test_what_nobody_knows_is_ignored_with_a_warning() -> None:

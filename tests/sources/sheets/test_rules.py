@@ -65,6 +65,10 @@ KEPT: dict[str, Given] = {
     "a warlock's arcanum": thorin(
         character={"class": "Warlock", "level": 11}, spells={"sixth_level": ["Eyebite"]}
     ),
+    "a race's spell of the second level": thorin(
+        character={"subclass": "Eldritch Knight", "level": 5, "race": "Tiefling"},
+        spells={"second_level": ["Darkness"]},
+    ),
     "expertise": thorin(proficiencies={"skills": ["stealth"], "expertise": ["stealth"]}),
     "several classes": multiclass(("Fighter", 2), ("Wizard", 3)),
 }
@@ -135,6 +139,18 @@ BROKEN: dict[str, tuple[Given, list[tuple[str, str]]]] = {
             (
                 "spells.third_level[0]",
                 "Spell 'Fly' has level 3 but the highest that Wizard 3 learns is 2",
+            )
+        ],
+    ),
+    "a spell above the slots, and no race gives it yet": (
+        thorin(
+            character={"subclass": "Eldritch Knight", "level": 4},
+            spells={"second_level": ["Darkness"]},
+        ),
+        [
+            (
+                "spells.second_level[0]",
+                "Spell 'Darkness' has level 2 but the highest that Fighter 4 learns is 1",
             )
         ],
     ),

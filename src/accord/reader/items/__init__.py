@@ -8,14 +8,14 @@ believed.
 from collections.abc import Callable, Sequence
 from typing import Final, Literal, NamedTuple
 
-from accord.reader.items.found import Items, split_advice
-from accord.reader.items.marked import alike, bullets, paths, starred, tagged
-from accord.reader.items.parts import grouped, headed, mapping, paragraphs, separated
+from accord.reader.items.found import Items, is_advice, split_advice
+from accord.reader.items.marked import alike, bullets, paths, plain_bullets, starred, tagged
+from accord.reader.items.parts import grouped, headed, is_symbols, mapping, paragraphs, separated
 from accord.reader.items.plain import commas, one_per_line
 from accord.reader.items.records import counted, records, sequence
 from accord.reader.items.tables import columns, comma_separated, elements, markdown_table
 
-__all__ = ["Items", "find_items", "split_advice", "states_count"]
+__all__ = ["Items", "find_items", "is_symbols", "split_advice", "states_count"]
 
 _LONGEST: Final = 1_000_000  # characters of a text that is looked at
 Lines = Literal["one", "several", "never"]
@@ -39,7 +39,7 @@ class Pattern(NamedTuple):
 PATTERNS: Final = (
     Pattern(tagged, ("[",)),
     Pattern(starred, ("* ",), "several", "several"),
-    Pattern(markdown_table, ("|",), "several", "several"),
+    Pattern(markdown_table, ("|", "│", "┃", "║"), "several", "several"),
     Pattern(mapping, ("- ",), "several", "several"),
     Pattern(records, (), "several", "several"),
     Pattern(separated, (), "several", "several"),
@@ -50,7 +50,7 @@ PATTERNS: Final = (
     Pattern(counted),
     Pattern(elements, ("</",)),
     Pattern(columns, (), "several", "several"),
-    Pattern(comma_separated, (",",)),
+    Pattern(comma_separated, (",", "\t")),
     Pattern(alike, (), "several", "never"),
     Pattern(paragraphs, ("\n\n",), "several", "never"),
     Pattern(sequence, (), "one", "never"),
@@ -85,13 +85,19 @@ def find_items(text: str, *, wants_list: bool = False, blocks: Sequence[str] = (
     """The items of a text that is clearly a list. A tool that lists has less to prove."""
     if len(text) > _LONGEST or not text.strip():
         return None
+    if not wants_list and "\n" not in text and text.lstrip()[0] not in "[<":
+        return None
     if wants_list and len(blocks) > 1:
         found = _block_each(blocks)
         if found is not None:
             return found
+        text = "\n\n".join(block for block in blocks if not is_advice(block))
     lines = [line.rstrip() for line in text.strip("\n").splitlines()]
-    if wants_list:
+    if wants_list and "```" in text:
         lines = _unfenced(lines)
+    found = plain_bullets(lines)
+    if found is not None:
+        return found
     lines, advice = split_advice(lines)
     found = _first(text, lines, wants_list)
     if found is None or not advice:
@@ -121,7 +127,7 @@ def _first(text: str, lines: list[str], wants_list: bool) -> Items | None:
         numbers = found.numbers
         if (not numbers and first is None) or len(found.items) in found.stated:
             return found
-        if agreed is None and len(found.items) in numbers:
+        if agreed is None and len(found.items) in numbers and len(found.items) > 1:
             agreed = found
         first = first or found
     return agreed or first
@@ -129,10 +135,10 @@ def _first(text: str, lines: list[str], wants_list: bool) -> Items | None:
 
 def _block_each(blocks: Sequence[str]) -> Items | None:
     """One text block for each item, perhaps after one that is their heading."""
-    head, *rest = (block.strip() for block in blocks)
+    head, *rest = (block.strip() for block in blocks if not is_advice(block))
     found = Items(rest, head, "", "block-per-item")
-    if states_count(found) or (head.endswith(":") and len(rest) > 1):
+    if len(rest) in found.stated or (head.endswith(":") and len(rest) > 1):
         return found
-    if len(blocks) > 2 and not any("\n" in block.strip() for block in blocks):
+    if len(rest) > 1 and not any("\n" in block for block in (head, *rest)):
         return Items([head, *rest], "", "", "block-per-item")
     return None

@@ -59,16 +59,16 @@ def around(lines: list[str], start: int, end: int) -> tuple[str, str | None]:
 
 
 _ADVICE: Final = re.compile(
-    r"\W{0,4}(?:possible|suggest\w*|next (?:steps?|page|cursor)|notes?:|tips?:|hints?:|legend|usage"
-    r"|debug|pagination|page \d|use (?:the|\w+ (?:to|with))|for more|showing|total\b.*\d"
+    r"\W{0,4}(?:possible|suggest\w*|next(?: (?:steps?|page|cursor)|:)|notes?:|tips?:|hints?:|legend"
+    r"|usage|debug|pagination|page \d|use (?:the|\w+ (?:to|with))|for more|showing|total\b.*\d"
     r"|to (?:see|get|view|load|use|fetch|read)\b"
     r"|more (?:results|items|entries|pages|info|details|data|available)"
     r"|summary:|search completed|see also|please|try|you can|warning:|output truncated|truncated"
-    r"|results? (?:may|truncated)|end of)",
+    r"|results? (?:may|truncated)|end of|\d+ (?:results?|items|matches|entries)\b)",
     re.I,
 )
 _ADVISES: Final = re.compile(
-    r"\W{0,4}(?:possible|suggest\w*|next steps?|legend|notes?|tips?|usage|debug)\b", re.I
+    r"\W{0,4}(?:possible|suggest\w*|next steps?|legend|notes?|tips?|hints?|usage|debug)\b", re.I
 )
 _MOST_ADVICE: Final = 14
 
@@ -79,11 +79,17 @@ def split_advice(lines: list[str]) -> tuple[list[str], list[str]]:
         line = lines[at]
         if not line[:1].strip() or line[0] == "#" or not _ADVICE.match(line):
             continue
-        is_apart = not lines[at - 1].strip()
+        above = lines[at - 1].strip()
+        is_apart = not above or not any(map(str.isalnum, above))
         is_heading = line.endswith(":") and _ADVISES.match(line) is not None
         if (is_apart or is_heading) and not any(each.startswith("#") for each in lines[at:]):
             return lines[:at], lines[at:]
     return lines, []
+
+
+def is_advice(block: str) -> bool:
+    """Whether a text block after others says what else there is to know or to do."""
+    return _ADVISES.match(block) is not None or _ADVICE.match(block.lstrip()) is not None
 
 
 def key_of(label: str) -> str:

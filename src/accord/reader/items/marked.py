@@ -25,6 +25,7 @@ _STARRED: Final = re.compile(r"[* ] \S+(?: -> \S+)?")
 _MARK: Final = re.compile(
     r"(?P<label>\w{1,20}[:=])|(?P<sign>[^\w\s#*<({\[\"'`-]{1,2})\s|\[[^\]]{1,60}\]\s"
 )
+_NO_WORD: Final = frozenset({"", " ", "\t"})
 _SHOWN: Final = re.compile(r"\b(?:results?|found|total|showing)\b", re.I)
 
 
@@ -65,6 +66,19 @@ def bullets(lines: list[str], wants_list: bool) -> Items | None:
     if heading.startswith("#") and not wants_list and (closing or len(items) < 2):
         return None
     return Items([_said(item) for item in items], heading, closing, "bullets")
+
+
+def plain_bullets(lines: list[str]) -> Items | None:
+    """The same where it is plain to see: a heading, and bullets with nothing to them."""
+    if len(lines) < 3 or not lines[0].endswith(":") or lines[1][:2] not in ("- ", "* ", "• "):
+        return None
+    mark = lines[1][:2]
+    items = []
+    for line in lines[1:]:
+        if line[:2] != mark or line[2:3] in _NO_WORD or ":" in line or "```" in line:
+            return None
+        items.append(line[2:])
+    return Items(items, lines[0], "", "bullets")
 
 
 def _is_enough(items: list[Any], heading: str, wants_list: bool) -> bool:
@@ -136,6 +150,8 @@ def alike(lines: list[str], wants_list: bool) -> Items | None:
             return None
         ends = [*marked[1:], end]
         items = ["\n".join(lines[a:b]).strip() for a, b in zip(marked, ends, strict=True)]
+        if end < len(lines) and lines[end].strip():
+            return None  # nothing sets that line apart
         heading, closing = around(lines, at, end)
         is_many = len(items) > 1 or _SHOWN.search(heading) is not None
         return (

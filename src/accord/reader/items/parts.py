@@ -24,6 +24,7 @@ _TITLE_LEVEL: Final = 9
 _SHORTEST_MARK: Final = 3
 _LONGEST_MARK: Final = 80
 _MOST_ABOVE: Final = 14
+_MOST_LINES_ABOVE: Final = 5
 
 
 def _blank(text: str) -> bool:
@@ -35,7 +36,7 @@ def _blank(text: str) -> bool:
 
 def separated(lines: list[str], wants_list: bool) -> Items | None:
     """Parts that are alike, with a line of dashes or the like between them."""
-    times = Counter(line.strip() for line in lines if _is_symbols(line.strip()))
+    times = Counter(line.strip() for line in lines if is_symbols(line.strip()))
     marks = {line for line, count in times.items() if count > 1 or _RULE.fullmatch(line)}
     if not marks:
         return None
@@ -45,14 +46,13 @@ def separated(lines: list[str], wants_list: bool) -> Items | None:
             parts.append([])
         else:
             parts[-1].append(line)
-    heading = "\n".join(line for line in parts[0] if not _blank(line))
     shapes = [_shape(part) for part in parts]
     usual = Counter(shape for shape in shapes[1:] if shape).most_common(1)
     if not usual:
         return None
     shape = usual[0][0]
-    if shapes[0] == shape:
-        heading = ""
+    heading, parts[0] = _headed_part(parts[0], shape)
+    shapes[0] = _shape(parts[0]) if parts[0] else ""
     items = [
         "\n".join(part).strip() for part, own in zip(parts, shapes, strict=True) if own == shape
     ]
@@ -63,11 +63,27 @@ def separated(lines: list[str], wants_list: bool) -> Items | None:
         return None
     if shape == "text" and not wants_list:
         return None
+    if len(items) == 1 and not _is_lone(items[0], heading):
+        return None
     closing = "\n".join(line.strip() for part in others for line in part if not _blank(line))
     return Items(items, heading, closing, "separated")
 
 
-def _is_symbols(line: str) -> bool:
+def _is_lone(item: str, heading: str) -> bool:
+    """Whether the only part below a heading is an item, and no heading or footer itself."""
+    return len(heading) > 0 and heading.count("\n") < _MOST_LINES_ABOVE and item[-1] != ":"
+
+
+def _headed_part(part: list[str], shape: str) -> tuple[str, list[str]]:
+    """The heading above the first part, and that part, if it is one of the items."""
+    for at in range(min(len(part), _MOST_LINES_ABOVE + 1)):
+        if (at == 0 or _blank(part[at - 1])) and _shape(part[at:]) == shape:
+            return "\n".join(line for line in part[:at] if not _blank(line)), part[at:]
+    return "\n".join(line for line in part if not _blank(line)), []
+
+
+def is_symbols(line: str) -> bool:
+    """Whether a line is nothing but signs that set others apart."""
     if not _SHORTEST_MARK <= len(line) <= _LONGEST_MARK or line[0].isalnum():
         return False
     return _RULE.fullmatch(line) is not None or not any(

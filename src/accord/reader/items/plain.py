@@ -5,7 +5,7 @@ from typing import Final
 
 from accord.reader.items.found import LABEL, Items
 
-_TITLE: Final = re.compile(r"#{1,6}[ \t]+\S.*|.*:")
+_TITLE: Final = re.compile(r"#{1,6}[ \t]+\S.*|={2,}[ \t]+\S.*|List of .*|.*:")
 _SENTENCE: Final = re.compile(r".{60,}[.!?]|.{300,}|.*[a-z]{3}[.!?] [A-Z].*")
 _LABELLED: Final = re.compile(r"[^:]{1,100}: +(?P<rest>\S.*)")
 _PART: Final = re.compile(r"(?:[^,()\[\]]|\([^()]*\)|\[[^\[\]]*\])+")
@@ -22,22 +22,26 @@ def one_per_line(lines: list[str], wants_list: bool) -> Items | None:
     start = _start(lines)
     heading = "\n".join(line for line in lines[:start] if line.strip())
     body = [line for line in lines[start:] if line.strip()]
-    if not body or (not heading and len(body) < 2) or any(map(_SENTENCE.fullmatch, body)):
-        return None
-    if any(line.endswith(":") for line in body):
+    if not body or (not heading and len(body) < 2):
         return None
     depth = min(len(line) - len(line.lstrip()) for line in body)
+    if any(line.endswith(":") or _SENTENCE.fullmatch(line) for line in body if _is_at(line, depth)):
+        return None
     if len(body) == 1:
         return _split(body[0].strip(), heading)
     parts: list[list[str]] = []
     for line in body:
-        if not parts or len(line) - len(line.lstrip()) == depth:
+        if not parts or _is_at(line, depth):
             parts.append([])
         parts[-1].append(line.strip())
     items = ["\n".join(part) for part in parts]
     if not heading and all(map(LABEL.fullmatch, items)) and not all(map(_NAMED.match, items)):
         return None
     return Items(list(items), heading, "", "plain-lines")
+
+
+def _is_at(line: str, depth: int) -> bool:
+    return not line[depth].isspace()
 
 
 def _start(lines: list[str]) -> int:
@@ -75,5 +79,5 @@ def _split(words: str, heading: str) -> Items | None:
     parts = [part.strip() for part in _PART.findall(words)]
     if any(not part or len(part) > _LONGEST_PART or _SENTENCE.fullmatch(part) for part in parts):
         return None
-    is_told = len(parts) > 1 or heading.endswith(":")
+    is_told = len(parts) > 1 or _TITLE.fullmatch(heading.rpartition("\n")[2]) is not None
     return Items(list(parts), heading, "", "commas") if is_told and parts else None

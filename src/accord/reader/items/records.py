@@ -13,6 +13,9 @@ _HEADED: Final = re.compile(
 _NUMBER: Final = re.compile(r"(?P<style>(?:#{1,4}\s*)?\[?)(?P<n>\d{1,5})(?:[.):]|\])\s")
 _SHOWING: Final = re.compile(r"showing\s+(?P<first>\d{1,15})\s*(?:-|to)\s*(?P<last>\d{1,15})")
 _MOST_ABOVE: Final = 14
+_SHORT_MARK: Final = 6
+_TITLES: Final = frozenset({"title", "url", "link", "headline"})
+"""With which a result of a search begins, if there is but one."""
 
 
 def records(lines: list[str], wants_list: bool) -> Items | None:
@@ -27,7 +30,8 @@ def records(lines: list[str], wants_list: bool) -> Items | None:
         return None
     label = LABEL.fullmatch(paragraphs[0][0])
     if label is not None:
-        return _labelled(paragraphs, label["key"], heading)
+        least = 1 if wants_list and key_of(label["key"]).lower() in _TITLES else 2
+        return _labelled(paragraphs, label["key"], heading, least)
     if len(paragraphs) > 1 and all(_HEADED.match(each[0]) for each in paragraphs):
         return Items(["\n".join(each) for each in paragraphs], heading, "", "numbered-records")
     return None
@@ -40,7 +44,9 @@ def _unmarked(line: str) -> str:
 
 
 def _is_title(line: str) -> bool:
-    return LABEL.fullmatch(line) is None or _is_heading(line)
+    """Whether the only line of a paragraph is no record: words, a heading, or a number."""
+    label = LABEL.fullmatch(line)
+    return label is None or (label["value"] or "0").strip().isdigit()
 
 
 def _is_heading(line: str) -> bool:
@@ -48,7 +54,7 @@ def _is_heading(line: str) -> bool:
     return label is not None and not (label["value"] or "").strip()
 
 
-def _labelled(paragraphs: list[list[str]], key: str, heading: str) -> Items | None:
+def _labelled(paragraphs: list[list[str]], key: str, heading: str, least: int) -> Items | None:
     """Records of labelled lines: a new one wherever the first label comes again."""
     found: list[dict[str, list[str]]] = []
     last = ""
@@ -66,7 +72,7 @@ def _labelled(paragraphs: list[list[str]], key: str, heading: str) -> Items | No
     ]
     alike = sum(len(record) > 1 for record in records)
     is_named = heading.lower().startswith(key_of(key).lower())  # `Commit history:`, `Commit: …`
-    if len(records) < (1 if is_named else 2) or alike < len(records):
+    if len(records) < (1 if is_named else least) or alike < len(records):
         return None
     return Items(records, heading, "", "records")
 
@@ -98,6 +104,22 @@ def counted(lines: list[str], wants_list: bool) -> Items | None:
     paragraphs = _paragraphs(rest)
     if len(paragraphs) in numbers:
         return Items(["\n".join(each) for each in paragraphs], heading, "", "counted-paragraphs")
+    return _alike(rest, numbers, heading) if wants_list else None
+
+
+def _alike(lines: list[str], numbers: set[int], heading: str) -> Items | None:
+    """As many lines that begin alike as there are said to be, perhaps each below its title."""
+    lines = [line for line in lines if line.strip()]
+    if min(numbers) < 2 or len(lines) < 2:
+        return None
+    for above in (0, 1):
+        mark = lines[above][:_SHORT_MARK]
+        starts = [at - above for at, line in enumerate(lines) if line.startswith(mark)]
+        if len(starts) in numbers and not mark.isalnum():
+            ends = [*starts[1:], len(lines)]
+            parts = zip(starts, ends, strict=True)
+            items = ["\n".join(lines[a:b]).strip() for a, b in parts]
+            return Items(list(items), heading, "", "counted-lines")
     return None
 
 
@@ -117,7 +139,7 @@ def _shown(lines: list[str]) -> Items | None:
 
 
 def sequence(lines: list[str], wants_list: bool) -> Items | None:
-    """Lines that are numbered from one on, with whatever stands below each of them."""
+    """Lines that are numbered from one or zero on, with whatever stands below each of them."""
     numbered = [
         (i, int(found["n"]), found["style"])
         for i, line in enumerate(lines)
@@ -125,10 +147,12 @@ def sequence(lines: list[str], wants_list: bool) -> Items | None:
     ]
     if not numbered or numbered[0][0] > _MOST_ABOVE:
         return None
-    style = numbered[0][2]
+    _, first, style = numbered[0]
+    if first > 1:
+        return None
     starts: list[int] = []
     for index, number, each in numbered:
-        if each == style and number == len(starts) + 1:
+        if each == style and number == len(starts) + first:
             starts.append(index)
     if not starts:
         return None

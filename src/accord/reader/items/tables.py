@@ -34,8 +34,14 @@ def markdown_table(lines: list[str], wants_list: bool) -> Items | None:
     return Items(items, heading, closing, "table")
 
 
+_DRAWN: Final = frozenset("┌│╔║╭┏┃")
+_PLAIN: Final = str.maketrans("┌┬┐├┼┤└┴┘╭╮╰╯╞╪╡│┃║─━═", "+" * 16 + "|||---")
+
+
 def _unbordered(lines: list[str]) -> list[str]:
-    """The lines without the borders above and below the rows."""
+    """The lines without the borders above and below the rows, also those that are drawn."""
+    if any(line[:1] in _DRAWN for line in lines):
+        lines = [line.translate(_PLAIN) for line in lines]
     borders = [at for at, line in enumerate(lines) if line[:1] == "+" and _BORDER.fullmatch(line)]
     if len(borders) < 2:
         return lines
@@ -54,17 +60,20 @@ def _cells(line: str) -> list[str]:
 
 
 def comma_separated(lines: list[str], wants_list: bool) -> Items | None:
-    """A line of names, and rows of as many cells; of one column only with rows, and from a list."""
-    names = lines[0].split(",")
+    """A line of names, and rows of as many cells, between commas or tabs."""
+    mark = "\t" if "\t" in lines[0] else ","
+    names = lines[0].split(mark)
     if len(names) < 3 and not wants_list:
         return None
     if not all(_NAME.fullmatch(name) for name in names):
         return None
     try:
-        rows = [row for row in csv.reader(_joined(lines[1:])) if row]
+        rows = [row for row in csv.reader(_joined(lines[1:]), delimiter=mark) if row]
     except csv.Error:  # a cell that is larger than they come
         return None
     if any(len(row) != len(names) for row in rows):
+        return None
+    if mark == "\t" and not any(cell.isdigit() for row in rows for cell in row):
         return None
     is_table = len(names) > 2 and (bool(rows) or wants_list)
     if not (is_table or (len(names) > 1 and rows and wants_list)):

@@ -8,28 +8,15 @@ from typing import Any, Final
 
 from accord.answer import Problem
 from accord.changes import Change
-from accord.errors import (
-    HEADER_MISMATCH,
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    INVALID_REQUEST,
-    METHOD_NOT_FOUND,
-    MISSING_CLIENT_CAPABILITY,
-    PARSE_ERROR,
-    UNSUPPORTED_PROTOCOL_VERSION,
-    ContractError,
-    Reject,
-)
-from accord.mirrored import fault as mirrored_fault
-from accord.protocol import Call, Cancel, Connection, ErrorReply, messages
-from accord.protocol.events import TOOL
-from accord.revisions import REVISIONS, Revision
+from accord.errors import INTERNAL_ERROR, ContractError, Reject
+from accord.protocol import Call, Cancel, Connection
+from accord.revisions import Revision
 from accord.serve.desk import Desk
 from accord.serve.eager import Pending, start
 from accord.serve.http.access import AccessLog
 from accord.serve.http.exchange import Exchange
+from accord.serve.http.replies import response_to, unacceptable, without_null_id
 from accord.serve.http.request import (
-    Fields,
     Head,
     Heads,
     Refusal,
@@ -44,7 +31,7 @@ from accord.serve.http.settings import Settings
 from accord.serve.pool import Pool
 from accord.server import Server
 from accord.telemetry import Telemetry, outcome_of
-from accord.work import Done, Work, rejected
+from accord.work import Done, Work
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -53,22 +40,6 @@ Beside = Callable[[Exchange], Coroutine[Any, Any, Response | None] | None]
 """What else is served: an answer to be awaited, or None if a request is not for it."""
 
 _USUAL: Final = Settings()
-_ACCEPTED: Final = Response(202)
-_STATELESS_STATUS: Final = {
-    PARSE_ERROR: 400,
-    INVALID_REQUEST: 400,
-    INVALID_PARAMS: 400,
-    HEADER_MISMATCH: 400,
-    MISSING_CLIENT_CAPABILITY: 400,
-    UNSUPPORTED_PROTOCOL_VERSION: 400,
-    METHOD_NOT_FOUND: 404,
-}
-_HANDSHAKE_STATUS: Final = {
-    PARSE_ERROR: 400,
-    INVALID_REQUEST: 400,
-    HEADER_MISMATCH: 400,
-    UNSUPPORTED_PROTOCOL_VERSION: 400,
-}
 _CANCELLED: Final = Done(Reject(INTERNAL_ERROR, "Cancelled"), b"")  # never sent
 _ENDING: Final = "The server is about to end"
 _SMALL: Final = 32 * 1024  # bytes that are read at once
@@ -107,7 +78,7 @@ class App:
         if scope["type"] == "http":
             path = scope["path"].removeprefix(scope.get("root_path", ""))
             head = self.heads.find(scope["headers"])
-            exchange = Exchange(scope["method"], path, head, receive, send, self._settings)
+            exchange = Exchange(scope["method"], path, head, receive, send, self._settings, scope)
             found = self.answer(exchange)
             response = found if isinstance(found, Response) else await found
             if response is not None:
@@ -203,7 +174,7 @@ class App:
         if head.revision is None or method not in ("GET", "DELETE"):
             allow = "POST" if head.revision is None else "POST, GET, DELETE"
             return refused(refuse(405, f"{method} is not for here"), allow=allow)
-        session = refuse(503, _ENDING) if self._closing else self._session(exchange.head.fields)
+        session = refuse(503, _ENDING) if self._closing else self._session(exchange)
         if isinstance(session, Refusal):
             return refused(session)
         if method == "DELETE":
@@ -225,18 +196,18 @@ class App:
             session.leave(stream)
         return None
 
-    def _session(self, fields: Fields) -> Session | Refusal:
-        session_id = text(fields.get(b"mcp-session-id"))
+    def _session(self, exchange: Exchange) -> Session | Refusal:
+        session_id = text(exchange.fields.get(b"mcp-session-id"))
         if session_id is None:
             return refuse(400, "The header Mcp-Session-Id is missing")
-        session = self._sessions.find(session_id, fields.get(b"authorization"))
+        session = self._sessions.find(session_id, exchange.principal)
         return session or refuse(404, "There is no such session; begin again with initialize")
 
     def _join_session(self, exchange: Exchange) -> Refusal | None:
         """Find the session that a request of the handshake era names, if it names one."""
         if b"mcp-session-id" not in exchange.head.fields:
             return None
-        session = self._session(exchange.head.fields)
+        session = self._session(exchange)
         if isinstance(session, Refusal):
             return session
         exchange.session = session
@@ -259,7 +230,7 @@ class App:
             if isinstance(event, Call):
                 calls.append(event)
             elif isinstance(event, bytes):
-                reply = event if revision and revision.null_ids else _without_null_id(event)
+                reply = event if revision and revision.null_ids else without_null_id(event)
             elif isinstance(event, Cancel):
                 self._cancel(event)
             else:
@@ -270,8 +241,8 @@ class App:
         if exchange.session is None and connection.has_begun:
             return self._begin_session(connection, exchange, reply or b"")
         if reply is None:
-            reply = _unacceptable(body, head.mirror.revision, revision)
-        return _response(reply, revision)
+            reply = unacceptable(body, head.mirror.revision, revision)
+        return response_to(reply, revision)
 
     def _connection(self, exchange: Exchange, revision: Revision) -> Connection:
         if exchange.session is not None:
@@ -279,7 +250,7 @@ class App:
         return self._server.connect(revision=revision)
 
     def _begin_session(self, connection: Connection, exchange: Exchange, reply: bytes) -> Response:
-        session = Session(connection, exchange.head.fields.get(b"authorization"))
+        session = Session(connection, exchange.principal)
         self._desk.attend(self._find_loop())
         if not self._sessions.add(session):
             return refused(refuse(503, "There are too many sessions; try again later"))
@@ -293,26 +264,19 @@ class App:
         done = self._begin(call, exchange)
         if isinstance(done, Done) and exchange.stream is None:
             reply = self._finish(connection, call, done, began)
-            return Response(200, reply) if type(reply) is bytes else _response(reply, revision)
+            return Response(200, reply) if type(reply) is bytes else response_to(reply, revision)
         return Run([call], connection, exchange, revision, began, done)
 
     def _begin(self, call: Call, exchange: Exchange) -> Begun:
         """Run a call in the task of its own request, as far as it goes without waiting."""
         call.edge = exchange
         exchange.desk = self._desk
-        mismatch = self._mismatch(call, exchange) if self._server.mirrored else None
-        job = mismatch or self._server.prepare(call)
+        server = self._server
+        mismatch = server.mismatch(call, exchange.fields) if server.mirrored else None
+        job = mismatch or server.prepare(call)
         if isinstance(job, Done) or not job.is_async or len(self._runs) >= self._most:
             return job
         return start(job.run())
-
-    def _mismatch(self, call: Call, exchange: Exchange) -> Done | None:
-        """That headers say something else than the arguments that they repeat."""
-        marks = self._server.mirrored.get(call.name)
-        if marks is None or not call.revision.stateless or call.method != TOOL:
-            return None
-        fault = mirrored_fault(marks, exchange.head.fields, call.arguments)
-        return None if fault is None else rejected(call, fault)
 
     def _announce(self, change: Change) -> None:
         """Tell every session that wants to hear of a change."""
@@ -347,7 +311,7 @@ class App:
             if self._closing and not self._runs:
                 self._quiet.set()
         if run.exchange.stream is None:
-            return _response(reply or run.reply, run.revision)
+            return response_to(reply or run.reply, run.revision)
         await run.exchange.end_stream(reply or run.reply)
         return None
 
@@ -457,16 +421,6 @@ def _deliver(call: Call, done: Done) -> None:
         call.running.set_result(done)
 
 
-def _unacceptable(body: bytes, date: str | None, revision: Revision | None) -> bytes | None:
-    """Of what gets no reply, the reply to what cannot be accepted either."""
-    if body.strip() and (date is None or date in REVISIONS):
-        return None
-    blank = messages.parse_error()
-    unknown = messages.invalid_request("the revision in MCP-Protocol-Version is not known here")
-    reply = messages.failure(None, unknown if body.strip() else blank)
-    return reply if revision and revision.null_ids else reply.without_null_id()
-
-
 def _metrics(telemetry: Telemetry, accept: str | None) -> Response:
     """The server's figures, as far as the extra that writes them is installed."""
     try:
@@ -475,17 +429,3 @@ def _metrics(telemetry: Telemetry, accept: str | None) -> Response:
         return refused(refuse(501, str(error)))
     body, content_type = exposition(telemetry, accept)
     return Response(200, body, content_type=content_type.encode())
-
-
-def _without_null_id(reply: bytes) -> bytes:
-    return reply.without_null_id() if isinstance(reply, ErrorReply) else reply
-
-
-def _response(reply: bytes | None, revision: Revision | None) -> Response:
-    """A reply with the status that its revision has for it; no reply is one, too."""
-    if not reply:
-        return _ACCEPTED
-    if not isinstance(reply, ErrorReply):
-        return Response(200, reply)
-    statuses = _STATELESS_STATUS if revision is None else _HANDSHAKE_STATUS
-    return Response(statuses.get(reply.code, 200), reply)

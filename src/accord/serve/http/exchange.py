@@ -13,7 +13,7 @@ from accord.protocol.messages import Wanted
 from accord.questions import Question
 from accord.serve.desk import Desk
 from accord.serve.eager import Pending, start
-from accord.serve.http.request import Head, Refusal, refuse
+from accord.serve.http.request import Fields, Head, Refusal, refuse
 from accord.serve.http.sessions import Session
 from accord.serve.http.settings import Settings
 from accord.serve.http.streams import Stream
@@ -39,6 +39,8 @@ class Exchange(msgspec.Struct, eq=False):
     receive: Receive
     send: Send
     settings: Settings
+    scope: Mapping[str, Any]
+    """What is known of its connection, under ASGI's names."""
     body: bytes | None = None
     """All of the body, if the server has it before it is asked."""
     session: Session | None = None
@@ -131,6 +133,22 @@ class Exchange(msgspec.Struct, eq=False):
             self.stream = self.session.open_stream() if self.session else Stream()
             self._pump = asyncio.create_task(self._send_events(self.stream, 0))
         return self.stream
+
+    @property
+    def sender(self) -> "Exchange":
+        """What a tool may want to know of whoever sends this: see `fields` and `address`."""
+        return self
+
+    @property
+    def fields(self) -> Fields:
+        """The headers."""
+        return self.head.fields
+
+    @property
+    def address(self) -> str | None:
+        """Where it comes from; None behind a socket that is a file."""
+        client = self.scope.get("client")
+        return client[0] if client else None
 
     @property
     def principal(self) -> bytes | None:

@@ -91,6 +91,8 @@ class Line(asyncio.Protocol):
     def __init__(self, lines: Lines, state: Any, loop: asyncio.AbstractEventLoop) -> None:
         self.lines = lines
         self.loop = loop
+        self.scope: dict[str, Any] = {}
+        """Where the client is, as ASGI says it."""
         self.drained: asyncio.Future[None] | None = None
         """To be awaited before anything is written: the client does not read."""
         self._deadline = _NEVER
@@ -122,6 +124,8 @@ class Line(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Wait for a request."""
         self.transport = transport  # type: ignore[assignment]  # it is one, of whatever class
+        peer = transport.get_extra_info("peername")
+        self.scope = {"client": peer if isinstance(peer, tuple) else None}
         self._connections.add(self)
         self._deadline = self.loop.time() + self.lines.settings.body_seconds
         self.lines.add(self)
@@ -396,7 +400,14 @@ class Visit:
         body = self._take_parts() if self.is_whole and not self._is_gone else None
         settings = self._line.lines.settings
         return Exchange(
-            self._method, self._path, self._head, self.receive, self.send, settings, body
+            self._method,
+            self._path,
+            self._head,
+            self.receive,
+            self.send,
+            settings,
+            self._line.scope,
+            body,
         )
 
     def _take_parts(self) -> bytes:

@@ -80,8 +80,10 @@ class Heads:
     session still come to the same.
     """
 
-    def __init__(self, allow_hosts: Iterable[str]) -> None:
-        self._allowed = frozenset(host.lower() for host in allow_hosts)
+    def __init__(self, allow_hosts: Iterable[str] | None) -> None:
+        """Without any names it is somebody else who checks Host and Origin."""
+        allowed = None if allow_hosts is None else frozenset(host.lower() for host in allow_hosts)
+        self._allowed = allowed
         self._heads: dict[tuple[Header, ...], Head] = {}
         self._verdicts: dict[tuple[bytes | None, ...], Verdict] = {}
 
@@ -108,7 +110,7 @@ class Heads:
         host, origin, content_type, accept, *repeated = said
         mirror = Mirror(*map(text, repeated))
         return Verdict(
-            admit(host, origin, self._allowed),
+            None if self._allowed is None else admit(host, origin, self._allowed),
             _unfit(content_type, accept),
             _handshake_revision(mirror.revision),
             mirror,

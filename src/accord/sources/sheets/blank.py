@@ -29,6 +29,8 @@ _LEAST_SIZE: Final = 6.0
 _LEAST_LINE_SIZE: Final = 5.5
 _USUAL_SIZE: Final = 9.0
 _LARGEST_SIZE: Final = 14.0
+_LARGEST_GIVEN_SIZE: Final = 72.0
+_LONGEST_SIDE: Final = 14_400.0  # as ISO 32000-1 has it for pages
 _SIZE: Final = re.compile(r"(-?\d*\.?\d+)\s+Tf")
 _START: Final = re.compile(rb"startxref\s+(\d+)\s+%%EOF\s*$")
 _UNREADABLE: Final = (
@@ -142,7 +144,7 @@ def _cleaned(data: bytes, name: str) -> bytes:
         for entry in ("/NeedAppearances", "/XFA"):
             if entry in form:
                 del form[entry]
-        _make_objects(pdf, form.get("/Fields", Array()))
+        _make_objects(pdf, form.get("/Fields", Array()), set())
         return _saved(pdf)
 
 
@@ -154,14 +156,16 @@ def _saved(pdf: Pdf) -> bytes:
     return target.getvalue()
 
 
-def _make_objects(pdf: Pdf, nodes: Any, depth: int = 0) -> None:
-    if depth > _DEEPEST:
-        raise ValueError("fields are nested too deeply")
+def _make_objects(pdf: Pdf, nodes: Any, seen: set[tuple[int, int]]) -> None:
+    """Make each node of a tree an object; one that stands there several times is met once."""
     for index, node in enumerate(nodes):
         if not node.is_indirect:
             nodes[index] = pdf.make_indirect(node)
+        elif node.objgen in seen:
+            continue
+        seen.add(nodes[index].objgen)
         if "/Kids" in node:
-            _make_objects(pdf, node.Kids, depth + 1)
+            _make_objects(pdf, node.Kids, seen)
 
 
 def _blank(pdf: Pdf, data: bytes) -> Blank:
@@ -182,7 +186,7 @@ def _blank(pdf: Pdf, data: bytes) -> Blank:
         _entries(tree, "/Kids", "/Count"),
         kids,
         int(tree.Count),
-        (abs(right - left), abs(top - bottom)),
+        (_side(left, right), _side(bottom, top)),
     )
 
 
@@ -221,6 +225,8 @@ def _fields(pdf: Pdf) -> Iterator[Field]:
 def _leaves(
     nodes: Any, inherited: dict[str, Any], prefix: str = "", above: tuple[int, ...] = ()
 ) -> Iterator[_Leaf]:
+    if len(above) > _DEEPEST:
+        raise ValueError("fields are nested too deeply")
     for index, node in enumerate(nodes):
         own = {key: node[key] for key in ("/FT", "/Ff", "/DA", "/Q", "/MaxLen") if key in node}
         said = {**inherited, **own}
@@ -267,7 +273,7 @@ def _kind(kind: Object | None, flags: int, *, has_widgets: bool) -> Kind:
 
 def _widget(node: Object, said: dict[str, Any], pages: dict[tuple[int, int], int]) -> Widget:
     left, bottom, right, top = (float(edge) for edge in node.Rect)
-    width, height = abs(right - left), abs(top - bottom)
+    width, height = _side(left, right), _side(bottom, top)
     size = _SIZE.search(str(said.get("/DA", "")))
     is_multiline = bool(int(said.get("/Ff", 0)) & _MULTILINE)
     on = [state for state in _states(node) if state != "/Off"]
@@ -278,11 +284,19 @@ def _widget(node: Object, said: dict[str, Any], pages: dict[tuple[int, int], int
         pages.get(node.objgen, 0),
         width,
         height,
-        _room(width, height, abs(float(size[1])) if size else 0.0, is_multiline=is_multiline),
+        _room(width, height, _given_size(size), is_multiline=is_multiline),
         int(said.get("/Q", 0)),
         Name(on[0] if on else "/Yes").unparse(),
         bool(on),
     )
+
+
+def _side(one: float, other: float) -> float:
+    return min(_LONGEST_SIDE, abs(other - one))
+
+
+def _given_size(size: re.Match[str] | None) -> float:
+    return min(abs(float(size[1])), _LARGEST_GIVEN_SIZE) if size else 0.0
 
 
 def _room(width: float, height: float, size: float, *, is_multiline: bool) -> Room:

@@ -40,6 +40,8 @@ class Font:
         (is_long,) = struct.unpack_from(">h", head, 50)
         self.ascent, self.descent = struct.unpack_from(">2h", hhea, 4)
         self._metrics: int = struct.unpack_from(">H", hhea, 34)[0]
+        if not (self.units and self._metrics):
+            raise ValueError("letters without a width")
         (self.count,) = struct.unpack_from(">H", self._table("maxp"), 4)
         places = _numbers(self._table("loca"), "I" if is_long else "H")
         self._places = places if is_long else array("I", (place * 2 for place in places))

@@ -45,15 +45,23 @@ def load(template: Path | None = None, mapping: Path | None = None, paper: str =
     path = template or HERE / "forms" / f"sheet-{paper}.pdf"
     blank = read_blank(_read(path), path.name)
     keys = _keys(path, blank.fields, mapping)
-    named = {field.name: field for field in blank.fields}
+    named = _by_name(blank.fields)
     by_key: dict[str, tuple[Field, ...]] = {}
     for name, key in keys.items():
         if name in named:
-            by_key[key] = (*by_key.get(key, ()), named[name])
+            by_key[key] = (*by_key.get(key, ()), *named[name])
     if not by_key:
         raise ContractError(f"{path.name} has none of the fields that its mapping names")
     absent = tuple(name for name in keys if name not in named)
     return Form(blank, by_key, absent)
+
+
+def _by_name(fields: Sequence[Field]) -> dict[str, tuple[Field, ...]]:
+    """Fields by name: several of one name all hold its value, one that is listed twice is one."""
+    named: dict[str, tuple[Field, ...]] = {}
+    for field in {field.number: field for field in fields}.values():
+        named[field.name] = (*named.get(field.name, ()), field)
+    return named
 
 
 def _read(path: Path) -> bytes:
@@ -97,7 +105,7 @@ def list_fields(path: Path) -> list[tuple[Field, str]]:
 
 
 def read_mapping(path: Path) -> dict[str, str]:
-    """A mapping file: the names of fields, and the key of the value that each is for."""
+    """A mapping file: fields by name, each with the key of its value; none where it is empty."""
     try:
         read = tomllib.loads(path.read_text(encoding="utf-8"))
         fields = msgspec.convert(read.get("fields"), dict[str, str])
@@ -106,6 +114,7 @@ def read_mapping(path: Path) -> dict[str, str]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
         reason = str(error).partition("\n")[0]
         raise ContractError(f"{path.name} is no mapping of fields: {reason}") from error
+    fields = {name: key for name, key in fields.items() if key}
     unknown = sorted(key for key in fields.values() if not is_key(key))
     if unknown:
         named = ", ".join(unknown[:5])

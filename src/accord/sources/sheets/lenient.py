@@ -68,8 +68,10 @@ _MAIN_LIST: Final[Mapping[type, str]] = {
     model.Proficiencies: "skills",
 }
 _CLASS_WITH_LEVEL: Final = re.compile(
-    r"\s*(?P<name>[^\d(]+?)\s*(?:\((?P<sub>[^)]*)\))?\s*(?P<level>\d+)\s*"
+    r"(?P<name>[^\d(]+?) ?(?:\((?P<sub>[^)]*)\))? ?(?P<level>\d{1,9})"
 )
+_CLASS_WITH_SUBCLASS: Final = re.compile(r"(?P<name>[^(]+?) ?\((?P<sub>[^)]*)\)")
+_LONGEST_CLASS: Final = 500
 
 
 _CHARACTER: Final = types.type_info(model.Character)
@@ -183,9 +185,9 @@ def _moved(given: Any) -> Any:
 
 def _with_classes(who: dict[str, Any]) -> dict[str, Any]:
     """`Paladin 5 / Sorcerer 3` as two classes; class and level from the classes if left out."""
-    written = who.get("class")
-    if isinstance(written, str) and not who.get("classes"):
-        parts = [_CLASS_WITH_LEVEL.fullmatch(part) for part in re.split(r"[/,;]", written)]
+    written = _written_class(who)
+    if written is not None and not who.get("classes"):
+        parts = [_CLASS_WITH_LEVEL.fullmatch(part.strip()) for part in re.split("[/,;]", written)]
         if all(parts):
             who = {**who, "classes": [_class_level(part) for part in parts if part]}
     classes = _classes(who.get("classes"))
@@ -196,6 +198,14 @@ def _with_classes(who: dict[str, Any]) -> dict[str, Any]:
     return who
 
 
+def _written_class(who: dict[str, Any]) -> str | None:
+    """What stands for the class, each blank once; what is too long is the schema's to refuse."""
+    written = who.get("class")
+    if not isinstance(written, str) or len(written) > _LONGEST_CLASS:
+        return None
+    return " ".join(written.split())
+
+
 def _class_level(part: re.Match[str]) -> dict[str, Any]:
     subclass = {"subclass": part["sub"]} if part["sub"] else {}
     name = class_name(part["name"]) or part["name"]
@@ -204,10 +214,10 @@ def _class_level(part: re.Match[str]) -> dict[str, Any]:
 
 def _with_proper_class(who: dict[str, Any]) -> dict[str, Any]:
     """`fighter (champion)` as a class and a subclass, written as the SRD does."""
-    written = who.get("class")
-    if not isinstance(written, str):
+    written = _written_class(who)
+    if written is None:
         return who
-    if found := re.fullmatch(r"\s*(?P<name>[^(]+?)\s*\((?P<sub>[^)]*)\)\s*", written):
+    if found := _CLASS_WITH_SUBCLASS.fullmatch(written):
         who = {"subclass": found["sub"], **who, "class": found["name"]}
     return {**who, "class": class_name(who["class"]) or who["class"]}
 

@@ -22,8 +22,11 @@ from accord.errors import ContractError
 _STEP: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW: Final = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _LONGEST_STEM: Final = 60
+_LONGEST_STEP: Final = 255
+_LONGEST_PATH: Final = 1024  # bytes: a tree that is deeper can hardly be deleted
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _OUTSIDE: Final = "must be a relative path inside the output folder"
+_SHORTER: Final = "must have shorter names"
 _NO_LINKS: Final = "must not lead through a symbolic link or to anything but a plain file"
 
 
@@ -54,7 +57,8 @@ def file_name(given: str | None, character: str) -> str:
     """The name of the file: as given, or after the character; always a PDF."""
     if given is None:
         return f"{_stem(character)}.pdf"
-    return given if given.lower().endswith(".pdf") else f"{given}.pdf"
+    is_named = given.rpartition("/")[2] not in ("", ".", "..")  # else it is refused as it is
+    return f"{given}.pdf" if is_named and not given.lower().endswith(".pdf") else given
 
 
 def _stem(character: str) -> str:
@@ -72,6 +76,8 @@ def _steps(name: str) -> tuple[str, ...]:
         raise _refused(_OUTSIDE)
     if any(step in ("", ".", "..") for step in steps) or re.match(r"[A-Za-z]:", name):
         raise _refused(_OUTSIDE)
+    if len(name.encode()) > _LONGEST_PATH or any(len(s.encode()) > _LONGEST_STEP for s in steps):
+        raise _refused(_SHORTER)
     return tuple(steps)
 
 
@@ -132,7 +138,7 @@ def _problem(error: OSError) -> Problem:
     if error.errno in (errno.ELOOP, errno.ENOTDIR, errno.EISDIR):
         return _refused(_NO_LINKS)
     if error.errno in (errno.ENAMETOOLONG, errno.EINVAL):
-        return _refused("must have shorter names")
+        return _refused(_SHORTER)
     return Problem.unavailable(
         f"The sheet could not be written: {(error.strerror or 'unknown error').lower()}",
         retryable=False,

@@ -69,7 +69,7 @@ def bind(arguments: bytes) -> Bound:
     try:
         given = msgspec.json.decode(arguments, type=dict[str, Any])
         tidied, unknown = _tidied(given)
-    except (msgspec.ValidationError, RecursionError) as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         reason = FieldError("arguments", "are nested too deeply or hold what JSON has no word for")
         raise _problem([reason]) from error
     try:

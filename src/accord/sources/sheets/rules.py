@@ -14,6 +14,8 @@ from accord.sources.sheets.model import ABILITIES, SPELL_LISTS, Character, title
 _LOWEST_SCORE: Final = 1
 _HIGHEST_SCORE: Final = 20
 _MULTICLASS_SCORE: Final = 13
+_INNATE_SECOND: Final = 5
+"""The level at which a race gives a spell of the second level, such as a tiefling's Darkness."""
 
 
 class Violation(NamedTuple):
@@ -126,12 +128,16 @@ def _spell_levels(character: Character) -> Iterator[Violation]:
 
 
 def _spells_within_reach(character: Character) -> Iterator[Violation]:
-    """Nobody who casts learns spells above the slots that the classes give."""
+    """Nobody who casts learns spells above the slots that the classes give, or a race does."""
     levels = character.character.levels
     reach = [srd.highest_spell(each) for each in levels]
     if not any(reach) or any(srd.find_class(each.name) is None for each in levels):
         return
-    highest, classes = max(reach), " / ".join(f"{each.name} {each.level}" for each in levels)
+    innate = 2 if character.character.level >= _INNATE_SECOND else 1
+    highest, classes = (
+        max(innate, *reach),
+        " / ".join(f"{each.name} {each.level}" for each in levels),
+    )
     for place, level, index, spell in character.spells:
         if level > highest:
             sentence = (

@@ -38,6 +38,8 @@ _OPTIONAL: Final = frozenset({"character.class", "character.level", "character.s
 """What `character.class_and_level` says too: no loss where a form has no field for it."""
 
 
+_OF_A_ROW: Final = frozenset({"attack_bonus", "damage"})
+"""What says little without the line it stands in."""
 _KINDS: Final = {"modifiers": " modifier", "saves": " save"}
 """What tells the values of one ability apart."""
 
@@ -74,6 +76,8 @@ def label(key: str) -> str:
     *parents, name = key.split(".")
     if name in ("text", "more", "name", "bonus", "items", "other") and parents:
         name = parents[-1]
+    if name in _OF_A_ROW:
+        return f"{label(parents[-1])}: {titled(name)}"
     words, _, index = name.rstrip("]").partition("[")
     kind = _KINDS.get(key.partition(".")[0], "")
     return f"{titled(words)} {int(index) + 1}" if index else f"{titled(words)}{kind}"

@@ -183,19 +183,22 @@ def level_for(points: int) -> int:
 
 def spell_slots(levels: Sequence[ClassLevel]) -> tuple[int, ...]:
     """Slots of the first level, the second, …, those of the Spellcasting feature."""
-    casters = [level for level in levels if casting_of(level) in _SHARE]
+    casters = [level for level in levels if _has_spellcasting(level)]
     if len(casters) == 1:
         return _own_slots(casters[0])
     caster_level = sum(level.level // _SHARE[casting_of(level)] for level in casters)
     return _row(caster_level)
 
 
+def _has_spellcasting(level: ClassLevel) -> bool:
+    """Whether the class casts by now: a half caster does from its second level on."""
+    share = _SHARE.get(casting_of(level))
+    return share is not None and level.level >= share
+
+
 def _own_slots(level: ClassLevel) -> tuple[int, ...]:
-    """A single class rounds up, once it casts at all."""
-    casting = casting_of(level)
-    if level.level < _SHARE[casting]:
-        return ()
-    return _row(-(-level.level // _SHARE[casting]))
+    """A single class rounds up."""
+    return _row(-(-level.level // _SHARE[casting_of(level)]))
 
 
 def _row(caster_level: int) -> tuple[int, ...]:

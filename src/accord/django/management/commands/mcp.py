@@ -1,0 +1,70 @@
+"""`manage.py mcp`: the project's tools over stdio, or a list of them."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.core.management.base import BaseCommand, CommandError
+
+from accord.django import project
+from accord.errors import ContractError
+from accord.profiles import PROFILES
+from accord.serve import stdio
+from accord.serve.ending import exit_within
+from accord.serve.pipes import take_pipes
+from accord.sources.drf.build import Exposed
+
+
+class Command(BaseCommand):  # type: ignore[misc]  # Django has no types
+    """Serve MCP over stdio, as every MCP client starts a server."""
+
+    help = "Serve the project's API as MCP tools over stdio, or list them."
+    requires_system_checks: tuple[str, ...] = ()  # their warnings would be repeated here
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """What the command takes."""
+        parser.add_argument("--user", metavar="NAME", help="act as this user; else as nobody")
+        parser.add_argument("--list", action="store_true", help="show what is exposed, and to whom")
+        parser.add_argument("--profile", choices=list(PROFILES), help="how answers are worded")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        """Serve until the input ends."""
+        user = None if options["user"] is None else _user(options["user"])
+        try:
+            if options["list"]:
+                self._list(user)
+                return
+            server = project.server(user)
+            server.configure(profile=options["profile"])
+        except ContractError as error:
+            raise CommandError(str(error)) from error
+        stdio.serve(server, take_pipes(), on_end=exit_within)
+
+    def _list(self, user: Any) -> None:
+        found = project.exposures(user)
+        judges = {a: a(None) for a in dict.fromkeys(each.tool.audience for each in found) if a}
+        for each in found:
+            is_for = judges[each.tool.audience] if each.tool.audience else None
+            refused = user is not None and is_for is not None and not is_for(each.tool.name)
+            self.stdout.write(f"{each.tool.name}{' (not for this user)' if refused else ''}")
+            for label, words in _lines(each):
+                self.stdout.write(f"    {label:6} {words}")
+
+
+def _user(name: str) -> Any:
+    model = get_user_model()
+    try:
+        return model._default_manager.get_by_natural_key(name)
+    except model.DoesNotExist:
+        raise CommandError(f"there is no user {name!r}") from None
+
+
+def _lines(each: Exposed) -> list[tuple[str, str]]:
+    """Whom a tool is for, and what it takes."""
+    lines = [("for", each.who)]
+    for part, schema in each.tool.input_schema["properties"].items():
+        required = schema.get("required", ())
+        names = [n if n in required else f"{n}?" for n in schema.get("properties", ())]
+        if names:
+            lines.append((part, ", ".join(names)))
+    return lines

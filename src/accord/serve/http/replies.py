@@ -1,0 +1,57 @@
+"""Replies as responses: each with the status that its revision has for it."""
+
+from typing import Final
+
+from accord.errors import (
+    HEADER_MISMATCH,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    MISSING_CLIENT_CAPABILITY,
+    PARSE_ERROR,
+    UNSUPPORTED_PROTOCOL_VERSION,
+)
+from accord.protocol import ErrorReply, messages
+from accord.revisions import REVISIONS, Revision
+from accord.serve.http.response import Response
+
+_ACCEPTED: Final = Response(202)
+_STATELESS_STATUS: Final = {
+    PARSE_ERROR: 400,
+    INVALID_REQUEST: 400,
+    INVALID_PARAMS: 400,
+    HEADER_MISMATCH: 400,
+    MISSING_CLIENT_CAPABILITY: 400,
+    UNSUPPORTED_PROTOCOL_VERSION: 400,
+    METHOD_NOT_FOUND: 404,
+}
+_HANDSHAKE_STATUS: Final = {
+    PARSE_ERROR: 400,
+    INVALID_REQUEST: 400,
+    HEADER_MISMATCH: 400,
+    UNSUPPORTED_PROTOCOL_VERSION: 400,
+}
+
+
+def unacceptable(body: bytes, date: str | None, revision: Revision | None) -> bytes | None:
+    """Of what gets no reply, the reply to what cannot be accepted either."""
+    if body.strip() and (date is None or date in REVISIONS):
+        return None
+    blank = messages.parse_error()
+    unknown = messages.invalid_request("the revision in MCP-Protocol-Version is not known here")
+    reply = messages.failure(None, unknown if body.strip() else blank)
+    return reply if revision and revision.null_ids else reply.without_null_id()
+
+
+def without_null_id(reply: bytes) -> bytes:
+    return reply.without_null_id() if isinstance(reply, ErrorReply) else reply
+
+
+def response_to(reply: bytes | None, revision: Revision | None) -> Response:
+    """A reply with the status that its revision has for it; no reply is one, too."""
+    if not reply:
+        return _ACCEPTED
+    if not isinstance(reply, ErrorReply):
+        return Response(200, reply)
+    statuses = _STATELESS_STATUS if revision is None else _HANDSHAKE_STATUS
+    return Response(statuses.get(reply.code, 200), reply)

@@ -1,0 +1,44 @@
+"""MCP over HTTP where nothing runs but the thread that a request came on: WSGI, and Django.
+
+There are no sessions and no streams, which a server of either era may do without.
+"""
+
+from collections.abc import Iterable
+
+from accord.protocol import Call, Connection
+from accord.protocol.events import Edge
+from accord.serve import blocking
+from accord.serve.http.replies import response_to, unacceptable, without_null_id
+from accord.serve.http.request import Header, Heads, refuse
+from accord.serve.http.response import Response, refused
+from accord.server import Server
+
+
+class SyncApp:
+    """A server as what answers one request at a time, in as many threads as there are."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self._heads = Heads(None)
+        self._stateless = Connection(server, handshake=False, is_shared=True)
+
+    def answer(self, method: str, headers: Iterable[Header], body: bytes, edge: Edge) -> Response:
+        """What answers a request whose Host and Origin are right, from whom the edge knows."""
+        head = self._heads.find(headers)
+        if method != "POST":
+            return refused(refuse(405, f"{method} is not for here"), allow="POST")
+        if head.unfit is not None:
+            return refused(head.unfit)
+        revision = head.revision
+        connection = self._stateless if revision is None else self.server.connect(revision=revision)
+        reply: bytes | None = None
+        for event in connection.receive(body, head.mirror):
+            if isinstance(event, Call):
+                mismatch = self.server.mismatch(event, head.fields)
+                done = mismatch or blocking.run(self.server, event, edge)
+                reply = connection.finish(event, done.reply) or reply
+            elif isinstance(event, bytes):
+                reply = event if revision and revision.null_ids else without_null_id(event)
+        if reply is None:
+            reply = unacceptable(body, head.mirror.revision, revision)
+        return response_to(reply, revision)

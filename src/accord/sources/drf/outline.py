@@ -1,0 +1,61 @@
+"""The outer shape of a tool's arguments: `kwargs`, `query` and `body`, whatever is in them."""
+
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from accord.answer import FieldError, Problem
+from accord.arguments import Checker, JsonSchema
+from accord.tool import Bound
+
+_MOST_NAMED: Final = 20  # bad fields that the message names; all of them are in `fields`
+
+
+class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a tool takes."""
+
+    kwargs: dict[str, str | int] = {}
+    query: dict[str, Any] = {}
+    body: dict[str, Any] | list[Any] | UnsetType = UNSET
+
+
+_decode = msgspec.json.Decoder(Arguments).decode
+
+
+class Outline:
+    """Checks the outer shape; what is in it is for the view to judge."""
+
+    def __init__(self, tool: str, shape: JsonSchema) -> None:
+        self._tool = tool
+        self._checker = Checker(shape)
+        members = shape["properties"]
+        self._names = members["kwargs"]["properties"].keys()
+        self._required = frozenset(members["kwargs"].get("required", ()))
+        body = members.get("body", {}).get("type")
+        self._body = {"object": dict, "array": list}.get(body, UnsetType)
+
+    def bind(self, arguments: bytes) -> Bound:
+        """The arguments, if they have this shape."""
+        try:
+            given = _decode(arguments)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            raise self._misfit(arguments) from None
+        kwargs = given.kwargs.keys()
+        has_body = given.body is UNSET or isinstance(given.body, self._body)
+        if not has_body or not self._required <= kwargs <= self._names:
+            raise self._misfit(arguments)
+        return Bound(given)
+
+    def _misfit(self, arguments: bytes) -> Problem:
+        """What is wrong with arguments of another shape."""
+        try:
+            errors = self._checker.errors(msgspec.json.decode(arguments))
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            errors = []
+        errors = errors or [FieldError("arguments", "hold what no tool can take")]
+        named = "; ".join(f"{error.field} {error.error}" for error in errors[:_MOST_NAMED])
+        more = f"; and {len(errors) - _MOST_NAMED} more" if len(errors) > _MOST_NAMED else ""
+        return Problem.validation(
+            f"Invalid arguments for {self._tool}: {named}{more}", fields=errors
+        )

@@ -1,0 +1,124 @@
+"""The request that a view gets: the one that its URL would get from the same caller over HTTP."""
+
+from collections.abc import Mapping
+from io import BytesIO
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.core.handlers.wsgi import WSGIRequest
+from django.http import HttpRequest
+from django.http.request import split_domain_port, validate_host
+
+from accord.sources.drf.bodies import Body
+
+_OF_THE_MESSAGE: Final = frozenset(
+    "HTTP_ACCEPT HTTP_ACCEPT_ENCODING HTTP_CONNECTION HTTP_CONTENT_ENCODING HTTP_EXPECT HTTP_RANGE"
+    " HTTP_TE HTTP_TRAILER HTTP_TRANSFER_ENCODING HTTP_UPGRADE HTTP_IF_MATCH HTTP_IF_NONE_MATCH"
+    " HTTP_IF_MODIFIED_SINCE HTTP_IF_UNMODIFIED_SINCE HTTP_IF_RANGE HTTP_X_HTTP_METHOD_OVERRIDE"
+    " HTTP_MCP_PROTOCOL_VERSION HTTP_MCP_SESSION_ID HTTP_MCP_METHOD HTTP_MCP_NAME"
+    " HTTP_LAST_EVENT_ID HTTP_CONTENT_TYPE HTTP_CONTENT_LENGTH CONTENT_TYPE CONTENT_LENGTH"
+    " REQUEST_URI RAW_URI SCRIPT_URL REDIRECT_URL PATH_TRANSLATED".split()
+)
+"""What speaks of MCP's own message, not of what a view is asked."""
+_OF_THE_OUTER: Final = frozenset(
+    "environ scope META path path_info method resolver_match content_type content_params encoding"
+    " GET POST COOKIES FILES urlconf headers accepted_types accepted_types_by_precedence"
+    " _encoding _stream _read_started _body _post _files _upload_handlers _post_parse_error"
+    " csrf_processing_done script_name body_receive_timeout".split()
+)
+"""What a request says of itself; everything else on it was put there by middleware."""
+
+
+class Ask:
+    """What is asked of a view."""
+
+    __slots__ = ("accept", "body", "method", "path", "query")
+
+    def __init__(
+        self,
+        method: str,
+        path: str,
+        query: str = "",
+        body: Body | None = None,
+        accept: str = "application/json",
+    ) -> None:
+        self.accept = accept
+        self.method = method.upper()
+        self.path = path
+        self.query = query
+        self.body = body
+
+
+def within(outer: HttpRequest, ask: Ask) -> WSGIRequest:
+    """A request inside another: from the same caller, with all that middleware found out."""
+    meta = {k: v for k, v in outer.META.items() if k not in _OF_THE_MESSAGE}
+    meta["wsgi.url_scheme"] = outer.scheme
+    request = _request(meta, ask)
+    members = vars(request)
+    for name, value in vars(outer).items():
+        if name not in _OF_THE_OUTER:
+            members[name] = value
+    return request
+
+
+def alone(sender: Any, ask: Ask, user: Any = None) -> WSGIRequest:
+    """A request by itself: with the headers of a sender, if there is one, and for a user."""
+    fields: Mapping[bytes, bytes] = {} if sender is None else sender.fields
+    meta: dict[str, Any] = {
+        "REMOTE_ADDR": (None if sender is None else sender.address) or "127.0.0.1",
+        "SERVER_PROTOCOL": "HTTP/1.1",
+        "wsgi.url_scheme": "https" if settings.SECURE_SSL_REDIRECT else "http",
+    }
+    for name, value in fields.items():
+        key = "HTTP_" + name.decode("latin-1").upper().replace("-", "_")
+        if key not in _OF_THE_MESSAGE:
+            meta[key] = value.decode("latin-1")
+    meta["HTTP_HOST"] = _host(meta.get("HTTP_HOST"))
+    request = _request(meta, ask)
+    if user is not None:  # as the REST framework's own test client does it
+        request._force_auth_user = request._cached_user = request.user = user
+    return request
+
+
+def _host(given: str | None) -> str:
+    """What the caller calls us, if the project answers to that; else a name that it answers to."""
+    allowed = settings.ALLOWED_HOSTS or [".localhost", "127.0.0.1", "[::1]"]
+    if given is not None and validate_host(split_domain_port(given)[0], allowed):
+        return given
+    name = next((host for host in allowed if host != "*"), "localhost")
+    return str(name).removeprefix(".")
+
+
+def _request(meta: dict[str, Any], ask: Ask) -> WSGIRequest:
+    host = str(meta.get("HTTP_HOST", "localhost")).partition(":")[0]
+    environ = {
+        "SERVER_NAME": host,
+        "SERVER_PORT": "443" if meta["wsgi.url_scheme"] == "https" else "80",
+        "HTTP_ACCEPT": ask.accept,
+        **meta,
+        "REQUEST_METHOD": ask.method,
+        "SCRIPT_NAME": meta.get("SCRIPT_NAME", ""),
+        "PATH_INFO": ask.path.encode().decode("latin-1"),
+        "QUERY_STRING": ask.query,
+        "wsgi.input": BytesIO(),
+    }
+    if ask.body is not None:
+        environ["CONTENT_TYPE"] = ask.body.content_type
+        environ["CONTENT_LENGTH"] = str(len(ask.body.content))
+        environ["wsgi.input"] = BytesIO(ask.body.content)
+    return WSGIRequest(environ)
+
+
+def query_string(query: Mapping[str, Any], csv: frozenset[str]) -> str:
+    """Parameters as a URL has them."""
+    pairs: list[tuple[str, str]] = []
+    for name, value in query.items():
+        values = value if isinstance(value, list) else [value]
+        texts = [_text(each) for each in values if each is not None]
+        pairs += [(name, ",".join(texts))] if name in csv else [(name, text) for text in texts]
+    return urlencode(pairs)
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

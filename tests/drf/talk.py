@@ -1,0 +1,85 @@
+"""Ways to talk to the example: over HTTP to its API, over MCP inside it, and from outside."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from django.core.cache import cache
+from django.db import transaction
+from rest_framework.test import APIClient
+
+import wire
+from accord import Server
+from accord.protocol import Call
+from accord.serve import blocking
+from accord.testing import MCPClient
+from stdio_peer import modern_params
+
+T = TypeVar("T")
+Arguments = dict[str, Any]
+Headers = Mapping[str, str]
+
+
+class Client(MCPClient):
+    """A client whose every message is checked."""
+
+    def send(self, method: str, params: dict[str, Any] | None = None) -> Any:
+        response = super().send(method, params)
+        wire.check(response.content, revision=self._revision.date, method=method)
+        return response
+
+
+class Sender:
+    """What our own HTTP server knows of a request."""
+
+    def __init__(self, headers: Headers, address: str = "127.0.0.1") -> None:
+        self.fields = {name.lower().encode(): value.encode() for name, value in headers.items()}
+        self.address = address
+
+
+def ask(
+    server: Server,
+    method: str,
+    params: dict[str, Any],
+    sender: Any = None,
+    *,
+    profile: str = "plain",
+) -> Any:
+    """The result of a request to a server that stands by itself."""
+    wanted = {"extensions": {"dev.accord-mcp/profile": {"name": profile}}}
+    given = modern_params(params, capabilities=wanted)
+    message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": given}
+    connection = server.connect()
+    (event,) = connection.receive(json.dumps(message).encode())
+    if isinstance(event, Call):
+        done = blocking.run(server, event, blocking.OneWay(sender))
+        event = connection.finish(event, done.reply)  # type: ignore[assignment]
+    assert isinstance(event, bytes)
+    return wire.check(event, revision=wire.STATELESS, method=method, profile=profile)["result"]
+
+
+def call(server: Server, tool: str, arguments: Arguments, sender: Any = None) -> Any:
+    """The envelope that a tool of a server by itself answers with."""
+    params = {"name": tool, "arguments": arguments}
+    result = ask(server, "tools/call", params, sender, profile="envelope")
+    return json.loads(result["content"][0]["text"])
+
+
+def over_http(method: str, path: str, body: Any, headers: Headers) -> Any:
+    """What the API itself says."""
+    sent = "" if body is None else json.dumps(body)
+    return APIClient().generic(method, path, sent, "application/json", headers=dict(headers))
+
+
+def rolled_back(make: Callable[[], T]) -> T:
+    """What something gives, without what it changes."""
+    with transaction.atomic():
+        made = make()
+        transaction.set_rollback(True)
+    cache.clear()
+    return made
+
+
+def text_of(result: Any) -> str:
+    """The text of a result."""
+    return str(result["content"][0]["text"])

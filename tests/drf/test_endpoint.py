@@ -1,0 +1,437 @@
+"""The endpoint as a view of Django's: both eras, who is let in, who sees what."""
+
+import json
+from typing import Annotated, Any
+
+import pytest
+from django.contrib.sessions.models import Session
+from django.core.signals import request_finished
+from django.db import connection
+from django.test import RequestFactory, override_settings
+from django.urls import path
+
+import wire
+from accord import Context, Header, Server
+from accord.django import endpoint, project
+from accord.django.view import Endpoint
+from accord.serve.http.sync import SyncApp
+from accord.testing import MCPError
+from drf.people import CREDENTIALS, user
+from drf.talk import Client, text_of
+from storefront.models import Customer
+from storefront.urls import router
+
+HANDSHAKE = [date for date in wire.REVISIONS if date != wire.STATELESS]
+BOB = {"name": "Bob", "email": "bob@example.com"}
+
+
+def post(body: Any, content_type: str = "application/json", **headers: str) -> Any:
+    sent = body if isinstance(body, str | bytes) else json.dumps(body)
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Client().generic("POST", "/mcp/", sent, content_type, headers=named)
+
+
+def rpc(method: str, params: Any = None, id: Any = 1) -> dict[str, Any]:
+    message = {"jsonrpc": "2.0", "id": id, "method": method}
+    return message if params is None else message | {"params": params}
+
+
+# The protocol
+
+
+def test_a_notification_is_accepted_and_not_answered() -> None:
+    response = post({"jsonrpc": "2.0", "method": "notifications/initialized"})
+    assert (response.status_code, response.content) == (202, b"")
+    assert "Content-Type" not in response.headers
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE", "PUT"])
+def test_only_post_is_for_here(method: str) -> None:
+    response = Client().generic(method, "/mcp/")
+    assert (response.status_code, response.headers["Allow"]) == (405, "POST")
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "headers", "status", "code"),
+    [
+        ("{", "application/json", {}, 400, -32700),
+        ("[]", "application/json", {}, 400, -32600),
+        ("", "application/json", {}, 400, -32700),
+        (rpc("ping"), "text/plain", {}, 415, -32600),
+        (rpc("ping"), "application/json", {"Accept": "text/html"}, 406, -32600),
+        (rpc("ping"), "application/json", {"MCP_Protocol_Version": "1999-01-01"}, 400, -32602),
+        (rpc("nothing"), "application/json", {}, 200, -32601),
+    ],
+)
+def test_what_cannot_be_taken_is_refused(
+    body: Any, content_type: str, headers: dict[str, str], status: int, code: int
+) -> None:
+    response = post(body, content_type, **headers)
+    assert response.status_code == status
+    assert json.loads(response.content)["error"]["code"] == code
+
+
+def test_a_message_that_is_too_large_is_refused() -> None:
+    small = endpoint(router, max_request=100)
+    assert small(RequestFactory().post("/", b"x" * 101, "application/json")).status_code == 413
+    with override_settings(DATA_UPLOAD_MAX_MEMORY_SIZE=10):
+        assert post(rpc("ping")).status_code == 413
+
+
+@pytest.mark.parametrize("revision", HANDSHAKE)
+def test_the_handshake_works_without_a_session(revision: str) -> None:
+    client = Client(revision=revision)
+    response = client.send(
+        "initialize", {"protocolVersion": revision, "capabilities": {}, "clientInfo": {}}
+    )
+    assert "Mcp-Session-Id" not in response.headers
+    assert client.ask("ping") == {}
+    assert json.loads(text_of(client.call_tool("customers_list")))[0]["name"] == "Alice"
+
+
+def test_the_calls_of_a_batch_are_answered_together() -> None:
+    calls = [rpc("tools/call", {"name": "customers_list"}, id=n) for n in (1, 2)]
+    response = post([*calls, {"jsonrpc": "2.0", "method": "notifications/initialized"}])
+    replies = wire.check(response.content, revision="2025-03-26", method="tools/call")
+    assert [reply["id"] for reply in replies] == [1, 2]
+
+
+def test_a_header_that_says_something_else_is_a_mismatch() -> None:
+    client = Client()
+    with pytest.raises(MCPError) as caught:
+        client.ask("tools/call", {"name": "customers_list", "_meta": {}} | {"name": "ping"})
+    assert caught.value.code == -32602
+    response = Client().generic(
+        "POST",
+        "/mcp/",
+        json.dumps(rpc("tools/list", {"_meta": client_meta()})),
+        "application/json",
+        headers={"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call"},
+    )
+    assert json.loads(response.content)["error"]["code"] == -32020
+
+
+def client_meta() -> dict[str, Any]:
+    prefix = "io.modelcontextprotocol"
+    return {f"{prefix}/protocolVersion": "2026-07-28", f"{prefix}/clientCapabilities": {}}
+
+
+def test_protocol_errors_raise_and_tool_errors_return() -> None:
+    client = Client()
+    with pytest.raises(MCPError, match="Unknown tool: nothing") as caught:
+        client.call_tool("nothing")
+    assert (caught.value.code, caught.value.data) == (-32602, None)
+    assert client.call_tool("orders_list")["isError"] is True
+
+
+# Arguments
+
+MISFITS: list[tuple[str, Any, list[tuple[str, str]]]] = [
+    ("customers_retrieve", {}, [("kwargs", "is required")]),
+    ("customers_retrieve", {"kwargs": {}}, [("kwargs.pk", "is required")]),
+    (
+        "customers_retrieve",
+        {"kwargs": {"id": 1}},
+        [("kwargs.id", "is not a known field"), ("kwargs.pk", "is required")],
+    ),
+    (
+        "customers_retrieve",
+        {"kwargs": {"pk": [1]}},
+        [("kwargs.pk", "must be an integer or a string, not an array")],
+    ),
+    ("customers_list", {"toolCallId": "x"}, [("toolCallId", "is not a known field")]),
+    ("customers_list", {"query": "search"}, [("query", "must be an object, not a string")]),
+    ("customers_list", {"body": {}}, [("body", "is not a known field")]),
+    ("customers_create", {"body": "Bob"}, [("body", "must be an object, not a string")]),
+    ("customers_create", {"body": [BOB]}, [("body", "must be an object, not an array")]),
+    ("customers_create", {"body": None}, [("body", "must be an object, not null")]),
+]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "fields"), MISFITS, ids=[f"{m[0]}-{i}" for i, m in enumerate(MISFITS)]
+)
+def test_arguments_of_another_shape_are_named(
+    tool: str, arguments: Any, fields: list[tuple[str, str]]
+) -> None:
+    result = Client(revision="2025-11-25").call_tool(tool, arguments)
+    assert result["isError"] is True
+    named = "; ".join(f"{field} {error}" for field, error in sorted(fields))
+    assert text_of(result).startswith(f"Error executing tool: Invalid arguments for {tool}: ")
+    said = text_of(result).partition(f"for {tool}: ")[2]
+    assert "; ".join(sorted(said.split("; "))) == named
+    with pytest.raises(MCPError) as caught:
+        Client(revision="2025-06-18").call_tool(tool, arguments)
+    assert caught.value.code == -32602
+    errors = caught.value.data["validation_errors"]
+    assert sorted((each["field"], each["error"]) for each in errors) == sorted(fields)
+
+
+def test_what_is_inside_a_body_is_for_the_view_to_judge_in_every_revision() -> None:
+    for revision in wire.REVISIONS:
+        client = Client(revision=revision, headers=CREDENTIALS["clerk"])
+        result = client.call_tool("customers_create", {"body": {"name": 1, "extra": True}})
+        said = "ViewSet returned error: {'email': ['This field is required.']}"
+        assert text_of(result) == f"Error executing tool: {said}"
+
+
+@pytest.mark.parametrize("value", ['{"a": 1e999}', "[" * 2_000 + "]" * 2_000])
+def test_what_nobody_can_read_is_refused(value: str) -> None:
+    body = json.dumps(rpc("tools/call", {"name": "customers_list", "arguments": {"query": "N"}}))
+    response = post(body.replace('"N"', value), MCP_Protocol_Version="2025-11-25")
+    reply = json.loads(response.content)
+    assert "error" in reply or reply["result"]["isError"] is True
+
+
+# Who is let in
+
+
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [
+        (None, 200),
+        ("http://testserver", 200),
+        ("https://partner.example", 200),
+        ("https://a.shops.example", 200),
+        ("https://evil.example", 403),
+        ("http://testserver.evil.example", 403),
+        ("http://testserver:8000", 403),
+        ("https://shops.example.evil.example", 403),
+        ("http://a.shops.example", 403),
+        ("null", 403),
+        ("", 403),
+    ],
+)
+def test_browsers_come_from_sites_that_are_trusted(origin: str | None, status: int) -> None:
+    trusted = ["https://partner.example", "https://*.shops.example"]
+    headers = {} if origin is None else {"Origin": origin}
+    with override_settings(CSRF_TRUSTED_ORIGINS=trusted):
+        assert post(rpc("ping"), **headers).status_code == status
+
+
+def test_an_endpoint_can_trust_more_sites() -> None:
+    open_to = endpoint(router, allow_origins=["https://inspector.example"])
+    for origin, status in (("https://inspector.example", 405), ("https://other.example", 403)):
+        assert open_to(RequestFactory().get("/", headers={"Origin": origin})).status_code == status
+
+
+def test_it_answers_to_the_hosts_of_the_project_alone() -> None:
+    assert post(rpc("ping"), Host="evil.example").status_code == 400
+
+
+def test_a_session_cookie_acts_with_the_token_that_the_api_wants_too() -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(user("clerk"))
+    assert "isError" not in client.call_tool("orders_list")
+    refused = client.call_tool("customers_create", {"body": BOB})
+    assert "CSRF Failed" in text_of(refused)
+    token = "a" * 32
+    client.cookies["csrftoken"] = token
+    client.credentials(HTTP_X_CSRFTOKEN=token)
+    assert "isError" not in client.call_tool("customers_create", {"body": BOB})
+    assert Session.objects.count() == 1
+
+
+def test_the_language_of_the_caller_is_that_of_the_answer() -> None:
+    german = Client(headers={"Accept-Language": "de"})
+    assert "Anmeldedaten fehlen" in text_of(german.call_tool("orders_list"))
+    assert "not provided" in text_of(Client().call_tool("orders_list"))
+
+
+# Who sees what
+
+
+def names(who: str) -> set[str]:
+    return {tool["name"] for tool in Client(headers=CREDENTIALS[who]).list_tools()}
+
+
+def test_everybody_sees_the_tools_that_they_may_use() -> None:
+    every = names("clerk")
+    assert "orders_refund" in every
+    reading = {"customers_list", "customers_retrieve", "products_list", "products_retrieve"}
+    public = {"contact_list", "contact_create", "api_health_get"}
+    assert names("nobody") == reading | public
+    mine = names("visitor")
+    assert {"customers_create", "orders_items_list", "orders_list"} <= mine
+    assert not {"products_create", "orders_create", "orders_destroy"} & mine
+    assert names("stranger") == names("fired") == set()
+
+
+def test_a_list_for_one_is_not_kept_for_others() -> None:
+    result = Client().ask("tools/list")
+    assert result["cacheScope"] == "private"
+
+
+def test_what_is_not_shown_is_refused_as_the_api_refuses_it() -> None:
+    result = Client(headers=CREDENTIALS["visitor"]).call_tool("products_create", {"body": {}})
+    assert "You do not have permission to perform this action." in text_of(result)
+
+
+def test_callers_are_looked_up_once_for_a_list(django_queries: Any) -> None:
+    client = Client(headers=CREDENTIALS["clerk"])
+    client.list_tools()
+    with django_queries as queries:
+        client.list_tools()
+    assert len(queries) <= 4
+
+
+@pytest.fixture
+def django_queries() -> Any:
+    from django.test.utils import CaptureQueriesContext
+
+    return CaptureQueriesContext(connection)
+
+
+# Inside Django
+
+
+def test_a_request_ends_once_however_many_calls_there_are() -> None:
+    ended: list[Any] = []
+
+    def note(**_: Any) -> None:
+        ended.append(1)
+
+    client = Client()
+    client.call_tool("customers_list")
+    request_finished.connect(note)
+    try:
+        client.call_tool("customers_list").copy()
+    finally:
+        request_finished.disconnect(note)
+    assert len(ended) <= 1
+
+
+def test_each_call_has_a_transaction_of_its_own() -> None:
+    connection.settings_dict["ATOMIC_REQUESTS"] = True
+    (view,) = project.endpoints().values()
+    view.rebuild()
+    try:
+        good = {"name": "customers_create", "arguments": {"body": BOB}}
+        bad = {"name": "customers_create", "arguments": {"body": {}}}
+        response = Client(headers=CREDENTIALS["clerk"]).generic(
+            "POST",
+            "/mcp/",
+            json.dumps([rpc("tools/call", good, 1), rpc("tools/call", bad, 2)]),
+            "application/json",
+        )
+    finally:
+        connection.settings_dict["ATOMIC_REQUESTS"] = False
+        view.rebuild()
+    first, second = json.loads(response.content)
+    assert "isError" not in first["result"]
+    assert second["result"]["isError"] is True
+    assert Customer.objects.filter(name="Bob").exists()
+
+
+def test_what_middleware_found_out_reaches_the_view() -> None:
+    client = Client()
+    client.force_authenticate(user("clerk"))
+    assert "isError" not in client.call_tool("orders_list")
+
+
+def mounted(view: Endpoint) -> Any:
+    class Urls:
+        urlpatterns = [path("mcp/", view)]
+
+    return override_settings(ROOT_URLCONF=Urls)
+
+
+def test_a_router_that_is_mounted_nowhere_is_served_all_the_same() -> None:
+    with mounted(endpoint(router)):
+        client = Client("/mcp/", headers=CREDENTIALS["clerk"])
+        assert len(client.list_tools()) == 25
+        assert "isError" not in client.call_tool("customers_retrieve", {"kwargs": {"pk": 1}})
+        failed = client.call_tool("customers_retrieve", {"kwargs": {"pk": 2}})
+        assert text_of(failed).endswith("{'detail': 'Not found.'}")
+
+
+def test_an_endpoint_says_what_it_is_told_to_say_of_itself() -> None:
+    named = endpoint(router, name="shop", version="9", title="The shop", profile="envelope")
+    with mounted(named):
+        client = Client("/mcp/", revision="2025-06-18")
+        said = client.initialize()["serverInfo"]
+        assert said == {"name": "shop", "version": "9", "title": "The shop"}
+        assert json.loads(text_of(client.call_tool("customers_list")))["success"] is True
+
+
+def test_a_page_is_told_beside_the_list() -> None:
+    result = Client().call_tool("products_list", {"query": {"page_size": 1, "page": 2}})
+    assert json.loads(text_of(result))["count"] == 3
+    page = result["_meta"]["dev.accord-mcp/answer"]["page"]
+    assert page == {"offset": 1, "limit": 1, "total": 3, "hasMore": True, "nextOffset": 2}
+    last = Client(headers=CREDENTIALS["clerk"]).call_tool("orders_list", {"query": {"offset": 1}})
+    assert last["_meta"]["dev.accord-mcp/answer"]["page"] == {
+        "offset": 1,
+        "limit": 10,
+        "total": 2,
+        "hasMore": False,
+    }
+
+
+# Tools of another kind behind the same view
+
+
+def desk() -> Server:
+    server = Server("desk")
+
+    @server.tool
+    async def greet(context: Context) -> str:
+        """Ask for a name."""
+        return f"Hello, {(await context.elicit('Your name?', str)).data}"
+
+    @server.tool
+    def find(region: Annotated[str, Header("Region")]) -> str:
+        """Look there."""
+        return region
+
+    return server
+
+
+def ask_desk(view: Endpoint, tool: str, params: Any, **headers: str) -> Any:
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": wire.STATELESS,
+        "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
+    }
+    message = rpc("tools/call", {"name": tool, **params, "_meta": meta})
+    request = RequestFactory().post(
+        "/mcp/",
+        json.dumps(message),
+        content_type="application/json",
+        headers={
+            "MCP-Protocol-Version": wire.STATELESS,
+            "Mcp-Method": "tools/call",
+            "Mcp-Name": tool,
+            **{name.replace("_", "-"): value for name, value in headers.items()},
+        },
+    )
+    response = view(request)
+    wire.check(response.content, revision=wire.STATELESS, method="tools/call")
+    return json.loads(response.content)
+
+
+@pytest.mark.parametrize("ada", [{"Authorization": "Token ada"}, {"Cookie": "sessionid=ada"}])
+def test_a_question_is_answered_by_whoever_it_was_put_to(ada: dict[str, str]) -> None:
+    view = endpoint(router)
+    view.app = SyncApp(desk())
+    asked = ask_desk(view, "greet", {}, **ada)["result"]
+    accepted = {"action": "accept", "content": {"value": "Ada"}}
+    answer = {"inputResponses": {"elicit": accepted}, "requestState": asked["requestState"]}
+    strangers: list[dict[str, str]] = [
+        {},
+        {"Authorization": "Token eve"},
+        {"Cookie": "sessionid=eve"},
+    ]
+    for stranger in strangers:
+        error = ask_desk(view, "greet", answer, **stranger)["error"]
+        assert error["message"] == "params.requestState belongs to another request"
+    again = ada | ({"Cookie": ada["Cookie"] + "; seen=1"} if "Cookie" in ada else {})
+    assert text_of(ask_desk(view, "greet", answer, **again)["result"]) == "Hello, Ada"
+
+
+def test_arguments_that_headers_repeat_have_to_agree_with_them() -> None:
+    view = endpoint(router)
+    view.app = SyncApp(desk())
+    there = {"arguments": {"region": "north"}}
+    assert text_of(ask_desk(view, "find", there, Mcp_Param_Region="north")["result"]) == "north"
+    assert ask_desk(view, "find", there, Mcp_Param_Region="south")["error"]["code"] == -32020
+    assert ask_desk(view, "find", there)["error"]["code"] == -32020

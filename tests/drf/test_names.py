@@ -1,0 +1,179 @@
+"""Which views are tools, and what they are called; what is wrong is said at start."""
+
+import re
+from typing import Any
+
+import pytest
+from django.conf.urls.i18n import i18n_patterns
+from django.core import checks
+from django.test import override_settings
+from django.urls import include, path
+from django.utils import translation
+from rest_framework import viewsets
+from rest_framework.decorators import action
+from rest_framework.permissions import AllowAny
+from rest_framework.response import Response
+from rest_framework.routers import SimpleRouter
+from rest_framework.views import APIView
+
+from accord import Server
+from accord.django import endpoint, mcp_tool, mcp_viewset, project
+from accord.errors import ContractError
+from drf.talk import Client, call
+
+
+class Things(viewsets.ViewSet):
+    permission_classes = [AllowAny]
+
+    def list(self, request: Any) -> Response:
+        return Response([request.path])
+
+    def retrieve(self, request: Any, pk: str) -> Response:
+        return Response({"pk": pk})
+
+
+class Others(Things):
+    """Things of another kind."""
+
+
+@mcp_viewset(actions=["retrieve"])
+class Some(Things): ...
+
+
+class Picked(Things):
+    @mcp_tool(name="pick")
+    @action(detail=False)
+    def pick(self, request: Any) -> Response:
+        return Response({})
+
+
+class Here(APIView):
+    def get(self, request: Any) -> Response:
+        return Response({})
+
+
+def routed(**views: Any) -> SimpleRouter:
+    router = SimpleRouter()
+    for name, view in views.items():
+        router.register(name.replace("_", "-"), view, basename=name)
+    return router
+
+
+def urls(*patterns: Any) -> Any:
+    return override_settings(ROOT_URLCONF=type("Urls", (), {"urlpatterns": list(patterns)}))
+
+
+def tools(*patterns: Any) -> list[str]:
+    with urls(*patterns):
+        return sorted(project.server().tools)
+
+
+def test_names_are_the_prefix_and_the_action() -> None:
+    router = routed(things=Things, other_things=Others)
+    assert tools(path("api/", include(router.urls))) == [
+        "other_things_list",
+        "other_things_retrieve",
+        "things_list",
+        "things_retrieve",
+    ]
+
+
+def test_a_long_name_is_cut_and_stays_itself() -> None:
+    long, longer = "a" * 70, "a" * 71
+    names = tools(path("", include(routed(**{long: Things, longer: Others}).urls)))
+    assert len(names) == len(set(names)) == 4
+    assert all(len(name) == 64 for name in names)
+    assert all(re.fullmatch(r"a{55}_[0-9a-f]{8}", name) for name in names)
+
+
+def test_what_is_mounted_twice_says_where() -> None:
+    router = routed(things=Things)
+    names = tools(path("v1/", include(router.urls)), path("v2/", include(router.urls)))
+    assert names == ["v1_things_list", "v1_things_retrieve", "v2_things_list", "v2_things_retrieve"]
+
+
+def test_two_tools_of_one_name_are_an_error_that_names_both() -> None:
+    class Rival(Things):
+        @mcp_tool(name="things_list")
+        def retrieve(self, request: Any, pk: str) -> Response:
+            return Response({})
+
+    patterns = [path("", include(routed(things=Things, rivals=Rival).urls))]
+    wanted = (
+        r"two tools are named 'things_list': .*Things\.list at /things/ and "
+        r".*Rival\.retrieve at /rivals/\{pk\}/"
+    )
+    with pytest.raises(ContractError, match=wanted):
+        tools(*patterns)
+    with urls(*patterns, path("mcp/", endpoint())):
+        (error,) = checks.run_checks(tags=["urls"])
+        assert (error.id, error.level) == ("accord.E001", checks.ERROR)
+        assert re.fullmatch(wanted, error.msg)
+
+
+def test_checks_say_what_is_left_out() -> None:
+    with override_settings(ROOT_URLCONF="drf.odd"):
+        said = [each.msg for each in checks.run_checks(tags=["urls"]) if each.id == "accord.W001"]
+    assert "drf.odd.Nobodys is left out: its URL has groups without a name" in said
+    assert checks.run_checks(tags=["urls"]) == []
+
+
+def test_decorators_choose() -> None:
+    router = routed(things=Things, some=Some, picked=Picked)
+    every = tools(path("", include(router.urls)))
+    assert every == [
+        *("pick", "picked_list", "picked_retrieve", "some_retrieve"),
+        *("things_list", "things_retrieve"),
+    ]
+    chosen = tools(path("", include(router.urls)), path("mcp/", endpoint(marked_only=True)))
+    assert chosen == ["pick", "some_retrieve"]
+
+
+def test_a_decorator_that_names_no_action_is_an_error() -> None:
+    with pytest.raises(ContractError, match="Things has no action 'destroy'"):
+        mcp_viewset(actions=["destroy"])(Things)
+    with pytest.raises(ContractError, match="actions are several names"):
+        mcp_viewset(actions="list")
+
+
+def test_an_endpoint_of_a_router_has_the_tools_of_that_router() -> None:
+    mine, other = routed(things=Things), routed(others=Others)
+    names = tools(
+        path("a/", include(mine.urls)),
+        path("b/", include(other.urls)),
+        path("mcp/", endpoint(mine)),
+    )
+    assert names == ["things_list", "things_retrieve"]
+
+
+def test_several_endpoints_are_one_server_by_themselves() -> None:
+    mine, other = routed(things=Things), routed(others=Others)
+    with urls(path("one/", endpoint(mine)), path("two/", endpoint(other))):
+        server = project.server()
+        assert sorted(server.tools)[:2] == ["others_list", "others_retrieve"]
+        assert call(server, "things_list", {})["data"] == {"items": ["/things/"]}
+        with pytest.raises(ContractError, match="say which endpoint is meant: there are 2"):
+            Client().list_tools()
+    with (
+        urls(path("one/", endpoint(mine)), path("two/", endpoint(mine))),
+        pytest.raises(ContractError, match="both /one/ and /two/ have a tool 'things_list'"),
+    ):
+        project.server()
+
+
+def test_urls_with_a_language_are_those_of_the_moment() -> None:
+    with urls(*i18n_patterns(path("", include(routed(things=Things).urls)))):
+        server = project.server()
+        assert call(server, "things_list", {})["data"] == {"items": ["/en/things/"]}
+        with translation.override("de"):
+            assert call(server, "things_list", {})["data"] == {"items": ["/de/things/"]}
+
+
+def test_a_view_that_is_the_root_of_what_it_is_mounted_at_has_its_name() -> None:
+    assert tools(path("here/", include([path("", Here.as_view())]))) == ["here_get"]
+
+
+def test_a_project_without_an_api_has_no_tools() -> None:
+    with urls():
+        server: Server = project.server()
+        assert server.tools == {}

@@ -7,6 +7,8 @@ import re
 import socket
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import pytest
@@ -15,8 +17,9 @@ from accord import Server
 from accord.inspector.assets import Assets
 from accord.serve.http import App
 from accord.serve.http.exchange import Exchange
+from cli.command import EXAMPLES
 from http_peer import HttpPeer, HttpServer
-from inspector.talk import NEWEST, Api, reply_of, studio
+from inspector.talk import NEWEST, Api, reply_of, serving, studio
 from serve.http.talk import eventually
 
 PROFILES = ["plain", "envelope", "bare", "prose", "generic"]
@@ -192,6 +195,14 @@ def test_it_tells_what_it_looks_at(api: Api) -> None:
     tools = api.say("tools")["tools"]
     assert [tool["name"] for tool in tools][:2] == ["paintings", "everything"]
     assert tools[0]["inputSchema"]["properties"]["limit"]["default"] == 20
+
+
+def test_tools_that_depend_on_who_asks_are_told(tmp_path: Path) -> None:
+    project = copytree(EXAMPLES / "drf_shop", tmp_path / "shop")
+    with serving("django:storefront.settings", cwd=project) as server:
+        names = [tool["name"] for tool in Api(server).say("tools")["tools"]]
+    assert "products_list" in names
+    assert "products_create" not in names, "which is for those who are signed in"
 
 
 @pytest.mark.parametrize("revision", REVISIONS)

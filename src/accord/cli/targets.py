@@ -107,6 +107,8 @@ def from_anywhere(target: str) -> str:
     if databases.is_database(target):
         return databases.from_anywhere(target)
     place, colon, name = target.partition(":")
+    if place == DJANGO and name:
+        return target
     if Path(place).exists():
         return str(Path(place).absolute()) + colon + name
     try:

@@ -74,7 +74,6 @@ class Client(Listener):
         call = self.send("tools/call", params)
         if call is None:
             raise PeerError(f"the call was refused: {self.wire[-1].raw}")
-        call.edge = self
         return call
 
     def receive(self, raw: bytes) -> None:
@@ -131,4 +130,5 @@ class Client(Listener):
                 self.receive(event)
             elif isinstance(event, Call):
                 call = event
+                call.edge = self
         return call

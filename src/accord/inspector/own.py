@@ -64,7 +64,9 @@ class Own:
         found: list[dict[str, Any]] = []
         cursor: dict[str, Any] = {}
         for _ in range(_MOST_PAGES):
-            client.send("tools/list", cursor)
+            call = client.send("tools/list", cursor)
+            if call is not None:  # it depends on who asks
+                await self._end(client, call)
             result = msgspec.json.decode(client.wire[-1].raw)["result"]
             found += result["tools"]
             if "nextCursor" not in result:
@@ -88,10 +90,7 @@ class Own:
         client = Client(self._server, asked.wish)
         began = perf_counter()
         call = client.begin_call(asked)
-        done = self._server.prepare(call)
-        if not isinstance(done, Done):
-            done = await self._run(done)
-        client.receive(client.connection.finish(call, done.reply) or b"")
+        done = await self._end(client, call)
         seconds = perf_counter() - began
         self._note(call, done, seconds)
         number = self._kept.add(_Ended(asked, client.outcome(done), seconds), len(done.reply))
@@ -125,6 +124,14 @@ class Own:
             return self._server.word(call, tool, said, place=place)
         except Problem as problem:
             return self._server.word(call, tool, problem)
+
+    async def _end(self, client: Client, call: Call) -> Done:
+        """Run a call to its end, which its client hears."""
+        done = self._server.prepare(call)
+        if not isinstance(done, Done):
+            done = await self._run(done)
+        client.receive(client.connection.finish(call, done.reply) or b"")
+        return done
 
     async def _run(self, job: Work) -> Done:
         """Run it where a client's call would run: on the loop, or in a thread."""

@@ -53,7 +53,7 @@ def test_a_reply_is_printed_as_the_generic_response(file: Path) -> None:
     assert said["toolName"] == "discord_list_channels"
     assert said["responseType"] == "list"
     assert said["data"] == CHANNELS["channels"]
-    assert said["pagination"] == {"offset": 0, "limit": 2, "hasMore": True}
+    assert said["pagination"] == {"offset": 0, "limit": 2, "hasMore": True, "nextOffset": 2}
     assert said["summary"] == {"total": 150, "returned": 2, "hasMore": True}
 
 
@@ -260,7 +260,7 @@ def test_a_table_has_a_row_an_item_and_a_column_a_member(file: Path) -> None:
         "  id  name     topic\n"
         "  1   general\n"
         "  2   random   any\n"
-        'page: {"offset":0,"limit":2,"total":150,"hasMore":true}\n',
+        'page: {"offset":0,"limit":2,"total":150,"hasMore":true,"nextOffset":2}\n',
         "",
     )
 

@@ -178,9 +178,8 @@ def _serve_http(server: Server, options: argparse.Namespace) -> None:
 
 
 def _ready(server: Server, url: str, *, has_page: bool) -> str:
-    name = server.identity.name
-    page = f"\n{name}: a page at {url.removesuffix('mcp')}" if has_page else ""
-    return f"{name}: MCP at {url}{page}"
+    page = f" and a page at {url.removesuffix('mcp')}" if has_page else ""
+    return f"{server.identity.name}: MCP at {url}{page}"
 
 
 def _collect_less() -> None:

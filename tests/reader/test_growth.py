@@ -84,7 +84,12 @@ def cpu(text: str, tool: str) -> float:
     return time.process_time() - begun
 
 
-def growth(shape: Shape, few: int, many: int, tool: str = "list_things") -> float:
+def is_linear(shape: Shape, few: int, many: int, tool: str = "list_things") -> bool:
+    """Whether a reply costs what its bytes do: looked at again where a busy machine says no."""
+    return any(growth(shape, few, many, tool) < MOST for _ in range(3))
+
+
+def growth(shape: Shape, few: int, many: int, tool: str) -> float:
     """How much faster than its bytes the cost of a reply grows: 1 is linear."""
     small, large = shape(few), shape(many)
     gc.disable()  # it would look at all that the tests have made
@@ -98,16 +103,16 @@ def growth(shape: Shape, few: int, many: int, tool: str = "list_things") -> floa
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 def test_the_cost_is_linear_in_the_bytes(shape: Shape) -> None:
-    assert growth(shape, FEW, MANY) < MOST
+    assert is_linear(shape, FEW, MANY)
 
 
 @pytest.mark.parametrize("name", ["prose", "bullets", "braces after words", "fences that open"])
 def test_the_cost_of_ten_megabytes_is_linear_in_the_bytes(name: str) -> None:
-    assert growth(SHAPES[name], 1_250_000, 10_000_000) < MOST
+    assert is_linear(SHAPES[name], 1_250_000, 10_000_000)
 
 
 def test_a_hundred_thousand_lines_cost_what_their_bytes_do() -> None:
-    assert growth(lambda n: "a line\n" * n, 12_500, 100_000) < MOST
+    assert is_linear(lambda n: "a line\n" * n, 12_500, 100_000)
 
 
 LARGE = """

@@ -197,7 +197,7 @@ class App:
         return None
 
     def _session(self, exchange: Exchange) -> Session | Refusal:
-        session_id = text(exchange.fields.get(b"mcp-session-id"))
+        session_id = exchange.head.session
         if session_id is None:
             return refuse(400, "The header Mcp-Session-Id is missing")
         session = self._sessions.find(session_id, exchange.principal)
@@ -205,7 +205,7 @@ class App:
 
     def _join_session(self, exchange: Exchange) -> Refusal | None:
         """Find the session that a request of the handshake era names, if it names one."""
-        if b"mcp-session-id" not in exchange.head.fields:
+        if exchange.head.session is None:
             return None
         session = self._session(exchange)
         if isinstance(session, Refusal):

@@ -71,6 +71,8 @@ class Head(Verdict, frozen=True):
     """The headers of a request, and what they come to."""
 
     fields: Fields
+    session: str | None
+    """The id of the session that it names."""
 
 
 class Heads:
@@ -102,7 +104,7 @@ class Heads:
             verdict = self._judge(said)
             _remember(self._verdicts, said, verdict, sum(len(v) for v in said if v is not None))
         known = (verdict.refusal, verdict.unfit, verdict.revision, verdict.mirror)
-        head = Head(*known, fields)
+        head = Head(*known, fields, text(fields.get(b"mcp-session-id")))
         _remember(self._heads, raw, head, sum(len(name) + len(value) for name, value in raw))
         return head
 

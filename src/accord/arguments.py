@@ -9,12 +9,26 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from accord.answer import FieldError
+from accord.answer import FieldError, Notice, Problem
 from accord.errors import ContractError
 
 JsonSchema = dict[str, Any]
 _LONGEST_STEP: Final = 64
 _MOST: Final = 1_000  # misfits that are told; a caller with more of them needs other help
+_MOST_NAMED: Final = 32  # in the text, which a model has to read
+
+
+def invalid(tool: str, errors: Sequence[FieldError]) -> Problem:
+    """The Problem of arguments that do not fit, which names every field that is wrong."""
+    named = "; ".join(f"{error.field} {error.error}".strip() for error in errors[:_MOST_NAMED])
+    more = f"; and {len(errors) - _MOST_NAMED} more" if len(errors) > _MOST_NAMED else ""
+    return Problem.validation(f"Invalid arguments for {tool}: {named}{more}", fields=errors[:_MOST])
+
+
+def ignored(name: str) -> Notice:
+    """The warning of an argument that a tool does not know."""
+    shown = f"{name[:_LONGEST_STEP]}…" if len(name) > _LONGEST_STEP else name
+    return Notice(f"Unknown argument {shown!r} was ignored", code="UNKNOWN_ARGUMENT")
 
 
 class Fault(Protocol):

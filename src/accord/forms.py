@@ -150,7 +150,7 @@ def _from_record(record: Any, asked: Any, unwrap: Callable[[Any], Any]) -> Form:
     what = f"{getattr(asked, '__name__', asked)} as a form"
     try:
         (root,), defs = msgspec.json.schema_components([record], ref_template="{name}")
-        fields = inspect.type_info(record).fields  # type: ignore[attr-defined]
+        fields = inspect.type_info(record).fields  # type: ignore[attr-defined] # a record has them
         decode = msgspec.json.Decoder(record).decode
     except (TypeError, RecursionError) as error:
         reason = str(error).partition("\n")[0]

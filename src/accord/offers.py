@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 from msgspec import Raw
@@ -81,16 +81,14 @@ class Errand(msgspec.Struct, frozen=True, eq=False):
         return self.refuse(outcome) if isinstance(outcome, Problem) else None
 
 
-class Sealing:
+class Sealing(Protocol):
     """What results of a server need of it: its stamp, and its seal on questions."""
 
     def complete(self, result: Result, revision: Revision) -> Result:
         """A result with all that its revision wants in it."""
-        raise NotImplementedError
 
     def asking(self, call: Call, asking: Asking) -> Done:
         """How a call ends that has something to ask."""
-        raise NotImplementedError
 
 
 def reject_of(problem: Problem, call: Call) -> Reject:

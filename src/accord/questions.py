@@ -6,7 +6,7 @@ client and back is none of its business.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Final, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Final, Generic, Literal, Protocol, TypeVar
 
 import msgspec
 
@@ -58,32 +58,30 @@ class Root(msgspec.Struct, frozen=True):
     name: str | None = None
 
 
-class Question(msgspec.Struct, frozen=True):
-    """One question. What it is to each kind of client is said by those below."""
+class Question(Protocol):
+    """One question: what it is to each kind of client is said by those below."""
 
     method: ClassVar[str]
 
     def lacks(self, capabilities: Capabilities, revision: Revision) -> Mapping[str, Any] | None:
         """The capability that a client would need to be asked this; None if it has it."""
-        raise NotImplementedError
 
     def params(self, revision: Revision) -> dict[str, Any]:
         """What goes to the client."""
-        raise NotImplementedError
 
     def read(self, answer: bytes) -> Any:
         """What came back, or Misfit."""
-        raise NotImplementedError
-
-    def digest(self, revision: Revision) -> str:
-        """What tells it from another: an answer counts for the question that was asked."""
-        from hashlib import blake2b  # a server starts without it, and faster
-
-        said = _canonical([self.method, self.params(revision)])
-        return blake2b(said, digest_size=12).hexdigest()
 
 
-class Elicit(Question, frozen=True):
+def digest(question: Question, revision: Revision) -> str:
+    """What tells a question from another: an answer counts for the one that was asked."""
+    from hashlib import blake2b  # a server starts without it, and faster
+
+    said = _canonical([question.method, question.params(revision)])
+    return blake2b(said, digest_size=12).hexdigest()
+
+
+class Elicit(msgspec.Struct, frozen=True):
     """Ask a person to fill in a form.
 
     `answer` is a type: a dataclass, a Struct or a TypedDict of simple fields, or one such field by
@@ -115,7 +113,7 @@ class Elicit(Question, frozen=True):
         return Elicited("accept", form_of(self.answer).read(bytes(said.content) or b"{}"))
 
 
-class Visit(Question, frozen=True):
+class Visit(msgspec.Struct, frozen=True):
     """Send a person to a page, for what must not pass through the client: to sign in, to pay."""
 
     method: ClassVar[str] = "elicitation/create"
@@ -146,7 +144,7 @@ class Visit(Question, frozen=True):
 Said = str | Block | Message
 
 
-class Sample(Question, frozen=True):
+class Sample(msgspec.Struct, frozen=True):
     """Ask the client's model for text: one thing said to it, or a conversation."""
 
     method: ClassVar[str] = "sampling/createMessage"
@@ -175,7 +173,7 @@ class Sample(Question, frozen=True):
         return _read(answer, _SAMPLED)
 
 
-class ListRoots(Question, frozen=True):
+class ListRoots(msgspec.Struct, frozen=True):
     """Ask which folders and files the client lets a server use."""
 
     method: ClassVar[str] = "roots/list"

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 try:
     from rest_framework.test import APIClient
-except ImportError as missing:  # pragma: no cover - the tests have it
+except ImportError as missing:
     raise ImportError(
         "accord.testing needs an extra: pip install 'accord-mcp[django]'"
     ) from missing

@@ -81,7 +81,7 @@ def test_bash_completes() -> None:
 
 def test_fish_completes() -> None:
     if shutil.which("fish") is None:
-        pytest.skip("there is no fish here")
+        pytest.skip("there is no fish here: apt-get install fish")
     script = 'accord completion fish | source; complete -C "accord call shop:server o"'
     done = subprocess.run(
         ["fish", "--no-config", "-c", script],
@@ -95,7 +95,7 @@ def test_fish_completes() -> None:
 
 def test_zsh_completes(tmp_path: Path) -> None:
     if shutil.which("zsh") is None:
-        pytest.skip("there is no zsh here")
+        pytest.skip("there is no zsh here: apt-get install zsh")
     master, slave = pty.openpty()
     env = ENVIRONMENT | PATH | {"ZDOTDIR": str(tmp_path), "TERM": "xterm", "PS1": "ready> "}
     (tmp_path / ".zshrc").write_text(

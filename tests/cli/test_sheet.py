@@ -106,7 +106,9 @@ def test_the_whole_report_is_printed_as_json(party: Path) -> None:
     assert report["calculated_fields"]["armor_class"] == 18
 
 
-@pytest.mark.skipif(shutil.which("pdftoppm") is None, reason="needs poppler-utils")
+@pytest.mark.skipif(
+    shutil.which("pdftoppm") is None, reason="needs poppler: apt-get install poppler-utils"
+)
 def test_a_picture_of_each_page_stands_beside_the_sheet(party: Path) -> None:
     assert accord("sheet", "thorin.json", "-o", "t.pdf", "--png", cwd=party).code == 0
     pictures = sorted(party.glob("t-*.png"))
@@ -114,7 +116,9 @@ def test_a_picture_of_each_page_stands_beside_the_sheet(party: Path) -> None:
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in pictures)
 
 
-@pytest.mark.skipif(shutil.which("pdftoppm") is None, reason="needs poppler-utils")
+@pytest.mark.skipif(
+    shutil.which("pdftoppm") is None, reason="needs poppler: apt-get install poppler-utils"
+)
 def test_a_file_named_like_an_option_has_pictures_too(party: Path) -> None:
     (party / "thorin.json").rename(party / "-png.json")
     done = accord("sheet", "./-png.json", "--png", cwd=party)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 try:
     import django as _django
     import rest_framework as _rest_framework
-except ImportError as missing:  # pragma: no cover - the tests have both
+except ImportError as missing:
     raise ImportError("accord.django needs an extra: pip install 'accord-mcp[django]'") from missing
 
 if TYPE_CHECKING:

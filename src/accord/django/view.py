@@ -142,7 +142,7 @@ class Endpoint:
     def rebuild(self) -> None:
         """Find the tools anew."""
         vars(self).pop("app", None)
-        self.app  # noqa: B018
+        self.app  # noqa: B018 - it is made when it is asked for
 
     def __call__(self, request: HttpRequest, *_: Any, **__: Any) -> HttpResponse:
         """Answer one message."""

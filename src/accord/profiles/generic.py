@@ -90,7 +90,7 @@ def _wrapped(value: Any, shape: Shape, metadata: dict[str, Any]) -> Any:
 
 def _summary(page: Page, data: Said) -> Summary:
     is_list = not isinstance(data, str) and shape_of(data) == "list"
-    returned = len(_items(data.json)) if is_list else None  # type: ignore[union-attr]
+    returned = len(_items(data.json)) if is_list else None  # type: ignore[union-attr] # no str here
     return Summary(total=page.total, returned=returned, has_more=page.has_more)
 
 

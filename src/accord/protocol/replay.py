@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Raw
 
 from accord.errors import INVALID_PARAMS, Reject
-from accord.questions import Question
+from accord.questions import Question, digest
 from accord.revisions import Revision
 from accord.seal import BrokenSeal, Seal
 from accord.values import read_exactly
@@ -68,7 +68,7 @@ class Script:
         answers: dict[str, bytes] = {}
         unanswered: dict[str, Question] = {}
         for key, question in questions.items():
-            answer = self._find(key, question.digest(revision))
+            answer = self._find(key, digest(question, revision))
             if answer is None:
                 unanswered[key] = question
             else:
@@ -76,13 +76,13 @@ class Script:
                 answers[key] = bytes(answer.answer)
         return answers, unanswered
 
-    def _find(self, key: str, digest: str) -> _Answer | None:
+    def _find(self, key: str, question: str) -> _Answer | None:
         """The answer to this very question; one that was worded otherwise is asked again."""
         recorded = self._answered.get(key)
-        if recorded is not None and recorded.question == digest:
+        if recorded is not None and recorded.question == question:
             return recorded
-        is_for_this = self._asked is None or self._asked.get(key) == digest
-        return _Answer(digest, self._given[key]) if key in self._given and is_for_this else None
+        is_for_this = self._asked is None or self._asked.get(key) == question
+        return _Answer(question, self._given[key]) if key in self._given and is_for_this else None
 
 
 class Replay:
@@ -99,7 +99,7 @@ class Replay:
         self, request: bytes, script: Script, asked: Mapping[str, Question], revision: Revision
     ) -> dict[str, Any]:
         """What a run gives that has something to ask."""
-        digests = {key: question.digest(revision) for key, question in asked.items()}
+        digests = {key: digest(question, revision) for key, question in asked.items()}
         until = int(self._clock() + self._seconds)
         state = _State(until, _digest(request), script.used, digests)
         return {

@@ -105,7 +105,7 @@ def _pagination(said: Any) -> Page | None:
     fields = {names.get(name, name): each for name, each in said.items() if each is not None}
     known = {name: each for name, each in fields.items() if name in Page.__struct_fields__}
     try:
-        page = Page(**msgspec.convert(known, dict[str, int | str | bool]))  # type: ignore[arg-type]
+        page = Page(**msgspec.convert(known, dict[str, int | str | bool]))  # type: ignore[arg-type] # Page checks them
     except msgspec.ValidationError:
         return None
     is_said = set(said) & {"cursor", "has_more", "page_size"}

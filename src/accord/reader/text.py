@@ -106,7 +106,7 @@ def _several(text: str) -> Found | None:
         if value is None:
             break
         objects.append(value)
-        at = _BLANK.match(text, end).end()  # type: ignore[union-attr]
+        at = _BLANK.match(text, end).end()  # type: ignore[union-attr] # it matches nothing too
     prose = f"{text[: begin.end()].strip()}\n{text[at:].strip()}".strip()
     if len(objects) < 2 or len(prose) > _LONGEST_PROSE:
         return None

@@ -31,7 +31,9 @@ from sources.sheets.characters import (
 from sources.sheets.filling import appearance, draw, own_filler, values, words
 
 FACE = Typeface()
-poppler = pytest.mark.skipif(shutil.which("pdftotext") is None, reason="needs poppler-utils")
+poppler = pytest.mark.skipif(
+    shutil.which("pdftotext") is None, reason="needs poppler: apt-get install poppler-utils"
+)
 
 
 # Every value is in the file

@@ -26,7 +26,7 @@ HAS_TOOLS = (
 
 
 @pytest.mark.skipif(
-    not HAS_TOOLS, reason="needs `make .venv/.template`, fonts-lato, fonts-ebgaramond"
+    not HAS_TOOLS, reason="needs fonts: apt-get install fonts-lato fonts-ebgaramond"
 )
 def test_what_ships_is_what_the_script_draws(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-m", "template", str(tmp_path)], cwd=ROOT, check=True)

@@ -11,7 +11,7 @@ from sources.sql.shop import Shop, serving
 
 psycopg = pytest.importorskip("psycopg", reason="the extra `sql` is not installed")
 pytestmark = [
-    pytest.mark.skipif(programs() is None, reason="no PostgreSQL is installed: initdb not found"),
+    pytest.mark.skipif(programs() is None, reason="needs initdb: apt-get install postgresql"),
     pytest.mark.timeout(120),
 ]
 ONLY_SELECT = "Only SELECT queries are allowed for security reasons"

@@ -3,7 +3,7 @@
 try:
     import django
     import rest_framework
-except ImportError as missing:  # pragma: no cover - the tests have both
+except ImportError as missing:
     raise ImportError(
         "tools from Django REST framework need an extra: pip install 'accord-mcp[django]'"
     ) from missing

@@ -16,7 +16,7 @@ from accord.errors import ContractError
 from accord.sources.drf.audience import Judge, everything
 from accord.sources.drf.bodies import Body, body_for
 from accord.sources.drf.describe import Description, default_of, describe
-from accord.sources.drf.handler import Inside, ViewAlone, WholeWay
+from accord.sources.drf.dispatch import Inside, ViewAlone, WholeWay
 from accord.sources.drf.marks import is_marked, mark_of
 from accord.sources.drf.naming import name_all
 from accord.sources.drf.outline import Arguments, Outline

@@ -1,15 +1,13 @@
 """The outer shape of a tool's arguments: `kwargs`, `query` and `body`, whatever is in them."""
 
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from accord.answer import FieldError, Problem
-from accord.arguments import Checker, JsonSchema
+from accord.arguments import Checker, JsonSchema, invalid
 from accord.tool import Bound
-
-_MOST_NAMED: Final = 20  # bad fields that the message names; all of them are in `fields`
 
 
 class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -54,8 +52,4 @@ class Outline:
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             errors = []
         errors = errors or [FieldError("arguments", "hold what no tool can take")]
-        named = "; ".join(f"{error.field} {error.error}" for error in errors[:_MOST_NAMED])
-        more = f"; and {len(errors) - _MOST_NAMED} more" if len(errors) > _MOST_NAMED else ""
-        return Problem.validation(
-            f"Invalid arguments for {self._tool}: {named}{more}", fields=errors
-        )
+        return invalid(self._tool, errors)

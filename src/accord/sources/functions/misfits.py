@@ -9,11 +9,9 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from accord.answer import FieldError, Problem
+from accord.answer import FieldError
 from accord.arguments import Checker, path_of
 
-_MOST_NAMED: Final = 32  # in the text, which a model has to read
-_MOST: Final = 1_000  # in the data
 _EXACT: Final = 2**53  # up to it, a float that is whole is the number that was written
 _EXPECTED: Final = re.compile(r"Expected `(?P<wanted>[^`]*)`, got `(?P<got>[^`]*)`")
 _PATH: Final = re.compile(r"`\$(?P<steps>[^`]*)`$")
@@ -80,13 +78,9 @@ def unreadable(error: Exception) -> FieldError:
     return FieldError("arguments", "hold a number that is out of range")
 
 
-def invalid(tool: str, errors: list[FieldError], unknown: Iterable[str] = ()) -> Problem:
-    """The Problem that names every field that is wrong."""
-    strangers = [FieldError(path_of([name]), "is not a known field") for name in unknown]
-    every = [*errors, *strangers]
-    named = "; ".join(f"{error.field} {error.error}" for error in every[:_MOST_NAMED])
-    more = f"; and {len(every) - _MOST_NAMED} more" if len(every) > _MOST_NAMED else ""
-    return Problem.validation(f"Invalid arguments for {tool}: {named}{more}", fields=every[:_MOST])
+def strangers(names: Iterable[str]) -> list[FieldError]:
+    """What is wrong with arguments that a strict tool does not know."""
+    return [FieldError(path_of([name]), "is not a known field") for name in names]
 
 
 def _whole(raw: bytes) -> bytes:

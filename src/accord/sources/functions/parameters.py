@@ -10,20 +10,19 @@ from typing import Any, Final, NamedTuple, Union, get_args, get_origin
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from accord.answer import FieldError, Notice
-from accord.arguments import Checker, JsonSchema
+from accord.answer import FieldError
+from accord.arguments import Checker, JsonSchema, ignored, invalid
 from accord.context import Context
 from accord.errors import ContractError
 from accord.sources.functions.gaps import fill, has_gaps
 from accord.sources.functions.hints import annotate, describe
-from accord.sources.functions.misfits import Field, invalid, misfits, unreadable
+from accord.sources.functions.misfits import Field, misfits, strangers, unreadable
 from accord.tool import Bound
 
 _POSITIONAL: Final = (
     inspect.Parameter.POSITIONAL_ONLY,
     inspect.Parameter.POSITIONAL_OR_KEYWORD,
 )
-_LONGEST_NAME_SHOWN: Final = 64
 
 
 class Shown(NamedTuple):
@@ -169,9 +168,9 @@ class Parameters:
             raise invalid(self._tool, [unreadable(error)]) from error
         unknown = [name for name in given if name not in self._fields]
         if errors or (unknown and self._strict):
-            raise invalid(self._tool, errors, unknown if self._strict else ())
+            raise invalid(self._tool, errors + strangers(unknown if self._strict else ()))
         record = self._decode(msgspec.json.encode(known))
-        return Bound(record, [_ignored(name) for name in unknown])
+        return Bound(record, [ignored(name) for name in unknown])
 
 
 def _signature(function: Callable[..., Any], what: str) -> list[inspect.Parameter]:
@@ -217,8 +216,3 @@ def _default(parameter: inspect.Parameter, hint: Any, what: str) -> bytes | None
         reason = str(error).replace("`", "")
         raise ContractError(f"{what} has a default that does not fit its type: {reason}") from error
     return default
-
-
-def _ignored(name: str) -> Notice:
-    shown = name[:_LONGEST_NAME_SHOWN] + "…" if len(name) > _LONGEST_NAME_SHOWN else name
-    return Notice(f"Unknown argument {shown!r} was ignored", code="UNKNOWN_ARGUMENT")

@@ -8,10 +8,10 @@ import msgspec
 from msgspec import inspect
 
 from accord.answer import FieldError
-from accord.arguments import JsonSchema
+from accord.arguments import JsonSchema, invalid
 from accord.errors import ContractError
 from accord.sources.functions.examine import Examined
-from accord.sources.functions.misfits import invalid, misfits, unreadable
+from accord.sources.functions.misfits import misfits, unreadable
 from accord.sources.functions.parameters import Parameters
 from accord.tool import Bound
 

@@ -17,7 +17,9 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from accord.answer import FieldError, Problem
+from accord.arguments import invalid
 from accord.errors import ContractError
+from accord.sources.sheets.request import TOOL
 
 _STEP: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW: Final = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -86,8 +88,7 @@ def _has_controls(name: str) -> bool:
 
 
 def _refused(reason: str) -> Problem:
-    message = f"Invalid arguments for fill_dnd_character_sheet: output_path {reason}"
-    return Problem.validation(message, fields=[FieldError("output_path", reason)])
+    return invalid(TOOL, [FieldError("output_path", reason)])
 
 
 @contextmanager

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from accord.answer import FieldError, Notice, Problem
-from accord.arguments import Checker, JsonSchema
+from accord.answer import FieldError, Problem
+from accord.arguments import Checker, JsonSchema, ignored, invalid
 from accord.sources.sheets.lenient import tidy
 from accord.sources.sheets.model import Character
 from accord.tool import Bound
@@ -76,7 +76,7 @@ def bind(arguments: bytes) -> Bound:
         request = msgspec.convert(tidied, Request)
     except msgspec.ValidationError as error:
         raise _problem(_errors(tidied)) from error
-    return Bound(request, [_ignored(name) for name in unknown])
+    return Bound(request, [ignored(name) for name in unknown])
 
 
 def _tidied(given: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -104,19 +104,13 @@ def _problem(errors: list[FieldError]) -> Problem:
     arguments = {name for name in Request.__struct_fields__ if name != _DATA} | {"arguments"}
     own = [error for error in errors if error.field.partition("[")[0] in arguments]
     if len(own) < len(errors):
-        return invalid(errors)
-    named = "; ".join(f"{error.field} {error.error}" for error in own)
-    return Problem.validation(f"Invalid arguments for {TOOL}: {named}", fields=errors)
+        return unfit(errors)
+    return invalid(TOOL, errors)
 
 
-def invalid(errors: list[FieldError]) -> Problem:
+def unfit(errors: list[FieldError]) -> Problem:
     """The problem of a character that cannot be, or must not be, filled in."""
     blocking = [error for error in errors if error.severity == "error"]
     named = "; ".join(f"{error.field}: {error.error}" for error in blocking[:5])
     more = f"; and {len(blocking) - 5} more" if len(blocking) > 5 else ""
     return Problem.validation(INVALID, fields=errors, remediation=f"{named}{more}")
-
-
-def _ignored(name: str) -> Notice:
-    shown = f"{name[:64]}…" if len(name) > 64 else name
-    return Notice(f"Unknown argument {shown!r} was ignored", code="UNKNOWN_ARGUMENT")

@@ -12,7 +12,7 @@ from accord.sources.sheets.fill import Filled, fill, read_back
 from accord.sources.sheets.form import Form
 from accord.sources.sheets.model import SPELL_LISTS, Character
 from accord.sources.sheets.paths import Folder, file_name
-from accord.sources.sheets.request import TOOL, Request, bind, invalid, schema
+from accord.sources.sheets.request import TOOL, Request, bind, schema, unfit
 from accord.sources.sheets.rules import judged, violations
 from accord.sources.sheets.sheet import sheet
 from accord.sources.sheets.typeset import Typeface
@@ -84,7 +84,7 @@ class Filler:
             allow=request.allow,
         )
         if any(error.severity == "error" for error in errors):
-            raise invalid(errors)
+            raise unfit(errors)
         figures = Figures(character)
         filled = fill(self._form, sheet(figures, self._form.has, self._form.rows), self._face)
         report = Report(

@@ -17,7 +17,7 @@ def texts_as_bytes(query: str, columns: int) -> str:
     )
     inner = _without_end(query)
     own = _name_not_in(query)
-    return f"WITH {own}({', '.join(names)}) AS ({inner}\n) SELECT {pairs} FROM {own}"  # noqa: S608
+    return f"WITH {own}({', '.join(names)}) AS ({inner}\n) SELECT {pairs} FROM {own}"
 
 
 def _name_not_in(query: str) -> str:

@@ -106,7 +106,7 @@ def details(connection: apsw.Connection, table: Table) -> dict[str, Any]:
         for _, index, unique, origin, partial in reversed(_indexes(connection, name))
     ]
     counted = connection.execute(
-        f"SELECT count(*) FROM (SELECT 1 FROM {quote(name)} LIMIT {COUNTED + 1})"  # noqa: S608
+        f"SELECT count(*) FROM (SELECT 1 FROM {quote(name)} LIMIT {COUNTED + 1})"
     ).get
     return {
         "foreign_keys": _foreign_keys(connection, name),

@@ -21,7 +21,7 @@ def insert(table: str, data: Mapping[str, Any]) -> Statement:
     """A row."""
     columns = ", ".join(map(quote, data))
     places = ", ".join("?" * len(data))
-    sql = f"INSERT INTO main.{quote(table)} ({columns}) VALUES ({places})"  # noqa: S608
+    sql = f"INSERT INTO main.{quote(table)} ({columns}) VALUES ({places})"
     return Statement(sql, list(data.values()))
 
 
@@ -29,21 +29,21 @@ def update(table: str, data: Mapping[str, Any], where: Mapping[str, Any]) -> Sta
     """New values in the rows that meet the conditions."""
     changes = ", ".join(f"{quote(column)} = ?" for column in data)
     conditions = _conditions(where)
-    sql = f"UPDATE main.{quote(table)} SET {changes} WHERE {conditions.sql}"  # noqa: S608
+    sql = f"UPDATE main.{quote(table)} SET {changes} WHERE {conditions.sql}"
     return Statement(sql, [*data.values(), *conditions.bindings])
 
 
 def delete(table: str, where: Mapping[str, Any]) -> Statement:
     """No more of the rows that meet the conditions."""
     conditions = _conditions(where)
-    sql = f"DELETE FROM main.{quote(table)} WHERE {conditions.sql}"  # noqa: S608
+    sql = f"DELETE FROM main.{quote(table)} WHERE {conditions.sql}"
     return Statement(sql, conditions.bindings)
 
 
 def count(table: str, where: Mapping[str, Any]) -> Statement:
     """How many rows meet the conditions."""
     conditions = _conditions(where)
-    sql = f"SELECT count(*) FROM main.{quote(table)} WHERE {conditions.sql}"  # noqa: S608
+    sql = f"SELECT count(*) FROM main.{quote(table)} WHERE {conditions.sql}"
     return Statement(sql, conditions.bindings)
 
 

@@ -22,7 +22,7 @@ from accord.listening import Listening
 from accord.mirrored import fault as mirrored_fault
 from accord.offers import Errand
 from accord.outcome import Outcome, answer_of, meaning_of, misfit_of
-from accord.profiles import Profile, Setting, profile_asked, profile_named
+from accord.profiles import Brief, Profile, Result, Setting, profile_asked, profile_named
 from accord.protocol import Call, Connection, messages, results
 from accord.protocol.entries import tool_entry
 from accord.protocol.events import LISTEN, TOOL, TOOLS, Special
@@ -147,6 +147,7 @@ class Server(Stock):
         """Say who this server is from now on."""
         self.identity = identity
         self._stamp = results.stamp(identity)
+        self._ending = results.ending(self._stamp)
         self.catalog.clear()
 
     @property
@@ -317,18 +318,22 @@ class Server(Stock):
         revision = client.revision if self.structured else _without_structure(client.revision)
         setting = Setting(tool, revision, observed)
         if isinstance(outcome, Answer):
-            result: results.Result | Reject = profile.success(outcome, setting)
+            result: Brief | Result | Reject = profile.success(outcome, setting)
         else:
             result = profile.failure(outcome, setting)
-        if revision.stateless:
-            results.complete(result, self._stamp)
-        reply = messages.reply(call.id, result)
+        reply = self._reply(call, result, revision)
         if len(reply) > limit and size_of(result) > limit:
             result = self._shortened(call, profile, outcome, setting, place)
-            if revision.stateless:
-                results.complete(result, self._stamp)
-            reply = messages.reply(call.id, result)
+            reply = self._reply(call, result, revision)
         return Done(outcome, reply)
+
+    def _reply(self, call: Call, result: Brief | Result | Reject, revision: Revision) -> bytes:
+        if isinstance(result, Brief):
+            end = self._ending if revision.stateless else b"}"
+            return messages.success(call.id, result.parts(end))
+        if isinstance(result, Reject):
+            return messages.failure(call.id, result)
+        return messages.reply(call.id, self.complete(result, revision))
 
     def _shortened(
         self,
@@ -337,7 +342,7 @@ class Server(Stock):
         outcome: Answer[Said] | Problem,
         setting: Setting,
         place: Place | None,
-    ) -> results.Result | Reject:
+    ) -> Brief | Result | Reject:
         limit = setting.tool.max_bytes or self.max_bytes
         if isinstance(outcome, Problem):
             return self._shortening.failure(profile, outcome, setting, limit)
@@ -348,7 +353,7 @@ class Server(Stock):
         asked = self._replay.result(_subject(call), call.script(), asking.questions, call.revision)
         return Done(asking, messages.reply(call.id, asked | {"_meta": self._stamp}))
 
-    def complete(self, result: results.Result, revision: Revision) -> results.Result:
+    def complete(self, result: Result, revision: Revision) -> Result:
         """A result with what its revision wants in every one of them."""
         return results.complete(result, self._stamp) if revision.stateless else result
 
@@ -382,7 +387,7 @@ class Server(Stock):
             word=lambda page: _json(self.complete(page, client.revision)),
         )
 
-    def _entry(self, tool: Tool, client: Client) -> results.Result:
+    def _entry(self, tool: Tool, client: Client) -> Result:
         revision = client.revision
         worded_in = revision if self.structured else _without_structure(revision)
         schema = self._profile(tool, client).output_schema(tool, worded_in)
@@ -405,7 +410,7 @@ def _without_structure(revision: Revision) -> Revision:
     return msgspec.structs.replace(revision, structured="none")
 
 
-def _json(result: results.Result) -> Raw:
+def _json(result: Result) -> Raw:
     return Raw(_encode(result))
 
 

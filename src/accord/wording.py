@@ -10,7 +10,7 @@ from accord.cursors import Cursors
 from accord.errors import ContractError, Reject
 from accord.limits import DEFAULT_MAX_BYTES, Cutter, Place, resume, shorten, too_large
 from accord.outcome import answer_of
-from accord.profiles import PROFILES, Profile, Result, Setting, profile_named
+from accord.profiles import PROFILES, Brief, Profile, Result, Setting, profile_named
 from accord.rest import Asked, Rest, has_own_cursor
 from accord.revisions import NEWEST, REVISIONS
 from accord.tool import Hints, Output, Tool, run_elsewhere
@@ -36,7 +36,7 @@ class Shortening:
         limit: int,
         arguments: bytes = b"{}",
         place: Place | None = None,
-    ) -> Result:
+    ) -> Brief | Result:
         """As much of an answer as the limit allows, and how to get the rest."""
         tool = setting.tool
         if tool.output.schema is not None and "contentEncoding" in tool.output.schema:
@@ -91,10 +91,12 @@ def require_room(max_bytes: int) -> None:
         raise ContractError(f"max_bytes is at least {_LEAST_BYTES:,}")
 
 
-def size_of(result: Result | Reject) -> int:
+def size_of(result: Brief | Result | Reject) -> int:
     """The bytes of a result's text, or of its structure where that has more."""
     if isinstance(result, Reject):
         return len(msgspec.json.encode(result))
+    if isinstance(result, Brief):
+        result = result.to_dict()
     total = 0
     for block in result["content"]:
         words = block.get("text") or block.get("resource", {}).get("text", "")
@@ -175,7 +177,7 @@ def render(
     )
     setting = Setting(stand_in, REVISIONS[revision])
     shortening = Shortening(Rest(Cursors()))
-    result: Result | Reject
+    result: Brief | Result | Reject
     if isinstance(said, Problem):
         result = shortening.failure(chosen, said, setting, max_bytes)
         if isinstance(result, Reject):
@@ -189,6 +191,7 @@ def render(
                 result = shortening.success(chosen, answer, setting, max_bytes)
             except Problem as problem:
                 return render(problem, tool=tool, profile=profile, revision=revision)
+    result = result.to_dict() if isinstance(result, Brief) else result
     if setting.revision.stateless:
         result["resultType"] = "complete"
     plain_result: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(result))

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from accord.errors import ContractError
 from accord.profiles import bare, envelope, generic, plain, prose
-from accord.profiles.profile import Profile, Result, Setting
+from accord.profiles.profile import Brief, Profile, Result, Setting
 
 PROFILES: Final = MappingProxyType[str, Profile](
     {each.PROFILE.name: each.PROFILE for each in (plain, envelope, bare, prose, generic)}
@@ -16,6 +16,7 @@ _CONTRACT: Final = "response_contract_v2"
 
 __all__ = [
     "PROFILES",
+    "Brief",
     "Profile",
     "Result",
     "Setting",

@@ -8,7 +8,7 @@ from accord.answer import Answer, Problem, Said
 from accord.errors import INTERNAL_ERROR, INVALID_PARAMS, Reject
 from accord.profiles import plain
 from accord.profiles.parts import data_schema, shape_of
-from accord.profiles.profile import Profile, Result, Setting
+from accord.profiles.profile import Brief, Profile, Result, Setting
 
 _OWN: Final = frozenset(  # what MCP itself has, or may have, at the root of a result
     {
@@ -21,8 +21,8 @@ _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 def success(answer: Answer[Said], setting: Setting) -> Result:
     """The fields beside `content`, which holds them as JSON; a list or a value is `result`."""
-    result = plain.success(answer, setting)
-    data = answer.data
+    said, data = plain.success(answer, setting), answer.data
+    result = said.to_dict() if isinstance(said, Brief) else said
     match shape_of(data):
         case "object":
             members = _members(data.json)  # type: ignore[union-attr]  # text is no object

@@ -6,8 +6,8 @@ import msgspec
 
 from accord.answer import Answer, Problem, Said
 from accord.envelope import VERSION, pagination_of, warnings_of
-from accord.profiles.parts import add_meta, has_beside, own_schema, own_shape, shape_of
-from accord.profiles.profile import Profile, Result, Setting
+from accord.profiles.parts import add_meta, has_beside, own_schema, own_shape, shape_of, with_blocks
+from accord.profiles.profile import Brief, Profile, Result, Setting
 from accord.telemetry import Observed
 from accord.values import known
 
@@ -22,7 +22,7 @@ class _Root(msgspec.Struct, frozen=True, gc=False):
 _NOTHING = msgspec.Raw(b"{}")
 
 
-def success(answer: Answer[Said], setting: Setting) -> Result:
+def success(answer: Answer[Said], setting: Setting) -> Brief | Result:
     """The envelope as JSON text, and as structure."""
     meta: dict[str, Any] = {"version": VERSION}
     data = _object(answer, meta)
@@ -31,7 +31,10 @@ def success(answer: Answer[Said], setting: Setting) -> Result:
         _add_details(meta, answer)
     if setting.observed is not None:
         _add_observed(meta, setting.observed)
-    result = own_shape(_Root(True, data, None, meta), setting, answer.blocks)
+    said = own_shape(_Root(True, data, None, meta), setting)
+    if not answer.blocks and not has_more:
+        return said
+    result = with_blocks(said, answer.blocks, setting)
     if has_more:
         add_meta(result, answer)
     return result
@@ -42,9 +45,8 @@ def failure(problem: Problem, setting: Setting) -> Result:
     meta: dict[str, Any] = {"version": VERSION, "error": _error(problem)}
     if setting.observed is not None:
         _add_observed(meta, setting.observed)
-    result = own_shape(_Root(False, _NOTHING, problem.message, meta), setting)
-    result["isError"] = True
-    return result
+    said = own_shape(_Root(False, _NOTHING, problem.message, meta), setting)
+    return said.to_dict() | {"isError": True}
 
 
 def _object(answer: Answer[Said], meta: dict[str, Any]) -> Any:

@@ -5,8 +5,16 @@ from typing import Any
 import msgspec
 
 from accord.answer import Answer, Page, Problem, Said
-from accord.profiles.parts import Shape, add_meta, has_beside, own_schema, own_shape, shape_of
-from accord.profiles.profile import Profile, Result, Setting
+from accord.profiles.parts import (
+    Shape,
+    add_meta,
+    has_beside,
+    own_schema,
+    own_shape,
+    shape_of,
+    with_blocks,
+)
+from accord.profiles.profile import Brief, Profile, Result, Setting
 from accord.response import (
     CATALOG,
     Failure,
@@ -21,7 +29,7 @@ from accord.values import known
 _items = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
-def success(answer: Answer[Said], setting: Setting) -> Result:
+def success(answer: Answer[Said], setting: Setting) -> Brief | Result:
     """The generic response as structure, and as JSON text."""
     tool = setting.tool
     data, shape = answer.data, shape_of(answer.data)
@@ -46,7 +54,10 @@ def success(answer: Answer[Said], setting: Setting) -> Result:
         message=answer.message,
         metadata=metadata or None,
     )
-    result = own_shape(response, setting, answer.blocks)
+    said = own_shape(response, setting)
+    if not answer.blocks and not has_more:
+        return said
+    result = with_blocks(said, answer.blocks, setting)
     if has_more:
         add_meta(result, answer)
     return result
@@ -67,9 +78,7 @@ def failure(problem: Problem, setting: Setting) -> Result:
         message=problem.summary or problem.message,
         error=Failure(code=problem.code, message=problem.message, details=details),
     )
-    result = own_shape(response, setting)
-    result["isError"] = True
-    return result
+    return own_shape(response, setting).to_dict() | {"isError": True}
 
 
 def _kind(shape: Shape, tool: Tool) -> ResponseType:

@@ -11,7 +11,7 @@ from accord.answer import Answer, Said
 from accord.arguments import JsonSchema
 from accord.blocks import Block
 from accord.content import block, text
-from accord.profiles.profile import Result, Setting
+from accord.profiles.profile import Brief, Result, Setting
 from accord.revisions import Revision
 from accord.tool import Tool
 from accord.values import known
@@ -41,38 +41,34 @@ def says_nothing(answer: Answer[Said], tool: Tool) -> bool:
     return not isinstance(data, str) and data.json == b"null" and tool.output.schema is None
 
 
-def with_blocks(words: str | None, blocks: Sequence[Block | str], revision: Revision) -> Result:
-    """A result of one text, and of what an answer has beside text."""
-    content: list[dict[str, Any]] = [] if words is None else [{"type": "text", "text": words}]
-    if blocks:
-        content += [block(each, revision) for each in blocks]
-    return {"content": content}
-
-
-def own_shape(root: object, setting: Setting, blocks: Sequence[Block | str] = ()) -> Result:
+def own_shape(root: object, setting: Setting) -> Brief:
     """A result whose text and structure are both one object of the profile's own."""
     json = encode(root)
-    result: Result = {"content": [{"type": "text", "text": json.decode()}]}
-    if blocks:
-        result["content"] += [block(each, setting.revision) for each in blocks]
-    if setting.revision.structured != "none":
-        result["structuredContent"] = msgspec.Raw(json)
-    return result
+    return Brief(json.decode(), None if setting.revision.structured == "none" else json)
 
 
-def add_structure(result: Result, answer: Answer[Said], setting: Setting) -> None:
-    """Add the data as `structuredContent`, as far as the revision can hold it."""
-    data, schema, kind = answer.data, setting.tool.output.schema, setting.revision.structured
+def as_data(words: str, answer: Answer[Said], setting: Setting) -> Brief:
+    """A result whose structure is the data, as far as the revision can hold it."""
+    data, kind = answer.data, setting.revision.structured
     if kind == "none" or isinstance(data, str):
-        return
-    json = data.json
-    if schema is None and json == b"null":
-        return
-    is_object = json[:1] == b"{" if schema is None else schema.get("type") == "object"
-    if is_object or kind == "any":
-        result["structuredContent"] = msgspec.Raw(json)
-    else:
-        result["structuredContent"] = {"result": msgspec.Raw(json)}
+        return Brief(words)
+    json, schema = data.json, setting.tool.output.schema
+    if kind == "any":
+        return Brief(words, None if schema is None and json == b"null" else json)
+    if schema is None:
+        return Brief(words) if json == b"null" else Brief(words, json, json[:1] != b"{")
+    return Brief(words, json, schema.get("type") != "object")
+
+
+def with_blocks(
+    said: Brief, blocks: Sequence[Block | str], setting: Setting, *, is_silent: bool = False
+) -> Result:
+    """The same with what an answer has beside text, or instead of it."""
+    result = said.to_dict()
+    if blocks:
+        words = [] if is_silent else result["content"]
+        result["content"] = words + [block(each, setting.revision) for each in blocks]
+    return result
 
 
 def data_schema(tool: Tool, revision: Revision) -> JsonSchema | None:

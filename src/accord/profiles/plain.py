@@ -4,26 +4,23 @@ from accord.answer import Answer, Problem, Said
 from accord.content import text
 from accord.profiles.parts import (
     add_beside,
-    add_structure,
+    as_data,
     data_schema,
     has_beside,
     says_nothing,
     with_blocks,
 )
-from accord.profiles.profile import Profile, Result, Setting
+from accord.profiles.profile import Brief, Profile, Result, Setting
 
 
-def success(answer: Answer[Said], setting: Setting) -> Result:
+def success(answer: Answer[Said], setting: Setting) -> Brief | Result:
     """One text block, its JSON also as structure; no `isError`."""
-    data, blocks = answer.data, answer.blocks
-    words = data if isinstance(data, str) else data.json.decode()
-    if blocks:
-        is_all = says_nothing(answer, setting.tool)
-        result = with_blocks(None if is_all else words, blocks, setting.revision)
-    else:
-        result = {"content": [{"type": "text", "text": words}]}
-    add_structure(result, answer, setting)
-    if has_beside(answer):
+    data, blocks, has_more = answer.data, answer.blocks, has_beside(answer)
+    said = as_data(data if isinstance(data, str) else data.json.decode(), answer, setting)
+    if not blocks and not has_more:
+        return said
+    result = with_blocks(said, blocks, setting, is_silent=says_nothing(answer, setting.tool))
+    if has_more:
         add_beside(result, answer)
     return result
 

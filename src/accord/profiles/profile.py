@@ -1,7 +1,7 @@
 """What a profile is: three functions from what a tool says to what goes on the wire."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -13,6 +13,39 @@ from accord.telemetry import Observed
 from accord.tool import Tool
 
 Result = dict[str, Any]
+
+_encode = msgspec.json.Encoder().encode
+_TEXT: Final = b'{"content":[{"type":"text","text":'
+_ALONE: Final = b"}]"
+_STRUCTURE: Final = b'}],"structuredContent":'
+_WRAPPED: Final = b'}],"structuredContent":{"result":'
+
+
+class Brief(msgspec.Struct, frozen=True, gc=False):
+    """A result that is one text and its structure, as most are: put together, not encoded."""
+
+    text: str
+    structure: bytes | None = None
+    """The JSON of `structuredContent`."""
+    is_wrapped: bool = False
+    """Whether that is `result` in an object, for a revision that wants one."""
+
+    def to_dict(self) -> Result:
+        """The same as any other result."""
+        result: Result = {"content": [{"type": "text", "text": self.text}]}
+        if self.structure is not None:
+            json = msgspec.Raw(self.structure)
+            result["structuredContent"] = {"result": json} if self.is_wrapped else json
+        return result
+
+    def parts(self, end: bytes) -> tuple[bytes, ...]:
+        """Its bytes, up to an `end` that may have further members."""
+        words, json = _encode(self.text), self.structure
+        if json is None:
+            return _TEXT, words, _ALONE, end
+        if self.is_wrapped:
+            return _TEXT, words, _WRAPPED, json, b"}", end
+        return _TEXT, words, _STRUCTURE, json, end
 
 
 class Setting(msgspec.Struct, frozen=True, gc=False):
@@ -27,7 +60,7 @@ class Profile(msgspec.Struct, frozen=True):
     """One way to word an answer."""
 
     name: str
-    success: Callable[[Answer[Said], Setting], Result]
+    success: Callable[[Answer[Said], Setting], Brief | Result]
     failure: Callable[[Problem, Setting], Result | Reject]
     output_schema: Callable[[Tool, Revision], JsonSchema | None]
     has_own_shape: bool = False

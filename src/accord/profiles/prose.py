@@ -6,20 +6,23 @@ from accord.answer import Answer, Problem, Said
 from accord.content import text
 from accord.profiles.parts import (
     add_beside,
-    add_structure,
+    as_data,
     data_schema,
     has_beside,
     says_nothing,
     with_blocks,
 )
-from accord.profiles.profile import Profile, Result, Setting
+from accord.profiles.profile import Brief, Profile, Result, Setting
 
 
-def success(answer: Answer[Said], setting: Setting) -> Result:
+def success(answer: Answer[Said], setting: Setting) -> Brief | Result:
     """One text block for a person to read; the data also as structure."""
-    result = with_blocks(_words(answer, setting), answer.blocks, setting.revision)
-    add_structure(result, answer, setting)
-    if has_beside(answer):
+    words, blocks, has_more = _words(answer, setting), answer.blocks, has_beside(answer)
+    said = as_data(words or "", answer, setting)
+    if not blocks and not has_more:
+        return said
+    result = with_blocks(said, blocks, setting, is_silent=words is None)
+    if has_more:
         add_beside(result, answer)
     return result
 

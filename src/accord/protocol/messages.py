@@ -1,5 +1,6 @@
 """The shapes of JSON-RPC and MCP messages, as far as a server has to look into them."""
 
+from collections.abc import Iterable
 from typing import Any, Final, Literal
 
 import msgspec
@@ -208,6 +209,8 @@ class _Failure(msgspec.Struct, frozen=True):
 
 
 _encode = msgspec.json.Encoder().encode
+_SUCCESS: Final = b'{"jsonrpc":"2.0","id":'
+_RESULT: Final = b',"result":'
 decode_meta = msgspec.json.Decoder(Meta | None).decode
 
 
@@ -240,6 +243,11 @@ def reply(request_id: Id, result: Reject | dict[str, Any] | Raw) -> bytes:
     if isinstance(result, Reject):
         return failure(request_id, result)
     return _encode(_Success("2.0", request_id, result))
+
+
+def success(request_id: Id, result: Iterable[bytes]) -> bytes:
+    """The reply to a request, with a result that is JSON in parts."""
+    return b"".join((_SUCCESS, _encode(request_id), _RESULT, *result, b"}"))
 
 
 def invalid(request_id: Id | UnsetType | None, reason: str) -> ErrorReply:

@@ -1,12 +1,11 @@
 """The results of MCP's own methods, as each revision words them."""
 
 from collections.abc import Sequence
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal
 
 import msgspec
 
 from accord.blocks import Icon
-from accord.errors import Reject
 from accord.protocol.messages import Id
 from accord.revisions import STATELESS, Revision
 
@@ -39,15 +38,17 @@ def stamp(identity: Identity) -> Result:
     return {_SERVER_INFO: msgspec.Raw(msgspec.json.encode(identity))}
 
 
-Answered = TypeVar("Answered", Result, Result | Reject)
-
-
-def complete(result: Answered, stamp: Result) -> Answered:
-    """The result with what the stateless era wants in every one of them; a Reject has none."""
-    if isinstance(result, dict):
-        result["resultType"] = "complete"
-        result["_meta"] = result["_meta"] | stamp if "_meta" in result else stamp
+def complete(result: Result, stamp: Result) -> Result:
+    """The result with what the stateless era wants in every one of them."""
+    result["resultType"] = "complete"
+    result["_meta"] = result["_meta"] | stamp if "_meta" in result else stamp
     return result
+
+
+def ending(stamp: Result) -> bytes:
+    """The same as the end of a result whose bytes are there already."""
+    rest = msgspec.json.encode({"resultType": "complete", "_meta": stamp})
+    return b"," + rest.removeprefix(b"{")
 
 
 def initialize(

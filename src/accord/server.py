@@ -50,13 +50,10 @@ class Job(msgspec.Struct, frozen=True, eq=False):
     call: Call
     tool: Tool
     server: "Server"
+    is_async: bool
+    """Whether `run` has to be awaited on a loop; else it never waits: see `drive`."""
     place: Place | None = None
     """Where the caller wants the answer to go on."""
-
-    @property
-    def is_async(self) -> bool:
-        """Whether `run` has to be awaited on a loop; else it never waits: see `drive`."""
-        return self.tool.is_async
 
     def run(self) -> Coroutine[Any, Any, Done]:
         """Run it. Whatever goes wrong is part of how it ends."""
@@ -176,7 +173,7 @@ class Server(Stock):
             return rejected(call, Reject(INVALID_PARAMS, f"Unknown tool: {call.name}"))
         if tool is self._read_more:
             return self._continue(call, tool)
-        return Job(call, tool, self)
+        return Job(call, tool, self, tool.is_async)
 
     def mismatch(self, call: Call, headers: Mapping[bytes, bytes]) -> Done | None:
         """That headers say something else than the arguments that they repeat."""
@@ -228,7 +225,7 @@ class Server(Stock):
                 raise Problem.not_found(f"There is no tool {name} any more")
         except Problem as problem:
             return self.refuse(call, read_more, misfit_of(problem, call.revision))
-        return Job(call, tool, self, place)
+        return Job(call, tool, self, tool.is_async, place)
 
     async def run(self, call: Call, tool: Tool, place: Place | None = None) -> Done:
         """Run a call. What the tool raises becomes a Problem; what is no Problem is masked."""

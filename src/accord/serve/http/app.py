@@ -200,7 +200,7 @@ class App:
         session_id = exchange.head.session
         if session_id is None:
             return refuse(400, "The header Mcp-Session-Id is missing")
-        session = self._sessions.find(session_id, exchange.principal)
+        session = self._sessions.find(session_id, exchange.head.principal)
         return session or refuse(404, "There is no such session; begin again with initialize")
 
     def _join_session(self, exchange: Exchange) -> Refusal | None:
@@ -260,10 +260,13 @@ class App:
         self, call: Call, connection: Connection, exchange: Exchange, revision: Revision | None
     ) -> Response | Run:
         """What answers a single call, unless it has to wait."""
-        began = perf_counter() if self._access is not None else 0.0
+        access = self._access
+        began = perf_counter() if access is not None else 0.0
         done = self._begin(call, exchange)
         if isinstance(done, Done) and exchange.stream is None:
-            reply = self._finish(connection, call, done, began)
+            if access is not None:
+                self._note(access, call, done, began)
+            reply = connection.finish(call, done.reply)
             return Response(200, reply) if type(reply) is bytes else response_to(reply, revision)
         return Run([call], connection, exchange, revision, began, done)
 
@@ -373,11 +376,14 @@ class App:
 
     def _finish(self, connection: Connection, call: Call, done: Done, began: float) -> bytes | None:
         if self._access is not None:
-            seconds = perf_counter() - began
-            name = self._server.known_name(call)
-            ending = "cancelled" if call.cancelled else outcome_of(done.outcome)
-            self._access.note(name, ending, seconds, self._find_loop().call_soon)
+            self._note(self._access, call, done, began)
         return connection.finish(call, done.reply)
+
+    def _note(self, access: AccessLog, call: Call, done: Done, began: float) -> None:
+        seconds = perf_counter() - began
+        name = self._server.known_name(call)
+        ending = "cancelled" if call.cancelled else outcome_of(done.outcome)
+        access.note(name, ending, seconds, self._find_loop().call_soon)
 
     def _look_after(self) -> None:
         """Now and then, see to it that calls whose client has left do not go on."""

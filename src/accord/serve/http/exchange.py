@@ -153,7 +153,7 @@ class Exchange(msgspec.Struct, eq=False):
     @property
     def principal(self) -> bytes | None:
         """Who sends this, by what it shows for it."""
-        return self.head.fields.get(b"authorization")
+        return self.head.principal
 
     def detach(self, seconds: float) -> None:
         """End the response here; in a session the client can come back for the rest."""

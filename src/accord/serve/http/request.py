@@ -73,6 +73,8 @@ class Head(Verdict, frozen=True):
     fields: Fields
     session: str | None
     """The id of the session that it names."""
+    principal: bytes | None
+    """Who sends it, by what it shows for it."""
 
 
 class Heads:
@@ -104,7 +106,8 @@ class Heads:
             verdict = self._judge(said)
             _remember(self._verdicts, said, verdict, sum(len(v) for v in said if v is not None))
         known = (verdict.refusal, verdict.unfit, verdict.revision, verdict.mirror)
-        head = Head(*known, fields, text(fields.get(b"mcp-session-id")))
+        session, principal = fields.get(b"mcp-session-id"), fields.get(b"authorization")
+        head = Head(*known, fields, text(session), principal)
         _remember(self._heads, raw, head, sum(len(name) + len(value) for name, value in raw))
         return head
 

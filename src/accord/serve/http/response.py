@@ -9,6 +9,7 @@ from accord.serve.http.request import Header, Refusal
 
 JSON: Final = b"application/json"
 TEXT: Final = b"text/plain; charset=utf-8"
+_JSON: Final = (b"content-type", JSON)
 _UNREAD: Final = (408, 413)  # what is left of the request would be taken for the next one
 
 
@@ -22,10 +23,12 @@ class Response(msgspec.Struct, frozen=True):
 
     def headers(self) -> list[Header]:
         """A list of its own: whoever passes it on may add to it."""
-        body = self.body
-        length = (b"content-length", b"%d" % len(body))
-        kind = (b"content-type", self.content_type)
-        return [length, kind, *self.more_headers] if body else [length, *self.more_headers]
+        body, kind = self.body, self.content_type
+        headers = [(b"content-length", b"%d" % len(body))]
+        if body:
+            headers.append(_JSON if kind is JSON else (b"content-type", kind))
+        headers += self.more_headers
+        return headers
 
 
 def refused(refusal: Refusal, *, allow: str | None = None) -> Response:

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
@@ -13,6 +12,7 @@ import pytest
 
 from accord.connect import Peer, child, connect
 from connect.talk import UNWATCHED, descriptors, meet, rogue, run, text
+from serve.http.talk import eventually
 
 
 @pytest.fixture(autouse=True)
@@ -36,15 +36,6 @@ def is_gone(pid: int) -> bool:
     except ProcessLookupError:
         return True
     return False
-
-
-def eventually(holds: Callable[[], bool], seconds: float = 5) -> bool:
-    """Whether something comes true in time; for what nobody is told of."""
-    end = monotonic() + seconds
-    while not holds():
-        if monotonic() > end:
-            return False
-    return True
 
 
 HABITS = ["decent", "will_not_end", "ends_only_when_asked", "never_reads_on", "floods_stderr"]

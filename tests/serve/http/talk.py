@@ -39,7 +39,7 @@ def census(peer: HttpPeer) -> dict[str, int]:
     return counted
 
 
-def eventually(holds: Callable[[], bool], seconds: float = 5) -> bool:
+def eventually(holds: Callable[[], bool], seconds: float = 30) -> bool:
     """Whether something comes true in time; for what nobody is told of."""
     end = monotonic() + seconds
     while not holds():

@@ -6,37 +6,28 @@ signals and the end.
 """
 
 import asyncio
-import logging
 from collections import deque
-from collections.abc import Coroutine, Iterable
-from http import HTTPStatus
+from collections.abc import Coroutine
 from typing import Any, Final, Protocol
 from urllib.parse import unquote
 
 import httptools
 from uvicorn.server import ServerState
 
-from accord.serve.http.exchange import Exchange, Message, Receive, Send
-from accord.serve.http.request import Head, Header, Heads
+from accord.serve.http.exchange import Exchange, Receive, Send
+from accord.serve.http.request import Header, Heads
 from accord.serve.http.response import TEXT, Response
 from accord.serve.http.settings import Settings
-
-log = logging.getLogger("accord")
+from accord.serve.http.visit import CLOSE, MUCH, Visit, head_of
 
 _IDLE: Final = 5.0  # seconds that a connection may wait for its next request
 _LINGER: Final = 1.0  # seconds to let go of what a client still sends, so that it hears the answer
 _LAST_PATIENCE: Final = 1.0  # seconds for a client that reads nothing, once the server is to end
 _NEVER: Final = float("inf")
-_MUCH: Final = 65_536  # bytes of a body that nobody has read yet; more of it waits outside
-_MANY: Final = 16  # requests that came before the ones before them were answered; likewise
+_MANY: Final = 16  # requests that came before the ones before them were answered: more wait outside
 _LONGEST_HEAD: Final = 65_536  # bytes of a request line and its headers, or of trailers
-_CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
-_CLOSE: Final = (b"connection", b"close")
-_CHUNKED: Final = (b"transfer-encoding", b"chunked")
-_STATUS: Final = {s.value: f"HTTP/1.1 {s.value} {s.phrase}\r\n".encode() for s in HTTPStatus}
 _TOO_LARGE: Final = Response(431, b"The headers are too large.", content_type=TEXT)
 _INVALID: Final = Response(400, b"Invalid HTTP request received.", content_type=TEXT)
-_FAILED: Final = Response(500, b"Internal Server Error", content_type=TEXT)
 
 
 class Served(Protocol):
@@ -239,7 +230,7 @@ class Line(asyncio.Protocol):
             return
         if self._active is not None:
             self._active.leave()
-        self.transport.write(_head(response.status, [*response.headers(), _CLOSE]) + response.body)
+        self.transport.write(head_of(response.status, [*response.headers(), CLOSE]) + response.body)
         self._see_off()
 
     def _see_off(self) -> None:
@@ -265,12 +256,12 @@ class Line(asyncio.Protocol):
 
     # The visits' side
 
-    def _start(self, visit: "Visit") -> None:
+    def _start(self, visit: Visit) -> None:
         self._active = visit
         visit.task = self.loop.create_task(visit.run())
         self._tasks.add(visit.task)
 
-    def turn(self, visit: "Visit") -> None:
+    def turn(self, visit: Visit) -> None:
         """A request was answered: it is the turn of the next."""
         self._active = None
         if not visit.keep_alive:
@@ -286,14 +277,14 @@ class Line(asyncio.Protocol):
         if not self.is_reading:
             self.regulate()
 
-    def forget(self, visit: "Visit") -> None:
+    def forget(self, visit: Visit) -> None:
         """A request's task is about to end."""
         self._tasks.discard(visit.task)
 
     def regulate(self) -> None:
         """Read only as fast as what was read is taken."""
         unread = 0 if self._coming is None else self._coming.unread
-        may_read = unread <= _MUCH and len(self._waiting) < _MANY
+        may_read = unread <= MUCH and len(self._waiting) < _MANY
         if may_read == self.is_reading or self.transport.is_closing():
             return
         self.is_reading = may_read
@@ -306,185 +297,6 @@ class Line(asyncio.Protocol):
             self._deadline = now + allowed if may_read else _NEVER
 
 
-class Visit:
-    """One request on a line, and the way to answer it; ASGI's, for all that is not usual."""
-
-    __slots__ = (
-        *("_expects", "_has_begun", "_head", "_is_gone", "_is_old", "_is_over", "_is_told"),
-        *("_line", "_method", "_news", "_parts", "_path"),
-        *("is_whole", "keep_alive", "task", "unread"),
-    )
-
-    task: "asyncio.Task[None]"
-
-    def __init__(
-        self,
-        line: Line,
-        method: str,
-        path: str,
-        head: Head,
-        keep_alive: bool,
-        is_old: bool,
-    ) -> None:
-        self._line = line
-        self._method = method
-        self._path = path
-        self._head = head
-        self._expects = head.fields.get(b"expect", b"").lower() == b"100-continue"
-        self._parts: list[bytes] = []
-        self._news: asyncio.Future[None] | None = None
-        self._is_told = False
-        """Whether the app has all of the body."""
-        self._has_begun = False
-        """Whether a stream has been begun as the answer."""
-        self._is_over = False
-        self._is_gone = False
-        self._is_old = is_old
-        """Whether it is of HTTP/1.0, which has no chunks."""
-        self.keep_alive = keep_alive
-        self.is_whole = False
-        self.unread = 0
-
-    def add(self, body: bytes) -> None:
-        """More of the body is there."""
-        if not self._is_over:
-            self._parts.append(body)
-            self.unread += len(body)
-            if self.unread > _MUCH:
-                self._line.regulate()
-            self._tell()
-
-    def complete(self) -> None:
-        """All of the body is there."""
-        self.is_whole = True
-        self._tell()
-
-    def leave(self) -> None:
-        """The client has left."""
-        self._is_gone = True
-        self._tell()
-
-    def _tell(self) -> None:
-        news, self._news = self._news, None
-        if news is not None and not news.done():
-            news.set_result(None)
-
-    async def run(self) -> None:
-        """Have the app answer."""
-        line = self._line
-        try:
-            found = line.lines.app.answer(self._exchange())
-            response = found if isinstance(found, Response) else await found
-            if response is not None:
-                if line.drained is not None:
-                    await asyncio.shield(line.drained)
-                self._write(response)
-        except Exception:
-            log.exception("A request failed")
-            self._fail()
-        except asyncio.CancelledError:  # the time is up
-            self._fail()
-            raise
-        finally:
-            line.forget(self)
-            if not self._is_over:  # and never will be
-                self.keep_alive = False
-                self._end()
-
-    def _fail(self) -> None:
-        self.keep_alive = False
-        if not self._has_begun:
-            self._write(_FAILED)
-
-    def _exchange(self) -> Exchange:
-        body = self._take_parts() if self.is_whole and not self._is_gone else None
-        settings = self._line.lines.settings
-        return Exchange(
-            self._method,
-            self._path,
-            self._head,
-            self.receive,
-            self.send,
-            settings,
-            self._line.scope,
-            body,
-        )
-
-    def _take_parts(self) -> bytes:
-        body = b"".join(self._parts)
-        self._parts.clear()
-        self._is_told = self.is_whole
-        self.unread = 0
-        if not self._line.is_reading:
-            self._line.regulate()
-        return body
-
-    def _write(self, response: Response) -> None:
-        """Answer with one write."""
-        if self._is_gone:
-            return
-        headers = response.headers()
-        if _CLOSE in headers:
-            self.keep_alive = False
-        elif not self._may_keep_alive():
-            headers.append(_CLOSE)
-        head = _head(response.status, headers)
-        self._line.transport.write(head if self._method == "HEAD" else head + response.body)
-        self._end()
-
-    def _may_keep_alive(self) -> bool:
-        """Whether another request may follow: not if who knows how much of this one is to come."""
-        self.keep_alive = self.keep_alive and self.is_whole
-        return self.keep_alive
-
-    def _end(self) -> None:
-        self._is_over = True
-        self._parts.clear()
-        self.unread = 0
-        self._tell()
-        self._line.turn(self)
-
-    async def receive(self) -> Message:
-        """What comes next: a part of the body, or that the client has left."""
-        if self._expects and not self.is_whole and not self._is_gone:
-            self._expects = False
-            self._line.transport.write(_CONTINUE)
-        while not (self._is_gone or self._is_over):
-            if self._parts or (self.is_whole and not self._is_told):
-                body = self._take_parts()
-                return {"type": "http.request", "body": body, "more_body": not self.is_whole}
-            if self._news is None:
-                self._news = self._line.loop.create_future()
-            await self._news
-        return {"type": "http.disconnect"}
-
-    async def send(self, message: Message) -> None:
-        """Send a part of a stream."""
-        line = self._line
-        if line.drained is not None:
-            await asyncio.shield(line.drained)
-        if self._is_gone:
-            return
-        if message["type"] == "http.response.start":
-            self._has_begun = True
-            close = () if self._may_keep_alive() else (_CLOSE,)
-            chunked = () if self._is_old else (_CHUNKED,)
-            headers = (*message["headers"], *chunked, *close)
-            line.transport.write(_head(message["status"], headers))
-        elif message.get("more_body", False):
-            body = message["body"]
-            line.transport.write(body if self._is_old else b"%x\r\n%b\r\n" % (len(body), body))
-        else:
-            if not self._is_old:  # else the end of the connection is the end of the stream
-                line.transport.write(b"0\r\n\r\n")
-            self._end()
-
-
 def _path(url: bytes) -> str:
     path: str = httptools.parse_url(url).path.decode("ascii")
     return unquote(path) if "%" in path else path
-
-
-def _head(status: int, headers: Iterable[Header]) -> bytes:
-    lines = [b"%b: %b\r\n" % header for header in headers]
-    return b"".join([_STATUS[status], *lines, b"\r\n"])

@@ -102,7 +102,9 @@ SCHEMAS: dict[str, Any] = {
     "choices": {
         "type": "object",
         "properties": {
-            "pick": {"enum": [BAD, "", None, 1, {"a": BAD}, *(f"choice {n}" for n in range(20_000))]},
+            "pick": {
+                "enum": [BAD, "", None, 1, {"a": BAD}, *(f"choice {n}" for n in range(20_000))]
+            },
             "one": {"oneOf": [{"const": BAD, "title": BAD}, {"const": "b", "title": {"a": 1}}]},
         },
     },
@@ -119,13 +121,22 @@ SCHEMAS: dict[str, Any] = {
     "loops": {
         "type": "object",
         "allOf": [{"$ref": "#"}, {"$ref": "#"}],
-        "properties": {"x": {"$ref": "#/properties/x"}, "y": {"anyOf": [{"$ref": "#/properties/y"}] * 3}},
+        "properties": {
+            "x": {"$ref": "#/properties/x"},
+            "y": {"anyOf": [{"$ref": "#/properties/y"}] * 3},
+        },
     },
     "wrong": {
         "type": "object",
         "properties": {
             "a": None,
-            "b": {"type": "string", "maxLength": BAD, "pattern": "(", "format": BAD, "default": BAD},
+            "b": {
+                "type": "string",
+                "maxLength": BAD,
+                "pattern": "(",
+                "format": BAD,
+                "default": BAD,
+            },
             "c": {"type": ["array", {"x": 1}], "items": [1]},
             "d": {"type": "number", "minimum": BAD, "maximum": {"a": 1}},
             "e": {"anyOf": BAD, "oneOf": [None, 7, BAD]},

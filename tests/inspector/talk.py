@@ -109,7 +109,7 @@ def checked(talk: Any) -> None:
     methods = {
         message["id"]: message["method"]
         for line in talk["wire"]
-        if line["direction"] == "sent" and "id" in (message := json.loads(line["raw"]))
+        if line["direction"] == "sent" and {"id", "method"} <= (message := json.loads(line["raw"])).keys()
     }
     for line in talk["wire"]:
         if line["direction"] == "received":

@@ -11,7 +11,7 @@ from typing import Any
 MARKUP = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script><b>bold</b>'
 CODES = "\x1b[31mred\x1b[0m \u202eevil\u202c \u200bzero\u2066x\u2069"
 BAD = MARKUP + CODES
-SVG = f'<svg xmlns="http://www.w3.org/2000/svg" onload="window.hacked=1"><script>window.hacked=1</script><image href="http://evil.example/x.png"/></svg>'
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" onload="window.hacked=1"><script>window.hacked=1</script><image href="http://evil.example/x.png"/></svg>'
 HTML = f"<script>parent.hacked=1;top.location='http://evil.example/'</script>{MARKUP}"
 LINKS = [
     "javascript:window.hacked=1",
@@ -74,10 +74,10 @@ ANSWERS: dict[str, Any] = {
     "blocks": {"content": BLOCKS},
     "rows": {"content": [], "structuredContent": {"rows": [{BAD: BAD, **_odd(ODD)}, {BAD: [BAD]}]}},
     "long": {"content": [{"type": "text", "text": BAD + "x" * 10_000_000}]},
-    "lines": {"content": [{"type": "text", "text": "line\n" * 1_000_000}]},
+    "lines": {"content": [{"type": "text", "text": "line\n" * 300_000}]},
     "many": {"structuredContent": {"rows": [{"id": n, "name": BAD} for n in range(10_000)]}},
     "wide": {"structuredContent": {"rows": [{f"c{n}": n for n in range(5_000)}] * 5}},
-    "members": {"structuredContent": {f"c{n}": n for n in range(50_000)}},
+    "members": {"structuredContent": {f"c{n}": n for n in range(20_000)}},
     "deep": {"structuredContent": _deep(400)},
     "numbers": {"structuredContent": [10**400, 1.0, -0.0, 12345678901234567890]},
     "error": {"isError": True, "content": [{"type": "text", "text": BAD}]},
@@ -147,7 +147,7 @@ SCHEMAS: dict[str, Any] = {
         },
         "required": BAD,
     },
-    "plenty": {"type": "object", "properties": {f"p{n}": {"type": "string"} for n in range(3_000)}},
+    "plenty": {"type": "object", "properties": {f"p{n}": {"type": "string"} for n in range(1_000)}},
     "none": {"type": "object", "properties": "x", "$defs": 7},
 }
 TOOLS: list[Any] = [

@@ -41,8 +41,8 @@ async def connect(
     its date, decides it. `headers` go with every message to a URL; `cwd` and the whole `env` are
     for a command. `on_notification` hears what comes unasked. `on_request` answers what the server
     asks, now or by `Peer.answer` later, where `capabilities` say that it may ask. No message may
-    have more than `max_bytes`. A server that cannot be reached, or that nothing can be agreed with, is a
-    PeerError.
+    have more than `max_bytes`. A server that cannot be reached, or that nothing can be agreed
+    with, is a PeerError.
     """
     plan = Plan.make(era, revision)
     inbox = Inbox(on_notification, on_request or refusal)

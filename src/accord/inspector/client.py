@@ -10,7 +10,7 @@ import msgspec
 from accord.answer import Asking
 from accord.errors import PeerError
 from accord.inspector.going import Going
-from accord.inspector.target import Asked, Line, Said, Talk, Wish
+from accord.inspector.target import Asked, Line, Said, Talk
 from accord.profiles import asking_for
 from accord.protocol import Answered, Call
 from accord.questions import Question

@@ -66,7 +66,12 @@ function decoded(data) {
 // The browser's own viewer draws a PDF; where there is none, it can be saved.
 function documentFigure(raw, kind, uri) {
   const url = URL.createObjectURL(new Blob([raw], { type: kind }));
-  const name = clip(shown(uri ?? "").split("/").pop() || "document.pdf", 80);
+  const name = clip(
+    shown(uri ?? "")
+      .split("/")
+      .pop() || "document.pdf",
+    80,
+  );
   const link = h("a", { href: url, download: name }, `Save ${name}`);
   return h(
     "figure",

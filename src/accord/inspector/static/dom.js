@@ -42,6 +42,10 @@ export function button(label, onclick, properties = {}) {
   return h("button", { type: "button", onclick, ...properties }, label);
 }
 
+export function empty(title, words) {
+  return h("div", { class: "empty" }, h("strong", {}, title), h("span", {}, words));
+}
+
 let numbers = 0;
 
 export function identity(prefix) {

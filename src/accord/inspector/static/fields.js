@@ -18,7 +18,10 @@ export function choiceNode(schema) {
   const values = schema.enum ?? [true, false];
   const names = Array.isArray(schema.enumNames) ? schema.enumNames : [];
   const labels = values.map((value, at) =>
-    clip(typeof names[at] === "string" ? names[at] : typeof value === "string" ? value : stringify(value), 80),
+    clip(
+      typeof names[at] === "string" ? names[at] : typeof value === "string" ? value : stringify(value),
+      80,
+    ),
   );
   return values.length > FEW ? searchNode(values, labels) : selectNode(values, labels);
 }

@@ -167,8 +167,7 @@ function objectNode(schema, form, depth) {
         const text = fields.get(name).get(faults);
         if (text !== undefined) members.push(`${JSON.stringify(name)}:${text}`);
       }
-      for (const [name, value] of extra)
-        members.push(`${JSON.stringify(name)}:${stringify(value)}`);
+      for (const [name, value] of extra) members.push(`${JSON.stringify(name)}:${stringify(value)}`);
       return `{${members.join(",")}}`;
     },
     set(value) {

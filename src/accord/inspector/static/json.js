@@ -69,7 +69,13 @@ function write(value, indent, before, after, found) {
   }
   found.push(indent + before + open);
   entries.forEach(([name, each], at) =>
-    write(each, indent.length < INDENT ? `${indent}  ` : indent, name, at < entries.length - 1 ? "," : "", found),
+    write(
+      each,
+      indent.length < INDENT ? `${indent}  ` : indent,
+      name,
+      at < entries.length - 1 ? "," : "",
+      found,
+    ),
   );
   found.push(indent + close + after);
 }

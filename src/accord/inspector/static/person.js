@@ -2,10 +2,9 @@
 
 import { attachments } from "./attachments.js";
 import { code, prose } from "./code.js";
-import { button, h, show } from "./dom.js";
+import { button, empty, h, show } from "./dom.js";
 import { Exact, isObject, lines, shown, stringify } from "./json.js";
-import { questionView } from "./questions.js";
-import { clip, count } from "./text.js";
+import { brief, clip, count } from "./text.js";
 
 const ROWS = 50;
 const COLUMNS = 12;
@@ -26,7 +25,7 @@ const TITLES = new Map([
   ["INTERNAL_ERROR", "The tool broke"],
 ]);
 
-// `asked` is what the tool asked, `follow` gets the next page, where there is a way to it.
+// `asked` are views of what the tool asked, `follow` gets the next page, where there is a way to it.
 export function person(reading, blocks, { asked = NOTHING, follow = null } = {}) {
   const { response } = reading;
   const parts = [];
@@ -35,7 +34,7 @@ export function person(reading, blocks, { asked = NOTHING, follow = null } = {})
     if (response.message && !isText(response)) parts.push(h("p", { class: "message" }, response.message));
     parts.push(body(response));
   }
-  parts.push(...asked.questions.map(questionView));
+  parts.push(...asked.questions);
   for (const warning of (reading.warnings ?? []).filter(isObject)) {
     const severity = SEVERITIES.has(warning.severity) ? warning.severity : "warning";
     parts.push(h("p", { class: `notice ${severity}` }, shown(warning.message ?? warning)));
@@ -66,10 +65,6 @@ function body(response) {
   if (isText(response)) return prose(String(response.data.text), "Text of the answer");
   if (isObject(data) && Object.keys(data).length) return card(data);
   return response.message ? null : empty("Done", "The tool has nothing to say.");
-}
-
-export function empty(title, words) {
-  return h("div", { class: "empty" }, h("strong", {}, title), h("span", {}, words));
 }
 
 function banner(response) {
@@ -105,7 +100,7 @@ function table(items, summary) {
     "tr",
     {},
     h("th", { scope: "col", class: "number" }, "#"),
-    (isRows ? columns : ["value"]).map((name) => h("th", { scope: "col" }, clip(name, 60))),
+    (isRows ? columns : ["value"]).map((name) => h("th", { scope: "col" }, brief(name, 60))),
   );
   const rows = h("tbody");
   const detail = h("div", { class: "detail", "aria-live": "polite" });
@@ -195,7 +190,7 @@ export function card(data, depth = 1) {
   const members = Object.entries(data);
   const rows = members
     .slice(0, MEMBERS)
-    .map(([name, value]) => [h("dt", {}, clip(name, CELL)), h("dd", {}, member(value, depth))]);
+    .map(([name, value]) => [h("dt", {}, brief(name, CELL)), h("dd", {}, member(value, depth))]);
   const left = members.length - MEMBERS;
   if (left > 0) rows.push(h("dt", {}, "…"), h("dd", { class: "muted" }, `${count(left, "more member")}`));
   return h("dl", { class: "card" }, rows);

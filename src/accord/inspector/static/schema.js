@@ -1,7 +1,7 @@
 // What a JSON Schema asks for, as far as a form can show it. A stranger's schema may be anything.
 
 import { isObject, stringify } from "./json.js";
-import { clip } from "./text.js";
+import { brief } from "./text.js";
 
 const MOST_STEPS = 200;
 
@@ -62,7 +62,9 @@ export function variants(schema, root) {
 function choices(found) {
   return {
     enum: found.flatMap(([, shape]) => ("const" in shape ? [shape.const] : shape.enum)),
-    enumNames: found.flatMap(([given, shape]) => ("const" in shape ? [given?.title] : shape.enum.map(() => null))),
+    enumNames: found.flatMap(([given, shape]) =>
+      "const" in shape ? [given?.title] : shape.enum.map(() => null),
+    ),
   };
 }
 
@@ -103,7 +105,7 @@ function range(least, most, unit = "") {
 }
 
 function text(value) {
-  return clip(typeof value === "string" ? value : stringify(value), 60);
+  return brief(typeof value === "string" ? value : stringify(value), 60);
 }
 
 export function labelOf(schema, at) {

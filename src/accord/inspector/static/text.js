@@ -18,6 +18,10 @@ export function clip(text, most) {
   return `${text.slice(0, most)} … ${count(text.length - most, "more character")}`;
 }
 
+export function brief(text, most) {
+  return text.length <= most ? text : `${text.slice(0, most)}…`;
+}
+
 export function count(number, noun) {
   return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 }

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -10,6 +10,13 @@ from accord.connect import Message, Peer, Reply
 from accord.connect.messages import read
 from accord.inspector.going import Going
 from accord.inspector.target import Asked, Line, Posed, Said
+
+_NOBODY: Final = {"error": {"code": -1, "message": "Nobody is here who could be asked"}}
+_UNBIDDEN: Final[Mapping[str, dict[str, Any]]] = {
+    "roots/list": {"result": {"roots": []}},
+    "elicitation/create": {"result": {"action": "cancel"}},
+}
+_MOMENT: Final = 0.3  # seconds that a call may go on with a question open before anybody is asked
 
 
 class Calling(Going[Reply]):
@@ -36,12 +43,28 @@ class Calling(Going[Reply]):
         key, method = json.dumps(identity), str(request["method"])
         self.pose(Posed(key, method, request.get("params", {})))
 
+    async def wait(self) -> Reply | None:
+        """How it ended; None if it asks first.
+
+        A server may ask something that has nothing to do with this call, which then goes on.
+        """
+        reply = await super().wait()
+        if reply is None and await self.ends_within(_MOMENT):
+            reply = await super().wait()
+        return reply
+
     async def reply(self, answers: Mapping[str, Said]) -> None:
         """Send answers that are replies of their own."""
         for key, said in answers.items():
             if key in self.open:
                 self.close(key)
                 await self.peer.answer(json.loads(key), said.reply)
+
+    async def dismiss(self) -> None:
+        """Answer what nobody will, since the call is over."""
+        for key, posed in list(self.open.items()):
+            self.close(key)
+            await self.peer.answer(json.loads(key), unbidden(posed.method))
 
     def wire(self) -> list[Line]:
         """What was said because of this call, among what was said at the same time."""
@@ -73,6 +96,11 @@ class Calling(Going[Reply]):
             return bool(token == self._token)
         is_question = (message.direction == "received") == (method is not None)
         return identity in (self._questions if is_question else ours)
+
+
+def unbidden(method: str) -> dict[str, Any]:
+    """The answer to what is asked without a call."""
+    return _UNBIDDEN.get(method, _NOBODY)
 
 
 def _decoded(message: Message) -> Mapping[str, Any]:

@@ -67,6 +67,16 @@ class Going(Generic[Ended]):
             self.seconds += perf_counter() - began
         return self._task.result() if self._task.done() else None
 
+    async def ends_within(self, seconds: float) -> bool:
+        """Whether it ends by itself, whatever it asks."""
+        assert self._task is not None
+        try:
+            done, _ = await asyncio.wait({self._task}, timeout=seconds)
+        except asyncio.CancelledError:
+            self.cancel()
+            raise
+        return bool(done)
+
     def cancel(self) -> None:
         """Nobody wants to know any longer."""
         if self._task is not None:

@@ -15,7 +15,7 @@ from accord.arguments import Checker
 from accord.connect import Peer, Reply, connect
 from accord.connect.faults import Gone
 from accord.errors import ContractError, PeerError
-from accord.inspector.calling import Calling
+from accord.inspector.calling import Calling, unbidden
 from accord.inspector.client import ASKABLE, NO_ANSWER_YET
 from accord.inspector.going import Waiting
 from accord.inspector.kept import Kept
@@ -30,11 +30,6 @@ from accord.telemetry import Ending
 from accord.wording import render
 
 _ROOM: Final = 64 * 1024 * 1024
-_NOBODY: Final = {"error": {"code": -1, "message": "Nobody is here who could be asked"}}
-_UNBIDDEN: Final[Mapping[str, dict[str, Any]]] = {
-    "roots/list": {"result": {"roots": []}},
-    "elicitation/create": {"result": {"action": "cancel"}},
-}
 _KIND_OF: Final[Mapping[str, Kind]] = {rule.code: kind for kind, rule in KINDS.items()}
 
 
@@ -158,6 +153,8 @@ class Others:
     async def _go_on(self, call: Calling) -> tuple[int, Talk]:
         """As far as the call goes: to its end, or to a question."""
         reply = await call.wait()
+        if reply is not None and not REVISIONS[call.peer.revision].stateless:
+            await call.dismiss()
         raw = NO_ANSWER_YET if reply is None else reply.raw
         asked = call.asked
         reading = await asyncio.to_thread(
@@ -185,7 +182,7 @@ class Others:
         if self._under_way:
             self._under_way[-1].hear_request(request)
             return None
-        return _UNBIDDEN.get(str(request["method"]), _NOBODY)
+        return unbidden(str(request["method"]))
 
     async def word(self, number: int, wish: Wish) -> Talk | None:
         """The answer as the server sent it; or in our words, if a profile is wished for."""

@@ -47,6 +47,13 @@ def _envelope(page: Any) -> None:
     settled(page)
 
 
+def _question(page: Any) -> None:
+    call(page, "interview")
+    page.get_by_label("name").fill("Ada")
+    page.locator(".inquiry", has_text="the client's model").locator("textarea").fill("Well done")
+    page.locator("main").evaluate("element => element.scrollTo(0, 0)")
+
+
 def _pasted(page: Any) -> None:
     page.click("text=Read a reply")
     page.click("text=Use an example")
@@ -57,6 +64,7 @@ PICTURES = [
     Picture("list", _list),
     Picture("form", _form),
     Picture("envelope-dark", _envelope, "dark"),
+    Picture("question", _question),
     Picture("read", _pasted),
     Picture("phone", _phone, size=PHONE),
 ]

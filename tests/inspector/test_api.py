@@ -124,8 +124,16 @@ def test_the_page_keeps_to_itself(api: Api) -> None:
     assert "default-src 'none'" in policy
     assert "script-src 'self'" in policy
     assert "require-trusted-types-for 'script'" in policy
+    assert "frame-ancestors 'none'" in policy
     assert "unsafe" not in policy
     assert "http" not in policy
+    for path in ("/", "/inspector/main.js", "/inspector/icon.svg"):
+        headers = api.get(path).headers
+        assert headers["Content-Security-Policy"] == policy
+        assert headers["Referrer-Policy"] == "no-referrer"
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["Cache-Control"] == "no-store"
+        assert "Access-Control-Allow-Origin" not in headers
 
 
 def test_there_is_no_script_or_style_inside_and_nothing_from_elsewhere(api: Api) -> None:

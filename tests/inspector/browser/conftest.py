@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from http_peer import HttpServer
-from inspector.browser.tab import ARGUMENTS, find_chromium, home, opened
+from inspector.browser.tab import ARGUMENTS, Tab, find_chromium, home
 
 
 @pytest.fixture(scope="package")
@@ -22,7 +22,20 @@ def browser() -> Iterator[Any]:
         running.close()
 
 
+@pytest.fixture(scope="package")
+def tab(browser: Any, server: HttpServer) -> Iterator[Tab]:
+    """One tab for all who leave nothing behind in it."""
+    tab = Tab(browser, home(server))
+    yield tab
+    tab.close()
+
+
 @pytest.fixture
-def page(browser: Any, server: HttpServer) -> Iterator[Any]:
-    with opened(browser, home(server)) as page:
-        yield page
+def page(tab: Tab, server: HttpServer) -> Iterator[Any]:
+    """The page of the studio, as if it were new."""
+    tab.page.emulate_media(color_scheme="light")
+    tab.page.goto("about:blank")
+    tab.page.goto(home(server))
+    tab.page.wait_for_selector("#tools a")
+    yield tab.page
+    tab.check()

@@ -31,32 +31,56 @@ def home(server: HttpServer) -> str:
     return f"http://127.0.0.1:{server.port}/"
 
 
+class Tab:
+    """A page that is watched: what it complains of, and what it asks of others, is a fault."""
+
+    def __init__(self, browser: Any, address: str, **settings: Any) -> None:
+        self._context = browser.new_context(
+            **{"viewport": {"width": 1440, "height": 900}, **settings}
+        )
+        self._context.set_default_timeout(PATIENCE)
+        own = re.match(r"http://[^/]+/", address)
+        assert own is not None
+        self._own = (own[0], *_OWN)
+        self._complaints: list[str] = []
+        self._strange: list[str] = []
+        self.page = self._context.new_page()
+        self.page.on("console", self._hear)
+        self.page.on("pageerror", lambda error: self._complaints.append(str(error)))
+        self.page.on("request", self._watch)
+
+    def _hear(self, said: Any) -> None:
+        if said.type in ("error", "warning"):
+            self._complaints.append(said.text)
+
+    def _watch(self, request: Any) -> None:
+        if not request.url.startswith(self._own):
+            self._strange.append(request.url)
+
+    def check(self, *, quiet: bool = True) -> None:
+        """There was nothing to complain of; not to be `quiet` is no fault."""
+        assert self._strange == []
+        complaints, self._complaints = self._complaints, []
+        assert not quiet or complaints == []
+
+    def close(self) -> None:
+        """Leave it."""
+        self._context.close()
+
+
 @contextmanager
 def opened(
     browser: Any, address: str, sign: str = "#tools a", *, quiet: bool = True, **settings: Any
 ) -> Iterator[Any]:
-    """The page at an address; whatever it complains of, or asks of others, fails the test."""
-    context = browser.new_context(**{"viewport": {"width": 1440, "height": 900}, **settings})
-    context.set_default_timeout(PATIENCE)
-    page = context.new_page()
-    complaints: list[str] = []
-    asked: list[str] = []
-    page.on("console", lambda said: complaints.extend(_complaints(said)))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(address)
-    page.wait_for_selector(sign)
-    yield page
-    context.close()
-    own = re.match(r"http://[^/]+/", address)
-    assert own is not None
-    assert [url for url in asked if not url.startswith((own[0], *_OWN))] == []
-    if quiet:
-        assert complaints == []
-
-
-def _complaints(said: Any) -> list[str]:
-    return [said.text] if said.type in ("error", "warning") else []
+    """The page at an address, in a tab of its own."""
+    tab = Tab(browser, address, **settings)
+    try:
+        tab.page.goto(address)
+        tab.page.wait_for_selector(sign)
+        yield tab.page
+    finally:
+        tab.close()
+    tab.check(quiet=quiet)
 
 
 def choose(page: Any, tool: str) -> None:

@@ -61,7 +61,7 @@ def test_a_server_that_stops_is_told_of_and_found_again(browser: Any) -> None:
 
 
 def test_somebody_else_s_server_needs_the_link(browser: Any) -> None:
-    with inspecting(COMMAND) as inspected:
+    with inspecting(COMMAND, "--revision", "2025-11-25") as inspected:
         address, _, token = inspected.url.partition("#token=")
         with opened(browser, inspected.url) as page:
             assert token not in page.url
@@ -70,6 +70,10 @@ def test_somebody_else_s_server_needs_the_link(browser: Any) -> None:
             page.check("input[value=envelope]")
             page.wait_for_selector("text=Worded by Accord")
             assert json.loads(received(page)["result"]["content"][0]["text"])["success"] is True
+            call(page, "varnish")
+            page.select_option(".inquiry select", label="Gloss")
+            page.click(".inquiry .primary")
+            page.wait_for_selector("text=gloss varnish")
             page.reload()
             page.wait_for_selector("#tools a")
         with opened(browser, address, "#trouble:visible", quiet=False) as stranger:

@@ -7,7 +7,7 @@ import pytest
 
 from http_peer import HttpServer
 from inspector.browser.tab import call, home, opened, settled
-from inspector.talk import COMMAND, NEWEST, inspecting
+from inspector.talk import NEWEST
 
 pytestmark = pytest.mark.timeout(120)
 ERAS = [NEWEST, "2025-11-25"]
@@ -113,18 +113,6 @@ def test_a_question_may_be_left(page: Any) -> None:
     page.wait_for_selector(".inquiry")
     assert page.locator(".inquiry .primary").count() == 0, "nobody can answer it any longer"
     assert "which folders" in page.inner_text(".pane-person")
-
-
-@pytest.mark.parametrize("revision", ERAS)
-def test_somebody_else_s_server_asks_too(browser: Any, revision: str) -> None:
-    with (
-        inspecting(COMMAND, "--revision", revision) as inspected,
-        opened(browser, inspected.url) as page,
-    ):
-        call(page, "varnish")
-        page.select_option(".inquiry select", label="Gloss")
-        page.click(".inquiry .primary")
-        page.wait_for_selector("text=gloss varnish")
 
 
 def test_a_call_whose_question_was_forgotten_says_so(browser: Any, server: HttpServer) -> None:

@@ -1,4 +1,4 @@
-"""The page of a database, of sheets, of a Django project, and of a server without tools."""
+"""The page of a database, of sheets, and of a server without tools."""
 
 import json
 from pathlib import Path

@@ -117,21 +117,29 @@ export class AnswerView {
       this.panes,
       pane("person", "As a person reads it", [
         person(talk.reading, blocks, { asked, follow: talk.next ? () => this.on.follow(talk.next) : null }),
-        h("details", {}, h("summary", {}, "How we know"), how(talk.reading)),
+        isOpen ? null : h("details", {}, h("summary", {}, "How we know"), how(talk.reading)),
       ]),
-      pane("generic", "Generic response", [code(lines(talk.reading.response), "Generic response")], () =>
-        lines(talk.reading.response).join("\n"),
-      ),
+      isOpen
+        ? pane(
+            "generic",
+            "Generic response",
+            h("p", { class: "muted pad" }, "None yet: the tool has a question."),
+          )
+        : pane("generic", "Generic response", [code(lines(talk.reading.response), "Generic response")], () =>
+            lines(talk.reading.response).join("\n"),
+          ),
       pane("wire", "Wire", wire(talk), () => talk.wire.map((line) => line.raw).join("\n")),
     );
     show(this.models, models(isObject(reply) ? reply : {}));
     this.element.removeAttribute("aria-busy");
   }
 
-  // Those that can be answered, in whatever words they are shown; else those that once were.
+  // Those that can be answered, in whatever words they are shown; else those that were asked on the way.
   questions(reply, talk) {
     if (this.asking) return [this.asking.element];
-    return questionsOf(reply, talk.wire).map(questionView);
+    const views = questionsOf(reply, talk.wire).map(questionView);
+    if (!views.length || isAsking(reply)) return views;
+    return [h("details", {}, h("summary", {}, `${count(views.length, "question")} on the way`), views)];
   }
 }
 

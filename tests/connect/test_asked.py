@@ -10,7 +10,7 @@ from connect.talk import ACCORD, UNWATCHED, run, text
 from http_peer import HttpServer
 from inspector.talk import HERE as STUDIO
 
-CAN = {"elicitation": {"form": {}}}
+CAN: dict[str, Any] = {"elicitation": {"form": {}}}
 GLOSS = {"result": {"action": "accept", "content": {"finish": "gloss"}}}
 COMMAND = [ACCORD, "serve", str(STUDIO / "studio.py")]
 

@@ -45,6 +45,14 @@ def test_it_is_used_without_a_mouse(page: Any) -> None:
     page.keyboard.press("Control+Enter")
     page.wait_for_selector(".answer .card")
     assert "London" in page.inner_text(".pane-person")
+    page.focus("#skip")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+    assert page.inner_text("h1 code") == "painter", "and nothing else has changed"
+    page.keyboard.press("?")
+    assert page.is_visible("#help")
+    page.keyboard.press("Escape")
+    assert not page.is_visible("#help")
 
 
 def test_a_call_can_be_made_again_elsewhere(browser: Any, server: HttpServer) -> None:

@@ -99,7 +99,8 @@ function labelled(name, schema, isRequired, form, depth) {
   const about = identity("about");
   const wrong = identity("wrong");
   const error = h("p", { class: "fault", id: wrong, hidden: true });
-  const hint = hints(variants(whole, form.root)[0] ?? whole);
+  const shapes = variants(whole, form.root);
+  const hint = shapes.length > 1 ? "" : hints(shapes[0] ?? whole);
   const hasDefault = whole.default !== undefined && whole.default !== null;
   const words = [hint, hasDefault && `default ${clip(stringify(whole.default), 60)}`]
     .filter(Boolean)

@@ -31,6 +31,7 @@ class Page {
     find("help-open").addEventListener("click", () => find("help").showModal());
     find("help-close").addEventListener("click", () => find("help").close());
     find("back").addEventListener("click", () => this.screen("list"));
+    find("skip").addEventListener("click", (event) => this.skip(event));
     setInterval(() => this.look(), LOOK);
     this.begin();
   }
@@ -102,6 +103,12 @@ class Page {
   display(element) {
     this.screen("work");
     if (this.main.firstChild !== element) show(this.main, element);
+  }
+
+  // To the content, which is no place of its own.
+  skip(event) {
+    event.preventDefault();
+    this.main.focus();
   }
 
   screen(name) {
@@ -213,8 +220,11 @@ class Page {
     );
   }
 
-  recall({ view, talk, text, wish }) {
-    location.hash = `#/tool/${encodeURIComponent(view.tool.name)}`;
+  recall({ view: then, talk, text, wish }) {
+    const { name } = then.tool;
+    const tool = this.tools.find((each) => each.name === name);
+    const view = tool ? this.view(tool) : then;
+    location.hash = `#/tool/${encodeURIComponent(name)}`;
     this.wish = this.about.kind === "own" ? wish : {};
     view.write(parse(text));
     view.text = text;

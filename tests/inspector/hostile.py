@@ -150,7 +150,19 @@ SCHEMAS: dict[str, Any] = {
     "plenty": {"type": "object", "properties": {f"p{n}": {"type": "string"} for n in range(1_000)}},
     "none": {"type": "object", "properties": "x", "$defs": 7},
 }
+QUESTIONS: dict[str, Any] = {
+    "form": ("elicitation/create", {"message": BAD, "requestedSchema": SCHEMAS["wrong"]}),
+    "loop": ("elicitation/create", {"message": {"a": 1}, "requestedSchema": SCHEMAS["loops"]}),
+    "url": ("elicitation/create", {"mode": "url", "message": BAD, "url": LINKS[0]}),
+    "model": (
+        "sampling/createMessage",
+        {"messages": [None, {"role": BAD, "content": [{"type": BAD}]}]},
+    ),
+    "roots": ("roots/list", None),
+    "odd": (BAD, [BAD]),
+}
 TOOLS: list[Any] = [
+    *({"name": f"ask_{name}", "inputSchema": {"type": "object"}} for name in QUESTIONS),
     *({"name": name, "description": BAD, "inputSchema": {"type": "object"}} for name in ANSWERS),
     *(
         {"name": f"form_{name}", "title": BAD, "description": {"a": BAD}, "inputSchema": schema}
@@ -183,12 +195,19 @@ def answer(message: Any) -> Any:
 
 
 def main() -> None:
-    """Answer until nobody asks."""
+    """Answer until nobody asks; a question has the id of the call that it belongs to."""
     for line in sys.stdin:
         message = json.loads(line)
-        if "id" in message:
-            reply = {"jsonrpc": "2.0", "id": message["id"], **answer(message)}
-            print(json.dumps(reply), flush=True)
+        if "id" not in message:
+            continue
+        asks = QUESTIONS.get(str((message.get("params") or {}).get("name"))[4:])
+        if asks is not None and "method" in message:
+            said = {"method": asks[0], "params": asks[1]}
+        elif "method" in message:
+            said = answer(message)
+        else:
+            said = {"result": {"content": [{"type": "text", "text": json.dumps(message)}]}}
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], **said}), flush=True)
 
 
 if __name__ == "__main__":

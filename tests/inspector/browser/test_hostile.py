@@ -15,6 +15,7 @@ from inspector.talk import HERE, inspecting
 pytestmark = pytest.mark.timeout(240)
 SIGNS = "\x1b\u202e\u202c\u200b\u2066\u2069"
 """None of them may be seen by anybody."""
+BAD_ELEMENTS = "main script, main b, main object, a[href^=javascript], a[href^='data:']"
 SEEN = """() => {
     const words = ['title', 'alt', 'placeholder', 'aria-label', 'download'];
     const said = [...document.querySelectorAll('*')]
@@ -80,13 +81,17 @@ def test_a_server_that_means_no_good_gets_nowhere(enemy: Any) -> None:
     tools = enemy.locator("#tools a")
     assert tools.count() == sum(isinstance(each.get("name"), str) for each in hostile.TOOLS)
     for name in tools.evaluate_all("all => all.map((each) => each.dataset.name)"):
-        visit(enemy, name)
-        assert enemy.evaluate("window.hacked") is None, name
-        assert not set(SIGNS) & set(enemy.evaluate(SEEN)), name
-        assert enemy.evaluate("document.documentElement.scrollWidth") == 1440, name
-        assert enemy.evaluate("document.querySelectorAll('*').length") < 25_000, name
-    assert enemy.locator("main script, main b, main object, main embed").count() == 0
-    assert enemy.locator("a[href^=javascript], a[href^='data:']").count() == 0
+        if not name.startswith("ask_"):
+            visit(enemy, name)
+            assert_harmless(enemy, name)
+
+
+def assert_harmless(enemy: Any, name: str) -> None:
+    assert enemy.evaluate("window.hacked") is None, name
+    assert not set(SIGNS) & set(enemy.evaluate(SEEN)), name
+    assert enemy.evaluate("document.documentElement.scrollWidth") == 1440, name
+    assert enemy.evaluate("document.querySelectorAll('*').length") < 25_000, name
+    assert enemy.locator(BAD_ELEMENTS).count() == 0, name
 
 
 def test_blocks_of_every_kind_are_shown_as_what_they_are(enemy: Any) -> None:
@@ -102,6 +107,16 @@ def test_blocks_of_every_kind_are_shown_as_what_they_are(enemy: Any) -> None:
     assert enemy.locator(".pane-person a").count() == 1, "to save a document"
     frame = enemy.locator(".pane-person iframe")
     assert frame.get_attribute("src").startswith("blob:")
+
+
+def test_questions_of_any_kind_are_answered(enemy: Any) -> None:
+    for name in hostile.QUESTIONS:
+        visit(enemy, f"ask_{name}")
+        assert enemy.inner_text(".outcome") == "question"
+        assert_harmless(enemy, name)
+        enemy.click(".inquiry .primary")
+        enemy.wait_for_selector(".answer:not([aria-busy]) .outcome:not(.question)")
+        assert '"result"' in enemy.inner_text(".pane-wire"), name
 
 
 def test_odd_names_are_names(enemy: Any) -> None:

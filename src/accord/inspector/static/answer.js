@@ -152,7 +152,8 @@ export function outcome(talk) {
 
 function facts(talk, name) {
   const { response } = talk.reading;
-  const many = Array.isArray(response.data) ? ` of ${count(response.data.length, "item")}` : "";
+  const isList = name === null && Array.isArray(response.data);
+  const many = isList ? ` of ${count(response.data.length, "item")}` : "";
   const kind =
     name ?? { error: "problem", tool_catalog: "catalog" }[response.responseType] ?? response.responseType;
   const sent = talk.wire

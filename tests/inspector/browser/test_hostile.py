@@ -15,12 +15,18 @@ from inspector.talk import HERE, inspecting
 pytestmark = pytest.mark.timeout(240)
 SIGNS = "\x1b\u202e\u202c\u200b\u2066\u2069"
 """None of them may be seen by anybody."""
-BAD_ELEMENTS = "main script, main b, main object, a[href^=javascript], a[href^='data:']"
 SEEN = """() => {
-    const words = ['title', 'alt', 'placeholder', 'aria-label', 'download'];
-    const said = [...document.querySelectorAll('*')]
-        .flatMap((each) => words.map((name) => each.getAttribute(name) ?? ''));
-    return [document.title, document.body.innerText, ...said].join('\\n');
+    const all = [...document.querySelectorAll('*')];
+    const names = ['title', 'alt', 'placeholder', 'aria-label', 'download'];
+    const said = all.flatMap((each) => names.map((name) => each.getAttribute(name)).filter(Boolean));
+    const bad = "main script, main b, main object, a[href^=javascript], a[href^='data:']";
+    return {
+        hacked: window.hacked ?? null,
+        bad: document.querySelectorAll(bad).length,
+        many: all.length,
+        width: document.documentElement.scrollWidth,
+        words: [document.title, document.body.innerText, ...said].join(' '),
+    };
 }"""
 
 
@@ -72,8 +78,9 @@ def visit(page: Any, name: str) -> None:
         }""",
         arg=name,
     )
-    page.evaluate("document.querySelector('.answer')?.remove()")
-    page.click("main .primary")
+    page.evaluate(
+        "document.querySelector('.answer')?.remove(); document.querySelector('main .primary').click()"
+    )
     page.wait_for_selector(".answer:not([aria-busy]), .fault:visible", timeout=2 * PATIENCE)
 
 
@@ -87,11 +94,10 @@ def test_a_server_that_means_no_good_gets_nowhere(enemy: Any) -> None:
 
 
 def assert_harmless(enemy: Any, name: str) -> None:
-    assert enemy.evaluate("window.hacked") is None, name
-    assert not set(SIGNS) & set(enemy.evaluate(SEEN)), name
-    assert enemy.evaluate("document.documentElement.scrollWidth") == 1440, name
-    assert enemy.evaluate("document.querySelectorAll('*').length") < 25_000, name
-    assert enemy.locator(BAD_ELEMENTS).count() == 0, name
+    seen = enemy.evaluate(SEEN)
+    assert not set(SIGNS) & set(seen.pop("words")), name
+    assert seen.pop("many") < 25_000, name
+    assert seen == {"hacked": None, "bad": 0, "width": 1440}, name
 
 
 def test_blocks_of_every_kind_are_shown_as_what_they_are(enemy: Any) -> None:

@@ -1,32 +1,15 @@
-"""A real browser, where there is one: Debian's chromium, driven by playwright."""
+"""One server with a page, for all tests of this folder that a process runs."""
 
-import os
-import shutil
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
-ARGUMENTS = (
-    "--headless --no-sandbox --disable-gpu --disable-background-networking"
-    " --disable-component-update --disable-sync --no-first-run"
-).split()
+from http_peer import HttpServer
+from inspector.talk import studio
 
 
-def find_chromium() -> str:
-    """Where it is; a test that cannot find it is skipped."""
-    found = shutil.which(os.environ.get("CHROMIUM", "chromium"))
-    if found is None:
-        pytest.skip("there is no chromium here: apt-get install chromium")
-    return found
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """One browser for a module: playwright's loop is in the way of any other in its thread."""
-    chromium = find_chromium()
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as driver:
-        running = driver.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+@pytest.fixture(scope="session")
+def server() -> Iterator[HttpServer]:
+    with studio() as running:
         yield running
-        running.close()
+    assert "Traceback" not in running.stderr

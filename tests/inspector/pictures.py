@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 
 from playwright.sync_api import sync_playwright
 
-from inspector.conftest import ARGUMENTS, find_chromium
+from inspector.browser.tab import ARGUMENTS, call, choose, find_chromium, settled
 from inspector.talk import studio
-from inspector.test_page import call, choose
 
 FOLDER = Path(__file__).parents[2] / "docs/pictures"
 WIDE, PHONE = (1280, 800), (390, 780)
@@ -37,7 +36,7 @@ def _form(page: Any) -> None:
     choose(page, "commission")
     page.get_by_label("title").fill("Moth trap")
     page.get_by_label("copies").fill("99")
-    page.click("main .primary")
+    page.click("main .actions .primary")
     page.wait_for_selector(".fault:visible")
     page.locator("main").evaluate("element => element.scrollTo(0, 0)")
 
@@ -45,7 +44,14 @@ def _form(page: Any) -> None:
 def _envelope(page: Any) -> None:
     call(page, "painter", name="ada")
     page.check("input[value=envelope]")
-    page.wait_for_selector(".answer:not([aria-busy])")
+    settled(page)
+
+
+def _question(page: Any) -> None:
+    call(page, "interview")
+    page.get_by_label("name").fill("Ada")
+    page.locator(".inquiry", has_text="the client's model").locator("textarea").fill("Well done")
+    page.locator("main").evaluate("element => element.scrollTo(0, 0)")
 
 
 def _pasted(page: Any) -> None:
@@ -58,6 +64,7 @@ PICTURES = [
     Picture("list", _list),
     Picture("form", _form),
     Picture("envelope-dark", _envelope, "dark"),
+    Picture("question", _question),
     Picture("read", _pasted),
     Picture("phone", _phone, size=PHONE),
 ]

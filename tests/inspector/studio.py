@@ -2,7 +2,7 @@
 
 import asyncio
 import struct
-import time
+import threading
 import zlib
 from dataclasses import dataclass
 from datetime import date
@@ -11,7 +11,20 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from accord import Answer, Context, Embedded, Image, Link, Notice, Page, Problem, Server
+from accord import (
+    Answer,
+    Context,
+    Elicit,
+    Embedded,
+    Image,
+    Link,
+    ListRoots,
+    Notice,
+    Page,
+    Problem,
+    Sample,
+    Server,
+)
 
 server = Server(
     "studio",
@@ -27,6 +40,7 @@ HOSTILE = (
 )
 BIG = 9007199254740993123
 CALLS: list[str] = []
+UNBLOCKED = threading.Event()
 
 
 class Finish(Enum):
@@ -248,9 +262,50 @@ async def wait(context: Context) -> str:
 
 @server.tool
 def block() -> str:
-    """The same in a thread."""
-    time.sleep(0.8)
+    """The same in a thread, until somebody calls `unblock`."""
+    UNBLOCKED.wait(60)
     return "done"
+
+
+@server.tool
+def unblock() -> str:
+    """Let go of what blocks."""
+    UNBLOCKED.set()
+    return "done"
+
+
+@dataclass
+class Visitor:
+    name: Annotated[str, Meta(min_length=2, max_length=40, description="<b>Who</b> is it?")]
+    visits: Annotated[int, Meta(ge=1, le=9)] = 3
+    finish: Finish = Finish.GLOSS
+
+
+@server.tool
+async def interview(context: Context) -> dict[str, Any]:
+    """Ask a person, a model, and which folders there are, all at once."""
+    answers = await context.ask(
+        visitor=Elicit("Who comes?", Visitor),
+        advice=Sample("Say <i>something</i> kind", max_tokens=20),
+        folders=ListRoots(),
+    )
+    visitor = answers["visitor"]
+    return {
+        "action": visitor.action,
+        "visitor": visitor.data and f"{visitor.data.name} {visitor.data.visits}",
+        "advice": answers["advice"].text,
+        "folders": [root.uri for root in answers["folders"]],
+    }
+
+
+@server.tool
+async def sign_in(context: Context) -> str:
+    """Send somebody to a page, and then ask for their name."""
+    visit = await context.visit("Sign in first", "https://example.com/sign-in?a=<b>")
+    if not visit.accepted:
+        return f"signed in: {visit.action}"
+    name = await context.elicit("Your name?", Visitor)
+    return f"signed in: {name.data.name if name.data else name.action}"
 
 
 @server.tool(read_only=True)

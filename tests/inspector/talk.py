@@ -16,6 +16,8 @@ HERE = Path(__file__).parent
 COMMAND = f"{ACCORD} serve {HERE / 'studio.py'}"
 SHOP = f"{ACCORD} serve {EXAMPLES / 'shop.py'}"
 NEWEST = "2026-07-28"
+MANY = 18
+"""The tools of the studio."""
 _TOKEN = re.compile(rb'<meta name="accord-token" content="([\w-]*)">')
 _LINK = re.compile(r"page at (http://\S+)")
 
@@ -28,13 +30,13 @@ def studio(*words: str) -> HttpServer:
 def serving(target: str, *words: str, cwd: Path) -> HttpServer:
     """`accord serve` of anything, with its page."""
     command = [ACCORD, "serve", target, "--http", "127.0.0.1:0", *words]
-    return HttpServer(command, cwd=cwd, env=ENVIRONMENT)
+    return HttpServer(command, cwd=cwd, env=ENVIRONMENT, timeout=30)
 
 
 def inspecting(target: str, *words: str) -> HttpServer:
     """`accord inspect` of somebody's server; its `url` is the link that is printed."""
     command = [ACCORD, "inspect", target, "--http", "127.0.0.1:0", *words]
-    return HttpServer(command, cwd=HERE, env=ENVIRONMENT, url=_LINK, timeout=20)
+    return HttpServer(command, cwd=HERE, env=ENVIRONMENT, url=_LINK, timeout=30)
 
 
 class Got(NamedTuple):
@@ -95,7 +97,7 @@ class Api:
         return self.say("call", tool=tool, arguments=arguments, wish=dict(wish or {}))
 
     def _send(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> Got:
-        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=30)
         try:
             connection.request(method, path, body or None, dict(headers))
             response = connection.getresponse()
@@ -109,7 +111,8 @@ def checked(talk: Any) -> None:
     methods = {
         message["id"]: message["method"]
         for line in talk["wire"]
-        if line["direction"] == "sent" and "id" in (message := json.loads(line["raw"]))
+        if line["direction"] == "sent"
+        and {"id", "method"} <= (message := json.loads(line["raw"])).keys()
     }
     for line in talk["wire"]:
         if line["direction"] == "received":

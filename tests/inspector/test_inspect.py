@@ -16,13 +16,22 @@ from cli.command import ACCORD, ENVIRONMENT, accord_each, assert_one_line_of_mis
 from connect.stand import replying, standing
 from connect.talk import run
 from http_peer import HttpServer
-from inspector.talk import COMMAND, SHOP, Api, inspecting, reply_of, studio
+from inspector.talk import COMMAND, MANY, SHOP, Api, inspecting, reply_of, studio
 from serve.http.talk import eventually
 
 ROGUE = """
 import json, os, sys
+answers = {}
+asked = {7: "aside", 1: "roots/list", "1": "elicitation/create", "x": "sampling/createMessage"}
 for line in sys.stdin:
     message = json.loads(line)
+    if "method" not in message:
+        answers[asked[message["id"]]] = message.get("result", message.get("error"))
+        continue
+    if message["method"] == "notifications/initialized" and not os.path.exists(__file__ + ".asked"):
+        open(__file__ + ".asked", "w").close()
+        for name, method in [*asked.items()][1:]:
+            print(json.dumps({"jsonrpc": "2.0", "id": name, "method": method, "params": {}}), flush=True)
     if message["method"] == "initialize":
         result = {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "<b>rogue</b>"}}
     elif message["method"] == "tools/list":
@@ -31,6 +40,8 @@ for line in sys.stdin:
             {"name": "odd", "inputSchema": {"type": "object", "properties": {"n": {"type": "integer", "maximum": 3}}}},
             {"name": "broken", "inputSchema": {"type": "nonsense"}},
             {"name": "pid", "inputSchema": 7},
+            {"name": "unbidden", "inputSchema": {}},
+            {"name": "aside", "inputSchema": {}},
         ]}
     elif "id" not in message:
         continue
@@ -41,6 +52,13 @@ for line in sys.stdin:
         sys.exit("that was too much")
     elif message["params"]["name"] == "pid":
         result = {"content": [{"type": "text", "text": str(os.getpid())}]}
+    elif message["params"]["name"] == "aside":
+        question = json.dumps({"jsonrpc": "2.0", "id": 7, "method": "roots/list"})
+        result = {"content": [{"type": "text", "text": "done"}]}
+        print(question, json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), sep="\\n", flush=True)
+        continue
+    elif message["params"]["name"] == "unbidden":
+        result = {"content": [{"type": "text", "text": json.dumps(answers)}]}
     else:
         print("noise", flush=True)
         print(json.dumps({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": 1}}), flush=True)
@@ -54,6 +72,7 @@ def rogue(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
     path = tmp_path_factory.mktemp("rogue") / "rogue.py"
     path.write_text(ROGUE)
     with inspecting(f"{sys.executable} {path}") as running:
+        Api.linked(running).say("tools")  # by then it has asked what it has to ask
         yield running
     assert "Traceback" not in running.stderr
 
@@ -63,23 +82,36 @@ def api(rogue: HttpServer) -> Api:
     return Api.linked(rogue)
 
 
-@pytest.mark.parametrize("way", ["a command line", "a URL"])
-def test_it_looks_at_somebody_else_s_server(way: str) -> None:
-    with studio() as served, inspecting(COMMAND if way == "a command line" else served.url) as page:
+def test_it_looks_at_somebody_else_s_server_by_its_command_line() -> None:
+    with inspecting(COMMAND) as page:
+        _look(Api.linked(page))
+
+
+def test_it_looks_at_a_url_and_tells_when_nobody_is_there_any_longer() -> None:
+    with studio() as served, inspecting(served.url, "--timeout", "5") as page:
         api = Api.linked(page)
-        about = api.say("about")
-        assert (about["kind"], about["server"]["name"]) == ("other", "studio")
-        assert len(api.say("tools")["tools"]) == 15
-        talk = api.call("painter", name="ada")
-        assert [line["direction"] for line in talk["wire"]] == ["sent", "received"]
-        assert talk["reading"]["response"]["data"]["id"] == 9007199254740993123
-        assert api.call("paintings", limit=5)["next"]["arguments"] == {"limit": 5, "offset": 5}
-        assert api.say("counts")["tools"][0]["tool"] == "painter"
-        assert api.get("/mcp").status == 404
-        failed = api.call("painter", name="zoe")["call"]
-        ours = api.say("word", call=failed, wish={"profile": "generic"})
-        assert reply_of(ours)["result"]["isError"] is True
-        assert ours["reading"]["response"]["error"]["message"] == "No painter 'zoe'"
+        _look(api)
+        served.process.terminate()
+        served.wait()
+        got = api.post("call", {"tool": "letter"})
+        assert got.status == 502
+        assert "127.0.0.1" in got.refusal
+
+
+def _look(api: Api) -> None:
+    about = api.say("about")
+    assert (about["kind"], about["server"]["name"]) == ("other", "studio")
+    assert len(api.say("tools")["tools"]) == MANY
+    talk = api.call("painter", name="ada")
+    assert [line["direction"] for line in talk["wire"]] == ["sent", "received"]
+    assert talk["reading"]["response"]["data"]["id"] == 9007199254740993123
+    assert api.call("paintings", limit=5)["next"]["arguments"] == {"limit": 5, "offset": 5}
+    assert api.say("counts")["tools"][0]["tool"] == "painter"
+    assert api.get("/mcp").status == 404
+    failed = api.call("painter", name="zoe")["call"]
+    ours = api.say("word", call=failed, wish={"profile": "generic"})
+    assert reply_of(ours)["result"]["isError"] is True
+    assert ours["reading"]["response"]["error"]["message"] == "No painter 'zoe'"
 
 
 def test_the_link_alone_has_the_token(rogue: HttpServer) -> None:
@@ -87,6 +119,31 @@ def test_the_link_alone_has_the_token(rogue: HttpServer) -> None:
     assert '<meta name="accord-token" content="">' in page.get("/").body.decode()
     assert page.post("about").status == 403
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/#token=[\w-]{32}", rogue.url)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"Host": "evil.com"}, {"Host": "127.0.0.1.evil.com"}, {"Origin": "http://evil.com"}],
+    ids=str,
+)
+def test_neither_page_nor_api_are_for_strangers(api: Api, headers: dict[str, str]) -> None:
+    assert api.get("/", headers).status == 403
+    assert api.post("about", headers=headers).status == 403
+    assert api.post("call", {"tool": "pid"}, headers).status == 403
+
+
+def test_what_is_asked_unbidden_is_answered_by_nobody(api: Api) -> None:
+    said = api.call("unbidden")["reading"]["response"]["data"]
+    assert said["roots/list"] == {"roots": []}
+    assert said["elicitation/create"] == {"action": "cancel"}
+    assert "Nobody is here" in said["sampling/createMessage"]["message"]
+
+
+def test_a_question_does_not_hold_up_a_call_that_does_not_wait_for_it(api: Api) -> None:
+    talk = api.call("aside")
+    assert talk["asked"] == []
+    assert talk["reading"]["response"]["data"] == {"text": "done"}
+    assert api.call("unbidden")["reading"]["response"]["data"]["aside"] == {"roots": []}
 
 
 def test_what_was_on_the_wire_is_shown_as_it_was(api: Api) -> None:
@@ -121,16 +178,6 @@ def test_a_server_that_ended_is_told_of_and_started_again(api: Api) -> None:
     assert "exit code 1" in got.refusal
     assert "that was too much" in got.refusal
     assert api.call("pid")["reading"]["response"]["data"] != before
-
-
-def test_a_url_where_nobody_is_any_longer_is_told_of() -> None:
-    with studio() as served, inspecting(served.url, "--timeout", "5") as page:
-        api = Api.linked(page)
-        served.process.terminate()
-        served.wait()
-        got = api.post("call", {"tool": "letter"})
-        assert got.status == 502
-        assert "127.0.0.1" in got.refusal
 
 
 def test_headers_go_along_to_a_url() -> None:
@@ -170,15 +217,15 @@ def _free() -> int:
         return int(listener.getsockname()[1])
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_the_server_ends_with_the_page(number: int) -> None:
-    with inspecting(COMMAND) as page:
-        child = _children(page.process.pid)
-        assert len(child) == 1
-        page.process.send_signal(number)
-        page.wait()
-        assert eventually(lambda: not Path(f"/proc/{child[0]}").exists())
-    assert "Traceback" not in page.stderr
+def test_the_server_ends_with_the_page() -> None:
+    with inspecting(COMMAND) as one, inspecting(COMMAND) as other:
+        for page, number in ((one, signal.SIGINT), (other, signal.SIGTERM)):
+            child = _children(page.process.pid)
+            assert len(child) == 1
+            page.process.send_signal(number)
+            page.wait(30)
+            assert eventually(lambda: not Path(f"/proc/{child[0]}").exists(), 30)  # noqa: B023
+            assert "Traceback" not in page.stderr
 
 
 def _children(parent: int) -> list[int]:

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -90,3 +91,19 @@ def test_any_text_gives_a_reading_alone_and_in_a_result(text: str, tool: str | N
 @given(st.binary(max_size=200) | TEXTS.map(lambda text: text.encode(errors="surrogatepass")), TOOLS)
 def test_any_bytes_give_a_reading(raw: bytes, tool: str | None) -> None:
     check(read(raw, tool), raw)
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ([None], None),
+        (["x", 7], None),
+        ([{"type": "text"}], None),
+        ([{"type": "text"}, {"type": "text", "text": "x"}], "x"),
+        ([{"type": "text", "text": "x"}, None, []], "x"),
+    ],
+)
+def test_content_that_is_no_block_is_told_of(content: list[Any], text: str | None) -> None:
+    reading = read({"jsonrpc": "2.0", "id": 1, "result": {"content": content}}, "run")
+    assert "some of the content is no block" in reading.findings
+    assert reading.value == text

@@ -144,7 +144,12 @@ async def initialize(dialogue: Dialogue, revision: Revision) -> Agreement:
 
 
 def _hello(dialogue: Dialogue, date: str) -> dict[str, Any]:
-    return {"protocolVersion": date, "capabilities": {}, "clientInfo": dialogue.client}
+    client = dialogue.client
+    return {
+        "protocolVersion": date,
+        "capabilities": client.capabilities,
+        "clientInfo": client.info,
+    }
 
 
 def _counter_offer(reply: Reply, asked: Revision) -> str | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from accord.connect.faults import Late
 from accord.connect.inbox import Inbox
-from accord.connect.messages import Outgoing, Reply, client_info, outgoing
+from accord.connect.messages import Answer, Client, Outgoing, Reply, client_info, outgoing, response
 from accord.connect.wire import Wire
 from accord.errors import PeerError
 from accord.revisions import Revision
@@ -18,11 +18,15 @@ class Dialogue:
     """One conversation with one server. `begin` it before anything else."""
 
     def __init__(
-        self, open_wire: Callable[[], Awaitable[Wire]], inbox: Inbox, timeout: float
+        self,
+        open_wire: Callable[[], Awaitable[Wire]],
+        inbox: Inbox,
+        timeout: float,
+        capabilities: Mapping[str, Any] | None = None,
     ) -> None:
         self.inbox = inbox
         self.timeout = timeout
-        self.client = client_info()
+        self.client = Client(client_info(), capabilities or {})
         self._open_wire = open_wire
         self._wire: Wire | None = None
 
@@ -54,7 +58,10 @@ class Dialogue:
         within: float | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Reply:
-        """The reply to a request. After `within` seconds it is taken back, with a PeerError."""
+        """The reply to a request. After `within` seconds it is taken back, with a PeerError.
+
+        It is given as long again where the server waits for an answer of ours.
+        """
         seconds = self.timeout if within is None else within
         wire = self.wire
         identity, answer = self.inbox.expect()
@@ -70,13 +77,9 @@ class Dialogue:
         self, wire: Wire, request: Outgoing, answer: "asyncio.Future[Reply]", seconds: float
     ) -> Reply:
         exchange = asyncio.create_task(wire.exchange(request, answer))
-        first: list[asyncio.Future[Any]] = [exchange, answer]
         try:
-            async with asyncio.timeout(seconds):
-                await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
-                if not answer.done():
-                    await exchange
-                return await answer
+            await self._patiently(exchange, answer, seconds)
+            return await answer
         except TimeoutError:
             _take_back(wire, request)
             raise Late(
@@ -90,6 +93,30 @@ class Dialogue:
         finally:
             exchange.cancel()
             await asyncio.gather(exchange, return_exceptions=True)
+
+    async def _patiently(
+        self, exchange: "asyncio.Task[None]", answer: "asyncio.Future[Reply]", seconds: float
+    ) -> None:
+        """Wait for an answer, or raise what came instead, or that nothing came in time."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + seconds
+        expected: set[asyncio.Future[Any]] = {exchange, answer}
+        while not answer.done():
+            left = max(until - loop.time(), 0)
+            done, expected = await asyncio.wait(
+                expected, timeout=left, return_when=asyncio.FIRST_COMPLETED
+            )
+            if exchange in done and not answer.done():
+                await exchange
+            elif not done and not self.inbox.is_asked:
+                raise TimeoutError
+            elif not done:
+                until += seconds
+
+    async def answer(self, identity: Any, answer: Answer, revision: Revision) -> None:
+        """Answer a request of the server's; one that it took back is not answered."""
+        if self.inbox.answered(identity):
+            await self.wire.send(response(identity, answer, revision))
 
     async def tell(
         self, method: str, params: Params = None, *, revision: Revision | None = None

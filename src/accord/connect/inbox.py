@@ -7,10 +7,22 @@ from itertools import count
 from time import time
 from typing import Any, Final
 
-from accord.connect.messages import Direction, Message, Outgoing, Reply, read, response, shorten
+from accord.connect.messages import (
+    Answer,
+    Direction,
+    Message,
+    Outgoing,
+    Reply,
+    read,
+    refusal,
+    response,
+    shorten,
+)
 from accord.errors import PeerError
 
 Hear = Callable[[dict[str, Any]], object]
+Consider = Callable[[dict[str, Any]], Answer | None]
+"""What a request of the server's is answered with; None if that comes later."""
 
 _MOST: Final = 1_000  # messages that are kept
 _MOST_BYTES: Final = 64 * 1024 * 1024
@@ -38,12 +50,14 @@ class Record:
 class Inbox:
     """Everything that comes from one peer, over whatever wires lead to it."""
 
-    def __init__(self, hear: Hear | None = None) -> None:
+    def __init__(self, hear: Hear | None = None, consider: Consider = refusal) -> None:
         self.record = Record()
         self.notifications: deque[dict[str, Any]] = deque(maxlen=_MOST)
         self.answers_requests = False
         """In the stateless era a server has no requests to make, and we no replies to send."""
         self._hear = hear
+        self._consider = consider
+        self._asked: list[Any] = []
         self._ids = count(1)
         self._waiting: dict[int, asyncio.Future[Reply]] = {}
         self._strays: deque[str] = deque(maxlen=3)
@@ -78,12 +92,39 @@ class Inbox:
         if "method" not in message:
             self._settle(Reply(raw, message), asked)
         elif "id" in message:
-            return [response(message)] if self.answers_requests else []
+            return self._answers(message) if self.answers_requests else []
         else:
+            self._withdraw(message)
             self.notifications.append(message)
             if self._hear is not None:  # in a turn of its own: what it raises is not for us
                 asyncio.get_running_loop().call_soon(self._hear, message)
         return []
+
+    def _answers(self, request: dict[str, Any]) -> list[Outgoing]:
+        """Our reply to a request, if it can be said at once: a ping always is."""
+        identity = request["id"]
+        answer = {"result": {}} if request["method"] == "ping" else self._consider(request)
+        if answer is None:
+            self._asked.append(identity)
+            return []
+        return [response(identity, answer)]
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether a request of the server's is still to be answered."""
+        return bool(self._asked)
+
+    def answered(self, identity: Any) -> bool:
+        """A request of the server's is answered, or no longer matters; whether it was open."""
+        if identity not in self._asked:
+            return False
+        self._asked.remove(identity)
+        return True
+
+    def _withdraw(self, notification: dict[str, Any]) -> None:
+        params = notification.get("params")
+        if notification.get("method") == "notifications/cancelled" and isinstance(params, dict):
+            self.answered(params.get("requestId"))
 
     def _settle(self, reply: Reply, asked: int | None) -> None:
         answer = self._addressee(reply.message, asked)
@@ -108,6 +149,7 @@ class Inbox:
 
     def lose(self, error: PeerError) -> None:
         """No reply will come to anybody who waits now."""
+        self._asked.clear()
         for answer in self._waiting.values():
             if not answer.done():
                 answer.set_exception(error)

@@ -18,6 +18,17 @@ _SHOWN: Final = 200  # characters of a peer's words inside a sentence of ours
 _encode = msgspec.json.Encoder().encode
 
 
+Answer = Mapping[str, Any]
+"""What a client answers to a request of the server: `{"result": ...}` or `{"error": ...}`."""
+
+
+class Client(msgspec.Struct, frozen=True):
+    """What we call ourselves, and what we say that we can do."""
+
+    info: Mapping[str, Any]
+    capabilities: Mapping[str, Any] = {}
+
+
 class Message(msgspec.Struct, frozen=True):
     """One message as it went over the wire; `noise` is what came and is none."""
 
@@ -70,12 +81,12 @@ def outgoing(
     *,
     id: int | None = None,
     revision: Revision | None = None,
-    client: Mapping[str, Any] | None = None,
+    client: Client | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Outgoing:
     """A notification, or with an id a request: in the stateless era that has a `_meta`."""
     if id is not None and revision is not None and revision.stateless:
-        params = _with_meta(params or {}, revision, client or {})
+        params = _with_meta(params or {}, revision, client or Client({}))
     message: dict[str, Any] = {"jsonrpc": "2.0"}
     if id is not None:
         message["id"] = id
@@ -91,25 +102,23 @@ def outgoing(
     )
 
 
-def _with_meta(
-    params: Mapping[str, Any], revision: Revision, client: Mapping[str, Any]
-) -> dict[str, Any]:
+def _with_meta(params: Mapping[str, Any], revision: Revision, client: Client) -> dict[str, Any]:
     ours = {
         f"{_META}/protocolVersion": revision.date,
-        f"{_META}/clientInfo": client,
-        f"{_META}/clientCapabilities": {},
+        f"{_META}/clientInfo": client.info,
+        f"{_META}/clientCapabilities": client.capabilities,
     }
     return {**params, "_meta": {**ours, **params.get("_meta", {})}}
 
 
-def response(request: Mapping[str, Any]) -> Outgoing:
-    """Our reply to a request of the server: a ping is answered, anything else we do not do."""
-    reply: dict[str, Any] = {"jsonrpc": "2.0", "id": request["id"]}
-    if request["method"] == "ping":
-        reply["result"] = {}
-    else:
-        reply["error"] = {"code": METHOD_NOT_FOUND, "message": "This client only asks"}
-    return Outgoing(raw=_encode(reply))
+def refusal(request: Mapping[str, Any]) -> Answer:
+    """The answer of a client to a request of the server's that it does not know."""
+    return {"error": {"code": METHOD_NOT_FOUND, "message": "This client only asks"}}
+
+
+def response(identity: Any, answer: Answer, revision: Revision | None = None) -> Outgoing:
+    """Our reply to a request of the server."""
+    return Outgoing(raw=_encode({"jsonrpc": "2.0", "id": identity, **answer}), revision=revision)
 
 
 def read(raw: bytes) -> list[tuple[bytes, dict[str, Any]]]:

@@ -5,12 +5,13 @@ import shlex
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from os import PathLike
-from typing import Final
+from typing import Any, Final
 
 from accord.connect.begin import Era, Plan, begin
 from accord.connect.child import Child, Command
 from accord.connect.dialogue import Dialogue
-from accord.connect.inbox import Hear, Inbox
+from accord.connect.inbox import Consider, Hear, Inbox
+from accord.connect.messages import refusal
 from accord.connect.peer import Peer
 from accord.connect.wire import Wire
 from accord.errors import ContractError
@@ -30,18 +31,21 @@ async def connect(
     cwd: str | PathLike[str] | None = None,
     env: Mapping[str, str] | None = None,
     on_notification: Hear | None = None,
+    on_request: Consider | None = None,
+    capabilities: Mapping[str, Any] | None = None,
     max_bytes: int = _MAX_BYTES,
 ) -> AsyncIterator[Peer]:
     """A connection to an MCP server, by its URL or by the command line that starts it.
 
     `timeout` is for each request, in seconds. `era` is found out unless given; a `revision`, by
     its date, decides it. `headers` go with every message to a URL; `cwd` and the whole `env` are
-    for a command. `on_notification` hears what comes unasked. No message may have more than
-    `max_bytes`. A server that cannot be reached, or that nothing can be agreed with, is a
-    PeerError.
+    for a command. `on_notification` hears what comes unasked. `on_request` answers what the server
+    asks, now or by `Peer.answer` later, where `capabilities` say that it may ask. No message may
+    have more than `max_bytes`. A server that cannot be reached, or that nothing can be agreed
+    with, is a PeerError.
     """
     plan = Plan.make(era, revision)
-    inbox = Inbox(on_notification)
+    inbox = Inbox(on_notification, on_request or refusal)
     url = _url(target)
     if url is None:
         if headers:
@@ -51,7 +55,7 @@ async def connect(
         if cwd is not None or env is not None:
             raise ContractError("cwd and env are for a command; a URL has headers")
         open_wire = _by_url(url, headers or {}, inbox, max_bytes)
-    dialogue = Dialogue(open_wire, inbox, timeout)
+    dialogue = Dialogue(open_wire, inbox, timeout, capabilities)
     try:
         yield Peer(dialogue, await begin(dialogue, plan))
     finally:

@@ -9,7 +9,7 @@ from accord.connect.begin import Agreement, initialize
 from accord.connect.dialogue import Dialogue, Params
 from accord.connect.faults import SessionLost
 from accord.connect.headers import Path, find_mirrored, mirror_arguments
-from accord.connect.messages import Message, Reply, in_words
+from accord.connect.messages import Answer, Message, Reply, in_words
 from accord.errors import HEADER_MISMATCH, PeerError
 
 log = logging.getLogger("accord")
@@ -77,9 +77,13 @@ class Peer:
         *,
         within: float | None = None,
         progress_token: str | int | None = None,
+        answers: Params = None,
     ) -> Reply:
-        """Call a tool. With a token it may tell how far it is, in notifications that have it."""
-        params: dict[str, Any] = {"name": tool, "arguments": arguments or {}}
+        """Call a tool. With a token it may tell how far it is, in notifications that have it.
+
+        `answers` are `inputResponses` and `requestState`, for a call that is made again.
+        """
+        params: dict[str, Any] = {"name": tool, "arguments": arguments or {}, **(answers or {})}
         if progress_token is not None:
             params["_meta"] = {"progressToken": progress_token}
         reply = await self._call(params, within)
@@ -88,6 +92,10 @@ class Peer:
             if self._mirrored.get(tool):
                 return await self._call(params, within)
         return reply
+
+    async def answer(self, identity: Any, answer: Answer) -> None:
+        """Answer a request of the server's that was kept for later."""
+        await self._dialogue.answer(identity, answer, self._agreement.revision)
 
     async def tools(self) -> list[dict[str, Any]]:
         """All tools, page by page."""

@@ -1,49 +1,55 @@
 """A client of a server in this process, which takes down all that is said."""
 
 import asyncio
+import json
 from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
 
-from accord.answer import Asking, Problem
+from accord.answer import Asking
 from accord.errors import PeerError
-from accord.inspector.target import Asked, Line, Talk, Wish
-from accord.outcome import Outcome
+from accord.inspector.going import Going
+from accord.inspector.target import Asked, Line, Said, Talk
 from accord.profiles import asking_for
-from accord.protocol import Call
+from accord.protocol import Answered, Call
 from accord.questions import Question
 from accord.reader import read
 from accord.revisions import NEWEST, REVISIONS
+from accord.serve.desk import Desk
 from accord.serve.listener import Listener
 from accord.server import Server
 from accord.work import Done
 
 _META: Final = "io.modelcontextprotocol"
 _CLIENT: Final = {"name": "accord-page", "version": "1"}
-_ASKABLE: Final[dict[str, Any]] = {
+ASKABLE: Final[dict[str, Any]] = {
     "elicitation": {"form": {}, "url": {}},
     "sampling": {},
     "roots": {},
 }
+NO_ANSWER_YET: Final = b'{"jsonrpc":"2.0","id":0,"result":{"resultType":"input_required"}}'
 _encode = msgspec.json.Encoder().encode
 
 
 class Client(Listener):
     """One client of the server, with a connection and a record of its own.
 
-    It can be asked all there is to ask, and answers nothing: a person sees the question.
+    It can be asked all there is to ask, and waits for a person to answer.
     """
 
-    def __init__(self, server: Server, wish: Wish) -> None:
+    def __init__(self, server: Server, asked: Asked, desk: Desk) -> None:
+        wish = asked.wish
         self._revision = REVISIONS[wish.revision or NEWEST.date]
         super().__init__(self.receive)
-        self._capabilities = _ASKABLE | ({} if wish.profile is None else asking_for(wish.profile))
+        self._desk = desk
+        self._capabilities = ASKABLE | ({} if wish.profile is None else asking_for(wish.profile))
         self._requests = 0
         self.connection = server.connect()
         self.wire: list[Line] = []
-        self._asking: Asking | None = None
-        self._unanswered: Problem | None = None
+        self.going: Going[Done] = Going(asked)
+        self.asking = Asking({})
+        """What it was asked in a revision where questions are requests of their own."""
         self._is_prelude = True
         if not self._revision.stateless:
             self._shake_hands()
@@ -67,10 +73,11 @@ class Client(Listener):
             {"jsonrpc": "2.0", "id": self._requests, "method": method, "params": params}
         )
 
-    def begin_call(self, asked: Asked) -> Call:
-        """Send a call of a tool that wants to hear of its progress."""
+    def begin_call(self, more: Mapping[str, Any] | None = None) -> Call:
+        """Send the call, which wants to hear of its progress; `more` are answers so far."""
+        asked = self.going.asked
         meta = {"_meta": {"progressToken": "page"}}
-        params = {"name": asked.tool, "arguments": asked.arguments, **meta}
+        params = {"name": asked.tool, "arguments": asked.arguments, **meta, **(more or {})}
         call = self.send("tools/call", params)
         if call is None:
             raise PeerError(f"the call was refused: {self.wire[-1].raw}")
@@ -79,39 +86,47 @@ class Client(Listener):
     def receive(self, raw: bytes) -> None:
         """Take down a message of the server."""
         self.wire.append(Line.of("received", raw, is_prelude=self._is_prelude))
+        self.going.hear(raw)
 
     async def ask(self, call: Call, questions: Mapping[str, Question]) -> Mapping[str, bytes]:
-        """Take the questions down, and let them go unanswered."""
-        self._asking = Asking(questions)
-        self._unanswered = self.unanswered(call, self._asking)
-        raise self._unanswered
+        """Take the questions down, and wait for somebody to answer them."""
+        self.asking = Asking(questions)
+        return await self._desk.ask(self.connection, call, questions)
 
-    def unanswered(self, call: Call, asking: Asking) -> Problem:
-        """What comes of questions that are requests of their own."""
-        posed = [self.connection.pose(each, call.revision) for each in asking.questions.values()]
-        for each in posed:
-            self.receive(each.message)
-        for each in posed:
-            self.receive(self.connection.withdraw(each) or b"")
-        return Problem.unavailable("The page shows questions, and answers none", retryable=False)
+    def show(self, call: Call, asking: Asking) -> None:
+        """Take questions down that are not asked again."""
+        for question in asking.questions.values():
+            self.receive(self.connection.pose(question, call.revision).message)
 
-    def outcome(self, done: Done) -> Outcome:
-        """How a call really ended: with its questions, if it failed for want of answers."""
-        is_asking = self._asking is not None and done.outcome is self._unanswered
-        return self._asking if is_asking and self._asking is not None else done.outcome
+    def answer(self, answers: Mapping[str, Said]) -> Call | None:
+        """Send answers: replies of their own, or along with the call that is then made again."""
+        if self._revision.stateless:
+            return self.begin_call(self.going.responses(answers))
+        for key, said in answers.items():
+            if key in self.going.open:
+                self.going.close(key)
+                self._transmit({"jsonrpc": "2.0", "id": json.loads(key), **said.reply})
+        return None
 
-    async def talk(self, asked: Asked, seconds: float) -> Talk:
+    def cancel(self) -> None:
+        """Wait no longer."""
+        self.going.cancel()
+
+    async def talk(self, seconds: float, *, is_open: bool) -> Talk:
         """All that was said, and what it means; a large reply is read beside the loop."""
-        reply = self.wire[-1].raw.encode()
+        asked = self.going.asked
+        reply = NO_ANSWER_YET if is_open else self.wire[-1].raw.encode()
         arguments = msgspec.json.decode(asked.arguments)
         reading = await asyncio.to_thread(read, reply, asked.tool, arguments)
         return Talk(
             tool=asked.tool,
+            arguments=asked.arguments,
             wire=self.wire,
             reply=reply,
             reading=reading,
             seconds=seconds,
             revision=self._revision.date,
+            asked=tuple(self.going.open.values()),
         )
 
     def _introduction(self) -> dict[str, Any]:
@@ -131,4 +146,6 @@ class Client(Listener):
             elif isinstance(event, Call):
                 call = event
                 call.edge = self
+            elif isinstance(event, Answered):
+                self._desk.answer(event)
         return call

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from functools import partial
+from itertools import count
 from time import perf_counter
 from typing import Any, Final
 
@@ -11,17 +12,21 @@ import msgspec
 
 from accord.answer import KINDS, Answer, FieldError, Kind, Problem
 from accord.arguments import Checker
-from accord.connect import Message, Peer, Reply, connect
+from accord.connect import Peer, Reply, connect
 from accord.connect.faults import Gone
 from accord.errors import ContractError, PeerError
+from accord.inspector.calling import Calling, unbidden
+from accord.inspector.client import ASKABLE, NO_ANSWER_YET
+from accord.inspector.going import Waiting
 from accord.inspector.kept import Kept
 from accord.inspector.tally import Tally
-from accord.inspector.target import Asked, Line, Talk, Wish
+from accord.inspector.target import Asked, Line, Said, Talk, Wish
 from accord.profiles import PROFILES
 from accord.reader import Reading, read
 from accord.reader.report import to_json
 from accord.revisions import NEWEST, REVISIONS
 from accord.serve.http.access import Noted
+from accord.telemetry import Ending
 from accord.wording import render
 
 _ROOM: Final = 64 * 1024 * 1024
@@ -42,14 +47,23 @@ class Others:
     ) -> None:
         self._target = target
         self._connect: Callable[[], AbstractAsyncContextManager[Peer]] = partial(
-            connect, target, headers=headers or None, revision=revision, timeout=timeout
+            connect,
+            target,
+            headers=headers or None,
+            revision=revision,
+            timeout=timeout,
+            capabilities=ASKABLE,
+            on_request=self._asked,
         )
         self._tally = tally
+        self._tokens = (f"page-{number}" for number in count(1))
         self._opening = asyncio.Lock()
         self._stack = AsyncExitStack()
         self._peer: Peer | None = None
         self._schemas: dict[str, Any] = {}
         self._kept: Kept[Talk] = Kept()
+        self._waiting: Waiting[Calling] = Waiting()
+        self._under_way: list[Calling] = []
 
     async def open(self) -> None:
         """Reach the server, or raise a PeerError that says why that cannot be."""
@@ -103,27 +117,72 @@ class Others:
 
     async def call(self, asked: Asked) -> tuple[int, Talk]:
         """Call a tool, as the server's own revision has it."""
-        peer = await self._reach()
-        before = peer.messages[-1] if peer.messages else None
+        call = Calling(asked, await self._reach(), next(self._tokens))
+        call.begin(self._run(call))
+        return await self._go_on(call)
+
+    async def answer(self, number: int, answers: Mapping[str, Said]) -> tuple[int, Talk] | None:
+        """Go on with a call that waits, or that is made again with the answers."""
+        call = self._waiting.take(number)
+        if call is None:
+            return None
+        if REVISIONS[call.peer.revision].stateless:
+            call.begin(self._run(call, call.responses(answers)))
+        else:
+            await call.reply(answers)
+        return await self._go_on(call)
+
+    def leave(self, number: int) -> None:
+        """End a call that waits."""
+        self._waiting.leave(number)
+
+    async def _run(self, call: Calling, answers: Mapping[str, Any] | None = None) -> Reply:
         began = perf_counter()
+        self._under_way.append(call)
         try:
-            reply = await peer.call(asked.tool, msgspec.json.decode(asked.arguments))
+            reply = await call.send(answers)
         except PeerError as error:
-            self._note((asked.tool, "unavailable", perf_counter() - began))
-            self._lose(peer, error)
+            self._note((call.asked.tool, "unavailable", perf_counter() - began))
+            self._lose(call.peer, error)
             raise
-        seconds = perf_counter() - began
-        reading = read(reply.raw, asked.tool, msgspec.json.decode(asked.arguments))
-        self._note((asked.tool, "internal" if reading.is_failure else "success", seconds))
+        finally:
+            self._under_way.remove(call)
+        call.hear_result(reply.result)
+        return reply
+
+    async def _go_on(self, call: Calling) -> tuple[int, Talk]:
+        """As far as the call goes: to its end, or to a question."""
+        reply = await call.wait()
+        if reply is not None and not REVISIONS[call.peer.revision].stateless:
+            await call.dismiss()
+        raw = NO_ANSWER_YET if reply is None else reply.raw
+        asked = call.asked
+        reading = await asyncio.to_thread(
+            read, raw, asked.tool, msgspec.json.decode(asked.arguments)
+        )
+        if reply is not None:
+            self._note((asked.tool, _ending(reading), call.seconds))
         talk = Talk(
             tool=asked.tool,
-            wire=_lines(_since(peer.messages, before), reply),
-            reply=reply.raw,
+            arguments=asked.arguments,
+            wire=call.wire(),
+            reply=raw,
             reading=reading,
-            seconds=seconds,
-            revision=peer.revision,
+            seconds=call.seconds,
+            revision=call.peer.revision,
+            asked=tuple(call.open.values()),
         )
-        return self._kept.add(talk, 2 * len(reply.raw)), talk
+        number = self._kept.add(talk, 2 * len(raw))
+        if call.open:
+            self._waiting.add(number, call)
+        return number, talk
+
+    def _asked(self, request: dict[str, Any]) -> dict[str, Any] | None:
+        """Whoever called last is asked; what is asked unbidden, nobody answers."""
+        if self._under_way:
+            self._under_way[-1].hear_request(request)
+            return None
+        return unbidden(str(request["method"]))
 
     async def word(self, number: int, wish: Wish) -> Talk | None:
         """The answer as the server sent it; or in our words, if a profile is wished for."""
@@ -168,32 +227,8 @@ class Others:
             self._tally.add([noted])
 
 
-def _since(messages: Sequence[Message], last: Message | None) -> list[Message]:
-    """What came after a message, or all of it if that is no longer known."""
-    found: list[Message] = []
-    for message in reversed(messages):
-        if message is last:
-            break
-        found.append(message)
-    return found[::-1]
-
-
-def _lines(messages: Sequence[Message], reply: Reply) -> list[Line]:
-    """What belongs to one call, among what others may have said at the same time."""
-    identity = reply.message.get("id")
-    return [
-        Line.of(message.direction, message.raw)
-        for message in messages
-        if message.direction != "noise" and _is_about(message, identity)
-    ]
-
-
-def _is_about(message: Message, identity: Any) -> bool:
-    try:
-        said = msgspec.json.decode(message.raw)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return True
-    return not isinstance(said, dict) or said.get("id", identity) == identity
+def _ending(reading: Reading) -> Ending:
+    return "internal" if reading.is_failure else "success"
 
 
 def _said(reading: Reading) -> Answer[Any] | Problem:

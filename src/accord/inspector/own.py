@@ -1,7 +1,7 @@
 """A server of ours: called in this process, message by message, as a client would."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import Any, Final
 
@@ -10,12 +10,14 @@ import msgspec
 from accord.answer import Asking, FieldError, Problem
 from accord.context import MissingCapability
 from accord.inspector.client import Client
+from accord.inspector.going import PATIENCE, Waiting
 from accord.inspector.kept import Kept
-from accord.inspector.target import Asked, Talk, Wish
+from accord.inspector.target import Asked, Said, Talk, Wish
 from accord.outcome import Outcome, meaning_of, misfit_of
 from accord.profiles import PROFILES
 from accord.protocol import Call
 from accord.revisions import NEWEST, REVISIONS
+from accord.serve.desk import Desk
 from accord.serve.http.access import AccessLog
 from accord.serve.pool import Pool
 from accord.server import Job, Server
@@ -42,6 +44,8 @@ class Own:
         self._access = access
         self._path = path
         self._kept: Kept[_Ended] = Kept()
+        self._waiting: Waiting[Client] = Waiting()
+        self._desk = Desk(server, PATIENCE, lambda change: None)
         self._pool: Pool | None = None
 
     def about(self) -> dict[str, Any]:
@@ -60,7 +64,7 @@ class Own:
 
     async def tools(self) -> list[dict[str, Any]]:
         """All tools, page by page."""
-        client = Client(self._server, Wish())
+        client = Client(self._server, Asked(""), self._desk)
         found: list[dict[str, Any]] = []
         cursor: dict[str, Any] = {}
         for _ in range(_MOST_PAGES):
@@ -87,14 +91,30 @@ class Own:
 
     async def call(self, asked: Asked) -> tuple[int, Talk]:
         """Call a tool; whoever cancels this cancels the call."""
-        client = Client(self._server, asked.wish)
-        began = perf_counter()
-        call = client.begin_call(asked)
-        done = await self._end(client, call)
-        seconds = perf_counter() - began
-        self._note(call, done, seconds)
-        number = self._kept.add(_Ended(asked, client.outcome(done), seconds), len(done.reply))
-        return number, await client.talk(asked, seconds)
+        client = Client(self._server, asked, self._desk)
+        return await self._go_on(client, client.begin_call())
+
+    async def answer(self, number: int, answers: Mapping[str, Said]) -> tuple[int, Talk] | None:
+        """Go on with a call that waits, or that is made again with the answers."""
+        client = self._waiting.take(number)
+        return None if client is None else await self._go_on(client, client.answer(answers))
+
+    def leave(self, number: int) -> None:
+        """End a call that waits."""
+        self._waiting.leave(number)
+
+    async def _go_on(self, client: Client, call: Call | None) -> tuple[int, Talk]:
+        """As far as the call goes: to its end, or to a question."""
+        going = client.going
+        if call is not None:
+            going.begin(self._noted(client, call))
+        done = await going.wait()
+        outcome = client.asking if done is None else done.outcome
+        ended = _Ended(going.asked, outcome, going.seconds)
+        number = self._kept.add(ended, 0 if done is None else len(done.reply))
+        if going.open:
+            self._waiting.add(number, client)
+        return number, await client.talk(going.seconds, is_open=done is None)
 
     async def word(self, number: int, wish: Wish) -> Talk | None:
         """The same answer as another client would get it."""
@@ -102,16 +122,17 @@ class Own:
         if ended is None:
             return None
         asked = msgspec.structs.replace(ended.asked, wish=wish)
-        client = Client(self._server, wish)
-        call = client.begin_call(asked)
-        done = self._server.prepare(call)
+        client = Client(self._server, asked, self._desk)
+        call = client.begin_call()
+        done: Work | Done | None = self._server.prepare(call)
         if not isinstance(done, Done):
             assert isinstance(done, Job)
             done = await asyncio.to_thread(self._worded, done, client, ended.outcome)
-        client.receive(client.connection.finish(call, done.reply) or b"")
-        return await client.talk(asked, ended.seconds)
+        if done is not None:
+            client.receive(client.connection.finish(call, done.reply) or b"")
+        return await client.talk(ended.seconds, is_open=done is None)
 
-    def _worded(self, job: Job, client: Client, outcome: Outcome) -> Done:
+    def _worded(self, job: Job, client: Client, outcome: Outcome) -> Done | None:
         """An outcome in other words, of which there may be too many."""
         call, tool = job.call, job.tool
         try:
@@ -120,10 +141,17 @@ class Own:
             if isinstance(said, Asking):
                 if call.revision.stateless:
                     return self._server.asking(call, said)
-                said = client.unanswered(call, said)
+                client.show(call, said)
+                return None
             return self._server.word(call, tool, said, place=place)
         except Problem as problem:
             return self._server.word(call, tool, problem)
+
+    async def _noted(self, client: Client, call: Call) -> Done:
+        began = perf_counter()
+        done = await self._end(client, call)
+        self._note(call, done, perf_counter() - began)
+        return done
 
     async def _end(self, client: Client, call: Call) -> Done:
         """Run a call to its end, which its client hears."""
@@ -131,6 +159,8 @@ class Own:
         if not isinstance(done, Done):
             done = await self._run(done)
         client.receive(client.connection.finish(call, done.reply) or b"")
+        if isinstance(done.outcome, Asking):
+            client.going.hear_result(msgspec.json.decode(done.reply)["result"])
         return done
 
     async def _run(self, job: Work) -> Done:

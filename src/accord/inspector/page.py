@@ -10,10 +10,11 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from accord.arguments import Checker
 from accord.errors import ContractError, PeerError
 from accord.inspector.assets import Assets
 from accord.inspector.tally import Tally
-from accord.inspector.target import Asked, Talk, Target, Wish
+from accord.inspector.target import Asked, Said, Talk, Target, Wish
 from accord.profiles import profile_named
 from accord.reader import Reading, read
 from accord.reader.follow import following
@@ -27,6 +28,7 @@ API: Final = "/inspector/api/"
 TOKEN: Final = b"x-accord-token"
 _SMALL: Final = 32 * 1024  # bytes that are read at once
 _FRESH: Final = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
+_FORGOTTEN: Final = {"forgotten": True}
 _T = TypeVar("_T")
 
 
@@ -35,6 +37,20 @@ class _Reworded(msgspec.Struct, frozen=True):
 
     call: int
     wish: Wish = Wish()
+
+
+class _Answers(msgspec.Struct, frozen=True):
+    """What is answered to what a call asks; nothing if nobody is going to."""
+
+    call: int
+    answers: dict[str, Said] | None = None
+
+
+class _Filled(msgspec.Struct, frozen=True):
+    """A form that a tool asks for, as somebody filled it in."""
+
+    schema: dict[str, Any]
+    value: dict[str, Any]
 
 
 class _Pasted(msgspec.Struct, frozen=True):
@@ -58,6 +74,8 @@ class Page:
             "tools": self._tools,
             "check": self._check,
             "call": self._call,
+            "answer": self._go_on,
+            "fit": self._fit,
             "word": self._word,
             "read": self._read,
             "counts": self._counts,
@@ -117,14 +135,32 @@ class Page:
     async def _call(self, body: bytes) -> dict[str, Any]:
         asked = _asked(body)
         number, talk = await self._target.call(asked)
-        arguments = json.loads(bytes(asked.arguments))
-        return {"call": number, **_said(talk), "next": self._next(talk, arguments)}
+        return self._told(number, talk)
+
+    async def _go_on(self, body: bytes) -> dict[str, Any]:
+        given = _decoded(body, _Answers)
+        if given.answers is None:
+            self._target.leave(given.call)
+            return _FORGOTTEN
+        went = await self._target.answer(given.call, given.answers)
+        return _FORGOTTEN if went is None else self._told(*went)
+
+    async def _fit(self, body: bytes) -> dict[str, Any]:
+        filled = _decoded(body, _Filled)
+        try:
+            return {"fields": Checker(filled.schema).errors(filled.value)}
+        except ContractError:  # then the tool has to say what it wants
+            return {"fields": ()}
+
+    def _told(self, number: int, talk: Talk) -> dict[str, Any]:
+        told = {"call": number, **_said(talk), "asked": talk.asked}
+        return {**told, "next": None if talk.asked else self._next(talk)}
 
     async def _word(self, body: bytes) -> dict[str, Any]:
         wanted = _decoded(body, _Reworded)
         _require_known(wanted.wish)
         talk = await self._target.word(wanted.call, wanted.wish)
-        return {"forgotten": True} if talk is None else {"call": wanted.call, **_said(talk)}
+        return _FORGOTTEN if talk is None else {"call": wanted.call, **_said(talk)}
 
     async def _read(self, body: bytes) -> dict[str, Any]:
         pasted = _decoded(body, _Pasted, json.loads)  # which takes halves of a character, too
@@ -135,8 +171,9 @@ class Page:
     async def _counts(self, body: bytes) -> dict[str, Any]:
         return self._tally.report()
 
-    def _next(self, talk: Talk, arguments: dict[str, Any]) -> dict[str, Any] | None:
+    def _next(self, talk: Talk) -> dict[str, Any] | None:
         """The call that gets the next page, if there is one and a way to it."""
+        arguments = json.loads(bytes(talk.arguments))
         found = following(talk.reading, talk.tool, arguments, self._target.schema(talk.tool))
         return None if found is None else {"tool": found[0], "arguments": found[1]}
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from accord.serve.http.access import Noted
 
-_WELL: Final = frozenset({"success", "empty", "partial", "cancelled"})
+_WELL: Final = frozenset({"success", "empty", "partial", "asking", "cancelled"})
 _SPAN: Final = 5  # seconds that are counted together
 _SPANS: Final = 60
 _MOST: Final = 1_000  # tools that are counted; a peer may call them what it likes

@@ -1,6 +1,6 @@
 """What the page looks at: a server of ours, or somebody else's."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -42,10 +42,32 @@ class Asked(msgspec.Struct, frozen=True):
     wish: Wish = Wish()
 
 
+class Posed(msgspec.Struct, frozen=True):
+    """Something that a tool asks: a person, a model, or which folders it may use."""
+
+    key: str
+    """Tells it from the others that are open."""
+    method: str
+    params: Any
+
+
+class Said(msgspec.Struct, frozen=True):
+    """What somebody answered: a result, or the error with which it is refused."""
+
+    result: msgspec.Raw = msgspec.Raw(b"{}")
+    error: msgspec.Raw = msgspec.Raw(b"")
+
+    @property
+    def reply(self) -> dict[str, msgspec.Raw]:
+        """As a member of a JSON-RPC reply."""
+        return {"error": self.error} if bytes(self.error) else {"result": self.result}
+
+
 class Talk(msgspec.Struct, frozen=True):
-    """One call as it went: what was said both ways, how long it took, what it means."""
+    """One call as it went so far: what was said both ways, how long it took, what it means."""
 
     tool: str
+    arguments: msgspec.Raw
     wire: Sequence[Line]
     reply: bytes
     """The message that answered it."""
@@ -54,6 +76,8 @@ class Talk(msgspec.Struct, frozen=True):
     revision: str
     is_ours: bool = False
     """Whether the words are ours and were never on a wire."""
+    asked: Sequence[Posed] = ()
+    """What has to be answered before the call goes on."""
 
 
 class Target(Protocol):
@@ -73,6 +97,12 @@ class Target(Protocol):
 
     async def call(self, asked: Asked) -> tuple[int, Talk]:
         """Call a tool; the number is for asking again how the answer would be worded."""
+
+    async def answer(self, number: int, answers: Mapping[str, Said]) -> tuple[int, Talk] | None:
+        """Go on with a call whose tool asked something; None if it no longer waits."""
+
+    def leave(self, number: int) -> None:
+        """End a call whose tool asked something that nobody is going to answer."""
 
     async def word(self, number: int, wish: Wish) -> Talk | None:
         """The same answer in other words; nothing is called. None once it is forgotten."""

@@ -51,8 +51,7 @@ class Value(msgspec.Struct, kw_only=True):
 
 def find(result: Mapping[str, Any], notes: Notes, *, digs: bool = True) -> Value:
     """The value of a tool result; without `digs`, prose is not searched for JSON in it."""
-    content = result.get("content")
-    blocks: list[Any] = content if isinstance(content, list) else []
+    blocks = _blocks(result.get("content"), notes)
     said: dict[str, Any] = {}
     if len(blocks) > 1:
         at, said = _beside_at(blocks)
@@ -90,6 +89,20 @@ def find(result: Mapping[str, Any], notes: Notes, *, digs: bool = True) -> Value
     return value
 
 
+def _blocks(content: Any, notes: Notes) -> list[dict[str, Any]]:
+    """What can be content; the rest is told of."""
+    if not isinstance(content, list):
+        return []
+    blocks = [each for each in content if isinstance(each, dict) and _is_whole(each)]
+    if len(blocks) < len(content):
+        notes.finding("some of the content is no block")
+    return blocks
+
+
+def _is_whole(block: dict[str, Any]) -> bool:
+    return "text" in block or block.get("type") != "text"
+
+
 def _sorted(
     blocks: list[dict[str, Any]], notes: Notes
 ) -> tuple[list[str], list[Mapping[str, Any]]]:
@@ -113,7 +126,7 @@ def _as_text(text: Any, notes: Notes) -> str:
         return str(text)
 
 
-def _beside_at(blocks: list[Any]) -> tuple[int | None, dict[str, Any]]:
+def _beside_at(blocks: list[dict[str, Any]]) -> tuple[int | None, dict[str, Any]]:
     """Which block after the first is the text in which a writer of ours says what stands beside."""
     for index, block in enumerate(blocks[1:], start=1):
         text = block.get("text")

@@ -1,7 +1,6 @@
 // Counters and a small chart, as long as somebody looks.
 
-import { empty } from "./person.js";
-import { h, svg } from "./dom.js";
+import { empty, h, svg } from "./dom.js";
 import { count, milliseconds } from "./text.js";
 
 const HEIGHT = 72;

@@ -4,21 +4,26 @@ import { code } from "./code.js";
 import { button, copy, h, show } from "./dom.js";
 import { decoded, isObject, lines } from "./json.js";
 import { models } from "./models.js";
-import { how } from "./pasted.js";
+import { release } from "./attachments.js";
+import { how } from "./how.js";
 import { person } from "./person.js";
-import { isAsking, questionsOf } from "./questions.js";
+import { Asking, isAsking, questionView, questionsOf } from "./questions.js";
 import { bytes, count, milliseconds } from "./text.js";
 
 const PANES = { person: "Person", generic: "Generic", wire: "Wire" };
+const STATELESS = "2026-07-28";
 let chosen = "person";
 
 export class AnswerView {
-  // `onWish` is told how the answer is to be worded, `onFollow` that the next page is wanted.
-  constructor(about, talk, wish, onWish, onFollow) {
+  // Told of are: `wish`, how the answer is to be worded; `follow`, that the next page is wanted;
+  // `answer` and `leave`, what became of the questions in it.
+  constructor(about, talk, wish, on) {
     this.about = about;
-    this.onWish = onWish;
-    this.onFollow = onFollow;
-    this.facts = h("div", { class: "facts" });
+    this.on = on;
+    this.asking = talk.asked?.length
+      ? new Asking(talk.asked, talk.revision >= STATELESS, on.answer, on.leave)
+      : null;
+    this.facts = h("div", { class: "facts", role: "status" });
     this.panes = h("div", { class: "panes three", "data-pane": chosen });
     this.models = h("div");
     this.tabs = h(
@@ -65,7 +70,7 @@ export class AnswerView {
       [...about.revisions].reverse().map((date) => h("option", { value: date }, date)),
     );
     this.revision.value = wish.revision ?? about.revision;
-    this.note = h("span", { class: "muted" });
+    this.note = h("span", { class: "muted", role: "status" });
     return h(
       "div",
       { class: "switches" },
@@ -80,10 +85,16 @@ export class AnswerView {
   wish() {
     const profile = this.profiles.querySelector("input:checked").value;
     this.element.setAttribute("aria-busy", "true");
-    this.onWish({
+    this.on.wish({
       ...(profile ? { profile } : {}),
       ...(this.revision.value === this.about.revision ? {} : { revision: this.revision.value }),
     });
+  }
+
+  // The answer stays as it is shown.
+  keep(reason) {
+    show(this.note, reason);
+    this.element.removeAttribute("aria-busy");
   }
 
   choose(name) {
@@ -95,37 +106,56 @@ export class AnswerView {
   update(talk) {
     const reply = decoded(talk.wire.findLast((line) => line.direction === "received")?.raw ?? "{}");
     const blocks = isObject(reply?.result) && Array.isArray(reply.result.content) ? reply.result.content : [];
-    const asked = { isOpen: isAsking(reply), questions: questionsOf(reply, talk.wire) };
+    const isOpen = this.asking !== null || isAsking(reply);
+    const asked = { isOpen, questions: this.questions(reply, talk) };
     const isOther = this.about.kind !== "own";
     this.revision.disabled = isOther && !this.profiles.querySelector("input:checked").value;
     show(this.note, talk.isOurs ? "Worded by Accord: the server never sent this." : "");
     show(this.facts, facts(talk, asked.isOpen ? "question" : null));
+    release(this.panes);
     show(
       this.panes,
       pane("person", "As a person reads it", [
-        person(talk.reading, blocks, { asked, follow: talk.next ? () => this.onFollow(talk.next) : null }),
-        h("details", {}, h("summary", {}, "How we know"), how(talk.reading)),
+        person(talk.reading, blocks, { asked, follow: talk.next ? () => this.on.follow(talk.next) : null }),
+        isOpen ? null : h("details", {}, h("summary", {}, "How we know"), how(talk.reading)),
       ]),
-      pane("generic", "Generic response", [code(lines(talk.reading.response), "Generic response")], () =>
-        lines(talk.reading.response).join("\n"),
-      ),
+      isOpen
+        ? pane(
+            "generic",
+            "Generic response",
+            h("p", { class: "muted pad" }, "None yet: the tool has a question."),
+          )
+        : pane("generic", "Generic response", [code(lines(talk.reading.response), "Generic response")], () =>
+            lines(talk.reading.response).join("\n"),
+          ),
       pane("wire", "Wire", wire(talk), () => talk.wire.map((line) => line.raw).join("\n")),
     );
     show(this.models, models(isObject(reply) ? reply : {}));
     this.element.removeAttribute("aria-busy");
   }
+
+  // Those that can be answered, in whatever words they are shown; else those that were asked on the way.
+  questions(reply, talk) {
+    if (this.asking) return [this.asking.element];
+    const views = questionsOf(reply, talk.wire).map(questionView);
+    if (!views.length || isAsking(reply)) return views;
+    return [h("details", {}, h("summary", {}, `${count(views.length, "question")} on the way`), views)];
+  }
 }
 
 export function outcome(talk) {
   const { response } = talk.reading;
+  if (talk.asked?.length) return "question";
   if (response.responseType === "error") return "error";
   return response.status === "partial" ? "partial" : "success";
 }
 
 function facts(talk, name) {
   const { response } = talk.reading;
-  const many = Array.isArray(response.data) ? ` of ${count(response.data.length, "item")}` : "";
-  const kind = name ?? { error: "problem", tool_catalog: "catalog" }[response.responseType] ?? response.responseType;
+  const isList = name === null && Array.isArray(response.data);
+  const many = isList ? ` of ${count(response.data.length, "item")}` : "";
+  const kind =
+    name ?? { error: "problem", tool_catalog: "catalog" }[response.responseType] ?? response.responseType;
   const sent = talk.wire
     .filter((line) => line.direction === "sent")
     .reduce((sum, line) => sum + line.size, 0);

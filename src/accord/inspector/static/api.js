@@ -3,44 +3,91 @@
 import { parse } from "./json.js";
 
 const KEY = "accord-token";
+const META = /<meta name="accord-token" content="([\w-]*)">/;
 
 export class Stopped extends Error {}
 export class Refused extends Error {}
 export class Stale extends Error {}
 
-function findToken() {
+// A link with another token was opened in this very tab.
+export function takeLinked() {
   const linked = /^#token=([\w-]+)$/.exec(location.hash);
-  if (linked) {
-    sessionStorage.setItem(KEY, linked[1]);
-    history.replaceState(null, "", location.pathname);
-  }
-  return document.querySelector('meta[name="accord-token"]').content || sessionStorage.getItem(KEY) || "";
+  if (!linked) return false;
+  sessionStorage.setItem(KEY, linked[1]);
+  history.replaceState(null, "", location.pathname);
+  return true;
 }
 
-const token = findToken();
+takeLinked();
+const brought = document.querySelector('meta[name="accord-token"]').content;
+let token = brought || sessionStorage.getItem(KEY) || "";
+let start = 1;
+
+// Which start of the server we talk to; what an earlier one numbered means nothing to a later.
+export function currentStart() {
+  return start;
+}
 
 // `body` is JSON text, so that numbers stay as they were typed.
 export async function ask(verb, body = "{}", signal = undefined) {
-  const headers = { "content-type": "application/json", "x-accord-token": token };
-  let response;
-  let text;
+  let [response, text] = await send(verb, body, signal);
+  if (response.status === 403 && (await renew())) [response, text] = await send(verb, body, signal);
+  if (response.status === 403) throw stale();
+  let said;
   try {
-    response = await fetch(`inspector/api/${verb}`, { method: "POST", headers, body, signal });
-    text = await response.text();
-  } catch (error) {
-    if (error.name === "AbortError") throw error;
-    throw new Stopped(
-      "The server does not answer. Start it again in your terminal; this page goes on by itself.",
-    );
+    said = parse(text);
+  } catch {
+    throw new Refused(`The server answered with HTTP ${response.status}, in no words that make sense.`);
   }
-  if (response.status === 403) {
-    throw new Stale(
-      token
-        ? "The server was started again since this page was opened. Reload the page, or open the link that the terminal shows."
-        : "This page needs the token of its start: open the link that the terminal shows.",
-    );
-  }
-  const said = parse(text);
   if (!response.ok) throw new Refused(said.error?.message ?? `HTTP ${response.status}`);
   return said;
+}
+
+async function send(verb, body, signal) {
+  const headers = { "content-type": "application/json", "x-accord-token": token };
+  try {
+    const response = await fetch(`inspector/api/${verb}`, { method: "POST", headers, body, signal });
+    return [response, await response.text()];
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw stopped();
+  }
+}
+
+// A part of the page that is fetched when it is wanted; it comes from the server, too.
+export async function later(load) {
+  try {
+    return await load();
+  } catch {
+    throw stopped();
+  }
+}
+
+function stopped() {
+  return new Stopped(
+    "The server does not answer. Start it again in your terminal; this page goes on by itself.",
+  );
+}
+
+// A page that brings its token along can ask for the one of a later start.
+async function renew() {
+  if (!brought) return false;
+  const found = META.exec(
+    await fetch("./", { cache: "no-store" }).then(
+      (page) => page.text(),
+      () => "",
+    ),
+  )?.[1];
+  if (!found || found === token) return false;
+  token = found;
+  start += 1;
+  return true;
+}
+
+function stale() {
+  return new Stale(
+    token
+      ? "The server was started again since this page was opened. Open the link that the terminal shows."
+      : "This page needs the token of its start: open the link that the terminal shows.",
+  );
 }

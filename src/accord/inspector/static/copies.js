@@ -1,7 +1,7 @@
 // One call, to be made again elsewhere.
 
 import { Exact, isObject, parse } from "./json.js";
-import { shell } from "./text.js";
+import { quoted, shell } from "./text.js";
 
 const META = "io.modelcontextprotocol";
 
@@ -73,5 +73,5 @@ function literal(value) {
     return `{${Object.entries(value)
       .map(([name, each]) => `${literal(name)}: ${literal(each)}`)
       .join(", ")}}`;
-  return JSON.stringify(value);
+  return typeof value === "string" ? quoted(value) : JSON.stringify(value);
 }

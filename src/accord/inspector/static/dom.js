@@ -1,8 +1,9 @@
 // Elements. Whatever comes from a server gets in as text, never as markup.
 
-import { visible } from "./text.js";
+import { clip, visible } from "./text.js";
 
 const SVG = "http://www.w3.org/2000/svg";
+const WORDS = new Set(["title", "alt", "placeholder", "aria-label", "download"]);
 
 export function h(tag, properties = {}, ...children) {
   return fill(document.createElement(tag), properties, children);
@@ -18,7 +19,7 @@ function fill(element, properties, children) {
     else if (name === "value" || name === "checked" || name === "hidden" || name === "disabled")
       element[name] = value;
     else if (value !== null && value !== undefined && value !== false)
-      element.setAttribute(name, value === true ? "" : value);
+      element.setAttribute(name, value === true ? "" : WORDS.has(name) ? visible(value) : value);
   }
   element.append(
     ...children
@@ -41,6 +42,10 @@ export function button(label, onclick, properties = {}) {
   return h("button", { type: "button", onclick, ...properties }, label);
 }
 
+export function empty(title, words) {
+  return h("div", { class: "empty" }, h("strong", {}, title), h("span", {}, words));
+}
+
 let numbers = 0;
 
 export function identity(prefix) {
@@ -52,7 +57,7 @@ const announcer = document.getElementById("announcer");
 let fading;
 
 export function announce(sentence) {
-  announcer.textContent = sentence;
+  announcer.textContent = visible(clip(sentence, 500));
   announcer.classList.add("shown");
   clearTimeout(fading);
   fading = setTimeout(() => announcer.classList.remove("shown"), 2500);

@@ -1,26 +1,22 @@
 // A form made from a JSON Schema. Each field gives its value as JSON text, or nothing if it is empty.
 
 import { button, h, identity, show } from "./dom.js";
+import { anyNode, choiceNode, fixedNode, numberNode, stringNode } from "./fields.js";
 import { Exact, isObject, stringify } from "./json.js";
 import { hints, kindOf, labelOf, resolved, variants } from "./schema.js";
 import { clip } from "./text.js";
 
-const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 const DEEPEST = 8;
-const INPUTS = { date: "date", time: "text", email: "email", uri: "url" };
-const PLACEHOLDERS = {
-  "date-time": "2026-01-31T09:30:00Z",
-  time: "09:30:00",
-  uuid: "00000000-0000-0000-0000-000000000000",
-};
+const OPEN = 3;
 const LONGEST_STEP = 64;
 
 export class Form {
   constructor(schema) {
     this.root = schema;
     const whole = resolved(schema, schema);
-    this.node = objectNode(isObject(whole.properties) ? whole : { ...whole, properties: {} }, this, 0);
-    this.isEmpty = !Object.keys(whole.properties ?? {}).length;
+    const properties = isObject(whole.properties) ? whole.properties : {};
+    this.node = objectNode({ ...whole, properties }, this, 0);
+    this.isEmpty = !Object.keys(properties).length;
     this.others = h("ul", { class: "others", role: "alert", hidden: true });
     this.element = h("div", { class: "fields" }, this.node.element, this.others);
   }
@@ -87,12 +83,12 @@ function nearest(fields, path) {
 }
 
 function makeNode(given, form, depth) {
+  if (depth > DEEPEST) return anyNode();
   const schema = resolved(given, form.root);
   const shapes = variants(schema, form.root);
   if (shapes.length > 1) return variantNode(shapes, form, depth);
   const shape = shapes.length ? resolved(shapes[0], form.root) : schema;
-  const make = depth > DEEPEST ? anyNode : MAKERS[kindOf(shape)];
-  return make(shape, form, depth);
+  return MAKERS[kindOf(shape)](shape, form, depth);
 }
 
 // A field with its label, hint and error; `node` gives the value.
@@ -103,7 +99,8 @@ function labelled(name, schema, isRequired, form, depth) {
   const about = identity("about");
   const wrong = identity("wrong");
   const error = h("p", { class: "fault", id: wrong, hidden: true });
-  const hint = hints(variants(whole, form.root)[0] ?? whole);
+  const shapes = variants(whole, form.root);
+  const hint = shapes.length > 1 ? "" : hints(shapes[0] ?? whole);
   const hasDefault = whole.default !== undefined && whole.default !== null;
   const words = [hint, hasDefault && `default ${clip(stringify(whole.default), 60)}`]
     .filter(Boolean)
@@ -111,7 +108,7 @@ function labelled(name, schema, isRequired, form, depth) {
   const label = h(
     node.control ? "label" : "span",
     { for: node.control && id, class: "label" },
-    name,
+    name.trim() ? name : h("code", {}, JSON.stringify(name)),
     isRequired && h("span", { class: "required", title: "required" }, " required"),
   );
   const description =
@@ -136,6 +133,7 @@ function labelled(name, schema, isRequired, form, depth) {
     ...node,
     element,
     holds: (control) => node.control === control || node.holds?.(control),
+    rename: (words) => show(label, words),
     complain(sentence) {
       const all = sentence && !error.hidden ? `${error.textContent}; ${sentence}` : sentence;
       show(error, all ?? "");
@@ -150,7 +148,7 @@ function labelled(name, schema, isRequired, form, depth) {
 function objectNode(schema, form, depth) {
   const required = new Set(Array.isArray(schema.required) ? schema.required : []);
   const fields = new Map();
-  let extra = {};
+  let extra = [];
   const element = h("div", { class: "members" });
   const names = Object.keys(schema.properties);
   for (const name of [
@@ -170,30 +168,28 @@ function objectNode(schema, form, depth) {
         const text = fields.get(name).get(faults);
         if (text !== undefined) members.push(`${JSON.stringify(name)}:${text}`);
       }
-      for (const [name, value] of Object.entries(extra))
-        members.push(`${JSON.stringify(name)}:${stringify(value)}`);
+      for (const [name, value] of extra) members.push(`${JSON.stringify(name)}:${stringify(value)}`);
       return `{${members.join(",")}}`;
     },
     set(value) {
       const given = isObject(value) ? value : {};
-      extra = {};
-      for (const [name, each] of Object.entries(given)) if (!fields.has(name)) extra[name] = each;
+      extra = Object.entries(given).filter(([name]) => !fields.has(name));
       for (const [name, field] of fields) field.set(Object.hasOwn(given, name) ? given[name] : undefined);
     },
   };
 }
 
-// A nested object that may be left out is there once somebody adds it, however deep it goes.
+// A nested object that may be left out, or lies deep, is there once somebody adds it.
 function optional(name, schema, isRequired, form, depth) {
   const whole = resolved(schema, form.root);
   const shapes = variants(whole, form.root);
   const isNested = shapes.some((shape) => kindOf(resolved(shape, form.root)) === "object");
-  if (isRequired || !isNested) return labelled(name, schema, isRequired, form, depth);
+  if (!isNested || (isRequired && depth <= OPEN)) return labelled(name, schema, isRequired, form, depth);
   let inner = null;
   const place = h("div");
   const element = h("div", { class: "optional" }, place);
   const add = () => {
-    inner = labelled(name, schema, false, form, depth);
+    inner = labelled(name, schema, isRequired, form, depth);
     show(place, inner.element);
     inner.element
       .querySelector(".heading")
@@ -217,7 +213,10 @@ function optional(name, schema, isRequired, form, depth) {
   return {
     element,
     children: () => inner?.children?.() ?? [],
-    complain: (sentence) => inner?.complain(sentence),
+    complain(sentence) {
+      if (sentence && !inner) add();
+      inner?.complain(sentence);
+    },
     focus: () => inner?.focus(),
     get: (faults) => inner?.get(faults),
     set(value) {
@@ -231,7 +230,8 @@ function optional(name, schema, isRequired, form, depth) {
 function arrayNode(schema, form, depth) {
   let items = [];
   const list = h("ol", { class: "items" });
-  const draw = () =>
+  const draw = () => {
+    items.forEach((item, at) => item.rename(`${at + 1}`));
     show(
       list,
       items.map((item, at) =>
@@ -250,6 +250,7 @@ function arrayNode(schema, form, depth) {
         ),
       ),
     );
+  };
   const add = () => {
     const item = labelled(`${items.length + 1}`, schema.items, false, form, depth + 1);
     items.push(item);
@@ -313,85 +314,6 @@ function fits(shape, value) {
   if (kind === "number") return typeof value === "number" || value instanceof Exact;
   if (kind === "string") return typeof value === "string";
   return kind === "choice" && shape.type === "boolean" ? typeof value === "boolean" : true;
-}
-
-function choiceNode(schema) {
-  const values = schema.enum ?? [true, false];
-  const options = values.map((value) =>
-    h("option", { value: stringify(value) }, clip(typeof value === "string" ? value : stringify(value), 80)),
-  );
-  const control = h("select", {}, h("option", { value: "" }, "not set"), options);
-  return {
-    element: control,
-    control,
-    get: () => control.value || undefined,
-    set: (value) => {
-      control.value = value === undefined ? "" : stringify(value);
-    },
-  };
-}
-
-function fixedNode(schema) {
-  return {
-    element: h("code", { class: "fixed" }, stringify(schema.const)),
-    get: () => stringify(schema.const),
-    set() {},
-  };
-}
-
-function numberNode() {
-  const control = h("input", { type: "text", inputmode: "decimal", autocomplete: "off" });
-  const node = { element: control, control };
-  node.get = (faults) => {
-    const text = control.value.trim();
-    if (!text || NUMBER.test(text)) return text || undefined;
-    faults.push({ control, error: "is no number" });
-    return undefined;
-  };
-  node.set = (value) => {
-    control.value = value === undefined || value === null ? "" : stringify(value);
-  };
-  return node;
-}
-
-function stringNode(schema) {
-  const type = INPUTS[schema.format];
-  const isShort = type || schema.format || (schema.maxLength ?? Infinity) <= 80;
-  const settings = { autocomplete: "off", spellcheck: "false", placeholder: PLACEHOLDERS[schema.format] };
-  const control = isShort
-    ? h("input", { type: type === "date" ? "date" : "text", ...settings })
-    : h("textarea", { rows: "1", ...settings });
-  return {
-    element: control,
-    control,
-    blank: '""',
-    get: () => (control.value ? JSON.stringify(control.value) : undefined),
-    set: (value) => {
-      control.value = typeof value === "string" ? value : "";
-    },
-  };
-}
-
-function anyNode() {
-  const control = h("textarea", { rows: "2", class: "json", spellcheck: "false", placeholder: "JSON" });
-  return {
-    element: control,
-    control,
-    get(faults) {
-      const text = control.value.trim();
-      if (!text) return undefined;
-      try {
-        JSON.parse(text);
-        return text;
-      } catch (error) {
-        faults.push({ control, error: `is no JSON: ${error.message}` });
-        return undefined;
-      }
-    },
-    set: (value) => {
-      control.value = value === undefined ? "" : stringify(value);
-    },
-  };
 }
 
 const MAKERS = {

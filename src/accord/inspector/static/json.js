@@ -1,5 +1,7 @@
 // JSON that loses nothing: a number that JavaScript would change stays as it was written.
 
+const INDENT = 128;
+
 export class Exact {
   constructor(source) {
     this.source = source;
@@ -39,6 +41,11 @@ export function stringify(value) {
   return `{${members.join(",")}}`;
 }
 
+// A string as it is, anything else as JSON.
+export function shown(value) {
+  return typeof value === "string" ? value : stringify(value);
+}
+
 // One line for each member and item, indented by two.
 export function lines(value) {
   const found = [];
@@ -62,7 +69,13 @@ function write(value, indent, before, after, found) {
   }
   found.push(indent + before + open);
   entries.forEach(([name, each], at) =>
-    write(each, `${indent}  `, name, at < entries.length - 1 ? "," : "", found),
+    write(
+      each,
+      indent.length < INDENT ? `${indent}  ` : indent,
+      name,
+      at < entries.length - 1 ? "," : "",
+      found,
+    ),
   );
   found.push(indent + close + after);
 }

@@ -1,16 +1,14 @@
 // The page: what it looks at, which tool is chosen, what was called, and whether the server is there.
 
-import { activity } from "./activity.js";
-import { Stale, Stopped, ask } from "./api.js";
-import { announce, button, h, show } from "./dom.js";
-import { parse } from "./json.js";
-import { Pasted } from "./pasted.js";
-import { empty } from "./person.js";
-import { clip, milliseconds } from "./text.js";
-import { ToolView } from "./tool.js";
+import { Stale, Stopped, ask, currentStart, later, takeLinked } from "./api.js";
+import { announce, button, empty, h, show } from "./dom.js";
+import { parse, stringify } from "./json.js";
+import { brief, clip, milliseconds, visible } from "./text.js";
+import { ToolView, loadAnswers } from "./tool.js";
 
 const LOOK = 2000;
 const MOST = 50;
+const MOST_BYTES = 64 * 1024 * 1024;
 const MOST_TOOLS = 500;
 const find = (id) => document.getElementById(id);
 
@@ -21,19 +19,19 @@ class Page {
     this.views = new Map();
     this.history = [];
     this.wish = {};
-    this.pasted = new Pasted((error) => this.trouble(error));
     this.main = find("main");
     this.search = find("search");
     this.list = find("tools");
     this.search.addEventListener("input", () => this.drawTools());
     this.search.addEventListener("keydown", (event) => this.move(event));
     this.list.addEventListener("keydown", (event) => this.move(event));
-    window.addEventListener("hashchange", () => this.route());
+    window.addEventListener("hashchange", () => (takeLinked() ? location.reload() : this.route()));
     document.addEventListener("keydown", (event) => this.shortcut(event));
     find("theme").addEventListener("change", (event) => setTheme(event.target.value));
     find("help-open").addEventListener("click", () => find("help").showModal());
     find("help-close").addEventListener("click", () => find("help").close());
     find("back").addEventListener("click", () => this.screen("list"));
+    find("skip").addEventListener("click", (event) => this.skip(event));
     setInterval(() => this.look(), LOOK);
     this.begin();
   }
@@ -42,44 +40,75 @@ class Page {
     try {
       this.about = await ask("about");
       this.introduce();
-      this.tools = (await ask("tools")).tools.filter((tool) => typeof tool?.name === "string");
+      this.start = currentStart();
+      this.take((await ask("tools")).tools);
       this.drawTools();
       this.route();
       find("trouble").hidden = true;
       this.isLost = false;
     } catch (error) {
       this.trouble(error);
-      if (!this.tools.length) show(this.main, empty("Nothing to show", error.message));
+      if (!this.tools.length)
+        show(
+          this.main,
+          empty("Nothing to show", error.message),
+          button("Try again", () => this.begin()),
+        );
     }
+    afterPaint(() => PARTS.forEach((load) => load().catch(() => {})));
+  }
+
+  // The tools as they are now; what was typed for one that is still the same is kept.
+  take(tools) {
+    this.tools = tools.filter((tool) => typeof tool?.name === "string");
+    const now = new Map(this.tools.map((tool) => [tool.name, stringify(tool)]));
+    for (const [name, view] of this.views)
+      if (now.get(name) !== stringify(view.tool)) this.views.delete(name);
   }
 
   introduce() {
     const { server, target, endpoint, kind } = this.about;
-    const name = server.title ?? server.name ?? "A server";
+    const name = brief(String(server.title || server.name || "A server"), 40);
     show(find("server"), name);
-    show(find("version"), server.version ?? "");
+    show(find("version"), brief(String(server.version ?? ""), 20));
     show(find("target"), kind === "own" ? new URL(endpoint, location.href).href : target);
-    document.title = `${name} – Accord`;
+    document.title = `${visible(name)} – Accord`;
     find("instructions").hidden = !this.about.instructions;
-    show(find("instructions-text"), this.about.instructions ?? "");
+    show(find("instructions-text"), clip(String(this.about.instructions ?? ""), 20_000));
   }
 
   // Where we are
 
   route() {
-    const [, place, rest] = /^#\/(\w+)\/?(.*)$/.exec(location.hash) ?? [];
+    const [, place, rest] = /^#\/(\w+)(?:\/(.*))?$/.exec(location.hash) ?? [];
     for (const link of document.querySelectorAll("nav.tabs a"))
       link.setAttribute("aria-current", link.dataset.place === (place ?? "tool") ? "page" : "false");
     this.place = place ?? "tool";
     document.body.dataset.place = this.place;
-    if (place === "read") this.display(this.pasted.element);
+    if (place === "read") this.drawPasted();
     else if (place === "activity") this.drawActivity();
-    else this.drawTool(rest ? decoded(rest) : null);
+    else this.drawTool(rest === undefined ? null : decoded(rest));
+  }
+
+  async drawPasted() {
+    try {
+      const { Pasted } = await loadPasted();
+      this.pasted ??= new Pasted((error) => this.trouble(error));
+      if (this.place === "read") this.display(this.pasted.element);
+    } catch (error) {
+      this.trouble(error);
+    }
   }
 
   display(element) {
     this.screen("work");
-    show(this.main, element);
+    if (this.main.firstChild !== element) show(this.main, element);
+  }
+
+  // To the content, which is no place of its own.
+  skip(event) {
+    event.preventDefault();
+    this.main.focus();
   }
 
   screen(name) {
@@ -96,7 +125,12 @@ class Page {
       );
       return;
     }
-    this.current = this.view(tool);
+    try {
+      this.current = this.view(tool);
+    } catch (error) {
+      this.display(empty("This tool cannot be shown", error.message));
+      return;
+    }
     this.display(this.current.element);
     if (name === null) this.screen("list");
     for (const link of this.list.querySelectorAll("a"))
@@ -109,30 +143,27 @@ class Page {
   }
 
   drawTools() {
-    const words = this.search.value.trim().toLowerCase().split(/\s+/).filter(Boolean);
-    const found = this.tools.filter((tool) =>
-      words.every((word) =>
-        `${tool.name} ${tool.title ?? ""} ${tool.description ?? ""}`.toLowerCase().includes(word),
+    const sought = this.search.value.trim().toLowerCase().split(/\s+/).filter(Boolean);
+    const found = this.tools.filter((tool) => {
+      const said = `${tool.name} ${words(tool.title)} ${words(tool.description)}`.toLowerCase();
+      return sought.every((word) => said.includes(word));
+    });
+    const items = found.slice(0, MOST_TOOLS).map((tool) =>
+      h(
+        "li",
+        {},
+        h(
+          "a",
+          {
+            href: `#/tool/${encodeURIComponent(tool.name)}`,
+            "data-name": tool.name,
+            "aria-current": String(this.current?.tool === tool),
+          },
+          h("span", { class: "tool-name" }, brief(tool.name, 80) || '""'),
+          h("span", { class: "tool-words" }, brief(words(tool.description).trim().split("\n")[0], 90)),
+        ),
       ),
     );
-    const items = found
-      .slice(0, MOST_TOOLS)
-      .map((tool) =>
-        h(
-          "li",
-          {},
-          h(
-            "a",
-            {
-              href: `#/tool/${encodeURIComponent(tool.name)}`,
-              "data-name": tool.name,
-              "aria-current": String(this.current?.tool === tool),
-            },
-            h("span", { class: "tool-name" }, tool.name),
-            h("span", { class: "tool-words" }, clip(String(tool.description ?? "").split("\n")[0], 90)),
-          ),
-        ),
-      );
     const rest = found.length - items.length;
     if (rest)
       items.push(h("li", { class: "none" }, `and ${rest.toLocaleString("en")} more: search for them`));
@@ -140,7 +171,7 @@ class Page {
       this.list,
       items.length
         ? items
-        : h("li", { class: "none" }, words.length ? "No tool has these words." : "No tools."),
+        : h("li", { class: "none" }, sought.length ? "No tool has these words." : "No tools."),
     );
     show(
       find("many"),
@@ -150,9 +181,15 @@ class Page {
 
   // What was called
 
-  remember(entry) {
-    this.history.unshift({ ...entry, time: new Date() });
-    this.history.length = Math.min(this.history.length, MOST);
+  // A call that went on after a question takes its own place; the oldest make room.
+  remember(entry, before = null) {
+    const rest = this.history.filter((each) => each.talk !== before);
+    this.history = [{ ...entry, time: new Date() }];
+    let room = MOST_BYTES - weight(entry.talk);
+    for (const each of rest.slice(0, MOST - 1)) {
+      room -= weight(each.talk);
+      if (room >= 0) this.history.push(each);
+    }
     show(
       find("history"),
       this.history.map((each) => this.entry(each)),
@@ -164,7 +201,7 @@ class Page {
     const when = each.time.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
     const words = [
       h("span", { class: `dot ${each.outcome}`, title: each.outcome }),
-      h("span", { class: "tool-name" }, each.view.tool.name),
+      h("span", { class: "tool-name" }, brief(each.view.tool.name, 60)),
       h("span", { class: "muted" }, milliseconds(each.talk.ms)),
     ];
     return h(
@@ -183,10 +220,14 @@ class Page {
     );
   }
 
-  recall({ view, talk, text, wish }) {
-    location.hash = `#/tool/${encodeURIComponent(view.tool.name)}`;
+  recall({ view: then, talk, text, wish }) {
+    const { name } = then.tool;
+    const tool = this.tools.find((each) => each.name === name);
+    const view = tool ? this.view(tool) : then;
+    location.hash = `#/tool/${encodeURIComponent(name)}`;
     this.wish = this.about.kind === "own" ? wish : {};
     view.write(parse(text));
+    view.text = text;
     view.display(talk);
     this.screen("work");
   }
@@ -205,7 +246,7 @@ class Page {
 
   async drawActivity() {
     try {
-      const counts = await ask("counts");
+      const [{ activity }, counts] = await Promise.all([loadActivity(), ask("counts")]);
       if (this.place !== "activity") return;
       this.display(
         h(
@@ -233,24 +274,22 @@ class Page {
 
   async look() {
     if (document.visibilityState !== "visible") return;
-    if (this.isLost) await this.begin();
+    if (this.isLost || this.start !== currentStart()) await this.begin();
     else if (this.place === "activity") await this.drawActivity();
     else if (this.about) await ask("counts").catch((error) => this.trouble(error));
   }
 
   trouble(error) {
-    if (!(error instanceof Stopped || error instanceof Stale)) return this.say(error.message);
+    if (!(error instanceof Stopped || error instanceof Stale)) {
+      this.say(error.message);
+      return;
+    }
     this.isLost = error instanceof Stopped;
     const place = find("trouble");
-    if (!place.hidden && place.dataset.words === error.message) return undefined;
+    if (!place.hidden && place.dataset.words === error.message) return;
     place.dataset.words = error.message;
-    show(
-      place,
-      h("span", {}, error.message),
-      error instanceof Stale && button("Reload", () => location.reload(), { class: "quiet" }),
-    );
+    show(place, h("span", {}, error.message));
     place.hidden = false;
-    return undefined;
   }
 
   say(sentence) {
@@ -282,6 +321,23 @@ class Page {
       setTimeout(() => this.current?.focus());
     }
   }
+}
+
+// What is not needed at once is fetched when there is time, and is there when the server is not.
+const loadPasted = () => later(() => import("./pasted.js"));
+const loadActivity = () => later(() => import("./activity.js"));
+const PARTS = [loadAnswers, loadPasted, loadActivity];
+
+function afterPaint(work) {
+  requestAnimationFrame(() => setTimeout(work));
+}
+
+function words(value) {
+  return typeof value === "string" ? value : "";
+}
+
+function weight(talk) {
+  return talk.wire.reduce((sum, line) => sum + line.size, 0);
 }
 
 function decoded(part) {

@@ -2,9 +2,10 @@
 
 import { ask } from "./api.js";
 import { code } from "./code.js";
-import { button, h, show } from "./dom.js";
+import { button, empty, h, show } from "./dom.js";
+import { how } from "./how.js";
 import { lines } from "./json.js";
-import { empty, person } from "./person.js";
+import { person } from "./person.js";
 
 const EXAMPLE = '{"content": [{"type": "text", "text": "Found 2 tables:\\n- users\\n- posts"}]}';
 
@@ -91,37 +92,5 @@ function pane(title, content) {
     { class: "pane", "aria-label": title },
     h("header", {}, h("h2", {}, title)),
     h("div", { class: "body" }, content),
-  );
-}
-
-// How we know what a reply says.
-export function how(reading) {
-  return h(
-    "dl",
-    { class: "how" },
-    h("dt", {}, "Found in"),
-    h("dd", {}, reading.origin),
-    h("dt", {}, "Sure"),
-    h("dd", {}, reading.confidence),
-    h("dt", {}, "Rules"),
-    h(
-      "dd",
-      {},
-      h(
-        "ol",
-        { class: "rules" },
-        reading.rules.map((rule) => h("li", {}, h("code", {}, rule))),
-      ),
-    ),
-    reading.findings.length
-      ? [
-          h("dt", {}, "Odd"),
-          h(
-            "dd",
-            {},
-            reading.findings.map((each) => h("p", {}, each)),
-          ),
-        ]
-      : [],
   );
 }

@@ -1,32 +1,31 @@
 // An answer as a person would read it: a table, a card, a banner, a picture.
 
+import { attachments } from "./attachments.js";
 import { code, prose } from "./code.js";
-import { button, h, show } from "./dom.js";
-import { Exact, isObject, lines, stringify } from "./json.js";
-import { questionView } from "./questions.js";
-import { bytes, clip, count } from "./text.js";
+import { button, empty, h, show } from "./dom.js";
+import { Exact, isObject, lines, shown, stringify } from "./json.js";
+import { brief, clip, count } from "./text.js";
 
 const ROWS = 50;
 const COLUMNS = 12;
 const CELL = 160;
+const MEMBERS = 200;
 const DEEPEST = 3;
-const PICTURES = /^image\/(png|jpeg|gif|webp|avif|bmp|svg\+xml)$/;
-const SOUNDS = /^audio\/[\w.+-]+$/;
-const BASE64 = /^[A-Za-z0-9+/=\s]*$/;
 const NOTHING = { isOpen: false, questions: [] };
-const TITLES = {
-  VALIDATION_ERROR: "The arguments do not fit",
-  NOT_FOUND: "Not found",
-  UNAUTHENTICATED: "Not signed in",
-  FORBIDDEN: "Not allowed",
-  CONFLICT: "Conflict",
-  RATE_LIMITED: "Too many calls",
-  TIMEOUT: "It took too long",
-  UNAVAILABLE: "Not available",
-  INTERNAL_ERROR: "The tool broke",
-};
+const SEVERITIES = new Set(["info", "warning", "error"]);
+const TITLES = new Map([
+  ["VALIDATION_ERROR", "The arguments do not fit"],
+  ["NOT_FOUND", "Not found"],
+  ["UNAUTHENTICATED", "Not signed in"],
+  ["FORBIDDEN", "Not allowed"],
+  ["CONFLICT", "Conflict"],
+  ["RATE_LIMITED", "Too many calls"],
+  ["TIMEOUT", "It took too long"],
+  ["UNAVAILABLE", "Not available"],
+  ["INTERNAL_ERROR", "The tool broke"],
+]);
 
-// `asked` is what the tool asked, `follow` gets the next page, where there is a way to it.
+// `asked` are views of what the tool asked, `follow` gets the next page, where there is a way to it.
 export function person(reading, blocks, { asked = NOTHING, follow = null } = {}) {
   const { response } = reading;
   const parts = [];
@@ -35,11 +34,12 @@ export function person(reading, blocks, { asked = NOTHING, follow = null } = {})
     if (response.message && !isText(response)) parts.push(h("p", { class: "message" }, response.message));
     parts.push(body(response));
   }
-  parts.push(...asked.questions.map(questionView));
+  parts.push(...asked.questions);
   for (const warning of (reading.warnings ?? []).filter(isObject)) {
-    parts.push(h("p", { class: `notice ${warning.severity ?? "warning"}` }, warning.message));
+    const severity = SEVERITIES.has(warning.severity) ? warning.severity : "warning";
+    parts.push(h("p", { class: `notice ${severity}` }, shown(warning.message ?? warning)));
   }
-  parts.push(...blocks.map(attachment).filter(Boolean));
+  parts.push(...attachments(blocks));
   if (follow) {
     parts.push(
       h(
@@ -67,10 +67,6 @@ function body(response) {
   return response.message ? null : empty("Done", "The tool has nothing to say.");
 }
 
-export function empty(title, words) {
-  return h("div", { class: "empty" }, h("strong", {}, title), h("span", {}, words));
-}
-
 function banner(response) {
   const error = response.error ?? {};
   const details = isObject(error.details) ? { ...error.details } : {};
@@ -80,8 +76,8 @@ function banner(response) {
   return h(
     "div",
     { class: "banner", role: "alert" },
-    h("strong", {}, TITLES[error.code] ?? "The call failed"),
-    h("p", {}, error.message ?? response.message),
+    h("strong", {}, TITLES.get(error.code) ?? "The call failed"),
+    prose(shown(error.message ?? response.message ?? ""), "Message of the problem"),
     typeof hint === "string" && h("p", { class: "hint" }, `What helps: ${hint}`),
     Array.isArray(fields) &&
       h(
@@ -94,10 +90,6 @@ function banner(response) {
   );
 }
 
-function shown(value) {
-  return typeof value === "string" ? value : stringify(value);
-}
-
 // A table of one screen at a time; a row shows all of itself below.
 function table(items, summary) {
   const isRows = items.every(isObject);
@@ -108,7 +100,7 @@ function table(items, summary) {
     "tr",
     {},
     h("th", { scope: "col", class: "number" }, "#"),
-    (isRows ? columns : ["value"]).map((name) => h("th", { scope: "col" }, clip(name, 60))),
+    (isRows ? columns : ["value"]).map((name) => h("th", { scope: "col" }, brief(name, 60))),
   );
   const rows = h("tbody");
   const detail = h("div", { class: "detail", "aria-live": "polite" });
@@ -195,10 +187,12 @@ function cell(value) {
 }
 
 export function card(data, depth = 1) {
-  const rows = Object.entries(data).map(([name, value]) => [
-    h("dt", {}, name),
-    h("dd", {}, member(value, depth)),
-  ]);
+  const members = Object.entries(data);
+  const rows = members
+    .slice(0, MEMBERS)
+    .map(([name, value]) => [h("dt", {}, brief(name, CELL)), h("dd", {}, member(value, depth))]);
+  const left = members.length - MEMBERS;
+  if (left > 0) rows.push(h("dt", {}, "…"), h("dd", { class: "muted" }, `${count(left, "more member")}`));
   return h("dl", { class: "card" }, rows);
 }
 
@@ -218,54 +212,5 @@ function member(value, depth) {
     "span",
     { class: typeof value === "number" || value instanceof Exact ? "figure" : "word" },
     stringify(value),
-  );
-}
-
-// Content beside the text: pictures, sounds, documents, links.
-function attachment(block) {
-  if (!isObject(block)) return null;
-  const kind = String(block.mimeType ?? block.resource?.mimeType ?? "");
-  const data = block.data ?? block.resource?.blob;
-  const uri = block.uri ?? block.resource?.uri;
-  const isWhole = typeof data === "string" && BASE64.test(data);
-  if (isWhole && PICTURES.test(kind))
-    return figure(h("img", { src: `data:${kind};base64,${data}`, alt: `Picture, ${kind}` }), kind, data);
-  if (isWhole && SOUNDS.test(kind))
-    return figure(h("audio", { controls: true, src: `data:${kind};base64,${data}` }), kind, data);
-  if (isWhole && kind === "application/pdf") return documentFigure(data, kind, uri);
-  if (block.type === "resource" && typeof block.resource?.text === "string") {
-    return h(
-      "figure",
-      {},
-      prose(block.resource.text, "Embedded text"),
-      h("figcaption", {}, `${uri ?? ""} ${kind}`),
-    );
-  }
-  if (block.type === "text") return null;
-  return h("p", { class: "link" }, h("code", {}, uri ?? block.type ?? "?"), ` ${block.name ?? ""} ${kind}`);
-}
-
-function figure(content, kind, data) {
-  return h(
-    "figure",
-    {},
-    content,
-    h("figcaption", {}, `${kind}, ${bytes(Math.floor((data.length * 3) / 4))}`),
-  );
-}
-
-// The browser's own viewer draws a PDF; where there is none, it can be saved.
-function documentFigure(data, kind, uri) {
-  const raw = Uint8Array.from(atob(data.replace(/\s/g, "")), (character) => character.charCodeAt(0));
-  const url = URL.createObjectURL(new Blob([raw], { type: kind }));
-  const name = String(uri ?? "document.pdf")
-    .split("/")
-    .pop();
-  const link = h("a", { href: url, download: name }, `Save ${name}`);
-  return h(
-    "figure",
-    { class: "document" },
-    h("iframe", { src: url, title: name }),
-    h("figcaption", {}, `${kind}, ${bytes(raw.length)} `, link),
   );
 }

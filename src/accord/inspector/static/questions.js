@@ -1,36 +1,245 @@
-// What a tool asks its caller before it can go on.
+// What a tool asks its caller before it can go on, and what a person answers.
 
+import { ask } from "./api.js";
 import { code } from "./code.js";
-import { h } from "./dom.js";
-import { decoded, isObject, lines } from "./json.js";
+import { button, h, identity, show } from "./dom.js";
+import { Form } from "./form.js";
+import { decoded, isObject, lines, parse, stringify } from "./json.js";
+import { clip } from "./text.js";
 
-const TITLES = {
-  "elicitation/create": "The tool asks a person",
-  "sampling/createMessage": "The tool asks the client's model",
-  "roots/list": "The tool asks which folders it may use",
-};
+const ELICIT = "elicitation/create";
+const SAMPLE = "sampling/createMessage";
+const ROOTS = "roots/list";
+const TITLES = new Map([
+  [ELICIT, "The tool asks a person"],
+  [SAMPLE, "The tool asks the client's model"],
+  [ROOTS, "The tool asks which folders it may use"],
+]);
+const REJECTED = '{"error":{"code":-1,"message":"The user has declined"}}';
 
 // The questions of a result that is none yet, or those that were requests of the server.
 export function questionsOf(reply, wire) {
-  if (isAsking(reply)) return Object.values(reply.result.inputRequests ?? {}).filter(isObject);
+  if (isInputRequired(reply))
+    return Object.values(isObject(reply.result.inputRequests) ? reply.result.inputRequests : {}).filter(
+      isObject,
+    );
   return wire
     .filter((line) => line.direction === "received" && !line.isPrelude)
     .map((line) => decoded(line.raw))
-    .filter((message) => isObject(message) && message.id !== undefined && message.method in TITLES);
+    .filter((message) => isObject(message) && message.id !== undefined && TITLES.has(message.method));
 }
 
 export function isAsking(reply) {
+  return TITLES.has(reply?.method) || isInputRequired(reply);
+}
+
+function isInputRequired(reply) {
   return isObject(reply?.result) && reply.result.resultType === "input_required";
 }
 
+function heading({ method, params }) {
+  return [
+    h("strong", {}, TITLES.get(method) ?? `The tool asks: ${clip(String(method), 80)}`),
+    typeof params?.message === "string" && h("p", { class: "words" }, clip(params.message, 4000)),
+  ];
+}
+
+// A question that is over, or was never asked in these words.
 export function questionView(question) {
   const params = isObject(question.params) ? question.params : {};
-  return h(
-    "div",
-    { class: "question" },
-    h("strong", {}, TITLES[question.method] ?? `The tool asks: ${question.method}`),
-    typeof params.message === "string" && h("p", {}, params.message),
-    code(lines(params), "Question"),
-    h("p", { class: "muted" }, "A client answers this and calls again; this page only shows it."),
+  return h("div", { class: "inquiry" }, heading({ ...question, params }), code(lines(params), "Question"));
+}
+
+// The questions that are open. Once each has an answer, all are sent; `isStateless` ones have no way to say no
+// but to end the call.
+export class Asking {
+  constructor(asked, isStateless, onAnswer, onLeave) {
+    this.asked = asked;
+    this.isStateless = isStateless;
+    this.onAnswer = onAnswer;
+    this.onLeave = onLeave;
+    this.answers = new Map();
+    this.element = h(
+      "div",
+      { class: "asking" },
+      asked.map((question) => this.view(question)),
+    );
+  }
+
+  view(question) {
+    const params = isObject(question.params) ? question.params : {};
+    const { element, buttons } = this.fields(question, params);
+    const state = h("p", { class: "muted", role: "status" });
+    const actions = h("div", { class: "actions" }, buttons, state);
+    const settle = (text, words) => {
+      this.answers.set(question.key, text);
+      for (const each of box.querySelectorAll("input, textarea, select, button")) each.disabled = true;
+      show(state, words);
+      if (this.answers.size === this.asked.length) this.send();
+    };
+    const box = h(
+      "form",
+      { class: "inquiry", onsubmit: (event) => event.preventDefault(), onkeydown: enter },
+      heading({ ...question, params }),
+      element,
+      actions,
+      h("details", {}, h("summary", {}, "As it was asked"), code(lines(params), "Question")),
+    );
+    box.settle = settle;
+    return box;
+  }
+
+  fields(question, params) {
+    const make = { [ELICIT]: params.mode === "url" ? visit : elicit, [SAMPLE]: sample, [ROOTS]: roots };
+    return (Object.hasOwn(make, question.method) ? make[question.method] : anything)(params, this);
+  }
+
+  // A refusal that can be said is; else the call ends here.
+  refuse(event) {
+    if (this.isStateless) this.onLeave();
+    else settle(event, REJECTED, "Declined");
+  }
+
+  send() {
+    const members = [...this.answers].map(([key, text]) => `${JSON.stringify(key)}:${text}`);
+    this.onAnswer(`{${members.join(",")}}`);
+  }
+}
+
+// Ctrl+Enter answers, as it calls.
+function enter(event) {
+  if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+  event.preventDefault();
+  event.stopPropagation();
+  event.currentTarget.querySelector(".primary")?.click();
+}
+
+function settle(event, text, words) {
+  event.target.closest(".inquiry").settle(text, words);
+}
+
+function result(text) {
+  return `{"result":${text}}`;
+}
+
+function refusals() {
+  return ["decline", "cancel"].map((action) =>
+    button(
+      action === "decline" ? "Decline" : "Cancel",
+      (event) =>
+        settle(event, result(`{"action":"${action}"}`), action === "decline" ? "Declined" : "Cancelled"),
+      { class: "quiet" },
+    ),
   );
+}
+
+function elicit({ requestedSchema: given }) {
+  const schema = isObject(given) ? given : {};
+  const form = new Form(schema);
+  form.write(defaults(schema));
+  const accept = async (event) => {
+    const { text, faults } = form.read();
+    form.complain(faults);
+    if (faults.length) return;
+    const { fields } = await ask("fit", `{"schema":${stringify(schema)},"value":${text}}`).catch(() => ({
+      fields: [],
+    }));
+    form.complain(fields);
+    if (!fields.length) settle(event, result(`{"action":"accept","content":${text}}`), "Answered");
+  };
+  return { element: form.element, buttons: [button("Answer", accept, { class: "primary" }), refusals()] };
+}
+
+function defaults(schema) {
+  const members = Object.entries(isObject(schema.properties) ? schema.properties : {});
+  return Object.fromEntries(
+    members.filter(([, each]) => each?.default !== undefined).map(([name, each]) => [name, each.default]),
+  );
+}
+
+// A page elsewhere is opened by whoever wants to, never by us, and only if it is one of the web.
+function visit({ url }) {
+  const address = String(url ?? "");
+  const isWeb = /^https?:\/\//i.test(address);
+  const link =
+    isWeb && h("a", { href: address, target: "_blank", rel: "noopener noreferrer" }, "Open it in a new tab");
+  const accept = (event) => settle(event, result('{"action":"accept"}'), "Answered");
+  return {
+    element: h("div", {}, h("p", {}, h("code", {}, clip(address, 2000))), link),
+    buttons: [button("I have done it", accept, { class: "primary" }), refusals()],
+  };
+}
+
+function sample(params, asking) {
+  const box = textarea("What the model says", 4);
+  const answer = (event) => {
+    const content = { type: "text", text: box.control.value };
+    const said = { role: "assistant", content, model: "a person", stopReason: "endTurn" };
+    settle(event, result(JSON.stringify(said)), "Answered");
+  };
+  const messages = Array.isArray(params.messages) ? params.messages.filter(isObject) : [];
+  return {
+    element: h("div", {}, messages.slice(-20).map(message), box.element),
+    buttons: [button("Answer", answer, { class: "primary" }), decline(asking)],
+  };
+}
+
+function message({ role, content }) {
+  const blocks = (Array.isArray(content) ? content : [content]).filter(isObject);
+  const text = blocks
+    .map((block) => (block.type === "text" ? String(block.text) : `[${block.type}]`))
+    .join("\n");
+  return h(
+    "p",
+    { class: "words" },
+    h("span", { class: "muted" }, `${clip(String(role), 20)}: `),
+    clip(text, 4000),
+  );
+}
+
+function roots(params, asking) {
+  const box = textarea("Folders, one URI a line", 2, "file:///home/me/project");
+  const answer = (event) => {
+    const uris = box.control.value
+      .split("\n")
+      .map((line) => line.trim())
+      .filter(Boolean);
+    settle(event, result(JSON.stringify({ roots: uris.map((uri) => ({ uri })) })), "Answered");
+  };
+  return { element: box.element, buttons: [button("Answer", answer, { class: "primary" }), decline(asking)] };
+}
+
+function anything(params, asking) {
+  const box = textarea("The result, as JSON", 4, "{}");
+  const answer = (event) => {
+    try {
+      const text = box.control.value.trim() || "{}";
+      if (!isObject(parse(text))) throw new SyntaxError("it has to be an object");
+      settle(event, result(text), "Answered");
+    } catch (error) {
+      box.complain(`is no JSON object: ${error.message}`);
+    }
+  };
+  return { element: box.element, buttons: [button("Answer", answer, { class: "primary" }), decline(asking)] };
+}
+
+function decline(asking) {
+  return button(asking.isStateless ? "Leave it" : "Decline", (event) => asking.refuse(event), {
+    class: "quiet",
+  });
+}
+
+function textarea(label, rows, placeholder = "") {
+  const id = identity("answer");
+  const control = h("textarea", { id, rows, placeholder, spellcheck: "false" });
+  const fault = h("p", { class: "fault", hidden: true, role: "alert" });
+  const complain = (words) => {
+    show(fault, words);
+    fault.hidden = false;
+  };
+  return {
+    control,
+    complain,
+    element: h("div", { class: "field" }, h("label", { for: id, class: "label" }, label), control, fault),
+  };
 }

@@ -1,32 +1,43 @@
-// What a JSON Schema asks for, as far as a form can show it.
+// What a JSON Schema asks for, as far as a form can show it. A stranger's schema may be anything.
 
-import { isObject } from "./json.js";
+import { isObject, stringify } from "./json.js";
+import { brief } from "./text.js";
 
-const DEEPEST = 32;
+const MOST_STEPS = 200;
 
-// A schema with its references followed and its parts put together.
-export function resolved(schema, root, depth = 0) {
-  if (!isObject(schema) || depth > DEEPEST) return {};
+// A schema with its references followed and its parts put together; circles come to an end.
+export function resolved(schema, root, steps = { left: MOST_STEPS }) {
+  if (!isObject(schema) || steps.left <= 0) return {};
+  steps.left -= 1;
   let whole = schema;
   if (typeof schema.$ref === "string") {
     const { $ref, ...rest } = schema;
-    whole = { ...resolved(pointed($ref, root), root, depth + 1), ...rest };
+    whole = { ...resolved(pointed($ref, root), root, steps), ...rest };
   }
   if (!Array.isArray(whole.allOf)) return whole;
   const { allOf, ...rest } = whole;
-  return allOf.map((part) => resolved(part, root, depth + 1)).reduce(merged, rest);
+  return allOf.map((part) => resolved(part, root, steps)).reduce(merged, rest);
 }
 
 function pointed(reference, root) {
-  if (!reference.startsWith("#")) return {};
-  const steps = decodeURIComponent(reference.slice(1)).split("/").slice(1);
-  return steps.reduce((place, step) => place?.[step.replaceAll("~1", "/").replaceAll("~0", "~")], root);
+  if (!reference.startsWith("#")) return undefined;
+  try {
+    return decodeURIComponent(reference.slice(1))
+      .split("/")
+      .slice(1)
+      .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"))
+      .reduce((place, step) => (Object.hasOwn(place, step) ? place[step] : undefined), root);
+  } catch {
+    return undefined; // no pointer, or one that leads nowhere
+  }
 }
 
 function merged(one, other) {
   const both = { ...other, ...one };
-  if (one.properties && other.properties) both.properties = { ...other.properties, ...one.properties };
-  if (one.required && other.required) both.required = [...new Set([...one.required, ...other.required])];
+  if (isObject(one.properties) && isObject(other.properties))
+    both.properties = { ...other.properties, ...one.properties };
+  if (Array.isArray(one.required) && Array.isArray(other.required))
+    both.required = [...new Set([...one.required, ...other.required])];
   return both;
 }
 
@@ -36,14 +47,25 @@ export function variants(schema, root) {
   if (Array.isArray(several)) {
     const { anyOf, oneOf, ...shared } = schema;
     const found = several
-      .map((each) => merged(resolved(each, root), shared))
-      .filter((each) => each.type !== "null" && each.const !== null);
-    return found.every((each) => "const" in each || each.enum) && found.length
-      ? [{ ...shared, enum: found.flatMap((each) => each.enum ?? [each.const]) }]
-      : found;
+      .map((each) => [each, merged(resolved(each, root), shared)])
+      .filter(([, each]) => each.type !== "null" && each.const !== null);
+    const shapes = found.map(([, shape]) => shape);
+    return shapes.length && shapes.every((each) => "const" in each || Array.isArray(each.enum))
+      ? [{ ...shared, ...choices(found) }]
+      : shapes;
   }
   if (!Array.isArray(schema.type)) return [schema];
   return schema.type.filter((type) => type !== "null").map((type) => ({ ...schema, type }));
+}
+
+// Constants that each have a title of their own are one choice.
+function choices(found) {
+  return {
+    enum: found.flatMap(([, shape]) => ("const" in shape ? [shape.const] : shape.enum)),
+    enumNames: found.flatMap(([given, shape]) =>
+      "const" in shape ? [given?.title] : shape.enum.map(() => null),
+    ),
+  };
 }
 
 // Which field a schema wants.
@@ -63,14 +85,14 @@ export function hints(schema) {
   const kind = kindOf(schema);
   const type = kind === "number" || kind === "string" ? (schema.format ?? schema.type) : "";
   return [
-    type,
+    type && text(type),
     schema.exclusiveMinimum !== undefined && `> ${text(schema.exclusiveMinimum)}`,
     range(schema.minimum, schema.maximum),
     schema.exclusiveMaximum !== undefined && `< ${text(schema.exclusiveMaximum)}`,
     schema.multipleOf !== undefined && `a multiple of ${text(schema.multipleOf)}`,
     range(schema.minLength, schema.maxLength, " characters"),
     range(schema.minItems, schema.maxItems, " items"),
-    schema.pattern !== undefined && `like ${schema.pattern}`,
+    schema.pattern !== undefined && `like ${text(schema.pattern)}`,
   ]
     .filter(Boolean)
     .join(", ");
@@ -83,9 +105,10 @@ function range(least, most, unit = "") {
 }
 
 function text(value) {
-  return value?.source ?? String(value);
+  return brief(typeof value === "string" ? value : stringify(value), 60);
 }
 
 export function labelOf(schema, at) {
-  return schema.title ?? (typeof schema.type === "string" ? schema.type : `choice ${at + 1}`);
+  if (typeof schema.title === "string") return schema.title;
+  return typeof schema.type === "string" ? schema.type : `choice ${at + 1}`;
 }

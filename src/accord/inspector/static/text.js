@@ -1,18 +1,25 @@
 // Words for people: what is invisible is shown, what is long is cut, what is quoted stays whole.
 
 // Controls, what turns the direction of writing, what has no width, and halves of characters.
+const CONTROLS = /[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 const HIDDEN =
   /[\0-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]|\p{Cs}/gu;
 
 export function visible(text) {
-  return String(text).replace(HIDDEN, (character) =>
-    [...character].map((each) => `\\u${each.codePointAt(0).toString(16).padStart(4, "0")}`).join(""),
-  );
+  return String(text).replace(HIDDEN, (character) => `\\u${hex(character, 4)}`);
+}
+
+function hex(character, digits) {
+  return character.codePointAt(0).toString(16).padStart(digits, "0");
 }
 
 export function clip(text, most) {
   if (text.length <= most) return text;
   return `${text.slice(0, most)} … ${count(text.length - most, "more character")}`;
+}
+
+export function brief(text, most) {
+  return text.length <= most ? text : `${text.slice(0, most)}…`;
 }
 
 export function count(number, noun) {
@@ -44,6 +51,18 @@ export function tokens(text) {
   return Math.round((found * text.length) / Math.max(sample.length, 1));
 }
 
+// For a terminal: what is invisible would be a key that is pressed, and is written down instead.
 export function shell(word) {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`;
+  if (/^[\w@%+=:,./-]+$/.test(word)) return word;
+  if (word.search(CONTROLS) < 0) return `'${word.replaceAll("'", `'"'"'`)}'`;
+  return `$'${word.replace(/['\\]/g, "\\$&").replace(CONTROLS, escaped)}'`;
+}
+
+// For a program in Python: nothing in it looks like something else.
+export function quoted(text) {
+  return JSON.stringify(text).replace(HIDDEN, escaped);
+}
+
+function escaped(character) {
+  return character.length > 1 ? `\\U${hex(character, 8)}` : `\\u${hex(character, 4)}`;
 }

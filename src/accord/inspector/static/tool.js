@@ -1,14 +1,12 @@
 // One tool: what it is, a form for its arguments, the call, and its answer.
 
-import { AnswerView, outcome } from "./answer.js";
-import { Refused, ask } from "./api.js";
+import { Stale, Stopped, ask, currentStart, later } from "./api.js";
 import { code } from "./code.js";
 import { copies } from "./copies.js";
-import { button, copy, h, show } from "./dom.js";
+import { button, copy, empty, h, show } from "./dom.js";
 import { Form } from "./form.js";
 import { isObject, lines, parse, stringify } from "./json.js";
-import { empty } from "./person.js";
-import { clip } from "./text.js";
+import { brief, clip } from "./text.js";
 
 const HINTS = {
   readOnlyHint: "read-only",
@@ -17,6 +15,13 @@ const HINTS = {
   openWorldHint: "open world",
 };
 const PAUSE = 350;
+const FORGOTTEN = { forgotten: true };
+let answers = null;
+
+// How answers are shown, which is not needed before there is one.
+export async function loadAnswers() {
+  answers ??= await later(() => import("./answer.js"));
+}
 
 export class ToolView {
   constructor(page, tool) {
@@ -24,7 +29,6 @@ export class ToolView {
     this.tool = tool;
     this.schema = isObject(tool.inputSchema) ? tool.inputSchema : {};
     this.form = new Form(this.schema);
-    this.number = null;
     this.isJson = false;
     this.hasFailed = false;
     this.element = h(
@@ -58,11 +62,11 @@ export class ToolView {
       h(
         "h1",
         {},
-        h("code", {}, tool.name),
+        h("code", {}, brief(tool.name, 200) || '""'),
         marks.map(([name, words]) => h("span", { class: `mark ${name}` }, words)),
       ),
-      tool.title && h("p", { class: "label" }, tool.title),
-      h("p", { class: "description" }, clip(String(tool.description ?? ""), 2000)),
+      typeof tool.title === "string" && h("p", { class: "label" }, clip(tool.title, 200)),
+      typeof tool.description === "string" && h("p", { class: "description" }, clip(tool.description, 2000)),
       h("details", {}, h("summary", {}, "Schemas"), h("div", { class: "schemas" }, schemas)),
     );
   }
@@ -193,13 +197,46 @@ export class ToolView {
     if (this.abort) return;
     const text = this.read();
     if (text === null) return;
-    this.begin();
-    try {
+    await this.during(async (signal) => {
       if (checks && !(await this.check(text))) return;
-      const talk = await ask("call", this.asked(text), this.abort.signal);
+      this.leave();
+      await loadAnswers();
+      const talk = await ask("call", this.asked(text), signal);
       this.hasFailed = false;
       this.complain([]);
       this.answered(talk, text);
+    });
+  }
+
+  // Send what somebody answered, and wait for what comes of it.
+  async goOn(given) {
+    const { talk, text } = this;
+    await this.during(async (signal) => {
+      const next = this.isOfNow(talk)
+        ? await ask("answer", `{"call":${talk.call},"answers":${given}}`, signal)
+        : FORGOTTEN;
+      if (next.forgotten) throw new Error("This call no longer waits for an answer: call the tool again.");
+      this.answered(next, text, talk);
+    });
+  }
+
+  // A question that nobody is going to answer ends its call.
+  leave() {
+    const { talk } = this;
+    if (!talk?.asked?.length || !this.isOfNow(talk)) return;
+    talk.asked = [];
+    ask("answer", `{"call":${talk.call}}`).catch(() => {});
+  }
+
+  isOfNow(talk) {
+    return talk.start === currentStart();
+  }
+
+  async during(work) {
+    if (this.abort) return;
+    this.begin();
+    try {
+      await work(this.abort.signal);
     } catch (error) {
       this.failed(error);
     } finally {
@@ -235,36 +272,46 @@ export class ToolView {
     show(this.progress);
   }
 
-  answered(talk, text) {
-    this.number = talk.call;
+  answered(talk, text, before = null) {
+    talk.start = currentStart();
     this.text = text;
-    this.page.remember({ view: this, talk, text, outcome: outcome(talk), wish: this.page.wish });
+    const entry = { view: this, talk, text, outcome: answers.outcome(talk), wish: this.page.wish };
+    this.page.remember(entry, before);
     this.display(talk);
     if (this.page.about.kind !== "own" && this.page.wish.profile) this.word(this.page.wish);
   }
 
   display(talk) {
-    this.number = talk.call;
     this.talk = talk;
-    this.answer = new AnswerView(
-      this.page.about,
-      talk,
-      this.page.wish,
-      (wish) => this.word(wish),
-      (next) => this.page.follow(next),
-    );
+    this.answer = new answers.AnswerView(this.page.about, talk, this.page.wish, {
+      wish: (wish) => this.word(wish),
+      follow: (next) => this.page.follow(next),
+      answer: (given) => this.goOn(given),
+      leave: () => {
+        this.leave();
+        show(this.place, empty("Left unanswered", "The call ended with its question."));
+      },
+    });
     show(this.place, this.answer.element);
+    this.reveal();
+  }
+
+  // Below the edge nobody would see that there is an answer.
+  reveal() {
+    const { top } = this.place.getBoundingClientRect();
+    if (top > innerHeight * 0.6) this.place.scrollIntoView({ block: "start" });
   }
 
   // The same answer in other words.
   async word(wish) {
     this.page.wish = wish;
-    const number = this.number;
+    const asked = this.talk;
     try {
-      const talk = await ask("word", JSON.stringify({ call: number, wish }));
-      if (number !== this.number || wish !== this.page.wish) return;
-      if (talk.forgotten)
-        this.failed(new Refused("The server has let go of this answer: call the tool again."));
+      const talk = this.isOfNow(asked)
+        ? await ask("word", JSON.stringify({ call: asked.call, wish }))
+        : FORGOTTEN;
+      if (asked !== this.talk || wish !== this.page.wish) return;
+      if (talk.forgotten) this.answer.keep("The server has let go of this answer: call the tool again.");
       else this.answer.update({ ...talk, next: this.talk.next });
     } catch (error) {
       this.failed(error);
@@ -274,7 +321,10 @@ export class ToolView {
   failed(error) {
     if (error.name === "AbortError") {
       show(this.place, empty("Cancelled", "Nobody waits for this answer any longer."));
-    } else if (error instanceof Refused) {
+    } else if (error instanceof Stopped || error instanceof Stale) {
+      this.page.trouble(error);
+      this.answer?.element.removeAttribute("aria-busy");
+    } else {
       show(
         this.place,
         h(
@@ -289,7 +339,7 @@ export class ToolView {
           ),
         ),
       );
-    } else this.page.trouble(error);
+    }
   }
 
   copyAs(kind) {

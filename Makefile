@@ -2,9 +2,12 @@
 #
 # PYTHON chooses the interpreter. Each has its own environment, so they never mix: `.venv` for the
 # default, `.venv-3.13` for `make test PYTHON=python3.13`. What a job needs is installed first, and
-# again only when pyproject.toml or constraints.txt changed.
+# again only when pyproject.toml or constraints.txt changed. PORT and DEMO say where the demo listens
+# and keeps its files.
 
 PYTHON ?= python3
+PORT ?= 8000
+DEMO ?= build/demo
 
 ifeq ($(PYTHON),python3)
 VENV := .venv
@@ -27,12 +30,8 @@ export COVERAGE_FILE := $(CURDIR)/$(VENV)/coverage
 help: ## list the jobs
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# make prints each command before it runs; PATH makes them the commands a user would type.
-demo: private export PATH := $(BIN):$(PATH)
-demo: $(VENV)/.base ## install accord and call the tools of examples/shop.py
-	cd examples && accord tools shop:server
-	cd examples && accord call shop:server add '{"a": 2, "b": 3}'
-	cd examples && accord call shop:server orders '{"customer": "ada"}'
+demo: $(VENV)/.base ## install accord, and serve an example with its page; PORT=8001 for another port
+	@$(BIN)/python examples/demo --port $(PORT) --folder $(DEMO)
 
 test: $(VENV)/.test $(VENV)/.peers ## run the tests, child processes too, under branch coverage
 	$(BIN)/coverage erase

@@ -5,6 +5,7 @@ import contextlib
 import importlib
 import io
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from typing import Any, Final, NoReturn
@@ -53,7 +54,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         overview.parse_args(words)
         overview.error("the verb comes first")
     verb, *rest = words
-    options = parser_of(verb).parse_args(rest)
+    try:
+        return _run(verb, rest)
+    except KeyboardInterrupt:  # end as Ctrl-C ends others, so that a shell knows
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+        raise
+
+
+def _run(verb: str, words: Sequence[str]) -> int:
+    options = parser_of(verb).parse_args(words)
     _show_anything()
     try:
         code: int = _module(verb).run(options)

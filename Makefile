@@ -19,13 +19,15 @@ BIN := $(CURDIR)/$(VENV)/bin
 PIP := $(BIN)/python -m pip
 INSTALL := $(PIP) install --quiet --constraint constraints.txt --build-constraint constraints.txt
 PEERS := $(VENV)/peers
+# What is no page of the site, or a link to nowhere, is an error.
+SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 # Absolute, so that child processes started elsewhere write to the same place.
 export COVERAGE_FILE := $(CURDIR)/$(VENV)/coverage
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check conformance readings bench pictures template clean
+.PHONY: help demo test check docs conformance readings bench pictures template clean
 
 help: ## list the jobs
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,13 +40,19 @@ test: $(VENV)/.test $(VENV)/.peers ## run the tests, child processes too, under 
 	$(BIN)/coverage run -m pytest --numprocesses auto --dist worksteal
 	$(BIN)/coverage combine --quiet
 
-check: $(VENV)/.test $(VENV)/.check $(COVERAGE_FILE) ## lint, format, types, imports, coverage
+check: $(VENV)/.test $(VENV)/.check $(VENV)/.docs $(COVERAGE_FILE) ## lint, format, types, imports, coverage, the site
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy --strict src
-	$(BIN)/mypy --cache-dir .mypy_cache/tests tests examples
+	$(BIN)/mypy --cache-dir .mypy_cache/tests tests examples manual
 	$(BIN)/lint-imports
+	$(SITE) --site-dir build/checked
 	$(BIN)/coverage report
+
+docs: $(VENV)/.docs ## make the made parts of README and docs anew, and the site in build/site
+	$(BIN)/python -m manual
+	$(SITE)
+	@echo "the site: build/site/index.html"
 
 conformance: $(VENV)/.peers ## run the official conformance suite, both protocol eras
 	$(BIN)/python -m tests.conformance
@@ -63,7 +71,7 @@ template: $(VENV)/.template ## draw the character sheet that ships in the packag
 
 clean: ## remove everything that was made here
 	rm -rf .venv .venv-* .hypothesis .*_cache build dist
-	find src tests bench examples -name __pycache__ -prune -exec rm -rf {} +
+	find src tests bench examples manual -name __pycache__ -prune -exec rm -rf {} +
 
 # The tests, only where no data of theirs is there yet.
 $(COVERAGE_FILE):
@@ -77,7 +85,7 @@ $(VENV)/.base: pyproject.toml constraints.txt
 	$(INSTALL) --editable '.[all]'
 	@touch $@
 
-$(VENV)/.test $(VENV)/.check $(VENV)/.bench $(VENV)/.template: $(VENV)/.%: $(VENV)/.base
+$(VENV)/.test $(VENV)/.check $(VENV)/.docs $(VENV)/.bench $(VENV)/.template: $(VENV)/.%: $(VENV)/.base
 	$(INSTALL) --group $*
 	@touch $@
 

@@ -145,8 +145,9 @@ def test_the_readme_has_code_to_run() -> None:
     assert {"python", "console"} <= {block.language for block in found}
 
 
-def test_the_server_in_the_readme_is_the_one_in_examples() -> None:
-    shown = next(b.text for b in blocks((ROOT / "README.md").read_text()) if b.language == "python")
+def test_the_server_in_the_guide_is_the_one_in_examples() -> None:
+    page = (ROOT / "docs/functions.md").read_text()
+    shown = next(block.text for block in blocks(page) if block.language == "python")
     assert shown.startswith("# shop.py\n")
     assert _code(shown) == _code((ROOT / "examples/shop.py").read_text())
 

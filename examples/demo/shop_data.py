@@ -71,7 +71,7 @@ class Order:
     status: str
 
 
-_SHELVES = {
+_SHELVES: dict[str, dict[str, float]] = {
     "light": {"torch": 0.1, "candle": 0.05, "hooded lantern": 5, "bullseye lantern": 10, "lamp": 0.5, "oil flask": 0.2, "tinderbox": 0.5, "glow moss": 2.5},
     "rope and climbing": {"hempen rope": 1, "silk rope": 10, "grappling hook": 2, "piton": 0.25, "climber's kit": 25, "block and tackle": 1.5, "ladder": 0.8, "ten-foot pole": 0.35},
     "camp": {"bedroll": 1, "two-person tent": 2, "mess kit": 0.2, "waterskin": 0.2, "rations for a day": 0.5, "iron pot": 2, "blanket": 0.5, "fishing tackle": 1},

@@ -13,6 +13,7 @@ from typing import Any, Final
 from accord.cli import targets
 from accord.cli.clients import CLIENTS, Client
 from accord.cli.main import parser_of
+from accord.cli.patience import Patience
 from accord.cli.quiet import quiet
 from accord.cli.settings_file import SettingsFile
 from accord.cli.visible import visible
@@ -77,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
 def _entry(client: Client, options: argparse.Namespace) -> tuple[str, dict[str, Any]]:
     if targets.is_peer(options.target):
         raise ContractError(f"{visible(options.target)} is somebody else's server, not one of ours")
-    with quiet():
+    with quiet(), Patience(f"loading {options.target}"):
         server = targets.load([options.target])
     name = options.name or server.identity.name
     try:

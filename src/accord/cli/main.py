@@ -13,7 +13,7 @@ from typing import Any, Final, NoReturn
 from accord.errors import AccordError
 
 VERBS: Final = {
-    "serve": "serve tools over stdio, as every MCP client starts a server",
+    "serve": "serve tools over stdio, as MCP clients start a server, or over HTTP",
     "tools": "show the tools of a server",
     "call": "call one tool and print its answer",
     "inspect": "look at somebody else's server on a page",

@@ -125,7 +125,11 @@ def run(options: argparse.Namespace) -> int:
         pipes = take_pipes()
         stdio.serve(_load(options), pipes, stdio.Settings(grace=options.grace), on_end=exit_within)
     else:
-        _serve_http(_load(options), options)
+        from accord.cli.patience import Patience  # stdio starts without, where nobody looks on
+
+        with Patience(f"loading {' '.join(options.targets)}"):
+            server = _load(options)
+        _serve_http(server, options)
     return 0
 
 

@@ -20,7 +20,7 @@ _DEFAULT_NAME: Final = "server"
 
 HELP: Final = (
     f"MODULE:NAME or FILE.py:NAME of a Server (NAME is `server` if left out); {databases.HELP};"
-    " django:SETTINGS of a Django REST framework project"
+    " django:SETTINGS of a Django REST framework project; sheets, which fills character sheets"
 )
 DJANGO: Final = "django"
 PEER_HELP: Final = "somebody else's server: a URL, or a command line in quotes"
@@ -136,6 +136,8 @@ def _load_module(target: str) -> Server:
     if place == DJANGO and name:
         return _load_project(name)
     path = (name or _DEFAULT_NAME).split(".")
+    if not place.endswith(".py") and _MODULE.fullmatch(target) is None:
+        raise ContractError(f"{target!r} is no module, and no program of that name is found here")
     try:
         sys.path.insert(0, str(Path.cwd()))
         is_file = place.endswith(".py")

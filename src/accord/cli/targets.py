@@ -121,6 +121,19 @@ def from_anywhere(target: str) -> str:
     return f"{origin}{colon}{name}"
 
 
+def is_found_here_alone(target: str) -> bool:
+    """Whether a target has no path that `from_anywhere` could give it, but a name in this folder.
+
+    Such are a Django project and a module inside a package.
+    """
+    place, _, name = from_anywhere(target).partition(":")
+    if place == DJANGO and name:
+        place = name
+    elif _MODULE.fullmatch(target) is None or "." not in place:
+        return False
+    return PathFinder.find_spec(place.partition(".")[0], [str(Path.cwd())]) is not None
+
+
 def _load_one(target: str, sheets: Mapping[str, Any]) -> Server:
     if is_reader(target):
         return Server(READER)

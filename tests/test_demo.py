@@ -63,7 +63,7 @@ def test_a_client_finds_the_tools_of_all_three_and_each_answers(
     assert {"catalogue", "run_query", "insert_row", "fill_dnd_character_sheet"} <= names
     assert [each["name"] for each in shelf.structured_content] == ["lute", "flute", "drum"]
     assert sold.structured_content == [{"orders": 900}]
-    sheet = ("fill_dnd_character_sheet", {"character_data": rolled.structured_content})
+    sheet = ("fill_dnd_character_sheet", rolled.structured_content)
     _, filled = calls(demo.url, sheet)
     assert filled.is_error is False
     assert (folder / "sheets/mira.pdf").read_bytes().startswith(b"%PDF")
@@ -76,7 +76,7 @@ def test_every_character_that_is_rolled_fills_a_sheet(
 ) -> None:
     wish = {"name": f"Kiva {kind}", "character_class": kind, "level": level}
     _, rolled = calls(demo.url, ("roll_character", wish))
-    sheet = ("fill_dnd_character_sheet", {"character_data": rolled.structured_content})
+    sheet = ("fill_dnd_character_sheet", rolled.structured_content)
     _, filled = calls(demo.url, sheet)
     assert filled.is_error is False, filled
 

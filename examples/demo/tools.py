@@ -134,18 +134,19 @@ def roll_character(
     character_class: Literal["fighter", "rogue", "wizard"] = "fighter",
     level: Annotated[int, Meta(ge=1, le=20)] = 1,
 ) -> dict[str, Any]:
-    """A character for the sheet filler: give it to fill_dnd_character_sheet as character_data.
+    """Roll a character, as the arguments that fill_dnd_character_sheet takes.
 
     The dice fall the same way for the same name.
     """
     dice = Random(name)
     scores = [sum(sorted(dice.randint(1, 6) for _ in range(4))[1:]) for _ in range(6)]
-    return {
+    character = {
         "character": {"name": name, "class": character_class, "level": level, "race": "Human"},
         "abilities": dict(zip(("STR", "DEX", "CON", "INT", "WIS", "CHA"), scores, strict=True)),
         "proficiencies": {"skills": ["Perception"], "languages": ["Common"]},
         **_KITS[character_class],
     }
+    return {"character_data": character, "return_pdf": True}
 
 
 _KITS: dict[str, dict[str, Any]] = {

@@ -80,6 +80,7 @@ $(COVERAGE_FILE):
 # The pip of a new environment may be too old for --group.
 $(VENV)/.base: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("accord needs Python 3.11+")'
+	@echo 'Installing accord and what it needs into $(VENV); that takes a minute or two, once.'
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install --quiet --constraint constraints.txt --upgrade pip
 	$(INSTALL) --editable '.[all]'

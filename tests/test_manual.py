@@ -58,7 +58,7 @@ def test_other_figures_make_another_table(copy: Path) -> None:
 def test_every_figure_of_the_readme_is_one_of_the_benchmarks() -> None:
     readme = (ROOT / "README.md").read_text()
     table = readme.partition("<!-- comparison")[2].partition("<!-- end of comparison")[0]
-    rows = [line.split("|")[2:-1] for line in table.splitlines() if "µs" in line or "m" in line]
+    rows = [line.split("|")[2:-1] for line in table.splitlines() if line.startswith("|")]
     figures = [cell.strip() for row in rows for cell in row if FIGURE.fullmatch(cell.strip())]
     assert len(figures) >= 20
     known = set(FIGURE.findall((ROOT / "docs/benchmarks.md").read_text()))

@@ -2,9 +2,12 @@
 #
 # PYTHON chooses the interpreter. Each has its own environment, so they never mix: `.venv` for the
 # default, `.venv-3.13` for `make test PYTHON=python3.13`. What a job needs is installed first, and
-# again only when pyproject.toml or constraints.txt changed.
+# again only when pyproject.toml or constraints.txt changed. PORT and DEMO say where the demo listens
+# and keeps its files.
 
 PYTHON ?= python3
+PORT ?= 8000
+DEMO ?= build/demo
 
 ifeq ($(PYTHON),python3)
 VENV := .venv
@@ -16,36 +19,40 @@ BIN := $(CURDIR)/$(VENV)/bin
 PIP := $(BIN)/python -m pip
 INSTALL := $(PIP) install --quiet --constraint constraints.txt --build-constraint constraints.txt
 PEERS := $(VENV)/peers
+# What is no page of the site, or a link to nowhere, is an error.
+SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 # Absolute, so that child processes started elsewhere write to the same place.
 export COVERAGE_FILE := $(CURDIR)/$(VENV)/coverage
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check conformance readings bench pictures template clean
+.PHONY: help demo test check docs conformance readings bench pictures template clean
 
 help: ## list the jobs
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# make prints each command before it runs; PATH makes them the commands a user would type.
-demo: private export PATH := $(BIN):$(PATH)
-demo: $(VENV)/.base ## install accord and call the tools of examples/shop.py
-	cd examples && accord tools shop:server
-	cd examples && accord call shop:server add '{"a": 2, "b": 3}'
-	cd examples && accord call shop:server orders '{"customer": "ada"}'
+demo: $(VENV)/.base ## install accord, and serve an example with its page; PORT=8001 for another port
+	@$(BIN)/python examples/demo --port $(PORT) --folder $(DEMO)
 
 test: $(VENV)/.test $(VENV)/.peers ## run the tests, child processes too, under branch coverage
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest --numprocesses auto --dist worksteal
 	$(BIN)/coverage combine --quiet
 
-check: $(VENV)/.test $(VENV)/.check $(COVERAGE_FILE) ## lint, format, types, imports, coverage
+check: $(VENV)/.test $(VENV)/.check $(VENV)/.docs $(COVERAGE_FILE) ## lint, format, types, imports, coverage, the site
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy --strict src
-	$(BIN)/mypy --cache-dir .mypy_cache/tests tests examples
+	$(BIN)/mypy --cache-dir .mypy_cache/tests tests examples manual
 	$(BIN)/lint-imports
+	$(SITE) --site-dir build/checked
 	$(BIN)/coverage report
+
+docs: $(VENV)/.docs ## make the made parts of README and docs anew, and the site in build/site
+	$(BIN)/python -m manual
+	$(SITE)
+	@echo "the site: build/site/index.html"
 
 conformance: $(VENV)/.peers ## run the official conformance suite, both protocol eras
 	$(BIN)/python -m tests.conformance
@@ -64,7 +71,7 @@ template: $(VENV)/.template ## draw the character sheet that ships in the packag
 
 clean: ## remove everything that was made here
 	rm -rf .venv .venv-* .hypothesis .*_cache build dist
-	find src tests bench examples -name __pycache__ -prune -exec rm -rf {} +
+	find src tests bench examples manual -name __pycache__ -prune -exec rm -rf {} +
 
 # The tests, only where no data of theirs is there yet.
 $(COVERAGE_FILE):
@@ -73,12 +80,13 @@ $(COVERAGE_FILE):
 # The pip of a new environment may be too old for --group.
 $(VENV)/.base: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("accord needs Python 3.11+")'
+	@echo 'Installing accord and what it needs into $(VENV); that takes a minute or two, once.'
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install --quiet --constraint constraints.txt --upgrade pip
 	$(INSTALL) --editable '.[all]'
 	@touch $@
 
-$(VENV)/.test $(VENV)/.check $(VENV)/.bench $(VENV)/.template: $(VENV)/.%: $(VENV)/.base
+$(VENV)/.test $(VENV)/.check $(VENV)/.docs $(VENV)/.bench $(VENV)/.template: $(VENV)/.%: $(VENV)/.base
 	$(INSTALL) --group $*
 	@touch $@
 

@@ -1,8 +1,10 @@
-"""`python -m bench`: measures everything, prints it, writes docs/benchmarks.md."""
+"""`python -m bench`: measures everything, prints it, writes docs/benchmarks.md and what quotes it."""
 
 import argparse
 import sys
 from collections.abc import Callable
+
+from manual.pages import write as write_manual
 
 from bench.child import ROOT
 from bench.contenders import ACCORD, CONTENDERS, HTTP_CONTENDERS, Contender
@@ -60,6 +62,7 @@ def main() -> int:
     else:
         PAGE.parent.mkdir(exist_ok=True)
         PAGE.write_text(page, encoding="utf-8")
+        write_manual()
     return 1 if has_failed else 0
 
 

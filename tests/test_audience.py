@@ -82,6 +82,15 @@ def test_a_call_knows_the_request_that_it_came_in(server: Server) -> None:
     assert reply["result"]["content"][0]["text"] == "bob"
 
 
+def test_a_function_says_whom_it_is_for() -> None:
+    server = Server("club")
+    server.tool(audience=audience, name="ada_waves")(lambda: "hi")
+    assert names(server, "ada") == ["ada_waves"]
+    assert names(server, "bob") == []
+    reply = ask(server, "tools/call", {"name": "ada_waves", "arguments": {}}, "bob")
+    assert reply["result"]["content"][0]["text"] == '"hi"', "it is hidden, not forbidden"
+
+
 def test_a_cursor_that_leads_nowhere_is_refused(server: Server) -> None:
     assert ask(server, "tools/list", {"cursor": "x"}, "ada")["error"]["code"] == -32602
 

@@ -7,7 +7,8 @@ Each page has a folder of its own, which its blocks share from top to bottom:
 - In a `console` or `sh` block a line that begins with `$ ` is run by the shell; the lines up to the
   next one are what a terminal of 80 columns then shows, standard error included. `> ` continues a
   command.
-- A `console` or `sh` block without such a line only tells, and is not run.
+- A `console` or `sh` block without such a line only tells, and is not run; but `accord` has to
+  understand what it is told there, and `make` has to know the job.
 - A `json` block is JSON.
 """
 
@@ -15,6 +16,7 @@ import ast
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import textwrap
@@ -24,6 +26,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+
+from accord.cli.main import VERBS, parser_of
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
@@ -94,7 +98,10 @@ def _check_block(block: Block, folder: Path) -> int:
         case "python":
             _check_python(block, folder, place)
         case "console" | "sh":
-            return sum(_check_command(command, folder, place) for command in commands(block.text))
+            shown = commands(block.text)
+            if not shown:
+                _check_told(block.text, place)
+            return sum(_check_command(command, folder, place) for command in shown)
         case "json":
             json.loads(block.text)
         case _:
@@ -122,6 +129,28 @@ def _check_command(command: Command, folder: Path, place: str) -> int:
     return 1
 
 
+def _check_told(block: str, place: str) -> None:
+    for line in block.replace("\\\n", " ").splitlines():
+        split = shlex.shlex(line, posix=True, punctuation_chars=True)
+        split.whitespace_split = True
+        words = [*split]
+        parts = [i for i, word in enumerate(words) if set(word) <= set("|><&;")]
+        for begin, end in pairwise([-1, *parts, len(words)]):
+            _check_words(words[begin + 1 : end], f"{place}: {line}")
+
+
+def _check_words(words: list[str], place: str) -> None:
+    match words:
+        case [program, verb, *rest] if Path(program).name == "accord":
+            assert verb in VERBS, place
+            try:
+                parser_of(verb).parse_args(rest)
+            except SystemExit as error:
+                raise AssertionError(place) from error
+        case ["make", job, *_]:
+            assert f"\n{job}:" in (ROOT / "Makefile").read_text(), place
+
+
 def _run(command: list[str], folder: Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         command,
@@ -145,8 +174,9 @@ def test_the_readme_has_code_to_run() -> None:
     assert {"python", "console"} <= {block.language for block in found}
 
 
-def test_the_server_in_the_readme_is_the_one_in_examples() -> None:
-    shown = next(b.text for b in blocks((ROOT / "README.md").read_text()) if b.language == "python")
+def test_the_server_in_the_guide_is_the_one_in_examples() -> None:
+    page = (ROOT / "docs/functions.md").read_text()
+    shown = next(block.text for block in blocks(page) if block.language == "python")
     assert shown.startswith("# shop.py\n")
     assert _code(shown) == _code((ROOT / "examples/shop.py").read_text())
 
@@ -198,6 +228,10 @@ Hello Grace
 
 ```sh
 rm -rf /no/dollar/no/run
+make demo    # a job
+some-command 'of theirs' | accord read - > reading.json
+accord serve shop.py \\
+    --http 127.0.0.1:8000
 ```
 
 ```json
@@ -219,6 +253,9 @@ def _wrong_pages() -> Iterator[tuple[str, str]]:
     yield "code that raises", SAMPLE.replace("import greeting\n\n", "import grating\n\n")
     yield "code that prints something else", SAMPLE.replace("Hello Grace", "Hello Ada")
     yield "a file that is no Python", SAMPLE.replace("def greet(", "def greet[(")
+    yield "a verb that is none", SAMPLE.replace("accord read", "accord dance")
+    yield "an option that is none", SAMPLE.replace("--http", "--https")
+    yield "a job that is none", SAMPLE.replace("make demo", "make tea")
     yield "no JSON", SAMPLE.replace('{"a": 1}', "{a: 1}")
 
 

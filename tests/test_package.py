@@ -5,12 +5,15 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
+import urllib.request
 import zipfile
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
+from http_peer import HttpServer
 from stdio_peer import StdioPeer
 
 ROOT = Path(__file__).parents[1]
@@ -18,7 +21,7 @@ PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
 CONSTRAINTS = str(ROOT / "constraints.txt")
 ENVIRONMENT = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
 
-pytestmark = pytest.mark.timeout(40)
+pytestmark = pytest.mark.timeout(90)
 
 
 def run(*command: str | Path, cwd: Path | None = None) -> str:
@@ -29,23 +32,53 @@ def run(*command: str | Path, cwd: Path | None = None) -> str:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sdist."""
+    folder = tmp_path_factory.mktemp("source")
+    run(sys.executable, "-m", "hatchling", "build", "--target", "sdist", "-d", folder, cwd=ROOT)
+    (source,) = folder.iterdir()
+    return source
+
+
+@pytest.fixture(scope="module")
+def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, made of the sdist alone."""
     folder = tmp_path_factory.mktemp("wheel")
-    options = ["--no-deps", "--build-constraint", CONSTRAINTS, "--wheel-dir", str(folder)]
-    run(*PIP, "wheel", *options, str(ROOT))
+    run(*PIP, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", folder, source)
     (wheel,) = folder.iterdir()
     return wheel
 
 
+def environment(folder: Path, wheel: str) -> Path:
+    """The programs of an environment that has the wheel and what it asks for."""
+    run(sys.executable, "-m", "venv", "--without-pip", folder / "venv")
+    programs = folder / "venv/bin"
+    pip = [*PIP, "--python", str(programs / "python"), "install", "--no-compile"]
+    run(*pip, "--constraint", CONSTRAINTS, wheel)
+    return programs
+
+
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs of an environment that has the wheel and what it asks for, and the example."""
+    """Without extras, beside an example."""
     folder = tmp_path_factory.mktemp("installed")
-    run(sys.executable, "-m", "venv", "--without-pip", str(folder / "venv"))
-    programs = folder / "venv/bin"
-    run(*PIP, "--python", programs / "python", "install", "--constraint", CONSTRAINTS, wheel)
     shutil.copy(ROOT / "examples/shop.py", folder)
-    return programs
+    return environment(folder, str(wheel))
+
+
+@pytest.fixture(scope="module")
+def complete(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """With all extras, beside the demo."""
+    folder = tmp_path_factory.mktemp("complete")
+    shutil.copytree(ROOT / "examples/demo", folder / "demo")
+    return environment(folder, f"{wheel}[all]")
+
+
+def test_the_source_holds_what_the_wheel_is_made_of_and_no_more(source: Path) -> None:
+    with tarfile.open(source) as archive:
+        names = [Path(*Path(name).parts[1:]) for name in archive.getnames()]
+    beside = {str(name) for name in names if name.parts[0] != "src"}
+    assert beside == {".gitignore", "LICENSE", "PKG-INFO", "README.md", "pyproject.toml"}
 
 
 def test_it_holds_the_package_its_types_and_its_license(wheel: Path) -> None:
@@ -86,12 +119,63 @@ def test_a_server_answers(installed: Path) -> None:
     assert peer.stderr == ""
 
 
-def test_a_database_needs_no_extra_and_postgresql_says_which(installed: Path) -> None:
+def test_a_database_needs_no_extra(installed: Path) -> None:
     folder = installed.parents[1]
     made = run(installed / "accord", "call", "new.db", "list_tables", "--create", cwd=folder)
     assert made == "[]\n"
-    command = [str(installed / "accord"), "tools", "postgresql://127.0.0.1/shop"]
-    done = subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True)
-    assert done.returncode == 2
-    sentence = "PostgreSQL needs an extra: pip install 'accord-mcp[sql]'"
-    assert done.stderr == f"accord tools: {sentence}\n"
+
+
+def test_a_reply_is_read_without_extras(installed: Path) -> None:
+    (installed.parents[1] / "reply.json").write_text(
+        '{"content": [{"type": "text", "text": "[1]"}]}'
+    )
+    said = run(installed / "accord", "read", "reply.json", "--table", cwd=installed.parents[1])
+    assert said == "unknown: list, 1 item\n  1\n"
+
+
+EXTRAS = {
+    "http": ["serve", "shop:server", "--http", "127.0.0.1:0"],
+    "connect": ["call", "http://127.0.0.1:9/mcp", "add"],
+    "sql": ["tools", "postgresql://127.0.0.1/shop"],
+    "sheets": ["tools", "sheets"],
+    "django": ["tools", "django:shop.settings"],
+}
+
+
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_what_lacks_its_extra_says_so_in_one_line(installed: Path, extra: str) -> None:
+    command = [str(installed / "accord"), *EXTRAS[extra]]
+    done = subprocess.run(
+        command, cwd=installed.parents[1], env=ENVIRONMENT, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith(f"pip install 'accord-mcp[{extra}]'\n")
+    assert done.stderr.count("\n") == 1
+
+
+def test_with_its_extras_the_demo_is_served_and_called(complete: Path) -> None:
+    folder = complete.parents[1]
+    command = [str(complete / "python"), "demo", "--port", "0", "--folder", "made"]
+    with HttpServer(command, cwd=folder, env=ENVIRONMENT, timeout=20) as demo:
+        words = ["call", demo.url, "run_query", '{"query": "SELECT count(*) AS n FROM products"}']
+        assert json.loads(run(complete / "accord", *words, cwd=folder)) == [{"n": 48}]
+        with urllib.request.urlopen(demo.url.removesuffix("mcp")) as page:
+            assert page.status == 200
+    rolled = run(
+        complete / "accord",
+        "call",
+        "demo/tools.py",
+        "roll_character",
+        '{"name": "Mira"}',
+        cwd=folder,
+    )
+    (folder / "mira.json").write_text(rolled)
+    assert run(complete / "accord", "sheet", "mira.json", cwd=folder).startswith(
+        "mira.pdf: 3 pages"
+    )
+
+
+def test_with_all_extras_nothing_is_missing(complete: Path) -> None:
+    ours = ["accord.django", "accord.connect", "accord.serve.http.listen", "accord.sources.sheets"]
+    theirs = ["rest_framework", "psycopg", "prometheus_client", "opentelemetry.trace"]
+    assert run(complete / "python", "-c", f"import {', '.join(ours + theirs)}") == ""

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import shutil
 import stat
 import subprocess
 from pathlib import Path
@@ -82,8 +83,26 @@ def test_a_database_and_the_filler_are_found_from_anywhere(folder: Path) -> None
         "shop.db": ["serve", str(shop)],
         "sqlite:///shop.db": ["serve", str(shop)],
         "sqlite:///odd%20name": ["serve", f"sqlite:///{work}/odd%20name"],
-        "sheets": ["serve", "sheets"],
+        "sheets": ["serve", "sheets", "--out", str(work)],
     }
+
+
+@pytest.mark.parametrize("target", ["django:storefront.settings", "inner.shop:server"])
+def test_what_is_found_in_this_folder_alone_is_started_from_any(folder: Path, target: str) -> None:
+    work = shutil.copytree(EXAMPLES / "drf_shop", folder / "project")
+    (work / "inner").mkdir()
+    shutil.copy(SHOP, work / "inner")
+    shown = accord("install", "cursor", target, "--name", "s", "--print", cwd=work)
+    entry = json.loads(shown.out)["mcpServers"]["s"]
+    assert entry["env"] == {"PYTHONPATH": str(work)}
+    command, env = [entry["command"], *entry["args"]], ENVIRONMENT | entry["env"]
+    with StdioPeer(command, cwd=folder, env=env) as peer:
+        assert peer.modern("tools/list", {})["result"]["tools"]
+
+
+def test_what_has_a_path_needs_no_folder(folder: Path) -> None:
+    entry = json.loads(install(folder, "cursor", SHOP, "--print").out)["mcpServers"]["shop"]
+    assert "env" not in entry
 
 
 def test_print_only_prints(folder: Path) -> None:
@@ -98,6 +117,24 @@ def test_a_target_means_the_same_from_anywhere(target: str) -> None:
     done = accord("install", "cursor", target, "--print")
     (entry,) = json.loads(done.out)["mcpServers"].values()
     assert Path(entry["args"][1].removesuffix(":server")).resolve() == Path(SHOP)
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("", ["--out", "HERE"]),
+        ("--out party", ["--out", "HERE/party"]),
+        ("--out=party --paper letter", ["--out=HERE/party", "--paper", "letter"]),
+        ("--key-file key --out /srv", ["--key-file", "HERE/key", "--out", "/srv"]),
+    ],
+)
+def test_a_path_among_the_options_means_the_same_from_anywhere(
+    tmp_path: Path, said: str, expected: list[str]
+) -> None:
+    done = accord("install", "cursor", "sheets", f"--serve={said}", "--print", cwd=tmp_path)
+    (entry,) = json.loads(done.out)["mcpServers"].values()
+    here = [word.replace("HERE", str(tmp_path)) for word in expected]
+    assert entry["args"] == ["serve", "sheets", *here]
 
 
 def test_what_else_is_in_the_file_stays(folder: Path) -> None:

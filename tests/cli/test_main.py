@@ -1,6 +1,7 @@
 """The command itself: help, version, and words it does not know."""
 
 import shutil
+import signal
 import subprocess
 from importlib.metadata import version
 from pathlib import Path
@@ -15,6 +16,7 @@ from cli.command import (
     accord,
     accord_each,
     assert_one_line_of_misuse,
+    write,
 )
 from sources.sql.shop import make
 
@@ -52,6 +54,29 @@ def test_the_examples_in_the_help_work(verb: str, tmp_path: Path) -> None:
             ["sh", "-c", line.strip()], cwd=tmp_path, env=ENVIRONMENT | path, capture_output=True
         )
         assert done.returncode == 0, (line, done.stderr)
+
+
+@pytest.mark.parametrize("verb", ["serve", "tools"])
+def test_ctrl_c_while_a_target_is_loaded_ends_it_without_a_traceback(
+    verb: str, tmp_path: Path
+) -> None:
+    slow = "import os, time\nos.write(2, b'loading\\n')\ntime.sleep(60)\n"
+    write(tmp_path, slow=slow)
+    with subprocess.Popen(
+        [ACCORD, verb, "slow"],
+        cwd=tmp_path,
+        env=ENVIRONMENT,
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as child:
+        assert child.stderr is not None
+        assert child.stderr.readline() == b"loading\n"
+        child.send_signal(signal.SIGINT)
+        try:
+            assert child.wait(5) == -signal.SIGINT
+            assert child.stderr.read() == b""
+        finally:
+            child.kill()
 
 
 MISUSE: dict[str, tuple[list[str], list[str]]] = {

@@ -51,7 +51,16 @@ def test_one_that_does_not_say_how_far_it_is_tells_how_long_it_takes(folder: Pat
     assert re.search(r"\rcalling sleep \d s", shown), shown
 
 
-@pytest.mark.parametrize("words", [["tools", "late"], ["call", "late", "quick"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["tools", "late"],
+        ["call", "late", "quick"],
+        ["install", "cursor", "late", "--print"],
+        ["serve", "late", "--http", "nowhere"],
+    ],
+    ids=" ".join,
+)
 def test_so_does_a_server_that_takes_long_to_load(tmp_path: Path, words: list[str]) -> None:
     folder = write(tmp_path, late=f"import time\ntime.sleep(2)\n{SLOW}")
     shown = accord_in_terminal(40, *words, cwd=folder)

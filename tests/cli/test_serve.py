@@ -1,5 +1,9 @@
 """`accord serve`: which server it is that answers, and under which name."""
 
+import os
+import pty
+import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -35,6 +39,26 @@ def test_one_target_is_served_under_its_own_name() -> None:
             "content": [{"type": "text", "text": "5"}],
             "structuredContent": {"result": 5},
         }
+
+
+def test_a_person_at_a_terminal_is_told_what_it_waits_for() -> None:
+    master, slave = pty.openpty()
+    with subprocess.Popen(
+        [ACCORD, "serve", "shop"],
+        cwd=EXAMPLES,
+        env=ENVIRONMENT,
+        stdin=slave,
+        stdout=slave,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as child:
+        assert child.stderr is not None
+        assert child.stderr.readline().startswith("shop: MCP on standard input and output")
+        child.send_signal(signal.SIGINT)
+        assert child.stderr.read() == ""
+    os.close(master)
+    os.close(slave)
+    assert child.returncode in (0, -signal.SIGINT)
 
 
 def test_a_name_and_a_version_can_be_given() -> None:

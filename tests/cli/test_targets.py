@@ -82,6 +82,7 @@ BAD: dict[str, tuple[list[str], list[str]]] = {
     "a folder": (["folder.py"], ["folder.py"]),
     "no module at all": ([":server"], [":server"]),
     "an empty word": ([""], []),
+    "a program that is not there": (["no-such-program"], ["no program of that name"]),
     "a relative module": ([".good"], [".good"]),
     "raises": (["raises"], ["raises", "ValueError", "no licence"]),
     "raises in lines": (["raises_in_lines"], ["first line"]),

@@ -107,7 +107,11 @@ def test_what_cannot_be_asked_for_is_our_own_fault(
         (["a\0b"], {}, "cannot start"),
         (["/"], {}, "cannot start '/': Permission denied"),
         ([sys.executable], {"cwd": "/no/such/folder"}, "cannot start .*: No such file"),
-        ("http://127.0.0.1:1/mcp", {}, "cannot talk to http://127.0.0.1:1/mcp: "),
+        (
+            "http://127.0.0.1:1/mcp",
+            {},
+            r"cannot talk to http://127.0.0.1:1/mcp: .*is the server running",
+        ),
     ],
 )
 def test_what_cannot_be_reached_is_told(target: Any, options: Any, sentence: str) -> None:

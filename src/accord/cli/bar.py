@@ -12,11 +12,11 @@ _WIDEST: Final = 40
 class Bar:
     """A line on standard error that shows how many of all are done; nothing where nobody looks."""
 
-    def __init__(self, total: int, *, is_shown: bool | None = None) -> None:
+    def __init__(self, total: int) -> None:
         self._total = total
         self._done = self._failed = 0
         self._next = 0.0
-        self._is_shown = sys.stderr.isatty() if is_shown is None else is_shown
+        self._is_shown = sys.stderr.isatty()
 
     def step(self, *, failed: bool) -> None:
         """One more is done."""

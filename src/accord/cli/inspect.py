@@ -3,8 +3,6 @@
 import argparse
 import asyncio
 import contextlib
-import os
-import signal
 import sys
 from typing import Final
 
@@ -67,11 +65,7 @@ def run(options: argparse.Namespace) -> int:
             f"accord serve {options.target} --http 127.0.0.1:8000"
         )
     log_in_background()
-    try:
-        asyncio.run(_inspect(options))
-    except KeyboardInterrupt:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        os.kill(os.getpid(), signal.SIGINT)
+    asyncio.run(_inspect(options))
     return 0
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 from accord.cli import targets
 from accord.cli.clients import CLIENTS, Client
 from accord.cli.main import parser_of
+from accord.cli.patience import Patience
 from accord.cli.quiet import quiet
 from accord.cli.settings_file import SettingsFile
 from accord.cli.visible import visible
@@ -77,15 +78,35 @@ def run(options: argparse.Namespace) -> int:
 def _entry(client: Client, options: argparse.Namespace) -> tuple[str, dict[str, Any]]:
     if targets.is_peer(options.target):
         raise ContractError(f"{visible(options.target)} is somebody else's server, not one of ours")
-    with quiet():
+    with quiet(), Patience(f"loading {options.target}"):
         server = targets.load([options.target])
     name = options.name or server.identity.name
     try:
-        words = [targets.from_anywhere(options.target), *shlex.split(options.serve)]
+        said = shlex.split(options.serve)
     except ValueError as error:
         raise ContractError(f"--serve={options.serve!r} is no line of options: {error}") from error
-    parser_of("serve").parse_args(words)
-    return name, {**client.extra, "command": _command(), "args": ["serve", *words]}
+    words = [targets.from_anywhere(options.target), *_from_anywhere(said)]
+    understood = parser_of("serve").parse_args(words)
+    if targets.is_sheets(options.target) and understood.out is None:
+        words += ["--out", str(Path.cwd())]
+    entry = {**client.extra, "command": _command(), "args": ["serve", *words]}
+    if targets.is_found_here_alone(options.target):
+        entry["env"] = {"PYTHONPATH": str(Path.cwd())}
+    return name, entry
+
+
+def _from_anywhere(words: list[str]) -> list[str]:
+    """Options whose paths mean the same in every folder: a client may start us in any."""
+    actions = [action for action in parser_of("serve")._actions if action.type is Path]
+    paths = {name for action in actions for name in action.option_strings}
+    found = list(words)
+    for at, word in enumerate(words):
+        name, equals, value = word.partition("=")
+        if name in paths and equals:
+            found[at] = f"{name}={Path(value).absolute()}"
+        elif at and words[at - 1] in paths:
+            found[at] = str(Path(word).absolute())
+    return found
 
 
 def _command() -> str:

@@ -5,6 +5,7 @@ import contextlib
 import importlib
 import io
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from typing import Any, Final, NoReturn
@@ -12,7 +13,7 @@ from typing import Any, Final, NoReturn
 from accord.errors import AccordError
 
 VERBS: Final = {
-    "serve": "serve tools over stdio, as every MCP client starts a server",
+    "serve": "serve tools over stdio, as MCP clients start a server, or over HTTP",
     "tools": "show the tools of a server",
     "call": "call one tool and print its answer",
     "inspect": "look at somebody else's server on a page",
@@ -53,7 +54,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         overview.parse_args(words)
         overview.error("the verb comes first")
     verb, *rest = words
-    options = parser_of(verb).parse_args(rest)
+    try:
+        return _run(verb, rest)
+    except KeyboardInterrupt:  # end as Ctrl-C ends others, so that a shell knows
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+        raise
+
+
+def _run(verb: str, words: Sequence[str]) -> int:
+    options = parser_of(verb).parse_args(words)
     _show_anything()
     try:
         code: int = _module(verb).run(options)

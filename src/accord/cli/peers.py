@@ -1,8 +1,6 @@
 """One call to somebody else's server."""
 
 import asyncio
-import os
-import signal
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -22,7 +20,7 @@ def call(
     revision: str | None,
     within: float,
 ) -> Reply:
-    """What the server answers. Ctrl-C ends its process first, and then us."""
+    """What the server answers. Ctrl-C ends its process first."""
 
     async def once() -> Reply:
         async with connect(
@@ -33,10 +31,5 @@ def call(
     def hear(notification: dict[str, Any]) -> None:
         tell_progress(patience, notification)
 
-    try:
-        with Patience(f"calling {visible(tool)}") as patience:
-            return asyncio.run(once())
-    except KeyboardInterrupt:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        os.kill(os.getpid(), signal.SIGINT)
-        raise
+    with Patience(f"calling {visible(tool)}") as patience:
+        return asyncio.run(once())

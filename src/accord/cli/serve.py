@@ -31,6 +31,10 @@ examples:
   accord serve shop.db --read-only --max-rows 100
   accord serve sheets --out ./sheets
 """
+_AT_A_TERMINAL: Final = (
+    "MCP on standard input and output, for a client that starts it; Ctrl-C ends it, and"
+    " --http 127.0.0.1:8000 shows it on a page"
+)
 _CONTRACTS: Final = {"v1": "plain", "v2": "envelope", None: None}
 
 
@@ -122,10 +126,18 @@ def run(options: argparse.Namespace) -> int:
     if options.http is None:
         if all(map(targets.is_reader, options.targets)):
             raise ContractError("the reader alone is served over HTTP: add --http 127.0.0.1:8000")
+        is_terminal = sys.stdin is not None and sys.stdin.isatty()
         pipes = take_pipes()
-        stdio.serve(_load(options), pipes, stdio.Settings(grace=options.grace), on_end=exit_within)
+        server = _load(options)
+        if is_terminal:
+            print(f"{server.identity.name}: {_AT_A_TERMINAL}", file=sys.stderr)
+        stdio.serve(server, pipes, stdio.Settings(grace=options.grace), on_end=exit_within)
     else:
-        _serve_http(_load(options), options)
+        from accord.cli.patience import Patience  # stdio starts without, where nobody looks on
+
+        with Patience(f"loading {' '.join(options.targets)}"):
+            server = _load(options)
+        _serve_http(server, options)
     return 0
 
 

@@ -5,6 +5,8 @@ import os
 import shutil
 import sys
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,6 +14,7 @@ import msgspec
 
 from accord.cli.bar import Bar
 from accord.cli.form_arguments import add_form_arguments, form_options
+from accord.cli.patience import Patience
 from accord.cli.visible import visible
 from accord.errors import ContractError
 
@@ -88,15 +91,32 @@ def run(options: argparse.Namespace) -> int:
     jobs = _jobs(options.files, options.output)
     # One clear error, before there are processes that would all have it.
     fillers.filler(**wishes.form)
-    bar = Bar(len(jobs), is_shown=None if len(jobs) > 1 else False)
+    results = workers.results(jobs, wishes, options.jobs)
+    has_failed = _print_one(jobs[0], results) if len(jobs) == 1 else _print_all(len(jobs), results)
+    return 1 if has_failed else 0
+
+
+def _print_one(job: "Job", results: "Iterator[Result]") -> bool:
+    """The end of the only job there is; whether it failed."""
+    from accord.cli.workers import STDIN
+
+    with nullcontext() if job.source == STDIN else Patience(f"filling {visible(job.source)}"):
+        (result,) = results
+    _print(result)
+    return result.has_failed
+
+
+def _print_all(total: int, results: "Iterator[Result]") -> bool:
+    """The end of each job, and how many there are; whether one failed."""
+    bar = Bar(total)
     has_failed = False
-    for result in workers.results(jobs, wishes, options.jobs):
+    for result in results:
         has_failed |= result.has_failed
         bar.clear()
         _print(result)
         bar.step(failed=result.has_failed)
     bar.clear()
-    return 1 if has_failed else 0
+    return has_failed
 
 
 def _arguments(options: argparse.Namespace) -> dict[str, Any]:

@@ -20,7 +20,7 @@ _DEFAULT_NAME: Final = "server"
 
 HELP: Final = (
     f"MODULE:NAME or FILE.py:NAME of a Server (NAME is `server` if left out); {databases.HELP};"
-    " django:SETTINGS of a Django REST framework project"
+    " django:SETTINGS of a Django REST framework project; sheets, which fills character sheets"
 )
 DJANGO: Final = "django"
 PEER_HELP: Final = "somebody else's server: a URL, or a command line in quotes"
@@ -121,6 +121,19 @@ def from_anywhere(target: str) -> str:
     return f"{origin}{colon}{name}"
 
 
+def is_found_here_alone(target: str) -> bool:
+    """Whether a target has no path that `from_anywhere` could give it, but a name in this folder.
+
+    Such are a Django project and a module inside a package.
+    """
+    place, _, name = from_anywhere(target).partition(":")
+    if place == DJANGO and name:
+        place = name
+    elif _MODULE.fullmatch(target) is None or "." not in place:
+        return False
+    return PathFinder.find_spec(place.partition(".")[0], [str(Path.cwd())]) is not None
+
+
 def _load_one(target: str, sheets: Mapping[str, Any]) -> Server:
     if is_reader(target):
         return Server(READER)
@@ -136,6 +149,8 @@ def _load_module(target: str) -> Server:
     if place == DJANGO and name:
         return _load_project(name)
     path = (name or _DEFAULT_NAME).split(".")
+    if not place.endswith(".py") and _MODULE.fullmatch(target) is None:
+        raise ContractError(f"{target!r} is no module, and no program of that name is found here")
     try:
         sys.path.insert(0, str(Path.cwd()))
         is_file = place.endswith(".py")

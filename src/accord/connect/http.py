@@ -170,7 +170,7 @@ class Http:
             raise ContractError(f"these headers cannot be sent: {error}") from error
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             reason = shorten(str(error)) or type(error).__name__
-            raise PeerError(f"cannot talk to {self._where}: {reason}") from error
+            raise PeerError(f"cannot talk to {self._where}: {reason}{_advice(error)}") from error
 
     @property
     def _where(self) -> str:
@@ -316,3 +316,10 @@ def _refused(where: str, status: int, body: bytes) -> Refused:
 def _bare(url: httpx2.URL) -> str:
     """A URL without what may be secret in it."""
     return str(url.copy_with(userinfo=b"", query=None, fragment=None))
+
+
+def _advice(error: Exception) -> str:
+    """What to do about it, where nobody was reached at all."""
+    if not isinstance(error, httpx2.ConnectError) or "SSL" in str(error):
+        return ""
+    return "; is the server running, and the address right?"

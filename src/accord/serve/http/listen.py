@@ -61,12 +61,13 @@ def serve(
 ) -> None:
     """Serve until a signal comes; then let open calls finish.
 
-    `ready` is told the URL once it listens; `on_end` is what it is for stdio.
+    `ready` is told the URL once it is served, and a signal would end it well; `on_end` is what it
+    is for stdio.
     """
     with listening(address, settings.allow_hosts) as (listener, where):
         app = App(server, settings, access, page)
-        ready(where.url + settings.path)
-        _Uvicorn(app, settings, on_end).run(sockets=[listener])
+        url = where.url + settings.path
+        _Uvicorn(app, settings, on_end, lambda: ready(url)).run(sockets=[listener])
 
 
 async def host(
@@ -127,11 +128,23 @@ def _listen(address: Address) -> socket.socket:
 class _Uvicorn(uvicorn.Server):
     """uvicorn, that tells the app at once when it is to end."""
 
-    def __init__(self, app: Served, settings: Settings, on_end: Callable[[float], None]) -> None:
+    def __init__(
+        self,
+        app: Served,
+        settings: Settings,
+        on_end: Callable[[float], None],
+        ready: Callable[[], None] = lambda: None,
+    ) -> None:
         super().__init__(_config(app, settings))
         self._app = app
         self._grace = settings.grace
         self._on_end = on_end
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin, and say so."""
+        await super().startup(sockets)
+        self._ready()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """End gracefully, and at once when told again; uvicorn itself would die of the signal."""

@@ -7,7 +7,7 @@ from accord.blocks import Icon
 from accord.sources.functions.examine import examine
 from accord.sources.functions.parameters import Parameters
 from accord.sources.functions.result import promised
-from accord.tool import Hints, Tool
+from accord.tool import Audience, Hints, Tool
 
 
 class Options(TypedDict, total=False):
@@ -26,6 +26,8 @@ class Options(TypedDict, total=False):
     max_bytes: int
     icons: Sequence[Icon]
     meta: Mapping[str, Any]
+    audience: Audience
+    """Who gets to see it: see `Tool.audience`."""
 
 
 def function_tool(function: Callable[..., Any], **options: Unpack[Options]) -> Tool:
@@ -50,6 +52,7 @@ def function_tool(function: Callable[..., Any], **options: Unpack[Options]) -> T
         max_bytes=options.get("max_bytes"),
         icons=options.get("icons", ()),
         meta=options.get("meta"),
+        audience=options.get("audience"),
     )
 
 

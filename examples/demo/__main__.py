@@ -1,0 +1,43 @@
+"""The demo: a shop in SQLite, the sheet filler and a few functions as one server, with its page.
+
+`make demo` runs this. Everything that it writes is in one folder, and is used again the next time.
+"""
+
+import argparse
+import os
+import shlex
+import sys
+from pathlib import Path
+
+import shop_data
+from accord.cli import main as accord
+
+TOOLS = Path(__file__).with_name("tools.py")
+
+
+def main() -> int:
+    """Make the shop if it is not there, and serve it all until Ctrl-C."""
+    parser = argparse.ArgumentParser(prog="python examples/demo", description=__doc__)
+    parser.add_argument("--port", default="8000", help="where to serve (default %(default)s)")
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        default=Path("build/demo"),
+        help="where the shop and the sheets are kept (default %(default)s)",
+    )
+    options = parser.parse_args()
+    shop = options.folder / "shop.db"
+    if shop_data.make(shop):
+        print(f"demo: made {shop}", file=sys.stderr)
+    words = ["serve", os.path.relpath(TOOLS), str(shop), "sheets"]
+    words += ["--out", str(options.folder / "sheets"), "--http", f"127.0.0.1:{options.port}"]
+    words += ["--name", "demo", "--server-version", "1.0"]
+    print(f"demo: accord {shlex.join(words)}", file=sys.stderr)
+    code = accord(words)
+    if code == 2:
+        print("demo: where a port is taken, choose another: make demo PORT=8001", file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

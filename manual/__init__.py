@@ -1,0 +1,1 @@
+"""The parts of README and docs that code makes, so that they cannot say anything else."""

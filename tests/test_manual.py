@@ -1,0 +1,65 @@
+"""What README and docs quote from the code and from measurements is what these say."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FIGURE = re.compile(r"[\d,.]+")
+
+
+def manual(*words: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "manual", *words]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=50)
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """The pages, to change."""
+    shutil.copy(ROOT / "README.md", tmp_path)
+    shutil.copytree(ROOT / "docs", tmp_path / "docs", ignore=shutil.ignore_patterns("*.png"))
+    return tmp_path
+
+
+def test_every_made_part_is_as_the_code_makes_it() -> None:
+    done = manual("--check")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+CHANGES = {
+    "README.md": ("| start to first answer, ms |", "| start, ms |"),
+    "docs/contract.md": ('"isError": true', '"isError": false'),
+    "docs/cli.md": ("| `--no-page` |", "| `--no-pages` |"),
+}
+
+
+@pytest.mark.parametrize("page", CHANGES)
+def test_a_part_that_was_changed_is_named_and_made_anew(page: str, copy: Path) -> None:
+    before = (copy / page).read_text()
+    (copy / page).write_text(before.replace(*CHANGES[page]))
+    assert (copy / page).read_text() != before
+    done = manual("--check", "--folder", str(copy))
+    assert (done.returncode, done.stderr) == (1, f"{page} is out of date: make docs\n")
+    assert manual("--folder", str(copy)).stderr == f"made {page}\n"
+    assert (copy / page).read_text() == before
+
+
+def test_other_figures_make_another_table(copy: Path) -> None:
+    page = copy / "docs/benchmarks.md"
+    page.write_text(re.sub(r"\| 2026-07-28 \| [\d.,]+", "| 2026-07-28 | 12.3", page.read_text()))
+    assert manual("--folder", str(copy)).stderr == "made README.md\n"
+    assert "| 12.3 | 12.3 | 12.3 | 12.3 |" in (copy / "README.md").read_text()
+
+
+def test_every_figure_of_the_readme_is_one_of_the_benchmarks() -> None:
+    readme = (ROOT / "README.md").read_text()
+    table = readme.partition("<!-- comparison")[2].partition("<!-- end of comparison")[0]
+    rows = [line.split("|")[2:-1] for line in table.splitlines() if line.startswith("|")]
+    figures = [cell.strip() for row in rows for cell in row if FIGURE.fullmatch(cell.strip())]
+    assert len(figures) >= 20
+    known = set(FIGURE.findall((ROOT / "docs/benchmarks.md").read_text()))
+    assert [figure for figure in figures if figure not in known] == []

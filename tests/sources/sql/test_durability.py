@@ -1,5 +1,6 @@
 """What was acknowledged stays, whoever dies; several processes and many calls do not mix."""
 
+import asyncio
 import json
 import os
 import shutil
@@ -174,13 +175,13 @@ def test_a_worker_that_died_before_it_was_ready_is_replaced(tmp_path: Path) -> N
     database.start()
     (worker,) = set(workers_of(os.getpid())) - before
     os.kill(worker, signal.SIGKILL)
-    assert database.read(Tables()).names == ["users", "posts"]
+    assert asyncio.run(database.read(Tables())).names == ["users", "posts"]
     database.close()
 
 
 def test_a_fork_lets_go_of_the_workers_of_its_parent(tmp_path: Path) -> None:
     script = """
-import os, sys
+import asyncio, os, sys
 from accord.sources.sql import Database, Options
 from accord.sources.sql.messages import Tables
 database = Database(sys.argv[1], Options())
@@ -188,14 +189,14 @@ def pipes():
     return sum(os.readlink(f"/proc/self/fd/{fd}").startswith("pipe:") for fd in os.listdir("/proc/self/fd")
                if os.path.exists(f"/proc/self/fd/{fd}"))
 before = pipes()
-database.read(Tables())
+asyncio.run(database.read(Tables()))
 if (child := os.fork()) == 0:
-    assert database.read(Tables()).names == ["users", "posts"]
+    assert asyncio.run(database.read(Tables())).names == ["users", "posts"]
     assert pipes() == before + 2, pipes()
     database.close()
     os._exit(0)
 assert os.waitpid(child, 0)[1] == 0
-assert database.read(Tables()).names == ["users", "posts"]
+assert asyncio.run(database.read(Tables())).names == ["users", "posts"]
 database.close()
 assert pipes() == before
 """

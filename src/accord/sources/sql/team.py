@@ -1,0 +1,295 @@
+"""The workers of one event loop: who is asked, who is late, and who takes over.
+
+A query that is answered at once costs less than to wake another process, so as long as a worker is
+quick it is asked ahead, and the others sleep. A worker that stalls keeps only what it has begun:
+what it was asked behind that goes to the others.
+"""
+
+import asyncio
+from collections import deque
+from itertools import islice
+from time import monotonic
+from typing import Final
+
+from accord.answer import Problem
+from accord.sources.sql.frames import Ended
+from accord.sources.sql.messages import Settings
+from accord.sources.sql.process import Worker
+
+_AHEAD: Final = 16  # requests that a quick worker has at a time
+_QUICK: Final = 0.001  # seconds for an answer, about what it takes us to pass it on
+_STALL: Final = 0.02  # seconds after which an answer is not quick, and between looks at the clock
+_SLACK: Final = 0.25  # seconds after the limit in which a worker may still say so itself
+_BOOT: Final = 30.0  # seconds for Python to start, on a machine that is busy
+_IN_LINE: Final = 32  # requests that wait for a worker, and not just for their place in the line
+_NEVER: Final = float("inf")
+
+
+class _Exchange:
+    """A request, and the answer that somebody waits for."""
+
+    __slots__ = ("answer", "deadline", "is_second", "request")
+
+    def __init__(self, request: bytes, answer: "asyncio.Future[bytes]") -> None:
+        self.request = request
+        self.answer = answer
+        self.deadline = _NEVER
+        self.is_second = False
+        """Whether a worker has ended before it could begin with it."""
+
+    def end(self, problem: Problem) -> None:
+        """There is no answer."""
+        if not self.answer.done():
+            self.answer.set_exception(problem)
+
+
+class _Seat:
+    """A worker, and what it has been asked and not answered; None is what others were asked too."""
+
+    def __init__(self, worker: Worker) -> None:
+        self.worker = worker
+        self.line = worker.line
+        self.asked: deque[_Exchange | None] = deque()
+        self.is_ready = False
+        self.since = monotonic()
+        """When it began with the first of them."""
+        self.pace = _NEVER
+        """Seconds that it takes for an answer, as far as we know."""
+
+    def is_asked(self, exchange: _Exchange, now: float) -> None:
+        """It has got a further request."""
+        if not self.asked and self.is_ready:
+            self.since = now
+        self.asked.append(exchange)
+
+    def take_back(self) -> list[_Exchange]:
+        """What it has been asked and not begun with."""
+        begun = 1 if self.is_ready else 0
+        back = [each for each in islice(self.asked, begun, None) if each is not None]
+        self.asked = deque(None if i >= begun else each for i, each in enumerate(self.asked))
+        self.pace = _NEVER
+        return back
+
+
+class Team:
+    """Up to `size` workers of one kind, started as they are needed, for those who ask on `loop`."""
+
+    def __init__(self, settings: Settings, told: bytes, size: int) -> None:
+        self._settings = settings
+        self._told = told
+        self._size = size
+        self._seats: list[_Seat] = []
+        self._waiting: deque[_Exchange] = deque()
+        self._next_look: asyncio.TimerHandle | None = None
+        self.loop: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def is_free(self) -> bool:
+        """Whether there is no loop any more that it belongs to."""
+        return self.loop is None or self.loop.is_closed()
+
+    def join(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Work for another loop, without those who have not finished for the last one."""
+        self.loop = loop
+        self._waiting.clear()
+        self._next_look = None
+        seats, self._seats = self._seats, []
+        for seat in seats:
+            if seat.asked:
+                seat.worker.hang_up()
+            else:
+                self._seat(seat)
+
+    def start(self) -> None:
+        """Have one more worker."""
+        self._seat(_Seat(Worker(self._told)))
+
+    def _seat(self, seat: _Seat) -> None:
+        self._seats.append(seat)
+        if self.loop is not None:
+            self.loop.add_reader(seat.line.reader, self._hear, seat)
+
+    async def ask(self, request: bytes) -> bytes:
+        """What a worker says; a Problem where none can, or not in time."""
+        assert self.loop is not None
+        exchange = _Exchange(request, self.loop.create_future())
+        self._waiting.append(exchange)
+        self._hand_out()
+        self._keep_looking()
+        try:
+            return await exchange.answer
+        finally:
+            if exchange.answer.cancelled():
+                self._give_up(exchange)
+
+    def _hand_out(self) -> None:
+        """Ask whoever can be asked."""
+        now = monotonic()
+        while self._waiting and (seat := self._find_seat()) is not None:
+            exchange = self._waiting.popleft()
+            exchange.deadline = min(exchange.deadline, self._deadline(now))
+            try:
+                seat.line.send(exchange.request)
+            except Ended:
+                self._lose(seat)
+                self._ask_again([exchange], is_second=True)
+                continue
+            seat.is_asked(exchange, now)
+            if seat.line.is_full and self.loop is not None:
+                self.loop.add_writer(seat.line.writer, self._flush, seat)
+
+    def _find_seat(self) -> _Seat | None:
+        """Who is to be asked next, if not all have enough to do."""
+        for seat in self._seats:
+            if seat.pace < _QUICK:
+                return seat if len(seat.asked) < _AHEAD and not seat.line.is_full else None
+        for seat in self._seats:
+            if not seat.asked:
+                return seat
+        if len(self._seats) == self._size:
+            return None
+        self.start()
+        return self._seats[-1]
+
+    def _deadline(self, now: float) -> float:
+        return now + self._settings.timeout + _SLACK
+
+    def _flush(self, seat: _Seat) -> None:
+        assert self.loop is not None
+        try:
+            seat.line.flush()
+        except Ended:
+            self._lose(seat)
+            return
+        if not seat.line.is_full:
+            self.loop.remove_writer(seat.line.writer)
+
+    def _hear(self, seat: _Seat) -> None:
+        try:
+            replies = seat.line.receive()
+        except Ended:
+            self._lose(seat)
+            return
+        now = monotonic()
+        if replies and not seat.is_ready:
+            self._welcome(seat, now)
+            del replies[0]
+        for reply in replies:
+            exchange = seat.asked.popleft()
+            if exchange is not None and not exchange.answer.done():
+                exchange.answer.set_result(reply)
+        if replies:
+            if not self._settings.writes:
+                took = (now - seat.since) / len(replies)
+                seat.pace = took if seat.pace == _NEVER else (7 * seat.pace + took) / 8
+            seat.since = now
+        self._hand_out()
+
+    def _welcome(self, seat: _Seat, now: float) -> None:
+        """A worker has started, which is not the time of those who have asked it."""
+        seat.is_ready = True
+        seat.since = now
+        for exchange in seat.asked:
+            if exchange is not None:
+                exchange.deadline = self._deadline(now)
+
+    def _lose(self, seat: _Seat) -> None:
+        """A worker has ended by itself."""
+        was_ready = seat.is_ready
+        begun = seat.asked[0] if was_ready and seat.asked else None
+        back = self._remove(seat)
+        if begun is not None:
+            begun.end(_lost(is_write=self._settings.writes))
+        self._ask_again(back, is_second=not was_ready)
+        self._hand_out()
+
+    def _ask_again(self, exchanges: list[_Exchange], *, is_second: bool = False) -> None:
+        """Put them in front of all others, unless nobody can begin with them."""
+        for exchange in reversed(exchanges):
+            if is_second and exchange.is_second:
+                exchange.end(_lost(is_write=self._settings.writes))
+            elif not exchange.answer.done():
+                exchange.is_second = is_second
+                self._waiting.appendleft(exchange)
+
+    def _remove(self, seat: _Seat) -> list[_Exchange]:
+        """End a worker; what it has not begun with is given back."""
+        assert self.loop is not None
+        self._seats.remove(seat)
+        self.loop.remove_reader(seat.line.reader)
+        self.loop.remove_writer(seat.line.writer)
+        seat.worker.kill()
+        return seat.take_back()
+
+    def _replace(self, seat: _Seat) -> None:
+        """End a worker, and let another take its place."""
+        back = self._remove(seat)
+        self.start()
+        self._ask_again(back)
+        self._hand_out()
+
+    def _give_up(self, exchange: _Exchange) -> None:
+        """Nobody waits for it any more; but a change that is under way is not stopped."""
+        if exchange in self._waiting:
+            self._waiting.remove(exchange)
+        elif not self._settings.writes:
+            for seat in self._seats:
+                if seat.asked and seat.asked[0] is exchange:
+                    self._replace(seat)
+                    return
+
+    def _keep_looking(self) -> None:
+        if self._next_look is None and self.loop is not None:
+            self._next_look = self.loop.call_later(_STALL, self._look)
+
+    def _look(self) -> None:
+        """Look at the clock, as long as somebody waits."""
+        now = monotonic()
+        self._next_look = None
+        for seat in list(self._seats):
+            if seat.asked:
+                self._look_at(seat, now)
+        self._look_along_the_line(now)
+        self._hand_out()
+        if self._waiting or any(seat.asked for seat in self._seats):
+            self._keep_looking()
+
+    def _look_at(self, seat: _Seat, now: float) -> None:
+        first = seat.asked[0]
+        if not seat.is_ready:
+            if now - seat.since > _BOOT:
+                self._lose(seat)
+        elif first is not None and now > first.deadline:
+            first.end(self._settings.killed)
+            self._replace(seat)
+        elif now - seat.since > _STALL:
+            self._ask_again(seat.take_back())
+
+    def _look_along_the_line(self, now: float) -> None:
+        """Those at its front have waited long enough for a worker when their time is up."""
+        for exchange in list(islice(self._waiting, _IN_LINE)):
+            exchange.deadline = min(exchange.deadline, self._deadline(now))
+            if now > exchange.deadline - _SLACK:
+                self._waiting.remove(exchange)
+                exchange.end(Problem.unavailable("The database is busy; try again later"))
+
+    def disband(self) -> None:
+        """Let go of all workers, as somebody whose they are not."""
+        for seat in self._seats:
+            seat.worker.hang_up()
+        self._seats.clear()
+
+    def close(self) -> None:
+        """End those that are idle."""
+        seats, self._seats = self._seats, []
+        for seat in seats:
+            if not self.is_free and self.loop is not None:
+                self.loop.remove_reader(seat.line.reader)
+            if not seat.asked:
+                seat.worker.close()
+
+
+def _lost(*, is_write: bool) -> Problem:
+    """A process that is gone, of memory perhaps."""
+    doubt = "; look whether the change took place" if is_write else ""
+    return Problem.unavailable(f"The process that asks the database has ended{doubt}")

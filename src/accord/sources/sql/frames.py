@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 _HEAD: Final = 4
-_CHUNK: Final = 65_536
+_CHUNK: Final = 256 * 1024
 _LONGEST: Final = 64 * 1024 * 1024
 
 
@@ -22,21 +22,28 @@ class Frames:
     """Cuts what comes in at one end of a pipe into what went in at the other."""
 
     def __init__(self) -> None:
-        self._data = bytearray()
+        self._begun = bytearray()
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """The frames that are whole with this."""
-        data = self._data
-        data += chunk
+        data: bytes | bytearray = chunk
+        if self._begun:
+            self._begun += chunk
+            data = self._begun
         found = []
-        while len(data) >= _HEAD:
-            end = _HEAD + int.from_bytes(data[:_HEAD], "little")
-            if end > _LONGEST:
+        start = 0
+        while (body := start + _HEAD) <= len(data):
+            end = body + int.from_bytes(data[start:body], "little")
+            if end - body > _LONGEST:
                 raise Ended
-            if len(data) < end:
+            if end > len(data):
                 break
-            found.append(bytes(data[_HEAD:end]))
-            del data[:end]
+            found.append(bytes(data[body:end]))
+            start = end
+        if data is self._begun:
+            del self._begun[:start]
+        else:
+            self._begun += data[start:]
         return found
 
 
@@ -72,7 +79,7 @@ class Line:
 
     def send(self, *bodies: bytes) -> None:
         """Send frames, as far as there is room for them, or raise Ended."""
-        self._unsent = memoryview(b"".join([bytes(self._unsent), *map(frame, bodies)]))
+        self._unsent = memoryview(b"".join([self._unsent, *map(frame, bodies)]))
         self.flush()
 
     def flush(self) -> None:

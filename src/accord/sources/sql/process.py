@@ -1,6 +1,7 @@
 """One worker: a process that asks the database, and that can be ended whatever it is doing."""
 
 import contextlib
+import fcntl
 import os
 import signal
 import sys
@@ -12,6 +13,7 @@ from accord.errors import ContractError
 from accord.sources.sql.frames import Ended, Line
 
 _MAIN: Final = "from accord.sources.sql.worker import main; main()"
+_WIDE: Final = 512 * 1024  # bytes of answers that a pipe has room for
 
 
 class Worker:
@@ -46,6 +48,7 @@ def _spawn() -> tuple[int, Line]:
         raise ContractError("databases are served where a process can be spawned: not on Windows")
     theirs_in, ours_out = os.pipe()
     ours_in, theirs_out = os.pipe()
+    _widen(ours_in)
     line = Line(ours_in, ours_out)
     try:
         pid = os.posix_spawn(
@@ -64,6 +67,13 @@ def _spawn() -> tuple[int, Line]:
         os.close(theirs_in)
         os.close(theirs_out)
     return pid, line
+
+
+def _widen(reader: int) -> None:
+    """Let a worker go on while we are busy with what it has answered; where the system can."""
+    if hasattr(fcntl, "F_SETPIPE_SZ"):
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, _WIDE)
 
 
 def _abandon(owner: int, pid: int, line: Line) -> None:

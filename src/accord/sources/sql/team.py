@@ -16,8 +16,9 @@ from accord.sources.sql.frames import Ended
 from accord.sources.sql.messages import Settings
 from accord.sources.sql.process import Worker
 
-_AHEAD: Final = 16  # requests that a quick worker has at a time
+_AHEAD: Final = 8  # requests that a quick worker has at a time
 _QUICK: Final = 0.001  # seconds for an answer, about what it takes us to pass it on
+_FORGETTING: Final = 1.25  # what we saw was we who were slow, perhaps: the best of late counts
 _STALL: Final = 0.02  # seconds after which an answer is not quick, and between looks at the clock
 _SLACK: Final = 0.25  # seconds after the limit in which a worker may still say so itself
 _BOOT: Final = 30.0  # seconds for Python to start, on a machine that is busy
@@ -56,11 +57,11 @@ class _Seat:
         self.pace = _NEVER
         """Seconds that it takes for an answer, as far as we know."""
 
-    def is_asked(self, exchange: _Exchange, now: float) -> None:
-        """It has got a further request."""
+    def is_asked(self, exchanges: list[_Exchange], now: float) -> None:
+        """It has got further requests."""
         if not self.asked and self.is_ready:
             self.since = now
-        self.asked.append(exchange)
+        self.asked += exchanges
 
     def take_back(self) -> list[_Exchange]:
         """What it has been asked and not begun with."""
@@ -114,7 +115,8 @@ class Team:
         assert self.loop is not None
         exchange = _Exchange(request, self.loop.create_future())
         self._waiting.append(exchange)
-        self._hand_out()
+        if len(self._waiting) == 1:  # else all have enough to do
+            self._hand_out()
         self._keep_looking()
         try:
             return await exchange.answer
@@ -124,17 +126,19 @@ class Team:
 
     def _hand_out(self) -> None:
         """Ask whoever can be asked."""
-        now = monotonic()
         while self._waiting and (seat := self._find_seat()) is not None:
-            exchange = self._waiting.popleft()
-            exchange.deadline = min(exchange.deadline, self._deadline(now))
+            now = monotonic()
+            room = _AHEAD - len(seat.asked) if seat.pace < _QUICK else 1
+            given = [self._waiting.popleft() for _ in range(min(room, len(self._waiting)))]
             try:
-                seat.line.send(exchange.request)
+                seat.line.send(*[exchange.request for exchange in given])
             except Ended:
                 self._lose(seat)
-                self._ask_again([exchange], is_second=True)
+                self._ask_again(given, is_second=True)
                 continue
-            seat.is_asked(exchange, now)
+            for exchange in given:
+                exchange.deadline = min(exchange.deadline, self._deadline(now))
+            seat.is_asked(given, now)
             if seat.line.is_full and self.loop is not None:
                 self.loop.add_writer(seat.line.writer, self._flush, seat)
 
@@ -180,8 +184,7 @@ class Team:
                 exchange.answer.set_result(reply)
         if replies:
             if not self._settings.writes:
-                took = (now - seat.since) / len(replies)
-                seat.pace = took if seat.pace == _NEVER else (7 * seat.pace + took) / 8
+                seat.pace = min((now - seat.since) / len(replies), seat.pace * _FORGETTING)
             seat.since = now
         self._hand_out()
 

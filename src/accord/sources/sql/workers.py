@@ -67,10 +67,9 @@ class Workers:
             for team in self._teams:
                 team.disband()
             self._teams = [self._new_team()]
-        team = next((team for team in self._teams if team.is_free), None)
-        if team is None:
-            team = self._new_team()
-            self._teams.append(team)
+        if not any(team.is_free for team in self._teams):
+            self._teams.append(self._new_team())
+        team = next(team for team in self._teams if team.is_free)
         team.join(loop)
         return team
 

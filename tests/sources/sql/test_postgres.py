@@ -45,6 +45,12 @@ CREATE FUNCTION peek() RETURNS text LANGUAGE plpgsql AS
   $$ BEGIN RETURN (SELECT code FROM secret LIMIT 1); END $$;
 CREATE FUNCTION fail() RETURNS int LANGUAGE plpgsql AS
   $$ BEGIN RETURN (SELECT code::int FROM secret LIMIT 1); END $$;
+CREATE TABLE days (day date) PARTITION BY RANGE (day);
+CREATE TABLE days_of_may PARTITION OF days FOR VALUES FROM ('2024-05-01') TO ('2024-06-01');
+CREATE TABLE days_of_june PARTITION OF days FOR VALUES FROM ('2024-06-01') TO ('2024-07-01');
+INSERT INTO days VALUES ('2024-05-01'), ('2024-06-01');
+CREATE ROLE guest LOGIN;
+CREATE ROLE reporter LOGIN IN ROLE pg_read_server_files;
 INSERT INTO users (name, email) VALUES ('John Doe', 'john@example.com');
 ALTER TABLE secret ALTER code SET STORAGE EXTERNAL;
 INSERT INTO secret VALUES ('hunter2'), (repeat('hunter2', 1000));
@@ -87,7 +93,7 @@ def state(url: str) -> Any:
 
 
 def test_the_documents_calls_get_the_documents_words(shop: Shop) -> None:
-    assert shop.text("list_tables").splitlines()[:3] == ["Found 11 tables:", "- users", "- posts"]
+    assert shop.text("list_tables").splitlines()[:3] == ["Found 14 tables:", "- users", "- posts"]
     assert shop.data("list_tables")[-2:] == ["names", "leak"]
     assert shop.text("run_query", query="SELECT * FROM users WHERE id = 1") == (
         "Query executed successfully. Found 1 rows:\n[\n  {\n"
@@ -464,6 +470,39 @@ def test_what_is_allowed_works(fenced: Shop) -> None:
     assert fenced.error("insert_row", table_name="secret", data={"code": "x"}).startswith(
         "no table"
     )
+
+
+def test_a_view_is_named_with_its_tables_and_a_partition_like_a_table(url: str) -> None:
+    with serving(url, allow=frozenset({"names"})) as shop:
+        assert '"users" may not be read' in shop.refusal("SELECT * FROM names")
+    with serving(url, allow=frozenset({"days", "days_of_may"})) as shop:
+        may = {"day": "2024-05-01"}
+        assert shop.query("SELECT * FROM days WHERE day = '2024-05-01'") == [may]
+        assert shop.query("SELECT * FROM days_of_may") == [may]
+        for query in ("SELECT * FROM days", "SELECT * FROM days WHERE day = '2024-06-01'"):
+            assert '"days_of_june" may not be read' in shop.refusal(query)
+
+
+POWERS = {
+    "postgres": "is a superuser",
+    "reporter": "has pg_read_server_files",
+    "guest": None,
+}
+
+
+@pytest.mark.parametrize(("role", "power"), POWERS.items(), ids=list(POWERS))
+def test_a_role_that_may_do_more_than_read_is_warned_of(
+    url: str, role: str, power: str | None, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with serving(url.replace("postgres@", f"{role}@")) as shop:
+        shop.query("SELECT 1")
+        shop.query("SELECT 1")
+    said = capfd.readouterr().err
+    if power is None:
+        assert said == ""
+    else:
+        assert said.startswith(f"the role '{role}' {power}: by functions such as pg_read_file")
+        assert said.count("the role") == 1
 
 
 def test_a_database_that_cannot_be_reached_says_so_and_nothing_else() -> None:

@@ -306,7 +306,8 @@ def test_workers_that_were_ended_leave_no_process_behind(folder: Path) -> None:
     with serving(folder / "shop.db", timeout=0.1, read_only=True) as shop:
         for _ in range(3):
             shop.refusal(EXPENSIVE["one opcode"])
-        assert len(children() - others) == 1
+        while len(children() - others) > 1:  # the time limit of a test ends this
+            shop.query("SELECT 1")
     assert children() - others == set()
 
 

@@ -1,6 +1,5 @@
 """A database as a server sees it: workers that read, and one that writes."""
 
-from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any, Final
 
@@ -50,7 +49,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Database:
-    """Asks a database, in processes that can be ended; safe in any thread."""
+    """Asks a database, in processes that can be ended; safe on any event loop of any thread."""
 
     def __init__(self, where: str, options: Options) -> None:
         self.target: Target = find(where, create=options.create)
@@ -78,19 +77,19 @@ class Database:
         """Have somebody ready before the first question."""
         self._readers.start()
 
-    def read(self, asked: Reading, is_given_up: Callable[[], bool] = lambda: False) -> Any:
-        """What it says to a question."""
+    async def read(self, asked: Reading) -> Any:
+        """What it says to a question; whoever is cancelled stops it."""
         try:
-            return self._readers.ask(asked, is_given_up)
+            return await self._readers.ask(asked)
         except Problem as problem:
             if problem.code != NEEDS_RECOVERY or self.options.read_only:
                 raise
-        self._writers.ask(Tables(), is_given_up)  # to open it for writing undoes what was begun
-        return self._readers.ask(asked, is_given_up)
+        await self._writers.ask(Tables())  # to open it for writing undoes what was begun
+        return await self._readers.ask(asked)
 
-    def write(self, asked: Writing) -> Any:
+    async def write(self, asked: Writing) -> Any:
         """What it says to a change, which nobody can take back once it is asked."""
-        return self._writers.ask(asked, lambda: False)
+        return await self._writers.ask(asked)
 
     def close(self) -> None:
         """End its processes."""

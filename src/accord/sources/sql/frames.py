@@ -1,27 +1,16 @@
 """Frames on a pipe: four bytes that say how long, and so many bytes."""
 
 import os
-import select
-from collections.abc import Callable
-from time import monotonic
+from collections.abc import Iterator
 from typing import Final
 
 _HEAD: Final = 4
-_CHUNK: Final = 65_536
+_CHUNK: Final = 256 * 1024
 _LONGEST: Final = 64 * 1024 * 1024
-_GLANCE: Final = 0.1  # seconds after which we ask whether anybody still waits
 
 
 class Ended(Exception):
-    """There is nobody at the other end."""
-
-
-class Late(Exception):
-    """The time is up."""
-
-
-class GivenUp(Exception):
-    """Nobody waits for the answer any more."""
+    """There is nobody at the other end, or nobody who makes sense."""
 
 
 def frame(body: bytes) -> bytes:
@@ -29,15 +18,40 @@ def frame(body: bytes) -> bytes:
     return len(body).to_bytes(_HEAD, "little") + body
 
 
-def read_frame(descriptor: int) -> bytes | None:
-    """The next frame, however long that takes; None where there are no more."""
-    data = bytearray()
-    while (missing := _missing(data)) > 0:
-        chunk = os.read(descriptor, max(missing, _CHUNK) if len(data) < _HEAD else missing)
-        if not chunk:
-            return None
-        data += chunk
-    return bytes(data[_HEAD:])
+class Frames:
+    """Cuts what comes in at one end of a pipe into what went in at the other."""
+
+    def __init__(self) -> None:
+        self._begun = bytearray()
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """The frames that are whole with this."""
+        data: bytes | bytearray = chunk
+        if self._begun:
+            self._begun += chunk
+            data = self._begun
+        found = []
+        start = 0
+        while (body := start + _HEAD) <= len(data):
+            end = body + int.from_bytes(data[start:body], "little")
+            if end - body > _LONGEST:
+                raise Ended
+            if end > len(data):
+                break
+            found.append(bytes(data[body:end]))
+            start = end
+        if data is self._begun:
+            del self._begun[:start]
+        else:
+            self._begun += data[start:]
+        return found
+
+
+def frames_from(descriptor: int) -> Iterator[bytes]:
+    """All frames, however long they take, until the other end hangs up."""
+    frames = Frames()
+    while chunk := os.read(descriptor, _CHUNK):
+        yield from frames.feed(chunk)
 
 
 def write_frame(descriptor: int, body: bytes) -> None:
@@ -47,77 +61,48 @@ def write_frame(descriptor: int, body: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-def _missing(data: bytearray) -> int:
-    """How many bytes are to come; a frame is alone on its pipe until it has been answered."""
-    if len(data) < _HEAD:
-        return _HEAD - len(data)
-    return _HEAD + int.from_bytes(data[:_HEAD], "little") - len(data)
-
-
-def _between(least: float, value: float, most: float) -> float:
-    return max(least, min(value, most))
-
-
 class Line:
-    """Two descriptors that do not block, to somebody who may not answer in time."""
+    """Two descriptors, of which neither ever blocks, to somebody who may be gone."""
 
     def __init__(self, reader: int, writer: int) -> None:
-        self._reader = reader
-        self._writer = writer
+        self.reader = reader
+        self.writer = writer
         for descriptor in (reader, writer):
             os.set_blocking(descriptor, False)
-        self._readable = select.poll()
-        self._readable.register(reader, select.POLLIN)
-        self._writable = select.poll()
-        self._writable.register(writer, select.POLLOUT)
+        self._frames = Frames()
+        self._unsent = memoryview(b"")
 
-    def send(self, body: bytes, deadline: float) -> None:
-        """Send a frame, or raise Ended or Late."""
-        data = frame(body)
+    @property
+    def is_full(self) -> bool:
+        """Whether there is something left to `flush`."""
+        return bool(self._unsent)
+
+    def send(self, *bodies: bytes) -> None:
+        """Send frames, as far as there is room for them, or raise Ended."""
+        self._unsent = memoryview(b"".join([self._unsent, *map(frame, bodies)]))
+        self.flush()
+
+    def flush(self) -> None:
+        """Send more of what had no room, or raise Ended."""
         try:
-            sent = os.write(self._writer, data)
-            while sent < len(data):
-                self._wait(self._writable, deadline)
-                sent += self._write(data[sent : sent + _CHUNK])
+            sent = os.write(self.writer, self._unsent)
+        except BlockingIOError:
+            return
         except BrokenPipeError as error:
             raise Ended from error
+        self._unsent = self._unsent[sent:] or memoryview(b"")
 
-    def _write(self, data: bytes) -> int:
+    def receive(self) -> list[bytes]:
+        """The frames that have come, or raise Ended."""
         try:
-            return os.write(self._writer, data)
+            chunk = os.read(self.reader, _CHUNK)
         except BlockingIOError:
-            return 0
-
-    def receive(self, deadline: float, is_given_up: Callable[[], bool] = lambda: False) -> bytes:
-        """The next frame, or raise Ended, Late, or GivenUp where that is so."""
-        while not self._readable.poll(_between(0, deadline - monotonic(), _GLANCE) * 1000):
-            if monotonic() >= deadline:
-                raise Late
-            if is_given_up():
-                raise GivenUp
-        data = os.read(self._reader, _CHUNK)
-        if len(data) >= _HEAD and len(data) == _HEAD + int.from_bytes(data[:_HEAD], "little"):
-            return data[_HEAD:]
-        return self._receive_rest(bytearray(data), deadline)
-
-    def _receive_rest(self, data: bytearray, deadline: float) -> bytes:
-        if not data:
+            return []
+        if not chunk:
             raise Ended
-        while (missing := _missing(data)) > 0:
-            if missing > _LONGEST:
-                raise Ended
-            self._wait(self._readable, deadline)
-            chunk = os.read(self._reader, _CHUNK)
-            if not chunk:
-                raise Ended
-            data += chunk
-        return bytes(data[_HEAD:])
-
-    def _wait(self, poll: "select.poll", deadline: float) -> None:
-        if not poll.poll(max(deadline - monotonic(), 0) * 1000):
-            raise Late
+        return self._frames.feed(chunk)
 
     def close(self) -> None:
         """Hang up."""
-        os.close(self._reader)
-        os.close(self._writer)
+        os.close(self.reader)
+        os.close(self.writer)

@@ -1,70 +1,46 @@
 """One worker: a process that asks the database, and that can be ended whatever it is doing."""
 
 import contextlib
+import fcntl
 import os
 import signal
 import sys
 import threading
 import weakref
-from collections.abc import Callable
-from time import monotonic
 from typing import Final
 
 from accord.errors import ContractError
-from accord.sources.sql.frames import Ended, Late, Line
-from accord.sources.sql.messages import Ready, decode_reply
+from accord.sources.sql.frames import Ended, Line
 
 _MAIN: Final = "from accord.sources.sql.worker import main; main()"
-_FAREWELL: Final = 0.1  # seconds
-_BOOT: Final = 30.0  # seconds for Python to start, on a machine that is busy
+_WIDE: Final = 512 * 1024  # bytes of answers that a pipe has room for
 
 
 class Worker:
-    """A child process that answers one request at a time."""
+    """A child process that answers on its line, one request after the other."""
 
     def __init__(self, settings: bytes) -> None:
-        self._pid, self._line = _spawn()
-        self._end = weakref.finalize(self, _abandon, os.getpid(), self._pid, self._line)
-        self._is_ready = False
-        with contextlib.suppress(Ended, Late):  # then nobody answers either
-            self._line.send(settings, monotonic() + _BOOT)
-
-    def ask(self, request: bytes, deadline: float, is_given_up: Callable[[], bool]) -> bytes:
-        """The reply to a request, or raise as `Line` does; its start has a time of its own."""
-        try:
-            if not self._is_ready:
-                begun = monotonic()
-                self._wait_until_ready()
-                deadline += monotonic() - begun
-            self._line.send(request, deadline)
-        except Ended as error:
-            raise NeverAsked from error
-        return self._line.receive(deadline, is_given_up)
-
-    def _wait_until_ready(self) -> None:
-        """Wait until it can be asked; raise Ended where it cannot."""
-        if not isinstance(decode_reply(self._line.receive(monotonic() + _BOOT)), Ready):
-            raise Ended
-        self._is_ready = True
+        self._pid, self.line = _spawn()
+        self._end = weakref.finalize(self, _abandon, os.getpid(), self._pid, self.line)
+        with contextlib.suppress(Ended):  # whoever listens will notice
+            self.line.send(settings)
 
     def kill(self) -> None:
-        """End it at once, and wait for that a little: the system may be slow to let go of it."""
+        """End it at once; the system may be slow to let go of it."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(self._pid, signal.SIGKILL)
-        reaper = threading.Thread(target=self.close, name="accord-reaper", daemon=True)
-        reaper.start()
-        reaper.join(_FAREWELL)
+        threading.Thread(target=self.close, name="accord-reaper", daemon=True).start()
+
+    def hang_up(self) -> None:
+        """Let it finish by itself what it is doing, and end."""
+        self._end()
 
     def close(self) -> None:
         """Let it end, and wait for that."""
         if self._end.detach() is not None:
-            self._line.close()
+            self.line.close()
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(self._pid, 0)
-
-
-class NeverAsked(Exception):
-    """A worker that was gone before it could be asked."""
 
 
 def _spawn() -> tuple[int, Line]:
@@ -72,6 +48,7 @@ def _spawn() -> tuple[int, Line]:
         raise ContractError("databases are served where a process can be spawned: not on Windows")
     theirs_in, ours_out = os.pipe()
     ours_in, theirs_out = os.pipe()
+    _widen(ours_in)
     line = Line(ours_in, ours_out)
     try:
         pid = os.posix_spawn(
@@ -92,8 +69,15 @@ def _spawn() -> tuple[int, Line]:
     return pid, line
 
 
+def _widen(reader: int) -> None:
+    """Let a worker go on while we are busy with what it has answered; where the system can."""
+    if hasattr(fcntl, "F_SETPIPE_SZ"):
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, _WIDE)
+
+
 def _abandon(owner: int, pid: int, line: Line) -> None:
-    """Hang up on a worker that nobody holds any more: it ends by itself once all have hung up."""
+    """Hang up on a worker: it ends by itself once all have hung up."""
     line.close()
     if os.getpid() == owner:
         with contextlib.suppress(ChildProcessError):

@@ -5,14 +5,15 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import islice, starmap
-from typing import Any, Final
+from sys import float_info
+from typing import Annotated, Any, Final
 
 import msgspec
 
 from accord.answer import Problem
 from accord.sources.sql.messages import Rows
 from accord.sources.sql.names import quoted
-from accord.sources.sql.values import is_odd, marked
+from accord.sources.sql.values import marked
 
 Row = tuple[Any, ...]
 
@@ -22,7 +23,9 @@ _INDENT: Final = 6  # bytes that each member, and each row, has around it where 
 _ROOM_FOR_WORDS: Final = 2_048  # what an answer says beside its rows
 
 _UNFIT: Final = re.compile(r'["\\\x00-\x1f]')  # in a name that msgspec would copy as it is
-_PLAIN: Final = list[tuple[int | float | str | bool | None, ...]]
+_FINITE: Final = msgspec.Meta(ge=-float_info.max, le=float_info.max)
+_PLAIN: Final = list[tuple[int | Annotated[float, _FINITE] | str | bool | None, ...]]
+"""Rows of values that JSON has words for."""
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
@@ -50,11 +53,7 @@ class Sheet:
             msgspec.convert(rows, _PLAIN)  # faster than to look at each value
         except msgspec.ValidationError:
             rows = [tuple(map(marked, row)) for row in rows]
-        json = _encode(list(starmap(self._type, rows)))
-        if b"null" in json and any(is_odd(value) for row in rows for value in row):
-            rows = [tuple(map(marked, row)) for row in rows]
-            json = _encode(list(starmap(self._type, rows)))
-        return json
+        return _encode(list(starmap(self._type, rows)))
 
     def size(self, json: bytes, count: int) -> int:
         """The bytes of so many rows where their JSON is indented."""

@@ -1,13 +1,12 @@
 """A database as six tools, or as the three of them that read."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, Final
 
 import msgspec
 
 from accord.answer import Answer, Encoded, Notice, Page
 from accord.arguments import JsonSchema
-from accord.context import Context
 from accord.sources.sql import shapes
 from accord.sources.sql.binding import binder
 from accord.sources.sql.cursors import RowCursors
@@ -56,24 +55,24 @@ class _Readers:
         self._database = database
         self._cursors = cursors
 
-    def list_tables(self, asked: Tables, context: Context) -> Answer[list[str]]:
-        said: Names = self._database.read(asked, lambda: context.cancelled)
+    async def list_tables(self, asked: Tables, _: object) -> Answer[list[str]]:
+        said: Names = await self._database.read(asked)
         found = f"Found {len(said.names)} tables:"
         lines = [found, *(f"- {name}" for name in said.names)]
         return Answer(said.names, message=found, text="\n".join(lines), name="tables")
 
-    def describe_table(self, asked: Describe, context: Context) -> Answer[Encoded]:
-        said: Described = self._database.read(asked, lambda: context.cancelled)
+    async def describe_table(self, asked: Describe, _: object) -> Answer[Encoded]:
+        said: Described = await self._database.read(asked)
         return Answer(Encoded(said.json, is_checked=True), message=f"Table: {said.table_name}")
 
-    def run_query(self, asked: RunQuery, context: Context) -> Answer[Encoded]:
+    async def run_query(self, asked: RunQuery, _: object) -> Answer[Encoded]:
         skip = 0
         if asked.cursor is not None:
             skip = self._cursors.decode(asked.cursor, asked.query, asked.params)
         most = self._database.options.max_rows
         limit = most if asked.limit is None else min(asked.limit, most)
         select = Select(asked.query, asked.params, limit, skip)
-        said: Rows = self._database.read(select, lambda: context.cancelled)
+        said: Rows = await self._database.read(select)
         return Answer(
             Encoded(said.json, is_checked=True),
             message=f"Query executed successfully. Found {said.count} rows:",
@@ -97,20 +96,20 @@ class _Writers:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def insert_row(self, asked: Insert, _: Context) -> Answer[dict[str, Any]]:
-        said: Changed = self._database.write(asked)
+    async def insert_row(self, asked: Insert, _: object) -> Answer[dict[str, Any]]:
+        said: Changed = await self._database.write(asked)
         done = _DRY if asked.dry_run else "Row inserted successfully."
         new = msgspec.json.encode(said.last_insert_id).decode()
         words = f"{done} Last insert ID: {new}, Changes: {said.changes}"
         return _report(words, {"last_insert_id": said.last_insert_id, "changes": said.changes})
 
-    def update_row(self, asked: Update, _: Context) -> Answer[dict[str, Any]]:
-        said: Changed = self._database.write(asked)
+    async def update_row(self, asked: Update, _: object) -> Answer[dict[str, Any]]:
+        said: Changed = await self._database.write(asked)
         done = _DRY if asked.dry_run else "Rows updated successfully."
         return _report(f"{done} Changes: {said.changes}", {"changes": said.changes})
 
-    def delete_row(self, asked: Delete, _: Context) -> Answer[dict[str, Any]]:
-        said: Changed = self._database.write(asked)
+    async def delete_row(self, asked: Delete, _: object) -> Answer[dict[str, Any]]:
+        said: Changed = await self._database.write(asked)
         done = _DRY if asked.dry_run else "Rows deleted successfully."
         return _report(f"{done} Changes: {said.changes}", {"changes": said.changes})
 
@@ -193,7 +192,7 @@ def _tool(
     name: str,
     description: str,
     asks: type,
-    call: Callable[[Any, Any], Answer[Any]],
+    call: Callable[[Any, Any], Awaitable[Answer[Any]]],
     takes: JsonSchema,
     returns: JsonSchema,
     hints: Hints,
@@ -204,8 +203,7 @@ def _tool(
         input_schema=takes,
         bind=binder(name, asks, takes),
         invoke=call,
-        is_async=False,
-        wants_context=True,
+        is_async=True,
         hints=hints,
         output=Output(schema=returns, is_loose=False),
     )

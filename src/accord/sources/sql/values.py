@@ -6,7 +6,7 @@
 """
 
 from base64 import b64decode, b64encode
-from math import isfinite, isinf, isnan
+from math import isfinite, isnan
 from typing import Any, Final
 
 import msgspec
@@ -35,11 +35,6 @@ def marked(value: Any) -> Any:
     if isinstance(value, float) and not isfinite(value):
         return {REAL: "NaN" if isnan(value) else "Infinity" if value > 0 else "-Infinity"}
     return value
-
-
-def is_odd(value: Any) -> bool:
-    """Whether JSON has no word for it, though an encoder would write something."""
-    return isinstance(value, float) and (isinf(value) or isnan(value))
 
 
 def unmarked(value: Any, path: str) -> Any:

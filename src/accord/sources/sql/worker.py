@@ -14,7 +14,7 @@ import msgspec
 from accord.answer import Problem
 from accord.sources.sql.confine import confine
 from accord.sources.sql.engine import Engine, engine_for
-from accord.sources.sql.frames import read_frame, write_frame
+from accord.sources.sql.frames import frames_from, write_frame
 from accord.sources.sql.messages import (
     Broken,
     Delete,
@@ -53,7 +53,8 @@ def main() -> None:
 def _serve() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for our parent, who then hangs up
     source, target = _take_pipes()
-    told = read_frame(source)
+    requests = frames_from(source)
+    told = next(requests, None)
     if told is None:
         return
     settings = msgspec.json.decode(told, type=Settings)
@@ -61,7 +62,7 @@ def _serve() -> None:
     engine: Engine | None = None
     _collect_less()
     write_frame(target, encode_reply(Ready()))
-    while (request := read_frame(source)) is not None:
+    for request in requests:
         signal.setitimer(signal.ITIMER_REAL, settings.timeout + _ORPHANED)  # and SIGALRM ends us
         try:
             engine = engine or _open(kind, settings)

@@ -1,17 +1,13 @@
-"""Several workers, so that a slow query holds up nobody else; one that is late is replaced."""
+"""Workers of one kind, a team of them on every event loop that asks."""
 
+import asyncio
 import os
-from collections import deque
-from collections.abc import Callable
-from queue import Empty, SimpleQueue
-from time import monotonic
+import threading
 from typing import Final
 
 import msgspec
 
-from accord.answer import Problem
 from accord.errors import AccordError
-from accord.sources.sql.frames import Ended, GivenUp, Late
 from accord.sources.sql.messages import (
     Broken,
     Failed,
@@ -21,9 +17,9 @@ from accord.sources.sql.messages import (
     decode_reply,
     encode_request,
 )
-from accord.sources.sql.process import NeverAsked, Worker
+from accord.sources.sql.team import Team
 
-_SLACK: Final = 0.25  # seconds after the limit in which a worker may still say so itself
+_LOCK: Final = threading.Lock()
 
 
 class WorkerBug(AccordError):
@@ -31,77 +27,53 @@ class WorkerBug(AccordError):
 
 
 class Workers:
-    """Up to `size` workers of one kind, started as they are needed."""
+    """Asks the workers of the loop that one is on; a loop that has ended leaves them to others."""
 
     def __init__(self, settings: Settings, size: int) -> None:
         self._settings = settings
         self._size = size
         self._told = msgspec.json.encode(settings)
-        self._reset()
-
-    def _reset(self) -> None:
         self._owner = os.getpid()
-        self._idle: deque[Worker] = deque()
-        self._turns: SimpleQueue[None] = SimpleQueue()
-        for _ in range(self._size):
-            self._turns.put(None)
+        self._teams = [self._new_team()]
+
+    def _new_team(self) -> Team:
+        return Team(self._settings, self._told, self._size)
 
     def start(self) -> None:
         """Have one ready before anybody asks."""
-        self._idle.append(Worker(self._told))
+        self._teams[0].start()
 
-    def ask(self, request: Request, is_given_up: Callable[[], bool]) -> Reply:
+    async def ask(self, request: Request) -> Reply:
         """What the database says; a Problem where it cannot, or not in time."""
-        if self._owner != os.getpid():  # a fork: the workers are our parent's
-            self._reset()
-        deadline = monotonic() + self._settings.timeout + _SLACK
-        try:
-            self._turns.get(timeout=self._settings.timeout)
-        except Empty as error:
-            raise Problem.unavailable("The database is busy; try again later") from error
-        try:
-            said = self._ask(encode_request(request), deadline, is_given_up)
-            reply: Reply = decode_reply(said)
-        finally:
-            self._turns.put(None)
+        reply: Reply = decode_reply(await self._here().ask(encode_request(request)))
         if isinstance(reply, Failed):
             raise reply.problem
         if isinstance(reply, Broken):
             raise WorkerBug(reply.traceback)
         return reply
 
-    def _ask(self, request: bytes, deadline: float, is_given_up: Callable[[], bool]) -> bytes:
-        worker = self._take()
-        try:
-            try:
-                reply = worker.ask(request, deadline, is_given_up)
-            except NeverAsked:  # it has died of something else, long ago
-                worker.kill()
-                worker = Worker(self._told)
-                reply = worker.ask(request, deadline, is_given_up)
-        except (Ended, NeverAsked) as error:
-            worker.kill()
-            raise _lost(is_write=self._settings.writes) from error
-        except (Late, GivenUp) as error:
-            worker.kill()
-            self.start()
-            raise self._settings.killed from error
-        self._idle.append(worker)
-        return reply
+    def _here(self) -> Team:
+        """The team of this loop."""
+        loop = asyncio.get_running_loop()
+        for team in self._teams:
+            if team.loop is loop and self._owner == os.getpid():
+                return team
+        with _LOCK:
+            return self._join(loop)
 
-    def _take(self) -> Worker:
-        try:
-            return self._idle.pop()
-        except IndexError:
-            return Worker(self._told)
+    def _join(self, loop: asyncio.AbstractEventLoop) -> Team:
+        if self._owner != os.getpid():  # a fork: the workers are our parent's
+            self._owner = os.getpid()
+            for team in self._teams:
+                team.disband()
+            self._teams = [self._new_team()]
+        if not any(team.is_free for team in self._teams):
+            self._teams.append(self._new_team())
+        team = next(team for team in self._teams if team.is_free)
+        team.join(loop)
+        return team
 
     def close(self) -> None:
         """End those that are idle."""
-        while self._idle:
-            self._idle.pop().close()
-
-
-def _lost(*, is_write: bool) -> Problem:
-    """A process that is gone, of memory perhaps."""
-    doubt = "; look whether the change took place" if is_write else ""
-    return Problem.unavailable(f"The process that asks the database has ended{doubt}")
+        for team in self._teams:
+            team.close()

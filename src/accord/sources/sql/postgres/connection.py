@@ -44,6 +44,7 @@ from accord.sources.sql.names import find_table
 from accord.sources.sql.postgres import reading, schema
 from accord.sources.sql.postgres.faults import TOO_LARGE, in_doubt, problems
 from accord.sources.sql.postgres.fence import Fence
+from accord.sources.sql.postgres.role import warn_of_powers
 from accord.sources.sql.postgres.values import prepare, taken
 from accord.sources.sql.writes import conditions, require_few, require_sense
 
@@ -65,6 +66,10 @@ class PostgresEngine:
                 },
             )
         event.listen(self._engine, "connect", lambda driver, _: prepare(driver))
+        if not settings.writes:
+            event.listen(
+                self._engine, "connect", lambda driver, _: warn_of_powers(driver), once=True
+            )
         self._fence = Fence(self._engine, settings)
 
     @contextmanager

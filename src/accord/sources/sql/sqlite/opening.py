@@ -43,6 +43,7 @@ def open_connection(settings: Settings) -> apsw.Connection:
     """A connection with every defence that SQLite has; to a file that is there."""
     apsw.hard_heap_limit(HEAP)
     flags = apsw.SQLITE_OPEN_READWRITE if settings.writes else apsw.SQLITE_OPEN_READONLY
+    flags |= apsw.SQLITE_OPEN_NOMUTEX  # a worker has one thread
     connection = apsw.Connection(settings.url, flags=flags, statementcachesize=_KEPT_PREPARED)
     for limit in LIMITS.keys() - set(_OF_A_TEXT):
         connection.limit(limit, LIMITS[limit])

@@ -1,0 +1,194 @@
+"""Workers are asked ahead while they are quick; whoever stalls, dies or is given up holds up nobody."""
+
+import asyncio
+import errno
+import os
+import signal
+import sqlite3
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Self
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accord.answer import Problem
+from accord.sources.sql import Database, Options
+from accord.sources.sql.frames import Ended, Frames, frame
+from accord.sources.sql.messages import Insert, Select
+from sources.sql.shop import NUMBERS, make, serving
+from sources.sql.test_durability import workers_of
+
+FOR_EVER = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+
+
+QUICK = [Select("SELECT :n AS n", {"n": number}, 10, 0) for number in range(1, 8)]
+ANSWERS = [b'[{"n":%d}]' % number for number in range(1, 8)]
+
+
+class Stalled:
+    """A worker that was quick, and is asked something that takes for ever and more behind that."""
+
+    def __init__(self, path: Path, timeout: float) -> None:
+        self.database = Database(str(path), Options(timeout=timeout))
+
+    async def __aenter__(self) -> Self:
+        before = set(workers_of(os.getpid()))
+        for _ in range(50):
+            await self.database.read(QUICK[0])
+        (self.worker,) = set(workers_of(os.getpid())) - before
+        self.endless = asyncio.create_task(self.database.read(Select(FOR_EVER, None, 1, 0)))
+        self.behind = asyncio.gather(*map(self.database.read, QUICK))
+        await asyncio.sleep(0)  # they ask
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert [rows.json for rows in await self.behind] == ANSWERS
+        self.database.close()
+
+
+def test_those_behind_a_query_that_stalls_are_answered_by_others(tmp_path: Path) -> None:
+    async def stall() -> None:
+        async with Stalled(make(tmp_path / "shop.db"), timeout=50) as stalled:
+            await stalled.behind
+            assert not stalled.endless.done()
+            stalled.endless.cancel()
+
+    asyncio.run(stall())
+
+
+def test_those_behind_a_query_that_a_worker_dies_of_are_answered_by_others(tmp_path: Path) -> None:
+    async def die() -> None:
+        async with Stalled(make(tmp_path / "shop.db"), timeout=50) as stalled:
+            os.kill(stalled.worker, signal.SIGKILL)
+            with pytest.raises(Problem, match="The process that asks the database has ended"):
+                await stalled.endless
+
+    asyncio.run(die())
+
+
+def test_a_call_that_is_cancelled_takes_none_with_it_that_were_asked_behind(tmp_path: Path) -> None:
+    async def cancel() -> None:
+        async with Stalled(make(tmp_path / "shop.db"), timeout=50) as stalled:
+            stalled.endless.cancel()
+            await stalled.behind
+            assert stalled.endless.cancelled()
+
+    asyncio.run(cancel())
+
+
+def test_what_nobody_has_begun_with_can_be_cancelled(tmp_path: Path) -> None:
+    async def cancel() -> None:
+        async with Stalled(make(tmp_path / "shop.db"), timeout=50) as stalled:
+            more = asyncio.create_task(stalled.database.read(QUICK[0]))
+            await asyncio.sleep(0)
+            more.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await more
+            stalled.endless.cancel()
+
+    asyncio.run(cancel())
+
+
+def test_of_many_calls_none_is_refused_for_the_length_of_the_line(tmp_path: Path) -> None:
+    """They take longer than the time limit of one together, and each has a worker in time."""
+    database = Database(str(make(tmp_path / "shop.db")), Options(timeout=2))
+    select = Select(f"SELECT count(*) AS n FROM ({NUMBERS.format(50_000)})", None, 1, 0)
+
+    async def ask_many() -> set[bytes]:
+        return {rows.json for rows in await asyncio.gather(*map(database.read, [select] * 300))}
+
+    assert asyncio.run(ask_many()) == {b'[{"n":50000}]'}
+    database.close()
+
+
+def test_a_request_that_no_pipe_has_room_for_arrives(tmp_path: Path) -> None:
+    path = make(tmp_path / "shop.db")
+    with serving(path, max_length=4_000_000, timeout=20) as shop:
+        found = shop.query("SELECT length(:x) AS n", params={"x": "x" * 3_000_000})
+        assert found == [{"n": 3_000_000}]
+
+
+def test_event_loops_of_several_threads_ask_side_by_side(tmp_path: Path) -> None:
+    database = Database(str(make(tmp_path / "shop.db")), Options())
+    together = threading.Barrier(3)
+
+    async def ask_some(first: int) -> list[bytes]:
+        together.wait(timeout=30)
+        asked = (Select("SELECT :n AS n", {"n": first + i}, 10, 0) for i in range(20))
+        said = await asyncio.gather(*map(database.read, asked))
+        together.wait(timeout=30)
+        return [rows.json for rows in said]
+
+    with ThreadPoolExecutor(3) as pool:
+        found = list(pool.map(lambda first: asyncio.run(ask_some(first)), (100, 200, 300)))
+    for first, said in zip((100, 200, 300), found, strict=True):
+        assert said == [b'[{"n":%d}]' % (first + i) for i in range(20)]
+    database.close()
+
+
+def test_a_change_that_is_under_way_is_not_stopped_with_its_call(tmp_path: Path) -> None:
+    path = make(tmp_path / "shop.db")
+    database = Database(str(path), Options(timeout=20))
+    other = sqlite3.connect(path, isolation_level=None)
+
+    def names() -> list[tuple[str]]:
+        return other.execute("SELECT name FROM users ORDER BY id").fetchall()
+
+    async def change() -> None:
+        await database.write(Insert("users", {"name": "first"}))  # it has started by then
+        other.execute("BEGIN IMMEDIATE")
+        task = asyncio.create_task(database.write(Insert("users", {"name": "second"})))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        other.execute("COMMIT")
+        await database.write(Insert("users", {"name": "third"}))
+
+    asyncio.run(change())
+    assert names() == [("John Doe",), ("first",), ("second",), ("third",)]
+    other.close()
+    database.close()
+
+
+def test_a_worker_that_can_never_start_is_not_tried_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONHOME", str(tmp_path))  # where there is no Python
+    database = Database(str(make(tmp_path / "shop.db")), Options())
+    with pytest.raises(Problem, match="No process can be started"):
+        asyncio.run(database.read(Select("SELECT 1", None, 1, 0)))
+    database.close()
+
+
+def test_a_system_that_has_no_room_for_a_worker_is_no_reason_to_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> int:
+        raise OSError(errno.EAGAIN, "no more processes")
+
+    database = Database(str(make(tmp_path / "shop.db")), Options())
+    with monkeypatch.context() as poor:
+        poor.setattr(os, "posix_spawn", refuse)
+        with pytest.raises(Problem, match="No process can be started"):
+            asyncio.run(database.read(QUICK[0]))
+    assert asyncio.run(database.read(QUICK[0])).json == ANSWERS[0]
+    database.close()
+
+
+@given(st.lists(st.binary(max_size=40), max_size=8), st.lists(st.integers(1, 30)))
+def test_frames_come_whole_however_a_pipe_cuts_them(bodies: list[bytes], cuts: list[int]) -> None:
+    sent = b"".join(map(frame, bodies))
+    frames, found = Frames(), []
+    for cut in [*cuts, len(sent) + 1]:
+        found += frames.feed(sent[:cut])
+        sent = sent[cut:]
+    assert found == bodies
+
+
+def test_a_frame_that_is_too_long_to_be_true_ends_it() -> None:
+    with pytest.raises(Ended):
+        Frames().feed(b"\xff\xff\xff\xff")

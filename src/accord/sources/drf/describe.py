@@ -15,11 +15,10 @@ from accord.sources.drf.filters import Parameter, parameters_of
 from accord.sources.drf.marks import mark_of
 from accord.sources.drf.output import promised, standard_action
 from accord.sources.drf.permissions import audience_of
-from accord.sources.drf.routes import Route
+from accord.sources.drf.routes import WITH_BODY, Route
 from accord.sources.drf.views import attempted, prepared
 from accord.tool import Hints
 
-_WITH_BODY: Final = ("post", "put", "patch")
 _OBJECT: Final[JsonSchema] = {"type": "object"}
 _SENTENCES: Final = {
     "list": "List {many}.",
@@ -93,26 +92,23 @@ def _taken(route: Route, view: Any, complain: Complain) -> Taken:
     body: JsonSchema | None = _OBJECT if _has_body(route) else None
     if view is None:
         return Taken(body, (), None)
+    output = attempted(lambda: promised(route, view, lambda *_: None), None, lambda _: None)
     operation = spectacular.operation_of(route, complain)
     if operation is not None:
         given = None if body is None else operation.body or body
-        output = operation.output if _may_promise(route, operation) else None
+        if output is None and (operation.is_explicit or standard_action(route) is not None):
+            output = operation.output
         return Taken(given, operation.parameters, output)
     is_list = standard_action(route) == "list" or route.action == "list"
     return Taken(
         None if body is None else _body(route, view, complain),
         parameters_of(view, complain) if is_list else (),
-        attempted(lambda: promised(route, view, lambda _: None), None, lambda _: None),
+        output,
     )
 
 
-def _may_promise(route: Route, operation: spectacular.Operation) -> bool:
-    """Whether what is documented is what comes: it says so itself, or the code is not its own."""
-    return operation.is_explicit or standard_action(route) is not None
-
-
 def _has_body(route: Route) -> bool:
-    return route.method in _WITH_BODY or (route.method == "delete" and route.action != "destroy")
+    return route.method in WITH_BODY or (route.method == "delete" and route.action != "destroy")
 
 
 def _body(route: Route, view: Any, complain: Complain) -> JsonSchema:
@@ -211,8 +207,14 @@ def _shape(route: Route, kwargs: JsonSchema, body: JsonSchema | None) -> JsonSch
     required = kwargs.get("required", [])
     properties = {"kwargs": _closed(names, required), "query": _OBJECT}
     if body is not None:
-        properties["body"] = {"type": "array" if body.get("type") == "array" else "object"}
+        properties["body"] = {"type": _outer(body)}
     return _closed(properties, ["kwargs"] if required else [])
+
+
+def _outer(body: JsonSchema) -> Any:
+    """What a body is from outside: an object or a list, or either where nothing rules one out."""
+    kind = body.get("type")
+    return kind if kind in ("object", "array") else ["object", "array"]
 
 
 def _words(route: Route, view: Any) -> str:

@@ -7,7 +7,8 @@ serializer does not hold to: no bounds, no choices, nothing required, and null w
 
 import re
 from collections.abc import Callable
-from typing import Any, Final, Literal
+from decimal import Decimal
+from typing import Any, Final, Literal, Protocol
 
 from django.core import validators
 from django.db import models
@@ -17,7 +18,14 @@ from rest_framework.settings import ISO_8601, api_settings
 from accord.arguments import JsonSchema
 
 Side = Literal["in", "out"]
-Complain = Callable[[str], None]
+
+
+class Complain(Protocol):
+    """Says what is wrong; `about` is what it is said of once, if that is not each view."""
+
+    def __call__(self, reason: str, about: Any = None, /) -> None: ...
+
+
 ANY: Final[JsonSchema] = {}
 FILE: Final[JsonSchema] = {
     "type": "object",
@@ -71,9 +79,8 @@ class Describer:
             if shape is not None:
                 return shape(self, field)
         kind = type(field)
-        self._complain(
-            f"nobody knows what {field.field_name!r} holds, a {kind.__module__}.{kind.__qualname__}"
-        )
+        named = f"{kind.__module__}.{kind.__qualname__}"
+        self._complain(f"nobody knows what {field.field_name!r} holds, a {named}", kind)
         return ANY
 
     def members(self, serializer: Any) -> JsonSchema:
@@ -336,7 +343,7 @@ def _bounds(keyword: str) -> Callable[[JsonSchema, Any, Any], None]:
     def bound(schema: JsonSchema, validator: Any, kinds: Any) -> None:
         limit = validator.limit_value
         limit = limit() if callable(limit) else limit
-        if {"integer", "number"} & set(kinds) and isinstance(limit, int | float):
+        if {"integer", "number"} & set(kinds) and isinstance(limit, int | float | Decimal):
             schema[keyword] = limit
 
     return bound

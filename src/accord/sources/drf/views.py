@@ -29,7 +29,15 @@ def prepared(route: Route, request: HttpRequest | None = None) -> Any:
         request = nobodys(route.method)
     view.headers = {}
     view.request = view.initialize_request(request)
+    negotiated(view, view.request)
     return view
+
+
+def negotiated(view: Any, request: Any) -> Any:
+    """A request that gets what a view would rather give, which serializers may look at."""
+    request.accepted_renderer = next(iter(view.get_renderers()), None)
+    request.accepted_media_type = getattr(request.accepted_renderer, "media_type", None)
+    return request
 
 
 def nobodys(method: str) -> HttpRequest:

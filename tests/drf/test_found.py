@@ -9,7 +9,9 @@ import pytest
 from django.http import HttpResponse, JsonResponse
 from django.test import override_settings
 from django.urls import include, path, re_path
+from django_filters.rest_framework import DjangoFilterBackend
 from rest_framework import viewsets
+from rest_framework.filters import OrderingFilter
 from rest_framework.permissions import AllowAny, BasePermission, IsAuthenticated
 from rest_framework.response import Response
 from rest_framework.routers import SimpleRouter
@@ -20,6 +22,8 @@ from accord.django import endpoint, project
 from accord.sources.drf import SkippedWarning
 from drf.people import CREDENTIALS
 from drf.talk import Client, ask, call, text_of
+from storefront.models import Customer
+from storefront.serializers import CustomerSerializer
 
 TENANT: ContextVar[str] = ContextVar("tenant", default="nobody's")
 
@@ -96,6 +100,50 @@ def test_what_is_mounted_twice_at_one_place_is_there_once() -> None:
     router.register("things", Things, basename="thing")
     with serving(path("", include(router.urls)), path("", include(router.urls))):
         assert list(project.server().tools) == ["things_list", "things_create", "things_retrieve"]
+
+
+# What can be known of a view outside of a request
+
+
+class Shy(viewsets.ReadOnlyModelViewSet):
+    """Customers of whoever asks, and nobody has asked yet."""
+
+    serializer_class = CustomerSerializer
+    filter_backends = [DjangoFilterBackend, OrderingFilter]
+    filterset_fields = ["name"]
+    ordering_fields = ["email"]
+
+    def get_queryset(self) -> Any:
+        return Customer.objects.filter(pk=self.request.user.employer_id)
+
+
+class Bare(viewsets.GenericViewSet):
+    """Generic, without a serializer."""
+
+    def create(self, request: Any) -> Response:
+        return Response(request.data)
+
+
+def test_filters_are_known_where_a_queryset_is_not() -> None:
+    with serving(of(Shy)):
+        listed = project.server().tools["things_list"].input_schema["properties"]["query"]
+    assert set(listed["properties"]) == {"name", "ordering"}
+
+
+def test_a_generic_view_without_a_serializer_is_nothing_to_warn_of() -> None:
+    with serving(of(Bare)):
+        schema = project.server().tools["things_create"].input_schema
+    assert schema["properties"]["body"] == {"type": "object"}
+
+
+def test_what_a_converter_of_a_url_takes_is_said() -> None:
+    with serving(path("rooms/<int:floor>/<uuid:key>/<slug:name>/", Files.as_view())):
+        schema = project.server().tools["rooms_get"].input_schema
+    assert schema["properties"]["kwargs"]["properties"] == {
+        "floor": {"type": ["integer", "string"]},
+        "key": {"type": "string", "format": "uuid"},
+        "name": {"type": ["string", "integer"]},
+    }
 
 
 # Permissions that go by more than the caller

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
+from django.urls.converters import IntConverter, UUIDConverter
 from rest_framework import serializers
+from rest_framework.generics import GenericAPIView
 from rest_framework.settings import api_settings
 
 from accord.arguments import JsonSchema
@@ -16,7 +18,7 @@ from accord.sources.drf.marks import mark_of
 from accord.sources.drf.output import promised, standard_action
 from accord.sources.drf.permissions import audience_of
 from accord.sources.drf.routes import WITH_BODY, Route
-from accord.sources.drf.views import attempted, prepared
+from accord.sources.drf.views import attempted, model_of, prepared
 from accord.tool import Hints
 
 _OBJECT: Final[JsonSchema] = {"type": "object"}
@@ -113,7 +115,7 @@ def _has_body(route: Route) -> bool:
 
 def _body(route: Route, view: Any, complain: Complain) -> JsonSchema:
     """What the body of a request holds, as its serializer says."""
-    if not hasattr(view, "get_serializer"):
+    if not _has_serializer(view):
         return _OBJECT
 
     def ask() -> JsonSchema:
@@ -128,6 +130,15 @@ def _body(route: Route, view: Any, complain: Complain) -> JsonSchema:
     return attempted(
         ask, _OBJECT, lambda reason: complain(f"what its body holds is not known: {reason}")
     )
+
+
+def _has_serializer(view: Any) -> bool:
+    """Whether a view is made to have a serializer, which a generic one need not be."""
+    if getattr(view, "serializer_class", None) is not None:
+        return True
+    own = getattr(type(view), "get_serializer_class", None)
+    is_inherited = own is GenericAPIView.get_serializer_class
+    return not is_inherited and hasattr(view, "get_serializer")
 
 
 def _query_schema(parameters: Sequence[Parameter]) -> JsonSchema:
@@ -159,15 +170,24 @@ def _parameter(route: Route, view: Any, name: str) -> JsonSchema:
     if name == api_settings.VERSION_PARAM and _versioning(view) is not None:
         allowed = [each for each in _versioning(view).allowed_versions or () if each]
         return {"enum": list(allowed)} if allowed else {"type": "string"}
-    model = _model(view)
+    model = model_of(view)
     field = getattr(view, "lookup_field", "pk")
     if model is None or name not in (field, getattr(view, "lookup_url_kwarg", None)):
-        return {"type": ["string", "integer"]}
+        return _converted(route.converter(name))
     kind = _column(model, field)
     described = f"The {field} of the {model._meta.verbose_name}"
     if kind.get("type") == "integer":  # which a URL, and so a caller, may also write as text
         return {"type": ["integer", "string"], "description": described}
     return {"type": "string", "description": described} | kind
+
+
+def _converted(converter: Any) -> JsonSchema:
+    """What a converter of a URL takes: `<int:year>`."""
+    if isinstance(converter, UUIDConverter):
+        return {"type": "string", "format": "uuid"}
+    if isinstance(converter, IntConverter):
+        return {"type": ["integer", "string"]}
+    return {"type": ["string", "integer"]}
 
 
 def _column(model: Any, field: str) -> JsonSchema:
@@ -194,13 +214,6 @@ def default_of(view: Any, name: str) -> str | None:
     return None if default is None else str(default)
 
 
-def _model(view: Any) -> Any:
-    queryset = getattr(view, "queryset", None)
-    if queryset is None and hasattr(view, "get_queryset"):
-        queryset = attempted(view.get_queryset, None, lambda _: None)
-    return getattr(queryset, "model", None)
-
-
 def _shape(route: Route, kwargs: JsonSchema, body: JsonSchema | None) -> JsonSchema:
     """The outer shape alone: which names there are, and that they hold objects."""
     names: JsonSchema = {name: {"type": ["string", "integer"]} for name in route.names}
@@ -222,7 +235,7 @@ def _words(route: Route, view: Any) -> str:
     own = inspect.getdoc(route.handler)
     if own and not route.handler.__module__.startswith("rest_framework."):
         return own
-    model = _model(view)
+    model = model_of(view)
     noun = route.own_template.split("/")[0].replace("_", " ")
     one = noun if model is None else str(model._meta.verbose_name)
     many = noun if model is None else str(model._meta.verbose_name_plural)

@@ -120,6 +120,10 @@ class Route:
             found |= piece.converters
         return found
 
+    def converter(self, name: str) -> Any:
+        """What reads a parameter of the URL; None where that is a regular expression."""
+        return self._converters.get(name)
+
     def require_way(self) -> None:
         """Raise if there is no telling what its URL looks like."""
         for form in self._forms:
@@ -143,7 +147,7 @@ class Route:
         return f"/{path}" if is_same else None
 
     def _written(self, name: str, value: Any) -> str:
-        converter = self._converters.get(name)
+        converter = self.converter(name)
         try:
             return str(value) if converter is None else str(converter.to_url(value))
         except (TypeError, ValueError, AttributeError):  # it takes the value that it reads, no text

@@ -57,6 +57,15 @@ def nobodys(method: str) -> HttpRequest:
     return request
 
 
+def model_of(view: Any) -> Any:
+    """The model of what a view is about, as its queryset or else its serializer says."""
+    queryset = getattr(view, "queryset", None)
+    if queryset is None and hasattr(view, "get_queryset"):
+        queryset = attempted(view.get_queryset, None, lambda _: None)
+    meta = getattr(getattr(view, "serializer_class", None), "Meta", None)
+    return getattr(queryset, "model", None) or getattr(meta, "model", None)
+
+
 def attempted(ask: Callable[[], T], otherwise: T, complain: Callable[[str], None]) -> T:
     """What a project's own code says; if it cannot say it outside of a request, something else."""
     try:

@@ -10,7 +10,7 @@ from django.http import HttpResponse, JsonResponse
 from django.test import override_settings
 from django.urls import include, path, re_path
 from django_filters.rest_framework import DjangoFilterBackend
-from rest_framework import viewsets
+from rest_framework import serializers, viewsets
 from rest_framework.filters import OrderingFilter
 from rest_framework.permissions import AllowAny, BasePermission, IsAuthenticated
 from rest_framework.response import Response
@@ -20,6 +20,7 @@ from rest_framework.views import APIView
 
 from accord.django import endpoint, project
 from accord.sources.drf import SkippedWarning
+from accord.sources.drf.fields import Describer
 from drf.people import CREDENTIALS
 from drf.talk import Client, ask, call, text_of
 from storefront.models import Customer
@@ -134,6 +135,56 @@ def test_a_generic_view_without_a_serializer_is_nothing_to_warn_of() -> None:
     with serving(of(Bare)):
         schema = project.server().tools["things_create"].input_schema
     assert schema["properties"]["body"] == {"type": "object"}
+
+
+class Nameless(Shy):
+    serializer_class = None
+
+
+class Titled(APIView):
+    """No generic view, and has a serializer all the same."""
+
+    serializer_class = CustomerSerializer
+
+    def patch(self, request: Any) -> Response:
+        return Response(request.data)
+
+
+def test_filters_of_an_unknown_model_are_complained_of() -> None:
+    wanted = "DjangoFilterBackend takes is not known: LookupError: there is no telling of which"
+    with serving(of(Nameless)), pytest.warns(SkippedWarning, match=wanted):
+        project.server()
+
+
+def test_a_serializer_of_a_view_that_is_not_generic_says_what_it_takes() -> None:
+    with serving(path("customers/", Titled.as_view())):
+        schema = project.server().tools["customers_patch"].input_schema
+    body = schema["properties"]["body"]
+    assert set(body["properties"]) == {"name", "email"}
+    assert "required" not in body
+
+
+def test_what_comes_back_is_told_three_levels_deep() -> None:
+    class Leaf(serializers.Serializer):
+        name = serializers.CharField()
+
+    class Twig(serializers.Serializer):
+        leaf = Leaf()
+
+    class Branch(serializers.Serializer):
+        twig = Twig()
+
+    class Tree(serializers.Serializer):
+        branch = Branch()
+
+    def leaf(side: Any) -> Any:
+        schema = Describer(side, lambda *_: None).members(Tree())
+        for name in ("branch", "twig", "leaf"):
+            schema = schema["properties"][name]
+        return schema
+
+    assert leaf("in")["properties"] == {"name": {"type": "string", "minLength": 1}}
+    assert leaf("out") == {"type": ["object", "null"]}
 
 
 def test_what_a_converter_of_a_url_takes_is_said() -> None:

@@ -119,7 +119,8 @@ def _body(route: Route, view: Any, complain: Complain) -> JsonSchema:
         return _OBJECT
 
     def ask() -> JsonSchema:
-        serializer = view.get_serializer(partial=route.method == "patch")
+        make = getattr(view, "get_serializer", None) or view.serializer_class
+        serializer = make(partial=route.method == "patch")
         describer = Describer("in", complain)
         if isinstance(serializer, serializers.ListSerializer):
             return describer.describe(serializer)

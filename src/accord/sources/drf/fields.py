@@ -41,6 +41,7 @@ FILE: Final[JsonSchema] = {
     "required": ["name", "content"],
 }
 _DEEPEST: Final = 2  # times that a serializer may stand inside itself
+_LEVELS: Final = {"in": 8, "out": 3}  # of serializers; what comes back explains itself
 _OWN: Final = "rest_framework."
 
 
@@ -86,7 +87,7 @@ class Describer:
     def members(self, serializer: Any) -> JsonSchema:
         """The schema of an object: the fields of a serializer that belong to this side."""
         kind = type(serializer)
-        if self._inside.count(kind) >= _DEEPEST:
+        if self._inside.count(kind) >= _DEEPEST or len(self._inside) >= _LEVELS[self.side]:
             return {"type": "object"}
         self._inside.append(kind)
         try:

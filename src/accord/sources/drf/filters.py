@@ -87,11 +87,9 @@ def _queryset(view: Any) -> Any:
     """What a view lists; if it tells that only in a request, none of what its serializer is for."""
     try:
         return view.get_queryset()
-    except Exception:  # whatever a project raises
+    except Exception:  # noqa: BLE001 - whatever a project raises
         model = model_of(view)
-        if model is None:
-            raise
-        return model._default_manager.none()
+        return None if model is None else model._default_manager.none()
 
 
 def _listed(names: Any) -> str:
@@ -103,7 +101,10 @@ def _listed(names: Any) -> str:
 
 
 def _of_filterset(backend: Any, view: Any) -> Iterator[Parameter]:
-    filterset = backend.get_filterset_class(view, _queryset(view))
+    queryset = _queryset(view)
+    if queryset is None and getattr(view, "filterset_fields", None):
+        raise LookupError("there is no telling of which model its fields are")
+    filterset = backend.get_filterset_class(view, queryset)
     for name, each in filterset.base_filters.items() if filterset is not None else ():
         widget = getattr(each.field, "widget", None)
         schema = _filter_schema(each)

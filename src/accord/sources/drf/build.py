@@ -14,7 +14,7 @@ from accord.arguments import Checker
 from accord.context import Context
 from accord.errors import ContractError
 from accord.sources.drf.audience import Judge, everything
-from accord.sources.drf.bodies import Body, body_for
+from accord.sources.drf.bodies import Body, Writer
 from accord.sources.drf.describe import Description, default_of, describe
 from accord.sources.drf.dispatch import Inside, WholeWay, Within
 from accord.sources.drf.literals import literal
@@ -146,7 +146,8 @@ class _Call:
         self._route = route
         self._csv = known.csv
         self._project = project
-        self._takes_body = "body" in known.shape["properties"]
+        body = known.input_schema["properties"].get("body")
+        self._writer = None if body is None else Writer(route, body)
         self._defaults = {
             name: default
             for name in route.names
@@ -167,6 +168,6 @@ class _Call:
         )
 
     def _body(self, given: Any) -> Body | None:
-        if not self._takes_body:
+        if self._writer is None:
             return None
-        return body_for(self._route, {} if given is UNSET else given)
+        return self._writer.write({} if given is UNSET else given)

@@ -17,6 +17,7 @@ from django.core.signals import request_started
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import get_urlconf, set_urlconf
+from django.utils import translation
 from django.utils.module_loading import import_string
 
 from accord.sources.drf.routes import Route
@@ -128,11 +129,14 @@ class WholeWay(_Handler):
         if route.urlconf is not None:
             request.urlconf = route.urlconf
         request_started.send(sender=type(self), environ=request.META)
+        before = translation.get_language()
         response = self.get_response(request)
         try:
             return read(response)
         finally:
             response.close()
+            if before is not None:  # the thread will serve others, whose language is their own
+                translation.activate(before)
 
 
 class Inside(BaseHandler):  # type: ignore[misc]  # Django has no types

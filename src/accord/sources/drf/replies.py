@@ -36,12 +36,13 @@ _WRONG: Final = int(HTTPStatus.BAD_REQUEST)
 _EMPTY: Final = frozenset({int(HTTPStatus.NO_CONTENT), int(HTTPStatus.RESET_CONTENT)})
 _MASKED: Final = "Internal error"
 _MOST_FIELDS: Final = 1_000
+_MOST_BYTES: Final = 64 * 1024 * 1024
 
 
 def answer_from(response: HttpResponse, ask: Ask) -> Answer[Any]:
     """What a response says; a Problem is raised where it says that something is wrong."""
     status = response.status_code
-    content = b"".join(response.streaming_content) if response.streaming else response.content
+    content = _streamed(response) if response.streaming else response.content
     if status >= _WRONG:
         raise _problem(response, content, ask)
     if not content or status in _EMPTY:
@@ -49,6 +50,17 @@ def answer_from(response: HttpResponse, ask: Ask) -> Answer[Any]:
     if _is_json(response):
         return Answer(Encoded(content), page=page_of(response))
     return _other(response, content, ask)
+
+
+def _streamed(response: HttpResponse) -> bytes:
+    """All that a response streams, as long as that has an end."""
+    parts, size = [], 0
+    for part in response:
+        parts.append(part)
+        size += len(part)
+        if size > _MOST_BYTES:
+            raise Problem(f"The view sends more than {_MOST_BYTES:,} bytes", kind="unavailable")
+    return b"".join(parts)
 
 
 def _nothing(response: HttpResponse) -> Answer[Any]:

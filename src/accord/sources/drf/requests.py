@@ -76,7 +76,7 @@ def alone(sender: Any, ask: Ask, user: Any = None) -> "Request":
     }
     for name, value in fields.items():
         key = "HTTP_" + name.decode("latin-1").upper().replace("-", "_")
-        if key not in _OF_THE_MESSAGE:
+        if key not in _OF_THE_MESSAGE and b"_" not in name:  # which would pass for a hyphen
             meta[key] = value.decode("latin-1")
     host = meta["HTTP_HOST"] = _host(meta.get("HTTP_HOST"))
     meta["SERVER_NAME"] = host.partition(":")[0]

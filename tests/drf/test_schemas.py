@@ -126,7 +126,7 @@ CUSTOMER_OUT = {
     "properties": {
         "id": {"type": "integer"},
         "name": {"type": "string"},
-        "email": {"type": "string", "format": "email"},
+        "email": {"type": "string"},
     },
 }
 
@@ -174,6 +174,8 @@ def test_what_comes_back_is_promised_without_bounds_and_with_null() -> None:
     assert properties["local"] == {}
     assert properties["price"] == {"type": ["string", "null"]}
     assert properties["file"] == {"type": ["string", "null"]}
+    assert properties["time"] == properties["email"] == {"type": ["string", "null"]}
+    assert properties["day"] == {"type": ["string", "null"], "format": "date"}
     assert properties["shown"] == {"type": ["string", "null"]}
     assert described("out", CustomerSerializer()) == CUSTOMER_OUT
 
@@ -399,6 +401,7 @@ def documented_viewset(monkeypatch: pytest.MonkeyPatch) -> Any:
             request=Note,
             responses=Note,
             parameters=[OpenApiParameter("loud", bool, description="Shout")],
+            description="Leave a note, loudly or not.",
         )
         @action(detail=True, methods=["post"])
         def note(self, request: Any, pk: str) -> Response:
@@ -428,6 +431,8 @@ def test_what_drf_spectacular_says_is_taken(documented: Any) -> None:
     assert body["properties"]["scan"]["required"] == ["name", "content"]
     assert set(body["required"]) == {"text", "key"}
     assert query_of(note)["properties"]["loud"] == {"type": "boolean", "description": "Shout"}
+    assert note.description == "Leave a note, loudly or not."
+    assert tools["docs_list"].description == "List customers."
     assert tools["docs_guessed"].output.schema is None
     assert "docs_unsaid" in tools
 
@@ -458,6 +463,21 @@ def test_values_that_json_has_no_word_for_are_written_in_some_that_it_has() -> N
         "enum": [1, None],
         "1": [{"title": "Size"}],
     }
+
+
+def test_a_file_that_is_not_there_is_null_whatever_its_column_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Product._meta.get_field("photo"), "null", False)
+
+    class Photo(serializers.ModelSerializer):
+        class Meta:
+            model = Product
+            fields = ["photo"]
+
+    (photo,) = described("out", Photo())["properties"].values()
+    assert photo == {"type": ["string", "null"]}
+    assert Photo(Product(photo="")).data == {"photo": None}
 
 
 def test_a_bound_that_is_a_decimal_is_a_number() -> None:

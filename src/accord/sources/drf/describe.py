@@ -61,6 +61,7 @@ class Taken(msgspec.Struct, frozen=True):
     body: JsonSchema | None
     parameters: Sequence[Parameter]
     output: JsonSchema | None
+    words: str | None = None
 
 
 def describe(route: Route, complain: Complain) -> Description:
@@ -79,7 +80,7 @@ def describe(route: Route, complain: Complain) -> Description:
         properties["body"] = known.body
     required = [name for name in properties if "required" in properties[name]]
     return Description(
-        words=mark.description or _words(route, view),
+        words=mark.description or known.words or _words(route, view),
         title=mark.title,
         hints=_HINTS[route.method],
         input_schema=_closed(properties, required),
@@ -100,7 +101,8 @@ def _taken(route: Route, view: Any, complain: Complain) -> Taken:
         given = None if body is None else operation.body or body
         if output is None and (operation.is_explicit or standard_action(route) is not None):
             output = operation.output
-        return Taken(given, operation.parameters, output)
+        words = operation.words if operation.is_explicit else None
+        return Taken(given, operation.parameters, output, words)
     is_list = standard_action(route) == "list" or route.action == "list"
     return Taken(
         None if body is None else _body(route, view, complain),

@@ -43,6 +43,7 @@ FILE: Final[JsonSchema] = {
 _DEEPEST: Final = 2  # times that a serializer may stand inside itself
 _LEVELS: Final = {"in": 8, "out": 3}  # of serializers; what comes back explains itself
 _OWN: Final = "rest_framework."
+_KEPT_FORMATS: Final = ("uuid", "date")
 
 
 class Describer:
@@ -70,6 +71,8 @@ class Describer:
         if not _is_own(field, "to_representation"):
             return ANY
         schema = dict(self._shape(field))
+        if schema.get("format") not in _KEPT_FORMATS:  # a blank e-mail address, a time without zone
+            schema.pop("format", None)
         if field.help_text:
             schema["description"] = str(field.help_text)
         return nullable(schema) if may_be_null(field) else schema
@@ -214,7 +217,7 @@ def _choices(describer: Describer, field: Any) -> JsonSchema:
 
 
 def _file(describer: Describer, field: Any) -> JsonSchema:
-    return FILE if describer.side == "in" else {"type": "string"}
+    return FILE if describer.side == "in" else {"type": ["string", "null"]}  # null without a file
 
 
 def _list(describer: Describer, field: Any) -> JsonSchema:

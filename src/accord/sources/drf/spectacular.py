@@ -33,6 +33,8 @@ class Operation(msgspec.Struct, frozen=True):
     """What is said of what comes back, which promises nothing."""
     is_explicit: bool
     """Whether an author has written it, and it was not guessed."""
+    words: str | None = None
+    """What the author says that it does."""
 
 
 @cache
@@ -78,6 +80,7 @@ def _ask(route: Route) -> Operation | None:
         [_parameter(each, components) for each in said.get("parameters", ()) if _in_query(each)],
         None if output is None else _Reader("out", components).read(output) or None,
         any(kind.__name__ in _EXTENDED for kind in view.schema.__class__.__mro__),
+        str(said.get("description") or said.get("summary") or "") or None,
     )
 
 

@@ -109,7 +109,7 @@ def test_what_is_mounted_twice_at_one_place_is_there_once() -> None:
 class Shy(viewsets.ReadOnlyModelViewSet):
     """Customers of whoever asks, and nobody has asked yet."""
 
-    serializer_class = CustomerSerializer
+    serializer_class: Any = CustomerSerializer
     filter_backends = [DjangoFilterBackend, OrderingFilter]
     filterset_fields = ["name"]
     ordering_fields = ["email"]

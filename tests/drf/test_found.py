@@ -254,6 +254,25 @@ def test_a_permission_that_asks_for_what_only_a_call_says_hides_nothing(
     assert ours["success"] is (view is Things)
 
 
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda request, view: view.kwargs["pk"] == "ours",
+        lambda request, view: "ours" in view.kwargs,
+        lambda request, view: list(view.kwargs) == ["ours"],
+        lambda request, view: len(view.kwargs) > 1,
+        lambda request, view: bool(request.parser_context["kwargs"].get("pk")) and False,
+    ],
+    ids=["item", "in", "iter", "len", "get"],
+)
+def test_a_permission_may_look_at_them_in_any_way(look: Any) -> None:
+    permission = type("Looks", (BasePermission,), {"has_permission": lambda _, r, v: look(r, v)})
+    view = type("Looked", (Things,), {"permission_classes": [permission]})
+    with serving(of(view)):
+        listed = ask(project.server(), "tools/list", {})["tools"]
+    assert "things_retrieve" in [tool["name"] for tool in listed]
+
+
 # Middleware that goes by the URL, or keeps the request
 
 
@@ -339,6 +358,15 @@ def test_middleware_sees_the_url_of_the_view_that_is_called(surrounded: None, ke
     elif over_http.status_code != 204:
         wanted = f"Error executing tool: ViewSet returned error: {over_http.json()}"
         assert text_of(result) == wanted
+
+
+@override_settings(FORCE_SCRIPT_NAME="/shop/")
+def test_a_project_below_a_path_is_asked_below_it() -> None:
+    with serving(of(Open)):
+        assert APIClient().get("/api/things/").json()[1] == "/shop/api/things/"
+        assert call(project.server(), "things_list", {})["data"]["items"][1] == "/shop/api/things/"
+        result = Client("/mcp/").call_tool("things_list")
+    assert result["structuredContent"][1] == "/shop/api/things/"
 
 
 def test_middleware_that_keeps_the_request_learns_whose_it_is(surrounded: None) -> None:

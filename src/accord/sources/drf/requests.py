@@ -81,6 +81,7 @@ def alone(sender: Any, ask: Ask, user: Any = None) -> "Request":
     host = meta["HTTP_HOST"] = _host(meta.get("HTTP_HOST"))
     meta["SERVER_NAME"] = host.partition(":")[0]
     meta["SERVER_PORT"] = "443" if settings.SECURE_SSL_REDIRECT else "80"
+    meta["SCRIPT_NAME"] = settings.FORCE_SCRIPT_NAME or ""
     request = Request(meta, ask)
     if user is not None:  # as the REST framework's own test client does it
         request._force_auth_user = request._cached_user = request.user = user

@@ -157,7 +157,7 @@ class Read(serializers.ModelSerializer):
 
 
 def test_relations_that_are_only_read_are_known_by_their_model() -> None:
-    properties = Describer("out", lambda _: None).members(Read())["properties"]
+    properties = Describer("out", lambda *_: None).members(Read())["properties"]
     assert properties["customer"] == {"type": "integer"}
     assert properties["items"]["items"] == {"type": ["integer", "null"]}
     assert properties["elsewhere"] == {}

@@ -11,8 +11,10 @@ import jsonschema_rs
 import pytest
 from django.conf import settings
 from django.core.validators import MaxLengthValidator, RegexValidator
+from django.db import models
 from django.test import override_settings
 from django.urls import include, path
+from django.utils.translation import gettext_lazy
 from rest_framework import serializers, viewsets
 from rest_framework.permissions import AllowAny
 from rest_framework.routers import SimpleRouter
@@ -21,6 +23,7 @@ from accord.django import project
 from accord.sources.drf import SkippedWarning, build, routes_of
 from accord.sources.drf.build import Project
 from accord.sources.drf.fields import Describer
+from accord.sources.drf.literals import literal
 from accord.tool import Tool
 from drf.talk import Client
 from storefront.models import Category, Customer, Order, Product
@@ -123,14 +126,14 @@ CUSTOMER_OUT = {
     "properties": {
         "id": {"type": "integer"},
         "name": {"type": "string"},
-        "email": {"type": "string", "format": "email"},
+        "email": {"type": "string"},
     },
 }
 
 
 def described(side: Any, serializer: Any) -> Any:
     said: list[str] = []
-    schema = Describer(side, said.append).members(serializer)
+    schema = Describer(side, lambda reason, *_: said.append(reason)).members(serializer)
     assert said == []
     jsonschema_rs.validator_for(schema)
     return schema
@@ -171,6 +174,8 @@ def test_what_comes_back_is_promised_without_bounds_and_with_null() -> None:
     assert properties["local"] == {}
     assert properties["price"] == {"type": ["string", "null"]}
     assert properties["file"] == {"type": ["string", "null"]}
+    assert properties["time"] == properties["email"] == {"type": ["string", "null"]}
+    assert properties["day"] == {"type": ["string", "null"], "format": "date"}
     assert properties["shown"] == {"type": ["string", "null"]}
     assert described("out", CustomerSerializer()) == CUSTOMER_OUT
 
@@ -188,7 +193,7 @@ def test_a_field_that_nobody_knows_is_anything_with_a_complaint() -> None:
         where = Point()
 
     said: list[str] = []
-    schema = Describer("in", said.append).members(Map())
+    schema = Describer("in", lambda reason, *_: said.append(reason)).members(Map())
     assert schema["properties"]["where"] == {}
     assert said == [f"nobody knows what 'where' holds, a {__name__}.Point"]
 
@@ -396,6 +401,7 @@ def documented_viewset(monkeypatch: pytest.MonkeyPatch) -> Any:
             request=Note,
             responses=Note,
             parameters=[OpenApiParameter("loud", bool, description="Shout")],
+            description="Leave a note, loudly or not.",
         )
         @action(detail=True, methods=["post"])
         def note(self, request: Any, pk: str) -> Response:
@@ -425,14 +431,106 @@ def test_what_drf_spectacular_says_is_taken(documented: Any) -> None:
     assert body["properties"]["scan"]["required"] == ["name", "content"]
     assert set(body["required"]) == {"text", "key"}
     assert query_of(note)["properties"]["loud"] == {"type": "boolean", "description": "Shout"}
-    assert note.output.schema is not None
-    assert note.output.schema["properties"]["text"] == {"type": ["string", "null"]}
-    assert "key" not in note.output.schema["properties"]
-    listed = tools["docs_list"].output.schema
-    assert listed is not None
-    assert listed["items"]["properties"]["name"] == {"type": ["string", "null"]}
+    assert note.description == "Leave a note, loudly or not."
+    assert tools["docs_list"].description == "List customers."
     assert tools["docs_guessed"].output.schema is None
     assert "docs_unsaid" in tools
+
+
+def test_what_drf_spectacular_says_of_answers_promises_nothing(documented: Any) -> None:
+    tools = tools_of(docs=documented)
+    said = tools["docs_note"].output.schema
+    assert said == {"properties": {"text": {}, "id": {}, "scan": {}}}
+    listed = tools["docs_list"].output.schema  # which is the REST framework's own code
+    assert listed == {"type": "array", "items": CUSTOMER_OUT}
+
+
+def test_values_that_json_has_no_word_for_are_written_in_some_that_it_has() -> None:
+    class Size(models.IntegerChoices):
+        SMALL = 1, "small"
+
+    schema = {
+        "maximum": Decimal("5000"),
+        "minimum": Decimal("0.5"),
+        "description": gettext_lazy("A size"),
+        "enum": (Size.SMALL, None),
+        1: [{"title": gettext_lazy("Size")}],
+    }
+    assert json.loads(json.dumps(literal(schema))) == {
+        "maximum": 5000,
+        "minimum": 0.5,
+        "description": "A size",
+        "enum": [1, None],
+        "1": [{"title": "Size"}],
+    }
+
+
+def test_a_file_that_is_not_there_is_null_whatever_its_column_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Product._meta.get_field("photo"), "null", False)
+
+    class Photo(serializers.ModelSerializer):
+        class Meta:
+            model = Product
+            fields = ["photo"]
+
+    (photo,) = described("out", Photo())["properties"].values()
+    assert photo == {"type": ["string", "null"]}
+    assert Photo(Product(photo="")).data == {"photo": None}
+
+
+def test_a_bound_that_is_a_decimal_is_a_number() -> None:
+    class Price(serializers.Serializer):
+        amount = serializers.DecimalField(9, 2, min_value=Decimal("0.01"), max_value=Decimal(5000))
+
+    class Priced(viewsets.GenericViewSet):
+        serializer_class = Price
+
+        def create(self, request: Any) -> Any:
+            raise NotImplementedError
+
+    body = tools_of(prices=Priced)["prices_create"].input_schema["properties"]["body"]
+    amount = body["properties"]["amount"]
+    assert amount == {"type": ["string", "number"], "minimum": 0.01, "maximum": 5000}
+    assert isinstance(amount["maximum"], int)
+
+
+def test_a_field_type_that_nobody_knows_is_complained_of_once() -> None:
+    class Map(serializers.Serializer):
+        where = Point()
+        whence = Point()
+
+    class Maps(viewsets.GenericViewSet):
+        serializer_class = Map
+
+        def create(self, request: Any) -> Any:
+            raise NotImplementedError
+
+    class Charts(Maps): ...
+
+    with pytest.warns(SkippedWarning) as said:
+        tools_of(maps=Maps, charts=Charts)
+    assert [str(each.message).partition(": ")[2] for each in said] == [
+        f"nobody knows what 'where' holds, a {__name__}.Point"
+    ]
+
+
+def test_what_a_serializer_asks_of_a_request_is_there_to_be_seen(documented: Any) -> None:
+    class Curious(CustomerSerializer):
+        def get_fields(self) -> Any:
+            kept = super().get_fields()
+            assert self.context["request"].accepted_renderer.format == "json"
+            if self.context["request"].accepted_media_type != "application/json":
+                kept.pop("name")
+            return kept
+
+    class Asking(documented):
+        serializer_class = Curious
+
+    for viewset in (Asking, type("Plain", (Asking,), {"schema": None})):
+        body = tools_of(docs=viewset)["docs_create"].input_schema["properties"]["body"]
+        assert "name" in body["properties"]
 
 
 def test_what_drf_spectacular_cannot_say_is_found_out_otherwise(

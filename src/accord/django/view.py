@@ -177,17 +177,18 @@ class Endpoint:
 
     def _body(self, request: HttpRequest) -> bytes | Response:
         limit = self.settings.max_request
-        too_large = refused(refuse(413, f"A message has at most {limit:,} bytes"))
         length = request.META.get("CONTENT_LENGTH") or "0"
-        if not length.isdigit() or int(length) > limit:
-            return too_large
-        try:
-            body: bytes = request.body
-        except RequestDataTooBig:
-            return too_large
-        except UnreadablePostError:
-            return refused(refuse(400, "The request did not arrive whole"))
-        return body if len(body) <= limit else too_large
+        if length.isdigit() and int(length) <= limit:
+            try:
+                body: bytes = request.body
+            except UnreadablePostError:
+                return refused(refuse(400, "The request did not arrive whole"))
+            except RequestDataTooBig:
+                pass
+            else:
+                if len(body) <= limit:
+                    return body
+        return refused(refuse(413, f"A message has at most {limit:,} bytes"))
 
 
 def _is_of(origin: str, trusted: str) -> bool:

@@ -8,7 +8,7 @@ from django.http import Http404, HttpRequest
 from rest_framework.exceptions import APIException
 
 from accord.sources.drf.requests import Ask, within
-from accord.sources.drf.routes import Route
+from accord.sources.drf.routes import WITH_BODY, Route
 from accord.sources.drf.views import prepared
 
 
@@ -37,6 +37,10 @@ class Judge:
         request = within(self._request, Ask(route.method, f"/{route.template}"))
         view = prepared(route, request)
         self._identify(view)
+        if route.names:
+            view.kwargs = view.request.parser_context["kwargs"] = _Unsaid()
+        if route.method in WITH_BODY:
+            view.request._data = view.request._full_data = _Unsaid()
         view.check_permissions(view.request)
         return True
 
@@ -47,6 +51,29 @@ class Judge:
         if known is None:
             known = self._known[ways] = (view.request.user, view.request.auth)
         view.request.user, view.request.auth = known
+
+
+class _Undecided(Exception):
+    """Whether a caller may depends on what only a call says."""
+
+
+class _Unsaid:
+    """What only a call says: a permission that looks at it does not go by the caller alone."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise _Undecided
+
+    def __getitem__(self, name: Any) -> Any:
+        raise _Undecided
+
+    def __contains__(self, name: Any) -> bool:
+        raise _Undecided
+
+    def __iter__(self) -> Any:
+        raise _Undecided
+
+    def __bool__(self) -> bool:
+        raise _Undecided
 
 
 def everything(name: str) -> bool:

@@ -9,6 +9,7 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from accord.answer import FieldError, Problem
+from accord.arguments import JsonSchema
 from accord.sources.drf.routes import Route
 
 _FORM: Final = "application/x-www-form-urlencoded"
@@ -30,40 +31,103 @@ class _File(msgspec.Struct, frozen=True):
     content_type: str
 
 
-def body_for(route: Route, given: Any) -> Body:
-    """What a caller gave as `body`, in a form that the view reads."""
-    kinds = [parser.media_type for parser in _parsers(route)]
-    json = next((kind for kind in kinds if "json" in kind or kind == "*/*"), None)
-    is_form = isinstance(given, dict) and (json is None or _has_file(given))
-    if is_form and _MULTIPART in kinds:
-        return _multipart(given)
-    if is_form and json is None and _FORM in kinds:
-        pairs = [(name, _text(value)) for name, value in _flat(given)]
-        return Body(urlencode(pairs).encode(), _FORM)
-    content_type = "application/json" if json in (None, "*/*") else str(json)
-    return Body(_encode(given), content_type)
+class Writer:
+    """Writes the bodies of one route, whose schema says where a file is meant."""
+
+    def __init__(self, route: Route, schema: JsonSchema) -> None:
+        parsers = route.initkwargs.get("parser_classes", route.view.parser_classes)
+        self._kinds = [parser.media_type for parser in parsers]
+        self._json = next((k for k in self._kinds if "json" in k or k == "*/*"), None)
+        self._schema = schema if "properties" in schema or schema.get("type") == "array" else None
+        self._may_have_files = self._schema is None or _mentions_file(schema)
+
+    def write(self, given: Any) -> Body:
+        """What a caller gave as `body`, in a form that the view reads."""
+        try:
+            return self._written(given)
+        except RecursionError:
+            raise _wrong("body", "has too many levels") from None
+
+    def _written(self, given: Any) -> Body:
+        json = self._json
+        if isinstance(given, dict) and _MULTIPART in self._kinds:
+            files: list[_File] = []
+            read = _members(given, self._schema, "body", files) if self._may_have_files else given
+            if files or json is None:
+                return _multipart(read)
+        if isinstance(given, dict) and json is None and _FORM in self._kinds:
+            pairs = [(name, _text(value)) for name, value in _flat(given)]
+            return Body(urlencode(pairs).encode(), _FORM)
+        content_type = "application/json" if json in (None, "*/*") else str(json)
+        return Body(_encode(given), content_type)
 
 
-def _parsers(route: Route) -> list[Any]:
-    parsers = route.initkwargs.get("parser_classes", route.view.parser_classes)
-    return list(parsers)
+# Files: where the schema has one, or by their looks where there is no schema
 
 
-def _has_file(value: Any) -> bool:
-    if _is_file(value):
-        return True
-    if isinstance(value, dict | list):
-        return any(map(_has_file, value.values() if isinstance(value, dict) else value))
-    return False
+def _is_file_schema(schema: JsonSchema) -> bool:
+    content = schema.get("properties", {}).get("content", {})
+    return isinstance(content, dict) and "contentEncoding" in content
+
+
+def _mentions_file(schema: Any) -> bool:
+    if isinstance(schema, list):
+        return any(map(_mentions_file, schema))
+    if not isinstance(schema, dict):
+        return False
+    return _is_file_schema(schema) or any(map(_mentions_file, schema.values()))
+
+
+def _below(schema: JsonSchema | None, name: str | None) -> JsonSchema | None:
+    """The schema of a member, or of the items of a list; None where there is none to go by."""
+    if schema is None:
+        return None
+    found = schema.get("items") if name is None else schema.get("properties", {}).get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _members(
+    given: dict[str, Any], schema: JsonSchema | None, path: str, files: list[_File]
+) -> dict[str, Any]:
+    return {
+        name: _read(value, _below(schema, name), f"{path}.{name}", files)
+        for name, value in given.items()
+    }
+
+
+def _read(value: Any, schema: JsonSchema | None, path: str, files: list[_File]) -> Any:
+    """A value whose files are files; `files` gets each of them."""
+    if _is_file(value) and (schema is None or _is_file_schema(schema)):
+        files.append(_file(path, value))
+        return files[-1]
+    if isinstance(value, dict):
+        return _members(value, schema, path, files)
+    if isinstance(value, list):
+        return [_read(each, _below(schema, None), path, files) for each in value]
+    return value
 
 
 def _is_file(value: Any) -> bool:
     return (
         isinstance(value, dict)
         and {"name", "content"} <= value.keys() <= _FILE_MEMBERS
-        and isinstance(value["content"], str)
-        and isinstance(value["name"], str)
+        and all(isinstance(each, str) for each in value.values())
     )
+
+
+def _file(path: str, value: dict[str, str]) -> _File:
+    try:
+        content = b64decode(value["content"], validate=True)
+    except ValueError as error:
+        raise _wrong(f"{path}.content", "must be Base64") from error
+    return _File(value["name"], content, value.get("content_type", "application/octet-stream"))
+
+
+def _wrong(path: str, words: str) -> Problem:
+    return Problem.validation(f"{path} {words}", fields=[FieldError(path, words)])
+
+
+# Forms
 
 
 def _flat(given: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -73,29 +137,18 @@ def _flat(given: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _flattened(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    if _is_file(value):
-        yield name, _file(name, value)
-    elif isinstance(value, dict):
+    if isinstance(value, dict):
         for key, inner in value.items():
             yield from _flattened(f"{name}.{key}", inner)
     elif isinstance(value, list):
         for index, inner in enumerate(value):
-            if isinstance(inner, dict) and not _is_file(inner):
+            if isinstance(inner, dict):
                 for key, deeper in inner.items():
                     yield from _flattened(f"{name}[{index}]{key}", deeper)
             else:
                 yield from _flattened(name, inner)
     else:
         yield name, value
-
-
-def _file(name: str, value: dict[str, str]) -> _File:
-    try:
-        content = b64decode(value["content"], validate=True)
-    except ValueError as error:
-        fault = FieldError(f"body.{name}.content", "must be Base64")
-        raise Problem.validation(f"{fault.field} {fault.error}", fields=[fault]) from error
-    return _File(value["name"], content, value.get("content_type", "application/octet-stream"))
 
 
 def _text(value: Any) -> str:

@@ -14,9 +14,10 @@ from accord.arguments import Checker
 from accord.context import Context
 from accord.errors import ContractError
 from accord.sources.drf.audience import Judge, everything
-from accord.sources.drf.bodies import Body, body_for
+from accord.sources.drf.bodies import Body, Writer
 from accord.sources.drf.describe import Description, default_of, describe
-from accord.sources.drf.dispatch import Inside, ViewAlone, WholeWay
+from accord.sources.drf.dispatch import Inside, WholeWay, Within
+from accord.sources.drf.literals import literal
 from accord.sources.drf.marks import is_marked, mark_of
 from accord.sources.drf.naming import name_all
 from accord.sources.drf.outline import Arguments, Outline
@@ -40,8 +41,8 @@ class Project:
         self._user = user
 
     @cached_property
-    def _view_alone(self) -> ViewAlone:
-        return ViewAlone()
+    def _within(self) -> Within:
+        return Within()
 
     @cached_property
     def _whole_way(self) -> WholeWay:
@@ -54,7 +55,7 @@ class Project:
     def ask(self, route: Route, ask: Ask, sender: Any, read: Callable[[HttpResponse], T]) -> T:
         """What a view says to a sender: a request of Django's, another's headers, or nobody."""
         if isinstance(sender, HttpRequest):
-            return self._view_alone.ask(route, within(sender, ask), read)
+            return self._within.ask(route, within(sender, ask), read)
         return self._whole_way.ask(route, alone(sender, ask, self._user), read)
 
     def audience(self, routes: Mapping[str, Route]) -> Audience:
@@ -85,7 +86,7 @@ def build(routes: Routes, project: Project, *, marked_only: bool = False) -> lis
         warnings.warn(reason, SkippedWarning, stacklevel=2)
     chosen = [route for route in routes.found if _is_chosen(route, marked_only=marked_only)]
     named = name_all(chosen)
-    audience, said = project.audience(named), set[tuple[type, str]]()
+    audience, said = project.audience(named), set[Any]()
     return [_exposed(name, route, project, audience, said) for name, route in named.items()]
 
 
@@ -97,11 +98,12 @@ def _is_chosen(route: Route, *, marked_only: bool) -> bool:
 
 
 def _exposed(
-    name: str, route: Route, project: Project, audience: Audience, said: set[tuple[type, str]]
+    name: str, route: Route, project: Project, audience: Audience, said: set[Any]
 ) -> Exposed:
-    def complain(reason: str) -> None:
-        if (route.view, reason) not in said:  # once is enough for all actions of a view
-            said.add((route.view, reason))
+    def complain(reason: str, about: Any = None) -> None:
+        key = about or (route.view, reason)  # once is enough for all actions of a view
+        if key not in said:
+            said.add(key)
             warnings.warn(f"{name} ({route.place}): {reason}", SkippedWarning, stacklevel=4)
 
     known = _checked(describe(route, complain), complain)
@@ -125,8 +127,9 @@ def _exposed(
 def _checked(known: Description, complain: Callable[[str], None]) -> Description:
     """A description whose schemas are schemas, whatever a project has put into them."""
     for member, plain in (("input_schema", known.shape), ("output_schema", None)):
-        schema = getattr(known, member)
+        schema = literal(getattr(known, member))
         try:
+            known = msgspec.structs.replace(known, **{member: schema})
             msgspec.json.encode(schema)
             if schema is not None:
                 Checker(schema).compile(member)
@@ -143,7 +146,8 @@ class _Call:
         self._route = route
         self._csv = known.csv
         self._project = project
-        self._takes_body = "body" in known.shape["properties"]
+        body = known.input_schema["properties"].get("body")
+        self._writer = None if body is None else Writer(route, body)
         self._defaults = {
             name: default
             for name in route.names
@@ -164,6 +168,6 @@ class _Call:
         )
 
     def _body(self, given: Any) -> Body | None:
-        if not self._takes_body:
+        if self._writer is None:
             return None
-        return body_for(self._route, {} if given is UNSET else given)
+        return self._writer.write({} if given is UNSET else given)

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
+from django.urls.converters import IntConverter, UUIDConverter
 from rest_framework import serializers
+from rest_framework.generics import GenericAPIView
 from rest_framework.settings import api_settings
 
 from accord.arguments import JsonSchema
@@ -15,11 +17,10 @@ from accord.sources.drf.filters import Parameter, parameters_of
 from accord.sources.drf.marks import mark_of
 from accord.sources.drf.output import promised, standard_action
 from accord.sources.drf.permissions import audience_of
-from accord.sources.drf.routes import Route
-from accord.sources.drf.views import attempted, prepared
+from accord.sources.drf.routes import WITH_BODY, Route
+from accord.sources.drf.views import attempted, model_of, prepared
 from accord.tool import Hints
 
-_WITH_BODY: Final = ("post", "put", "patch")
 _OBJECT: Final[JsonSchema] = {"type": "object"}
 _SENTENCES: Final = {
     "list": "List {many}.",
@@ -60,6 +61,7 @@ class Taken(msgspec.Struct, frozen=True):
     body: JsonSchema | None
     parameters: Sequence[Parameter]
     output: JsonSchema | None
+    words: str | None = None
 
 
 def describe(route: Route, complain: Complain) -> Description:
@@ -78,7 +80,7 @@ def describe(route: Route, complain: Complain) -> Description:
         properties["body"] = known.body
     required = [name for name in properties if "required" in properties[name]]
     return Description(
-        words=mark.description or _words(route, view),
+        words=mark.description or known.words or _words(route, view),
         title=mark.title,
         hints=_HINTS[route.method],
         input_schema=_closed(properties, required),
@@ -93,35 +95,34 @@ def _taken(route: Route, view: Any, complain: Complain) -> Taken:
     body: JsonSchema | None = _OBJECT if _has_body(route) else None
     if view is None:
         return Taken(body, (), None)
+    output = attempted(lambda: promised(route, view, lambda *_: None), None, lambda _: None)
     operation = spectacular.operation_of(route, complain)
     if operation is not None:
         given = None if body is None else operation.body or body
-        output = operation.output if _may_promise(route, operation) else None
-        return Taken(given, operation.parameters, output)
+        if output is None and (operation.is_explicit or standard_action(route) is not None):
+            output = operation.output
+        words = operation.words if operation.is_explicit else None
+        return Taken(given, operation.parameters, output, words)
     is_list = standard_action(route) == "list" or route.action == "list"
     return Taken(
         None if body is None else _body(route, view, complain),
         parameters_of(view, complain) if is_list else (),
-        attempted(lambda: promised(route, view, lambda _: None), None, lambda _: None),
+        output,
     )
 
 
-def _may_promise(route: Route, operation: spectacular.Operation) -> bool:
-    """Whether what is documented is what comes: it says so itself, or the code is not its own."""
-    return operation.is_explicit or standard_action(route) is not None
-
-
 def _has_body(route: Route) -> bool:
-    return route.method in _WITH_BODY or (route.method == "delete" and route.action != "destroy")
+    return route.method in WITH_BODY or (route.method == "delete" and route.action != "destroy")
 
 
 def _body(route: Route, view: Any, complain: Complain) -> JsonSchema:
     """What the body of a request holds, as its serializer says."""
-    if not hasattr(view, "get_serializer"):
+    if not _has_serializer(view):
         return _OBJECT
 
     def ask() -> JsonSchema:
-        serializer = view.get_serializer(partial=route.method == "patch")
+        make = getattr(view, "get_serializer", None) or view.serializer_class
+        serializer = make(partial=route.method == "patch")
         describer = Describer("in", complain)
         if isinstance(serializer, serializers.ListSerializer):
             return describer.describe(serializer)
@@ -132,6 +133,15 @@ def _body(route: Route, view: Any, complain: Complain) -> JsonSchema:
     return attempted(
         ask, _OBJECT, lambda reason: complain(f"what its body holds is not known: {reason}")
     )
+
+
+def _has_serializer(view: Any) -> bool:
+    """Whether a view is made to have a serializer, which a generic one need not be."""
+    if getattr(view, "serializer_class", None) is not None:
+        return True
+    own = getattr(type(view), "get_serializer_class", None)
+    is_inherited = own is GenericAPIView.get_serializer_class
+    return not is_inherited and hasattr(view, "get_serializer")
 
 
 def _query_schema(parameters: Sequence[Parameter]) -> JsonSchema:
@@ -163,15 +173,24 @@ def _parameter(route: Route, view: Any, name: str) -> JsonSchema:
     if name == api_settings.VERSION_PARAM and _versioning(view) is not None:
         allowed = [each for each in _versioning(view).allowed_versions or () if each]
         return {"enum": list(allowed)} if allowed else {"type": "string"}
-    model = _model(view)
+    model = model_of(view)
     field = getattr(view, "lookup_field", "pk")
     if model is None or name not in (field, getattr(view, "lookup_url_kwarg", None)):
-        return {"type": ["string", "integer"]}
+        return _converted(route.converter(name))
     kind = _column(model, field)
     described = f"The {field} of the {model._meta.verbose_name}"
     if kind.get("type") == "integer":  # which a URL, and so a caller, may also write as text
         return {"type": ["integer", "string"], "description": described}
     return {"type": "string", "description": described} | kind
+
+
+def _converted(converter: Any) -> JsonSchema:
+    """What a converter of a URL takes: `<int:year>`."""
+    if isinstance(converter, UUIDConverter):
+        return {"type": "string", "format": "uuid"}
+    if isinstance(converter, IntConverter):
+        return {"type": ["integer", "string"]}
+    return {"type": ["string", "integer"]}
 
 
 def _column(model: Any, field: str) -> JsonSchema:
@@ -198,21 +217,20 @@ def default_of(view: Any, name: str) -> str | None:
     return None if default is None else str(default)
 
 
-def _model(view: Any) -> Any:
-    queryset = getattr(view, "queryset", None)
-    if queryset is None and hasattr(view, "get_queryset"):
-        queryset = attempted(view.get_queryset, None, lambda _: None)
-    return getattr(queryset, "model", None)
-
-
 def _shape(route: Route, kwargs: JsonSchema, body: JsonSchema | None) -> JsonSchema:
     """The outer shape alone: which names there are, and that they hold objects."""
     names: JsonSchema = {name: {"type": ["string", "integer"]} for name in route.names}
     required = kwargs.get("required", [])
     properties = {"kwargs": _closed(names, required), "query": _OBJECT}
     if body is not None:
-        properties["body"] = {"type": "array" if body.get("type") == "array" else "object"}
+        properties["body"] = {"type": _outer(body)}
     return _closed(properties, ["kwargs"] if required else [])
+
+
+def _outer(body: JsonSchema) -> Any:
+    """What a body is from outside: an object or a list, or either where nothing rules one out."""
+    kind = body.get("type")
+    return kind if kind in ("object", "array") else ["object", "array"]
 
 
 def _words(route: Route, view: Any) -> str:
@@ -220,7 +238,7 @@ def _words(route: Route, view: Any) -> str:
     own = inspect.getdoc(route.handler)
     if own and not route.handler.__module__.startswith("rest_framework."):
         return own
-    model = _model(view)
+    model = model_of(view)
     noun = route.own_template.split("/")[0].replace("_", " ")
     one = noun if model is None else str(model._meta.verbose_name)
     many = noun if model is None else str(model._meta.verbose_name_plural)

@@ -1,19 +1,24 @@
 """Django's own handler around a view: it resolves the URL, calls the view and renders the response.
 
-Inside a request of Django's, middleware has had its turn, and only the view is called. Elsewhere a
-request goes the whole way, through the project's middleware.
+Inside a request of Django's, Django's own middleware has had its turn, and found out what it would
+find out again. Any other may go by the URL, or hold on to the request for whoever asks who it is
+from, so it gets to see each call. Elsewhere a request goes the whole way.
 """
 
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from asgiref.sync import async_to_sync, iscoroutinefunction
+from django.conf import settings
+from django.core.exceptions import MiddlewareNotUsed
 from django.core.handlers.base import BaseHandler
 from django.core.handlers.exception import convert_exception_to_response
 from django.core.signals import request_started
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import get_urlconf, set_urlconf
+from django.utils import translation
+from django.utils.module_loading import import_string
 
 from accord.sources.drf.routes import Route
 
@@ -42,13 +47,38 @@ class _Handler(BaseHandler):  # type: ignore[misc]  # Django has no types
         return match
 
 
-class ViewAlone(_Handler):
-    """Calls the view and nothing around it."""
+class Within(_Handler):
+    """Calls the view inside another request, with the project's own middleware around it."""
 
     def __init__(self) -> None:
         super().__init__()
         self._views: dict[Route, Callable[..., Any]] = {}
-        self._respond = convert_exception_to_response(self._call)
+        self._view_middleware: list[Any] = []
+        self._template_response_middleware: list[Any] = []
+        self._exception_middleware: list[Any] = []
+        foreign = [each for each in settings.MIDDLEWARE if not each.startswith("django.")]
+        inner = convert_exception_to_response(self._get_response if foreign else self._call)
+        self._respond = self._surrounded(inner, foreign)
+
+    def _surrounded(self, handler: Any, foreign: list[str]) -> Any:
+        """A handler with middleware around it, as `load_middleware` does it with all there is."""
+        for each in reversed(foreign):
+            kind = import_string(each)
+            is_async = not getattr(kind, "sync_capable", True)
+            try:
+                made = kind(self.adapt_method_mode(is_async, handler))
+            except MiddlewareNotUsed:
+                continue
+            for method, known in (
+                ("process_view", self._view_middleware),
+                ("process_template_response", self._template_response_middleware),
+                ("process_exception", self._exception_middleware),
+            ):
+                if hasattr(made, method):
+                    known.append(self.adapt_method_mode(False, getattr(made, method)))
+            handler = convert_exception_to_response(self.adapt_method_mode(False, made, is_async))
+        self._view_middleware.reverse()
+        return handler
 
     def ask(self, route: Route, request: Any, read: Callable[[HttpResponse], T]) -> T:
         """What the view says, read before it is let go. The request around it has not ended."""
@@ -99,11 +129,14 @@ class WholeWay(_Handler):
         if route.urlconf is not None:
             request.urlconf = route.urlconf
         request_started.send(sender=type(self), environ=request.META)
+        before = translation.get_language()
         response = self.get_response(request)
         try:
             return read(response)
         finally:
             response.close()
+            if before is not None:  # the thread will serve others, whose language is their own
+                translation.activate(before)
 
 
 class Inside(BaseHandler):  # type: ignore[misc]  # Django has no types

@@ -7,7 +7,8 @@ serializer does not hold to: no bounds, no choices, nothing required, and null w
 
 import re
 from collections.abc import Callable
-from typing import Any, Final, Literal
+from decimal import Decimal
+from typing import Any, Final, Literal, Protocol
 
 from django.core import validators
 from django.db import models
@@ -17,7 +18,14 @@ from rest_framework.settings import ISO_8601, api_settings
 from accord.arguments import JsonSchema
 
 Side = Literal["in", "out"]
-Complain = Callable[[str], None]
+
+
+class Complain(Protocol):
+    """Says what is wrong; `about` is what it is said of once, if that is not each view."""
+
+    def __call__(self, reason: str, about: Any = None, /) -> None: ...
+
+
 ANY: Final[JsonSchema] = {}
 FILE: Final[JsonSchema] = {
     "type": "object",
@@ -33,7 +41,9 @@ FILE: Final[JsonSchema] = {
     "required": ["name", "content"],
 }
 _DEEPEST: Final = 2  # times that a serializer may stand inside itself
+_LEVELS: Final = {"in": 8, "out": 3}  # of serializers; what comes back explains itself
 _OWN: Final = "rest_framework."
+_KEPT_FORMATS: Final = ("uuid", "date")
 
 
 class Describer:
@@ -61,6 +71,8 @@ class Describer:
         if not _is_own(field, "to_representation"):
             return ANY
         schema = dict(self._shape(field))
+        if schema.get("format") not in _KEPT_FORMATS:  # a blank e-mail address, a time without zone
+            schema.pop("format", None)
         if field.help_text:
             schema["description"] = str(field.help_text)
         return nullable(schema) if may_be_null(field) else schema
@@ -71,15 +83,14 @@ class Describer:
             if shape is not None:
                 return shape(self, field)
         kind = type(field)
-        self._complain(
-            f"nobody knows what {field.field_name!r} holds, a {kind.__module__}.{kind.__qualname__}"
-        )
+        named = f"{kind.__module__}.{kind.__qualname__}"
+        self._complain(f"nobody knows what {field.field_name!r} holds, a {named}", kind)
         return ANY
 
     def members(self, serializer: Any) -> JsonSchema:
         """The schema of an object: the fields of a serializer that belong to this side."""
         kind = type(serializer)
-        if self._inside.count(kind) >= _DEEPEST:
+        if self._inside.count(kind) >= _DEEPEST or len(self._inside) >= _LEVELS[self.side]:
             return {"type": "object"}
         self._inside.append(kind)
         try:
@@ -206,7 +217,7 @@ def _choices(describer: Describer, field: Any) -> JsonSchema:
 
 
 def _file(describer: Describer, field: Any) -> JsonSchema:
-    return FILE if describer.side == "in" else {"type": "string"}
+    return FILE if describer.side == "in" else {"type": ["string", "null"]}  # null without a file
 
 
 def _list(describer: Describer, field: Any) -> JsonSchema:
@@ -336,7 +347,7 @@ def _bounds(keyword: str) -> Callable[[JsonSchema, Any, Any], None]:
     def bound(schema: JsonSchema, validator: Any, kinds: Any) -> None:
         limit = validator.limit_value
         limit = limit() if callable(limit) else limit
-        if {"integer", "number"} & set(kinds) and isinstance(limit, int | float):
+        if {"integer", "number"} & set(kinds) and isinstance(limit, int | float | Decimal):
             schema[keyword] = limit
 
     return bound

@@ -8,7 +8,7 @@ from rest_framework.filters import OrderingFilter, SearchFilter
 
 from accord.arguments import JsonSchema
 from accord.sources.drf.fields import Complain, column
-from accord.sources.drf.views import attempted
+from accord.sources.drf.views import attempted, model_of
 
 _MOST_WORDS: Final = 40  # orderings that are listed; more of them say nothing to anybody
 
@@ -74,13 +74,22 @@ def of_openapi(given: dict[str, Any], words: str | None = None) -> Parameter:
 
 
 def _orderings(backend: Any, view: Any) -> list[Parameter]:
-    queryset = view.get_queryset()
+    queryset = _queryset(view)
     context = {"request": view.request}
     names = [str(name) for name, _ in backend.get_valid_fields(queryset, view, context)]
     if not names:
         return []
     words = f"What to sort by, backwards with a minus: {_listed(names)}; several with commas"
     return _own(backend, view, words)
+
+
+def _queryset(view: Any) -> Any:
+    """What a view lists; if it tells that only in a request, none of what its serializer is for."""
+    try:
+        return view.get_queryset()
+    except Exception:  # noqa: BLE001 - whatever a project raises
+        model = model_of(view)
+        return None if model is None else model._default_manager.none()
 
 
 def _listed(names: Any) -> str:
@@ -92,7 +101,10 @@ def _listed(names: Any) -> str:
 
 
 def _of_filterset(backend: Any, view: Any) -> Iterator[Parameter]:
-    filterset = backend.get_filterset_class(view, view.get_queryset())
+    queryset = _queryset(view)
+    if queryset is None and getattr(view, "filterset_fields", None):
+        raise LookupError("there is no telling of which model its fields are")
+    filterset = backend.get_filterset_class(view, queryset)
     for name, each in filterset.base_filters.items() if filterset is not None else ():
         widget = getattr(each.field, "widget", None)
         schema = _filter_schema(each)

@@ -25,13 +25,25 @@ _VERBS: Final = {
 
 
 def name_all(routes: Sequence[Route]) -> dict[str, Route]:
-    """Each route by the name of its tool; two that would share one say where they are mounted."""
+    """Each route by the name of its tool.
+
+    Those that would share one say where they are mounted; if that is not enough, their whole URL
+    with its parameters; and as a last resort, which of them they are. What an author has named
+    keeps its name.
+    """
     names = [name_of(route) for route in routes]
-    counts = Counter(names)
+    for longer in (_with_mount, _with_parameters):
+        counts = Counter(names)
+        names = [
+            longer(name, route) if counts[name] > 1 and not _is_given(route) else name
+            for name, route in zip(names, routes, strict=True)
+        ]
     named: dict[str, Route] = {}
+    found = Counter[str]()
     for name, route in zip(names, routes, strict=True):
-        if counts[name] > 1 and mark_of(route.handler).name is None:
-            name = _fitting([*_mount(route), name])  # noqa: PLW2901
+        if not _is_given(route):
+            found[name] += 1
+            name = _fitting([name, found[name]]) if found[name] > 1 else name  # noqa: PLW2901
         if name in named:
             raise ContractError(
                 f"two tools are named {name!r}: {named[name].place} and {route.place}"
@@ -46,6 +58,23 @@ def name_of(route: Route) -> str:
     if given:
         return f"{given}_{route.method}" if _is_second(route) else given
     parts = [*_prefix(route), *_action(route)]
+    return _fitting([*parts, route.method] if _is_second(route) else parts)
+
+
+def _is_given(route: Route) -> bool:
+    return mark_of(route.handler).name is not None
+
+
+def _with_mount(name: str, route: Route) -> str:
+    return _fitting([*_mount(route), name])
+
+
+def _with_parameters(name: str, route: Route) -> str:
+    segments = _segments(route.template)
+    action = _action(route)
+    if route.is_viewset and segments[-1:] == action:
+        segments.pop()
+    parts = [*segments, *action]
     return _fitting([*parts, route.method] if _is_second(route) else parts)
 
 

@@ -1,6 +1,6 @@
 """The outer shape of a tool's arguments: `kwargs`, `query` and `body`, whatever is in them."""
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -18,6 +18,7 @@ class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     body: dict[str, Any] | list[Any] | UnsetType = UNSET
 
 
+_BODIES: Final[dict[str, type]] = {"object": dict, "array": list}
 _decode = msgspec.json.Decoder(Arguments).decode
 
 
@@ -30,8 +31,9 @@ class Outline:
         members = shape["properties"]
         self._names = members["kwargs"]["properties"].keys()
         self._required = frozenset(members["kwargs"].get("required", ()))
-        body = members.get("body", {}).get("type")
-        self._body = {"object": dict, "array": list}.get(body, UnsetType)
+        kinds = members.get("body", {}).get("type", [])
+        kinds = [kinds] if isinstance(kinds, str) else kinds
+        self._body = tuple(_BODIES[kind] for kind in kinds)
 
     def bind(self, arguments: bytes) -> Bound:
         """The arguments, if they have this shape."""

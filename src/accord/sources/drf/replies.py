@@ -32,21 +32,35 @@ _KINDS: Final[dict[int, Kind]] = {
 """The kind of problem that a status means; else validation, and from 500 on internal."""
 _CODES: Final = {405: "METHOD_NOT_ALLOWED", 406: "NOT_ACCEPTABLE", 415: "UNSUPPORTED_MEDIA_TYPE"}
 _JSON: Final = "application/json"
+_WRONG: Final = int(HTTPStatus.BAD_REQUEST)
+_EMPTY: Final = frozenset({int(HTTPStatus.NO_CONTENT), int(HTTPStatus.RESET_CONTENT)})
 _MASKED: Final = "Internal error"
 _MOST_FIELDS: Final = 1_000
+_MOST_BYTES: Final = 64 * 1024 * 1024
 
 
 def answer_from(response: HttpResponse, ask: Ask) -> Answer[Any]:
     """What a response says; a Problem is raised where it says that something is wrong."""
     status = response.status_code
-    content = b"".join(response.streaming_content) if response.streaming else response.content
-    if status >= HTTPStatus.BAD_REQUEST:
+    content = _streamed(response) if response.streaming else response.content
+    if status >= _WRONG:
         raise _problem(response, content, ask)
-    if status in (HTTPStatus.NO_CONTENT, HTTPStatus.RESET_CONTENT) or not content:
+    if not content or status in _EMPTY:
         return _nothing(response)
     if _is_json(response):
         return Answer(Encoded(content), page=page_of(response))
     return _other(response, content, ask)
+
+
+def _streamed(response: HttpResponse) -> bytes:
+    """All that a response streams, as long as that has an end."""
+    parts, size = [], 0
+    for part in response:
+        parts.append(part)
+        size += len(part)
+        if size > _MOST_BYTES:
+            raise Problem(f"The view sends more than {_MOST_BYTES:,} bytes", kind="unavailable")
+    return b"".join(parts)
 
 
 def _nothing(response: HttpResponse) -> Answer[Any]:

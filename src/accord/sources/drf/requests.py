@@ -6,7 +6,7 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from django.conf import settings
-from django.core.handlers.wsgi import WSGIRequest
+from django.core.handlers.wsgi import LimitedStream, WSGIRequest
 from django.http import HttpRequest
 from django.http.request import split_domain_port, validate_host
 
@@ -30,6 +30,9 @@ _OF_THE_OUTER: Final = frozenset(
 """What a request says of itself; everything else on it was put there by middleware."""
 
 
+_NONE: Final[dict[str, str]] = {}
+
+
 class Ask:
     """What is asked of a view."""
 
@@ -50,19 +53,20 @@ class Ask:
         self.body = body
 
 
-def within(outer: HttpRequest, ask: Ask) -> WSGIRequest:
+def within(outer: HttpRequest, ask: Ask) -> "Request":
     """A request inside another: from the same caller, with all that middleware found out."""
     meta = {k: v for k, v in outer.META.items() if k not in _OF_THE_MESSAGE}
-    meta["wsgi.url_scheme"] = outer.scheme
-    request = _request(meta, ask)
-    members = vars(request)
+    if "wsgi.url_scheme" not in meta:  # under ASGI
+        meta["wsgi.url_scheme"] = outer.scheme
+    request = Request(meta, ask)
+    members = request.__dict__
     for name, value in vars(outer).items():
         if name not in _OF_THE_OUTER:
             members[name] = value
     return request
 
 
-def alone(sender: Any, ask: Ask, user: Any = None) -> WSGIRequest:
+def alone(sender: Any, ask: Ask, user: Any = None) -> "Request":
     """A request by itself: with the headers of a sender, if there is one, and for a user."""
     fields: Mapping[bytes, bytes] = {} if sender is None else sender.fields
     meta: dict[str, Any] = {
@@ -72,10 +76,13 @@ def alone(sender: Any, ask: Ask, user: Any = None) -> WSGIRequest:
     }
     for name, value in fields.items():
         key = "HTTP_" + name.decode("latin-1").upper().replace("-", "_")
-        if key not in _OF_THE_MESSAGE:
+        if key not in _OF_THE_MESSAGE and b"_" not in name:  # which would pass for a hyphen
             meta[key] = value.decode("latin-1")
-    meta["HTTP_HOST"] = _host(meta.get("HTTP_HOST"))
-    request = _request(meta, ask)
+    host = meta["HTTP_HOST"] = _host(meta.get("HTTP_HOST"))
+    meta["SERVER_NAME"] = host.partition(":")[0]
+    meta["SERVER_PORT"] = "443" if settings.SECURE_SSL_REDIRECT else "80"
+    meta["SCRIPT_NAME"] = settings.FORCE_SCRIPT_NAME or ""
+    request = Request(meta, ask)
     if user is not None:  # as the REST framework's own test client does it
         request._force_auth_user = request._cached_user = request.user = user
     return request
@@ -90,24 +97,30 @@ def _host(given: str | None) -> str:
     return str(name).removeprefix(".")
 
 
-def _request(meta: dict[str, Any], ask: Ask) -> WSGIRequest:
-    host = str(meta.get("HTTP_HOST", "localhost")).partition(":")[0]
-    environ = {
-        "SERVER_NAME": host,
-        "SERVER_PORT": "443" if meta["wsgi.url_scheme"] == "https" else "80",
-        "HTTP_ACCEPT": ask.accept,
-        **meta,
-        "REQUEST_METHOD": ask.method,
-        "SCRIPT_NAME": meta.get("SCRIPT_NAME", ""),
-        "PATH_INFO": ask.path.encode().decode("latin-1"),
-        "QUERY_STRING": ask.query,
-        "wsgi.input": BytesIO(),
-    }
-    if ask.body is not None:
-        environ["CONTENT_TYPE"] = ask.body.content_type
-        environ["CONTENT_LENGTH"] = str(len(ask.body.content))
-        environ["wsgi.input"] = BytesIO(ask.body.content)
-    return WSGIRequest(environ)
+class Request(WSGIRequest):  # type: ignore[misc]  # Django has no types
+    """A request made of what is known: its parts were never written as WSGI has them."""
+
+    def __init__(self, meta: dict[str, Any], ask: Ask) -> None:
+        """All that Django's own does, with nothing to be decoded; `meta` becomes its META."""
+        meta["HTTP_ACCEPT"] = ask.accept
+        meta["REQUEST_METHOD"] = self.method = ask.method
+        meta["PATH_INFO"] = self.path_info = self.path = ask.path
+        meta["QUERY_STRING"] = ask.query
+        script = meta.setdefault("SCRIPT_NAME", "")
+        if script:
+            self.path = script.rstrip("/") + ask.path
+        self.environ = self.META = meta
+        body = ask.body
+        if body is None:
+            content, self.content_type, self.content_params = b"", "", _NONE.copy()
+        else:
+            content = body.content
+            meta["CONTENT_TYPE"], meta["CONTENT_LENGTH"] = body.content_type, str(len(content))
+            self._set_content_type_params(meta)
+        stream = meta["wsgi.input"] = BytesIO(content)
+        self._stream = LimitedStream(stream, len(content))
+        self._read_started = False
+        self.resolver_match = None
 
 
 def query_string(query: Mapping[str, Any], csv: frozenset[str]) -> str:

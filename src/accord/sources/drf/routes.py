@@ -14,6 +14,7 @@ from rest_framework.settings import api_settings
 from rest_framework.views import APIView
 
 _METHODS: Final = ("get", "post", "put", "patch", "delete")
+WITH_BODY: Final = ("post", "put", "patch")
 _PARAMETER: Final = re.compile(r"%\((\w+)\)s")
 _ABOUT_THE_API: Final = ("rest_framework.schemas.", "drf_spectacular.views", "drf_yasg.")
 
@@ -80,9 +81,14 @@ class Route:
         return forms
 
     @cached_property
+    def regex(self) -> str:
+        """What its URL looks like."""
+        return _joined(self.pieces)
+
+    @cached_property
     def _regex(self) -> re.Pattern[str]:
         try:
-            return re.compile(_joined(self.pieces))
+            return re.compile(self.regex)
         except re.error as error:
             raise NoWay(f"its URL is no regular expression once it is whole: {error}") from error
 
@@ -114,6 +120,10 @@ class Route:
             found |= piece.converters
         return found
 
+    def converter(self, name: str) -> Any:
+        """What reads a parameter of the URL; None where that is a regular expression."""
+        return self._converters.get(name)
+
     def require_way(self) -> None:
         """Raise if there is no telling what its URL looks like."""
         for form in self._forms:
@@ -137,7 +147,7 @@ class Route:
         return f"/{path}" if is_same else None
 
     def _written(self, name: str, value: Any) -> str:
-        converter = self._converters.get(name)
+        converter = self.converter(name)
         try:
             return str(value) if converter is None else str(converter.to_url(value))
         except (TypeError, ValueError, AttributeError):  # it takes the value that it reads, no text
@@ -225,11 +235,16 @@ def vars_of(view: type) -> frozenset[str]:
 def _usable(routes: Iterable[Route]) -> Routes:
     found: list[Route] = []
     skipped: dict[str, None] = {}
+    owners: dict[str, Any] = {}
     for route in routes:
         try:
             if not _is_suffixed(route):
                 route.require_way()
-                found.append(route)
+                owner = owners.setdefault(route.regex, route)
+                if owner.pieces is route.pieces:
+                    found.append(route)
+                elif owner.callback is not route.callback:
+                    raise NoWay(f"/{route.template} leads to {owner.view.__qualname__} before it")
         except NoWay as reason:
             view = route.view
             skipped[f"{view.__module__}.{view.__qualname__} is left out: {reason}"] = None

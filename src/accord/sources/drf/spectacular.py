@@ -11,17 +11,14 @@ from accord.arguments import JsonSchema
 from accord.sources.drf.fields import FILE, Complain, Side, nullable
 from accord.sources.drf.filters import Parameter, of_openapi
 from accord.sources.drf.routes import Route
-from accord.sources.drf.views import attempted
+from accord.sources.drf.views import attempted, negotiated
 
 _DEEPEST: Final = 2  # times that a component may stand inside itself
 _OF_OPENAPI: Final = frozenset(
     "nullable readOnly writeOnly example examples discriminator xml externalDocs deprecated".split()
 )
-_BOUNDS: Final = frozenset(
-    "required enum const minimum maximum exclusiveMinimum exclusiveMaximum multipleOf pattern"
-    " format minLength maxLength minItems maxItems uniqueItems minProperties maxProperties"
-    " default".split()
-)
+_WORDS: Final = frozenset("title description properties items additionalProperties".split())
+"""What says something of a value and demands nothing of it."""
 _JSON: Final = "application/json"
 _APART: Final = {"COMPONENT_SPLIT_REQUEST": True}  # else a file is only what comes back: its URL
 _EXTENDED: Final = ("ExtendedSchema", "ExtendedMetaSchema", "ExtendedRearrangedSchema")
@@ -33,8 +30,11 @@ class Operation(msgspec.Struct, frozen=True):
     body: JsonSchema | None
     parameters: Sequence[Parameter]
     output: JsonSchema | None
+    """What is said of what comes back, which promises nothing."""
     is_explicit: bool
     """Whether an author has written it, and it was not guessed."""
+    words: str | None = None
+    """What the author says that it does."""
 
 
 @cache
@@ -66,19 +66,21 @@ def _ask(route: Route) -> Operation | None:
     method, path = route.method.upper(), f"/{route.template}"
     with GENERATOR_STATS.silence(), patched_settings(_APART):
         view = generator.create_view(route.callback, method)
-        view.request = spectacular_settings.GET_MOCK_REQUEST(method, path, view, None)
+        request = spectacular_settings.GET_MOCK_REQUEST(method, path, view, None)
+        view.request = negotiated(view, request)
         written = "/" + "".join(str(piece) for piece in route.pieces)
         said = view.schema.get_operation(path, written, "^/", method, generator.registry)
         components = generator.registry.build({}).get("schemas", {})
     if not said:  # left out of the documentation, which is no reason to leave out the tool
         return None
     body = _content(said.get("requestBody"))
-    output = _content(_success(said.get("responses", {})))
+    output = _json(_success(said.get("responses", {})))
     return Operation(
         None if body is None else _Reader("in", components).read(body),
         [_parameter(each, components) for each in said.get("parameters", ()) if _in_query(each)],
-        None if output is None else _Reader("out", components).read(output),
+        None if output is None else _Reader("out", components).read(output) or None,
         any(kind.__name__ in _EXTENDED for kind in view.schema.__class__.__mro__),
+        str(said.get("description") or said.get("summary") or "") or None,
     )
 
 
@@ -94,8 +96,12 @@ def _parameter(given: dict[str, Any], components: Mapping[str, Any]) -> Paramete
 def _content(said: Mapping[str, Any] | None) -> JsonSchema | None:
     """The schema of a body, as JSON where it may be JSON."""
     content: dict[str, Any] = (said or {}).get("content", {})
-    chosen = content.get(_JSON) or next(iter(content.values()), None)
-    return None if chosen is None else chosen.get("schema")
+    return _json(said) or next((each.get("schema") for each in content.values()), None)
+
+
+def _json(said: Mapping[str, Any] | None) -> JsonSchema | None:
+    chosen: dict[str, Any] = (said or {}).get("content", {}).get(_JSON, {})
+    return chosen.get("schema")
 
 
 def _success(responses: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -103,7 +109,11 @@ def _success(responses: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 class _Reader:
-    """Reads OpenAPI's schemas for one side: no references, and nothing of the other side."""
+    """Reads OpenAPI's schemas for one side: no references, and nothing of the other side.
+
+    Of what comes back only the words are kept. Nothing holds a view to its documentation, and a
+    client may throw away an answer that breaks a promise.
+    """
 
     def __init__(self, side: Side, components: Mapping[str, Any]) -> None:
         self._side = side
@@ -120,9 +130,11 @@ class _Reader:
             for name, value in given.items()
             if name not in _OF_OPENAPI and not name.startswith("x-")
         }
-        self._bound(schema)
+        if self._side == "out":
+            return {name: schema[name] for name in schema if name in _WORDS}
+        _bound(schema)
         if given.get("format") == "binary":
-            return dict(FILE) if self._side == "in" else {}
+            return dict(FILE)
         return nullable(schema) if given.get("nullable") else schema
 
     def _follow(self, given: JsonSchema) -> JsonSchema:
@@ -140,8 +152,8 @@ class _Reader:
         match name:
             case "properties":
                 return self._properties(value)
-            case "items" | "additionalProperties" | "not" if isinstance(value, dict):
-                return self.read(value)
+            case "items" | "additionalProperties" | "not":
+                return self.read(value) if isinstance(value, dict) or self._side == "out" else value
             case "allOf" | "anyOf" | "oneOf":
                 return [self.read(each) for each in value]
         return value
@@ -149,28 +161,20 @@ class _Reader:
     def _properties(self, given: Mapping[str, Any]) -> JsonSchema:
         other = "readOnly" if self._side == "in" else "writeOnly"
         kept = {name: each for name, each in given.items() if not self._says(each, other)}
-        read = {name: self.read(each) for name, each in kept.items()}
-        if self._side == "out":
-            read = {name: nullable(schema) for name, schema in read.items()}
-        return read
+        return {name: self.read(each) for name, each in kept.items()}
 
     def _says(self, schema: Any, flag: str) -> bool:
         return isinstance(schema, dict) and bool(schema.get(flag))
 
-    def _bound(self, schema: JsonSchema) -> None:
-        """Say no more than holds: of what comes back, its types; of the rest, its own fields."""
-        if self._side == "out":
-            for name in _BOUNDS & schema.keys():
-                del schema[name]
-            if schema.pop("oneOf", None) or schema.pop("allOf", None) or schema.pop("anyOf", None):
-                schema.clear()
-            return
-        for bound in ("exclusiveMinimum", "exclusiveMaximum"):
-            _as_number(schema, bound)
-        required = [n for n in schema.get("required", ()) if n in schema.get("properties", {})]
-        schema.pop("required", None)
-        if required:
-            schema["required"] = required
+
+def _bound(schema: JsonSchema) -> None:
+    """Bounds as JSON Schema has them, and nothing required that belongs to the other side."""
+    for bound in ("exclusiveMinimum", "exclusiveMaximum"):
+        _as_number(schema, bound)
+    required = [n for n in schema.get("required", ()) if n in schema.get("properties", {})]
+    schema.pop("required", None)
+    if required:
+        schema["required"] = required
 
 
 def _as_number(schema: JsonSchema, bound: str) -> None:

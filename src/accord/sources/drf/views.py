@@ -29,7 +29,15 @@ def prepared(route: Route, request: HttpRequest | None = None) -> Any:
         request = nobodys(route.method)
     view.headers = {}
     view.request = view.initialize_request(request)
+    negotiated(view, view.request)
     return view
+
+
+def negotiated(view: Any, request: Any) -> Any:
+    """A request that gets what a view would rather give, which serializers may look at."""
+    request.accepted_renderer = next(iter(view.get_renderers()), None)
+    request.accepted_media_type = getattr(request.accepted_renderer, "media_type", None)
+    return request
 
 
 def nobodys(method: str) -> HttpRequest:
@@ -47,6 +55,15 @@ def nobodys(method: str) -> HttpRequest:
     nobody = api_settings.UNAUTHENTICATED_USER
     request.user = request._force_auth_user = nobody and nobody()  # nobody looks for credentials
     return request
+
+
+def model_of(view: Any) -> Any:
+    """The model of what a view is about, as its queryset or else its serializer says."""
+    queryset = getattr(view, "queryset", None)
+    if queryset is None and hasattr(view, "get_queryset"):
+        queryset = attempted(view.get_queryset, None, lambda _: None)
+    meta = getattr(getattr(view, "serializer_class", None), "Meta", None)
+    return getattr(queryset, "model", None) or getattr(meta, "model", None)
 
 
 def attempted(ask: Callable[[], T], otherwise: T, complain: Callable[[str], None]) -> T:

@@ -178,7 +178,7 @@ _NONE: Final = any_of(
     r"|displayed|listed|loaded|defined|set))?"
     r"(?: (?:for|in|with|matching|that|on|at|from|within|under|by|of|to|between|during|after|before"
     r"|yet|about|near|containing|around|here|available|found)\b.*)?[.!]*$",
-    r"(?:found|showing|returned|listing) (?:0|no|zero)\b.*$",
+    r"(?:found|showing|returned|listing) (?:0(?!\W{0,3}(?:to\W)?[1-9])|no|zero)\b.*$",
     r"total:? 0\b.*$",
     r"total results:? 0\b.*$",
     r"0 (?:\w+ ){0,3}(?:found|results?|matches|rows|items|records|returned).*$",
@@ -250,6 +250,8 @@ def says_none(text: str, *, wants_many: bool = False) -> bool:
             return True
         return _is_none("\n".join(lines), wants_many) or _is_none(lines[0], wants_many)
     head, *below = lines
+    if wants_many and len(lines) <= 2 * _MOST_LINES and _NO_ITEMS.match(lines[-1].lower()):
+        return True
     if _is_none(head, wants_many):
         return not any(_INSTEAD.match(line.lower()) for line in below[:2])
     if not wants_many or not _is_heading(head, text):

@@ -140,7 +140,7 @@ def alike(lines: list[str], wants_list: bool) -> Items | None:
         return None
     for at in range(min(len(lines), MOST_HEADING + 1)):
         mark = _mark(lines[at])
-        if mark is None:
+        if mark is None or lines[at].endswith(":"):
             continue
         end = max(i for i, line in enumerate(lines) if _mark(line) == mark) + 1
         while end < len(lines) and (lines[end][:1].isspace() or mark == "["):

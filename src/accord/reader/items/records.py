@@ -3,7 +3,16 @@
 import re
 from typing import Final
 
-from accord.reader.items.found import COUNT, LABEL, MOST_HEADING, Items, key_of
+from accord.reader.items.found import (
+    COUNT,
+    LABEL,
+    MOST_HEADING,
+    MOST_STATING,
+    Items,
+    key_of,
+    stated_in,
+    states_number,
+)
 
 _UNMARKED: Final = re.compile(r"[-*•][ \t]+(?=[A-Z][\w /-]{0,40}:)")
 _RULE: Final = re.compile(r"[-=_*~]{3,}")
@@ -13,7 +22,8 @@ _HEADED: Final = re.compile(
 _NUMBER: Final = re.compile(r"(?P<style>(?:#{1,4}\s*)?\[?)(?P<n>\d{1,5})(?:[.):]|\])\s")
 _SHOWING: Final = re.compile(r"showing\s+(?P<first>\d{1,15})\s*(?:-|to)\s*(?P<last>\d{1,15})")
 _MOST_ABOVE: Final = 14
-_SHORT_MARK: Final = 6
+_DIGITS: Final = re.compile(r"\d+")
+_BEGIN: Final = re.compile(r"\s*(?:[A-Za-z][\w ]{0,30}:|[^\w\s]{1,6})")
 _TITLES: Final = frozenset({"title", "url", "link", "headline"})
 """With which a result of a search begins, if there is but one."""
 
@@ -104,23 +114,38 @@ def counted(lines: list[str], wants_list: bool) -> Items | None:
     paragraphs = _paragraphs(rest)
     if len(paragraphs) in numbers:
         return Items(["\n".join(each) for each in paragraphs], heading, "", "counted-paragraphs")
-    return _alike(rest, numbers, heading) if wants_list else None
+    return as_many(lines, numbers) if wants_list else None
 
 
-def _alike(lines: list[str], numbers: set[int], heading: str) -> Items | None:
-    """As many lines that begin alike as there are said to be, perhaps each below its title."""
-    lines = [line for line in lines if line.strip()]
-    if min(numbers) < 2 or len(lines) < 2:
+def as_many(lines: list[str], numbers: set[int]) -> Items | None:
+    """As many lines that begin alike as there are said to be, below what says so."""
+    above = enumerate(lines[:MOST_STATING])
+    top = max((at for at, line in above if states_number(line) or stated_in(line)), default=-1)
+    heading = "\n".join(line for line in lines[: top + 1] if line.strip())
+    body = [line for line in lines[top + 1 :] if line.strip()]
+    if not body or max(numbers) < 2:
         return None
-    for above in (0, 1):
-        mark = lines[above][:_SHORT_MARK]
-        starts = [at - above for at, line in enumerate(lines) if line.startswith(mark)]
-        if len(starts) in numbers and not mark.isalnum():
-            ends = [*starts[1:], len(lines)]
-            parts = zip(starts, ends, strict=True)
-            items = ["\n".join(lines[a:b]).strip() for a, b in parts]
-            return Items(list(items), heading, "", "counted-lines")
+    for above, shape in ((0, _outline), (0, _opening), (1, _outline), (1, _opening)):
+        if above < len(body):
+            mark = shape(body[above])
+            starts = [at - above for at, line in enumerate(body) if shape(line) == mark]
+            if mark and len(starts) in numbers and len(starts) > 1:
+                ends = [*starts[1:], len(body)]
+                parts = zip(starts, ends, strict=True)
+                items = ["\n".join(body[a:b]).strip() for a, b in parts]
+                return Items(list(items), heading, "", "counted-lines")
     return None
+
+
+def _outline(line: str) -> str:
+    """A line without its digits, which lines that are numbered have in common."""
+    return _DIGITS.sub("0", line) if any(map(str.isdigit, line)) else ""
+
+
+def _opening(line: str) -> str:
+    """How a line begins, if that is no word of its own: a mark, a label."""
+    begin = _BEGIN.match(line)
+    return "" if begin is None else begin[0]
 
 
 def _shown(lines: list[str]) -> Items | None:

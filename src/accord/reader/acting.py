@@ -11,7 +11,7 @@ from accord.reader.phrases import (
     says_only_done,
     says_read,
 )
-from accord.reader.verbs import DEEDS
+from accord.reader.verbs import DEEDS, acts
 
 _FEW: Final = 6
 _MOST_LINES: Final = 4
@@ -21,6 +21,9 @@ _REPORTS: Final = frozenset(
     acknowledged""".split()
 )
 _OUTPUT: Final = frozenset({"output", "stdout", "result"})
+_COMMANDS: Final = ("command", "cmd", "args", "command_line", "commandLine")
+_LONGEST_COMMAND: Final = 400
+_MOST_WORDS: Final = 4
 _BEGUN: Final = frozenset(
     "submitted queued pending started starting processing accepted scheduled in_progress".split()
 )
@@ -36,6 +39,8 @@ def acted(case: Case) -> Verdict | None:
 def reports_done(case: Case) -> Verdict | None:
     call = case.called
     if call.doing == "read" and case.words is not None and _is_report(case, case.words):
+        return Verdict("action", "likely")
+    if call.doing == "run" and _did_command(case):
         return Verdict("action", "likely")
     words = case.words or _message(case)
     if words is None or call.doing == "list":
@@ -57,6 +62,22 @@ def reports_done(case: Case) -> Verdict | None:
     if call.may_act and call.doing != "read" and says_not_needed(words):
         return Verdict("action", "guess")
     return None
+
+
+def _did_command(case: Case) -> bool:
+    """Whether a command that changes something was run, and its output says that it did."""
+    value = case.value
+    output = case.words
+    if output is None and isinstance(value, dict):
+        output = next((value[name] for name in _OUTPUT if isinstance(value.get(name), str)), None)
+    if not output or not says_done(output) or says_read(output):
+        return False
+    commands = [case.arguments.get(name) for name in _COMMANDS]
+    return any(isinstance(each, str) and _acts_early(each) for each in commands)
+
+
+def _acts_early(command: str) -> bool:
+    return any(map(acts, command[:_LONGEST_COMMAND].lower().split()[:_MOST_WORDS]))
 
 
 def _is_report(case: Case, words: str) -> bool:
@@ -91,6 +112,9 @@ def reports_members(case: Case) -> Verdict | None:
     if not _says_well(value) or (case.called.gives_output and not _OUTPUT.isdisjoint(value)):
         return None
     has_list = any(isinstance(each, list) for each in value.values())
+    is_deed = case.called.may_act and case.called.doing == "unknown"
+    if is_deed and case.find_collection() is None:
+        return Verdict("action", "likely")
     if not has_list and not isinstance(value.get("data"), dict):
         return Verdict("action", "likely")
     return None

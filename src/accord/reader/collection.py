@@ -13,9 +13,11 @@ _GENERIC: Final = frozenset(
     objects content contents matches""".split()
 )
 _BESIDE: Final = frozenset(
-    """errors warnings _warnings facets included links columns headers fields schema
-    suggestions aggregations notes messages_dropped hints sources citations""".split()
+    """facets included links columns headers fields schema aggregations messages_dropped sources
+    citations""".split()
 )
+_REMARKS: Final = frozenset("error warning suggestion note hint tip notice caveat".split())
+"""What is said beside an answer, whatever comes before it in the name: `parseWarnings`."""
 _STREAMS: Final = frozenset({"output", "stdout", "stderr", "lines", "finalOutput"})
 """Arrays of what was written, a line each: one text."""
 _CONTAINERS: Final = frozenset(
@@ -95,7 +97,7 @@ def _in_object(
     value: Mapping[str, Any], called: Called, arguments: Mapping[str, Any], path: tuple[str, ...]
 ) -> Collection | None:
     arrays = [name for name, each in value.items() if isinstance(each, list)]
-    main = [name for name in arrays if name.lower() not in _BESIDE]
+    main = [name for name in arrays if not _is_beside(name)]
     if not main:
         found = _deeper(value, called, arguments, path)
         if found is not None or not arrays:
@@ -111,6 +113,10 @@ def _in_object(
     if confidence is None:
         return None
     return _inmost(Collection(value[name], rest, (*path, name), confidence), called)
+
+
+def _is_beside(name: str) -> bool:
+    return name.lower() in _BESIDE or _member(name).noun in _REMARKS
 
 
 def _inmost(found: Collection, called: Called) -> Collection:
@@ -220,15 +226,21 @@ def _deeper(
         return None
     inner = [name for name, each in value.items() if isinstance(each, dict) and each]
     holders = [name for name in inner if name.lower() in _CONTAINERS]
-    chosen = holders if len(holders) == 1 else inner if len(value) == 1 else []
+    is_only = len(value) == 1 or (called.wants_many and len(inner) == 1)
+    chosen = holders if len(holders) == 1 else inner if is_only else []
     if len(chosen) != 1:
         return None
     name = chosen[0]
     found = _in_object(value[name], called, arguments, (*path, name))
-    if found is None:
+    if found is None or (not holders and len(value) > 1 and not _is_named(found, called)):
         return None
     rest = {key: each for key, each in value.items() if key != name}
     return found._replace(rest={**rest, **found.rest})
+
+
+def _is_named(found: Collection, called: Called) -> bool:
+    member = _member(found.path[-1])
+    return member.is_generic or member.noun in called.nouns
 
 
 def is_catalog(items: list[Any]) -> bool:

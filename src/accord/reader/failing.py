@@ -18,11 +18,12 @@ from accord.reader.phrases import (
 from accord.reader.reading import Confidence
 from accord.reader.refusals import Strength, may_fail, says_failed, says_failed_to_give
 from accord.reader.verbs import DENYING
-from accord.reader.words import singular
+from accord.reader.words import Called, singular
 
 _STATES: Final = ("status", "state")
 _PLAIN_VERBS: Final = frozenset({"get", "show", "view", "find", "list", "load", "help"})
 """Words of a tool's name that any text may have."""
+_OF_AN_ERROR: Final = frozenset({"error", "code", "message", "details", "success", "status"})
 _NOTHING: Final = frozenset[str]()
 _MOST_RESULTS: Final = 200
 _FEW: Final = 4
@@ -85,6 +86,8 @@ def _is_of_a_thing(case: Case, sign: Sign) -> bool:
 
 def all_failed(case: Case) -> Verdict | None:
     value, call = case.value, case.called
+    if isinstance(value, list) and len(value) == 1 and _is_nothing_but_error(value[0], call):
+        return _failed(case, Sign("all-failed", _why(value), None, value[0]), "likely")
     if call.doing == "list":
         return None
     if isinstance(value, dict):
@@ -106,6 +109,13 @@ def all_failed(case: Case) -> Verdict | None:
             return None
         return _failed(case, Sign("all-failed", _why(items), None, value), "likely")
     return Verdict("action", "likely", is_partial=True)
+
+
+def _is_nothing_but_error(item: Any, call: Called) -> bool:
+    """Whether the only thing in a list is an error and nothing else: `[{"error": "…"}]`."""
+    if call.is_about_faults or not isinstance(item, dict) or "error" not in item:
+        return False
+    return item.keys() <= _OF_AN_ERROR and failure_in(item) is not None
 
 
 def _is_bare(item: Mapping[str, Any]) -> bool:

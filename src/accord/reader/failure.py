@@ -1,5 +1,6 @@
 """Signs that an operation failed, in what a payload says of itself."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
@@ -50,7 +51,7 @@ _CODES: Final = (
 _STATUSES: Final = ("status", "statusCode", "status_code", "code")
 _NAMED: Final = frozenset(
     """error_code errorCode error_message errorMessage errorType errcode errCode exception fault
-    traceback""".split()
+    errorMessages error_messages traceback""".split()
 )
 _PAYLOADS: Final = ("data", "result", "results", "items", "payload", "response")
 _NO_PAYLOAD: Final[tuple[Any, ...]] = (
@@ -58,6 +59,8 @@ _NO_PAYLOAD: Final[tuple[Any, ...]] = (
     *("False", "false", "error", "failed", "fail"),
 )
 _FEW: Final = 6
+_NAMED_CODE: Final = re.compile(r"(?!OK|SUCCESS|CREATED|ACCEPTED|DONE)[A-Z][A-Z0-9_]{3,60}")
+"""`NOT_FOUND`, `E_CONFLICT`."""
 _LOWEST_BAD_STATUS: Final = 400
 _HIGHEST_STATUS: Final = 599
 
@@ -202,6 +205,9 @@ def _message(value: Mapping[str, Any]) -> Sign | None:
         return None
     if any(isinstance(each, dict | list) and each for each in value.values()):
         return None
+    code = value.get("code")
+    if isinstance(code, str) and _NAMED_CODE.fullmatch(code) and _only_words(value):
+        return _sign("message-failed", value)
     strength = says_failed(words)
     if strength == "strong" or (strength == "weak" and _only_words(value)):
         return _sign("message-failed", value)
@@ -250,10 +256,11 @@ def _text_in(value: Mapping[str, Any]) -> str | None:
         words = value.get(name)
         if isinstance(words, str) and words.strip():
             return words
-    errors = value.get("errors")
-    if isinstance(errors, list) and errors:
-        first = errors[0]
-        return _text_in(first) if isinstance(first, dict) else str(first)
+    for name in ("errors", "errorMessages", "error_messages"):
+        errors = value.get(name)
+        if isinstance(errors, list) and errors:
+            first = errors[0]
+            return _text_in(first) if isinstance(first, dict) else str(first)
     return value.get("title") if isinstance(value.get("title"), str) else None
 
 
@@ -283,6 +290,8 @@ def failed_counts(value: Mapping[str, Any]) -> tuple[int, int] | None:
     """How many succeeded and how many failed, where members count both, here or in the payload."""
     good = bad = None
     for name, count in value.items():
+        if isinstance(count, list):
+            count = len(count)
         if type(count) is int and count >= 0:
             how = _ended(name)
             if how == "good":

@@ -15,6 +15,7 @@ _LINES: Final = frozenset({"alike-lines", "tagged-lines", "paths", "bullets", "p
 """What the lines of a log may look like as well."""
 _FAINT: Final = _LINES | {"mapping", "paragraphs", "commas", "grouped"}
 """What may be a part of what is said about one thing."""
+_TABLES: Final = frozenset({"csv", "table", "columns", "data-frame"})
 _NOTHING: Final = ("[]", "{}", "null")
 _EMPTY: Final = re.compile(
     r"(?:\W*\w+ ){0,3}(?:listing|results|contents|list) (?:for|of|in)\b.*", re.I
@@ -37,7 +38,8 @@ _LISTS: Final = re.compile(
 
 def catalog(case: Case) -> Verdict | None:
     value = case.value
-    if isinstance(value, dict) and isinstance(value.get("tools"), list):
+    is_act = case.called.doing == "act"
+    if isinstance(value, dict) and isinstance(value.get("tools"), list) and not is_act:
         tools = value["tools"]
         if is_catalog(tools) or (not tools and value.keys() <= {"tools", "nextCursor"}):
             case.collection = Collection(tools, _without(value, "tools"), ("tools",), "certain")
@@ -46,6 +48,8 @@ def catalog(case: Case) -> Verdict | None:
     if collection is None:
         return None
     items, path = collection.items, collection.path
+    if case.called.doing == "act" and case.tool != CATALOG:
+        return None  # which says what there is now
     if case.tool == CATALOG or is_catalog(items):
         return Verdict("tool_catalog")
     if "tools" not in path and not _lists_tools(case):
@@ -132,6 +136,8 @@ def itemised(case: Case) -> Verdict | None:
 
 def _is_faint(items: Items, is_one: bool) -> bool:
     """Whether items may be a part of what is said about one thing, rather than several things."""
+    if items.rule in _TABLES:
+        return is_one and len(items.items) == 1
     if items.rule not in _FAINT or states_count(items):
         return False
     are_records = len(items.items) > 1 and all(isinstance(each, dict) for each in items.items)

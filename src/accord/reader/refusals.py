@@ -22,6 +22,9 @@ _MOST_LINES: Final = 12
 _MOST_SHORT_LINES: Final = 7
 
 _MARKS: Final = re.compile(r"""[\s"'`*#>]*(?:[❌⛔🚫✗✖⚠️🔴❗]+\s*)?[*_`]*""")
+_ELEMENT: Final = re.compile(
+    r"<(?P<name>(?:\w{1,40}[_-])?error)>|<status>\s*(?:[\w-]{1,40}[_ -])?(?P<bad>error|failed|failure)\s*</"
+)
 _CROSS: Final = re.compile(r"""[\s"'`*#>]*[❌⛔🚫✗✖]""")
 _NOT_DOING: Final = "(?!handling|reporting|tracking|logging|monitoring|correcting|catching)"
 
@@ -34,7 +37,7 @@ _STRONG: Final = any_of(
     r"failed\b(?: to\b|\s*:| with|\s*$)",
     r"(?:mcp|http|api|rpc|sql|db|database) error\b",
     r"traceback \(most recent",
-    r"\w*(?:error|exception)(?::|\()",
+    r"[\w.]*(?:error|exception)(?::|\()",
     r"(?:http |status |code )*[45]\d\d:? (?:error|not found|forbidden|unauthorized|bad request)",
     r"(?:http |status |code )*[45]\d\d:? (?:internal|server|client|gone|too many|service)",
     r"http (?:status )?(?:code )?:?\s*[45]\d\d\b",
@@ -82,6 +85,7 @@ _WITHIN: Final = any_of(
     r"|not (?:permitted|allowed|supported|implemented|available|configured|connected|authorized"
     r"|authenticated|initialized|accessible|reachable|installed|enabled|running|set|loaded)\b"
     r"|(?:returned|with) (?:an? )?(?:http )?(?:status|error|code)(?: code)?:? [45]\d\d\b"
+    r"|(?:returned|responded with) [45]\d\d\b"
     r"|outside allowed\b|exceed(?:s|ed)\b"
     r"|out of (?:range|bounds)\b|(?<!\d\s)failed(?:[.!]?$|\s*:| to\b| because\b)|went wrong\b"
     r"|requires (?:confirmation|approval|authentication)\b|unavailable\b|required[.!]?$"
@@ -132,8 +136,8 @@ def says_failed(
     words = text.strip()
     if not words or len(words) > _LONGEST_ERROR:
         return None
-    if words.startswith("<error>"):
-        return "strong" if words.find("</error>") == len(words) - len("</error>") else None
+    if words[0] == "<" and _ELEMENT.match(words):
+        return "strong" if _element_failed(words) else None
     lines = [line for line in words.splitlines() if line.strip()]
     if words[0] == "#" and not checks and _title_failed(lines[0], is_act=is_act, own=own):
         return "strong"
@@ -159,6 +163,15 @@ def says_failed(
     if len(words) > _LONGEST_SHORT or len(lines) > (1 if wants_many else _MOST_SHORT_LINES):
         return None
     return "weak" if _denies(sentence, is_act) else None
+
+
+def _element_failed(words: str) -> bool:
+    """Whether a text is the element of an error, or begins with the status of a failure."""
+    found = _ELEMENT.match(words)
+    if found is None or found["bad"]:
+        return found is not None
+    end = f"</{found['name']}>"
+    return words.find(end) == len(words) - len(end)
 
 
 def _begins_badly(sentence: str, lines: int) -> bool:
@@ -229,8 +242,8 @@ def says_failed_to_give(text: str, own: frozenset[str], mentions: bool) -> Stren
     words = text.strip()
     if not words or len(words) > _LONGEST_ERROR:
         return None
-    if words.startswith("<error>"):
-        return "strong" if words.find("</error>") == len(words) - len("</error>") else None
+    if words[0] == "<" and _ELEMENT.match(words):
+        return "strong" if _element_failed(words) else None
     first, _, rest = words.partition("\n")
     opening = after(_MARKS, first)
     small = opening[:_LONGEST_SENTENCE].lower()

@@ -12,7 +12,8 @@ READING: Final = frozenset(
     info tell load peek head tail stat test ping preview resolve translate detect extract
     parse echo think help whoami screenshot snapshot lint review estimate forecast measure
     monitor trace history log logs evaluate rank suggest recommend audit classify predict
-    profile identify determine diagnose examine investigate roll research scrape geocode decompile
+    profile whois locate probe sample aggregate correlate recall solve interpret dump
+    identify determine diagnose examine investigate roll research scrape geocode decompile
     transcribe""".split()
 )
 # What these say of themselves decides whether they changed something.
@@ -53,7 +54,14 @@ ACTING: Final = frozenset(
     track flag dismiss triage delegate tweet retweet backup zip unzip compress decompress duplicate
     mirror symlink chmod chown wipe erase empty bootstrap scaffold define reserve enroll signup
     authenticate authorize pair bind wait sleep go goto visit back input choose confirm handle
-    expect defer postpone perform act""".split()
+    expect defer postpone perform act
+    destroy discard expunge trash void settle reconcile finalize conclude quit exit
+    allocate deallocate reallocate populate propagate seed prioritize organize customize optimize
+    synchronize impersonate invalidate extend renew instantiate initiate
+    borrow lend repay liquidate burn wrap unwrap
+    hide unhide maximize minimize crop flip trim boot wake hibernate quarantine isolate
+    announce nudge respond hangup speak rewrite overwrite override refactor
+    rotate pick grab equip craft""".split()
 )
 # Nouns, adjectives and prepositions as often as verbs: they say what a tool does only where they
 # come first.
@@ -63,9 +71,11 @@ EITHER: Final = frozenset(
     import export label reset match change branch merge patch clone pin rate track flag group
     comment play turn split block place trade charge release claim print mirror backup sign back go
     input new bump empty scale group cut like ship mint stake reserve
-    allow capture swap focus""".split()
+    allow capture swap focus
+    bookmark favorite tweet purchase deposit transition login signup switch touch trash seed void
+    extend wrap burn pick flip trim override exit open use""".split()
 )
-VAGUE: Final = frozenset("action control".split())
+VAGUE: Final = frozenset("action control manage".split())
 """They act, where neither another word nor an argument says more: `device_control`."""
 FIRST: Final = frozenset(
     """set mark fill select reset press share lock pin import export star link tag label

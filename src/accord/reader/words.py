@@ -41,9 +41,12 @@ _SQL_READS: Final = re.compile(
     r"|pragma\s+\w|match\s*\(.{1,2000}\breturn\b|from\s+\S+\s*\|)",
     re.I | re.S,
 )
-_VERB_ARGUMENTS: Final = ("action", "operation", "op", "command", "method", "verb", "mode")
+_VERB_ARGUMENTS: Final = (
+    *("action", "operation", "op", "command", "subcommand", "method", "verb", "mode"),
+)
 _WRITES_HTTP: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _READS_HTTP: Final = frozenset({"GET", "HEAD"})
+_ADDRESSES: Final = frozenset({"url", "uri", "path", "endpoint"})
 _HTTP_VERBS: Final = (("post",), ("put",), ("patch",))
 _LONGEST_VERB: Final = 40
 _NO_PLURALS: Final = (
@@ -146,7 +149,7 @@ def call_of(tool: str | None, arguments: Mapping[str, Any] | None) -> Called:
     if found.doing not in ("act", "make"):
         found = _asked(tool, found, arguments)
     found = _vaguely(found)
-    if found.doing == "unknown" and found.words[-1:] in _HTTP_VERBS and "url" in arguments:
+    if found.doing == "unknown" and found.words[-1:] in _HTTP_VERBS and _has_address(arguments):
         return found._replace(doing="act")
     if found.doing in ("read", "unknown") and not _SEARCHES.isdisjoint(arguments):
         return found._replace(wants_many=True, gives_content=False)
@@ -156,6 +159,10 @@ def call_of(tool: str | None, arguments: Mapping[str, Any] | None) -> Called:
     if is_opened and not _WHERE.isdisjoint(arguments) and _ABOUT.isdisjoint(found.words):
         return found._replace(gives_content=True)
     return found
+
+
+def _has_address(arguments: Mapping[str, Any]) -> bool:
+    return not _ADDRESSES.isdisjoint(arguments)
 
 
 def _vaguely(found: Called) -> Called:
@@ -253,7 +260,7 @@ def _doing_of(name: tuple[str, ...], *, is_asked: bool = False) -> Doing:
             continue
         is_led = place == 1 and word in LED and len(words) > 2 and found == "unknown"
         first = 0 if is_led and not is_either else place
-        doing = _verb(word, first, is_name=len(words) == 1 and not is_asked)
+        doing = _verb(word, first, is_name=len(name) == 1 and not is_asked)
         if doing == "either":
             is_either = is_either or place == 0
         elif doing != "unknown" and (found == "unknown" or (is_both and doing == "act")):

@@ -21,6 +21,8 @@ _STATED: Final = re.compile(
     r"|^\W{0,4}(\d{1,9}) (?:[a-z]+ ){0,3}(?:[a-z]+s|found)\b",
     re.M,
 )
+_SUM: Final = re.compile(r"\b(\d{1,9}) [a-z]+(?:,| and) (\d{1,9}) (?:[a-z]+s|director\w+)\b")
+"""`2 files, 3 folders`."""
 _STATES: Final = re.compile(
     r"\W{0,4}(?:found|showing|retrieved|returned|returning|listed|listing|here are|total)\b\D{0,40}\d"
     r"|\W{0,4}\d{1,9} (?:[a-z]+ ){0,3}(?:[a-z]+s found|(?:results|matches|items|rows|entries))\b"
@@ -53,7 +55,8 @@ def stated_in(text: str) -> set[int]:
     words = text.lower()
     ranges = [(int(first), int(last)) for first, last in _RANGE.findall(words)]
     found = {last - first + 1 for first, last in ranges} | {last for first, last in ranges if not first}
-    return found or {int(each) for several in _STATED.findall(words) for each in several if each}
+    sums = {int(one) + int(other) for one, other in _SUM.findall(words)}
+    return found or sums or {int(n) for several in _STATED.findall(words) for n in several if n}
 
 
 def states_number(line: str) -> bool:

@@ -47,7 +47,8 @@ def reports_done(case: Case) -> Verdict | None:
         return None
     is_short = "\n\n" not in words.strip()
     if call.gives_content:
-        is_told = is_short and call.doing == "unknown" and call.may_act and says_done(words)
+        is_told = is_short and call.doing == "unknown" and says_done(words)
+        is_told = is_told and (call.may_act or "\n" not in words.strip())
         is_line = is_short and "\n" not in words.strip() and case.mentions(words)
         if not is_told and not is_line:
             return None

@@ -228,6 +228,7 @@ _PLAINLY_NONE: Final = re.compile(
     r"no (?!such\b)(?:[a-z]+ )?[a-z]+s found(?: (?:for|matching|in|with) [^.\n]{1,100})?[.!]?$"
 )
 """What most of them say, and is seen at once."""
+_SOME: Final = re.compile(r"(?:found|showing|retrieved|returned|listing) (?:the )?[1-9]\d*\b")
 _POLITE: Final = re.compile(r"(?:sorry|unfortunately),?\s+", re.I)
 _LABELLED: Final = re.compile(r"[A-Z][\w ]{0,30}: ")
 
@@ -241,7 +242,7 @@ def says_none(text: str, *, wants_many: bool = False) -> bool:
     if _PLAINLY_NONE.match(small):
         return True
     lines = _few_lines(text) if _may_be_none(small) else []
-    if not lines:
+    if not lines or _SOME.match(lines[0].lower()):
         return False
     if len(lines) <= _MOST_LINES and len(text) <= 2 * _LONGEST_NONE:
         if len(lines) > 1 and (lines[0].endswith(":") or text.lstrip().startswith("#")):

@@ -43,6 +43,7 @@ _STRONG: Final = any_of(
     r"http (?:status )?(?:code )?:?\s*[45]\d\d\b",
     r"(?:\w+ ){1,4}failed(?::| with\b)",
     r"security violation\b",
+    r"(?:\w+ )?validation (?:errors?|failed|failures?)\b",
     r"(?:received|got|encountered) (?:an? )?error\b",
 )
 _ERRNO: Final = re.compile(r"E[A-Z]{4,}\b[:,]")
@@ -230,6 +231,11 @@ _FAILED_TO: Final = any_of(
 )
 
 
+_NOT_GIVEN: Final = any_of(
+    r"(?:missing|invalid|unknown|unsupported) (?:\w+ ){0,2}(?:arguments?|parameters?|input|request)\b",
+    r"(?:unable to|cannot|could not|couldn't|can't|failed to) (?:read|open|find|load|fetch|access"
+    r"|retrieve|get|parse|connect|determine|resolve)\b",
+)
 _BAD_VALUE: Final = any_of(r"(?:invalid|unknown|unsupported|missing|unexpected) [\w ]{1,40}: \S")
 
 
@@ -259,7 +265,7 @@ def says_failed_to_give(text: str, own: frozenset[str], mentions: bool) -> Stren
     if is_strong and (is_own or not _FAILED_TO.match(small)):
         return "strong"
     sentence = first_sentence(opening)
-    if _BAD_VALUE.match(small):
+    if _BAD_VALUE.match(small) or _NOT_GIVEN.match(small):
         return "weak"
     is_short = len(words) <= _LONGEST_SHORT and len(sentence) <= _LONGEST_SENTENCE
     if is_short and is_own and (_begins_badly(sentence, 1) or _denies(sentence, is_act=False)):

@@ -60,7 +60,7 @@ ACTING: Final = frozenset(
     synchronize impersonate invalidate extend renew instantiate initiate
     borrow lend repay liquidate burn wrap unwrap
     hide unhide maximize minimize crop flip trim boot wake hibernate quarantine isolate
-    announce nudge respond hangup speak rewrite overwrite override refactor
+    announce moderate nudge respond hangup speak rewrite overwrite override refactor
     rotate pick grab equip craft""".split()
 )
 # Nouns, adjectives and prepositions as often as verbs: they say what a tool does only where they

@@ -17,10 +17,10 @@ LABEL: Final = re.compile(
 _RANGE: Final = re.compile(r"\b(\d{1,9}) ?(?:-|\u2013|to) ?(\d{1,9}) of\b")
 _STATED: Final = re.compile(
     r"\b(?:found|showing|retrieved|returned|returning|listed|listing|top|first|next|here are|total)\W"
-    r"[^\d\n]{0,20}(\d{1,9})\b|\((\d{1,9})(?: [\w ]{1,20})?\)"
-    r"|^\W{0,4}(\d{1,9}) (?:[a-z]+ ){0,3}(?:[a-z]+s|found)\b",
+    r"[^\d\n]{0,20}(\d{1,9})\b|^\W{0,4}(\d{1,9}) (?:[a-z]+ ){0,3}(?:[a-z]+s|found)\b",
     re.M,
 )
+_IN_BRACKETS: Final = re.compile(r"\((\d{1,9})(?: [\w ]{1,20})?\)")
 _SUM: Final = re.compile(r"\b(\d{1,9}) [a-z]+(?:,| and) (\d{1,9}) (?:[a-z]+s|director\w+)\b")
 """`2 files, 3 folders`."""
 _STATES: Final = re.compile(
@@ -56,7 +56,8 @@ def stated_in(text: str) -> set[int]:
     ranges = [(int(first), int(last)) for first, last in _RANGE.findall(words)]
     found = {last - first + 1 for first, last in ranges} | {last for first, last in ranges if not first}
     sums = {int(one) + int(other) for one, other in _SUM.findall(words)}
-    return found or sums or {int(n) for several in _STATED.findall(words) for n in several if n}
+    found = found or sums or {int(one or other) for one, other in _STATED.findall(words)}
+    return found or {int(number) for number in _IN_BRACKETS.findall(words)}
 
 
 def states_number(line: str) -> bool:

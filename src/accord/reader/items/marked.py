@@ -25,6 +25,8 @@ _STARRED: Final = re.compile(r"[* ] \S+(?: -> \S+)?")
 _MARK: Final = re.compile(
     r"(?P<label>\w{1,20}[:=])|(?P<sign>[^\w\s#*<({\[\"'`-]{1,2})\s|\[[^\]]{1,60}\]\s"
 )
+_PAIRS: Final = re.compile(r"(?:\w{1,40}=(?:'[^']*'|\"[^\"]*\"|\S*)(?:,? |$)){2,}")
+"""`name='Ada' id=1`."""
 _NO_WORD: Final = frozenset({"", " ", "\t"})
 _SHOWN: Final = re.compile(r"\b(?:results?|found|total|showing)\b", re.I)
 
@@ -153,7 +155,7 @@ def alike(lines: list[str], wants_list: bool) -> Items | None:
         if end < len(lines) and lines[end].strip():
             return None  # nothing sets that line apart
         heading, closing = around(lines, at, end)
-        is_many = len(items) > 1 or _SHOWN.search(heading) is not None
+        is_many = len(items) > 1 or _SHOWN.search(heading) or _PAIRS.fullmatch(lines[at])
         return (
             Items(items, heading, closing, "alike-lines")
             if closing is not None and is_many

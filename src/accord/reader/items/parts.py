@@ -25,7 +25,7 @@ _SHORT_MARKS: Final = frozenset({"=", "==", "--", "~", "*", "_", "—"})
 _SHORTEST_MARK: Final = 3
 _LONGEST_MARK: Final = 80
 _MOST_ABOVE: Final = 14
-_MOST_LINES_ABOVE: Final = 5
+_MOST_LINES_ABOVE: Final = 8
 
 
 def _blank(text: str) -> bool:

@@ -118,18 +118,19 @@ def counted(lines: list[str], wants_list: bool) -> Items | None:
 
 
 def as_many(lines: list[str], numbers: set[int]) -> Items | None:
-    """As many lines that begin alike as there are said to be, below what says so."""
+    """As many lines that begin alike as there are said to be: the first of each item, or the last."""
     above = enumerate(lines[:MOST_STATING])
     top = max((at for at, line in above if states_number(line) or stated_in(line)), default=-1)
     heading = "\n".join(line for line in lines[: top + 1] if line.strip())
     body = [line for line in lines[top + 1 :] if line.strip()]
     if not body or max(numbers) < 2:
         return None
-    for above, shape in ((0, _outline), (0, _opening), (1, _outline), (1, _opening)):
+    for shape, above in ((_outline, 0), (_opening, 0), (_outline, 1), (_opening, 1), (_opening, -1)):
         if above < len(body):
             mark = shape(body[above])
-            starts = [at - above for at, line in enumerate(body) if shape(line) == mark]
-            if mark and len(starts) in numbers and len(starts) > 1:
+            at = [i for i, line in enumerate(body) if shape(line) == mark]
+            if mark and len(at) in numbers and len(at) > 1:
+                starts = [0, *(i + 1 for i in at[:-1])] if above < 0 else [i - above for i in at]
                 ends = [*starts[1:], len(body)]
                 parts = zip(starts, ends, strict=True)
                 items = ["\n".join(body[a:b]).strip() for a, b in parts]

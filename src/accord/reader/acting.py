@@ -11,7 +11,7 @@ from accord.reader.phrases import (
     says_only_done,
     says_read,
 )
-from accord.reader.verbs import DEEDS, acts
+from accord.reader.verbs import DEEDS, EITHER, acts
 
 _FEW: Final = 6
 _MOST_LINES: Final = 4
@@ -23,7 +23,7 @@ _REPORTS: Final = frozenset(
 _OUTPUT: Final = frozenset({"output", "stdout", "result"})
 _COMMANDS: Final = ("command", "cmd", "args", "command_line", "commandLine")
 _LONGEST_COMMAND: Final = 400
-_MOST_WORDS: Final = 4
+_MOST_WORDS: Final = 3
 _BEGUN: Final = frozenset(
     "submitted queued pending started starting processing accepted scheduled in_progress".split()
 )
@@ -40,7 +40,7 @@ def reports_done(case: Case) -> Verdict | None:
     call = case.called
     if call.doing == "read" and case.words is not None and _is_report(case, case.words):
         return Verdict("action", "likely")
-    if call.doing == "run" and _did_command(case):
+    if call.doing == "run" and any(_is_deed(case.arguments.get(name)) for name in _COMMANDS):
         return Verdict("action", "likely")
     words = case.words or _message(case)
     if words is None or call.doing == "list":
@@ -65,20 +65,14 @@ def reports_done(case: Case) -> Verdict | None:
     return None
 
 
-def _did_command(case: Case) -> bool:
-    """Whether a command that changes something was run, and its output says that it did."""
-    value = case.value
-    output = case.words
-    if output is None and isinstance(value, dict):
-        output = next((value[name] for name in _OUTPUT if isinstance(value.get(name), str)), None)
-    if not output or not says_done(output) or says_read(output):
+def _is_deed(command: Any) -> bool:
+    """Whether a command line changes something, by its first words: `kubectl delete pod x`."""
+    if isinstance(command, str):
+        command = command[:_LONGEST_COMMAND].split()
+    if not isinstance(command, list):
         return False
-    commands = [case.arguments.get(name) for name in _COMMANDS]
-    return any(isinstance(each, str) and _acts_early(each) for each in commands)
-
-
-def _acts_early(command: str) -> bool:
-    return any(map(acts, command[:_LONGEST_COMMAND].lower().split()[:_MOST_WORDS]))
+    words = [str(word).lower() for word in command[:_MOST_WORDS]]
+    return any(acts(word) and word not in EITHER for word in words)
 
 
 def _is_report(case: Case, words: str) -> bool:

@@ -1,6 +1,6 @@
 """The list that a payload is about: itself, or the one array that is its main part."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from accord.reader.kept import kept
@@ -35,12 +35,15 @@ _COUNTS: Final = frozenset(
     """total count totalcount totalresults totalitems totalhits numresults resultcount returnedcount
     numfound totalrows rowcount hits n""".split()
 )
+_SUMS: Final = frozenset({"summary", "meta", "metadata", "stats", "info"})
 _NUMBERS: Final = frozenset({"total", "count", "num", "number", "found"})
 _SCHEMAS: Final = frozenset({"inputSchema", "input_schema", "schema", "parameters"})
 _NO_MATTER: Final = frozenset({"_meta", "cacheScope", "ttlMs", "resultType"})
 _DEEPEST: Final = 5
 _NAMING: Final = frozenset({str, int, bool})
 _FEW: Final = 3
+_MANY: Final = 8
+"""Members that only a thing has beside an array."""
 _SHORT: Final = 40
 _BY_CHANCE: Final = 9
 
@@ -167,27 +170,39 @@ def _judged(
     is_named = main.is_generic or main.noun in called.nouns
     pages = is_counted = is_a_thing = False
     is_part = called.is_one and _has_parts(rest)
-    for beside, said in rest.items():
+    for beside, said in _told(rest):
         _, _, is_paging, is_count, number_of, is_identity = _member(beside)
         pages = pages or is_paging
         if is_count or main.noun in number_of:
             if said == len(items) and not is_part:
                 return "certain"
             is_counted = is_counted or type(said) is int
+        elif number_of and said == len(items) > 1 and not called.is_one:
+            is_counted = True
         if is_identity and type(said) in _NAMING:
             is_a_thing = True
     if is_a_thing and not called.wants_many and not pages:
         return None
-    if is_part and not called.wants_many and not pages:
+    if (is_part or len(rest) > _MANY) and not called.wants_many and not pages:
         return None
     if pages or (is_counted and (is_named or called.wants_many)):
         return "certain"
     if is_named or called.wants_many:
         return "likely"
     holds_objects = bool(items) and all(isinstance(item, dict) for item in items)
-    if is_counted and not any(isinstance(each, dict | list) for each in rest.values()):
+    others = (each for beside, each in rest.items() if beside.lower() not in _SUMS)
+    if is_counted and not any(isinstance(each, dict | list) for each in others):
         return "likely"
     return "guess" if holds_objects and _is_little(rest, called, arguments) else None
+
+
+def _told(rest: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """What stands beside an array, also in an object that sums it up."""
+    for name, each in rest.items():
+        if isinstance(each, dict) and name.lower() in _SUMS:
+            yield from each.items()
+        else:
+            yield name, each
 
 
 def _has_parts(rest: Mapping[str, Any]) -> bool:

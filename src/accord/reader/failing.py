@@ -14,6 +14,7 @@ from accord.reader.phrases import (
     says_each_failed,
     says_none,
     says_rejected,
+    split_sentence,
 )
 from accord.reader.reading import Confidence
 from accord.reader.refusals import Strength, may_fail, says_failed, says_failed_to_give
@@ -196,6 +197,8 @@ def _strength(case: Case, words: str) -> Strength | None:
         return "weak"
     if case.says_none:
         return None
+    if call.wants_many and _denies_call(case, words):
+        return "weak"
     return says_failed(
         words,
         is_act=call.doing == "act",
@@ -203,6 +206,12 @@ def _strength(case: Case, words: str) -> Strength | None:
         wants_many=call.wants_many,
         own=call.nouns,
     )
+
+
+def _denies_call(case: Case, words: str) -> bool:
+    """Whether a text begins with a sentence that denies what was asked for, and goes on with why."""
+    sentence, rest = split_sentence(words.strip().partition("\n\n")[0])
+    return bool(rest) and case.mentions(sentence) and says_failed(sentence) is not None
 
 
 def _missing(case: Case, words: str) -> bool:

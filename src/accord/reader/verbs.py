@@ -3,7 +3,7 @@
 from typing import Final
 
 LISTING: Final = frozenset(
-    """list search find browse enumerate query ls glob grep lookup scan discover explore
+    """list search find browse enumerate query ls glob grep scan discover explore
     autocomplete""".split()
 )
 READING: Final = frozenset(
@@ -12,7 +12,7 @@ READING: Final = frozenset(
     info tell load peek head tail stat test ping preview resolve translate detect extract
     parse echo think help whoami screenshot snapshot lint review estimate forecast measure
     monitor trace history log logs evaluate rank suggest recommend audit classify predict
-    profile whois locate probe sample aggregate correlate recall solve interpret dump
+    profile lookup whois locate probe sample aggregate correlate recall solve interpret dump
     identify determine diagnose examine investigate roll research scrape geocode decompile
     transcribe""".split()
 )

@@ -64,7 +64,8 @@ _NO_PLURALS: Final = (
     "directions",
 )
 _COLLECTIVE: Final = frozenset(
-    "history feed timeline inbox backlog queue trending recent popular upcoming forecast".split()
+    """history feed timeline inbox backlog queue trending recent popular upcoming forecast news
+    analytics""".split()
 )
 _CONTENT: Final = frozenset(
     """cat file files page document doc docs content contents text html email mail message article

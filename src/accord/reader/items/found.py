@@ -26,7 +26,6 @@ _SUM: Final = re.compile(r"\b(\d{1,9}) [a-z]+(?:,| and) (\d{1,9}) (?:[a-z]+s|dir
 _STATES: Final = re.compile(
     r"\W{0,4}(?:found|showing|retrieved|returned|returning|listed|listing|here are|total)\b\D{0,40}\d"
     r"|\W{0,4}\d{1,9} (?:[a-z]+ ){0,3}(?:[a-z]+s found|(?:results|matches|items|rows|entries))\b"
-    r"|.*:$"
 )
 COUNT: Final = re.compile(r"\b(\d{1,9})\b")
 

@@ -150,6 +150,8 @@ def alike(lines: list[str], wants_list: bool) -> Items | None:
         marked = [i for i in range(at, end) if _mark(lines[i]) == mark]
         if 2 * len(marked) < sum(1 for line in lines[at:end] if line.strip() and line[0] != " "):
             return None
+        if len(marked) > 2 and _is_title(lines, marked):
+            at, marked = marked[1], marked[1:]
         ends = [*marked[1:], end]
         items = ["\n".join(lines[a:b]).strip() for a, b in zip(marked, ends, strict=True)]
         if end < len(lines) and lines[end].strip():
@@ -162,6 +164,12 @@ def alike(lines: list[str], wants_list: bool) -> Items | None:
             else None
         )
     return None
+
+
+def _is_title(lines: list[str], marked: list[int]) -> bool:
+    """Whether nothing stands below the first of some lines, and something below all the others."""
+    has_more = [at + 1 < len(lines) and lines[at + 1][:1].isspace() for at in marked]
+    return not has_more[0] and all(has_more[1:])
 
 
 def _mark(line: str) -> str | None:

@@ -37,7 +37,11 @@ def _blank(text: str) -> bool:
 
 def separated(lines: list[str], wants_list: bool) -> Items | None:
     """Parts that are alike, with a line of dashes or the like between them."""
-    times = Counter(line.strip() for line in lines if _sets_apart(line.strip()))
+    times = Counter(
+        line.strip()
+        for at, line in enumerate(lines)
+        if _sets_apart(line.strip()) and not _underlines(lines, at)
+    )
     marks = {line for line, count in times.items() if count > 1 or _RULE.fullmatch(line)}
     if not marks:
         return None
@@ -81,6 +85,13 @@ def _headed_part(part: list[str], shape: str) -> tuple[str, list[str]]:
         if (at == 0 or _blank(part[at - 1])) and shape_of(part[at:]) == shape:
             return "\n".join(line for line in part[:at] if not _blank(line)), part[at:]
     return "\n".join(line for line in part if not _blank(line)), []
+
+
+def _underlines(lines: list[str], at: int) -> bool:
+    """Whether a line makes the one above it a title, rather than to set parts apart."""
+    if lines[at].strip()[0] not in "=-~" or at == 0 or _blank(lines[at - 1]):
+        return False
+    return at < 2 or _blank(lines[at - 2])
 
 
 def _sets_apart(line: str) -> bool:

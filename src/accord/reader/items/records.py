@@ -11,7 +11,6 @@ from accord.reader.items.found import (
     Items,
     key_of,
     stated_in,
-    states_number,
 )
 
 _UNMARKED: Final = re.compile(r"[-*•][ \t]+(?=[A-Z][\w /-]{0,40}:)")
@@ -120,7 +119,7 @@ def counted(lines: list[str], wants_list: bool) -> Items | None:
 def as_many(lines: list[str], numbers: set[int]) -> Items | None:
     """As many lines that begin alike as there are said to be: the first of each item, or the last."""
     above = enumerate(lines[:MOST_STATING])
-    top = max((at for at, line in above if states_number(line) or stated_in(line)), default=-1)
+    top = max((at for at, line in above if stated_in(line) & numbers), default=-1)
     heading = "\n".join(line for line in lines[: top + 1] if line.strip())
     body = [line for line in lines[top + 1 :] if line.strip()]
     if not body or max(numbers) < 2:

@@ -38,7 +38,7 @@ def acted(case: Case) -> Verdict | None:
 
 def reports_done(case: Case) -> Verdict | None:
     call = case.called
-    if call.doing == "read" and case.words is not None and _is_report(case, case.words):
+    if call.doing in ("read", "list") and case.words is not None and _is_report(case, case.words):
         return Verdict("action", "likely")
     if call.doing == "run" and any(_is_deed(case.arguments.get(name)) for name in _COMMANDS):
         return Verdict("action", "likely")

@@ -22,6 +22,7 @@ from accord.reader.verbs import DENYING
 from accord.reader.words import Called, singular
 
 _STATES: Final = ("status", "state")
+_NAMES: Final = frozenset({"name", "title", "created_at", "createdAt"})
 _PLAIN_VERBS: Final = frozenset({"get", "show", "view", "find", "list", "load", "help"})
 """Words of a tool's name that any text may have."""
 _OF_AN_ERROR: Final = frozenset({"error", "code", "message", "details", "success", "status"})
@@ -31,6 +32,8 @@ _FEW: Final = 4
 _EXITED: Final = re.compile(
     r"\b(?:exit|return)(?:ed with)?[ _]?(?:code|status)?\W{1,4}([1-9]\d{0,2})\W*$"
 )
+_BEGINS_EXITED: Final = re.compile(r"\W{0,4}exit (?:code|status)\W{1,4}([1-9]\d{0,2})\W*\n")
+_TRACEBACK: Final = re.compile(r"\s*Traceback \(most recent call last\)")
 _LONGEST_END: Final = 80
 _ENDS_WITH_ERROR: Final = re.compile(r"(?:^|[.!] )error:\s*$")
 _EXIT_CODES: Final = ("exitCode", "exit_code", "returncode", "return_code", "exit_status")
@@ -74,10 +77,11 @@ def _is_of_a_thing(case: Case, sign: Sign) -> bool:
     value = case.value
     if sign.rule == "status-error" and case.called.checks and value.get("status") != "error":
         return True
+    is_told = any(value.get(name) not in (None, "error") for name in _STATES)
     return (
         case.called.doing == "read"
         and sign.rule in ("error-member", "status-error", "error-named")
-        and any(value.get(name) not in (None, "error") for name in _STATES)
+        and (is_told or not _NAMES.isdisjoint(value))
         and any(
             name == "id" or (name.endswith(("_id", "Id")) and "request" not in name)
             for name in value
@@ -188,6 +192,8 @@ def _strength(case: Case, words: str) -> Strength | None:
     if case.is_log and not case.mentions(words) and "log" not in words.lower():
         return None
     if case.gives_anything:
+        if call.doing == "run" and _TRACEBACK.match(words):
+            return "weak"
         is_told = missing and "\n" not in words.strip()
         own = _NOTHING if call.tells else call.nouns - _PLAIN_VERBS
         return "weak" if is_told else says_failed_to_give(words, own, case.mentions(words))
@@ -243,6 +249,7 @@ def _exit_said(case: Case, words: str) -> Sign | None:
     if not _ran(case):
         return None
     found = _EXITED.search(words.rstrip()[-_LONGEST_END:].lower())
+    found = found or _BEGINS_EXITED.match(words[:_LONGEST_END].lower())
     return None if found is None else Sign("exit-code", words.strip(), int(found[1]))
 
 

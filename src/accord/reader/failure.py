@@ -9,7 +9,8 @@ from accord.reader.refusals import says_failed
 from accord.reader.verbs import DEEDS
 from accord.reader.words import words_of
 
-_FLAGS: Final = ("success", "ok", "succeeded", "successful")
+_FLAGS: Final = ("success", "ok", "succeeded", "successful", "isSuccess", "is_success")
+_NO: Final = ("false", "False")
 _DEEDS: Final = (
     "sent",
     "created",
@@ -48,7 +49,10 @@ _CODES: Final = (
     "status",
     "type",
 )
-_STATUSES: Final = ("status", "statusCode", "status_code", "code")
+_STATUSES: Final = (
+    *("status", "statusCode", "status_code", "code"),
+    *("http_status", "httpStatus", "http_code", "httpCode"),
+)
 _NAMED: Final = frozenset(
     """error_code errorCode error_message errorMessage errorType errcode errCode exception fault
     errorMessages error_messages traceback""".split()
@@ -58,7 +62,9 @@ _NO_PAYLOAD: Final[tuple[Any, ...]] = (
     *(None, False, 0, "", [], {}),
     *("False", "false", "error", "failed", "fail"),
 )
+_JSEND: Final = frozenset({"status", "data", "message", "code"})
 _FEW: Final = 6
+_MANY: Final = 10
 _NAMED_CODE: Final = re.compile(r"(?!OK|SUCCESS|CREATED|ACCEPTED|DONE)[A-Z][A-Z0-9_]{3,60}")
 """`NOT_FOUND`, `E_CONFLICT`."""
 _LOWEST_BAD_STATUS: Final = 400
@@ -93,7 +99,7 @@ def failure_in(value: Any) -> Sign | None:
 def _flag(value: Mapping[str, Any]) -> Sign | None:
     """`success: false`, `ok: false`, `isError: true`."""
     for name in _FLAGS:
-        if value.get(name) is False:
+        if value.get(name) is False or value.get(name) in _NO:
             return _sign("flag-false", value)
     data = value.get("data")
     if isinstance(data, dict) and any(data.get(name) is False for name in _FLAGS):
@@ -120,9 +126,17 @@ def _error_member(value: Mapping[str, Any]) -> Sign | None:
         return None
     if any(value[name] not in _NO_PAYLOAD for name in _PAYLOADS if name in value):
         return None
-    if isinstance(error, str) and len(value) > _FEW:
+    if isinstance(error, str) and len(value) > (_MANY if _has_bad_status(value) else _FEW):
         return None
     return _sign("error-member", value)
+
+
+def _has_bad_status(value: Mapping[str, Any]) -> bool:
+    return any(_is_bad_number(value.get(name)) for name in _STATUSES)
+
+
+def _is_bad_number(number: Any) -> bool:
+    return type(number) is int and _LOWEST_BAD_STATUS <= number <= _HIGHEST_STATUS
 
 
 def _errors_member(value: Mapping[str, Any]) -> Sign | None:
@@ -131,9 +145,16 @@ def _errors_member(value: Mapping[str, Any]) -> Sign | None:
     if not isinstance(errors, list | dict) or not errors or says_success(value):
         return None
     others = {name: each for name, each in value.items() if name not in ("errors", "extensions")}
-    if any(each not in (None, [], {}, "") for each in others.values()) and not _only_words(others):
+    if not all(map(_is_void, others.values())) and not _only_words(others):
         return None
     return _sign("errors-member", value)
+
+
+def _is_void(value: Any) -> bool:
+    """Whether a member holds nothing, or an object that holds nothing: `{"issue": null}`."""
+    if isinstance(value, dict):
+        return all(each is None for each in value.values())
+    return value in (None, [], "")
 
 
 def _only_words(others: Mapping[str, Any]) -> bool:
@@ -145,6 +166,8 @@ def _status_word(value: Mapping[str, Any]) -> Sign | None:
     status = value.get("status", value.get("state", value.get("result")))
     if not isinstance(status, str) or not _is_bad(status):
         return None
+    if status.lower() in ("fail", "error") and value.keys() <= _JSEND:
+        return _sign("status-error", value)
     if "id" in value or any(value.get(name) for name in _PAYLOADS if name != "result"):
         return None
     if status.lower() != "error" and not _text_in(value) and len(value) > 1:
@@ -161,9 +184,8 @@ def _is_bad(status: str) -> bool:
 def _status_number(value: Mapping[str, Any]) -> Sign | None:
     """An HTTP status of 400 or more, with a reason."""
     for name in _STATUSES:
-        number = value.get(name)
-        if type(number) is int and _LOWEST_BAD_STATUS <= number <= _HIGHEST_STATUS:
-            words = value.get("title") or value.get("body")
+        if _is_bad_number(value.get(name)):
+            words = value.get("title") or value.get("body") or value.get("statusText")
             has_reason = _text_in(value) or isinstance(words, str)
             if has_reason and len(value) <= _FEW and not any(value.get(n) for n in _PAYLOADS):
                 return _sign("status-number", value)
@@ -175,9 +197,7 @@ def _status_within(value: Mapping[str, Any]) -> Sign | None:
     data = value.get("data")
     if not isinstance(data, dict) or not isinstance(value.get("message"), str) or len(value) > _FEW:
         return None
-    number = data.get("status")
-    is_bad = type(number) is int and _LOWEST_BAD_STATUS <= number <= _HIGHEST_STATUS
-    return _sign("status-number", value) if is_bad else None
+    return _sign("status-number", value) if _is_bad_number(data.get("status")) else None
 
 
 def _detail_alone(value: Mapping[str, Any]) -> Sign | None:
@@ -230,7 +250,9 @@ _RULES: Final[tuple[tuple[frozenset[str], Judge], ...]] = (
 
 
 _SIGNS: Final = frozenset[str]().union(*(names for names, _ in _RULES))
-_CAPITALS: Final = frozenset({"Error", "Errors", "Success", "ErrorMessage", "ErrorCode", "IsError"})
+_CAPITALS: Final = frozenset(
+    {"Error", "Errors", "Success", "ErrorMessage", "ErrorCode", "IsError", "Message", "IsSuccess"}
+)
 
 
 def _sign(rule: str, value: Mapping[str, Any]) -> Sign:

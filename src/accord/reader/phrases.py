@@ -116,6 +116,10 @@ _ALL_FAILED: Final = any_of(
 _EACH_FAILED: Final = re.compile(r"[^\s:]{0,200}[./][^\s:]{0,200}: (?:error|failed)\b")
 _ONLY_MARKS: Final = re.compile(r"[\W_]*")
 _KEPT: Final = any_of(r".*\b(?:saved|written|wrote|exported|downloaded)\b.{0,40}\b(?:to|as|in)\b")
+_AFFECTED: Final = any_of(
+    r"(?:query ok,? )?\d+ rows? (?:were |was )?(?:affected|inserted|updated|deleted)\b",
+    r"(?:insert \d+|update|delete) \d+$",
+)
 _LONGEST_OUTCOME: Final = 4_000
 
 
@@ -159,10 +163,12 @@ def says_only_done(text: str) -> bool:
 
 
 def says_kept(text: str) -> bool:
-    """Whether a text reports that something was saved somewhere."""
+    """Whether a text reports that something was saved somewhere, or that rows were changed."""
     if len(text) > _LONGEST_REPORT:
         return False
     small = text.lower()
+    if _AFFECTED.match(small):
+        return True
     may_be = "saved" in small or "wr" in small or "ed" in small
     return may_be and _KEPT.match(small) is not None
 
@@ -213,7 +219,7 @@ _NONE_LISTED: Final = any_of(
 _NO_ITEMS: Final = any_of(r"no (?!more|other|further|additional)(?:[\w-]+ ){1,4}(?:were )?found\b")
 _NO_NAMES: Final = re.compile(r"[^:\n]{1,80}:\s+\W?(?:none|empty|nothing|no \w+)\W{0,2}$")
 _NONE_AT_ALL: Final = any_of(
-    r"(?:none of|empty|0 \w+s?)\b[^:]{0,80}$",
+    r"(?:none of|empty|nothing|0 \w+s?)\b[^:]{0,80}$",
     r"(?:i|we|you|there)\b[^:.]{0,20}\b(?:no|zero|0|n't any|not any|aren't any|isn't any"
     r"|weren't any) [^:]{1,100}$",
 )
@@ -292,7 +298,8 @@ def _is_none(line: str, wants_many: bool = False) -> bool:
         return True
     if not rest or _INSTEAD.match(rest.lower()):
         return False
-    return any(_NONE.match(each.lower()) for each in (first, split_sentence(rest)[0]))
+    told = (first, split_sentence(rest)[0]) if wants_many else (first,)
+    return any(_NONE.match(each.lower()) for each in told)
 
 
 _WELL: Final = any_of(

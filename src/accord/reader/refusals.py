@@ -46,7 +46,10 @@ _STRONG: Final = any_of(
     r"(?:\w+ )?validation (?:errors?|failed|failures?)\b",
     r"(?:received|got|encountered) (?:an? )?error\b",
 )
-_ERRNO: Final = re.compile(r"E[A-Z]{4,}\b[:,]")
+_ERRNO: Final = re.compile(
+    r"E[A-Z]{4,}\b[:,]|(?:\S+ ){0,3}(?:\w*::)?(?:ERR_[A-Z]{3}|E(?:CONN|NOTF|NOENT|ACCES|PERM|TIMEDO|HOST|ADDR))"
+)
+"""What the system calls an error, also after the name of what was called."""
 _STATES: Final = (
     "allowed|permitted|valid|supported|available|configured|connected|running|installed|enabled"
     "|authori[sz]ed|authenticated|initiali[sz]ed|recogni[sz]ed|accessible|reachable|writeable"
@@ -57,7 +60,7 @@ _STARTS: Final = any_of(
     r"(?:invalid|unknown|unsupported|unexpected|malformed|missing|unrecogni[sz]ed|insufficient"
     r"|incorrect|illegal|undefined) [^\s:]\S*(?! \w+:$)",
     r"(?:unable|not able|impossible|failing) to\b",
-    r"(?:cannot|can't|can not|could not|couldn't|did not|won't|refus(?:ed|ing) to)\b",
+    r"(?:i |we )?(?:cannot|can't|can not|could not|couldn't|did not|won't|refus(?:ed|ing) to)\b",
     r"(?:unauthori[sz]ed|forbidden|not authori[sz]ed|access denied|permission denied)\b",
     r"(?:authentication (?:failed|required)|not found|bad request|too many requests)\b",
     r"(?:rate limit(?:ed)?|quota|timed out|timeout|connection (?:refused|reset|failed)|no such)\b",
@@ -73,16 +76,18 @@ _STARTS: Final = any_of(
     rf"no {NOT_READY}",
     r"an unexpected\b|internal (?:server )?error\b",
     r"(?:either|both|at least one|one) .{1,80}\b(?:must|is required|are required|needed)\b",
+    r"expected .{1,60}\b(?:received|got|but)\b|nothing was\b|no \w+ to (?:update|change|create|send|set)\b",
 )
 _WITHIN: Final = any_of(
     r".{0,150}?(?<![\w-])(?:"
     r"not found\b|(?:does|do) not exist\b|(?:doesn't|don't) exist\b|not exist\b"
     r"|(?:could not|cannot|can't|couldn't|can not) be\b|no longer (?:exists|valid|available)\b"
     r"|already exists\b|already (?:been )?(?:taken|in use|used|registered)\b|there is already\b"
-    r"|limit (?:reached|exceeded)\b|is invalid\b|are invalid\b|timed out\b"
+    r"|limit (?:of \S+ (?:\w+ )?)?(?:reached|exceeded|hit)\b|not established\b|is invalid\b|are invalid\b|timed out\b"
     rf"|denied\b|(?:is|are|was|were|has|have)(?: not|n't) (?:been )?(?:{_STATES})\b"
-    r"|(?:is|are) (?:required|disabled|missing|too (?:large|long|big|short|many))\b"
-    r"|has expired\b|must (?:be|have|not|contain|start|provide|include|specify)\b"
+    r"|(?:is|are) (?:required|disabled|missing)\b|too (?:large|long|big|short|many)\b"
+    r"|expired\b|aborted\b|reverted\b|violates?\b|constraint fail(?:s|ed)\b|traversal\b"
+    r"|(?:cancell?ed|aborted) by\b|returned an error\b|syntax error\b|must (?:be|have|not|contain|start|provide|include|specify)\b"
     r"|not (?:permitted|allowed|supported|implemented|available|configured|connected|authorized"
     r"|authenticated|initialized|accessible|reachable|installed|enabled|running|set|loaded)\b"
     r"|(?:returned|with) (?:an? )?(?:http )?(?:status|error|code)(?: code)?:? [45]\d\d\b"
@@ -106,7 +111,8 @@ _NEGATION: Final = any_of(
 _BAD: Final = tuple(
     """err fail no n't exce fatal trac viol inva una unk unsu unex unre undef unfo illeg incor insuf
     impos miss malf denied forb refus reject declin block expire time limit quota bad must need requ
-    please sorry oops only already out too wrong disab gone confl http status succ""".split()
+    please sorry oops only already out too wrong disab gone confl http status succ abort cancel
+    revert constr travers expect""".split()
 )
 Strength = Literal["strong", "weak"]
 

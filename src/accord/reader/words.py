@@ -72,7 +72,7 @@ _CONTENT: Final = frozenset(
     body source snippet prompt instruction instructions guide guidelines description policy
     advice horoscope trivia joke fact story poem recipe biography definition meaning riddle
     terms faq lyrics ocr tweet post comment title clipboard caption quote markdown url website
-    webpage pdf scrape transcript readme note echo""".split()
+    webpage pdf scrape transcript readme note echo commit diff patch changelog""".split()
 )
 _ABOUT: Final = frozenset(
     """info metadata outline properties stats statistics size status permissions history list

@@ -11,7 +11,7 @@ from accord.reader.phrases import (
     says_only_done,
     says_read,
 )
-from accord.reader.verbs import DEEDS, EITHER, acts
+from accord.reader.verbs import DEEDS, EITHER, acts, stems
 
 _FEW: Final = 6
 _MOST_LINES: Final = 4
@@ -21,9 +21,12 @@ _REPORTS: Final = frozenset(
     acknowledged""".split()
 )
 _OUTPUT: Final = frozenset({"output", "stdout", "result"})
+_SAID: Final = (*_OUTPUT, "stderr", "return_value", "returnValue")
 _COMMANDS: Final = ("command", "cmd", "args", "command_line", "commandLine")
 _LONGEST_COMMAND: Final = 400
 _MOST_WORDS: Final = 3
+_PAYLOADS: Final = frozenset({"data", "result", "response"})
+_FINE: Final = ("success", "ok", "OK")
 _BEGUN: Final = frozenset(
     "submitted queued pending started starting processing accepted scheduled in_progress".split()
 )
@@ -98,6 +101,8 @@ def reports_members(case: Case) -> Verdict | None:
         value = value[0]
     if not isinstance(value, dict):
         return None
+    if _tells_own_deed(_payload(value), case.called.deeds):
+        return Verdict("action", "likely")
     if len(value) <= _FEW and not _REPORTS.isdisjoint(map(str.lower, value)):
         return Verdict("action", "likely")
     if case.called.doing in ("list", "read"):
@@ -113,6 +118,22 @@ def reports_members(case: Case) -> Verdict | None:
     if not has_list and not isinstance(value.get("data"), dict):
         return Verdict("action", "likely")
     return None
+
+
+def _payload(value: dict[str, Any]) -> dict[str, Any]:
+    """What an object that says that it went well has to say, or the object itself."""
+    inner = [each for name, each in value.items() if name in _PAYLOADS and isinstance(each, dict)]
+    is_well = _says_well(value) or value.get("status") in _FINE
+    return inner[0] if is_well and len(inner) == 1 else value
+
+
+def _tells_own_deed(value: dict[str, Any], deeds: frozenset[str]) -> bool:
+    """Whether a member, or the status, is a form of the tool's own verb: `loaded`, of `load`."""
+    status = value.get("status", value.get("state"))
+    told = (*value, status) if isinstance(status, str) else value
+    return any(
+        name[-2:] in ("ed", "en") and not deeds.isdisjoint(stems(name.lower())) for name in told
+    )
 
 
 def _tells_deeds(value: dict[str, Any]) -> bool:
@@ -143,6 +164,17 @@ def ran(case: Case) -> Verdict | None:
         return None
     if case.words is not None and case.words.strip().count("\n") >= _MOST_LINES:
         return None
-    if call.gives_output and case.value not in ("", None, {}) and (case.words or "x").strip():
+    if call.gives_output and not _is_silent(case):
         return None
     return Verdict("action", "guess")
+
+
+def _is_silent(case: Case) -> bool:
+    """Whether what was run had nothing to say."""
+    if case.words is not None:
+        return not case.words.strip()
+    if not isinstance(case.value, dict):
+        return case.value is None
+    value = _payload(case.value)
+    output = [value[name] for name in _SAID if name in value]
+    return not any(output) and (bool(output) or not value)

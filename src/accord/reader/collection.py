@@ -35,7 +35,7 @@ _COUNTS: Final = frozenset(
     """total count totalcount totalresults totalitems totalhits numresults resultcount returnedcount
     numfound totalrows rowcount hits n""".split()
 )
-_SUMS: Final = frozenset({"summary", "meta", "metadata", "stats", "info"})
+_SUMS: Final = frozenset({"summary", "meta", "metadata"})
 _NUMBERS: Final = frozenset({"total", "count", "num", "number", "found"})
 _SCHEMAS: Final = frozenset({"inputSchema", "input_schema", "schema", "parameters"})
 _NO_MATTER: Final = frozenset({"_meta", "cacheScope", "ttlMs", "resultType"})
@@ -169,7 +169,7 @@ def _judged(
     main = _member(name)
     is_named = main.is_generic or main.noun in called.nouns
     pages = is_counted = is_a_thing = False
-    is_part = called.is_one and _has_parts(rest)
+    is_part = called.is_one and (_has_parts(rest) or _has_facts(rest))
     for beside, said in _told(rest):
         _, _, is_paging, is_count, number_of, is_identity = _member(beside)
         pages = pages or is_paging
@@ -203,6 +203,13 @@ def _told(rest: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield from each.items()
         else:
             yield name, each
+
+
+def _has_facts(rest: Mapping[str, Any]) -> bool:
+    """Whether several things are told beside an array that say nothing about it."""
+    members = (_member(name) for name, each in rest.items() if type(each) in _NAMING)
+    told = [each for each in members if not (each.is_paging or each.is_count or each.number_of)]
+    return len(told) > _FEW
 
 
 def _has_parts(rest: Mapping[str, Any]) -> bool:

@@ -101,12 +101,14 @@ def _flag(value: Mapping[str, Any]) -> Sign | None:
     for name in _FLAGS:
         if value.get(name) is False or value.get(name) in _NO:
             return _sign("flag-false", value)
-    data = value.get("data")
-    if isinstance(data, dict) and any(data.get(name) is False for name in _FLAGS):
-        return _sign("flag-false", data)
-    is_undone = any(value.get(name) is False for name in _DEEDS)
-    if is_undone and any(isinstance(value.get(name), str) for name in _REASONS):
-        return _sign("deed-false", value)
+    for inner in (value.get("data"), value.get("result"), value):
+        if not isinstance(inner, dict):
+            continue
+        if any(inner.get(name) is False for name in _FLAGS):
+            return _sign("flag-false", inner)
+        is_undone = any(inner.get(name) is False for name in _DEEDS)
+        if is_undone and any(isinstance(inner.get(name), str) for name in _REASONS):
+            return _sign("deed-false", inner)
     if value.get("isError") is True or value.get("is_error") is True:
         return _sign("flag-is-error", value)
     return None
@@ -237,7 +239,7 @@ def _message(value: Mapping[str, Any]) -> Sign | None:
 Judge = Callable[[Mapping[str, Any]], Sign | None]
 # Each with the members that it looks for: one of them has to be there.
 _RULES: Final[tuple[tuple[frozenset[str], Judge], ...]] = (
-    (frozenset({*_FLAGS, *_DEEDS, "data", "isError", "is_error"}), _flag),
+    (frozenset({*_FLAGS, *_DEEDS, "data", "result", "isError", "is_error"}), _flag),
     (frozenset({"error"}), _error_member),
     (frozenset({"errors"}), _errors_member),
     (frozenset({"status", "state", "result"}), _status_word),

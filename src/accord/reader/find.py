@@ -10,6 +10,7 @@ from accord.reader.reading import Notes
 from accord.reader.shown import python_value
 from accord.reader.text import decoded_twice, find_json, parse_json
 from accord.reader.toon import toon_value
+from accord.reader.unwrap import is_block
 
 META_KEY: Final = "dev.accord-mcp/answer"
 _BESIDE: Final = frozenset({"page", "warnings", "partial", "truncated"})
@@ -147,6 +148,9 @@ def _of_structure(structure: Any, texts: list[str], notes: Notes, digs: bool) ->
     inner = _ABSENT
     if isinstance(structure, dict) and len(structure) == 1 and "result" in structure:
         inner = structure["result"]
+    if isinstance(inner, list) and inner and all(map(is_block, inner)):
+        notes.rule("result-wrapper")
+        return _of_texts(texts, notes, digs)
     if inner is not _ABSENT and _says(text, texts, inner):
         notes.rule("result-wrapper")
         value.value, value.origin = inner, "structuredContent.result"

@@ -190,6 +190,7 @@ _NONE: Final = any_of(
     r"0 (?:\w+ ){0,3}(?:found|results?|matches|rows|items|records|returned).*$",
     r"0 \w+s[.!]*$",
     r"nothing (?:was )?(?:found|matched|to show|here).*$",
+    r"(?:reached )?(?:the )?end of (?:the )?(?:\w+ )?(?:items|results|list|data|history)\b.{0,20}$",
     r"(?:the |your )?(?:\w+ )?(?:search|query|directory|folder|list|result|table|queue|inbox|cart)"
     r"\b(?!.*\b(?:must|cannot|can't|should)\b).{0,60}\bempty\b.{0,40}$",
     r"(?:the |your )?(?:search|query)\b.{0,60}\b(?:returned no\b.*|no results)[.!]*$",
@@ -229,7 +230,7 @@ _INSTEAD: Final = any_of(
 _OPENING: Final = re.compile(r"[^\w\"'`]{0,12}\u2139?[^\w\"'`]{0,12}")
 _MOST_LINES: Final = 3
 _MOST_AROUND: Final = 16
-_MAY_BE_NONE: Final = re.compile(r"\b(?:no|0|zero|none|nothing|empty|any)\b")
+_MAY_BE_NONE: Final = re.compile(r"\b(?:no|0|zero|none|nothing|empty|any|end of)\b")
 _PLAINLY_NONE: Final = re.compile(
     r"no (?!such\b)(?:[a-z]+ )?[a-z]+s found(?: (?:for|matching|in|with) [^.\n]{1,100})?[.!]?$"
 )
@@ -267,7 +268,7 @@ def says_none(text: str, *, wants_many: bool = False) -> bool:
 
 
 def _may_be_none(small: str) -> bool:
-    if "no" in small or "0" in small or "any" in small or "empty" in small or "zero" in small:
+    if "no" in small or "0" in small or "any" in small or "empty" in small or "zero" in small or "end of" in small:
         return _MAY_BE_NONE.search(small) is not None
     return False
 

@@ -59,7 +59,7 @@ ACTING: Final = frozenset(
     allocate deallocate reallocate populate propagate seed prioritize organize customize optimize
     synchronize impersonate invalidate extend renew instantiate initiate
     borrow lend repay liquidate burn wrap unwrap
-    hide unhide maximize minimize crop flip trim boot wake hibernate quarantine isolate
+    hide unhide maximize minimize crop trim boot wake hibernate quarantine isolate
     announce moderate nudge respond hangup speak rewrite overwrite override refactor
     rotate pick grab equip craft""".split()
 )
@@ -73,7 +73,7 @@ EITHER: Final = frozenset(
     input new bump empty scale group cut like ship mint stake reserve
     allow capture swap focus
     bookmark favorite tweet purchase deposit transition login signup switch touch trash seed void
-    extend wrap burn pick flip trim override exit open use""".split()
+    extend wrap burn pick trim override exit use""".split()
 )
 VAGUE: Final = frozenset("action control manage".split())
 """They act, where neither another word nor an argument says more: `device_control`."""

@@ -30,12 +30,16 @@ def _rows(lines: list[str], at: int, mark: str, wants_list: bool) -> Items | Non
     if len(names) < (2 if wants_list else 3) or not _are_names(names, mark, wants_list):
         return None
     table, below = _joined(lines[at + 1 :])
+    if table is None:
+        return None
     try:
         rows = [row for row in csv.reader(table, delimiter=mark) if row]
     except csv.Error:  # a cell that is larger than they come
         return None
     if mark == "\t":  # of which those at the end of a line are easily lost
         rows = [row + [""] * (len(names) - len(row)) for row in rows]
+        if len(names) == 2 and not any(map(str.isupper, lines[at])) and not _has_digits(rows):
+            return None  # the first of the rows, as likely
     if any(len(row) != len(names) for row in rows) or not (rows or len(names) > 2):
         return None
     if not wants_list and not rows:
@@ -44,6 +48,10 @@ def _rows(lines: list[str], at: int, mark: str, wants_list: bool) -> Items | Non
     items: list[Any] = [dict(zip(names, row, strict=True)) for row in rows]
     heading = f"{heading}\n{lines[at]}".strip()
     return None if closing is None else Items(items, heading, closing, "csv")
+
+
+def _has_digits(rows: list[list[str]]) -> bool:
+    return any(cell.isdigit() for row in rows for cell in row)
 
 
 def _are_names(names: list[str], mark: str, wants_list: bool) -> bool:
@@ -55,8 +63,11 @@ def _are_names(names: list[str], mark: str, wants_list: bool) -> bool:
     return is_plain and all(map(_TITLE.fullmatch, names))
 
 
-def _joined(lines: list[str]) -> tuple[list[str], int]:
-    """Lines with those together that a quoted cell goes over, and how many come after a gap."""
+def _joined(lines: list[str]) -> tuple[list[str] | None, int]:
+    """Lines with those together that a quoted cell goes over, and how many come after a gap.
+
+    None where a quote does not end.
+    """
     found: list[list[str]] = []
     is_open = False
     for at, line in enumerate(lines):
@@ -67,7 +78,7 @@ def _joined(lines: list[str]) -> tuple[list[str], int]:
         elif found:
             return ["\n".join(each) for each in found], len(lines) - at
         is_open ^= line.count('"') % 2 == 1
-    return ["\n".join(each) for each in found], 0
+    return None if is_open else ["\n".join(each) for each in found], 0
 
 
 def columns(lines: list[str], wants_list: bool) -> Items | None:

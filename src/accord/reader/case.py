@@ -49,8 +49,10 @@ class Case(msgspec.Struct, kw_only=True):
         value = self.value
         if isinstance(value, dict) and len(value) == 1:
             ((name, value),) = value.items()
-            if name not in _TEXT_MEMBERS:
+            if name not in _TEXT_MEMBERS and value is not None:
                 return
+        if value is None and self.message:
+            value = self.message  # which is all that is said
         if isinstance(value, str):
             self.words = unframed(value) if value.startswith(FRAME) else value
 

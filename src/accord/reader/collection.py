@@ -295,6 +295,14 @@ def is_one(value: Mapping[str, Any]) -> bool:
     return any(member.is_identity and isinstance(each, str | int) for member, each in members)
 
 
+def named_things(value: Mapping[str, Any]) -> list[Any] | None:
+    """The objects of an object that has nothing but those, alike, each by its name."""
+    things = [each for each in value.values() if isinstance(each, dict)]
+    if len(things) < 2 or len(things) < len(value) or not set(things[0]).intersection(*things[1:]):
+        return None
+    return [{"key": name, **each} for name, each in value.items()]
+
+
 def nothing_in(value: Mapping[str, Any]) -> bool:
     """Whether an object without any array says that the number of things in it is none."""
     if any(isinstance(each, list) for each in value.values()):

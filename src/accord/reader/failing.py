@@ -33,6 +33,7 @@ _EXITED: Final = re.compile(
     r"\b(?:exit|return)(?:ed with)?[ _]?(?:code|status)?\W{1,4}([1-9]\d{0,2})\W*$"
 )
 _BEGINS_EXITED: Final = re.compile(r"\W{0,4}exit (?:code|status)\W{1,4}([1-9]\d{0,2})\W*\n")
+_FAILED: Final = re.compile(r"\W{0,4}(?:failed|error|unable|could not)\b", re.I)
 _TRACEBACK: Final = re.compile(r"\s*Traceback \(most recent call last\)")
 _LONGEST_END: Final = 80
 _ENDS_WITH_ERROR: Final = re.compile(r"(?:^|[.!] )error:\s*$")
@@ -201,7 +202,7 @@ def _strength(case: Case, words: str) -> Strength | None:
         return None
     if missing or (says_rejected(words) and not says_deed(words, call.deeds)):
         return "weak"
-    if case.says_none:
+    if case.says_none and not _FAILED.match(words):
         return None
     if call.wants_many and _denies_call(case, words):
         return "weak"

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
 from accord.reader.kept import kept
+from accord.reader.phrases import says_not_needed
 from accord.reader.refusals import says_failed
 from accord.reader.verbs import DEEDS
 from accord.reader.words import words_of
@@ -107,7 +108,8 @@ def _flag(value: Mapping[str, Any]) -> Sign | None:
         if any(inner.get(name) is False for name in _FLAGS):
             return _sign("flag-false", inner)
         is_undone = any(inner.get(name) is False for name in _DEEDS)
-        if is_undone and any(isinstance(inner.get(name), str) for name in _REASONS):
+        reasons = [inner[name] for name in _REASONS if isinstance(inner.get(name), str)]
+        if is_undone and reasons and not any(map(says_not_needed, reasons)):
             return _sign("deed-false", inner)
     if value.get("isError") is True or value.get("is_error") is True:
         return _sign("flag-is-error", value)
@@ -307,7 +309,9 @@ def failed_among(items: list[Any]) -> tuple[int, int]:
 
 def _is_reason(error: Any) -> bool:
     """Whether an error says why, rather than that there was one or none: a column of a table."""
-    return isinstance(error, dict) or (isinstance(error, str) and " " in error.strip())
+    return isinstance(error, dict) or (
+        isinstance(error, str) and (" " in error.strip() or not error.isascii())
+    )
 
 
 def failed_counts(value: Mapping[str, Any]) -> tuple[int, int] | None:

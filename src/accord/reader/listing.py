@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from accord.reader.case import Case, Verdict
-from accord.reader.collection import Collection, is_catalog, is_described, is_one, nothing_in
+from accord.reader.collection import Collection, is_catalog, is_described, is_one, named_things, nothing_in
 from accord.reader.items import Items, find_items, is_symbols, split_advice, states_count
 from accord.reader.phrases import lacks, says_all_well
 from accord.response import CATALOG, ResponseType
@@ -178,6 +178,10 @@ def lone_item(case: Case) -> Verdict | None:
         return None
     if nothing_in(case.value):
         case.collection = Collection([], dict(case.value), ("",), "guess")
+        return Verdict("list", "guess")
+    named = named_things(case.value)
+    if named is not None and not call.is_one:
+        case.collection = Collection(named, {}, ("",), "guess")
         return Verdict("list", "guess")
     if call.doing != "list" or not call.is_plural or not is_one(case.value):
         return None

@@ -79,7 +79,7 @@ VAGUE: Final = frozenset("action control manage".split())
 """They act, where neither another word nor an argument says more: `device_control`."""
 FIRST: Final = frozenset(
     """set mark fill select reset press share lock pin import export star link tag label
-    merge""".split()
+    merge change bump allow reserve use switch extend override pick trim wrap void""".split()
 )
 """Verbs where they come first, whatever noun comes after them: `set_status`."""
 LED: Final = frozenset("set reset mark fill press".split())

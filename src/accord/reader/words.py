@@ -97,7 +97,12 @@ _WHERE: Final = frozenset(
 
 
 _STATEMENTS: Final = ("sql", "query", "statement", "cypher")
-_TELL: Final = frozenset((*_VERB_ARGUMENTS, *_STATEMENTS)) | _SEARCHES | _RUNS | _WHERE | {"line"}
+_TOOLS: Final = ("tool_name", "toolName", "tool")
+"""The tool that is called by another one."""
+_GIVEN: Final = ("arguments", "params", "parameters", "args", "input")
+_TELL: Final = (
+    frozenset((*_VERB_ARGUMENTS, *_STATEMENTS, *_TOOLS, "line")) | _SEARCHES | _RUNS | _WHERE
+)
 """The arguments that say something about what is done."""
 
 
@@ -145,6 +150,11 @@ def call_of(tool: str | None, arguments: Mapping[str, Any] | None) -> Called:
     found = called(tool)
     if not arguments or _TELL.isdisjoint(arguments):
         return _vaguely(found)
+    if found.doing in ("run", "unknown"):
+        inner = next((arguments[name] for name in _TOOLS if name in arguments), None)
+        if isinstance(inner, str) and inner:
+            given = next((arguments[name] for name in _GIVEN if name in arguments), None)
+            return call_of(inner, given if isinstance(given, dict) else None)
     if found.words == ("hover",) and "line" in arguments:
         return found._replace(doing="read")  # as a language server does
     if found.doing not in ("act", "make"):

@@ -8,7 +8,7 @@ from accord.reader.items.found import MOST_HEADING, Items, listed_around
 
 _MARKS: Final = ("\t", ",", ";", "|")
 _NAME: Final = re.compile(r"[A-Za-z_][\w.#-]{0,40}")
-_TITLE: Final = re.compile(r"[A-Za-z_#][^\W\d]*(?:[ ./%()$€-]{0,2}[^\W\d]+){0,5}[%)]?")
+_TITLE: Final = re.compile(r"[^\W\d]{1,60}(?:[ ./%()$€-]{0,2}[^\W\d]+){0,5}[%)]?")
 """What a column may be called as well, where nothing else could be meant."""
 _GAP: Final = re.compile(r"\s{2,}")
 _RULED: Final = re.compile(r"[-=─━ ]{4,}")
@@ -40,14 +40,19 @@ def _rows(lines: list[str], at: int, mark: str, wants_list: bool) -> Items | Non
         rows = [row + [""] * (len(names) - len(row)) for row in rows]
         if len(names) == 2 and not any(map(str.isupper, lines[at])) and not _has_digits(rows):
             return None  # the first of the rows, as likely
-    if any(len(row) != len(names) for row in rows) or not (rows or len(names) > 2):
+    if any(not _fits(row, names) for row in rows) or not (rows or len(names) > 2):
         return None
     if not wants_list and not rows:
         return None
     heading, closing = listed_around(lines, at, len(lines) - below)
-    items: list[Any] = [dict(zip(names, row, strict=True)) for row in rows]
+    items: list[Any] = [dict(zip(names, row, strict=False)) for row in rows]
     heading = f"{heading}\n{lines[at]}".strip()
     return None if closing is None else Items(items, heading, closing, "csv")
+
+
+def _fits(row: list[str], names: list[str]) -> bool:
+    """Whether a row has a cell for each name; one in brackets may have been taken for several."""
+    return len(row) == len(names) or (len(row) > len(names) > 3 and "[" in "".join(row))
 
 
 def _has_digits(rows: list[list[str]]) -> bool:

@@ -26,6 +26,7 @@ _CONTAINERS: Final = frozenset(
 _IDENTITY: Final = frozenset(
     """id _id uuid sha key slug number name title login username email isbn""".split()
 )
+_TITLES: Final = frozenset({"name", "title"})
 _PAGING: Final = frozenset(
     """hasmore hasnext hasnextpage next nextcursor nextpage nextpagetoken nexttoken nextoffset
     previous prev offset limit cursor page perpage pagesize startat maxresults showing returned
@@ -209,7 +210,7 @@ def _has_facts(rest: Mapping[str, Any]) -> bool:
     """Whether several things are told beside an array that say nothing about it."""
     members = (_member(name) for name, each in rest.items() if type(each) in _NAMING)
     told = [each for each in members if not (each.is_paging or each.is_count or each.number_of)]
-    return len(told) > _FEW
+    return len(told) > _FEW or any(name in _TITLES and rest[name] for name in rest)
 
 
 def _has_parts(rest: Mapping[str, Any]) -> bool:

@@ -236,6 +236,7 @@ _PLAINLY_NONE: Final = re.compile(
 )
 """What most of them say, and is seen at once."""
 _SOME: Final = re.compile(r"(?:found|showing|retrieved|returned|listing) (?:the )?[1-9]\d*\b")
+_NONE_IN_CHINESE: Final = re.compile(r"\W{0,4}(?:没有|沒有|暂无|暫無|未|找不到)[^\n]{1,40}\s*$")
 _POLITE: Final = re.compile(r"(?:sorry|unfortunately),?\s+", re.I)
 _LABELLED: Final = re.compile(r"[A-Z][\w ]{0,30}: ")
 
@@ -246,7 +247,7 @@ def says_none(text: str, *, wants_many: bool = False) -> bool:
     From a tool that lists, that may stand below some lines about the search.
     """
     small = text[: 5 * _LONGEST_NONE].lower()
-    if _PLAINLY_NONE.match(small):
+    if _PLAINLY_NONE.match(small) or (wants_many and _NONE_IN_CHINESE.match(small)):
         return True
     lines = _few_lines(text) if _may_be_none(small) else []
     if not lines or _SOME.match(lines[0].lower()):

@@ -45,6 +45,7 @@ _STRONG: Final = any_of(
     r"security violation\b",
     r"(?:\w+ )?validation (?:errors?|failed|failures?)\b",
     r"(?:received|got|encountered) (?:an? )?error\b",
+    r"[^\W\s]{0,12}(?:错误|失败|出错|無效|无效|无法|缺少)",
 )
 _ERRNO: Final = re.compile(
     r"E[A-Z]{4,}\b[:,]|(?:\S+ ){0,3}(?:\w*::)?(?:ERR_[A-Z]{3}|E(?:CONN|NOTF|NOENT|ACCES|PERM|TIMEDO|HOST|ADDR))"
@@ -123,6 +124,8 @@ def may_fail(text: str) -> bool:
     for each in _BAD:
         if each in small:
             return True
+    if not small.isascii() and _STRONG.match(small):
+        return True
     return _CROSS.match(text) is not None or _ERRNO.match(text) is not None
 
 
@@ -146,6 +149,8 @@ def says_failed(
     if words[0] == "<" and _ELEMENT.match(words):
         return "strong" if _element_failed(words) else None
     lines = [line for line in words.splitlines() if line.strip()]
+    if len(lines) > 1 and _UNDERLINE.fullmatch(lines[1]):
+        words = "\n".join(lines := [f"# {lines[0]}", *lines[2:]])
     if words[0] == "#" and not checks and _title_failed(lines[0], is_act=is_act, own=own):
         return "strong"
     if wants_many and len(lines) > 1 and all(map(_NUMBERED.match, lines)):
@@ -187,6 +192,7 @@ def _begins_badly(sentence: str, lines: int) -> bool:
     return not is_title and _STARTS.match(small) is not None
 
 
+_UNDERLINE: Final = re.compile(r"[=-]{3,}")
 _QUOTED: Final = re.compile(r"""(?<!\w)(?:'[^'\n]*'|"[^"\n]*"|`[^`\n]*`|“[^”\n]*”)(?!\w)""")
 
 
@@ -205,7 +211,9 @@ _LABELLED: Final = re.compile(r"[*_]{0,2}[A-Z][\w ]{0,30}[*_]{0,2}:[*_]{0,2} ")
 
 def _is_record(lines: list[str]) -> bool:
     """Whether the first lines are labelled, as those of a thing or a report are."""
-    return len(lines) > 1 and sum(bool(_LABELLED.match(line)) for line in lines[:3]) > 1
+    if len(lines) < 2 or not _LABELLED.match(lines[0]):
+        return False
+    return any(map(_LABELLED.match, lines[1:3]))
 
 
 _TITLE: Final = any_of(

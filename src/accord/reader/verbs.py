@@ -61,7 +61,7 @@ ACTING: Final = frozenset(
     borrow lend repay liquidate burn wrap unwrap
     hide unhide maximize minimize crop trim boot wake hibernate quarantine isolate
     announce moderate nudge respond hangup speak rewrite overwrite override refactor
-    rotate pick grab equip craft""".split()
+    rotate pick grab equip craft rebase squash protect extrude silence""".split()
 )
 # Nouns, adjectives and prepositions as often as verbs: they say what a tool does only where they
 # come first.
@@ -84,6 +84,19 @@ FIRST: Final = frozenset(
 """Verbs where they come first, whatever noun comes after them: `set_status`."""
 LED: Final = frozenset("set reset mark fill press".split())
 """Verbs also after the name of what they are done to or by: `hue_set_light`."""
+LED_BY_SERVICE: Final = LED | frozenset(
+    """commit pull merge clone scale patch store transition type select post pin lock share import
+    export switch touch bookmark place capture swap focus fork star link""".split()
+)
+"""Verbs also after the name of a program or a service: `git_commit`, `slack_post_message`."""
+SERVICES: Final = frozenset(
+    """git github gitlab bitbucket kubectl k8s helm docker browser playwright puppeteer selenium
+    chrome page tab mobile android ios adb slack discord telegram whatsapp teams jira confluence
+    linear notion obsidian trello asana todoist airtable shopify stripe hubspot salesforce zendesk
+    sentry grafana datadog aws gcp azure s3 spotify youtube twitter reddit figma blender unity
+    excel word sheets drive gmail outlook calendar redis mongo mongodb postgres mysql sqlite
+    supabase neon firebase qdrant chroma pinecone milvus json kafka chat""".split()
+)
 DENYING: Final = frozenset(
     "deny reject refuse block decline disable fail expire failed denied rejected blocked".split()
 )

@@ -12,10 +12,12 @@ from accord.reader.verbs import (
     FIRST,
     HALF_READING,
     LED,
+    LED_BY_SERVICE,
     LISTING,
     MAKING,
     READING,
     RUNNING,
+    SERVICES,
     SHELLS,
     TELLING,
     VAGUE,
@@ -269,14 +271,21 @@ def _doing_of(name: tuple[str, ...], *, is_asked: bool = False) -> Doing:
         if word in ("and", "or", "then"):
             is_both = found != "unknown"
             continue
-        is_led = place == 1 and word in LED and len(words) > 2 and found == "unknown"
+        if word == "request" and place and words[place - 1] in ("pull", "merge"):
+            continue  # a noun of two words
+        is_led = place == 1 and found == "unknown" and _is_led(word, words)
         first = 0 if is_led and not is_either else place
         doing = _verb(word, first, is_name=len(name) == 1 and not is_asked)
         if doing == "either":
-            is_either = is_either or place == 0
+            is_either = is_either or first == 0
         elif doing != "unknown" and (found == "unknown" or (is_both and doing == "act")):
             found = doing
     return "act" if is_either and found == "unknown" else found
+
+
+def _is_led(word: str, words: tuple[str, ...]) -> bool:
+    """Whether the second word of a name is its verb."""
+    return (word in LED and len(words) > 2) or (word in LED_BY_SERVICE and words[0] in SERVICES)
 
 
 def _verb(word: str, place: int, *, is_name: bool) -> Doing | Literal["either"]:

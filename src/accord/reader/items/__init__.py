@@ -21,6 +21,7 @@ from accord.reader.items.parts import (
     sections,
     separated,
     shape_of,
+    titled,
 )
 from accord.reader.items.plain import commas, one_per_line
 from accord.reader.items.records import as_many, counted, records, sequence
@@ -59,6 +60,7 @@ PATTERNS: Final = (
     Pattern(delimited, (",", "\t", ";", "|")),
     Pattern(separated, (), "several", "several"),
     Pattern(records, (), "several", "several"),
+    Pattern(titled, ("\n\n",), "several", "several"),
     Pattern(headed, ("#", ":\n"), "several", "never"),
     Pattern(grouped, (), "several", "never"),
     Pattern(bullets, (), "one", "several"),

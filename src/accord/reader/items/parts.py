@@ -150,6 +150,24 @@ def paragraphs(lines: list[str], wants_list: bool) -> Items | None:
     return Items(["\n".join(part) for part in parts], heading, "", "paragraphs")
 
 
+def titled(lines: list[str], wants_list: bool) -> Items | None:
+    """Paragraphs of a title and fields, which are the same in all of them."""
+    parts: list[list[str]] = [[]]
+    for line in lines:
+        if _blank(line):
+            parts.append([])
+        else:
+            parts[-1].append(line)
+    parts = [part for part in parts if part]
+    heading = parts.pop(0)[0] if len(parts) > 2 and len(parts[0]) == 1 else ""
+    keys = [[found["key"] for line in part[1:] if (found := _FIELD.match(line))] for part in parts]
+    if len(parts) < 2 or len(keys[0]) < 2 or any(each != keys[0] for each in keys):
+        return None
+    if any(_FIELD.match(part[0]) or len(part) - 1 > len(keys[0]) for part in parts):
+        return None
+    return Items(["\n".join(part) for part in parts], heading, "", "titled")
+
+
 # Headings
 
 

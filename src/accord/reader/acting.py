@@ -101,7 +101,8 @@ def reports_members(case: Case) -> Verdict | None:
         value = value[0]
     if not isinstance(value, dict):
         return None
-    if _tells_own_deed(_payload(value), case.called.deeds):
+    call = case.called
+    if call.doing != "list" and call.deeds and _tells_own_deed(_payload(value), call.deeds):
         return Verdict("action", "likely")
     if len(value) <= _FEW and not _REPORTS.isdisjoint(map(str.lower, value)):
         return Verdict("action", "likely")

@@ -15,7 +15,7 @@ from accord.reader.words import Called
 from accord.response import ResponseType
 
 _LOGS: Final = frozenset({"log", "logs", "logcat", "stderr", "output", "journal"})
-_TEXT_MEMBERS: Final = ("result", "text", "message", "output", "content", "response")
+_TEXT_MEMBERS: Final = frozenset({"result", "text", "message", "output", "content", "response"})
 _MOST_MEMBERS: Final = 6
 _LONGEST_MENTION: Final = 200
 _LONGEST_WORDS: Final = 4_000
@@ -104,7 +104,9 @@ class Case(msgspec.Struct, kw_only=True):
 
 def _text_in(value: Mapping[str, Any]) -> str | None:
     """The one text of several lines in a small object that has nothing else of any size."""
-    if len(value) > _MOST_MEMBERS or any(isinstance(each, list) for each in value.values()):
+    if _TEXT_MEMBERS.isdisjoint(value) or len(value) > _MOST_MEMBERS:
+        return None
+    if any(isinstance(each, list) for each in value.values()):
         return None
     said = (value.get(name) for name in _TEXT_MEMBERS)
     texts = [each for each in said if isinstance(each, str) and "\n" in each.strip()]

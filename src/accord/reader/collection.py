@@ -36,7 +36,7 @@ _COUNTS: Final = frozenset(
     """total count totalcount totalresults totalitems totalhits numresults resultcount returnedcount
     numfound totalrows rowcount hits n""".split()
 )
-_SUMS: Final = frozenset({"summary", "meta", "metadata"})
+_SUMS: Final = frozenset({"summary", "Summary", "meta", "metadata"})
 _NUMBERS: Final = frozenset({"total", "count", "num", "number", "found"})
 _SCHEMAS: Final = frozenset({"inputSchema", "input_schema", "schema", "parameters"})
 _NO_MATTER: Final = frozenset({"_meta", "cacheScope", "ttlMs", "resultType"})
@@ -171,7 +171,7 @@ def _judged(
     is_named = main.is_generic or main.noun in called.nouns
     pages = is_counted = is_a_thing = False
     is_part = called.is_one and (_has_parts(rest) or _has_facts(rest))
-    for beside, said in _told(rest):
+    for beside, said in rest.items() if _SUMS.isdisjoint(rest) else _told(rest):
         _, _, is_paging, is_count, number_of, is_identity = _member(beside)
         pages = pages or is_paging
         if is_count or main.noun in number_of:
@@ -191,7 +191,7 @@ def _judged(
     if is_named or called.wants_many:
         return "likely"
     holds_objects = bool(items) and all(isinstance(item, dict) for item in items)
-    others = (each for beside, each in rest.items() if beside.lower() not in _SUMS)
+    others = (each for beside, each in rest.items() if beside not in _SUMS)
     if is_counted and not any(isinstance(each, dict | list) for each in others):
         return "likely"
     return "guess" if holds_objects and _is_little(rest, called, arguments) else None
@@ -200,7 +200,7 @@ def _judged(
 def _told(rest: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """What stands beside an array, also in an object that sums it up."""
     for name, each in rest.items():
-        if isinstance(each, dict) and name.lower() in _SUMS:
+        if isinstance(each, dict) and name in _SUMS:
             yield from each.items()
         else:
             yield name, each

@@ -185,7 +185,7 @@ def _heading_failed(case: Case, words: str) -> Verdict | None:
 
 def _strength(case: Case, words: str) -> Strength | None:
     call = case.called
-    if says_each_failed(words) or (call.doing == "act" and says_all_failed(words)):
+    if (says_each_failed(words) and not call.is_about_faults) or (call.doing == "act" and says_all_failed(words)):
         return "strong"
     if case.echoes(words.strip()):
         return None

@@ -25,6 +25,7 @@ _SELECTING: Final = ("type", "kind", "filter", "pattern", "contains", "category"
 _OF_TOOLS: Final = frozenset({"tool", "list", "search", "find", "catalog", "discover", "mcp"})
 _A_TOOL: Final = re.compile(r"\btools?\b")
 _FOUND: Final = re.compile(r"(?:Found|Showing|Listing) \d+ [^\n]{1,80}:\n")
+_SOURCES: Final = re.compile(r"\W*(?:sources|citations|references|see also)\b.{0,20}", re.I)
 _LISTING: Final = tuple(
     "results matches found pages entries list all available showing retrieved here".split()
 )
@@ -121,6 +122,8 @@ def itemised(case: Case) -> Verdict | None:
     items = find_items(words, wants_list=wants_list, blocks=case.texts)
     if items is None or (case.is_log and items.rule in _LINES and not states_count(items)):
         return None
+    if "\n" in items.heading and _SOURCES.fullmatch(items.heading.rpartition("\n")[2]):
+        return None  # of an answer in words
     is_asked = wants_list and not call.is_one
     if not is_asked and call.doing != "unknown" and _is_faint(items, call.is_one):
         return None
@@ -145,11 +148,13 @@ def _is_faint(items: Items, is_one: bool) -> bool:
 
 
 def _counted(case: Case, words: str) -> Verdict | None:
-    """As many items as the heading says, of a tool whose name does not say that it gives one."""
-    if case.called.doing != "unknown" or not _FOUND.match(words):
+    """As many items as the heading says, or as were asked for: `{"paths": ["a", "b"]}`."""
+    asked = {len(each) for each in case.arguments.values() if isinstance(each, list)} - {0, 1}
+    is_told = case.called.doing == "unknown" and _FOUND.match(words) is not None
+    if not is_told and not asked:
         return None
     items = find_items(words, wants_list=True, blocks=case.texts)
-    if items is None or len(items.items) not in items.stated:
+    if items is None or len(items.items) not in (items.stated if is_told else asked):
         return None
     case.items = items
     return Verdict("list", "guess")

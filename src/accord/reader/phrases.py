@@ -195,6 +195,7 @@ _NONE: Final = any_of(
     r"\b(?!.*\b(?:must|cannot|can't|should)\b).{0,60}\bempty\b.{0,40}$",
     r"(?:the |your )?(?:search|query)\b.{0,60}\b(?:returned no\b.*|no results)[.!]*$",
     r"\(?(?:empty|none|no results)\)?[.!]*$",
+    r"empty (?:directory|folder|list|result|set|queue)\b.{0,80}$",
     r".{1,80}\b(?:does not|doesn't|do not|don't|did not|didn't) (?:have|contain|return|match"
     r"|include|produce|yield) any\b.{0,80}$",
     rf"[^.]{{1,80}}\b(?:has|have|contains?|had|returned|with) (?:no|zero|0)"

@@ -43,6 +43,7 @@ _STRONG: Final = any_of(
     r"http (?:status )?(?:code )?:?\s*[45]\d\d\b",
     r"(?:\w+ ){1,4}failed(?::| with\b)",
     r"security violation\b",
+    r"no (?:\w+ ){1,4}(?:provided|specified|supplied)\b[.!]?$",
     r"(?:\w+ )?validation (?:errors?|failed|failures?)\b",
     r"(?:received|got|encountered) (?:an? )?error\b",
     r"[^\W\s]{0,12}(?:错误|失败|出错|無效|无效|无法|缺少)",

@@ -69,12 +69,13 @@ _COLLECTIVE: Final = frozenset(
     """history feed timeline inbox backlog queue trending recent popular upcoming forecast news
     analytics""".split()
 )
+_RANKED: Final = frozenset("top trending popular recent upcoming hottest".split())
 _CONTENT: Final = frozenset(
     """cat file files page document doc docs content contents text html email mail message article
     body source snippet prompt instruction instructions guide guidelines description policy
     advice horoscope trivia joke fact story poem recipe biography definition meaning riddle
     terms faq lyrics ocr tweet post comment title clipboard caption quote markdown url website
-    webpage pdf scrape transcript readme note echo commit diff patch changelog""".split()
+    webpage pdf scrape transcript subtitles captions readme note echo commit diff patch changelog""".split()
 )
 _ABOUT: Final = frozenset(
     """info metadata outline properties stats statistics size status permissions history list
@@ -199,7 +200,7 @@ def _made(words: tuple[str, ...], doing: Doing, is_plural: bool) -> Called:
         is_told = is_told and CHECKING.isdisjoint(words)
         is_content = is_told and (not is_plural or words[-1] in _CONTENT)
     nouns = frozenset(map(singular, words))
-    is_collective = bool(words) and words[-1] in _COLLECTIVE
+    is_collective = bool(words) and (words[-1] in _COLLECTIVE or not _RANKED.isdisjoint(words))
     return Called(
         words=words,
         nouns=nouns,

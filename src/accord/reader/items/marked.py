@@ -17,9 +17,9 @@ from accord.reader.items.found import (
 _BULLET: Final = re.compile(
     r"(?P<indent>[ \t]*)(?P<mark>[-*+•\u2013▪◦→]|\d{1,6}[.)])[ \t]+(?P<words>\S.*)"
 )
-_TAGGED: Final = re.compile(r"\[[A-Z][A-Z _-]{1,15}\][ \t]+\S")
+_TAGGED: Final = re.compile(r"\[(?:[A-Z][A-Z _-]{1,15}|[a-z]{2,20}(?:[/:.-][a-z]{2,20})*)\][ \t]+\S")
 _PATH: Final = re.compile(
-    r"https?://\S+|(?:/|[A-Za-z]:\\|\.{1,2}/|~/)[^\s\0].*|[\w.-]+(?:/[\w. -]+)++"
+    r"https?://\S+|[\w./\\-]{1,200}(?::\d{1,7}(?::\d{1,7})?|\(\d{1,7},\d{1,7}\)):.*|(?:/|[A-Za-z]:\\|\.{1,2}/|~/)[^\s\0].*|[\w.-]+(?:/[\w. -]+)++"
 )
 _STARRED: Final = re.compile(r"[* ] \S+(?: -> \S+)?")
 _MARK: Final = re.compile(

@@ -37,13 +37,13 @@ def records(lines: list[str], wants_list: bool) -> Items | None:
         heading = paragraphs[0].pop(0)
     if not paragraphs:
         return None
-    label = LABEL.fullmatch(paragraphs[0][0])
-    if label is not None:
-        least = 1 if wants_list and key_of(label["key"]).lower() in _TITLES else 2
-        return _labelled(paragraphs, label["key"], heading, least)
     if len(paragraphs) > 1 and all(_HEADED.match(each[0]) for each in paragraphs):
         return Items(["\n".join(each) for each in paragraphs], heading, "", "numbered-records")
-    return None
+    label = LABEL.fullmatch(paragraphs[0][0])
+    if label is None:
+        return None
+    least = 1 if wants_list and key_of(label["key"]).lower() in _TITLES else 2
+    return _labelled(paragraphs, label["key"], heading, least)
 
 
 def _unmarked(line: str) -> str:

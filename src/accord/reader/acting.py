@@ -30,7 +30,7 @@ _FINE: Final = ("success", "ok", "OK")
 _BEGUN: Final = frozenset(
     "submitted queued pending started starting processing accepted scheduled in_progress".split()
 )
-_DONE: Final = frozenset({"success", "ok", "deleted", "created", "updated"})
+_DONE: Final = frozenset({"success", "ok"}) | DEEDS | _BEGUN
 
 
 def acted(case: Case) -> Verdict | None:
@@ -153,7 +153,7 @@ def _has_begun(value: dict[str, Any]) -> bool:
 
 
 def _says_well(value: dict[str, Any]) -> bool:
-    return not _DONE.isdisjoint(value) and any(value.get(name) is True for name in _DONE)
+    return any(each is True and name in _DONE for name, each in value.items())
 
 
 def ran(case: Case) -> Verdict | None:

@@ -52,7 +52,7 @@ _CODES: Final = (
 )
 _STATUSES: Final = (
     *("status", "statusCode", "status_code", "code"),
-    *("http_status", "httpStatus", "http_code", "httpCode"),
+    *("http_status", "httpStatus", "http_code", "httpCode", "cod"),
 )
 _NAMED: Final = frozenset(
     """error_code errorCode error_message errorMessage errorType errcode errCode exception fault
@@ -65,6 +65,7 @@ _NO_PAYLOAD: Final[tuple[Any, ...]] = (
 )
 _JSEND: Final = frozenset({"status", "data", "message", "code"})
 _FEW: Final = 6
+_FEWEST: Final = 3
 _MANY: Final = 10
 _NAMED_CODE: Final = re.compile(r"(?!OK|SUCCESS|CREATED|ACCEPTED|DONE)[A-Z][A-Z0-9_]{3,60}")
 """`NOT_FOUND`, `E_CONFLICT`."""
@@ -107,6 +108,8 @@ def _flag(value: Mapping[str, Any]) -> Sign | None:
             continue
         if any(inner.get(name) is False for name in _FLAGS):
             return _sign("flag-false", inner)
+        if inner is not value and isinstance(inner.get("error"), str) and len(inner) <= _FEWEST:
+            return _sign("error-member", inner)
         is_undone = any(inner.get(name) is False for name in _DEEDS)
         reasons = [inner[name] for name in _REASONS if isinstance(inner.get(name), str)]
         if is_undone and reasons and not any(map(says_not_needed, reasons)):
@@ -140,6 +143,8 @@ def _has_bad_status(value: Mapping[str, Any]) -> bool:
 
 
 def _is_bad_number(number: Any) -> bool:
+    if isinstance(number, str) and len(number) == 3 and number.isdecimal():
+        number = int(number)
     return type(number) is int and _LOWEST_BAD_STATUS <= number <= _HIGHEST_STATUS
 
 

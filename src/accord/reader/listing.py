@@ -105,7 +105,7 @@ def none_found(case: Case) -> Verdict | None:
         return None
     if not case.says_none and not (call.wants_many and lacks(words) is not None):
         return None
-    if not call.wants_many and says_all_well(words):
+    if not call.wants_many and (says_all_well(words) or (call.is_one and lacks(words) is None)):
         return None
     case.items = Items([], words.strip(), "", "none-found")
     return Verdict(_kind(case, words), "likely" if call.wants_many else "guess")
@@ -148,13 +148,11 @@ def _is_faint(items: Items, is_one: bool) -> bool:
 
 
 def _counted(case: Case, words: str) -> Verdict | None:
-    """As many items as the heading says, or as were asked for: `{"paths": ["a", "b"]}`."""
-    asked = {len(each) for each in case.arguments.values() if isinstance(each, list)} - {0, 1}
-    is_told = case.called.doing == "unknown" and _FOUND.match(words) is not None
-    if not is_told and not asked:
+    """As many items as the heading says, of a tool whose name does not say that it gives one."""
+    if case.called.doing != "unknown" or not _FOUND.match(words):
         return None
     items = find_items(words, wants_list=True, blocks=case.texts)
-    if items is None or len(items.items) not in (items.stated if is_told else asked):
+    if items is None or len(items.items) not in items.stated:
         return None
     case.items = items
     return Verdict("list", "guess")

@@ -156,6 +156,8 @@ def says_failed(
         return "strong"
     if wants_many and len(lines) > 1 and all(map(_NUMBERED.match, lines)):
         return None
+    if words[0] == "#" and _is_record(lines[1:]):
+        return None
     opening = _opening(lines)
     first = after(_MARKS, opening)
     small = first[:_LONGEST_SENTENCE].lower()

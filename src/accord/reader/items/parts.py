@@ -91,7 +91,7 @@ def _underlines(lines: list[str], at: int) -> bool:
     """Whether a line makes the one above it a title, rather than to set parts apart."""
     if lines[at].strip()[0] not in "=-~" or at == 0 or _blank(lines[at - 1]):
         return False
-    return at < 2 or _blank(lines[at - 2])
+    return (at < 2 or _blank(lines[at - 2])) and (at + 1 == len(lines) or _blank(lines[at + 1]))
 
 
 def _sets_apart(line: str) -> bool:
@@ -112,8 +112,9 @@ def shape_of(part: list[str]) -> str:
     first = next((line for line in part if not _blank(line)), "")
     if not first:
         return ""
-    if _HEADING.match(first):
-        return "heading"
+    heading = _HEADING.match(first)
+    if heading is not None:
+        return heading["level"]
     field = _FIELD.match(first)
     if field is not None:
         return "title" if first.rstrip().endswith(":") else key_of(field["key"])

@@ -12,7 +12,7 @@ _OF_ONE: Final = frozenset({"field", "key", "property", "attribute", "parameter"
 """Beside `value`: the columns of a table that says what one thing has."""
 _DRAWN: Final = frozenset("│┃║┌╔╭┏╒")
 _BOX: Final = {chr(code): "+" for code in range(0x2500, 0x2580)}
-_PLAIN: Final = str.maketrans({**_BOX, **dict.fromkeys("│┃║", "|"), **dict.fromkeys("─━═", "-")})
+_PLAIN: Final = str.maketrans(_BOX | dict.fromkeys("─━═", "-") | dict.fromkeys("│┃║", "|"))
 
 
 
@@ -60,7 +60,7 @@ def _tables(lines: list[str]) -> list[Table]:
 
 
 def _is_rule(line: str) -> bool:
-    return "--" in line.replace("=", "-") and _RULE.fullmatch(line) is not None
+    return ("--" in line or "==" in line) and _RULE.fullmatch(line) is not None
 
 
 def _cells(line: str) -> list[str]:

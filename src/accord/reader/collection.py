@@ -182,9 +182,8 @@ def _judged(
             is_counted = True
         if is_identity and type(said) in _NAMING:
             is_a_thing = True
+    is_a_thing = is_a_thing or is_part or len(rest) > _MANY
     if is_a_thing and not called.wants_many and not pages:
-        return None
-    if (is_part or len(rest) > _MANY) and not called.wants_many and not pages:
         return None
     if pages or (is_counted and (is_named or called.wants_many)):
         return "certain"

@@ -185,7 +185,9 @@ def _heading_failed(case: Case, words: str) -> Verdict | None:
 
 def _strength(case: Case, words: str) -> Strength | None:
     call = case.called
-    if (says_each_failed(words) and not call.is_about_faults) or (call.doing == "act" and says_all_failed(words)):
+    if says_each_failed(words) and not call.is_about_faults:
+        return "strong"
+    if call.doing == "act" and says_all_failed(words):
         return "strong"
     if case.echoes(words.strip()):
         return None
@@ -216,7 +218,7 @@ def _strength(case: Case, words: str) -> Strength | None:
 
 
 def _denies_call(case: Case, words: str) -> bool:
-    """Whether a text begins with a sentence that denies what was asked for, and goes on with why."""
+    """Whether a text begins with a sentence that denies what was asked for, and then says why."""
     sentence, rest = split_sentence(words.strip().partition("\n\n")[0])
     return bool(rest) and case.mentions(sentence) and says_failed(sentence) is not None
 

@@ -322,9 +322,8 @@ def _is_reason(error: Any) -> bool:
 def failed_counts(value: Mapping[str, Any]) -> tuple[int, int] | None:
     """How many succeeded and how many failed, where members count both, here or in the payload."""
     good = bad = None
-    for name, count in value.items():
-        if isinstance(count, list):
-            count = len(count)
+    for name, each in value.items():
+        count = len(each) if isinstance(each, list) else each
         if type(count) is int and count >= 0:
             how = _ended(name)
             if how == "good":

@@ -5,7 +5,14 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from accord.reader.case import Case, Verdict
-from accord.reader.collection import Collection, is_catalog, is_described, is_one, named_things, nothing_in
+from accord.reader.collection import (
+    Collection,
+    is_catalog,
+    is_described,
+    is_one,
+    named_things,
+    nothing_in,
+)
 from accord.reader.items import Items, find_items, is_symbols, split_advice, states_count
 from accord.reader.phrases import lacks, says_all_well
 from accord.response import CATALOG, ResponseType

@@ -231,6 +231,7 @@ _INSTEAD: Final = any_of(
 _OPENING: Final = re.compile(r"[^\w\"'`]{0,12}\u2139?[^\w\"'`]{0,12}")
 _MOST_LINES: Final = 3
 _MOST_AROUND: Final = 16
+_OF_NONE: Final = ("no", "0", "any", "empty", "zero", "end of")
 _MAY_BE_NONE: Final = re.compile(r"\b(?:no|0|zero|none|nothing|empty|any|end of)\b")
 _PLAINLY_NONE: Final = re.compile(
     r"no (?!such\b)(?:[a-z]+ )?[a-z]+s found(?: (?:for|matching|in|with) [^.\n]{1,100})?[.!]?$"
@@ -270,7 +271,14 @@ def says_none(text: str, *, wants_many: bool = False) -> bool:
 
 
 def _may_be_none(small: str) -> bool:
-    if "no" in small or "0" in small or "any" in small or "empty" in small or "zero" in small or "end of" in small:
+    if (
+        "no" in small
+        or "0" in small
+        or "any" in small
+        or "empty" in small
+        or "zero" in small
+        or "end of" in small
+    ):
         return _MAY_BE_NONE.search(small) is not None
     return False
 

@@ -23,7 +23,8 @@ _MOST_SHORT_LINES: Final = 7
 
 _MARKS: Final = re.compile(r"""[\s"'`*#>]*(?:[❌⛔🚫✗✖⚠️🔴❗]+\s*)?[*_`]*""")
 _ELEMENT: Final = re.compile(
-    r"<(?P<name>(?:\w{1,40}[_-])?error)>|<status>\s*(?:[\w-]{1,40}[_ -])?(?P<bad>error|failed|failure)\s*</"
+    r"<(?P<name>(?:\w{1,40}[_-])?error)>"
+    r"|<status>\s*(?:[\w-]{1,40}[_ -])?(?P<bad>error|failed|failure)\s*</"
 )
 _CROSS: Final = re.compile(r"""[\s"'`*#>]*[❌⛔🚫✗✖]""")
 _NOT_DOING: Final = "(?!handling|reporting|tracking|logging|monitoring|correcting|catching)"
@@ -49,7 +50,8 @@ _STRONG: Final = any_of(
     r"[^\W\s]{0,12}(?:错误|失败|出错|無效|无效|无法|缺少)",
 )
 _ERRNO: Final = re.compile(
-    r"E[A-Z]{4,}\b[:,]|(?:\S+ ){0,3}(?:\w*::)?(?:ERR_[A-Z]{3}|E(?:CONN|NOTF|NOENT|ACCES|PERM|TIMEDO|HOST|ADDR))"
+    r"E[A-Z]{4,}\b[:,]"
+    r"|(?:\S+ ){0,3}(?:\w*::)?(?:ERR_[A-Z]{3}|E(?:CONN|NOTF|NOENT|ACCES|PERM|TIMEDO|HOST|ADDR))"
 )
 """What the system calls an error, also after the name of what was called."""
 _STATES: Final = (
@@ -78,18 +80,20 @@ _STARTS: Final = any_of(
     rf"no {NOT_READY}",
     r"an unexpected\b|internal (?:server )?error\b",
     r"(?:either|both|at least one|one) .{1,80}\b(?:must|is required|are required|needed)\b",
-    r"expected .{1,60}\b(?:received|got|but)\b|nothing was\b|no \w+ to (?:update|change|create|send|set)\b",
+    r"expected .{1,60}\b(?:received|got|but)\b|nothing was\b",
 )
 _WITHIN: Final = any_of(
     r".{0,150}?(?<![\w-])(?:"
     r"not found\b|(?:does|do) not exist\b|(?:doesn't|don't) exist\b|not exist\b"
     r"|(?:could not|cannot|can't|couldn't|can not) be\b|no longer (?:exists|valid|available)\b"
     r"|already exists\b|already (?:been )?(?:taken|in use|used|registered)\b|there is already\b"
-    r"|limit (?:of \S+ (?:\w+ )?)?(?:reached|exceeded|hit)\b|not established\b|is invalid\b|are invalid\b|timed out\b"
+    r"|limit (?:of \S+ (?:\w+ )?)?(?:reached|exceeded|hit)\b|not established\b"
+    r"|is invalid\b|are invalid\b|timed out\b"
     rf"|denied\b|(?:is|are|was|were|has|have)(?: not|n't) (?:been )?(?:{_STATES})\b"
     r"|(?:is|are) (?:required|disabled|missing)\b|too (?:large|long|big|short|many)\b"
     r"|expired\b|aborted\b|reverted\b|violates?\b|constraint fail(?:s|ed)\b|traversal\b"
-    r"|(?:cancell?ed|aborted) by\b|returned an error\b|syntax error\b|must (?:be|have|not|contain|start|provide|include|specify)\b"
+    r"|returned an error\b|syntax error\b"
+    r"|must (?:be|have|not|contain|start|provide|include|specify)\b"
     r"|not (?:permitted|allowed|supported|implemented|available|configured|connected|authorized"
     r"|authenticated|initialized|accessible|reachable|installed|enabled|running|set|loaded)\b"
     r"|(?:returned|with) (?:an? )?(?:http )?(?:status|error|code)(?: code)?:? [45]\d\d\b"
@@ -149,28 +153,31 @@ def says_failed(
         return None
     if words[0] == "<" and _ELEMENT.match(words):
         return "strong" if _element_failed(words) else None
-    lines = [line for line in words.splitlines() if line.strip()]
-    if len(lines) > 1 and _UNDERLINE.fullmatch(lines[1]):
-        words = "\n".join(lines := [f"# {lines[0]}", *lines[2:]])
-    if words[0] == "#" and not checks and _title_failed(lines[0], is_act=is_act, own=own):
+    lines = _marked([line for line in words.splitlines() if line.strip()])
+    is_titled = lines[0].startswith("#")
+    if is_titled and not checks and _title_failed(lines[0], is_act=is_act, own=own):
         return "strong"
     if wants_many and len(lines) > 1 and all(map(_NUMBERED.match, lines)):
         return None
-    if words[0] == "#" and _is_record(lines[1:]):
+    if is_titled and _is_record(lines[1:]):
         return None
     opening = _opening(lines)
     first = after(_MARKS, opening)
     small = first[:_LONGEST_SENTENCE].lower()
     if (_STRONG.match(small) and not reports_deed(small)) or _ERRNO.match(first):
         return "strong"
-    if _CROSS.match(opening) and not checks:
-        return "strong"
-    if checks or len(words) > _LONGEST_ADVICE or len(lines) > _MOST_LINES:
+    if checks:
         return None
+    return "strong" if _CROSS.match(opening) else _says_weakly(words, lines, is_act, wants_many)
+
+
+def _says_weakly(words: str, lines: list[str], is_act: bool, wants_many: bool) -> Strength | None:
+    """The same where the first sentence only denies something, and not much comes after it."""
+    if len(words) > _LONGEST_ADVICE or len(lines) > _MOST_LINES or _is_record(lines):
+        return None
+    first = after(_MARKS, _opening(lines))
     sentence = first_sentence(first)
-    if len(sentence) > _LONGEST_SENTENCE or _is_record(lines):
-        return None
-    if not is_act and _ASKS.match(small):
+    if len(sentence) > _LONGEST_SENTENCE or (not is_act and _ASKS.match(first.lower())):
         return None
     is_bad = _begins_badly(sentence, len(lines)) and not (is_act and reports_deed(sentence))
     if is_bad or ("_" in words and _CODE.fullmatch(words)):
@@ -178,6 +185,13 @@ def says_failed(
     if len(words) > _LONGEST_SHORT or len(lines) > (1 if wants_many else _MOST_SHORT_LINES):
         return None
     return "weak" if _denies(sentence, is_act) else None
+
+
+def _marked(lines: list[str]) -> list[str]:
+    """The lines with a title that is underlined marked as a heading instead."""
+    if len(lines) > 1 and _UNDERLINE.fullmatch(lines[1]):
+        return [f"# {lines[0]}", *lines[2:]]
+    return lines
 
 
 def _element_failed(words: str) -> bool:
@@ -249,7 +263,8 @@ _FAILED_TO: Final = any_of(
 
 
 _NOT_GIVEN: Final = any_of(
-    r"(?:missing|invalid|unknown|unsupported) (?:\w+ ){0,2}(?:arguments?|parameters?|input|request)\b",
+    r"(?:missing|invalid|unknown|unsupported) (?:\w+ ){0,2}"
+    r"(?:arguments?|parameters?|input|request)\b",
     r"(?:unable to|cannot|could not|couldn't|can't|failed to) (?:read|open|find|load|fetch|access"
     r"|retrieve|get|parse|connect|determine|resolve)\b",
 )

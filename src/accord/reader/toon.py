@@ -26,7 +26,7 @@ class Line(NamedTuple):
 
 def toon_value(text: str) -> tuple[bool, Any]:
     """Whether a text is in this notation, and the value that it stands for."""
-    if "]:" not in text and "}:" not in text or _ARRAY.search(text) is None:
+    if ("]:" not in text and "}:" not in text) or _ARRAY.search(text) is None:
         return False, None
     lines = [
         Line(len(line) - len(line.lstrip(" ")), line.strip(" "))
@@ -99,7 +99,9 @@ class _Reader:
             cells = _cells(self.lines[self.at].words, mark)
             if len(cells) != len(names):
                 raise _OddError
-            items.append({_plain(name): _scalar(cell) for name, cell in zip(names, cells, strict=True)})
+            items.append(
+                {_plain(name): _scalar(cell) for name, cell in zip(names, cells, strict=True)}
+            )
             self.at += 1
         return items
 

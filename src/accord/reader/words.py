@@ -75,7 +75,8 @@ _CONTENT: Final = frozenset(
     body source snippet prompt instruction instructions guide guidelines description policy
     advice horoscope trivia joke fact story poem recipe biography definition meaning riddle
     terms faq lyrics ocr tweet post comment title clipboard caption quote markdown url website
-    webpage pdf scrape transcript subtitles captions readme note echo commit diff patch changelog""".split()
+    webpage pdf scrape transcript subtitles captions readme note echo commit diff patch
+    changelog""".split()
 )
 _ABOUT: Final = frozenset(
     """info metadata outline properties stats statistics size status permissions history list

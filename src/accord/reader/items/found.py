@@ -15,16 +15,17 @@ LABEL: Final = re.compile(
     r"(?P<key>[*_]{0,2}[A-Za-z][\w ./()-]{0,40}?[*_]{0,2}):(?:[*_]{2})?(?:[ \t]+(?P<value>.*)|$)"
 )
 _RANGE: Final = re.compile(r"\b(\d{1,9}) ?(?:-|\u2013|to) ?(\d{1,9}) of\b")
+_FOUND: Final = "found|showing|retrieved|returned|returning|listed|listing|here are|total"
 _STATED: Final = re.compile(
-    r"\b(?:found|showing|retrieved|returned|returning|listed|listing|top|first|next|here are|total)\W"
-    r"[^\d\n]{0,20}(\d{1,9})\b|^\W{0,4}(\d{1,9}) (?:[a-z]+ ){0,3}(?:[a-z]+s|found)\b",
+    rf"\b(?:{_FOUND}|top|first|next)\W[^\d\n]{{0,20}}(\d{{1,9}})\b"
+    r"|^\W{0,4}(\d{1,9}) (?:[a-z]+ ){0,3}(?:[a-z]+s|found)\b",
     re.M,
 )
 _IN_BRACKETS: Final = re.compile(r"\((\d{1,9})(?: [\w ]{1,20})?\)")
 _SUM: Final = re.compile(r"\b(\d{1,9}) [a-z]+(?:,| and) (\d{1,9}) (?:[a-z]+s|director\w+)\b")
 """`2 files, 3 folders`."""
 _STATES: Final = re.compile(
-    r"\W{0,4}(?:found|showing|retrieved|returned|returning|listed|listing|here are|total)\b\D{0,40}\d"
+    rf"\W{{0,4}}(?:{_FOUND})\b\D{{0,40}}\d"
     r"|\W{0,4}\d{1,9} (?:[a-z]+ ){0,3}(?:[a-z]+s found|(?:results|matches|items|rows|entries))\b"
 )
 COUNT: Final = re.compile(r"\b(\d{1,9})\b")
@@ -53,7 +54,9 @@ def stated_in(text: str) -> set[int]:
     """How many things some words say that there are; `0-4 of 4` are four or five."""
     words = text.lower()
     ranges = [(int(first), int(last)) for first, last in _RANGE.findall(words)]
-    found = {last - first + 1 for first, last in ranges} | {last for first, last in ranges if not first}
+    found = {last - first + 1 for first, last in ranges} | {
+        last for first, last in ranges if not first
+    }
     sums = {int(one) + int(other) for one, other in _SUM.findall(words)}
     found = found or sums or {int(one or other) for one, other in _STATED.findall(words)}
     return found or {int(number) for number in _IN_BRACKETS.findall(words)}

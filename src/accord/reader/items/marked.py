@@ -17,9 +17,12 @@ from accord.reader.items.found import (
 _BULLET: Final = re.compile(
     r"(?P<indent>[ \t]*)(?P<mark>[-*+•\u2013▪◦→]|\d{1,6}[.)])[ \t]+(?P<words>\S.*)"
 )
-_TAGGED: Final = re.compile(r"\[(?:[A-Z][A-Z _-]{1,15}|[a-z]{2,20}(?:[/:.-][a-z]{2,20})*)\][ \t]+\S")
+_TAGGED: Final = re.compile(
+    r"\[(?:[A-Z][A-Z _-]{1,15}|[a-z]{2,20}(?:[/:.-][a-z]{2,20})*)\][ \t]+\S"
+)
 _PATH: Final = re.compile(
-    r"https?://\S+|[\w./\\-]{1,200}(?::\d{1,7}(?::\d{1,7})?|\(\d{1,7},\d{1,7}\)):.*|(?:/|[A-Za-z]:\\|\.{1,2}/|~/)[^\s\0].*|[\w.-]+(?:/[\w. -]+)++"
+    r"https?://\S+|[\w./\\-]{1,200}(?::\d{1,7}(?::\d{1,7})?|\(\d{1,7},\d{1,7}\)):.*"
+    r"|(?:/|[A-Za-z]:\\|\.{1,2}/|~/)[^\s\0].*|[\w.-]+(?:/[\w. -]+)++"
 )
 _STARRED: Final = re.compile(r"[* ] \S+(?: -> \S+)?")
 _MARK: Final = re.compile(
@@ -151,12 +154,12 @@ def alike(lines: list[str], wants_list: bool) -> Items | None:
         if 2 * len(marked) < sum(1 for line in lines[at:end] if line.strip() and line[0] != " "):
             return None
         if len(marked) > 2 and _is_title(lines, marked):
-            at, marked = marked[1], marked[1:]
+            del marked[0]
         ends = [*marked[1:], end]
         items = ["\n".join(lines[a:b]).strip() for a, b in zip(marked, ends, strict=True)]
         if end < len(lines) and lines[end].strip():
             return None  # nothing sets that line apart
-        heading, closing = around(lines, at, end)
+        heading, closing = around(lines, marked[0], end)
         is_many = len(items) > 1 or _SHOWN.search(heading) or _PAIRS.fullmatch(lines[at])
         return (
             Items(items, heading, closing, "alike-lines")

@@ -117,24 +117,30 @@ def counted(lines: list[str], wants_list: bool) -> Items | None:
 
 
 def as_many(lines: list[str], numbers: set[int]) -> Items | None:
-    """As many lines that begin alike as there are said to be: the first of each item, or the last."""
+    """As many lines that begin alike as there are said to be items, of which each has one."""
     above = enumerate(lines[:MOST_STATING])
     top = max((at for at, line in above if stated_in(line) & numbers), default=-1)
     heading = "\n".join(line for line in lines[: top + 1] if line.strip())
     body = [line for line in lines[top + 1 :] if line.strip()]
     if not body or max(numbers) < 2:
         return None
-    for shape, above in ((_outline, 0), (_opening, 0), (_outline, 1), (_opening, 1), (_opening, -1)):
-        if above < len(body):
-            mark = shape(body[above])
-            at = [i for i, line in enumerate(body) if shape(line) == mark]
-            if mark and len(at) in numbers and len(at) > 1:
-                starts = [0, *(i + 1 for i in at[:-1])] if above < 0 else [i - above for i in at]
-                ends = [*starts[1:], len(body)]
-                parts = zip(starts, ends, strict=True)
-                items = ["\n".join(body[a:b]).strip() for a, b in parts]
-                return Items(list(items), heading, "", "counted-lines")
-    return None
+    starts = _starts(body, numbers)
+    if not starts:
+        return None
+    parts = zip(starts, [*starts[1:], len(body)], strict=True)
+    items = ["\n".join(body[a:b]).strip() for a, b in parts]
+    return Items(list(items), heading, "", "counted-lines")
+
+
+def _starts(body: list[str], numbers: set[int]) -> list[int]:
+    """Where the items begin, by the first line, the one below it or the last that they share."""
+    for at in (0, min(1, len(body) - 1), -1):
+        for shape in (_outline, _opening):
+            mark = shape(body[at])
+            alike = [i for i, line in enumerate(body) if mark and shape(line) == mark]
+            if len(alike) in numbers and len(alike) > 1:
+                return [0, *(i + 1 for i in alike[:-1])] if at < 0 else [i - at for i in alike]
+    return []
 
 
 def _outline(line: str) -> str:

@@ -11,9 +11,12 @@ _SPAN: Final = re.compile(r"-{2,}|={2,}")
 _OF_ONE: Final = frozenset({"field", "key", "property", "attribute", "parameter", "metric"})
 """Beside `value`: the columns of a table that says what one thing has."""
 _DRAWN: Final = frozenset("│┃║┌╔╭┏╒")
-_BOX: Final = {chr(code): "+" for code in range(0x2500, 0x2580)}
-_PLAIN: Final = str.maketrans(_BOX | dict.fromkeys("─━═", "-") | dict.fromkeys("│┃║", "|"))
-
+_PLAIN: Final = (
+    dict.fromkeys(range(9472, 9600), "+")
+    | {ord(each): "|" for each in "│┃║"}
+    | {ord(each): "-" for each in "─━═"}
+)
+"""The signs that draw boxes, as signs of ASCII."""
 
 
 def ruled_table(lines: list[str], wants_list: bool) -> Items | None:

@@ -72,9 +72,13 @@ def _cells(line: str) -> list[str]:
 
 def dashed_columns(lines: list[str], wants_list: bool) -> Items | None:
     """Names over dashes, a run of them for each column, as wide as it is."""
-    rules = [at for at, line in enumerate(lines) if line.strip()[:2] in ("--", "==")]
-    rules = [at for at in rules if _DASHES.fullmatch(lines[at])]
-    top = next((at for at in rules if at and lines[at - 1].strip() and at - 1 not in rules), None)
+    rules = {
+        at
+        for at, line in enumerate(lines)
+        if line.lstrip()[:2] in ("--", "==") and _DASHES.fullmatch(line)
+    }
+    tops = (at for at in rules if at and lines[at - 1].strip() and at - 1 not in rules)
+    top = min(tops, default=None)
     if top is None:
         return None
     end = top + 1

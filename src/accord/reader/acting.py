@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from accord.reader.case import Case, Verdict
 from accord.reader.phrases import (
+    says_changed,
     says_deed,
     says_done,
     says_kept,
@@ -16,9 +17,9 @@ from accord.reader.verbs import DEEDS, EITHER, acts, stems
 _FEW: Final = 6
 _MOST_LINES: Final = 4
 _REPORTS: Final = frozenset(
-    """affected_rows affectedrows rowsaffected rows_affected changes lastinsertrowid
-    last_insert_id insertid modifiedcount deletedcount matchedcount upsertedid insertedid
-    acknowledged""".split()
+    """affected_rows affectedRows rows_affected rowsAffected RowsAffected changes lastInsertRowid
+    last_insert_id lastInsertId insertId insertedId insertedIds upsertedId modifiedCount
+    deletedCount insertedCount matchedCount acknowledged""".split()
 )
 _OUTPUT: Final = frozenset({"output", "stdout", "result"})
 _SAID: Final = (*_OUTPUT, "stderr", "return_value", "returnValue")
@@ -41,12 +42,12 @@ def acted(case: Case) -> Verdict | None:
 
 def reports_done(case: Case) -> Verdict | None:
     call = case.called
-    if call.doing in ("read", "list") and case.words is not None and _is_report(case, case.words):
+    if _is_plainly_done(case):
         return Verdict("action", "likely")
-    if call.doing == "run" and any(_is_deed(case.arguments.get(name)) for name in _COMMANDS):
-        return Verdict("action", "likely")
+    if call.doing == "list":
+        return None
     words = case.words or _message(case)
-    if words is None or call.doing == "list":
+    if words is None:
         return None
     is_short = "\n\n" not in words.strip()
     if call.gives_content:
@@ -66,6 +67,16 @@ def reports_done(case: Case) -> Verdict | None:
     if call.may_act and call.doing != "read" and says_not_needed(words):
         return Verdict("action", "guess")
     return None
+
+
+def _is_plainly_done(case: Case) -> bool:
+    """Whether the words, or the command that was run, can mean nothing else."""
+    doing, words = case.called.doing, case.words
+    if doing == "run" and any(_is_deed(case.arguments.get(name)) for name in _COMMANDS):
+        return True
+    if words is None:
+        return False
+    return says_changed(words) or (doing == "read" and _is_report(case, words))
 
 
 def _is_deed(command: Any) -> bool:
@@ -104,7 +115,7 @@ def reports_members(case: Case) -> Verdict | None:
     call = case.called
     if call.doing != "list" and call.deeds and _tells_own_deed(_payload(value), call.deeds):
         return Verdict("action", "likely")
-    if len(value) <= _FEW and not _REPORTS.isdisjoint(map(str.lower, value)):
+    if len(value) <= _FEW and not _REPORTS.isdisjoint(value):
         return Verdict("action", "likely")
     if case.called.doing in ("list", "read"):
         return None
@@ -123,6 +134,8 @@ def reports_members(case: Case) -> Verdict | None:
 
 def _payload(value: dict[str, Any]) -> dict[str, Any]:
     """What an object that says that it went well has to say, or the object itself."""
+    if _PAYLOADS.isdisjoint(value):
+        return value
     inner = [each for name, each in value.items() if name in _PAYLOADS and isinstance(each, dict)]
     is_well = _says_well(value) or value.get("status") in _FINE
     return inner[0] if is_well and len(inner) == 1 else value
@@ -153,6 +166,8 @@ def _has_begun(value: dict[str, Any]) -> bool:
 
 
 def _says_well(value: dict[str, Any]) -> bool:
+    if _DONE.isdisjoint(value):
+        return False
     return any(each is True and name in _DONE for name, each in value.items())
 
 

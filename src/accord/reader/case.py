@@ -47,14 +47,13 @@ class Case(msgspec.Struct, kw_only=True):
     """Whether the words say that nothing was found, once that was asked."""
 
     def __post_init__(self) -> None:
-        words = self._all_words()
+        value = self.value
+        words = self._words_in(value) if isinstance(value, dict) else value
         if isinstance(words, str):
             self.words = unframed(words) if words.startswith(FRAME) else words
 
-    def _all_words(self) -> Any:
-        value = self.value
-        if not isinstance(value, dict):
-            return value
+    def _words_in(self, value: dict[str, Any]) -> Any:
+        """The text that an object is about, if it is."""
         if len(value) > 1:
             return _text_in(value) if self.called.wants_many else None
         for name, only in value.items():

@@ -63,6 +63,8 @@ class Member(NamedTuple):
     """What it is the number of: `totalUsers`, `user_count`."""
     is_identity: bool
     """It says which thing this is."""
+    is_beside: bool
+    """What it holds goes along with an answer, and is none itself."""
 
 
 @kept
@@ -76,6 +78,7 @@ def _member(name: str) -> Member:
         is_count=key in _COUNTS,
         number_of=frozenset() if _NUMBERS.isdisjoint(words) else frozenset(nouns),
         is_identity=name in _IDENTITY or name.endswith(("_id", "Id")),
+        is_beside=name.lower() in _BESIDE or (bool(nouns) and nouns[-1] in _REMARKS),
     )
 
 
@@ -101,7 +104,7 @@ def _in_object(
     value: Mapping[str, Any], called: Called, arguments: Mapping[str, Any], path: tuple[str, ...]
 ) -> Collection | None:
     arrays = [name for name, each in value.items() if isinstance(each, list)]
-    main = [name for name in arrays if not _is_beside(name)]
+    main = [name for name in arrays if not _member(name).is_beside]
     if not main:
         found = _deeper(value, called, arguments, path)
         if found is not None or not arrays:
@@ -117,10 +120,6 @@ def _in_object(
     if confidence is None:
         return None
     return _inmost(Collection(value[name], rest, (*path, name), confidence), called)
-
-
-def _is_beside(name: str) -> bool:
-    return name.lower() in _BESIDE or _member(name).noun in _REMARKS
 
 
 def _inmost(found: Collection, called: Called) -> Collection:
@@ -172,7 +171,7 @@ def _judged(
     pages = is_counted = is_a_thing = False
     is_part = called.is_one and (_has_parts(rest) or _has_facts(rest))
     for beside, said in rest.items() if _SUMS.isdisjoint(rest) else _told(rest):
-        _, _, is_paging, is_count, number_of, is_identity = _member(beside)
+        _, _, is_paging, is_count, number_of, is_identity, _ = _member(beside)
         pages = pages or is_paging
         if is_count or main.noun in number_of:
             if said == len(items) and not is_part:

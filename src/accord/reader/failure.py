@@ -12,17 +12,8 @@ from accord.reader.words import words_of
 
 _FLAGS: Final = ("success", "ok", "succeeded", "successful", "isSuccess", "is_success")
 _NO: Final = ("false", "False")
-_DEEDS: Final = (
-    "sent",
-    "created",
-    "updated",
-    "deleted",
-    "removed",
-    "added",
-    "saved",
-    "inserted",
-    "executed",
-    "found",
+_DEEDS: Final = frozenset(
+    "sent created updated deleted removed added saved inserted executed found".split()
 )
 _REASONS: Final = ("error", "reason", "message", "detail")
 _BAD: Final = frozenset({"error", "failed", "failure", "fail", "errored", "denied", "rejected"})
@@ -99,24 +90,35 @@ def failure_in(value: Any) -> Sign | None:
 
 
 def _flag(value: Mapping[str, Any]) -> Sign | None:
-    """`success: false`, `ok: false`, `isError: true`."""
+    """`success: false`, `ok: false`, `isError: true`, here or in the payload."""
     for name in _FLAGS:
-        if value.get(name) is False or value.get(name) in _NO:
+        if name in value and (value[name] is False or value[name] in _NO):
             return _sign("flag-false", value)
-    for inner in (value.get("data"), value.get("result"), value):
-        if not isinstance(inner, dict):
-            continue
-        if any(inner.get(name) is False for name in _FLAGS):
-            return _sign("flag-false", inner)
-        if inner is not value and isinstance(inner.get("error"), str) and len(inner) <= _FEWEST:
-            return _sign("error-member", inner)
-        is_undone = any(inner.get(name) is False for name in _DEEDS)
-        reasons = [inner[name] for name in _REASONS if isinstance(inner.get(name), str)]
-        if is_undone and reasons and not any(map(says_not_needed, reasons)):
-            return _sign("deed-false", inner)
+    for name in ("data", "result"):
+        inner = value.get(name)
+        sign = _flag_within(inner) if isinstance(inner, dict) else None
+        if sign is not None:
+            return sign
     if value.get("isError") is True or value.get("is_error") is True:
         return _sign("flag-is-error", value)
-    return None
+    return _undone(value)
+
+
+def _flag_within(inner: Mapping[str, Any]) -> Sign | None:
+    if any(inner.get(name) is False for name in _FLAGS):
+        return _sign("flag-false", inner)
+    if isinstance(inner.get("error"), str) and inner["error"] and len(inner) <= _FEWEST:
+        return _sign("error-member", inner)
+    return _undone(inner)
+
+
+def _undone(value: Mapping[str, Any]) -> Sign | None:
+    """`sent: false`, with a reason."""
+    if _DEEDS.isdisjoint(value) or not any(value.get(name) is False for name in _DEEDS):
+        return None
+    reasons = [value[name] for name in _REASONS if isinstance(value.get(name), str)]
+    is_needed = reasons and not any(map(says_not_needed, reasons))
+    return _sign("deed-false", value) if is_needed else None
 
 
 def says_success(value: Mapping[str, Any]) -> bool:

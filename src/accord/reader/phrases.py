@@ -120,6 +120,8 @@ _AFFECTED: Final = any_of(
     r"(?:query ok,? )?\d+ rows? (?:were |was )?(?:affected|inserted|updated|deleted)\b",
     r"(?:insert \d+|update|delete) \d+$",
 )
+_OF_SQL: Final = frozenset("QIUDqiud0123456789")
+"""What one of them begins with."""
 _LONGEST_OUTCOME: Final = 4_000
 
 
@@ -162,13 +164,16 @@ def says_only_done(text: str) -> bool:
     return len(words) <= _LONGEST_SENTENCE and _ONLY_DONE.match(words) is not None
 
 
+def says_changed(text: str) -> bool:
+    """Whether a text is what a database says of rows that were changed."""
+    return text[:1] in _OF_SQL and _AFFECTED.match(text[:_LONGEST_SENTENCE].lower()) is not None
+
+
 def says_kept(text: str) -> bool:
-    """Whether a text reports that something was saved somewhere, or that rows were changed."""
+    """Whether a text reports that something was saved somewhere."""
     if len(text) > _LONGEST_REPORT:
         return False
     small = text.lower()
-    if _AFFECTED.match(small):
-        return True
     may_be = "saved" in small or "wr" in small or "ed" in small
     return may_be and _KEPT.match(small) is not None
 
@@ -249,7 +254,9 @@ def says_none(text: str, *, wants_many: bool = False) -> bool:
     From a tool that lists, that may stand below some lines about the search.
     """
     small = text[: 5 * _LONGEST_NONE].lower()
-    if _PLAINLY_NONE.match(small) or (wants_many and _NONE_IN_CHINESE.match(small)):
+    if _PLAINLY_NONE.match(small) or (
+        wants_many and not small.isascii() and _NONE_IN_CHINESE.match(small)
+    ):
         return True
     lines = _few_lines(text) if _may_be_none(small) else []
     if not lines or _SOME.match(lines[0].lower()):
@@ -271,15 +278,9 @@ def says_none(text: str, *, wants_many: bool = False) -> bool:
 
 
 def _may_be_none(small: str) -> bool:
-    if (
-        "no" in small
-        or "0" in small
-        or "any" in small
-        or "empty" in small
-        or "zero" in small
-        or "end of" in small
-    ):
-        return _MAY_BE_NONE.search(small) is not None
+    for each in _OF_NONE:
+        if each in small:
+            return _MAY_BE_NONE.search(small) is not None
     return False
 
 

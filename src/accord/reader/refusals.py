@@ -49,8 +49,9 @@ _STRONG: Final = any_of(
     r"(?:received|got|encountered) (?:an? )?error\b",
     r"[^\W\s]{0,12}(?:错误|失败|出错|無效|无效|无法|缺少)",
 )
+_ERROR_NUMBER: Final = re.compile(r"E[A-Z]{4,}\b[:,]")
 _ERRNO: Final = re.compile(
-    r"E[A-Z]{4,}\b[:,]"
+    rf"{_ERROR_NUMBER.pattern}"
     r"|(?:\S+ ){0,3}(?:\w*::)?(?:ERR_[A-Z]{3}|E(?:CONN|NOTF|NOENT|ACCES|PERM|TIMEDO|HOST|ADDR))"
 )
 """What the system calls an error, also after the name of what was called."""
@@ -131,7 +132,7 @@ def may_fail(text: str) -> bool:
             return True
     if not small.isascii() and _STRONG.match(small):
         return True
-    return _CROSS.match(text) is not None or _ERRNO.match(text) is not None
+    return _CROSS.match(text) is not None or _ERROR_NUMBER.match(text) is not None
 
 
 def says_failed(

@@ -10,7 +10,15 @@ from typing import Final, Literal, NamedTuple
 
 from accord.reader.items.delimited import columns, data_frame, delimited
 from accord.reader.items.found import MOST_STATING, Items, is_advice, split_advice, stated_in
-from accord.reader.items.marked import alike, bullets, paths, plain_bullets, starred, tagged
+from accord.reader.items.marked import (
+    alike,
+    bullets,
+    commits,
+    paths,
+    plain_bullets,
+    starred,
+    tagged,
+)
 from accord.reader.items.markup import elements
 from accord.reader.items.parts import (
     grouped,
@@ -30,6 +38,8 @@ from accord.reader.items.tables import dashed_columns, ruled_table
 __all__ = ["Items", "find_items", "is_symbols", "split_advice", "states_count"]
 
 _LONGEST: Final = 1_000_000  # characters of a text that is looked at
+_MOST_PARTS: Final = 4
+"""Text blocks that one answer may have: a heading, a table, a note."""
 _MOST_BELOW: Final = 3
 """Lines at the end that may say how many items there are."""
 Lines = Literal["one", "several", "never"]
@@ -52,6 +62,7 @@ class Pattern(NamedTuple):
 
 PATTERNS: Final = (
     Pattern(tagged, ("[",)),
+    Pattern(commits, (), "several", "several"),
     Pattern(starred, ("* ",), "several", "several"),
     Pattern(ruled_table, ("|", "│", "┃", "║"), "several", "several"),
     Pattern(dashed_columns, ("--", "=="), "several", "several"),
@@ -176,7 +187,7 @@ def _are_lines(blocks: list[str]) -> bool:
 
 
 def _are_alike(blocks: list[str]) -> bool:
-    """Whether all of them have several lines, and begin alike."""
-    if not all("\n" in block for block in blocks):
-        return False
+    """Whether all of them have several lines, and begin alike; or there are too many for parts."""
+    if sum("\n" in block for block in blocks) < len(blocks):
+        return len(blocks) > _MOST_PARTS
     return len({shape_of(block.splitlines()) for block in blocks}) == 1

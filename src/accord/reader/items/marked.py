@@ -24,6 +24,8 @@ _PATH: Final = re.compile(
     r"https?://\S+|[\w./\\-]{1,200}(?::\d{1,7}(?::\d{1,7})?|\(\d{1,7},\d{1,7}\)):.*"
     r"|(?:/|[A-Za-z]:\\|\.{1,2}/|~/)[^\s\0].*|[\w.-]+(?:/[\w. -]+)++"
 )
+_COMMIT: Final = re.compile(r"commit [0-9a-f]{7,64}\b")
+_COMMIT_LINE: Final = re.compile(r"(?:[*|\\/] ?){0,8}(?=[0-9a-f]*\d)[0-9a-f]{7,64} \S")
 _STARRED: Final = re.compile(r"[* ] \S+(?: -> \S+)?")
 _MARK: Final = re.compile(
     r"(?P<label>\w{1,20}[:=])|(?P<sign>[^\w\s#*<({\[\"'`-]{1,2})\s|\[[^\]]{1,60}\]\s"
@@ -112,6 +114,17 @@ def tagged(lines: list[str], wants_list: bool) -> Items | None:
 def paths(lines: list[str], wants_list: bool) -> Items | None:
     """One path a line."""
     return _uniform(lines, _PATH.fullmatch, 1 if wants_list else 2, "paths")
+
+
+def commits(lines: list[str], wants_list: bool) -> Items | None:
+    """Commits as git logs them, in full or one a line."""
+    if all(map(_COMMIT_LINE.match, lines)):
+        return Items(list(lines), "", "", "commits")
+    starts = [at for at, line in enumerate(lines) if _COMMIT.match(line)]
+    if len(starts) < 2 or starts[0] != 0:
+        return None
+    parts = zip(starts, [*starts[1:], len(lines)], strict=True)
+    return Items(["\n".join(lines[a:b]).strip() for a, b in parts], "", "", "commits")
 
 
 def starred(lines: list[str], wants_list: bool) -> Items | None:

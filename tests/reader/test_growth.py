@@ -59,7 +59,9 @@ SHAPES: dict[str, Shape] = {
     "TOON of items": lambda n: f"x[{n // 6}]:\n" + "  - 1\n" * (n // 6),
     "TOON with quotes": lambda n: "x[1]: " + '"a,' * (n // 3),
     "titles and fields": lambda n: "A\nAge: 1\nCity: x\n\n" * (n // 18),
-    "as many as are said": lambda n: f"Found {n // 20} things\n\n" + "Thing 1\nmore of it\n\n" * (n // 20),
+    "as many as are said": lambda n: (
+        f"Found {n // 20} things\n\n" + "Thing 1\nmore of it\n\n" * (n // 20)
+    ),
     "sections": lambda n: "# All\n" + "## One\n\ntext\n\n" * (n // 14),
     "paths": lambda n: "/tmp/a/b.txt\n" * (n // 13),
     "a path": lambda n: "a/" * (n // 2),

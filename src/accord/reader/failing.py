@@ -18,7 +18,7 @@ from accord.reader.phrases import (
 )
 from accord.reader.reading import Confidence
 from accord.reader.refusals import Strength, may_fail, says_failed, says_failed_to_give
-from accord.reader.verbs import DENYING
+from accord.reader.verbs import DENYING, acts
 from accord.reader.words import Called, singular
 
 _STATES: Final = ("status", "state")
@@ -34,6 +34,10 @@ _EXITED: Final = re.compile(
 )
 _BEGINS_EXITED: Final = re.compile(r"\W{0,4}exit (?:code|status)\W{1,4}([1-9]\d{0,2})\W*\n")
 _FAILED: Final = re.compile(r"\W{0,4}(?:failed|error|unable|could not)\b", re.I)
+_ADVISED: Final = re.compile(
+    r"\W{0,4}no [^.!\n]{1,80}[.!] (?:please|start|launch|open|connect|call|run|use|select)\b", re.I
+)
+"""What has to be there first is not: `No active page. Launch a browser first.`"""
 _TRACEBACK: Final = re.compile(r"\s*Traceback \(most recent call last\)")
 _LONGEST_END: Final = 80
 _ENDS_WITH_ERROR: Final = re.compile(r"(?:^|[.!] )error:\s*$")
@@ -211,10 +215,15 @@ def _strength(case: Case, words: str) -> Strength | None:
     return says_failed(
         words,
         is_act=call.doing == "act",
-        checks=call.checks or not DENYING.isdisjoint(call.deeds),
+        checks=call.checks or _is_denial(call),
         wants_many=call.wants_many,
         own=call.nouns,
     )
+
+
+def _is_denial(call: Called) -> bool:
+    """Whether the verb of a tool is one that denies: `block_user`, not `edit_block`."""
+    return next((word for word in call.words if acts(word) or word in DENYING), "") in DENYING
 
 
 def _denies_call(case: Case, words: str) -> bool:
@@ -229,7 +238,7 @@ def _missing(case: Case, words: str) -> bool:
     if call.wants_many or call.doing in ("list", "make"):
         return False
     noun = lacks(words)
-    if noun is None or call.doing == "act":
+    if noun is None or call.doing == "act" or _ADVISED.match(words):
         return noun is not None
     return singular(noun) == noun and (noun in call.nouns or case.mentions(words))
 

@@ -51,6 +51,7 @@ _DONE: Final = any_of(
     r"now (?:\w+ing|set|at|on|off)\b",
     r"\w+ing .{1,200}(?:\.{3}|…) ?(?:done|ok|success)\b",
 )
+_TICKED: Final = re.compile(r"[^\w\s]*[✅✓✔☑🎉]\W{1,4}(?:\S+ ){0,4}[a-z]{2,}ed\b")
 _READ: Final = any_of(
     r".*\b(?:retrieved|fetched|found|listed|read|loaded|queried|returned|searched|analy[sz]ed"
     r"|calculated|computed|parsed|checked|validated|extracted|converted|processed)\b"
@@ -69,7 +70,8 @@ def says_done(text: str) -> bool:
         words = words.partition("\n")[0]
         if not words or len(words) > _LONGEST_REPORT:
             return False
-    return _DONE.match(after(_BEFORE_DONE, words.partition("\n")[0]).lower()) is not None
+    first = words.partition("\n")[0].lower()
+    return bool(_DONE.match(after(_BEFORE_DONE, first)) or _TICKED.match(first))
 
 
 def says_read(text: str) -> bool:
@@ -233,7 +235,7 @@ _NONE_AT_ALL: Final = any_of(
 _INSTEAD: Final = any_of(
     r".*\b(?:showing|similar|instead|falling back|did you mean|closest|found [1-9]|but here)\b"
 )
-_OPENING: Final = re.compile(r"[^\w\"'`]{0,12}\u2139?[^\w\"'`]{0,12}")
+_OPENING: Final = re.compile(r"(?:_|[^\w\"'`]){0,12}\u2139?[^\w\"'`]{0,12}")
 _MOST_LINES: Final = 3
 _MOST_AROUND: Final = 16
 _OF_NONE: Final = ("no", "0", "any", "empty", "zero", "end of")

@@ -47,7 +47,7 @@ _STRONG: Final = any_of(
     r"no (?:\w+ ){1,4}(?:provided|specified|supplied)\b[.!]?$",
     r"(?:\w+ )?validation (?:errors?|failed|failures?)\b",
     r"(?:received|got|encountered) (?:an? )?error\b",
-    r"[^\W\s]{0,12}(?:错误|失败|出错|無效|无效|无法|缺少)",
+    r"[^\W\s]{0,12}(?:错误|錯誤|失败|失敗|出错|無效|无效|无法|缺少)",
 )
 _ERROR_NUMBER: Final = re.compile(r"E[A-Z]{4,}\b[:,]")
 _ERRNO: Final = re.compile(

@@ -75,6 +75,22 @@ EITHER: Final = frozenset(
     bookmark favorite tweet purchase deposit transition login signup switch touch trash seed void
     extend wrap burn pick trim override exit use""".split()
 )
+DEED_NOUNS: Final = frozenset(
+    """order post tag label link index queue lock cache share comment vote charge block print merge
+    build commit backup schedule trade login transfer swap release stake mint import export sync
+    refund ban invite deploy download upload purchase deposit install watch play track""".split()
+)
+"""Verbs that are the names of what is done as well."""
+HEADS: Final = frozenset(
+    """details detail info history stats statistics status list results count length number summary
+    report preview quote thread metrics progress logs""".split()
+)
+"""Nouns at the end of a name that say that something is told: `refund_status`."""
+LAST: Final = frozenset(
+    """pin lock set reset mark fill press transfer mint merge fork star store trim scale clone share
+    import export claim reserve on off""".split()
+)
+"""Verbs also at the end of a name, after what they are done to: `thermostat_set`."""
 VAGUE: Final = frozenset("action control manage".split())
 """They act, where neither another word nor an argument says more: `device_control`."""
 FIRST: Final = frozenset(

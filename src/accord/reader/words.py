@@ -7,10 +7,13 @@ from typing import Any, Final, Literal, NamedTuple
 from accord.reader.kept import kept
 from accord.reader.verbs import (
     CHECKING,
+    DEED_NOUNS,
     EITHER,
     FAULTS,
     FIRST,
     HALF_READING,
+    HEADS,
+    LAST,
     LED,
     LED_BY_SERVICE,
     LISTING,
@@ -266,15 +269,15 @@ def squeezed(name: str) -> str:
 
 def _doing_of(name: tuple[str, ...], *, is_asked: bool = False) -> Doing:
     """What a tool does, by the first verb in its name; `search_and_replace` does the second."""
-    words = tuple(word for word in name if word not in ("api", "mcp", "tool"))
+    words = _told(name)
+    if len(words) > 1 and _is_about(words):
+        return "list" if words[-1] == "list" else "read"
     found: Doing = "unknown"
     is_either = is_both = False
     for place, word in enumerate(words):
         if word in ("and", "or", "then"):
             is_both = found != "unknown"
             continue
-        if word == "request" and place and words[place - 1] in ("pull", "merge"):
-            continue  # a noun of two words
         is_led = place == 1 and found == "unknown" and _is_led(word, words)
         first = 0 if is_led and not is_either else place
         doing = _verb(word, first, is_name=len(name) == 1 and not is_asked)
@@ -282,7 +285,23 @@ def _doing_of(name: tuple[str, ...], *, is_asked: bool = False) -> Doing:
             is_either = is_either or first == 0
         elif doing != "unknown" and (found == "unknown" or (is_both and doing == "act")):
             found = doing
-    return "act" if is_either and found == "unknown" else found
+    is_last = len(words) > 1 and words[-1] in LAST
+    return "act" if found == "unknown" and (is_either or is_last) else found
+
+
+def _told(name: tuple[str, ...]) -> tuple[str, ...]:
+    """The words of a name that say what a tool does; a pull request is one thing."""
+    words = [word for word in name if word not in ("api", "mcp", "tool")]
+    for place in range(len(words) - 1, 0, -1):
+        if words[place] in ("request", "requests") and words[place - 1] in ("pull", "merge"):
+            del words[place - 1]
+            words[place - 1] = "pr"
+    return tuple(words)
+
+
+def _is_about(words: tuple[str, ...]) -> bool:
+    """Whether a name is that of what is told about a deed: `order_history`, `deploy_status`."""
+    return words[-1] in HEADS and words[0] in DEED_NOUNS
 
 
 def _is_led(word: str, words: tuple[str, ...]) -> bool:

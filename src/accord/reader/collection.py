@@ -219,6 +219,8 @@ def _has_parts(rest: Mapping[str, Any]) -> bool:
 def _is_little(rest: Mapping[str, Any], called: Called, arguments: Mapping[str, Any]) -> bool:
     """Whether what stands beside an array is not much more than an echo of what was asked for."""
     told = [each for each in rest.values() if each not in (None, "", [], {})]
+    if called.checks:
+        return False
     if called.doing not in ("read", "make"):
         return len(told) <= _FEW
     if called.is_one:
@@ -236,7 +238,8 @@ def _is_telling(value: Any) -> bool:
 
 
 def _is_short(value: Any) -> bool:
-    return not isinstance(value, dict | list) and len(str(value)) <= _SHORT
+    """Whether a value is but a few words; a number is measured."""
+    return isinstance(value, str | bool) and len(str(value)) <= _SHORT
 
 
 def _deeper(
@@ -253,7 +256,8 @@ def _deeper(
         return None
     name = chosen[0]
     found = _in_object(value[name], called, arguments, (*path, name))
-    if found is None or (not holders and len(value) > 1 and not _is_named(found, called)):
+    is_doubtful = not holders and (len(value) > 1 or called.is_one)
+    if found is None or (is_doubtful and not _is_named(found, called)):
         return None
     rest = {key: each for key, each in value.items() if key != name}
     return found._replace(rest={**rest, **found.rest})

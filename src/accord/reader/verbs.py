@@ -126,7 +126,8 @@ MAKING: Final = frozenset(
 """They give back what they made, or report on it."""
 RUNNING: Final = frozenset("run execute exec call invoke process do eval request".split())
 SHELLS: Final = frozenset(
-    "command commands cmd shell bash terminal code script python javascript js exec eval".split()
+    """command commands cmd shell bash terminal code script python javascript js exec eval http
+    curl""".split()
 )
 """What is run gives its output."""
 DEEDS: Final = frozenset(

@@ -108,7 +108,7 @@ def main_array(case: Case) -> Verdict | None:
 def none_found(case: Case) -> Verdict | None:
     words = case.words
     call = case.called
-    if words is None or call.gives_content or "count" in call.words:
+    if words is None or call.gives_content or call.gives_output or "count" in call.words:
         return None
     if not case.says_none and not (call.wants_many and lacks(words) is not None):
         return None

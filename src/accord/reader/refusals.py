@@ -44,6 +44,8 @@ _STRONG: Final = any_of(
     r"http (?:status )?(?:code )?:?\s*[45]\d\d\b",
     r"(?:\w+ ){1,4}failed(?::| with\b)",
     r"security violation\b",
+    r"[\w./-]{1,60}: .{1,200}(?:no such file or directory|permission denied|command not found"
+    r"|connection refused|no route to host|operation not permitted)$",
     r"no (?:\w+ ){1,4}(?:provided|specified|supplied)\b[.!]?$",
     r"(?:\w+ )?validation (?:errors?|failed|failures?)\b",
     r"(?:received|got|encountered) (?:an? )?error\b",
@@ -93,7 +95,7 @@ _WITHIN: Final = any_of(
     rf"|denied\b|(?:is|are|was|were|has|have)(?: not|n't) (?:been )?(?:{_STATES})\b"
     r"|(?:is|are) (?:required|disabled|missing)\b|too (?:large|long|big|short|many)\b"
     r"|expired\b|aborted\b|reverted\b|violates?\b|constraint fail(?:s|ed)\b|traversal\b"
-    r"|returned an error\b|syntax error\b"
+    r"|returned an error\b|syntax error\b|conflicts with\b"
     r"|must (?:be|have|not|contain|start|provide|include|specify)\b"
     r"|not (?:permitted|allowed|supported|implemented|available|configured|connected|authorized"
     r"|authenticated|initialized|accessible|reachable|installed|enabled|running|set|loaded)\b"

@@ -71,7 +71,7 @@ EITHER: Final = frozenset(
     import export label reset match change branch merge patch clone pin rate track flag group
     comment play turn split block place trade charge release claim print mirror backup sign back go
     input new bump empty scale group cut like ship mint stake reserve
-    allow capture swap focus
+    allow capture swap focus sleep
     bookmark favorite tweet purchase deposit transition login signup switch touch trash seed void
     extend wrap burn pick trim override exit use""".split()
 )
@@ -81,11 +81,19 @@ DEED_NOUNS: Final = frozenset(
     refund ban invite deploy download upload purchase deposit install watch play track""".split()
 )
 """Verbs that are the names of what is done as well."""
-HEADS: Final = frozenset(
-    """details detail info history stats statistics status list results count length number summary
-    report preview quote thread metrics progress logs""".split()
+CHANGING: Final = frozenset(
+    """set update change edit create add delete remove clear reset mark send submit write save
+    modify toggle insert upsert put patch publish export import post share upload""".split()
 )
-"""Nouns at the end of a name that say that something is told: `refund_status`."""
+"""Verbs that have an object, whatever it is: `update_status`."""
+TOLD: Final = frozenset(
+    "details detail info history stats statistics status count metrics progress preview".split()
+)
+"""Nouns at the end of a name that say that something is told, unless it is changed."""
+HEADS: Final = TOLD | frozenset(
+    "list results length number summary report quote thread logs".split()
+)
+"""The same after what is the name of a deed: `refund_status`, `ban_list`."""
 LAST: Final = frozenset(
     """pin lock set reset mark fill press transfer mint merge fork star store trim scale clone share
     import export claim reserve on off""".split()

@@ -6,6 +6,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from accord.reader.kept import kept
 from accord.reader.verbs import (
+    CHANGING,
     CHECKING,
     DEED_NOUNS,
     EITHER,
@@ -23,6 +24,7 @@ from accord.reader.verbs import (
     SERVICES,
     SHELLS,
     TELLING,
+    TOLD,
     VAGUE,
     acts,
     may_act,
@@ -301,6 +303,8 @@ def _told(name: tuple[str, ...]) -> tuple[str, ...]:
 
 def _is_about(words: tuple[str, ...]) -> bool:
     """Whether a name is that of what is told about a deed: `order_history`, `deploy_status`."""
+    if words[-1] in TOLD and CHANGING.isdisjoint(words) and LISTING.isdisjoint(words):
+        return True
     return words[-1] in HEADS and words[0] in DEED_NOUNS
 
 

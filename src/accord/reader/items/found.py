@@ -15,7 +15,7 @@ LABEL: Final = re.compile(
     r"(?P<key>[*_]{0,2}[A-Za-z][\w ./()-]{0,40}?[*_]{0,2}):(?:[*_]{2})?(?:[ \t]+(?P<value>.*)|$)"
 )
 _RANGE: Final = re.compile(r"\b(\d{1,9}) ?(?:-|\u2013|to) ?(\d{1,9}) of\b")
-_FOUND: Final = "found|showing|retrieved|returned|returning|listed|listing|here are|total"
+_FOUND: Final = "found|showing|retrieved|returned|returning|listed|listing|here are|there are|total"
 _STATED: Final = re.compile(
     rf"\b(?:{_FOUND}|top|first|next)\W[^\d\n]{{0,20}}(\d{{1,9}})\b"
     r"|^\W{0,4}(\d{1,9}) (?:[a-z]+ ){0,3}(?:[a-z]+s|found)\b",

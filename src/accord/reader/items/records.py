@@ -4,7 +4,6 @@ import re
 from typing import Final
 
 from accord.reader.items.found import (
-    COUNT,
     LABEL,
     MOST_HEADING,
     MOST_STATING,
@@ -104,7 +103,7 @@ def counted(lines: list[str], wants_list: bool) -> Items | None:
     heading, *rest = lines
     if not heading.rstrip().endswith(":"):
         return None
-    numbers = {int(number) for number in COUNT.findall(heading)}
+    numbers = stated_in(heading)
     if not numbers:
         return None
     body = [line.strip() for line in rest if line.strip()]

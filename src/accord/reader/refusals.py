@@ -43,7 +43,7 @@ _STRONG: Final = any_of(
     r"(?:http |status |code )*[45]\d\d:? (?:internal|server|client|gone|too many|service)",
     r"http (?:status )?(?:code )?:?\s*[45]\d\d\b",
     r"(?:\w+ ){1,4}failed(?::| with\b)",
-    r"security violation\b",
+    r"security violation\b|(?:\w+ )?conflict:",
     r"[\w./-]{1,60}: .{1,200}(?:no such file or directory|permission denied|command not found"
     r"|connection refused|no route to host|operation not permitted)$",
     r"no (?:\w+ ){1,4}(?:provided|specified|supplied)\b[.!]?$",

@@ -250,6 +250,8 @@ def _is_plural(words: tuple[str, ...]) -> bool:
             words = words[:place]
             break
     last = words[-1] if words else ""
+    if last in ("children", "people"):
+        return True
     return last.endswith("s") and not last.endswith(("ss", "us", "is", *_NO_PLURALS))
 
 

@@ -265,7 +265,7 @@ _FAILED_TO: Final = any_of(
 )
 
 
-_NOT_GIVEN: Final = any_of(
+_CALL_FAILED: Final = any_of(
     r"(?:missing|invalid|unknown|unsupported) (?:\w+ ){0,2}"
     r"(?:arguments?|parameters?|input|request)\b",
     r"(?:unable to|cannot|could not|couldn't|can't|failed to) (?:read|open|find|load|fetch|access"
@@ -300,7 +300,7 @@ def says_failed_to_give(text: str, own: frozenset[str], mentions: bool) -> Stren
     if is_strong and (is_own or not _FAILED_TO.match(small)):
         return "strong"
     sentence = first_sentence(opening)
-    if _BAD_VALUE.match(small) or _NOT_GIVEN.match(small):
+    if _BAD_VALUE.match(small) or _CALL_FAILED.match(small):
         return "weak"
     is_short = len(words) <= _LONGEST_SHORT and len(sentence) <= _LONGEST_SENTENCE
     if is_short and is_own and (_begins_badly(sentence, 1) or _denies(sentence, is_act=False)):

@@ -5,7 +5,6 @@ from typing import Final
 
 from accord.reader.items.found import (
     LABEL,
-    MOST_HEADING,
     MOST_STATING,
     Items,
     key_of,
@@ -18,7 +17,6 @@ _HEADED: Final = re.compile(
     r"(#{1,6}|\*\*)?[ \t]*(?:(?:Result|Item|Entry|Page|Record)[ \t]+#?)?\d+[.):]?(?:[ \t]|$)", re.I
 )
 _NUMBER: Final = re.compile(r"(?P<style>(?:#{1,4}\s*)?\[?)(?P<n>\d{1,5})(?:[.):]|\])\s")
-_SHOWING: Final = re.compile(r"showing\s+(?P<first>\d{1,15})\s*(?:-|to)\s*(?P<last>\d{1,15})")
 _MOST_ABOVE: Final = 14
 _DIGITS: Final = re.compile(r"\d+")
 _BEGIN: Final = re.compile(r"\s*(?:[A-Za-z][\w ]{0,30}:|[^\w\s]{1,6})")
@@ -97,9 +95,6 @@ def _paragraphs(lines: list[str]) -> list[list[str]]:
 
 def counted(lines: list[str], wants_list: bool) -> Items | None:
     """A heading that says how many, and as many lines or paragraphs below it."""
-    shown = _shown(lines)
-    if shown is not None:
-        return shown
     heading, *rest = lines
     if not heading.rstrip().endswith(":"):
         return None
@@ -151,21 +146,6 @@ def _opening(line: str) -> str:
     """How a line begins, if that is no word of its own: a mark, a label."""
     begin = _BEGIN.match(line)
     return "" if begin is None else begin[0]
-
-
-def _shown(lines: list[str]) -> Items | None:
-    """`Showing 1-2 of 9`, and as many lines below it."""
-    for at, line in enumerate(lines[:MOST_HEADING]):
-        found = _SHOWING.search(line.lower())
-        if found is not None:
-            number = int(found["last"]) - int(found["first"]) + 1
-            body = [each.strip() for each in lines[at + 1 :] if each.strip()]
-            heading = "\n".join(lines[: at + 1])
-            if body and body[0].lower().startswith(("next page", "previous page")):
-                heading, body = f"{heading}\n{body[0]}", body[1:]
-            if len(body) == number:
-                return Items(body, heading, "", "counted-lines")
-    return None
 
 
 def sequence(lines: list[str], wants_list: bool) -> Items | None:

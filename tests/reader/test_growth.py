@@ -58,6 +58,9 @@ SHAPES: dict[str, Shape] = {
     "TOON": lambda n: f"x[{n // 6}]{{a,b}}:\n" + "  1,2\n" * (n // 6),
     "TOON of items": lambda n: f"x[{n // 6}]:\n" + "  - 1\n" * (n // 6),
     "TOON with quotes": lambda n: "x[1]: " + '"a,' * (n // 3),
+    "pairs": lambda n: "a='b', " * (n // 7) + "x",
+    "pairs without quotes": lambda n: "a=b, " * (n // 5) + "x",
+    "names that are too long": lambda n: "a" * (n // 2) + "1\tb\n" + "a b" * (n // 6) + "\tc",
     "titles and fields": lambda n: "A\nAge: 1\nCity: x\n\n" * (n // 18),
     "as many as are said": lambda n: (
         f"Found {n // 20} things\n\n" + "Thing 1\nmore of it\n\n" * (n // 20)

@@ -106,7 +106,7 @@ _WHERE: Final = frozenset(
 
 
 _STATEMENTS: Final = ("sql", "query", "statement", "cypher")
-_TOOLS: Final = ("tool_name", "toolName", "tool")
+_TOOLS: Final = frozenset({"tool_name", "toolName", "tool"})
 """The tool that is called by another one."""
 _GIVEN: Final = ("arguments", "params", "parameters", "args", "input")
 _TELL: Final = (
@@ -159,11 +159,9 @@ def call_of(tool: str | None, arguments: Mapping[str, Any] | None) -> Called:
     found = called(tool)
     if not arguments or _TELL.isdisjoint(arguments):
         return _vaguely(found)
-    if found.doing in ("run", "unknown"):
-        inner = next((arguments[name] for name in _TOOLS if name in arguments), None)
-        if isinstance(inner, str) and inner:
-            given = next((arguments[name] for name in _GIVEN if name in arguments), None)
-            return call_of(inner, given if isinstance(given, dict) else None)
+    if found.doing in ("run", "unknown") and not _TOOLS.isdisjoint(arguments):
+        tool, arguments = _passed_on(tool, arguments)
+        found = called(tool)
     if found.words == ("hover",) and "line" in arguments:
         return found._replace(doing="read")  # as a language server does
     if found.doing not in ("act", "make"):
@@ -179,6 +177,17 @@ def call_of(tool: str | None, arguments: Mapping[str, Any] | None) -> Called:
     if is_opened and not _WHERE.isdisjoint(arguments) and _ABOUT.isdisjoint(found.words):
         return found._replace(gives_content=True)
     return found
+
+
+def _passed_on(
+    tool: str | None, arguments: Mapping[str, Any]
+) -> tuple[str | None, Mapping[str, Any]]:
+    """The tool that is called by another one, and what it is given; the same, if there is none."""
+    inner = next((arguments[name] for name in _TOOLS if name in arguments), None)
+    if not isinstance(inner, str) or called(inner).doing == "unknown":
+        return tool, arguments
+    given = next((arguments[name] for name in _GIVEN if name in arguments), None)
+    return inner, given if isinstance(given, dict) else {}
 
 
 def _has_address(arguments: Mapping[str, Any]) -> bool:

@@ -8,7 +8,7 @@ from accord.reader.items.found import MOST_HEADING, Items, listed_around
 
 _MARKS: Final = ("\t", ",", ";", "|")
 _NAME: Final = re.compile(r"[A-Za-z_][\w.#-]{0,40}")
-_TITLE: Final = re.compile(r"[^\W\d]{1,60}(?:[ ./%()$€-]{0,2}[^\W\d]+){0,5}[%)]?")
+_TITLE: Final = re.compile(r"[^\W\d]{1,60}(?:[ ./%()$€-]{1,2}[^\W\d]{1,60}){0,5}[%)]?")
 """What a column may be called as well, where nothing else could be meant."""
 _GAP: Final = re.compile(r"\s{2,}")
 _RULED: Final = re.compile(r"[-=─━ ]{4,}")

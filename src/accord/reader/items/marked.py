@@ -30,7 +30,7 @@ _STARRED: Final = re.compile(r"[* ] \S+(?: -> \S+)?")
 _MARK: Final = re.compile(
     r"(?P<label>\w{1,20}[:=])|(?P<sign>[^\w\s#*<({\[\"'`-]{1,2})\s|\[[^\]]{1,60}\]\s"
 )
-_PAIRS: Final = re.compile(r"(?:\w{1,40}=(?:'[^']*'|\"[^\"]*\"|\S*)(?:,? |$)){2,}")
+_PAIRS: Final = re.compile(r"(?>\w{1,40}=(?>'[^']*'|\"[^\"]*\"|\S*),?(?: |$)){2,}")
 """`name='Ada' id=1`."""
 _NO_WORD: Final = frozenset({"", " ", "\t"})
 _SHOWN: Final = re.compile(r"\b(?:results?|found|total|showing)\b", re.I)

@@ -480,6 +480,7 @@ DONE: list[tuple[str, dict[str, Any], str]] = [
     ("set_breakpoint", {}, "Breakpoint set at a.py:3"),
     ("simctl_boot", {}, "Booted iPhone 15"),
     ("tap", {}, "Tapped at (10, 20)"),
+    ("set_variable", {}, "Set DEBUG_MODE=1 for project x"),
 ]
 TOLD: list[tuple[str, dict[str, Any], str]] = [
     ("get_market_status", {}, "market,early,server\nopen,False,2025"),

@@ -11,6 +11,7 @@ from accord.reader.phrases import (
     lacks,
     says_all_failed,
     says_deed,
+    says_done,
     says_each_failed,
     says_none,
     says_rejected,
@@ -38,6 +39,9 @@ _ADVISED: Final = re.compile(
     r"\W{0,4}no [^.!\n]{1,80}[.!] (?:please|start|launch|open|connect|call|run|use|select)\b", re.I
 )
 """What has to be there first is not: `No active page. Launch a browser first.`"""
+_CONFIGURE: Final = re.compile(r"\b(?:[Ss]et|[Ee]xport) [A-Z][A-Z0-9]*_[A-Z0-9_]{2,}\b")
+"""What has to be set before the tool does anything: `Set ALLOW_WRITES=true to enable it.`"""
+_LONGEST_ADVICE: Final = 600
 _TRACEBACK: Final = re.compile(r"\s*Traceback \(most recent call last\)")
 _LONGEST_END: Final = 80
 _ENDS_WITH_ERROR: Final = re.compile(r"(?:^|[.!] )error:\s*$")
@@ -193,6 +197,8 @@ def _strength(case: Case, words: str) -> Strength | None:
         return "strong"
     if call.doing == "act" and says_all_failed(words):
         return "strong"
+    if call.doing == "act" and _CONFIGURE.search(words[:_LONGEST_ADVICE]) and not says_done(words):
+        return "weak"
     if case.echoes(words.strip()):
         return None
     missing = _missing(case, words)

@@ -292,6 +292,11 @@ FAILED: list[tuple[str, dict[str, Any], str]] = [
     ("place_order", {}, "Order rejected: insufficient buying power"),
     ("wallet_balance", {}, "Error: invalid address checksum"),
     ("build_project", {}, "Build failed with 2 errors:\n- a.ts(1,1): error\n- b.ts(2,2): error"),
+    (
+        "delete_site",
+        {},
+        "Safety: delete_site changes your account. Set ALLOW_CHANGES=true in your environment to enable it.",
+    ),
 ]
 DONE: list[tuple[str, dict[str, Any], str]] = [
     ("export_rows", {}, "id,name,city\n1,Ada,London\n2,Bob,Paris"),

@@ -121,7 +121,7 @@ _BAD: Final = tuple(
     """err fail no n't exce fatal trac viol inva una unk unsu unex unre undef unfo illeg incor insuf
     impos miss malf denied forb refus reject declin block expire time limit quota bad must need requ
     please sorry oops only already out too wrong disab gone confl http status succ abort cancel
-    revert constr travers expect""".split()
+    revert constr travers expect enabl""".split()
 )
 Strength = Literal["strong", "weak"]
 

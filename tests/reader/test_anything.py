@@ -23,6 +23,7 @@ WORDS = st.sampled_from(
         *("", " ", "text", "image", "resource", "2.0", "list", "error", "response-v2", "success"),
         *("http://[x/?offset=1", "[1, 2]", '{"a": 1}', "```json\n[1]\n```", "No results found"),
         *("Error: no", "- a\n- b", "\ud800", "\x00", "{'a': None}", "Found 2:\n[1]", "partial"),
+        *("['\\x']", "a[1]: b", "<a><b/></a>", "a\tb\n1\t2"),
     ]
 )
 ATOMS = st.none() | st.booleans() | st.integers() | st.floats() | WORDS

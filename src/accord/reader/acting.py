@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from accord.reader.case import Case, Verdict
 from accord.reader.phrases import (
+    says_changed,
     says_deed,
     says_done,
     says_kept,
@@ -11,20 +12,26 @@ from accord.reader.phrases import (
     says_only_done,
     says_read,
 )
-from accord.reader.verbs import DEEDS
+from accord.reader.verbs import DEEDS, EITHER, acts, stems
 
 _FEW: Final = 6
 _MOST_LINES: Final = 4
 _REPORTS: Final = frozenset(
-    """affected_rows affectedrows rowsaffected rows_affected changes lastinsertrowid
-    last_insert_id insertid modifiedcount deletedcount matchedcount upsertedid insertedid
-    acknowledged""".split()
+    """affected_rows affectedRows rows_affected rowsAffected RowsAffected changes lastInsertRowid
+    last_insert_id lastInsertId insertId insertedId insertedIds upsertedId modifiedCount
+    deletedCount insertedCount matchedCount acknowledged""".split()
 )
 _OUTPUT: Final = frozenset({"output", "stdout", "result"})
+_SAID: Final = (*_OUTPUT, "stderr", "return_value", "returnValue")
+_COMMANDS: Final = ("command", "cmd", "args", "command_line", "commandLine")
+_LONGEST_COMMAND: Final = 400
+_MOST_WORDS: Final = 3
+_PAYLOADS: Final = frozenset({"data", "result", "response"})
+_FINE: Final = ("success", "ok", "OK")
 _BEGUN: Final = frozenset(
     "submitted queued pending started starting processing accepted scheduled in_progress".split()
 )
-_DONE: Final = frozenset({"success", "ok", "deleted", "created", "updated"})
+_DONE: Final = frozenset({"success", "ok"}) | DEEDS | _BEGUN
 
 
 def acted(case: Case) -> Verdict | None:
@@ -35,14 +42,17 @@ def acted(case: Case) -> Verdict | None:
 
 def reports_done(case: Case) -> Verdict | None:
     call = case.called
-    if call.doing == "read" and case.words is not None and _is_report(case, case.words):
+    if _is_plainly_done(case):
         return Verdict("action", "likely")
+    if call.doing == "list":
+        return None
     words = case.words or _message(case)
-    if words is None or call.doing == "list":
+    if words is None:
         return None
     is_short = "\n\n" not in words.strip()
     if call.gives_content:
-        is_told = is_short and call.doing == "unknown" and call.may_act and says_done(words)
+        is_told = is_short and call.doing == "unknown" and says_done(words)
+        is_told = is_told and (call.may_act or "\n" not in words.strip())
         is_line = is_short and "\n" not in words.strip() and case.mentions(words)
         if not is_told and not is_line:
             return None
@@ -57,6 +67,26 @@ def reports_done(case: Case) -> Verdict | None:
     if call.may_act and call.doing != "read" and says_not_needed(words):
         return Verdict("action", "guess")
     return None
+
+
+def _is_plainly_done(case: Case) -> bool:
+    """Whether the words, or the command that was run, can mean nothing else."""
+    doing, words = case.called.doing, case.words
+    if doing == "run" and any(_is_deed(case.arguments.get(name)) for name in _COMMANDS):
+        return True
+    if words is None:
+        return False
+    return says_changed(words) or (doing == "read" and _is_report(case, words))
+
+
+def _is_deed(command: Any) -> bool:
+    """Whether a command line changes something, by its first words: `kubectl delete pod x`."""
+    if isinstance(command, str):
+        command = command[:_LONGEST_COMMAND].split()
+    if not isinstance(command, list):
+        return False
+    words = [str(word).lower() for word in command[:_MOST_WORDS]]
+    return any(acts(word) and word not in EITHER for word in words)
 
 
 def _is_report(case: Case, words: str) -> bool:
@@ -82,7 +112,10 @@ def reports_members(case: Case) -> Verdict | None:
         value = value[0]
     if not isinstance(value, dict):
         return None
-    if len(value) <= _FEW and not _REPORTS.isdisjoint(map(str.lower, value)):
+    call = case.called
+    if call.doing != "list" and call.deeds and _tells_own_deed(_payload(value), call.deeds):
+        return Verdict("action", "likely")
+    if len(value) <= _FEW and not _REPORTS.isdisjoint(value):
         return Verdict("action", "likely")
     if case.called.doing in ("list", "read"):
         return None
@@ -91,9 +124,30 @@ def reports_members(case: Case) -> Verdict | None:
     if not _says_well(value) or (case.called.gives_output and not _OUTPUT.isdisjoint(value)):
         return None
     has_list = any(isinstance(each, list) for each in value.values())
+    is_deed = case.called.may_act and case.called.doing == "unknown"
+    if is_deed and case.find_collection() is None:
+        return Verdict("action", "likely")
     if not has_list and not isinstance(value.get("data"), dict):
         return Verdict("action", "likely")
     return None
+
+
+def _payload(value: dict[str, Any]) -> dict[str, Any]:
+    """What an object that says that it went well has to say, or the object itself."""
+    if _PAYLOADS.isdisjoint(value):
+        return value
+    inner = [each for name, each in value.items() if name in _PAYLOADS and isinstance(each, dict)]
+    is_well = _says_well(value) or value.get("status") in _FINE
+    return inner[0] if is_well and len(inner) == 1 else value
+
+
+def _tells_own_deed(value: dict[str, Any], deeds: frozenset[str]) -> bool:
+    """Whether a member, or the status, is a form of the tool's own verb: `loaded`, of `load`."""
+    status = value.get("status", value.get("state"))
+    told = (*value, status) if isinstance(status, str) else value
+    return any(
+        name[-2:] in ("ed", "en") and not deeds.isdisjoint(stems(name.lower())) for name in told
+    )
 
 
 def _tells_deeds(value: dict[str, Any]) -> bool:
@@ -112,7 +166,9 @@ def _has_begun(value: dict[str, Any]) -> bool:
 
 
 def _says_well(value: dict[str, Any]) -> bool:
-    return not _DONE.isdisjoint(value) and any(value.get(name) is True for name in _DONE)
+    if _DONE.isdisjoint(value):
+        return False
+    return any(each is True and name in _DONE for name, each in value.items())
 
 
 def ran(case: Case) -> Verdict | None:
@@ -124,6 +180,17 @@ def ran(case: Case) -> Verdict | None:
         return None
     if case.words is not None and case.words.strip().count("\n") >= _MOST_LINES:
         return None
-    if call.gives_output and case.value not in ("", None, {}) and (case.words or "x").strip():
+    if call.gives_output and not _is_silent(case):
         return None
     return Verdict("action", "guess")
+
+
+def _is_silent(case: Case) -> bool:
+    """Whether what was run had nothing to say."""
+    if case.words is not None:
+        return not case.words.strip()
+    if not isinstance(case.value, dict):
+        return case.value is None
+    value = _payload(case.value)
+    output = [value[name] for name in _SAID if name in value]
+    return not any(output) and (bool(output) or not value)

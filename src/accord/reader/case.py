@@ -15,7 +15,8 @@ from accord.reader.words import Called
 from accord.response import ResponseType
 
 _LOGS: Final = frozenset({"log", "logs", "logcat", "stderr", "output", "journal"})
-_TEXT_MEMBERS: Final = ("result", "text", "message", "output", "content", "response")
+_TEXT_MEMBERS: Final = frozenset({"result", "text", "message", "output", "content", "response"})
+_MOST_MEMBERS: Final = 6
 _LONGEST_MENTION: Final = 200
 _LONGEST_WORDS: Final = 4_000
 
@@ -47,12 +48,19 @@ class Case(msgspec.Struct, kw_only=True):
 
     def __post_init__(self) -> None:
         value = self.value
-        if isinstance(value, dict) and len(value) == 1:
-            ((name, value),) = value.items()
-            if name not in _TEXT_MEMBERS:
-                return
-        if isinstance(value, str):
-            self.words = unframed(value) if value.startswith(FRAME) else value
+        words = self._words_in(value) if isinstance(value, dict) else value
+        if isinstance(words, str):
+            self.words = unframed(words) if words.startswith(FRAME) else words
+
+    def _words_in(self, value: dict[str, Any]) -> Any:
+        """The text that an object is about, if it is."""
+        if len(value) > 1:
+            return _text_in(value) if self.called.wants_many else None
+        for name, only in value.items():
+            if only is None:
+                return self.message  # which is all that is said
+            return only if name in _TEXT_MEMBERS else None
+        return None
 
     @property
     def is_log(self) -> bool:
@@ -91,6 +99,17 @@ class Case(msgspec.Struct, kw_only=True):
             self.has_looked = True
             self.collection = collection_in(self.value, self.called, self.arguments)
         return self.collection
+
+
+def _text_in(value: Mapping[str, Any]) -> str | None:
+    """The one text of several lines in a small object that has nothing else of any size."""
+    if _TEXT_MEMBERS.isdisjoint(value) or len(value) > _MOST_MEMBERS:
+        return None
+    if any(isinstance(each, list) for each in value.values()):
+        return None
+    said = (value.get(name) for name in _TEXT_MEMBERS)
+    texts = [each for each in said if isinstance(each, str) and "\n" in each.strip()]
+    return texts[0] if len(texts) == 1 else None
 
 
 class Verdict(NamedTuple):

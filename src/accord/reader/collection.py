@@ -1,6 +1,6 @@
 """The list that a payload is about: itself, or the one array that is its main part."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from accord.reader.kept import kept
@@ -13,9 +13,11 @@ _GENERIC: Final = frozenset(
     objects content contents matches""".split()
 )
 _BESIDE: Final = frozenset(
-    """errors warnings _warnings facets included links columns headers fields schema
-    suggestions aggregations notes messages_dropped hints sources citations""".split()
+    """facets included links columns headers fields schema aggregations messages_dropped sources
+    citations""".split()
 )
+_REMARKS: Final = frozenset("error warning suggestion note hint tip notice caveat".split())
+"""What is said beside an answer, whatever comes before it in the name: `parseWarnings`."""
 _STREAMS: Final = frozenset({"output", "stdout", "stderr", "lines", "finalOutput"})
 """Arrays of what was written, a line each: one text."""
 _CONTAINERS: Final = frozenset(
@@ -24,6 +26,7 @@ _CONTAINERS: Final = frozenset(
 _IDENTITY: Final = frozenset(
     """id _id uuid sha key slug number name title login username email isbn""".split()
 )
+_TITLES: Final = frozenset({"name", "title"})
 _PAGING: Final = frozenset(
     """hasmore hasnext hasnextpage next nextcursor nextpage nextpagetoken nexttoken nextoffset
     previous prev offset limit cursor page perpage pagesize startat maxresults showing returned
@@ -33,12 +36,15 @@ _COUNTS: Final = frozenset(
     """total count totalcount totalresults totalitems totalhits numresults resultcount returnedcount
     numfound totalrows rowcount hits n""".split()
 )
+_SUMS: Final = frozenset({"summary", "Summary", "meta", "metadata"})
 _NUMBERS: Final = frozenset({"total", "count", "num", "number", "found"})
 _SCHEMAS: Final = frozenset({"inputSchema", "input_schema", "schema", "parameters"})
 _NO_MATTER: Final = frozenset({"_meta", "cacheScope", "ttlMs", "resultType"})
 _DEEPEST: Final = 5
 _NAMING: Final = frozenset({str, int, bool})
 _FEW: Final = 3
+_MANY: Final = 8
+"""Members that only a thing has beside an array."""
 _SHORT: Final = 40
 _BY_CHANCE: Final = 9
 
@@ -57,6 +63,8 @@ class Member(NamedTuple):
     """What it is the number of: `totalUsers`, `user_count`."""
     is_identity: bool
     """It says which thing this is."""
+    is_beside: bool
+    """What it holds goes along with an answer, and is none itself."""
 
 
 @kept
@@ -70,6 +78,7 @@ def _member(name: str) -> Member:
         is_count=key in _COUNTS,
         number_of=frozenset() if _NUMBERS.isdisjoint(words) else frozenset(nouns),
         is_identity=name in _IDENTITY or name.endswith(("_id", "Id")),
+        is_beside=name.lower() in _BESIDE or (bool(nouns) and nouns[-1] in _REMARKS),
     )
 
 
@@ -95,7 +104,7 @@ def _in_object(
     value: Mapping[str, Any], called: Called, arguments: Mapping[str, Any], path: tuple[str, ...]
 ) -> Collection | None:
     arrays = [name for name, each in value.items() if isinstance(each, list)]
-    main = [name for name in arrays if name.lower() not in _BESIDE]
+    main = [name for name in arrays if not _member(name).is_beside]
     if not main:
         found = _deeper(value, called, arguments, path)
         if found is not None or not arrays:
@@ -160,28 +169,46 @@ def _judged(
     main = _member(name)
     is_named = main.is_generic or main.noun in called.nouns
     pages = is_counted = is_a_thing = False
-    is_part = called.is_one and _has_parts(rest)
-    for beside, said in rest.items():
-        _, _, is_paging, is_count, number_of, is_identity = _member(beside)
+    is_part = called.is_one and (_has_parts(rest) or _has_facts(rest))
+    for beside, said in rest.items() if _SUMS.isdisjoint(rest) else _told(rest):
+        _, _, is_paging, is_count, number_of, is_identity, _ = _member(beside)
         pages = pages or is_paging
         if is_count or main.noun in number_of:
             if said == len(items) and not is_part:
                 return "certain"
             is_counted = is_counted or type(said) is int
+        elif number_of and said == len(items) > 1 and not called.is_one:
+            is_counted = True
         if is_identity and type(said) in _NAMING:
             is_a_thing = True
+    is_a_thing = is_a_thing or is_part or len(rest) > _MANY
     if is_a_thing and not called.wants_many and not pages:
-        return None
-    if is_part and not called.wants_many and not pages:
         return None
     if pages or (is_counted and (is_named or called.wants_many)):
         return "certain"
     if is_named or called.wants_many:
         return "likely"
     holds_objects = bool(items) and all(isinstance(item, dict) for item in items)
-    if is_counted and not any(isinstance(each, dict | list) for each in rest.values()):
+    others = (each for beside, each in rest.items() if beside not in _SUMS)
+    if is_counted and not any(isinstance(each, dict | list) for each in others):
         return "likely"
     return "guess" if holds_objects and _is_little(rest, called, arguments) else None
+
+
+def _told(rest: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """What stands beside an array, also in an object that sums it up."""
+    for name, each in rest.items():
+        if isinstance(each, dict) and name in _SUMS:
+            yield from each.items()
+        else:
+            yield name, each
+
+
+def _has_facts(rest: Mapping[str, Any]) -> bool:
+    """Whether several things are told beside an array that say nothing about it."""
+    members = (_member(name) for name, each in rest.items() if type(each) in _NAMING)
+    told = [each for each in members if not (each.is_paging or each.is_count or each.number_of)]
+    return len(told) > _FEW or any(name in _TITLES and rest[name] for name in rest)
 
 
 def _has_parts(rest: Mapping[str, Any]) -> bool:
@@ -192,6 +219,8 @@ def _has_parts(rest: Mapping[str, Any]) -> bool:
 def _is_little(rest: Mapping[str, Any], called: Called, arguments: Mapping[str, Any]) -> bool:
     """Whether what stands beside an array is not much more than an echo of what was asked for."""
     told = [each for each in rest.values() if each not in (None, "", [], {})]
+    if called.checks:
+        return False
     if called.doing not in ("read", "make"):
         return len(told) <= _FEW
     if called.is_one:
@@ -209,7 +238,8 @@ def _is_telling(value: Any) -> bool:
 
 
 def _is_short(value: Any) -> bool:
-    return not isinstance(value, dict | list) and len(str(value)) <= _SHORT
+    """Whether a value is but a few words; a number is measured."""
+    return isinstance(value, str | bool) and len(str(value)) <= _SHORT
 
 
 def _deeper(
@@ -220,15 +250,22 @@ def _deeper(
         return None
     inner = [name for name, each in value.items() if isinstance(each, dict) and each]
     holders = [name for name in inner if name.lower() in _CONTAINERS]
-    chosen = holders if len(holders) == 1 else inner if len(value) == 1 else []
+    is_only = len(value) == 1 or (called.wants_many and len(inner) == 1)
+    chosen = holders if len(holders) == 1 else inner if is_only else []
     if len(chosen) != 1:
         return None
     name = chosen[0]
     found = _in_object(value[name], called, arguments, (*path, name))
-    if found is None:
+    is_doubtful = not holders and (len(value) > 1 or called.is_one)
+    if found is None or (is_doubtful and not _is_named(found, called)):
         return None
     rest = {key: each for key, each in value.items() if key != name}
     return found._replace(rest={**rest, **found.rest})
+
+
+def _is_named(found: Collection, called: Called) -> bool:
+    member = _member(found.path[-1])
+    return member.is_generic or member.noun in called.nouns
 
 
 def is_catalog(items: list[Any]) -> bool:
@@ -259,6 +296,14 @@ def is_one(value: Mapping[str, Any]) -> bool:
     if any(member.is_paging or member.is_count for member, _ in members):
         return False
     return any(member.is_identity and isinstance(each, str | int) for member, each in members)
+
+
+def named_things(value: Mapping[str, Any]) -> list[Any] | None:
+    """The objects of an object that has nothing but those, alike, each by its name."""
+    things = [each for each in value.values() if isinstance(each, dict)]
+    if len(things) < 2 or len(things) < len(value) or not set(things[0]).intersection(*things[1:]):
+        return None
+    return [{"key": name, **each} for name, each in value.items()]
 
 
 def nothing_in(value: Mapping[str, Any]) -> bool:

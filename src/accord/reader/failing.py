@@ -11,24 +11,38 @@ from accord.reader.phrases import (
     lacks,
     says_all_failed,
     says_deed,
+    says_done,
     says_each_failed,
     says_none,
     says_rejected,
+    split_sentence,
 )
 from accord.reader.reading import Confidence
 from accord.reader.refusals import Strength, may_fail, says_failed, says_failed_to_give
-from accord.reader.verbs import DENYING
-from accord.reader.words import singular
+from accord.reader.verbs import DENYING, acts
+from accord.reader.words import Called, singular
 
 _STATES: Final = ("status", "state")
+_NAMES: Final = frozenset({"name", "title", "created_at", "createdAt"})
 _PLAIN_VERBS: Final = frozenset({"get", "show", "view", "find", "list", "load", "help"})
 """Words of a tool's name that any text may have."""
+_OF_AN_ERROR: Final = frozenset({"error", "code", "message", "details", "success", "status"})
 _NOTHING: Final = frozenset[str]()
 _MOST_RESULTS: Final = 200
 _FEW: Final = 4
 _EXITED: Final = re.compile(
     r"\b(?:exit|return)(?:ed with)?[ _]?(?:code|status)?\W{1,4}([1-9]\d{0,2})\W*$"
 )
+_BEGINS_EXITED: Final = re.compile(r"\W{0,4}exit (?:code|status)\W{1,4}([1-9]\d{0,2})\W*\n")
+_FAILED: Final = re.compile(r"\W{0,4}(?:failed|error|unable|could not)\b", re.I)
+_ADVISED: Final = re.compile(
+    r"\W{0,4}no [^.!\n]{1,80}[.!] (?:please|start|launch|open|connect|call|run|use|select)\b", re.I
+)
+"""What has to be there first is not: `No active page. Launch a browser first.`"""
+_CONFIGURE: Final = re.compile(r"\b(?:[Ss]et|[Ee]xport) [A-Z][A-Z0-9]*_[A-Z0-9_]{2,}\b")
+"""What has to be set before the tool does anything: `Set ALLOW_WRITES=true to enable it.`"""
+_LONGEST_ADVICE: Final = 600
+_TRACEBACK: Final = re.compile(r"\s*Traceback \(most recent call last\)")
 _LONGEST_END: Final = 80
 _ENDS_WITH_ERROR: Final = re.compile(r"(?:^|[.!] )error:\s*$")
 _EXIT_CODES: Final = ("exitCode", "exit_code", "returncode", "return_code", "exit_status")
@@ -72,10 +86,11 @@ def _is_of_a_thing(case: Case, sign: Sign) -> bool:
     value = case.value
     if sign.rule == "status-error" and case.called.checks and value.get("status") != "error":
         return True
+    is_told = any(value.get(name) not in (None, "error") for name in _STATES)
     return (
         case.called.doing == "read"
         and sign.rule in ("error-member", "status-error", "error-named")
-        and any(value.get(name) not in (None, "error") for name in _STATES)
+        and (is_told or not _NAMES.isdisjoint(value))
         and any(
             name == "id" or (name.endswith(("_id", "Id")) and "request" not in name)
             for name in value
@@ -85,6 +100,8 @@ def _is_of_a_thing(case: Case, sign: Sign) -> bool:
 
 def all_failed(case: Case) -> Verdict | None:
     value, call = case.value, case.called
+    if isinstance(value, list) and len(value) == 1 and _is_nothing_but_error(value[0], call):
+        return _failed(case, Sign("all-failed", _why(value), None, value[0]), "likely")
     if call.doing == "list":
         return None
     if isinstance(value, dict):
@@ -106,6 +123,13 @@ def all_failed(case: Case) -> Verdict | None:
             return None
         return _failed(case, Sign("all-failed", _why(items), None, value), "likely")
     return Verdict("action", "likely", is_partial=True)
+
+
+def _is_nothing_but_error(item: Any, call: Called) -> bool:
+    """Whether the only thing in a list is an error and nothing else: `[{"error": "…"}]`."""
+    if call.is_about_faults or not isinstance(item, dict) or "error" not in item:
+        return False
+    return item.keys() <= _OF_AN_ERROR and failure_in(item) is not None
 
 
 def _is_bare(item: Mapping[str, Any]) -> bool:
@@ -169,14 +193,20 @@ def _heading_failed(case: Case, words: str) -> Verdict | None:
 
 def _strength(case: Case, words: str) -> Strength | None:
     call = case.called
-    if says_each_failed(words) or (call.doing == "act" and says_all_failed(words)):
+    if says_each_failed(words) and not call.is_about_faults:
         return "strong"
+    if call.doing == "act" and says_all_failed(words):
+        return "strong"
+    if call.doing == "act" and _CONFIGURE.search(words[:_LONGEST_ADVICE]) and not says_done(words):
+        return "weak"
     if case.echoes(words.strip()):
         return None
     missing = _missing(case, words)
     if case.is_log and not case.mentions(words) and "log" not in words.lower():
         return None
     if case.gives_anything:
+        if call.doing == "run" and _TRACEBACK.match(words):
+            return "weak"
         is_told = missing and "\n" not in words.strip()
         own = _NOTHING if call.tells else call.nouns - _PLAIN_VERBS
         return "weak" if is_told else says_failed_to_give(words, own, case.mentions(words))
@@ -184,15 +214,28 @@ def _strength(case: Case, words: str) -> Strength | None:
         return None
     if missing or (says_rejected(words) and not says_deed(words, call.deeds)):
         return "weak"
-    if case.says_none:
+    if case.says_none and not _FAILED.match(words):
         return None
+    if call.wants_many and _denies_call(case, words):
+        return "weak"
     return says_failed(
         words,
         is_act=call.doing == "act",
-        checks=call.checks or not DENYING.isdisjoint(call.deeds),
+        checks=call.checks or _is_denial(call),
         wants_many=call.wants_many,
         own=call.nouns,
     )
+
+
+def _is_denial(call: Called) -> bool:
+    """Whether the verb of a tool is one that denies: `block_user`, not `edit_block`."""
+    return next((word for word in call.words if acts(word) or word in DENYING), "") in DENYING
+
+
+def _denies_call(case: Case, words: str) -> bool:
+    """Whether a text begins with a sentence that denies what was asked for, and then says why."""
+    sentence, rest = split_sentence(words.strip().partition("\n\n")[0])
+    return bool(rest) and case.mentions(sentence) and says_failed(sentence) is not None
 
 
 def _missing(case: Case, words: str) -> bool:
@@ -201,7 +244,7 @@ def _missing(case: Case, words: str) -> bool:
     if call.wants_many or call.doing in ("list", "make"):
         return False
     noun = lacks(words)
-    if noun is None or call.doing == "act":
+    if noun is None or call.doing == "act" or _ADVISED.match(words):
         return noun is not None
     return singular(noun) == noun and (noun in call.nouns or case.mentions(words))
 
@@ -224,6 +267,7 @@ def _exit_said(case: Case, words: str) -> Sign | None:
     if not _ran(case):
         return None
     found = _EXITED.search(words.rstrip()[-_LONGEST_END:].lower())
+    found = found or _BEGINS_EXITED.match(words[:_LONGEST_END].lower())
     return None if found is None else Sign("exit-code", words.strip(), int(found[1]))
 
 

@@ -1,25 +1,19 @@
 """Signs that an operation failed, in what a payload says of itself."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
 from accord.reader.kept import kept
+from accord.reader.phrases import says_not_needed
 from accord.reader.refusals import says_failed
 from accord.reader.verbs import DEEDS
 from accord.reader.words import words_of
 
-_FLAGS: Final = ("success", "ok", "succeeded", "successful")
-_DEEDS: Final = (
-    "sent",
-    "created",
-    "updated",
-    "deleted",
-    "removed",
-    "added",
-    "saved",
-    "inserted",
-    "executed",
-    "found",
+_FLAGS: Final = ("success", "ok", "succeeded", "successful", "isSuccess", "is_success")
+_NO: Final = ("false", "False")
+_DEEDS: Final = frozenset(
+    "sent created updated deleted removed added saved inserted executed found".split()
 )
 _REASONS: Final = ("error", "reason", "message", "detail")
 _BAD: Final = frozenset({"error", "failed", "failure", "fail", "errored", "denied", "rejected"})
@@ -47,17 +41,25 @@ _CODES: Final = (
     "status",
     "type",
 )
-_STATUSES: Final = ("status", "statusCode", "status_code", "code")
+_STATUSES: Final = (
+    *("status", "statusCode", "status_code", "code"),
+    *("http_status", "httpStatus", "http_code", "httpCode", "cod"),
+)
 _NAMED: Final = frozenset(
     """error_code errorCode error_message errorMessage errorType errcode errCode exception fault
-    traceback""".split()
+    errorMessages error_messages traceback""".split()
 )
 _PAYLOADS: Final = ("data", "result", "results", "items", "payload", "response")
 _NO_PAYLOAD: Final[tuple[Any, ...]] = (
     *(None, False, 0, "", [], {}),
     *("False", "false", "error", "failed", "fail"),
 )
+_JSEND: Final = frozenset({"status", "data", "message", "code"})
 _FEW: Final = 6
+_FEWEST: Final = 3
+_MANY: Final = 10
+_NAMED_CODE: Final = re.compile(r"(?!OK|SUCCESS|CREATED|ACCEPTED|DONE)[A-Z][A-Z0-9_]{3,60}")
+"""`NOT_FOUND`, `E_CONFLICT`."""
 _LOWEST_BAD_STATUS: Final = 400
 _HIGHEST_STATUS: Final = 599
 
@@ -88,19 +90,35 @@ def failure_in(value: Any) -> Sign | None:
 
 
 def _flag(value: Mapping[str, Any]) -> Sign | None:
-    """`success: false`, `ok: false`, `isError: true`."""
+    """`success: false`, `ok: false`, `isError: true`, here or in the payload."""
     for name in _FLAGS:
-        if value.get(name) is False:
+        if name in value and (value[name] is False or value[name] in _NO):
             return _sign("flag-false", value)
-    data = value.get("data")
-    if isinstance(data, dict) and any(data.get(name) is False for name in _FLAGS):
-        return _sign("flag-false", data)
-    is_undone = any(value.get(name) is False for name in _DEEDS)
-    if is_undone and any(isinstance(value.get(name), str) for name in _REASONS):
-        return _sign("deed-false", value)
+    for name in ("data", "result"):
+        inner = value.get(name)
+        sign = _flag_within(inner) if isinstance(inner, dict) else None
+        if sign is not None:
+            return sign
     if value.get("isError") is True or value.get("is_error") is True:
         return _sign("flag-is-error", value)
-    return None
+    return _undone(value)
+
+
+def _flag_within(inner: Mapping[str, Any]) -> Sign | None:
+    if any(inner.get(name) is False for name in _FLAGS):
+        return _sign("flag-false", inner)
+    if isinstance(inner.get("error"), str) and inner["error"] and len(inner) <= _FEWEST:
+        return _sign("error-member", inner)
+    return _undone(inner)
+
+
+def _undone(value: Mapping[str, Any]) -> Sign | None:
+    """`sent: false`, with a reason."""
+    if _DEEDS.isdisjoint(value) or not any(value.get(name) is False for name in _DEEDS):
+        return None
+    reasons = [value[name] for name in _REASONS if isinstance(value.get(name), str)]
+    is_needed = reasons and not any(map(says_not_needed, reasons))
+    return _sign("deed-false", value) if is_needed else None
 
 
 def says_success(value: Mapping[str, Any]) -> bool:
@@ -117,9 +135,19 @@ def _error_member(value: Mapping[str, Any]) -> Sign | None:
         return None
     if any(value[name] not in _NO_PAYLOAD for name in _PAYLOADS if name in value):
         return None
-    if isinstance(error, str) and len(value) > _FEW:
+    if isinstance(error, str) and len(value) > (_MANY if _has_bad_status(value) else _FEW):
         return None
     return _sign("error-member", value)
+
+
+def _has_bad_status(value: Mapping[str, Any]) -> bool:
+    return any(_is_bad_number(value.get(name)) for name in _STATUSES)
+
+
+def _is_bad_number(number: Any) -> bool:
+    if isinstance(number, str) and len(number) == 3 and number.isdecimal():
+        number = int(number)
+    return type(number) is int and _LOWEST_BAD_STATUS <= number <= _HIGHEST_STATUS
 
 
 def _errors_member(value: Mapping[str, Any]) -> Sign | None:
@@ -128,9 +156,16 @@ def _errors_member(value: Mapping[str, Any]) -> Sign | None:
     if not isinstance(errors, list | dict) or not errors or says_success(value):
         return None
     others = {name: each for name, each in value.items() if name not in ("errors", "extensions")}
-    if any(each not in (None, [], {}, "") for each in others.values()) and not _only_words(others):
+    if not all(map(_is_void, others.values())) and not _only_words(others):
         return None
     return _sign("errors-member", value)
+
+
+def _is_void(value: Any) -> bool:
+    """Whether a member holds nothing, or an object that holds nothing: `{"issue": null}`."""
+    if isinstance(value, dict):
+        return all(each is None for each in value.values())
+    return value in (None, [], "")
 
 
 def _only_words(others: Mapping[str, Any]) -> bool:
@@ -142,6 +177,8 @@ def _status_word(value: Mapping[str, Any]) -> Sign | None:
     status = value.get("status", value.get("state", value.get("result")))
     if not isinstance(status, str) or not _is_bad(status):
         return None
+    if status.lower() in ("fail", "error") and value.keys() <= _JSEND:
+        return _sign("status-error", value)
     if "id" in value or any(value.get(name) for name in _PAYLOADS if name != "result"):
         return None
     if status.lower() != "error" and not _text_in(value) and len(value) > 1:
@@ -158,9 +195,8 @@ def _is_bad(status: str) -> bool:
 def _status_number(value: Mapping[str, Any]) -> Sign | None:
     """An HTTP status of 400 or more, with a reason."""
     for name in _STATUSES:
-        number = value.get(name)
-        if type(number) is int and _LOWEST_BAD_STATUS <= number <= _HIGHEST_STATUS:
-            words = value.get("title") or value.get("body")
+        if _is_bad_number(value.get(name)):
+            words = value.get("title") or value.get("body") or value.get("statusText")
             has_reason = _text_in(value) or isinstance(words, str)
             if has_reason and len(value) <= _FEW and not any(value.get(n) for n in _PAYLOADS):
                 return _sign("status-number", value)
@@ -172,9 +208,7 @@ def _status_within(value: Mapping[str, Any]) -> Sign | None:
     data = value.get("data")
     if not isinstance(data, dict) or not isinstance(value.get("message"), str) or len(value) > _FEW:
         return None
-    number = data.get("status")
-    is_bad = type(number) is int and _LOWEST_BAD_STATUS <= number <= _HIGHEST_STATUS
-    return _sign("status-number", value) if is_bad else None
+    return _sign("status-number", value) if _is_bad_number(data.get("status")) else None
 
 
 def _detail_alone(value: Mapping[str, Any]) -> Sign | None:
@@ -202,6 +236,9 @@ def _message(value: Mapping[str, Any]) -> Sign | None:
         return None
     if any(isinstance(each, dict | list) and each for each in value.values()):
         return None
+    code = value.get("code")
+    if isinstance(code, str) and _NAMED_CODE.fullmatch(code) and _only_words(value):
+        return _sign("message-failed", value)
     strength = says_failed(words)
     if strength == "strong" or (strength == "weak" and _only_words(value)):
         return _sign("message-failed", value)
@@ -211,7 +248,7 @@ def _message(value: Mapping[str, Any]) -> Sign | None:
 Judge = Callable[[Mapping[str, Any]], Sign | None]
 # Each with the members that it looks for: one of them has to be there.
 _RULES: Final[tuple[tuple[frozenset[str], Judge], ...]] = (
-    (frozenset({*_FLAGS, *_DEEDS, "data", "isError", "is_error"}), _flag),
+    (frozenset({*_FLAGS, *_DEEDS, "data", "result", "isError", "is_error"}), _flag),
     (frozenset({"error"}), _error_member),
     (frozenset({"errors"}), _errors_member),
     (frozenset({"status", "state", "result"}), _status_word),
@@ -224,7 +261,9 @@ _RULES: Final[tuple[tuple[frozenset[str], Judge], ...]] = (
 
 
 _SIGNS: Final = frozenset[str]().union(*(names for names, _ in _RULES))
-_CAPITALS: Final = frozenset({"Error", "Errors", "Success", "ErrorMessage", "ErrorCode", "IsError"})
+_CAPITALS: Final = frozenset(
+    {"Error", "Errors", "Success", "ErrorMessage", "ErrorCode", "IsError", "Message", "IsSuccess"}
+)
 
 
 def _sign(rule: str, value: Mapping[str, Any]) -> Sign:
@@ -250,10 +289,11 @@ def _text_in(value: Mapping[str, Any]) -> str | None:
         words = value.get(name)
         if isinstance(words, str) and words.strip():
             return words
-    errors = value.get("errors")
-    if isinstance(errors, list) and errors:
-        first = errors[0]
-        return _text_in(first) if isinstance(first, dict) else str(first)
+    for name in ("errors", "errorMessages", "error_messages"):
+        errors = value.get(name)
+        if isinstance(errors, list) and errors:
+            first = errors[0]
+            return _text_in(first) if isinstance(first, dict) else str(first)
     return value.get("title") if isinstance(value.get("title"), str) else None
 
 
@@ -276,13 +316,16 @@ def failed_among(items: list[Any]) -> tuple[int, int]:
 
 def _is_reason(error: Any) -> bool:
     """Whether an error says why, rather than that there was one or none: a column of a table."""
-    return isinstance(error, dict) or (isinstance(error, str) and " " in error.strip())
+    return isinstance(error, dict) or (
+        isinstance(error, str) and (" " in error.strip() or not error.isascii())
+    )
 
 
 def failed_counts(value: Mapping[str, Any]) -> tuple[int, int] | None:
     """How many succeeded and how many failed, where members count both, here or in the payload."""
     good = bad = None
-    for name, count in value.items():
+    for name, each in value.items():
+        count = len(each) if isinstance(each, list) else each
         if type(count) is int and count >= 0:
             how = _ended(name)
             if how == "good":

@@ -9,6 +9,8 @@ import msgspec
 from accord.reader.reading import Notes
 from accord.reader.shown import python_value
 from accord.reader.text import decoded_twice, find_json, parse_json
+from accord.reader.toon import toon_value
+from accord.reader.unwrap import is_block
 
 META_KEY: Final = "dev.accord-mcp/answer"
 _BESIDE: Final = frozenset({"page", "warnings", "partial", "truncated"})
@@ -146,6 +148,9 @@ def _of_structure(structure: Any, texts: list[str], notes: Notes, digs: bool) ->
     inner = _ABSENT
     if isinstance(structure, dict) and len(structure) == 1 and "result" in structure:
         inner = structure["result"]
+    if isinstance(inner, list) and inner and all(map(is_block, inner)):
+        notes.rule("result-wrapper")
+        return _of_texts(texts, notes, digs)
     if inner is not _ABSENT and _says(text, texts, inner):
         notes.rule("result-wrapper")
         value.value, value.origin = inner, "structuredContent.result"
@@ -284,6 +289,10 @@ def _of_text(text: str, where: str, notes: Notes, digs: bool) -> Value:
         notes.rule("python-value")
         notes.finding("the data is written as Python shows it, not as JSON")
         return Value(value=value, origin=f"{where}: a Python value")
+    found, value = toon_value(text) if digs else (False, None)
+    if found:
+        notes.rule("toon")
+        return Value(value=value, origin=f"{where}: TOON")
     if text[:1] in ("{", "[") and text.rstrip()[-1:] not in ("}", "]"):
         notes.finding("the text begins like JSON and is none")
     notes.rule("text")

@@ -5,7 +5,14 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from accord.reader.case import Case, Verdict
-from accord.reader.collection import Collection, is_catalog, is_described, is_one, nothing_in
+from accord.reader.collection import (
+    Collection,
+    is_catalog,
+    is_described,
+    is_one,
+    named_things,
+    nothing_in,
+)
 from accord.reader.items import Items, find_items, is_symbols, split_advice, states_count
 from accord.reader.phrases import lacks, says_all_well
 from accord.response import CATALOG, ResponseType
@@ -15,6 +22,7 @@ _LINES: Final = frozenset({"alike-lines", "tagged-lines", "paths", "bullets", "p
 """What the lines of a log may look like as well."""
 _FAINT: Final = _LINES | {"mapping", "paragraphs", "commas", "grouped"}
 """What may be a part of what is said about one thing."""
+_TABLES: Final = frozenset({"csv", "table", "columns", "data-frame"})
 _NOTHING: Final = ("[]", "{}", "null")
 _EMPTY: Final = re.compile(
     r"(?:\W*\w+ ){0,3}(?:listing|results|contents|list) (?:for|of|in)\b.*", re.I
@@ -24,6 +32,7 @@ _SELECTING: Final = ("type", "kind", "filter", "pattern", "contains", "category"
 _OF_TOOLS: Final = frozenset({"tool", "list", "search", "find", "catalog", "discover", "mcp"})
 _A_TOOL: Final = re.compile(r"\btools?\b")
 _FOUND: Final = re.compile(r"(?:Found|Showing|Listing) \d+ [^\n]{1,80}:\n")
+_SOURCES: Final = re.compile(r"\W*(?:sources|citations|references|see also)\b.{0,20}", re.I)
 _LISTING: Final = tuple(
     "results matches found pages entries list all available showing retrieved here".split()
 )
@@ -37,7 +46,8 @@ _LISTS: Final = re.compile(
 
 def catalog(case: Case) -> Verdict | None:
     value = case.value
-    if isinstance(value, dict) and isinstance(value.get("tools"), list):
+    is_act = case.called.doing == "act"
+    if isinstance(value, dict) and isinstance(value.get("tools"), list) and not is_act:
         tools = value["tools"]
         if is_catalog(tools) or (not tools and value.keys() <= {"tools", "nextCursor"}):
             case.collection = Collection(tools, _without(value, "tools"), ("tools",), "certain")
@@ -46,6 +56,8 @@ def catalog(case: Case) -> Verdict | None:
     if collection is None:
         return None
     items, path = collection.items, collection.path
+    if case.called.doing == "act" and case.tool != CATALOG:
+        return None  # which says what there is now
     if case.tool == CATALOG or is_catalog(items):
         return Verdict("tool_catalog")
     if "tools" not in path and not _lists_tools(case):
@@ -96,11 +108,11 @@ def main_array(case: Case) -> Verdict | None:
 def none_found(case: Case) -> Verdict | None:
     words = case.words
     call = case.called
-    if words is None or call.gives_content or "count" in call.words:
+    if words is None or call.gives_content or call.gives_output or "count" in call.words:
         return None
     if not case.says_none and not (call.wants_many and lacks(words) is not None):
         return None
-    if not call.wants_many and says_all_well(words):
+    if not call.wants_many and (says_all_well(words) or (call.is_one and lacks(words) is None)):
         return None
     case.items = Items([], words.strip(), "", "none-found")
     return Verdict(_kind(case, words), "likely" if call.wants_many else "guess")
@@ -117,6 +129,8 @@ def itemised(case: Case) -> Verdict | None:
     items = find_items(words, wants_list=wants_list, blocks=case.texts)
     if items is None or (case.is_log and items.rule in _LINES and not states_count(items)):
         return None
+    if "\n" in items.heading and _SOURCES.fullmatch(items.heading.rpartition("\n")[2]):
+        return None  # of an answer in words
     is_asked = wants_list and not call.is_one
     if not is_asked and call.doing != "unknown" and _is_faint(items, call.is_one):
         return None
@@ -132,6 +146,8 @@ def itemised(case: Case) -> Verdict | None:
 
 def _is_faint(items: Items, is_one: bool) -> bool:
     """Whether items may be a part of what is said about one thing, rather than several things."""
+    if items.rule in _TABLES:
+        return is_one and len(items.items) == 1
     if items.rule not in _FAINT or states_count(items):
         return False
     are_records = len(items.items) > 1 and all(isinstance(each, dict) for each in items.items)
@@ -172,6 +188,10 @@ def lone_item(case: Case) -> Verdict | None:
         return None
     if nothing_in(case.value):
         case.collection = Collection([], dict(case.value), ("",), "guess")
+        return Verdict("list", "guess")
+    named = named_things(case.value)
+    if named is not None and not call.is_one:
+        case.collection = Collection(named, {}, ("",), "guess")
         return Verdict("list", "guess")
     if call.doing != "list" or not call.is_plural or not is_one(case.value):
         return None

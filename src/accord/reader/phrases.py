@@ -51,6 +51,7 @@ _DONE: Final = any_of(
     r"now (?:\w+ing|set|at|on|off)\b",
     r"\w+ing .{1,200}(?:\.{3}|…) ?(?:done|ok|success)\b",
 )
+_TICKED: Final = re.compile(r"[^\w\s]*[✅✓✔☑🎉]\W{1,4}(?:\S+ ){0,4}[a-z]{2,}ed\b")
 _READ: Final = any_of(
     r".*\b(?:retrieved|fetched|found|listed|read|loaded|queried|returned|searched|analy[sz]ed"
     r"|calculated|computed|parsed|checked|validated|extracted|converted|processed)\b"
@@ -69,7 +70,8 @@ def says_done(text: str) -> bool:
         words = words.partition("\n")[0]
         if not words or len(words) > _LONGEST_REPORT:
             return False
-    return _DONE.match(after(_BEFORE_DONE, words.partition("\n")[0]).lower()) is not None
+    first = words.partition("\n")[0].lower()
+    return bool(_DONE.match(after(_BEFORE_DONE, first)) or _TICKED.match(first))
 
 
 def says_read(text: str) -> bool:
@@ -116,6 +118,12 @@ _ALL_FAILED: Final = any_of(
 _EACH_FAILED: Final = re.compile(r"[^\s:]{0,200}[./][^\s:]{0,200}: (?:error|failed)\b")
 _ONLY_MARKS: Final = re.compile(r"[\W_]*")
 _KEPT: Final = any_of(r".*\b(?:saved|written|wrote|exported|downloaded)\b.{0,40}\b(?:to|as|in)\b")
+_AFFECTED: Final = any_of(
+    r"(?:query ok,? )?\d+ rows? (?:were |was )?(?:affected|inserted|updated|deleted)\b",
+    r"(?:insert \d+|update|delete) \d+$",
+)
+_OF_SQL: Final = frozenset("QIUDqiud0123456789")
+"""What one of them begins with."""
 _LONGEST_OUTCOME: Final = 4_000
 
 
@@ -158,6 +166,11 @@ def says_only_done(text: str) -> bool:
     return len(words) <= _LONGEST_SENTENCE and _ONLY_DONE.match(words) is not None
 
 
+def says_changed(text: str) -> bool:
+    """Whether a text is what a database says of rows that were changed."""
+    return text[:1] in _OF_SQL and _AFFECTED.match(text[:_LONGEST_SENTENCE].lower()) is not None
+
+
 def says_kept(text: str) -> bool:
     """Whether a text reports that something was saved somewhere."""
     if len(text) > _LONGEST_REPORT:
@@ -178,16 +191,18 @@ _NONE: Final = any_of(
     r"|displayed|listed|loaded|defined|set))?"
     r"(?: (?:for|in|with|matching|that|on|at|from|within|under|by|of|to|between|during|after|before"
     r"|yet|about|near|containing|around|here|available|found)\b.*)?[.!]*$",
-    r"(?:found|showing|returned|listing) (?:0|no|zero)\b.*$",
+    r"(?:found|showing|returned|listing) (?:0(?!\W{0,3}(?:to\W)?[1-9])|no|zero)\b.*$",
     r"total:? 0\b.*$",
     r"total results:? 0\b.*$",
     r"0 (?:\w+ ){0,3}(?:found|results?|matches|rows|items|records|returned).*$",
     r"0 \w+s[.!]*$",
     r"nothing (?:was )?(?:found|matched|to show|here).*$",
+    r"(?:reached )?(?:the )?end of (?:the )?(?:\w+ )?(?:items|results|list|data|history)\b.{0,20}$",
     r"(?:the |your )?(?:\w+ )?(?:search|query|directory|folder|list|result|table|queue|inbox|cart)"
     r"\b(?!.*\b(?:must|cannot|can't|should)\b).{0,60}\bempty\b.{0,40}$",
     r"(?:the |your )?(?:search|query)\b.{0,60}\b(?:returned no\b.*|no results)[.!]*$",
     r"\(?(?:empty|none|no results)\)?[.!]*$",
+    r"empty (?:directory|folder|list|result|set|queue)\b.{0,80}$",
     r".{1,80}\b(?:does not|doesn't|do not|don't|did not|didn't) (?:have|contain|return|match"
     r"|include|produce|yield) any\b.{0,80}$",
     rf"[^.]{{1,80}}\b(?:has|have|contains?|had|returned|with) (?:no|zero|0)"
@@ -213,21 +228,24 @@ _NONE_LISTED: Final = any_of(
 _NO_ITEMS: Final = any_of(r"no (?!more|other|further|additional)(?:[\w-]+ ){1,4}(?:were )?found\b")
 _NO_NAMES: Final = re.compile(r"[^:\n]{1,80}:\s+\W?(?:none|empty|nothing|no \w+)\W{0,2}$")
 _NONE_AT_ALL: Final = any_of(
-    r"(?:none of|empty|0 \w+s?)\b[^:]{0,80}$",
+    r"(?:none of|empty|nothing|0 \w+s?)\b[^:]{0,80}$",
     r"(?:i|we|you|there)\b[^:.]{0,20}\b(?:no|zero|0|n't any|not any|aren't any|isn't any"
     r"|weren't any) [^:]{1,100}$",
 )
 _INSTEAD: Final = any_of(
     r".*\b(?:showing|similar|instead|falling back|did you mean|closest|found [1-9]|but here)\b"
 )
-_OPENING: Final = re.compile(r"[^\w\"'`]{0,12}\u2139?[^\w\"'`]{0,12}")
+_OPENING: Final = re.compile(r"(?:_|[^\w\"'`]){0,12}\u2139?[^\w\"'`]{0,12}")
 _MOST_LINES: Final = 3
 _MOST_AROUND: Final = 16
-_MAY_BE_NONE: Final = re.compile(r"\b(?:no|0|zero|none|nothing|empty|any)\b")
+_OF_NONE: Final = ("no", "0", "any", "empty", "zero", "end of")
+_MAY_BE_NONE: Final = re.compile(r"\b(?:no|0|zero|none|nothing|empty|any|end of)\b")
 _PLAINLY_NONE: Final = re.compile(
     r"no (?!such\b)(?:[a-z]+ )?[a-z]+s found(?: (?:for|matching|in|with) [^.\n]{1,100})?[.!]?$"
 )
 """What most of them say, and is seen at once."""
+_SOME: Final = re.compile(r"(?:found|showing|retrieved|returned|listing) (?:the )?[1-9]\d*\b")
+_NONE_IN_CHINESE: Final = re.compile(r"\W{0,4}(?:没有|沒有|暂无|暫無|未|找不到)[^\n]{1,40}\s*$")
 _POLITE: Final = re.compile(r"(?:sorry|unfortunately),?\s+", re.I)
 _LABELLED: Final = re.compile(r"[A-Z][\w ]{0,30}: ")
 
@@ -238,10 +256,12 @@ def says_none(text: str, *, wants_many: bool = False) -> bool:
     From a tool that lists, that may stand below some lines about the search.
     """
     small = text[: 5 * _LONGEST_NONE].lower()
-    if _PLAINLY_NONE.match(small):
+    if _PLAINLY_NONE.match(small) or (
+        wants_many and not small.isascii() and _NONE_IN_CHINESE.match(small)
+    ):
         return True
     lines = _few_lines(text) if _may_be_none(small) else []
-    if not lines:
+    if not lines or _SOME.match(lines[0].lower()):
         return False
     if len(lines) <= _MOST_LINES and len(text) <= 2 * _LONGEST_NONE:
         if len(lines) > 1 and (lines[0].endswith(":") or text.lstrip().startswith("#")):
@@ -250,6 +270,8 @@ def says_none(text: str, *, wants_many: bool = False) -> bool:
             return True
         return _is_none("\n".join(lines), wants_many) or _is_none(lines[0], wants_many)
     head, *below = lines
+    if wants_many and len(lines) <= 2 * _MOST_LINES and _NO_ITEMS.match(lines[-1].lower()):
+        return True
     if _is_none(head, wants_many):
         return not any(_INSTEAD.match(line.lower()) for line in below[:2])
     if not wants_many or not _is_heading(head, text):
@@ -258,8 +280,9 @@ def says_none(text: str, *, wants_many: bool = False) -> bool:
 
 
 def _may_be_none(small: str) -> bool:
-    if "no" in small or "0" in small or "any" in small or "empty" in small or "zero" in small:
-        return _MAY_BE_NONE.search(small) is not None
+    for each in _OF_NONE:
+        if each in small:
+            return _MAY_BE_NONE.search(small) is not None
     return False
 
 
@@ -289,7 +312,8 @@ def _is_none(line: str, wants_many: bool = False) -> bool:
         return True
     if not rest or _INSTEAD.match(rest.lower()):
         return False
-    return any(_NONE.match(each.lower()) for each in (first, split_sentence(rest)[0]))
+    told = (first, split_sentence(rest)[0]) if wants_many else (first,)
+    return any(_NONE.match(each.lower()) for each in told)
 
 
 _WELL: Final = any_of(

@@ -58,12 +58,29 @@ class Notes:
         if confidence != "certain":
             self.level = max(self.level, LEVELS.index(confidence))
 
-    def reading(self, response: Response, **members: Any) -> Reading:
+    def reading(
+        self,
+        response: Response,
+        *,
+        value: Any,
+        origin: str,
+        raw: Any,
+        page: Page | None = None,
+        warnings: Sequence[Notice] = (),
+        is_partial: bool = False,
+        is_truncated: bool = False,
+    ) -> Reading:
         """What was read, and what was noted down on the way."""
         return Reading(
             response=response,
+            value=value,
+            page=page,
+            warnings=warnings,
+            is_partial=is_partial,
+            is_truncated=is_truncated,
+            origin=origin,
             confidence=LEVELS[self.level],
             findings=self.findings,
             rules=self.rules,
-            **members,
+            raw=raw,
         )

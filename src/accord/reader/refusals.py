@@ -22,6 +22,10 @@ _MOST_LINES: Final = 12
 _MOST_SHORT_LINES: Final = 7
 
 _MARKS: Final = re.compile(r"""[\s"'`*#>]*(?:[❌⛔🚫✗✖⚠️🔴❗]+\s*)?[*_`]*""")
+_ELEMENT: Final = re.compile(
+    r"<(?P<name>(?:\w{1,40}[_-])?error)>"
+    r"|<status>\s*(?:[\w-]{1,40}[_ -])?(?P<bad>error|failed|failure)\s*</"
+)
 _CROSS: Final = re.compile(r"""[\s"'`*#>]*[❌⛔🚫✗✖]""")
 _NOT_DOING: Final = "(?!handling|reporting|tracking|logging|monitoring|correcting|catching)"
 
@@ -34,15 +38,25 @@ _STRONG: Final = any_of(
     r"failed\b(?: to\b|\s*:| with|\s*$)",
     r"(?:mcp|http|api|rpc|sql|db|database) error\b",
     r"traceback \(most recent",
-    r"\w*(?:error|exception)(?::|\()",
+    r"[\w.]*(?:error|exception)(?::|\()",
     r"(?:http |status |code )*[45]\d\d:? (?:error|not found|forbidden|unauthorized|bad request)",
     r"(?:http |status |code )*[45]\d\d:? (?:internal|server|client|gone|too many|service)",
     r"http (?:status )?(?:code )?:?\s*[45]\d\d\b",
     r"(?:\w+ ){1,4}failed(?::| with\b)",
-    r"security violation\b",
+    r"security violation\b|(?:\w+ )?conflict:",
+    r"[\w./-]{1,60}: .{1,200}(?:no such file or directory|permission denied|command not found"
+    r"|connection refused|no route to host|operation not permitted)$",
+    r"no (?:\w+ ){1,4}(?:provided|specified|supplied)\b[.!]?$",
+    r"(?:\w+ )?validation (?:errors?|failed|failures?)\b",
     r"(?:received|got|encountered) (?:an? )?error\b",
+    r"[^\W\s]{0,12}(?:错误|錯誤|失败|失敗|出错|無效|无效|无法|缺少)",
 )
-_ERRNO: Final = re.compile(r"E[A-Z]{4,}\b[:,]")
+_ERROR_NUMBER: Final = re.compile(r"E[A-Z]{4,}\b[:,]")
+_ERRNO: Final = re.compile(
+    rf"{_ERROR_NUMBER.pattern}"
+    r"|(?:\S+ ){0,3}(?:\w*::)?(?:ERR_[A-Z]{3}|E(?:CONN|NOTF|NOENT|ACCES|PERM|TIMEDO|HOST|ADDR))"
+)
+"""What the system calls an error, also after the name of what was called."""
 _STATES: Final = (
     "allowed|permitted|valid|supported|available|configured|connected|running|installed|enabled"
     "|authori[sz]ed|authenticated|initiali[sz]ed|recogni[sz]ed|accessible|reachable|writeable"
@@ -53,7 +67,7 @@ _STARTS: Final = any_of(
     r"(?:invalid|unknown|unsupported|unexpected|malformed|missing|unrecogni[sz]ed|insufficient"
     r"|incorrect|illegal|undefined) [^\s:]\S*(?! \w+:$)",
     r"(?:unable|not able|impossible|failing) to\b",
-    r"(?:cannot|can't|can not|could not|couldn't|did not|won't|refus(?:ed|ing) to)\b",
+    r"(?:i |we )?(?:cannot|can't|can not|could not|couldn't|did not|won't|refus(?:ed|ing) to)\b",
     r"(?:unauthori[sz]ed|forbidden|not authori[sz]ed|access denied|permission denied)\b",
     r"(?:authentication (?:failed|required)|not found|bad request|too many requests)\b",
     r"(?:rate limit(?:ed)?|quota|timed out|timeout|connection (?:refused|reset|failed)|no such)\b",
@@ -69,19 +83,24 @@ _STARTS: Final = any_of(
     rf"no {NOT_READY}",
     r"an unexpected\b|internal (?:server )?error\b",
     r"(?:either|both|at least one|one) .{1,80}\b(?:must|is required|are required|needed)\b",
+    r"expected .{1,60}\b(?:received|got|but)\b|nothing was\b",
 )
 _WITHIN: Final = any_of(
     r".{0,150}?(?<![\w-])(?:"
     r"not found\b|(?:does|do) not exist\b|(?:doesn't|don't) exist\b|not exist\b"
     r"|(?:could not|cannot|can't|couldn't|can not) be\b|no longer (?:exists|valid|available)\b"
     r"|already exists\b|already (?:been )?(?:taken|in use|used|registered)\b|there is already\b"
-    r"|limit (?:reached|exceeded)\b|is invalid\b|are invalid\b|timed out\b"
+    r"|limit (?:of \S+ (?:\w+ )?)?(?:reached|exceeded|hit)\b|not established\b"
+    r"|is invalid\b|are invalid\b|timed out\b"
     rf"|denied\b|(?:is|are|was|were|has|have)(?: not|n't) (?:been )?(?:{_STATES})\b"
-    r"|(?:is|are) (?:required|disabled|missing|too (?:large|long|big|short|many))\b"
-    r"|has expired\b|must (?:be|have|not|contain|start|provide|include|specify)\b"
+    r"|(?:is|are) (?:required|disabled|missing)\b|too (?:large|long|big|short|many)\b"
+    r"|expired\b|aborted\b|reverted\b|violates?\b|constraint fail(?:s|ed)\b|traversal\b"
+    r"|returned an error\b|syntax error\b|conflicts with\b"
+    r"|must (?:be|have|not|contain|start|provide|include|specify)\b"
     r"|not (?:permitted|allowed|supported|implemented|available|configured|connected|authorized"
     r"|authenticated|initialized|accessible|reachable|installed|enabled|running|set|loaded)\b"
     r"|(?:returned|with) (?:an? )?(?:http )?(?:status|error|code)(?: code)?:? [45]\d\d\b"
+    r"|(?:returned|responded with) [45]\d\d\b"
     r"|outside allowed\b|exceed(?:s|ed)\b"
     r"|out of (?:range|bounds)\b|(?<!\d\s)failed(?:[.!]?$|\s*:| to\b| because\b)|went wrong\b"
     r"|requires (?:confirmation|approval|authentication)\b|unavailable\b|required[.!]?$"
@@ -101,7 +120,8 @@ _NEGATION: Final = any_of(
 _BAD: Final = tuple(
     """err fail no n't exce fatal trac viol inva una unk unsu unex unre undef unfo illeg incor insuf
     impos miss malf denied forb refus reject declin block expire time limit quota bad must need requ
-    please sorry oops only already out too wrong disab gone confl http status succ""".split()
+    please sorry oops only already out too wrong disab gone confl http status succ abort cancel
+    revert constr travers expect enabl""".split()
 )
 Strength = Literal["strong", "weak"]
 
@@ -112,7 +132,9 @@ def may_fail(text: str) -> bool:
     for each in _BAD:
         if each in small:
             return True
-    return _CROSS.match(text) is not None or _ERRNO.match(text) is not None
+    if not small.isascii() and _STRONG.match(small):
+        return True
+    return _CROSS.match(text) is not None or _ERROR_NUMBER.match(text) is not None
 
 
 def says_failed(
@@ -132,26 +154,33 @@ def says_failed(
     words = text.strip()
     if not words or len(words) > _LONGEST_ERROR:
         return None
-    if words.startswith("<error>"):
-        return "strong" if words.find("</error>") == len(words) - len("</error>") else None
-    lines = [line for line in words.splitlines() if line.strip()]
-    if words[0] == "#" and not checks and _title_failed(lines[0], is_act=is_act, own=own):
+    if words[0] == "<" and _ELEMENT.match(words):
+        return "strong" if _element_failed(words) else None
+    lines = _marked([line for line in words.splitlines() if line.strip()])
+    is_titled = lines[0].startswith("#")
+    if is_titled and not checks and _title_failed(lines[0], is_act=is_act, own=own):
         return "strong"
     if wants_many and len(lines) > 1 and all(map(_NUMBERED.match, lines)):
+        return None
+    if is_titled and _is_record(lines[1:]):
         return None
     opening = _opening(lines)
     first = after(_MARKS, opening)
     small = first[:_LONGEST_SENTENCE].lower()
     if (_STRONG.match(small) and not reports_deed(small)) or _ERRNO.match(first):
         return "strong"
-    if _CROSS.match(opening) and not checks:
-        return "strong"
-    if checks or len(words) > _LONGEST_ADVICE or len(lines) > _MOST_LINES:
+    if checks:
         return None
+    return "strong" if _CROSS.match(opening) else _says_weakly(words, lines, is_act, wants_many)
+
+
+def _says_weakly(words: str, lines: list[str], is_act: bool, wants_many: bool) -> Strength | None:
+    """The same where the first sentence only denies something, and not much comes after it."""
+    if len(words) > _LONGEST_ADVICE or len(lines) > _MOST_LINES or _is_record(lines):
+        return None
+    first = after(_MARKS, _opening(lines))
     sentence = first_sentence(first)
-    if len(sentence) > _LONGEST_SENTENCE or _is_record(lines):
-        return None
-    if not is_act and _ASKS.match(small):
+    if len(sentence) > _LONGEST_SENTENCE or (not is_act and _ASKS.match(first.lower())):
         return None
     is_bad = _begins_badly(sentence, len(lines)) and not (is_act and reports_deed(sentence))
     if is_bad or ("_" in words and _CODE.fullmatch(words)):
@@ -161,12 +190,29 @@ def says_failed(
     return "weak" if _denies(sentence, is_act) else None
 
 
+def _marked(lines: list[str]) -> list[str]:
+    """The lines with a title that is underlined marked as a heading instead."""
+    if len(lines) > 1 and _UNDERLINE.fullmatch(lines[1]):
+        return [f"# {lines[0]}", *lines[2:]]
+    return lines
+
+
+def _element_failed(words: str) -> bool:
+    """Whether a text is the element of an error, or begins with the status of a failure."""
+    found = _ELEMENT.match(words)
+    if found is None or found["bad"]:
+        return found is not None
+    end = f"</{found['name']}>"
+    return words.find(end) == len(words) - len(end)
+
+
 def _begins_badly(sentence: str, lines: int) -> bool:
     small = sentence.lower()
     is_title = lines > 1 and small.rstrip().endswith(":")
     return not is_title and _STARTS.match(small) is not None
 
 
+_UNDERLINE: Final = re.compile(r"[=-]{3,}")
 _QUOTED: Final = re.compile(r"""(?<!\w)(?:'[^'\n]*'|"[^"\n]*"|`[^`\n]*`|“[^”\n]*”)(?!\w)""")
 
 
@@ -185,7 +231,9 @@ _LABELLED: Final = re.compile(r"[*_]{0,2}[A-Z][\w ]{0,30}[*_]{0,2}:[*_]{0,2} ")
 
 def _is_record(lines: list[str]) -> bool:
     """Whether the first lines are labelled, as those of a thing or a report are."""
-    return len(lines) > 1 and sum(bool(_LABELLED.match(line)) for line in lines[:3]) > 1
+    if len(lines) < 2 or not _LABELLED.match(lines[0]):
+        return False
+    return any(map(_LABELLED.match, lines[1:3]))
 
 
 _TITLE: Final = any_of(
@@ -217,6 +265,12 @@ _FAILED_TO: Final = any_of(
 )
 
 
+_CALL_FAILED: Final = any_of(
+    r"(?:missing|invalid|unknown|unsupported) (?:\w+ ){0,2}"
+    r"(?:arguments?|parameters?|input|request)\b",
+    r"(?:unable to|cannot|could not|couldn't|can't|failed to) (?:read|open|find|load|fetch|access"
+    r"|retrieve|get|parse|connect|determine|resolve)\b",
+)
 _BAD_VALUE: Final = any_of(r"(?:invalid|unknown|unsupported|missing|unexpected) [\w ]{1,40}: \S")
 
 
@@ -229,8 +283,8 @@ def says_failed_to_give(text: str, own: frozenset[str], mentions: bool) -> Stren
     words = text.strip()
     if not words or len(words) > _LONGEST_ERROR:
         return None
-    if words.startswith("<error>"):
-        return "strong" if words.find("</error>") == len(words) - len("</error>") else None
+    if words[0] == "<" and _ELEMENT.match(words):
+        return "strong" if _element_failed(words) else None
     first, _, rest = words.partition("\n")
     opening = after(_MARKS, first)
     small = opening[:_LONGEST_SENTENCE].lower()
@@ -246,7 +300,7 @@ def says_failed_to_give(text: str, own: frozenset[str], mentions: bool) -> Stren
     if is_strong and (is_own or not _FAILED_TO.match(small)):
         return "strong"
     sentence = first_sentence(opening)
-    if _BAD_VALUE.match(small):
+    if _BAD_VALUE.match(small) or _CALL_FAILED.match(small):
         return "weak"
     is_short = len(words) <= _LONGEST_SHORT and len(sentence) <= _LONGEST_SENTENCE
     if is_short and is_own and (_begins_badly(sentence, 1) or _denies(sentence, is_act=False)):

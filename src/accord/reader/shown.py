@@ -64,7 +64,7 @@ def _translated(token: "re.Match[str]") -> str:
 
 def _unescaped(escape: "re.Match[str]") -> str:
     code = escape[1]
-    if code[0] in "xuU":
+    if code[0] in "xuU" and len(code) > 1:
         return chr(min(int(code[1:], 16), 0x10FFFF))
     if code[0] in "01234567":
         return chr(int(code, 8) % 0x110000)

@@ -17,6 +17,7 @@ _LINE_END: Final = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _STARTS: Final = re.compile(r"(?:^[ \t]*|[:=][ \t]+)(?=[\[{])", re.M)
 _LINE_STARTS: Final = re.compile(r"^[ \t]*(?=[\[{])", re.M)
 _BETWEEN: Final = re.compile(r"\}[ \t]*\n\s*\{")
+_CUT: Final = re.compile(r"(?:\.\.\.|…)\s*[\[(]?truncated[^\n]{0,60}\Z", re.I)
 _BLANK: Final = re.compile(r"\s*")
 _MOST_TRIES: Final = 12
 _MOST_LINES: Final = 200
@@ -107,6 +108,9 @@ def _several(text: str) -> Found | None:
             break
         objects.append(value)
         at = _BLANK.match(text, end).end()  # type: ignore[union-attr] # it matches nothing too
+    if objects and text.startswith("{", at) and _CUT.search(text, at):
+        objects.append(text[at:])
+        at = len(text)
     prose = f"{text[: begin.end()].strip()}\n{text[at:].strip()}".strip()
     if len(objects) < 2 or len(prose) > _LONGEST_PROSE:
         return None

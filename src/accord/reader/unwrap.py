@@ -174,7 +174,7 @@ def _from_message(message: dict[str, Any], notes: Notes, depth: int) -> Reply:
 
 def _from_list(value: list[Any], notes: Notes, depth: int) -> Reply:
     if value and all(isinstance(item, dict) for item in value):
-        if all(map(_is_block, value)):
+        if all(map(is_block, value)):
             notes.rule("content-blocks", "likely")
             return Reply(result={"content": value})
         if len(value) == 1 and depth < DEEPEST:
@@ -201,11 +201,12 @@ def is_tool_result(value: Mapping[str, Any]) -> bool:
     if isinstance(content, list):
         if not content:
             return len(value) == 1 or not _BESIDE_CONTENT.isdisjoint(value)
-        return all(map(_is_block, content))
+        return all(map(is_block, content))
     return "structuredContent" in value
 
 
-def _is_block(block: Any) -> bool:
+def is_block(block: Any) -> bool:
+    """Whether a value is a content block by its members."""
     if not isinstance(block, dict):
         return False
     match block.get("type"):

@@ -3,7 +3,7 @@
 from typing import Final
 
 LISTING: Final = frozenset(
-    """list search find browse enumerate query ls glob grep lookup scan discover explore
+    """list search find browse enumerate query ls glob grep scan discover explore
     autocomplete""".split()
 )
 READING: Final = frozenset(
@@ -12,7 +12,8 @@ READING: Final = frozenset(
     info tell load peek head tail stat test ping preview resolve translate detect extract
     parse echo think help whoami screenshot snapshot lint review estimate forecast measure
     monitor trace history log logs evaluate rank suggest recommend audit classify predict
-    profile identify determine diagnose examine investigate roll research scrape geocode decompile
+    profile lookup whois locate probe sample aggregate correlate recall solve interpret dump
+    identify determine diagnose examine investigate roll research scrape geocode decompile
     transcribe""".split()
 )
 # What these say of themselves decides whether they changed something.
@@ -53,7 +54,14 @@ ACTING: Final = frozenset(
     track flag dismiss triage delegate tweet retweet backup zip unzip compress decompress duplicate
     mirror symlink chmod chown wipe erase empty bootstrap scaffold define reserve enroll signup
     authenticate authorize pair bind wait sleep go goto visit back input choose confirm handle
-    expect defer postpone perform act""".split()
+    expect defer postpone perform act
+    destroy discard expunge trash void settle reconcile finalize conclude quit exit
+    allocate deallocate reallocate populate propagate seed prioritize organize customize optimize
+    synchronize impersonate invalidate extend renew instantiate initiate
+    borrow lend repay liquidate burn wrap unwrap
+    hide unhide maximize minimize crop trim boot wake hibernate quarantine isolate
+    announce moderate nudge respond hangup speak rewrite overwrite override refactor
+    rotate pick grab equip craft rebase squash protect extrude silence""".split()
 )
 # Nouns, adjectives and prepositions as often as verbs: they say what a tool does only where they
 # come first.
@@ -63,17 +71,56 @@ EITHER: Final = frozenset(
     import export label reset match change branch merge patch clone pin rate track flag group
     comment play turn split block place trade charge release claim print mirror backup sign back go
     input new bump empty scale group cut like ship mint stake reserve
-    allow capture swap focus""".split()
+    allow capture swap focus sleep
+    bookmark favorite tweet purchase deposit transition login signup switch touch trash seed void
+    extend wrap burn pick trim override exit use""".split()
 )
-VAGUE: Final = frozenset("action control".split())
+DEED_NOUNS: Final = frozenset(
+    """order post tag label link index queue lock cache share comment vote charge block print merge
+    build commit backup schedule trade login transfer swap release stake mint import export sync
+    refund ban invite deploy download upload purchase deposit install watch play track""".split()
+)
+"""Verbs that are the names of what is done as well."""
+CHANGING: Final = frozenset(
+    """set update change edit create add delete remove clear reset mark send submit write save
+    modify toggle insert upsert put patch publish export import post share upload""".split()
+)
+"""Verbs that have an object, whatever it is: `update_status`."""
+TOLD: Final = frozenset(
+    "details detail info history stats statistics status count metrics progress preview".split()
+)
+"""Nouns at the end of a name that say that something is told, unless it is changed."""
+HEADS: Final = TOLD | frozenset(
+    "list results length number summary report quote thread logs".split()
+)
+"""The same after what is the name of a deed: `refund_status`, `ban_list`."""
+LAST: Final = frozenset(
+    """pin lock set reset mark fill press transfer mint merge fork star store trim scale clone share
+    import export claim reserve on off""".split()
+)
+"""Verbs also at the end of a name, after what they are done to: `thermostat_set`."""
+VAGUE: Final = frozenset("action control manage".split())
 """They act, where neither another word nor an argument says more: `device_control`."""
 FIRST: Final = frozenset(
     """set mark fill select reset press share lock pin import export star link tag label
-    merge""".split()
+    merge change bump allow reserve use switch extend override pick trim wrap void""".split()
 )
 """Verbs where they come first, whatever noun comes after them: `set_status`."""
 LED: Final = frozenset("set reset mark fill press".split())
 """Verbs also after the name of what they are done to or by: `hue_set_light`."""
+LED_BY_SERVICE: Final = LED | frozenset(
+    """commit pull merge clone scale patch store transition type select post pin lock share import
+    export switch touch bookmark place capture swap focus fork star link""".split()
+)
+"""Verbs also after the name of a program or a service: `git_commit`, `slack_post_message`."""
+SERVICES: Final = frozenset(
+    """git github gitlab bitbucket kubectl k8s helm docker browser playwright puppeteer selenium
+    chrome page tab mobile android ios adb slack discord telegram whatsapp teams jira confluence
+    linear notion obsidian trello asana todoist airtable shopify stripe hubspot salesforce zendesk
+    sentry grafana datadog aws gcp azure s3 spotify youtube twitter reddit figma blender unity
+    excel word sheets drive gmail outlook calendar redis mongo mongodb postgres mysql sqlite
+    supabase neon firebase qdrant chroma pinecone milvus json kafka chat""".split()
+)
 DENYING: Final = frozenset(
     "deny reject refuse block decline disable fail expire failed denied rejected blocked".split()
 )
@@ -87,7 +134,8 @@ MAKING: Final = frozenset(
 """They give back what they made, or report on it."""
 RUNNING: Final = frozenset("run execute exec call invoke process do eval request".split())
 SHELLS: Final = frozenset(
-    "command commands cmd shell bash terminal code script python javascript js exec eval".split()
+    """command commands cmd shell bash terminal code script python javascript js exec eval http
+    curl""".split()
 )
 """What is run gives its output."""
 DEEDS: Final = frozenset(

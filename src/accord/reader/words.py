@@ -6,18 +6,25 @@ from typing import Any, Final, Literal, NamedTuple
 
 from accord.reader.kept import kept
 from accord.reader.verbs import (
+    CHANGING,
     CHECKING,
+    DEED_NOUNS,
     EITHER,
     FAULTS,
     FIRST,
     HALF_READING,
+    HEADS,
+    LAST,
     LED,
+    LED_BY_SERVICE,
     LISTING,
     MAKING,
     READING,
     RUNNING,
+    SERVICES,
     SHELLS,
     TELLING,
+    TOLD,
     VAGUE,
     acts,
     may_act,
@@ -41,9 +48,12 @@ _SQL_READS: Final = re.compile(
     r"|pragma\s+\w|match\s*\(.{1,2000}\breturn\b|from\s+\S+\s*\|)",
     re.I | re.S,
 )
-_VERB_ARGUMENTS: Final = ("action", "operation", "op", "command", "method", "verb", "mode")
+_VERB_ARGUMENTS: Final = (
+    *("action", "operation", "op", "command", "subcommand", "method", "verb", "mode"),
+)
 _WRITES_HTTP: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _READS_HTTP: Final = frozenset({"GET", "HEAD"})
+_ADDRESSES: Final = frozenset({"url", "uri", "path", "endpoint"})
 _HTTP_VERBS: Final = (("post",), ("put",), ("patch",))
 _LONGEST_VERB: Final = 40
 _NO_PLURALS: Final = (
@@ -61,14 +71,17 @@ _NO_PLURALS: Final = (
     "directions",
 )
 _COLLECTIVE: Final = frozenset(
-    "history feed timeline inbox backlog queue trending recent popular upcoming forecast".split()
+    """history feed timeline inbox backlog queue trending recent popular upcoming forecast news
+    analytics""".split()
 )
+_RANKED: Final = frozenset("top trending popular recent upcoming hottest".split())
 _CONTENT: Final = frozenset(
     """cat file files page document doc docs content contents text html email mail message article
     body source snippet prompt instruction instructions guide guidelines description policy
     advice horoscope trivia joke fact story poem recipe biography definition meaning riddle
     terms faq lyrics ocr tweet post comment title clipboard caption quote markdown url website
-    webpage pdf scrape transcript readme note echo""".split()
+    webpage pdf scrape transcript subtitles captions readme note echo commit diff patch
+    changelog""".split()
 )
 _ABOUT: Final = frozenset(
     """info metadata outline properties stats statistics size status permissions history list
@@ -93,7 +106,12 @@ _WHERE: Final = frozenset(
 
 
 _STATEMENTS: Final = ("sql", "query", "statement", "cypher")
-_TELL: Final = frozenset((*_VERB_ARGUMENTS, *_STATEMENTS)) | _SEARCHES | _RUNS | _WHERE | {"line"}
+_TOOLS: Final = frozenset({"tool_name", "toolName", "tool"})
+"""The tool that is called by another one."""
+_GIVEN: Final = ("arguments", "params", "parameters", "args", "input")
+_TELL: Final = (
+    frozenset((*_VERB_ARGUMENTS, *_STATEMENTS, *_TOOLS, "line")) | _SEARCHES | _RUNS | _WHERE
+)
 """The arguments that say something about what is done."""
 
 
@@ -141,12 +159,15 @@ def call_of(tool: str | None, arguments: Mapping[str, Any] | None) -> Called:
     found = called(tool)
     if not arguments or _TELL.isdisjoint(arguments):
         return _vaguely(found)
+    if found.doing in ("run", "unknown") and not _TOOLS.isdisjoint(arguments):
+        tool, arguments = _passed_on(tool, arguments)
+        found = called(tool)
     if found.words == ("hover",) and "line" in arguments:
         return found._replace(doing="read")  # as a language server does
     if found.doing not in ("act", "make"):
         found = _asked(tool, found, arguments)
     found = _vaguely(found)
-    if found.doing == "unknown" and found.words[-1:] in _HTTP_VERBS and "url" in arguments:
+    if found.doing == "unknown" and found.words[-1:] in _HTTP_VERBS and _has_address(arguments):
         return found._replace(doing="act")
     if found.doing in ("read", "unknown") and not _SEARCHES.isdisjoint(arguments):
         return found._replace(wants_many=True, gives_content=False)
@@ -156,6 +177,21 @@ def call_of(tool: str | None, arguments: Mapping[str, Any] | None) -> Called:
     if is_opened and not _WHERE.isdisjoint(arguments) and _ABOUT.isdisjoint(found.words):
         return found._replace(gives_content=True)
     return found
+
+
+def _passed_on(
+    tool: str | None, arguments: Mapping[str, Any]
+) -> tuple[str | None, Mapping[str, Any]]:
+    """The tool that is called by another one, and what it is given; the same, if there is none."""
+    inner = next((arguments[name] for name in _TOOLS if name in arguments), None)
+    if not isinstance(inner, str) or called(inner).doing == "unknown":
+        return tool, arguments
+    given = next((arguments[name] for name in _GIVEN if name in arguments), None)
+    return inner, given if isinstance(given, dict) else {}
+
+
+def _has_address(arguments: Mapping[str, Any]) -> bool:
+    return not _ADDRESSES.isdisjoint(arguments)
 
 
 def _vaguely(found: Called) -> Called:
@@ -179,7 +215,7 @@ def _made(words: tuple[str, ...], doing: Doing, is_plural: bool) -> Called:
         is_told = is_told and CHECKING.isdisjoint(words)
         is_content = is_told and (not is_plural or words[-1] in _CONTENT)
     nouns = frozenset(map(singular, words))
-    is_collective = bool(words) and words[-1] in _COLLECTIVE
+    is_collective = bool(words) and (words[-1] in _COLLECTIVE or not _RANKED.isdisjoint(words))
     return Called(
         words=words,
         nouns=nouns,
@@ -223,6 +259,8 @@ def _is_plural(words: tuple[str, ...]) -> bool:
             words = words[:place]
             break
     last = words[-1] if words else ""
+    if last in ("children", "people"):
+        return True
     return last.endswith("s") and not last.endswith(("ss", "us", "is", *_NO_PLURALS))
 
 
@@ -244,21 +282,46 @@ def squeezed(name: str) -> str:
 
 def _doing_of(name: tuple[str, ...], *, is_asked: bool = False) -> Doing:
     """What a tool does, by the first verb in its name; `search_and_replace` does the second."""
-    words = tuple(word for word in name if word not in ("api", "mcp", "tool"))
+    words = _told(name)
+    if len(words) > 1 and _is_about(words):
+        return "list" if words[-1] == "list" else "read"
     found: Doing = "unknown"
     is_either = is_both = False
     for place, word in enumerate(words):
         if word in ("and", "or", "then"):
             is_both = found != "unknown"
             continue
-        is_led = place == 1 and word in LED and len(words) > 2 and found == "unknown"
+        is_led = place == 1 and found == "unknown" and _is_led(word, words)
         first = 0 if is_led and not is_either else place
-        doing = _verb(word, first, is_name=len(words) == 1 and not is_asked)
+        doing = _verb(word, first, is_name=len(name) == 1 and not is_asked)
         if doing == "either":
-            is_either = is_either or place == 0
+            is_either = is_either or first == 0
         elif doing != "unknown" and (found == "unknown" or (is_both and doing == "act")):
             found = doing
-    return "act" if is_either and found == "unknown" else found
+    is_last = len(words) > 1 and words[-1] in LAST
+    return "act" if found == "unknown" and (is_either or is_last) else found
+
+
+def _told(name: tuple[str, ...]) -> tuple[str, ...]:
+    """The words of a name that say what a tool does; a pull request is one thing."""
+    words = [word for word in name if word not in ("api", "mcp", "tool")]
+    for place in range(len(words) - 1, 0, -1):
+        if words[place] in ("request", "requests") and words[place - 1] in ("pull", "merge"):
+            del words[place - 1]
+            words[place - 1] = "pr"
+    return tuple(words)
+
+
+def _is_about(words: tuple[str, ...]) -> bool:
+    """Whether a name is that of what is told about a deed: `order_history`, `deploy_status`."""
+    if words[-1] in TOLD and CHANGING.isdisjoint(words) and LISTING.isdisjoint(words):
+        return True
+    return words[-1] in HEADS and words[0] in DEED_NOUNS
+
+
+def _is_led(word: str, words: tuple[str, ...]) -> bool:
+    """Whether the second word of a name is its verb."""
+    return (word in LED and len(words) > 2) or (word in LED_BY_SERVICE and words[0] in SERVICES)
 
 
 def _verb(word: str, place: int, *, is_name: bool) -> Doing | Literal["either"]:

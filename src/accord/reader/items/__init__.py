@@ -8,16 +8,40 @@ believed.
 from collections.abc import Callable, Sequence
 from typing import Final, Literal, NamedTuple
 
-from accord.reader.items.found import Items, is_advice, split_advice
-from accord.reader.items.marked import alike, bullets, paths, plain_bullets, starred, tagged
-from accord.reader.items.parts import grouped, headed, is_symbols, mapping, paragraphs, separated
+from accord.reader.items.delimited import columns, data_frame, delimited
+from accord.reader.items.found import MOST_STATING, Items, is_advice, split_advice, stated_in
+from accord.reader.items.marked import (
+    alike,
+    bullets,
+    commits,
+    paths,
+    plain_bullets,
+    starred,
+    tagged,
+)
+from accord.reader.items.markup import elements
+from accord.reader.items.parts import (
+    grouped,
+    headed,
+    is_symbols,
+    mapping,
+    paragraphs,
+    sections,
+    separated,
+    shape_of,
+    titled,
+)
 from accord.reader.items.plain import commas, one_per_line
-from accord.reader.items.records import counted, records, sequence
-from accord.reader.items.tables import columns, comma_separated, elements, markdown_table
+from accord.reader.items.records import as_many, counted, records, sequence
+from accord.reader.items.tables import dashed_columns, ruled_table
 
 __all__ = ["Items", "find_items", "is_symbols", "split_advice", "states_count"]
 
 _LONGEST: Final = 1_000_000  # characters of a text that is looked at
+_MOST_PARTS: Final = 4
+"""Text blocks that one answer may have: a heading, a table, a note."""
+_MOST_BELOW: Final = 3
+"""Lines at the end that may say how many items there are."""
 Lines = Literal["one", "several", "never"]
 
 
@@ -38,22 +62,27 @@ class Pattern(NamedTuple):
 
 PATTERNS: Final = (
     Pattern(tagged, ("[",)),
+    Pattern(commits, (), "several", "several"),
     Pattern(starred, ("* ",), "several", "several"),
-    Pattern(markdown_table, ("|", "│", "┃", "║"), "several", "several"),
+    Pattern(ruled_table, ("|", "│", "┃", "║"), "several", "several"),
+    Pattern(dashed_columns, ("--", "=="), "several", "several"),
+    Pattern(elements, ("</", "/>")),
     Pattern(mapping, ("- ",), "several", "several"),
-    Pattern(records, (), "several", "several"),
+    Pattern(delimited, (",", "\t", ";", "|")),
     Pattern(separated, (), "several", "several"),
+    Pattern(records, (), "several", "several"),
+    Pattern(titled, ("\n\n",), "several", "several"),
     Pattern(headed, ("#", ":\n"), "several", "never"),
     Pattern(grouped, (), "several", "never"),
     Pattern(bullets, (), "one", "several"),
     Pattern(paths, ("/", "\\"), "one", "several"),
     Pattern(counted),
-    Pattern(elements, ("</",)),
-    Pattern(columns, (), "several", "several"),
-    Pattern(comma_separated, (",", "\t")),
-    Pattern(alike, (), "several", "never"),
+    Pattern(columns, ("  ",), "several", "several"),
+    Pattern(data_frame, ("  ",), "several", "several"),
     Pattern(paragraphs, ("\n\n",), "several", "never"),
+    Pattern(alike, (), "one", "never"),
     Pattern(sequence, (), "one", "never"),
+    Pattern(sections, ("\n#",), "several", "never"),
     Pattern(one_per_line, (), "several", "never"),
     Pattern(commas, (",",), "one", "never"),
 )
@@ -118,6 +147,7 @@ def _first(text: str, lines: list[str], wants_list: bool) -> Items | None:
     """What the first pattern finds; if it is not as many as are said, what another one finds."""
     first: Items | None = None
     agreed: Items | None = None
+    stated = stated_in("\n".join((*lines[:MOST_STATING], *lines[-_MOST_BELOW:])))
     for find, marks in _TRIED[wants_list, len(lines) > 1]:
         if marks and not any(mark in text for mark in marks):
             continue
@@ -125,20 +155,39 @@ def _first(text: str, lines: list[str], wants_list: bool) -> Items | None:
         if found is None:
             continue
         numbers = found.numbers
-        if (not numbers and first is None) or len(found.items) in found.stated:
+        if not (numbers or stated) and first is None:
+            return found
+        if len(found.items) in (stated or found.stated):
             return found
         if agreed is None and len(found.items) in numbers and len(found.items) > 1:
             agreed = found
         first = first or found
-    return agreed or first
+    counted = as_many(lines, stated) if wants_list and stated else None
+    return counted or agreed or first
 
 
 def _block_each(blocks: Sequence[str]) -> Items | None:
-    """One text block for each item, perhaps after one that is their heading."""
-    head, *rest = (block.strip() for block in blocks if not is_advice(block))
-    found = Items(rest, head, "", "block-per-item")
-    if len(rest) in found.stated or (head.endswith(":") and len(rest) > 1):
-        return found
-    if len(rest) > 1 and not any("\n" in block for block in (head, *rest)):
-        return Items([head, *rest], "", "", "block-per-item")
+    """One text block for each item, perhaps below one that is their heading, and above advice."""
+    head, *rest = (block.strip() for block in blocks)
+    stated = stated_in(head) if "\n" not in head else set()
+    number = max((each for each in stated if 0 < each <= len(rest)), default=0)
+    if number:
+        return Items(rest[:number], head, "\n".join(rest[number:]), "block-per-item")
+    told = [block for block in (head, *rest) if not is_advice(block)]
+    closing = "\n".join(block for block in rest if is_advice(block))
+    if head.endswith(":") and len(told) > 2:
+        return Items(told[1:], head, closing, "block-per-item")
+    if len(told) > 1 and (_are_lines(told) or _are_alike(told)):
+        return Items(told, "", closing, "block-per-item")
     return None
+
+
+def _are_lines(blocks: list[str]) -> bool:
+    return not any("\n" in block for block in blocks)
+
+
+def _are_alike(blocks: list[str]) -> bool:
+    """Whether all of them have several lines, and begin alike; or there are too many for parts."""
+    if sum("\n" in block for block in blocks) < len(blocks):
+        return len(blocks) > _MOST_PARTS
+    return len({shape_of(block.splitlines()) for block in blocks}) == 1

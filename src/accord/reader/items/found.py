@@ -5,15 +5,28 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 MOST_HEADING: Final = 3
+MOST_STATING: Final = 6
+"""Lines at the top that may say how many items there are."""
 _MOST_CLOSING: Final = 2
+_MOST_ABOVE: Final = 14
+_MOST_BELOW: Final = 6
 _LONGEST_HEADING: Final = 300
 LABEL: Final = re.compile(
     r"(?P<key>[*_]{0,2}[A-Za-z][\w ./()-]{0,40}?[*_]{0,2}):(?:[*_]{2})?(?:[ \t]+(?P<value>.*)|$)"
 )
 _RANGE: Final = re.compile(r"\b(\d{1,9}) ?(?:-|\u2013|to) ?(\d{1,9}) of\b")
+_FOUND: Final = "found|showing|retrieved|returned|returning|listed|listing|here are|there are|total"
 _STATED: Final = re.compile(
-    r"\b(?:found|showing|retrieved|returned|returning|listed|listing|top|first|next|here are)\W"
-    r"[^\d\n]{0,20}(\d{1,9})\b|\((\d{1,9})(?: [\w ]{1,20})?\)"
+    rf"\b(?:{_FOUND}|top|first|next)\W[^\d\n]{{0,20}}(\d{{1,9}})\b"
+    r"|^\W{0,4}(\d{1,9}) (?:[a-z]+ ){0,3}(?:[a-z]+s|found)\b",
+    re.M,
+)
+_IN_BRACKETS: Final = re.compile(r"\((\d{1,9})(?: [\w ]{1,20})?\)")
+_SUM: Final = re.compile(r"\b(\d{1,9}) [a-z]+(?:,| and) (\d{1,9}) (?:[a-z]+s|director\w+)\b")
+"""`2 files, 3 folders`."""
+_STATES: Final = re.compile(
+    rf"\W{{0,4}}(?:{_FOUND})\b\D{{0,40}}\d"
+    r"|\W{0,4}\d{1,9} (?:[a-z]+ ){0,3}(?:[a-z]+s found|(?:results|matches|items|rows|entries))\b"
 )
 COUNT: Final = re.compile(r"\b(\d{1,9})\b")
 
@@ -34,9 +47,24 @@ class Items(NamedTuple):
     @property
     def stated(self) -> set[int]:
         """How many items the words around them say that there are."""
-        words = f"{self.heading}\n{self.closing}".lower()
-        ranges = {int(last) - int(first) + 1 for first, last in _RANGE.findall(words)}
-        return ranges or {int(each) for pair in _STATED.findall(words) for each in pair if each}
+        return stated_in(f"{self.heading}\n{self.closing}")
+
+
+def stated_in(text: str) -> set[int]:
+    """How many things some words say that there are; `0-4 of 4` are four or five."""
+    words = text.lower()
+    ranges = [(int(first), int(last)) for first, last in _RANGE.findall(words)]
+    found = {last - first + 1 for first, last in ranges} | {
+        last for first, last in ranges if not first
+    }
+    sums = {int(one) + int(other) for one, other in _SUM.findall(words)}
+    found = found or sums or {int(one or other) for one, other in _STATED.findall(words)}
+    return found or {int(number) for number in _IN_BRACKETS.findall(words)}
+
+
+def states_number(line: str) -> bool:
+    """Whether a line says how many things there are, and is none of them."""
+    return len(line) <= _LONGEST_HEADING and _STATES.match(line.lower()) is not None
 
 
 def split_heading(lines: list[str], is_item: Callable[[str], object]) -> int | None:
@@ -56,6 +84,14 @@ def around(lines: list[str], start: int, end: int) -> tuple[str, str | None]:
     heading = "\n".join(line for line in lines[:start] if line.strip())
     closing = [line.strip() for line in lines[end:] if line.strip()]
     return heading, "\n".join(closing) if len(closing) <= _MOST_CLOSING else None
+
+
+def listed_around(lines: list[str], start: int, end: int) -> tuple[str, str | None]:
+    """The same of what can be nothing but rows: more may stand around them."""
+    heading = "\n".join(line for line in lines[:start] if line.strip())
+    closing = [line.strip() for line in lines[end:] if line.strip()]
+    is_much = len(closing) > _MOST_BELOW or heading.count("\n") >= _MOST_ABOVE
+    return heading, None if is_much else "\n".join(closing)
 
 
 _ADVICE: Final = re.compile(

@@ -17,14 +17,21 @@ from accord.reader.items.found import (
 _BULLET: Final = re.compile(
     r"(?P<indent>[ \t]*)(?P<mark>[-*+•\u2013▪◦→]|\d{1,6}[.)])[ \t]+(?P<words>\S.*)"
 )
-_TAGGED: Final = re.compile(r"\[[A-Z][A-Z _-]{1,15}\][ \t]+\S")
-_PATH: Final = re.compile(
-    r"https?://\S+|(?:/|[A-Za-z]:\\|\.{1,2}/|~/)[^\s\0].*|[\w.-]+(?:/[\w. -]+)++"
+_TAGGED: Final = re.compile(
+    r"\[(?:[A-Z][A-Z _-]{1,15}|[A-Z][a-z]{2,15}|[a-z]{2,20}(?:[/:.-][a-z]{2,20})*)\][ \t]+\S"
 )
+_PATH: Final = re.compile(
+    r"https?://\S+|[\w./\\-]{1,200}(?::\d{1,7}(?::\d{1,7})?|\(\d{1,7},\d{1,7}\)):.*"
+    r"|(?:/|[A-Za-z]:\\|\.{1,2}/|~/)[^\s\0].*|[\w.-]+(?:/[\w. -]+)++(?:\([^()]{1,40}\))?"
+)
+_COMMIT: Final = re.compile(r"commit [0-9a-f]{7,64}\b")
+_COMMIT_LINE: Final = re.compile(r"(?:[*|\\/] ?){0,8}(?=[0-9a-f]*\d)[0-9a-f]{7,64} \S")
 _STARRED: Final = re.compile(r"[* ] \S+(?: -> \S+)?")
 _MARK: Final = re.compile(
     r"(?P<label>\w{1,20}[:=])|(?P<sign>[^\w\s#*<({\[\"'`-]{1,2})\s|\[[^\]]{1,60}\]\s"
 )
+_PAIRS: Final = re.compile(r"(?>\w{1,40}=(?>'[^']*'|\"[^\"]*\"|\S*),?(?: |$)){2,}")
+"""`name='Ada' id=1`."""
 _NO_WORD: Final = frozenset({"", " ", "\t"})
 _SHOWN: Final = re.compile(r"\b(?:results?|found|total|showing)\b", re.I)
 
@@ -109,6 +116,17 @@ def paths(lines: list[str], wants_list: bool) -> Items | None:
     return _uniform(lines, _PATH.fullmatch, 1 if wants_list else 2, "paths")
 
 
+def commits(lines: list[str], wants_list: bool) -> Items | None:
+    """Commits as git logs them, in full or one a line."""
+    if all(map(_COMMIT_LINE.match, lines)):
+        return Items(list(lines), "", "", "commits")
+    starts = [at for at, line in enumerate(lines) if _COMMIT.match(line)]
+    if len(starts) < 2 or starts[0] != 0:
+        return None
+    parts = zip(starts, [*starts[1:], len(lines)], strict=True)
+    return Items(["\n".join(lines[a:b]).strip() for a, b in parts], "", "", "commits")
+
+
 def starred(lines: list[str], wants_list: bool) -> Items | None:
     """Lines of which one is marked, as git shows branches."""
     if sum(line.startswith("* ") for line in lines) != 1 or len(lines) < 2:
@@ -140,7 +158,7 @@ def alike(lines: list[str], wants_list: bool) -> Items | None:
         return None
     for at in range(min(len(lines), MOST_HEADING + 1)):
         mark = _mark(lines[at])
-        if mark is None:
+        if mark is None or lines[at].endswith(":"):
             continue
         end = max(i for i, line in enumerate(lines) if _mark(line) == mark) + 1
         while end < len(lines) and (lines[end][:1].isspace() or mark == "["):
@@ -148,18 +166,26 @@ def alike(lines: list[str], wants_list: bool) -> Items | None:
         marked = [i for i in range(at, end) if _mark(lines[i]) == mark]
         if 2 * len(marked) < sum(1 for line in lines[at:end] if line.strip() and line[0] != " "):
             return None
+        if len(marked) > 2 and _is_title(lines, marked):
+            del marked[0]
         ends = [*marked[1:], end]
         items = ["\n".join(lines[a:b]).strip() for a, b in zip(marked, ends, strict=True)]
         if end < len(lines) and lines[end].strip():
             return None  # nothing sets that line apart
-        heading, closing = around(lines, at, end)
-        is_many = len(items) > 1 or _SHOWN.search(heading) is not None
+        heading, closing = around(lines, marked[0], end)
+        is_many = len(items) > 1 or _SHOWN.search(heading) or _PAIRS.fullmatch(lines[at])
         return (
             Items(items, heading, closing, "alike-lines")
             if closing is not None and is_many
             else None
         )
     return None
+
+
+def _is_title(lines: list[str], marked: list[int]) -> bool:
+    """Whether nothing stands below the first of some lines, and something below all the others."""
+    has_more = [at + 1 < len(lines) and lines[at + 1][:1].isspace() for at in marked]
+    return not has_more[0] and all(has_more[1:])
 
 
 def _mark(line: str) -> str | None:

@@ -21,10 +21,11 @@ _BULLET: Final = re.compile(r"(?P<indent> {0,4})-[ \t]+(?P<words>\S.*)")
 _GENERIC: Final = frozenset("data items results result rows records entries values".split())
 _TITLE_LEVEL: Final = 9
 """Of a line that ends with a colon and has indented lines below it."""
+_SHORT_MARKS: Final = frozenset({"=", "==", "--", "~", "*", "_", "—"})
 _SHORTEST_MARK: Final = 3
 _LONGEST_MARK: Final = 80
 _MOST_ABOVE: Final = 14
-_MOST_LINES_ABOVE: Final = 5
+_MOST_LINES_ABOVE: Final = 8
 
 
 def _blank(text: str) -> bool:
@@ -36,7 +37,11 @@ def _blank(text: str) -> bool:
 
 def separated(lines: list[str], wants_list: bool) -> Items | None:
     """Parts that are alike, with a line of dashes or the like between them."""
-    times = Counter(line.strip() for line in lines if is_symbols(line.strip()))
+    times = Counter(
+        line.strip()
+        for at, line in enumerate(lines)
+        if _sets_apart(line.strip()) and not _underlines(lines, at)
+    )
     marks = {line for line, count in times.items() if count > 1 or _RULE.fullmatch(line)}
     if not marks:
         return None
@@ -46,13 +51,13 @@ def separated(lines: list[str], wants_list: bool) -> Items | None:
             parts.append([])
         else:
             parts[-1].append(line)
-    shapes = [_shape(part) for part in parts]
+    shapes = [shape_of(part) for part in parts]
     usual = Counter(shape for shape in shapes[1:] if shape).most_common(1)
     if not usual:
         return None
     shape = usual[0][0]
     heading, parts[0] = _headed_part(parts[0], shape)
-    shapes[0] = _shape(parts[0]) if parts[0] else ""
+    shapes[0] = shape_of(parts[0]) if parts[0] else ""
     items = [
         "\n".join(part).strip() for part, own in zip(parts, shapes, strict=True) if own == shape
     ]
@@ -77,9 +82,20 @@ def _is_lone(item: str, heading: str) -> bool:
 def _headed_part(part: list[str], shape: str) -> tuple[str, list[str]]:
     """The heading above the first part, and that part, if it is one of the items."""
     for at in range(min(len(part), _MOST_LINES_ABOVE + 1)):
-        if (at == 0 or _blank(part[at - 1])) and _shape(part[at:]) == shape:
+        if (at == 0 or _blank(part[at - 1])) and shape_of(part[at:]) == shape:
             return "\n".join(line for line in part[:at] if not _blank(line)), part[at:]
     return "\n".join(line for line in part if not _blank(line)), []
+
+
+def _underlines(lines: list[str], at: int) -> bool:
+    """Whether a line makes the one above it a title, rather than to set parts apart."""
+    if lines[at].strip()[0] not in "=-~" or at == 0 or _blank(lines[at - 1]):
+        return False
+    return (at < 2 or _blank(lines[at - 2])) and (at + 1 == len(lines) or _blank(lines[at + 1]))
+
+
+def _sets_apart(line: str) -> bool:
+    return line in _SHORT_MARKS or is_symbols(line)
 
 
 def is_symbols(line: str) -> bool:
@@ -91,13 +107,14 @@ def is_symbols(line: str) -> bool:
     )
 
 
-def _shape(part: list[str]) -> str:
+def shape_of(part: list[str]) -> str:
     """How a part begins: with a label, a title, a heading, a number, or any words."""
     first = next((line for line in part if not _blank(line)), "")
     if not first:
         return ""
-    if _HEADING.match(first):
-        return "heading"
+    heading = _HEADING.match(first)
+    if heading is not None:
+        return heading["level"]
     field = _FIELD.match(first)
     if field is not None:
         return "title" if first.rstrip().endswith(":") else key_of(field["key"])
@@ -124,7 +141,7 @@ def paragraphs(lines: list[str], wants_list: bool) -> Items | None:
         and (parts[0][0].endswith(":") or parts[0][0][0] == "#")
     ):
         heading, parts = parts[0][0], parts[1:]
-    shapes = {_shape(part) for part in parts}
+    shapes = {shape_of(part) for part in parts}
     if len(parts) < 2 or len(shapes) != 1 or any(len(part) < 2 for part in parts):
         return None
     if shapes == {"text"} and len({len(part) for part in parts}) > 1:
@@ -132,6 +149,24 @@ def paragraphs(lines: list[str], wants_list: bool) -> Items | None:
     if shapes == {"title"} and not all(any(map(str.isdigit, part[0])) for part in parts):
         return None
     return Items(["\n".join(part) for part in parts], heading, "", "paragraphs")
+
+
+def titled(lines: list[str], wants_list: bool) -> Items | None:
+    """Paragraphs of a title and fields, which are the same in all of them."""
+    parts: list[list[str]] = [[]]
+    for line in lines:
+        if _blank(line):
+            parts.append([])
+        else:
+            parts[-1].append(line)
+    parts = [part for part in parts if part]
+    heading = parts.pop(0)[0] if len(parts) > 2 and len(parts[0]) == 1 else ""
+    keys = [[found["key"] for line in part[1:] if (found := _FIELD.match(line))] for part in parts]
+    if len(parts) < 2 or len(keys[0]) < 2 or any(each != keys[0] for each in keys):
+        return None
+    if any(_FIELD.match(part[0]) or len(part) - 1 > len(keys[0]) for part in parts):
+        return None
+    return Items(["\n".join(part) for part in parts], heading, "", "titled")
 
 
 # Headings
@@ -187,6 +222,23 @@ def _are_fields(bodies: list[list[str]]) -> bool:
             return False
         firsts.add(keys[0])
     return len(firsts) == 1
+
+
+def sections(lines: list[str], wants_list: bool) -> Items | None:
+    """Headings of one level below one of a higher level, with words below each of them."""
+    headings = [each for each in _headings(lines) if each[1] != _TITLE_LEVEL]
+    if len(headings) < 3 or len({level for _, level, _ in headings[1:]}) != 1:
+        return None
+    if headings[0][1] >= headings[1][1] or headings[1][0] > _MOST_ABOVE:
+        return None
+    starts = [at for at, _, _ in headings[1:]]
+    ends = [*starts[1:], len(lines)]
+    bodies = ["\n".join(lines[a + 1 : b]).lstrip("\n") for a, b in zip(starts, ends, strict=True)]
+    if any(not body.strip() or _MARKED.match(body) for body in bodies):
+        return None
+    items = ["\n".join(lines[a:b]).strip() for a, b in zip(starts, ends, strict=True)]
+    heading = "\n".join(line for line in lines[: starts[0]] if not _blank(line))
+    return Items(list(items), heading, "", "sections")
 
 
 # Groups

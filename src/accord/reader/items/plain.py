@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from accord.reader.items.found import LABEL, Items
+from accord.reader.items.found import LABEL, Items, states_number
 
 _TITLE: Final = re.compile(r"#{1,6}[ \t]+\S.*|={2,}[ \t]+\S.*|List of .*|.*:")
 _SENTENCE: Final = re.compile(r".{60,}[.!?]|.{300,}|.*[a-z]{3}[.!?] [A-Z].*")
@@ -11,7 +11,7 @@ _LABELLED: Final = re.compile(r"[^:]{1,100}: +(?P<rest>\S.*)")
 _PART: Final = re.compile(r"(?:[^,()\[\]]|\([^()]*\)|\[[^\[\]]*\])+")
 _COUNTS: Final = re.compile(r"\b(?:showing|total|found|results?|page)\b.*\d", re.I)
 _NAME: Final = re.compile(r"[\w./:@#-]{1,80}(?: \([^()]{1,80}\))?")
-_NAMED: Final = re.compile(r"[a-z0-9][\w.-]*:|\w+ #?\d+:")
+_NAMED: Final = re.compile(r"[a-z0-9][\w.-]*:|\w+ #?\d+:|[^:]{1,60}[\d)]:")
 _MOST_ABOVE: Final = 14
 _LONGEST_PART: Final = 100
 _LONGEST_LINE: Final = 20_000
@@ -53,7 +53,7 @@ def _start(lines: list[str]) -> int:
         seen += 1
         if seen > _MOST_ABOVE:
             break
-        if _TITLE.fullmatch(line):
+        if _TITLE.fullmatch(line) or states_number(line):
             start = at + 1
         elif LABEL.fullmatch(line) is None and _COUNTS.search(line) is None:
             break

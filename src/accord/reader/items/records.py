@@ -3,7 +3,13 @@
 import re
 from typing import Final
 
-from accord.reader.items.found import COUNT, LABEL, MOST_HEADING, Items, key_of
+from accord.reader.items.found import (
+    LABEL,
+    MOST_STATING,
+    Items,
+    key_of,
+    stated_in,
+)
 
 _UNMARKED: Final = re.compile(r"[-*•][ \t]+(?=[A-Z][\w /-]{0,40}:)")
 _RULE: Final = re.compile(r"[-=_*~]{3,}")
@@ -11,9 +17,9 @@ _HEADED: Final = re.compile(
     r"(#{1,6}|\*\*)?[ \t]*(?:(?:Result|Item|Entry|Page|Record)[ \t]+#?)?\d+[.):]?(?:[ \t]|$)", re.I
 )
 _NUMBER: Final = re.compile(r"(?P<style>(?:#{1,4}\s*)?\[?)(?P<n>\d{1,5})(?:[.):]|\])\s")
-_SHOWING: Final = re.compile(r"showing\s+(?P<first>\d{1,15})\s*(?:-|to)\s*(?P<last>\d{1,15})")
 _MOST_ABOVE: Final = 14
-_SHORT_MARK: Final = 6
+_DIGITS: Final = re.compile(r"\d+")
+_BEGIN: Final = re.compile(r"\s*(?:[A-Za-z][\w ]{0,30}:|[^\w\s]{1,6})")
 _TITLES: Final = frozenset({"title", "url", "link", "headline"})
 """With which a result of a search begins, if there is but one."""
 
@@ -28,13 +34,13 @@ def records(lines: list[str], wants_list: bool) -> Items | None:
         heading = paragraphs[0].pop(0)
     if not paragraphs:
         return None
-    label = LABEL.fullmatch(paragraphs[0][0])
-    if label is not None:
-        least = 1 if wants_list and key_of(label["key"]).lower() in _TITLES else 2
-        return _labelled(paragraphs, label["key"], heading, least)
     if len(paragraphs) > 1 and all(_HEADED.match(each[0]) for each in paragraphs):
         return Items(["\n".join(each) for each in paragraphs], heading, "", "numbered-records")
-    return None
+    label = LABEL.fullmatch(paragraphs[0][0])
+    if label is None:
+        return None
+    least = 1 if wants_list and key_of(label["key"]).lower() in _TITLES else 2
+    return _labelled(paragraphs, label["key"], heading, least)
 
 
 def _unmarked(line: str) -> str:
@@ -89,13 +95,10 @@ def _paragraphs(lines: list[str]) -> list[list[str]]:
 
 def counted(lines: list[str], wants_list: bool) -> Items | None:
     """A heading that says how many, and as many lines or paragraphs below it."""
-    shown = _shown(lines)
-    if shown is not None:
-        return shown
     heading, *rest = lines
     if not heading.rstrip().endswith(":"):
         return None
-    numbers = {int(number) for number in COUNT.findall(heading)}
+    numbers = stated_in(heading)
     if not numbers:
         return None
     body = [line.strip() for line in rest if line.strip()]
@@ -104,38 +107,45 @@ def counted(lines: list[str], wants_list: bool) -> Items | None:
     paragraphs = _paragraphs(rest)
     if len(paragraphs) in numbers:
         return Items(["\n".join(each) for each in paragraphs], heading, "", "counted-paragraphs")
-    return _alike(rest, numbers, heading) if wants_list else None
+    return as_many(lines, numbers) if wants_list else None
 
 
-def _alike(lines: list[str], numbers: set[int], heading: str) -> Items | None:
-    """As many lines that begin alike as there are said to be, perhaps each below its title."""
-    lines = [line for line in lines if line.strip()]
-    if min(numbers) < 2 or len(lines) < 2:
+def as_many(lines: list[str], numbers: set[int]) -> Items | None:
+    """As many lines that begin alike as there are said to be items, of which each has one."""
+    above = enumerate(lines[:MOST_STATING])
+    top = max((at for at, line in above if stated_in(line) & numbers), default=-1)
+    heading = "\n".join(line for line in lines[: top + 1] if line.strip())
+    body = [line for line in lines[top + 1 :] if line.strip()]
+    if not body or max(numbers) < 2:
         return None
-    for above in (0, 1):
-        mark = lines[above][:_SHORT_MARK]
-        starts = [at - above for at, line in enumerate(lines) if line.startswith(mark)]
-        if len(starts) in numbers and not mark.isalnum():
-            ends = [*starts[1:], len(lines)]
-            parts = zip(starts, ends, strict=True)
-            items = ["\n".join(lines[a:b]).strip() for a, b in parts]
-            return Items(list(items), heading, "", "counted-lines")
-    return None
+    starts = _starts(body, numbers)
+    if not starts:
+        return None
+    parts = zip(starts, [*starts[1:], len(body)], strict=True)
+    items = ["\n".join(body[a:b]).strip() for a, b in parts]
+    return Items(list(items), heading, "", "counted-lines")
 
 
-def _shown(lines: list[str]) -> Items | None:
-    """`Showing 1-2 of 9`, and as many lines below it."""
-    for at, line in enumerate(lines[:MOST_HEADING]):
-        found = _SHOWING.search(line.lower())
-        if found is not None:
-            number = int(found["last"]) - int(found["first"]) + 1
-            body = [each.strip() for each in lines[at + 1 :] if each.strip()]
-            heading = "\n".join(lines[: at + 1])
-            if body and body[0].lower().startswith(("next page", "previous page")):
-                heading, body = f"{heading}\n{body[0]}", body[1:]
-            if len(body) == number:
-                return Items(body, heading, "", "counted-lines")
-    return None
+def _starts(body: list[str], numbers: set[int]) -> list[int]:
+    """Where the items begin, by the first line, the one below it or the last that they share."""
+    for at in (0, min(1, len(body) - 1), -1):
+        for shape in (_outline, _opening):
+            mark = shape(body[at])
+            alike = [i for i, line in enumerate(body) if mark and shape(line) == mark]
+            if len(alike) in numbers and len(alike) > 1:
+                return [0, *(i + 1 for i in alike[:-1])] if at < 0 else [i - at for i in alike]
+    return []
+
+
+def _outline(line: str) -> str:
+    """A line without its digits, which lines that are numbered have in common."""
+    return _DIGITS.sub("0", line) if any(map(str.isdigit, line)) else ""
+
+
+def _opening(line: str) -> str:
+    """How a line begins, if that is no word of its own: a mark, a label."""
+    begin = _BEGIN.match(line)
+    return "" if begin is None else begin[0]
 
 
 def sequence(lines: list[str], wants_list: bool) -> Items | None:

@@ -1,135 +1,100 @@
-"""Rows: a Markdown table, CSV, columns as command lines show them, elements."""
+"""Ruled tables: as Markdown has them, as databases and consoles draw them, columns over a rule."""
 
-import csv
 import re
 from typing import Any, Final
 
-from accord.reader.items.found import MOST_HEADING, Items, around
+from accord.reader.items.found import MOST_HEADING, Items, around, listed_around
 
-_TABLE_RULE: Final = re.compile(r"\|?[ \t]*:?-{2,}:?[ \t]*(?:[|+][ \t]*:?-{2,}:?[ \t]*)*+\|?")
-_BORDER: Final = re.compile(r"\+(?:[-=]{2,}\+)++")
+_RULE: Final = re.compile(r"[ \t]*[|+]?(?:[ \t]*:?[-=]{2,}:?[ \t]*(?:[|+]|$))+")
+_DASHES: Final = re.compile(r"[ \t]*(?:-{2,}|={2,})(?:[ \t]+(?:-{2,}|={2,}))+")
+_SPAN: Final = re.compile(r"-{2,}|={2,}")
 _OF_ONE: Final = frozenset({"field", "key", "property", "attribute", "parameter", "metric"})
 """Beside `value`: the columns of a table that says what one thing has."""
-_NAME: Final = re.compile(r"[A-Za-z_][\w.#-]{0,40}")
-_GAP: Final = re.compile(r"\s{2,}")
-_TAG: Final = re.compile(r"<(?P<name>[A-Za-z][\w-]{0,40})(?:\s[^>]{0,500})?>")
+_DRAWN: Final = frozenset("│┃║┌╔╭┏╒")
+_PLAIN: Final = (
+    dict.fromkeys(range(9472, 9600), "+")
+    | {ord(each): "|" for each in "│┃║"}
+    | {ord(each): "-" for each in "─━═"}
+)
+"""The signs that draw boxes, as signs of ASCII."""
 
 
-def markdown_table(lines: list[str], wants_list: bool) -> Items | None:
-    """A table as Markdown has it, or as databases show theirs."""
-    lines = _unbordered(lines)
-    rules = [i for i, line in enumerate(lines) if i and "|" in lines[i - 1] and _is_rule(line)]
-    if len(rules) != 1:
+def ruled_table(lines: list[str], wants_list: bool) -> Items | None:
+    """Rows under names with a rule below them; several tables of the same columns are one."""
+    if any(line[:1] in _DRAWN for line in lines):
+        lines = [line.translate(_PLAIN) for line in lines]
+    tables = _tables(lines)
+    if not tables or any(names != tables[0][2] for _, _, names, _ in tables):
         return None
-    top = rules[0] - 1
-    end = next((i for i in range(rules[0] + 1, len(lines)) if "|" not in lines[i]), len(lines))
-    heading, closing = around(lines, top, end)
-    if closing is None or heading.count("\n") >= MOST_HEADING:
+    (start, _, names, _), (_, end, _, _) = tables[0], tables[-1]
+    if not wants_list and (len(tables) > 1 or _is_of_one(names)):
         return None
-    names = _cells(lines[top])
-    if not wants_list and len(names) == 2 and names[0].lower() in _OF_ONE:
+    heading, closing = (listed_around if wants_list else around)(lines, start, end)
+    if closing is None or (not wants_list and heading.count("\n") >= MOST_HEADING):
         return None
-    rows = [_cells(line) for line in lines[rules[0] + 1 : end]]
-    items: list[Any] = [dict(zip(names, row, strict=False)) for row in rows]
+    items: list[Any] = [dict(zip(names, row, strict=False)) for *_, rows in tables for row in rows]
     return Items(items, heading, closing, "table")
 
 
-_DRAWN: Final = frozenset("┌│╔║╭┏┃")
-_PLAIN: Final = str.maketrans("┌┬┐├┼┤└┴┘╭╮╰╯╞╪╡│┃║─━═", "+" * 16 + "|||---")
+def _is_of_one(names: list[str]) -> bool:
+    return len(names) == 2 and names[0].lower() in _OF_ONE
 
 
-def _unbordered(lines: list[str]) -> list[str]:
-    """The lines without the borders above and below the rows, also those that are drawn."""
-    if any(line[:1] in _DRAWN for line in lines):
-        lines = [line.translate(_PLAIN) for line in lines]
-    borders = [at for at, line in enumerate(lines) if line[:1] == "+" and _BORDER.fullmatch(line)]
-    if len(borders) < 2:
-        return lines
-    outer = {borders[0], borders[-1]} if len(borders) > 2 else {borders[0]}
-    return [line for at, line in enumerate(lines) if at not in outer]
+Table = tuple[int, int, list[str], list[list[str]]]
+
+
+def _tables(lines: list[str]) -> list[Table]:
+    """Where each table begins and ends, its names, and its rows."""
+    found: list[Table] = []
+    at = 0
+    while at < len(lines) - 1:
+        rule = at + 1
+        if "|" not in lines[at] or _is_rule(lines[at]) or not _is_rule(lines[rule]):
+            at += 1
+            continue
+        end = rule
+        while end < len(lines) and ("|" in lines[end] or _is_rule(lines[end])):
+            end += 1
+        rows = [_cells(line) for line in lines[rule:end] if not _is_rule(line)]
+        start = at - 1 if at and _is_rule(lines[at - 1]) else at
+        found.append((start, end, _cells(lines[at]), rows))
+        at = end
+    return found
 
 
 def _is_rule(line: str) -> bool:
-    if line[:1] == "+":
-        return _BORDER.fullmatch(line) is not None
-    return "-" in line and _TABLE_RULE.fullmatch(line.strip()) is not None
+    return ("--" in line or "==" in line) and _RULE.fullmatch(line) is not None
 
 
 def _cells(line: str) -> list[str]:
     return [cell.strip() for cell in line.strip().strip("|").split("|")]
 
 
-def comma_separated(lines: list[str], wants_list: bool) -> Items | None:
-    """A line of names, and rows of as many cells, between commas or tabs."""
-    mark = "\t" if "\t" in lines[0] else ","
-    names = lines[0].split(mark)
-    if len(names) < 3 and not wants_list:
+def dashed_columns(lines: list[str], wants_list: bool) -> Items | None:
+    """Names over dashes, a run of them for each column, as wide as it is."""
+    rules = {
+        at
+        for at, line in enumerate(lines)
+        if line.lstrip()[:2] in ("--", "==") and _DASHES.fullmatch(line)
+    }
+    tops = (at for at in rules if at and lines[at - 1].strip() and at - 1 not in rules)
+    top = min(tops, default=None)
+    if top is None:
         return None
-    if not all(_NAME.fullmatch(name) for name in names):
-        return None
-    try:
-        rows = [row for row in csv.reader(_joined(lines[1:]), delimiter=mark) if row]
-    except csv.Error:  # a cell that is larger than they come
-        return None
-    if any(len(row) != len(names) for row in rows):
-        return None
-    if mark == "\t" and not any(cell.isdigit() for row in rows for cell in row):
-        return None
-    is_table = len(names) > 2 and (bool(rows) or wants_list)
-    if not (is_table or (len(names) > 1 and rows and wants_list)):
-        return None
-    items: list[Any] = [dict(zip(names, row, strict=True)) for row in rows]
-    return Items(items, lines[0], "", "csv")
+    end = top + 1
+    while end < len(lines) and lines[end].strip() and end not in rules:
+        end += 1
+    starts = [span.start() for span in _SPAN.finditer(lines[top])]
+    names = _cut(lines[top - 1], starts)
+    items: list[Any] = [
+        dict(zip(names, _cut(line, starts), strict=True)) for line in lines[top + 1 : end]
+    ]
+    first = top - 2 if top - 2 in rules else top - 1
+    heading, closing = listed_around(lines, first, end + (end in rules))
+    return None if closing is None or not all(names) else Items(items, heading, closing, "table")
 
 
-def _joined(lines: list[str]) -> list[str]:
-    """Lines with those together that a quoted cell goes over."""
-    found: list[list[str]] = []
-    is_open = False
-    for line in lines:
-        if is_open:
-            found[-1].append(line)
-        elif line.strip():
-            found.append([line])
-        else:
-            continue
-        is_open ^= line.count('"') % 2 == 1
-    return ["\n".join(each) for each in found]
-
-
-def columns(lines: list[str], wants_list: bool) -> Items | None:
-    """Columns under names in capitals, as command lines show them."""
-    if not lines[0][:2].isupper() or len(lines) < 2:
-        return None
-    names = _GAP.split(lines[0].strip())
-    if len(names) < 2 or not all(name[0].isupper() for name in names):
-        return None
-    is_head = len(names) > 2 and all(name.isupper() for name in names)
-    rows = (line for line in lines[1:] if line.strip())
-    if not is_head and any(len(_GAP.split(row.strip())) != len(names) for row in rows):
-        return None
-    return Items([line.strip() for line in lines[1:] if line.strip()], lines[0], "", "columns")
-
-
-def elements(lines: list[str], wants_list: bool) -> Items | None:
-    """Nothing but elements of one name: `<result>…</result>`."""
-    text = "\n".join(lines).strip()
-    first = _TAG.match(text)
-    if first is None:
-        return None
-    if wants_list and text.endswith(f"</{first['name']}>") and text.count(f"<{first['name']}") == 1:
-        inner = text[first.end() : text.rindex("</")].strip()
-        first = _TAG.match(inner)
-        if first is not None:
-            text = inner
-        else:
-            first = _TAG.match(text)
-    if first is None:
-        return None
-    end = f"</{first['name']}>"
-    *parts, rest = (part.strip() for part in text.split(end))
-    begins = [_TAG.match(part) for part in parts]
-    if rest or any(begin is None or begin["name"] != first["name"] for begin in begins):
-        return None
-    items = [part.partition(">")[2].strip() for part in parts]
-    return Items(items, "", "", "elements") if len(items) > 1 or wants_list else None
+def _cut(line: str, starts: list[int]) -> list[str]:
+    """The cells of a line, which begin where their columns do."""
+    ends = [*starts[1:], len(line)]
+    return [line[a:b].strip() for a, b in zip(starts, ends, strict=True)]

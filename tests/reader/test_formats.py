@@ -452,6 +452,20 @@ FORMATS: dict[str, tuple[str, dict[str, Any], Reply, int]] = {
     "not e5": ("list_errors", {}, "Found 2 errors:\n\n1. TypeError: x\n2. ValueError: y", 2),
 }
 LISTS: list[tuple[str, dict[str, Any], Reply, int]] = [
+    ("search_books", {}, "Result: No books found.", 0),
+    ("get_recent_mails", {}, "Your mailbox is empty.", 0),
+    (
+        "list_books",
+        {},
+        'Result (2 of 9 books):\n\n<json>\n{"books": [{"id": 1, "tags": ["a"]}, {"id": 2}]}\n</json>',
+        2,
+    ),
+    (
+        "search_people",
+        {},
+        "Person #1:\nName: Ann\n\nSeen: 1/2\n---\n\nPerson #2:\nName: Bob\n\nSeen: 3/4\n---",
+        2,
+    ),
     (
         "search_crm",
         {"query": "x"},

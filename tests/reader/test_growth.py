@@ -46,6 +46,7 @@ SHAPES: dict[str, Shape] = {
     "csv with an open quote": lambda n: 'a,b,c\n1,2,"' + "3\n" * (n // 2),
     "columns": lambda n: "NAME  AGE  SIZE\n" + "a  1  2\n" * (n // 8),
     "elements": lambda n: "<r>x</r>" * (n // 8),
+    "tags of JSON that open": lambda n: "[\n" + "<json>\n" * (n // 7) + "</",
     "elements that open": lambda n: "<r>" * (n // 3) + "</r>",
     "elements within one": lambda n: "<a><b>" + "<r>x</r>" * (n // 8) + "</b></a>",
     "elements of two names": lambda n: "<a>" + "<r>x</r><s/>" * (n // 12) + "</a>",

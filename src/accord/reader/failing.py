@@ -27,7 +27,6 @@ _NAMES: Final = frozenset({"name", "title", "created_at", "createdAt"})
 _PLAIN_VERBS: Final = frozenset({"get", "show", "view", "find", "list", "load", "help"})
 """Words of a tool's name that any text may have."""
 _OF_AN_ERROR: Final = frozenset({"error", "code", "message", "details", "success", "status"})
-_NOTHING: Final = frozenset[str]()
 _MOST_RESULTS: Final = 200
 _FEW: Final = 4
 _EXITED: Final = re.compile(
@@ -208,8 +207,9 @@ def _strength(case: Case, words: str) -> Strength | None:
         if call.doing == "run" and _TRACEBACK.match(words):
             return "weak"
         is_told = missing and "\n" not in words.strip()
-        own = _NOTHING if call.tells else call.nouns - _PLAIN_VERBS
-        return "weak" if is_told else says_failed_to_give(words, own, case.mentions(words))
+        own = frozenset(call.words[:1]) if call.tells else call.nouns.union(call.words)
+        mentions = case.mentions(words)
+        return "weak" if is_told else says_failed_to_give(words, own - _PLAIN_VERBS, mentions)
     if call.wants_many and case.says_none:
         return None
     if missing or (says_rejected(words) and not says_deed(words, call.deeds)):

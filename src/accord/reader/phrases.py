@@ -223,7 +223,8 @@ _NOT_NONE: Final = any_of(
     rf"no {NOT_GIVEN}",
 )
 _NONE_LISTED: Final = any_of(
-    r"(?:there (?:are|is|were) )?no (?!such|longer|need)[\w'\"-]+.{0,160}$"
+    r"(?:there (?:are|is|were) )?no (?!such|longer|need)[\w'\"-]+.{0,160}$",
+    r"(?:the |your |this )?(?:[\w'\"-]+ ){1,4}(?:is|are|was|were) (?:currently )?empty[.!]*$",
 )
 _NO_ITEMS: Final = any_of(r"no (?!more|other|further|additional)(?:[\w-]+ ){1,4}(?:were )?found\b")
 _NO_NAMES: Final = re.compile(r"[^:\n]{1,80}:\s+\W?(?:none|empty|nothing|no \w+)\W{0,2}$")
@@ -246,7 +247,7 @@ _PLAINLY_NONE: Final = re.compile(
 """What most of them say, and is seen at once."""
 _SOME: Final = re.compile(r"(?:found|showing|retrieved|returned|listing) (?:the )?[1-9]\d*\b")
 _NONE_IN_CHINESE: Final = re.compile(r"\W{0,4}(?:没有|沒有|暂无|暫無|未|找不到)[^\n]{1,40}\s*$")
-_POLITE: Final = re.compile(r"(?:sorry|unfortunately),?\s+", re.I)
+_POLITE: Final = re.compile(r"(?:(?:sorry|unfortunately),?|(?:search )?results?:)\s+", re.I)
 _LABELLED: Final = re.compile(r"[A-Z][\w ]{0,30}: ")
 
 

@@ -52,6 +52,8 @@ _STRONG: Final = any_of(
     r"[^\W\s]{0,12}(?:错误|錯誤|失败|失敗|出错|無效|无效|无法|缺少)",
 )
 _ERROR_NUMBER: Final = re.compile(r"E[A-Z]{4,}\b[:,]")
+_NAMED: Final = re.compile(r"[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+: (?:\S+ ){3}")
+"""An error that begins with its name, and goes on with a sentence: `LIMIT_REACHED: only 5 …`"""
 _ERRNO: Final = re.compile(
     rf"{_ERROR_NUMBER.pattern}"
     r"|(?:\S+ ){0,3}(?:\w*::)?(?:ERR_[A-Z]{3}|E(?:CONN|NOTF|NOENT|ACCES|PERM|TIMEDO|HOST|ADDR))"
@@ -182,7 +184,8 @@ def _says_weakly(words: str, lines: list[str], is_act: bool, wants_many: bool) -
     sentence = first_sentence(first)
     if len(sentence) > _LONGEST_SENTENCE or (not is_act and _ASKS.match(first.lower())):
         return None
-    is_bad = _begins_badly(sentence, len(lines)) and not (is_act and reports_deed(sentence))
+    is_bad = _NAMED.match(first) is not None or _begins_badly(sentence, len(lines))
+    is_bad = is_bad and not (is_act and reports_deed(sentence))
     if is_bad or ("_" in words and _CODE.fullmatch(words)):
         return "weak"
     if len(words) > _LONGEST_SHORT or len(lines) > (1 if wants_many else _MOST_SHORT_LINES):

@@ -11,6 +11,7 @@ from accord.reader.reading import Notes
 from accord.reader.shown import python_value
 
 _FENCE: Final = re.compile(r"^[ \t]*```[ \t]*([\w+-]*)[ \t]*\n", re.M)
+_ELEMENT: Final = re.compile(r"^[ \t]*<(json|data|results?|output|response)>[ \t]*\n", re.M)
 _FENCE_END: Final = re.compile(r"```[ \t]*$", re.M)
 _DATA_FENCES: Final = frozenset({"", "json", "jsonc", "json5", "javascript", "js"})
 _LINE_END: Final = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
@@ -86,6 +87,7 @@ def find_json(text: str) -> Found | None:
         return None
     return (
         json_in_fence(text)
+        or _in_element(text)
         or _several(text)
         or _after_prose(text)
         or _before_prose(text)
@@ -147,6 +149,19 @@ def json_in_fence(text: str) -> Found | None:
     if not found or not isinstance(value, dict | list):
         return None
     return Found(value, prose.strip(), "JSON in a code fence")
+
+
+def _in_element(text: str) -> Found | None:
+    """The document between two tags that say so, on lines of their own: `<json>`."""
+    begin = _ELEMENT.search(text) if "</" in text else None
+    end = -1 if begin is None else text.find(f"</{begin[1]}>", begin.end())
+    if begin is None or end < 0:
+        return None
+    prose = text[: begin.start()] + text[end + len(begin[1]) + len("</>") :]
+    found, value = parse_json(text[begin.end() : end])
+    if not found or not isinstance(value, dict | list) or len(prose) > _LONGEST_PROSE:
+        return None
+    return Found(value, prose.strip(), "JSON in an element")
 
 
 def _is_fenced(text: str) -> bool:

@@ -91,6 +91,8 @@ def _underlines(lines: list[str], at: int) -> bool:
     """Whether a line makes the one above it a title, rather than to set parts apart."""
     if lines[at].strip()[0] not in "=-~" or at == 0 or _blank(lines[at - 1]):
         return False
+    if _FIELD.match(lines[at - 1]) and not lines[at - 1].endswith(":"):
+        return False
     return (at < 2 or _blank(lines[at - 2])) and (at + 1 == len(lines) or _blank(lines[at + 1]))
 
 

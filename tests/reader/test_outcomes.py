@@ -518,3 +518,17 @@ def test_a_reply_is_what_a_careful_person_would_say(
 ) -> None:
     reading = read({"content": [{"type": "text", "text": reply}]}, tool, arguments)
     assert reading.response.response_type == kind, reading.rules
+
+
+@pytest.mark.parametrize("tool", ["create_user", "list_users", "get_user"])
+def test_a_result_that_asks_has_done_nothing_yet(tool: str) -> None:
+    asking = {
+        "resultType": "input_required",
+        "inputRequests": {"who": {"method": "elicitation/create", "params": {}}},
+        "requestState": "sealed",
+    }
+    for reply in (asking, {"jsonrpc": "2.0", "id": 1, "result": asking | {"content": []}}):
+        reading = read(reply, tool)
+        assert reading.response.response_type == "single"
+        assert reading.response.data == asking
+        assert reading.findings == ["nothing was done yet: the tool asks for something first"]

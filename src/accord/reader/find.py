@@ -30,6 +30,11 @@ _MCP_OWN: Final = frozenset(
 )
 
 
+ASKING: Final = "input_required"
+"""The `resultType` of a result that asks for something before it goes on."""
+_ASKED: Final = ("resultType", "inputRequests", "requestState")
+
+
 class Value(msgspec.Struct, kw_only=True):
     """What was found, where, and what stands beside it."""
 
@@ -70,7 +75,10 @@ def find(result: Mapping[str, Any], notes: Notes, *, digs: bool = True) -> Value
         if result.keys() <= _MCP_OWN
         else {name: each for name, each in result.items() if name not in _MCP_OWN}
     )
-    if structure is not _ABSENT and structure is not None:
+    if result.get("resultType") == ASKING:
+        asked = {name: result[name] for name in _ASKED if name in result}
+        value = Value(value=asked, origin="the result's own members")
+    elif structure is not _ABSENT and structure is not None:
         value = _of_structure(structure, texts, notes, digs)
     elif texts:
         value = _of_texts(texts, notes, digs)

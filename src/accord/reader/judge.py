@@ -6,6 +6,7 @@ from typing import Final, Literal, NamedTuple
 from accord.reader.acting import acted, ran, reports_done, reports_members
 from accord.reader.case import Case, Verdict
 from accord.reader.failing import all_failed, error_text, is_error, payload_failed
+from accord.reader.find import ASKING
 from accord.reader.listing import (
     array,
     catalog,
@@ -29,12 +30,26 @@ class Rule(NamedTuple):
     looks_at: Literal["anything", "words", "data"] = "anything"
 
 
+def _asks(case: Case) -> Verdict | None:
+    value = case.value
+    if not isinstance(value, dict) or value.get("resultType") != ASKING:
+        return None
+    return Verdict("single", finding="nothing was done yet: the tool asks for something first")
+
+
 def _single(case: Case) -> Verdict | None:
     sure: Confidence = "likely" if case.called.wants_many else "certain"
     return Verdict("single", sure)
 
 
 RULES: Final = (
+    Rule(
+        "asks",
+        "the tool wants answers to questions first",
+        '{"resultType": "input_required", "inputRequests": …}',
+        _asks,
+        "data",
+    ),
     Rule("is-error", "`isError` is true", '{"content": […], "isError": true}', is_error),
     Rule(
         "payload-failed",

@@ -164,7 +164,7 @@ def _judged(
     """How sure it is that an object is about this array, rather than a thing that has it."""
     if name in _STREAMS and all(isinstance(item, str) for item in items):
         return None
-    if rest.keys() <= _NO_MATTER:
+    if rest.keys() <= _NO_MATTER or (called.wants_many and _tells_page(rest)):
         return "certain"
     main = _member(name)
     is_named = main.is_generic or main.noun in called.nouns
@@ -193,6 +193,13 @@ def _judged(
     if is_counted and not any(isinstance(each, dict | list) for each in others):
         return "likely"
     return "guess" if holds_objects and _is_little(rest, called, arguments) else None
+
+
+def _tells_page(rest: Mapping[str, Any]) -> bool:
+    for name in rest:  # noqa: SIM110 - a generator would cost more than it looks at
+        if _member(name).is_paging:
+            return True
+    return False
 
 
 def _told(rest: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -75,7 +75,7 @@ def find(result: Mapping[str, Any], notes: Notes, *, digs: bool = True) -> Value
         if result.keys() <= _MCP_OWN
         else {name: each for name, each in result.items() if name not in _MCP_OWN}
     )
-    if result.get("resultType") == ASKING:
+    if "inputRequests" in result and result.get("resultType") == ASKING:
         asked = {name: result[name] for name in _ASKED if name in result}
         value = Value(value=asked, origin="the result's own members")
     elif structure is not _ABSENT and structure is not None:
@@ -103,14 +103,14 @@ def _blocks(content: Any, notes: Notes) -> list[dict[str, Any]]:
     """What can be content; the rest is told of."""
     if not isinstance(content, list):
         return []
-    blocks = [each for each in content if isinstance(each, dict) and _is_whole(each)]
+    blocks = [
+        each
+        for each in content
+        if isinstance(each, dict) and ("text" in each or each.get("type") != "text")
+    ]
     if len(blocks) < len(content):
         notes.finding("some of the content is no block")
     return blocks
-
-
-def _is_whole(block: dict[str, Any]) -> bool:
-    return "text" in block or block.get("type") != "text"
 
 
 def _sorted(

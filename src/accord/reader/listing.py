@@ -56,7 +56,7 @@ def catalog(case: Case) -> Verdict | None:
     if collection is None:
         return None
     items, path = collection.items, collection.path
-    if case.called.doing == "act" and case.tool != CATALOG:
+    if is_act and case.tool != CATALOG:
         return None  # which says what there is now
     if case.tool == CATALOG or is_catalog(items):
         return Verdict("tool_catalog")

@@ -1,7 +1,7 @@
 """Where a list stands among all there is, in whatever dialect it is said."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from accord.answer import Page
@@ -67,44 +67,26 @@ def page_of(
 ) -> Page | None:
     """The page that a list's fellow members tell of, if they do."""
     said: dict[str, Any] = {}
-    nested: list[tuple[str, Any]] = []
-    for name, value in members.items():
-        if type(value) is dict:
-            if squeezed(name) in _PLACES or name in _PLACES:
-                nested += _flat(value)
-        elif type(value) is not list:
-            _hear(name, value, said)
-    for name, value in nested:
-        _hear(name, value, said)
-    if not said or said.keys() == {"returned"}:
+    told = list(members.items())
+    for name, value in told:
+        kind = type(value)
+        if kind is int:
+            says, is_certain = _number(name)
+            if is_certain:  # what is said in so many words wins
+                said[says] = value
+            elif says:
+                said.setdefault(says, value)
+        elif kind is bool:
+            _hear_flag(squeezed(name), value, said)
+        elif kind is str or value is None:
+            _hear_words(squeezed(name), value, said)
+        elif kind is dict and (squeezed(name) in _PLACES or name in _PLACES):
+            told += value.items()  # which knows better than those beside it
+    if not said or (len(said) == 1 and "returned" in said):
         return None
     _infer(said, returned, arguments)
     known = {k: v for k, v in said.items() if k in _FIELDS and v is not None}
     return Page(**known) if known else None
-
-
-def _flat(members: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The members of one that is about paging, which know better than those beside it."""
-    for name, value in members.items():
-        if isinstance(value, dict) and squeezed(name) in _PLACES:
-            yield from value.items()
-        else:
-            yield name, value
-
-
-def _hear(name: str, value: Any, said: dict[str, Any]) -> None:
-    """What one member says; a later one that is explicit wins."""
-    kind = type(value)
-    if kind is int:
-        says, is_certain = _number(name)
-        if is_certain:
-            said[says] = value
-        elif says:
-            said.setdefault(says, value)
-    elif kind is bool:
-        _hear_flag(squeezed(name), value, said)
-    elif kind is str or value is None:
-        _hear_words(squeezed(name), value, said)
 
 
 class Number(NamedTuple):

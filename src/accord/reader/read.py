@@ -215,7 +215,7 @@ def _judged(
     if verdict.kind in ("list", "tool_catalog"):
         items, rest, message, page = _listed(case, value, arguments, notes)
         if rest:
-            metadata = {**rest, **metadata}
+            metadata = {**rest, **metadata} if metadata else dict(rest)
     elif verdict.kind == "single" and case.words is not None:
         page = page_of_cut(case.words, arguments)
     own = page_from(beside.get("page")) if beside else None

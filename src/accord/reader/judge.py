@@ -32,7 +32,7 @@ class Rule(NamedTuple):
 
 def _asks(case: Case) -> Verdict | None:
     value = case.value
-    if not isinstance(value, dict) or value.get("resultType") != ASKING:
+    if type(value) is not dict or "resultType" not in value or value["resultType"] != ASKING:
         return None
     return Verdict("single", finding="nothing was done yet: the tool asks for something first")
 

@@ -85,7 +85,7 @@ def page_of(
     if not said or (len(said) == 1 and "returned" in said):
         return None
     _infer(said, returned, arguments)
-    known = {k: v for k, v in said.items() if k in _FIELDS and v is not None}
+    known = {name: value for name, value in said.items() if name in _FIELDS}
     return Page(**known) if known else None
 
 
@@ -166,10 +166,10 @@ def _infer(said: dict[str, Any], returned: int | None, arguments: Mapping[str, A
         said.setdefault("has_more", bool(said["next_link"]))
         if "knows_ends" in said and "total" not in said and "returned" in said:
             said["total"] = said["returned"]
-    if said.get("cursor") is not None or said.get("next_offset") is not None:
-        said.setdefault("has_more", True)
     if "has_more" not in said:
-        if number is not None and pages is not None:
+        if said.get("cursor") is not None or said.get("next_offset") is not None:
+            said["has_more"] = True
+        elif number is not None and pages is not None:
             said["has_more"] = number < pages
         elif said.get("offset") is not None and said.get("total") is not None and returned:
             said["has_more"] = said["offset"] + returned < said["total"]

@@ -55,7 +55,8 @@ class Case(msgspec.Struct, kw_only=True):
     def _words_in(self, value: dict[str, Any]) -> Any:
         """The text that an object is about, if it is."""
         if len(value) > 1:
-            return _text_in(value) if self.called.wants_many else None
+            may_be = self.called.wants_many and not _TEXT_MEMBERS.isdisjoint(value)
+            return _text_in(value) if may_be else None
         for name, only in value.items():
             if only is None:
                 return self.message  # which is all that is said
@@ -103,7 +104,7 @@ class Case(msgspec.Struct, kw_only=True):
 
 def _text_in(value: Mapping[str, Any]) -> str | None:
     """The one text of several lines in a small object that has nothing else of any size."""
-    if _TEXT_MEMBERS.isdisjoint(value) or len(value) > _MOST_MEMBERS:
+    if len(value) > _MOST_MEMBERS:
         return None
     if any(isinstance(each, list) for each in value.values()):
         return None

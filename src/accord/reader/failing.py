@@ -64,7 +64,7 @@ def payload_failed(case: Case) -> Verdict | None:
     """A flag, an error, a status; an error that nothing was found is none of a search."""
     sign = failure_in(case.value)
     if sign is None:
-        sign = _exit_code(case)
+        sign = _exit_code(case) if _ran(case) else None
         return None if sign is None else _failed(case, sign, "guess")
     counts = failed_counts(case.value)
     if counts is not None and counts[0] > 0:
@@ -252,7 +252,7 @@ def _missing(case: Case, words: str) -> bool:
 def _exit_code(case: Case) -> Sign | None:
     """What was run ended badly, by its exit code."""
     value = case.value
-    if not _ran(case) or not isinstance(value, dict):
+    if not isinstance(value, dict):
         return None
     codes = [value[name] for name in _EXIT_CODES if type(value.get(name)) is int]
     if not any(codes):

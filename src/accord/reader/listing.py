@@ -15,6 +15,7 @@ from accord.reader.collection import (
 )
 from accord.reader.items import Items, find_items, is_symbols, split_advice, states_count
 from accord.reader.phrases import lacks, says_all_well
+from accord.reader.reading import LEVELS
 from accord.response import CATALOG, ResponseType
 
 _HISTORIES: Final = frozenset({"log", "logs", "history"})
@@ -98,11 +99,14 @@ def array(case: Case) -> Verdict | None:
     return Verdict("list") if isinstance(case.value, list) else None
 
 
+_LISTED: Final = {each: Verdict("list", each) for each in LEVELS}
+
+
 def main_array(case: Case) -> Verdict | None:
     collection = case.find_collection()
     if collection is not None and case.attachments and collection.path == ("content",):
         return None  # which are what is attached
-    return None if collection is None else Verdict("list", collection.confidence)
+    return None if collection is None else _LISTED[collection.confidence]
 
 
 def none_found(case: Case) -> Verdict | None:

@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Callable
+from compileall import compile_dir
 
 from manual.pages import write as write_manual
 
@@ -42,6 +43,8 @@ def main() -> int:
     if sys.platform != "linux":
         parser.exit(2, "bench: reads CPU time and memory of its children as Linux gives them\n")
     contenders = [c for c in CONTENDERS if not options.only or c.name in options.only]
+    for folder in ("src", "bench"):
+        compile_dir(ROOT / folder, quiet=1)  # as pip does with what it installs
 
     parts: list[str] = []
     has_failed = False

@@ -3,7 +3,6 @@
 import logging
 import os
 from pathlib import Path
-from tempfile import mkstemp
 from typing import Final
 
 from accord.errors import ContractError
@@ -24,6 +23,8 @@ def read_key(path: Path) -> bytes:
 
 def _make(path: Path) -> bytes:
     """A new key, in a file that is whole as soon as it is there."""
+    from tempfile import mkstemp  # which a server without a key file starts without
+
     key = os.urandom(_BYTES).hex().encode()
     number, beside = mkstemp(dir=path.parent, prefix=f".{path.name}.")  # its owner's alone
     try:

@@ -3,7 +3,6 @@
 import importlib
 import importlib.util
 import re
-import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.machinery import PathFinder
@@ -47,9 +46,13 @@ def is_peer(target: str) -> bool:
     place = target.partition(":")[0]
     if place.endswith(".py") and (Path(place).is_file() or len(place.split()) == 1):
         return False
-    return len(target.split()) > 1 or (
-        _MODULE.fullmatch(target) is None and shutil.which(target) is not None
-    )
+    return len(target.split()) > 1 or (_MODULE.fullmatch(target) is None and _is_program(target))
+
+
+def _is_program(name: str) -> bool:
+    from shutil import which  # seldom asked for, and slow to load
+
+    return which(name) is not None
 
 
 def is_reader(target: str) -> bool:

@@ -44,8 +44,11 @@ def serving() -> Iterator[str]:
     with subprocess.Popen(command, cwd=HERE, stderr=subprocess.PIPE, text=True) as child:
         assert child.stderr is not None
         line = child.stderr.readline()
+        found = re.search(r"MCP at (\S+)", line)
         try:
-            yield line.rpartition(" ")[2].strip()
+            if found is None:
+                sys.exit(f"the server did not start:\n{line}{child.stderr.read()}")
+            yield found[1]
         finally:
             child.terminate()
             child.communicate()

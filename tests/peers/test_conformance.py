@@ -1,0 +1,17 @@
+"""The official conformance suite, as `make conformance` runs it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.timeout(300)
+def test_all_that_is_required_passes_in_both_eras() -> None:
+    command = [sys.executable, "-m", "tests.conformance"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout.endswith("2025-11-25: 30/30\n2026-07-28: 37/37\n"), done.stdout + done.stderr
+    assert done.returncode == 0

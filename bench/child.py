@@ -28,7 +28,7 @@ class Child:
         keep_stderr: bool = True,
     ) -> None:
         # Closed in __exit__.
-        self._stderr = tempfile.TemporaryFile() if keep_stderr else open(os.devnull, "r+b")  # noqa: PTH123, SIM115
+        self._stderr = tempfile.TemporaryFile() if keep_stderr else open(os.devnull, "r+b")  # noqa: PTH123, SIM115 - as above
         self._rest = b""
         self.started = time.perf_counter()
         self._process = subprocess.Popen(

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from itertools import groupby
 from typing import Any, Final
 
 from accord.reader.items.found import Items, key_of
@@ -127,15 +128,13 @@ def shape_of(part: list[str]) -> str:
     return "sign" if not first[0].isascii() and not first[0].isalnum() else "text"
 
 
+def _between_blanks(lines: list[str]) -> list[list[str]]:
+    return [list(part) for is_blank, part in groupby(lines, _blank) if not is_blank]
+
+
 def paragraphs(lines: list[str], wants_list: bool) -> Items | None:
     """Paragraphs of several lines that all begin alike, or are all of one length."""
-    parts: list[list[str]] = [[]]
-    for line in lines:
-        if _blank(line):
-            parts.append([])
-        else:
-            parts[-1].append(line)
-    parts = [part for part in parts if part]
+    parts = _between_blanks(lines)
     heading = ""
     if (
         len(parts) > 1
@@ -155,13 +154,7 @@ def paragraphs(lines: list[str], wants_list: bool) -> Items | None:
 
 def titled(lines: list[str], wants_list: bool) -> Items | None:
     """Paragraphs of a title and fields, which are the same in all of them."""
-    parts: list[list[str]] = [[]]
-    for line in lines:
-        if _blank(line):
-            parts.append([])
-        else:
-            parts[-1].append(line)
-    parts = [part for part in parts if part]
+    parts = _between_blanks(lines)
     heading = parts.pop(0)[0] if len(parts) > 2 and len(parts[0]) == 1 else ""
     keys = [[found["key"] for line in part[1:] if (found := _FIELD.match(line))] for part in parts]
     if len(parts) < 2 or len(keys[0]) < 2 or any(each != keys[0] for each in keys):

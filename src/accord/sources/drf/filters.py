@@ -29,9 +29,9 @@ def parameters_of(view: Any, complain: Complain) -> list[Parameter]:
     for backend in getattr(view, "filter_backends", ()):
         name = getattr(backend, "__name__", str(backend))
         found += attempted(
-            lambda made=backend: _of_backend(made(), view),  # type: ignore[misc]
+            lambda made=backend: _of_backend(made(), view),  # type: ignore[misc] # bound now
             [],
-            lambda reason, name=name: complain(f"what {name} takes is not known: {reason}"),  # type: ignore[misc]
+            lambda reason, name=name: complain(f"what {name} takes is not known: {reason}"),  # type: ignore[misc] # bound now
         )
     paginator = getattr(view, "paginator", None)
     if paginator is not None and pages(paginator):

@@ -43,7 +43,7 @@ def name_all(routes: Sequence[Route]) -> dict[str, Route]:
     for name, route in zip(names, routes, strict=True):
         if not _is_given(route):
             found[name] += 1
-            name = _fitting([name, found[name]]) if found[name] > 1 else name  # noqa: PLW2901
+            name = _fitting([name, found[name]]) if found[name] > 1 else name  # noqa: PLW2901 - a number
         if name in named:
             raise ContractError(
                 f"two tools are named {name!r}: {named[name].place} and {route.place}"

@@ -6,8 +6,10 @@ from functools import cached_property
 from typing import Any, Final
 
 import msgspec
+from django.conf import settings
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.urls.resolvers import LocalePrefixPattern
+from django.utils import translation
 from django.utils.regex_helper import normalize
 from rest_framework.routers import APIRootView
 from rest_framework.settings import api_settings
@@ -136,8 +138,9 @@ class Route:
             return self._fixed
         written = {name: self._written(name, value) for name, value in kwargs.items()}
         forms, regex = self._forms, self._regex
-        if self._is_translated:  # by the language of the moment
-            forms, regex = _forms(self.pieces), re.compile(_joined(self.pieces))
+        if self._is_translated:
+            with translation.override(_language()):
+                forms, regex = _forms(self.pieces), re.compile(_joined(self.pieces))
         form = next((form for form in forms if set(_names(form)) == written.keys()), None)
         if form is None:
             return None
@@ -152,6 +155,17 @@ class Route:
             return str(value) if converter is None else str(converter.to_url(value))
         except (TypeError, ValueError, AttributeError):  # it takes the value that it reads, no text
             return str(value)
+
+
+def _language() -> str:
+    """The language of the moment, as middleware will name it: `en`, where there is no `en-us`."""
+    now: str = translation.get_language() or settings.LANGUAGE_CODE
+    if not any(each.endswith("LocaleMiddleware") for each in settings.MIDDLEWARE):
+        return now
+    try:
+        return str(translation.get_supported_language_variant(now))
+    except LookupError:
+        return now
 
 
 class Routes(msgspec.Struct, frozen=True):

@@ -62,7 +62,7 @@ def _ask(route: Route) -> Operation | None:
     from drf_spectacular.generators import SchemaGenerator
     from drf_spectacular.settings import patched_settings, spectacular_settings
 
-    generator: Any = SchemaGenerator()  # type: ignore[no-untyped-call]
+    generator: Any = SchemaGenerator()  # type: ignore[no-untyped-call] # it has no types
     method, path = route.method.upper(), f"/{route.template}"
     with GENERATOR_STATS.silence(), patched_settings(_APART):
         view = generator.create_view(route.callback, method)

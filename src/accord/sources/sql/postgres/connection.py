@@ -107,7 +107,7 @@ class PostgresEngine:
 
     def _select(self, asked: Select, *, one_by_one: bool = False) -> Rows:
         with self._begin() as connection:
-            driver: psycopg.Connection[Any] = connection.connection.driver_connection  # type: ignore[assignment]
+            driver: psycopg.Connection[Any] = connection.connection.driver_connection  # type: ignore[assignment] # ours is psycopg
             tables = partial(self._tables, connection)
             try:
                 return self._fence.read(driver, asked, tables, one_by_one=one_by_one)

@@ -13,7 +13,8 @@ from typing import Final, NamedTuple
 
 from accord.errors import ContractError
 
-_CHUNK: Final = 32_768  # a few hundred calls: more would only pile up their replies
+_CHUNK: Final = 16_384  # some hundred calls: more would only pile up their replies
+_MUCH: Final = 32_768  # bytes: memory that is used again at once is cheaper than more of it
 _STDERR: Final = 2
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
@@ -143,7 +144,7 @@ class Input:
 
 
 class Output:
-    """Lines to a descriptor: all that one turn of the loop brings goes out in one write.
+    """Lines to a descriptor: what one turn of the loop brings goes out together, if it is little.
 
     `drained` is called whenever the peer has taken everything, `broken` when it is gone.
     """
@@ -177,21 +178,28 @@ class Output:
             self._loop.call_soon(self._write)
         self._lines.append(line)
         self.backlog += len(line) + 1
+        if self.backlog > _MUCH and not self._is_waiting:
+            with contextlib.suppress(OSError):  # which the end of the turn will meet as well
+                self._push()
 
     def _write(self) -> None:
         try:
-            while self._unsent or self._lines:
-                if not self._unsent:
-                    self._unsent = memoryview(b"\n".join([*self._lines, b""]))
-                    self._lines.clear()
-                sent = os.write(self._descriptor, self._unsent)
-                self._unsent = self._unsent[sent:] or memoryview(b"")  # and let go of what is sent
-                self.backlog -= sent
+            self._push()
         except BlockingIOError:
             pass
         except OSError:
             self._break()
         self._wait_for_peer(self.backlog > 0)
+
+    def _push(self) -> None:
+        """Write all, unless it raises."""
+        while self._unsent or self._lines:
+            if not self._unsent:
+                self._unsent = memoryview(b"\n".join([*self._lines, b""]))
+                self._lines.clear()
+            sent = os.write(self._descriptor, self._unsent)
+            self._unsent = self._unsent[sent:] or memoryview(b"")  # and let go of what is sent
+            self.backlog -= sent
 
     def _break(self) -> None:
         self._loop.remove_reader(self._descriptor)

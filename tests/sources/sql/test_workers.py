@@ -104,6 +104,31 @@ def test_of_many_calls_none_is_refused_for_the_length_of_the_line(tmp_path: Path
     database.close()
 
 
+def workers_for(path: Path, selects: list[Select]) -> int:
+    """How many workers there are once these were asked for, all at the same time."""
+
+    async def ask() -> int:
+        before = set(workers_of(os.getpid()))
+        database = Database(str(path), Options())
+        await asyncio.gather(*map(database.read, selects))
+        found = len(set(workers_of(os.getpid())) - before)
+        database.close()
+        return found
+
+    return asyncio.run(ask())
+
+
+def test_one_worker_that_is_quick_does_for_all(tmp_path: Path) -> None:
+    """Unless the machine is busy; so we look again."""
+    path = make(tmp_path / "shop.db")
+    assert any(workers_for(path, QUICK * 20) == 1 for _ in range(6))
+
+
+def test_those_who_ask_what_takes_its_time_have_several_workers(tmp_path: Path) -> None:
+    slow = Select(f"SELECT count(*) AS n FROM ({NUMBERS.format(100_000)})", None, 1, 0)
+    assert workers_for(make(tmp_path / "shop.db"), [slow] * 40) > 1
+
+
 def test_a_request_that_no_pipe_has_room_for_arrives(tmp_path: Path) -> None:
     path = make(tmp_path / "shop.db")
     with serving(path, max_length=4_000_000, timeout=20) as shop:

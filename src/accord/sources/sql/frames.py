@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 _HEAD: Final = 4
-_CHUNK: Final = 256 * 1024
+_CHUNK: Final = 64 * 1024
 _LONGEST: Final = 64 * 1024 * 1024
 
 

@@ -24,9 +24,13 @@ _ROOM_FOR_WORDS: Final = 2_048  # what an answer says beside its rows
 
 _UNFIT: Final = re.compile(r'["\\\x00-\x1f]')  # in a name that msgspec would copy as it is
 _FINITE: Final = msgspec.Meta(ge=-float_info.max, le=float_info.max)
-_PLAIN: Final = list[tuple[int | Annotated[float, _FINITE] | str | bool | None, ...]]
-"""Rows of values that JSON has words for."""
 _encode = msgspec.json.Encoder(decimal_format="number").encode
+
+
+class _Plain(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """Rows of values that JSON has words for."""
+
+    rows: list[tuple[int | Annotated[float, _FINITE] | str | bool | None, ...]]
 
 
 @lru_cache(128)
@@ -50,7 +54,7 @@ class Sheet:
     def encode(self, rows: list[Row]) -> bytes:
         """The JSON of some rows."""
         try:
-            msgspec.convert(rows, _PLAIN)  # faster than to look at each value
+            msgspec.convert((rows,), _Plain)  # faster than to look at each value
         except msgspec.ValidationError:
             rows = [tuple(map(marked, row)) for row in rows]
         return _encode(list(starmap(self._type, rows)))

@@ -1,8 +1,8 @@
 """The workers of one event loop: who is asked, who is late, and who takes over.
 
 A query that is answered at once costs less than to wake another process, so as long as a worker is
-quick it is asked ahead, and the others sleep. A worker that stalls keeps only what it has begun:
-what it was asked behind that goes to the others.
+quick it is asked ahead, and the others sleep, or are not even started. A worker that stalls keeps
+only what it has begun: what it was asked behind that goes to the others.
 """
 
 import asyncio
@@ -19,6 +19,7 @@ from accord.sources.sql.process import Worker
 _AHEAD: Final = 8  # requests that a quick worker has at a time
 _QUICK: Final = 0.001  # seconds for an answer, about what it takes us to pass it on
 _FORGETTING: Final = 1.25  # what we saw was we who were slow, perhaps: the best of late counts
+_A_FEW: Final = 8  # answers of which one is quick, if it can be
 _STALL: Final = 0.02  # seconds after which an answer is not quick, and between looks at the clock
 _SLACK: Final = 0.25  # seconds after the limit in which a worker may still say so itself
 _BOOT: Final = 30.0  # seconds for Python to start, on a machine that is busy
@@ -54,6 +55,7 @@ class _Seat:
         self.is_ready = False
         self.since = monotonic()
         """When it began with the first of them, or to start."""
+        self.answers = 0
         self.pace = _NEVER
         """Seconds that it takes for an answer, as far as we know."""
 
@@ -61,6 +63,11 @@ class _Seat:
     def is_quick(self) -> bool:
         """Whether it is worth more than another that has nothing to do."""
         return self.pace < _QUICK
+
+    def is_slow(self, now: float) -> bool:
+        """Whether another beside it would be of use, as far as we know."""
+        is_stalled = bool(self.asked) and now - self.since > _STALL
+        return self.is_ready and (is_stalled or (self.answers > _A_FEW and not self.is_quick))
 
     @property
     def room(self) -> int:
@@ -75,6 +82,12 @@ class _Seat:
         if not self.asked:
             self.since = now
         self.asked += exchanges
+
+    def note(self, answers: int, now: float) -> None:
+        """It has given some answers; for the first it had to open the database."""
+        if self.answers:
+            self.pace = min((now - self.since) / answers, self.pace * _FORGETTING)
+        self.answers += answers
 
     def take_back(self) -> list[_Exchange]:
         """What it has been asked and not begun with."""
@@ -143,7 +156,7 @@ class Team:
     def _hand_out(self) -> None:
         """Ask whoever can be asked."""
         now = monotonic()
-        while self._waiting and (seat := self._find_seat()) is not None:
+        while self._waiting and (seat := self._find_seat(now)) is not None:
             given = [self._waiting.popleft() for _ in range(min(seat.room, len(self._waiting)))]
             try:
                 seat.give(given, now)
@@ -156,18 +169,25 @@ class Team:
             if seat.line.is_full and self.loop is not None:
                 self.loop.add_writer(seat.line.writer, self._flush, seat)
 
-    def _find_seat(self) -> _Seat | None:
-        """Who is to be asked next, if not all have enough to do; then more of them start."""
+    def _find_seat(self, now: float) -> _Seat | None:
+        """Who is to be asked next, if not all have enough to do; then more of them may start."""
         quick = next((seat for seat in self._seats if seat.is_quick), None)
         if quick is not None:
             return quick if quick.room else None
         found = next((seat for seat in self._seats if seat.room), None)
         if found is None:
-            starting = sum(not seat.is_ready for seat in self._seats)
-            most = min(self._size - len(self._seats), len(self._waiting) - starting)
-            for _ in range(most):
+            for _ in range(self._wanted(now)):
                 self.start()
         return found
+
+    def _wanted(self, now: float) -> int:
+        """How many more workers would be of use: the first will perhaps do for all."""
+        if not self._seats:
+            return 1
+        if not any(seat.is_slow(now) for seat in self._seats):
+            return 0
+        starting = sum(not seat.is_ready for seat in self._seats)
+        return min(self._size - len(self._seats), len(self._waiting) - starting)
 
     def _deadline(self, now: float) -> float:
         return now + self._settings.timeout + _SLACK
@@ -199,7 +219,7 @@ class Team:
                 exchange.answer.set_result(reply)
         if replies:
             if not self._settings.writes:
-                seat.pace = min((now - seat.since) / len(replies), seat.pace * _FORGETTING)
+                seat.note(len(replies), now)
             seat.since = now
         self._hand_out()
 

@@ -3,7 +3,6 @@
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from itertools import islice
 from time import monotonic
 from typing import Any, Final, TypeVar
@@ -29,7 +28,7 @@ from accord.sources.sql.messages import (
 from accord.sources.sql.names import find_table, quoted, suggestion
 from accord.sources.sql.rows import Row, collect, sheet_of
 from accord.sources.sql.sqlite import schema, writing
-from accord.sources.sql.sqlite.faults import problems
+from accord.sources.sql.sqlite.faults import FAULTS, problem_of, problems
 from accord.sources.sql.sqlite.guard import CACHED, Forgotten, Guard, fold
 from accord.sources.sql.sqlite.oddtext import texts_as_bytes, texts_from_bytes
 from accord.sources.sql.sqlite.opening import open_connection
@@ -79,9 +78,10 @@ class SqliteEngine:
 
         For the limits of a stranger's text also hold for tables that it gets to know later.
         """
-        with suppress(apsw.CorruptError):
+        try:
             return ask(self._begin())
-        self._file = None
+        except apsw.CorruptError:
+            self._file = None
         return ask(self._begin())
 
     def tables(self) -> Names:
@@ -108,8 +108,10 @@ class SqliteEngine:
     def select(self, asked: Select) -> Rows:
         """The rows of a query, if it is one that reads."""
         bindings = _bindings(asked.params)
-        with problems(self._settings, asked.query):
+        try:
             return self._ask(lambda connection: self._judged(connection, asked, bindings))
+        except FAULTS as error:
+            raise problem_of(error, self._settings, asked.query) from error
 
     def _judged(self, connection: apsw.Connection, asked: Select, bindings: Any) -> Rows:
         if self._guard.is_fence:

@@ -34,16 +34,21 @@ _REFUSALS: Final = (
 )
 
 
+FAULTS: Final = (apsw.Error, UnicodeDecodeError, MemoryError)
+"""What may come of asking SQLite."""
+
+
 @contextmanager
-def problems(settings: Settings, query: str | None = None) -> Iterator[None]:
-    """Within the block, what SQLite raises becomes a Problem; `query` is the caller's own text."""
+def problems(settings: Settings) -> Iterator[None]:
+    """Within the block, what SQLite raises becomes a Problem."""
     try:
         yield
-    except (apsw.Error, UnicodeDecodeError, MemoryError) as error:
-        raise _problem(error, settings, query) from error
+    except FAULTS as error:
+        raise problem_of(error, settings) from error
 
 
-def _problem(error: Exception, settings: Settings, query: str | None) -> Problem:
+def problem_of(error: Exception, settings: Settings, query: str | None = None) -> Problem:
+    """What SQLite raised as a Problem; `query` is the caller's own text."""
     words = str(error)
     match error:
         case apsw.InterruptError():

@@ -302,7 +302,6 @@ FAILED: list[tuple[str, dict[str, Any], str]] = [
     ),
 ]
 DONE: list[tuple[str, dict[str, Any], str]] = [
-    ("export_rows", {}, "id,name,city\n1,Ada,London\n2,Bob,Paris"),
     ("create_issue", {}, "id: 1\ntitle: A\nurl: https://x/1\n"),
     ("create_events", {}, '{"created": [{"id":1}], "count": 1}'),
     ("delete_event", {}, '{"status": "success", "message": "deleted"}'),

@@ -7,12 +7,14 @@ from accord.reader.phrases import (
     says_changed,
     says_deed,
     says_done,
+    says_fully_done,
     says_kept,
     says_not_needed,
     says_only_done,
     says_read,
 )
-from accord.reader.verbs import DEEDS, EITHER, acts, stems
+from accord.reader.verbs import DEEDS, EITHER, GIVING, acts, stems
+from accord.reader.words import singular, squeezed
 
 _FEW: Final = 6
 _MOST_LINES: Final = 4
@@ -26,18 +28,43 @@ _SAID: Final = (*_OUTPUT, "stderr", "return_value", "returnValue")
 _COMMANDS: Final = ("command", "cmd", "args", "command_line", "commandLine")
 _LONGEST_COMMAND: Final = 400
 _MOST_WORDS: Final = 3
+_SAYING: Final = frozenset("status message success ok id code timestamp".split())
+"""What may stand beside the report of a deed."""
+_LONG: Final = 200
 _PAYLOADS: Final = frozenset({"data", "result", "response"})
 _FINE: Final = ("success", "ok", "OK")
 _BEGUN: Final = frozenset(
     "submitted queued pending started starting processing accepted scheduled in_progress".split()
 )
 _DONE: Final = frozenset({"success", "ok"}) | DEEDS | _BEGUN
+_WRITTEN: Final = frozenset(
+    "outputfile outputpath outputfilepath savedto savedpath savepath exportpath writtento".split()
+)
+"""Where something was written."""
+_REPORTED: Final = _WRITTEN | frozenset(
+    "path file filepath filename url downloadurl status message success jobid exportid".split()
+)
 
 
 def acted(case: Case) -> Verdict | None:
-    if case.called.doing != "act" or case.attachments:
+    if case.called.doing != "act" or case.attachments or _is_given(case):
         return None
     return Verdict("action", "certain" if not isinstance(case.value, list) else "likely")
+
+
+def _is_given(case: Case) -> bool:
+    """Whether a tool that makes something to take away gives it, and no report on it."""
+    if GIVING.isdisjoint(case.called.words[:1]) or case.value in (None, "", [], {}):
+        return False
+    words, value = case.words or case.message, case.value
+    if words is not None and (says_done(words) or says_kept(words)):
+        return False
+    if case.words is not None:
+        return "\n" in case.words
+    if not isinstance(value, dict):
+        return True
+    has_parts = any(isinstance(each, dict | list) and each for each in value.values())
+    return has_parts and _REPORTED.isdisjoint(map(squeezed, value)) and not _says_well(value)
 
 
 def reports_done(case: Case) -> Verdict | None:
@@ -47,7 +74,7 @@ def reports_done(case: Case) -> Verdict | None:
     if call.doing == "list":
         return None
     words = case.words or _message(case)
-    if words is None:
+    if words is None or _gives_more(case):
         return None
     is_short = "\n\n" not in words.strip()
     if call.gives_content:
@@ -69,14 +96,36 @@ def reports_done(case: Case) -> Verdict | None:
     return None
 
 
+def _gives_more(case: Case) -> bool:
+    """Whether a tool that is named for no deed gives something beside the words about it."""
+    call, value = case.called, case.value
+    if not isinstance(value, dict) or call.doing != "unknown" or (call.may_act and not call.checks):
+        return False
+    return any(name not in _SAYING and each is not None for name, each in value.items())
+
+
 def _is_plainly_done(case: Case) -> bool:
     """Whether the words, or the command that was run, can mean nothing else."""
     doing, words = case.called.doing, case.words
     if doing == "run" and any(_is_deed(case.arguments.get(name)) for name in _COMMANDS):
         return True
+    if not case.called.wants_many and _says_both(case):
+        return True
     if words is None:
         return False
     return says_changed(words) or (doing == "read" and _is_report(case, words))
+
+
+def _says_both(case: Case) -> bool:
+    """Whether words say that it is done, and a flag beside them if there is anything beside."""
+    said = case.words or case.message
+    if not said or "ed" not in said or (case.words is not None and case.gives_anything):
+        return False
+    if says_fully_done(said):
+        return True
+    value = case.value
+    is_well = case.words is None and isinstance(value, dict) and _says_well(value)
+    return is_well and says_done(said) and not says_read(said)
 
 
 def _is_deed(command: Any) -> bool:
@@ -110,26 +159,41 @@ def reports_members(case: Case) -> Verdict | None:
     value = case.value
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) or not _reports(case, value):
         return None
+    is_told = case.called.is_one or _has_text(value)
+    return None if is_told else Verdict("action", "likely")
+
+
+def _reports(case: Case, value: dict[str, Any]) -> bool:
+    """Whether members report a deed, as far as they are all that is given."""
     call = case.called
-    if call.doing != "list" and call.deeds and _tells_own_deed(_payload(value), call.deeds):
-        return Verdict("action", "likely")
     if len(value) <= _FEW and not _REPORTS.isdisjoint(value):
-        return Verdict("action", "likely")
-    if case.called.doing in ("list", "read"):
-        return None
-    if _has_begun(value) or _tells_deeds(value):
-        return Verdict("action", "likely")
-    if not _says_well(value) or (case.called.gives_output and not _OUTPUT.isdisjoint(value)):
-        return None
+        return True
+    if call.doing == "list":
+        return False
+    if call.deeds and _tells_own_deed(_payload(value), call.deeds):
+        return True
+    if len(value) <= _FEW and _tells_written(value):
+        return True
+    if call.doing == "read":
+        return False
+    if _has_begun(value, is_run=call.doing == "run") or _tells_deeds(value):
+        return True
+    if not _says_well(value) or (call.gives_output and not _OUTPUT.isdisjoint(value)):
+        return False
+    if call.may_act and call.doing == "unknown" and case.find_collection() is None:
+        return True
     has_list = any(isinstance(each, list) for each in value.values())
-    is_deed = case.called.may_act and case.called.doing == "unknown"
-    if is_deed and case.find_collection() is None:
-        return Verdict("action", "likely")
-    if not has_list and not isinstance(value.get("data"), dict):
-        return Verdict("action", "likely")
-    return None
+    return not has_list and not isinstance(value.get("data"), dict)
+
+
+def _has_text(value: dict[str, Any]) -> bool:
+    """Whether a member is a text of several lines, and no message: what was made, say."""
+    return any(
+        isinstance(each, str) and len(each) > _LONG and "\n" in each and name not in _SAYING
+        for name, each in value.items()
+    )
 
 
 def _payload(value: dict[str, Any]) -> dict[str, Any]:
@@ -146,7 +210,9 @@ def _tells_own_deed(value: dict[str, Any], deeds: frozenset[str]) -> bool:
     status = value.get("status", value.get("state"))
     told = (*value, status) if isinstance(status, str) else value
     return any(
-        name[-2:] in ("ed", "en") and not deeds.isdisjoint(stems(name.lower())) for name in told
+        (name[-2:] in ("ed", "en") and not deeds.isdisjoint(stems(name.lower())))
+        or (name.startswith("successful_") and singular(name.rpartition("_")[2]) in deeds)
+        for name in told
     )
 
 
@@ -157,10 +223,19 @@ def _tells_deeds(value: dict[str, Any]) -> bool:
     return all(isinstance(each, list | int) for each in value.values())
 
 
-def _has_begun(value: dict[str, Any]) -> bool:
+def _tells_written(value: dict[str, Any]) -> bool:
+    """Whether members say that it went well, and where what came of it was written."""
+    is_well = _says_well(value) or value.get("status") in _FINE
+    return is_well and not _WRITTEN.isdisjoint(map(squeezed, value))
+
+
+def _has_begun(value: dict[str, Any], *, is_run: bool) -> bool:
     """Whether a few members say that something was started, and by which name it goes on."""
     status = value.get("status", value.get("state"))
-    if len(value) > _FEW or not isinstance(status, str) or status.lower() not in _BEGUN:
+    if not isinstance(status, str) or not _OUTPUT.isdisjoint(value):
+        return False
+    is_begun = status.lower() in _BEGUN and len(value) <= _FEW
+    if not is_begun and not (is_run and status.lower() == "running"):
         return False
     return any(name == "id" or name.endswith(("_id", "Id")) for name in value)
 

@@ -1,5 +1,6 @@
 """The list that a payload is about: itself, or the one array that is its main part."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
@@ -36,10 +37,17 @@ _COUNTS: Final = frozenset(
     """total count totalcount totalresults totalitems totalhits numresults resultcount returnedcount
     numfound totalrows rowcount hits n""".split()
 )
+_MEASURES: Final = frozenset(
+    """bound bbox coordinate center centre centroid position size range extent origin vector color
+    dimension shape embedding""".split()
+)
+"""Of which several numbers are one."""
 _SUMS: Final = frozenset({"summary", "Summary", "meta", "metadata"})
 _NUMBERS: Final = frozenset({"total", "count", "num", "number", "found"})
 _SCHEMAS: Final = frozenset({"inputSchema", "input_schema", "schema", "parameters"})
 _NO_MATTER: Final = frozenset({"_meta", "cacheScope", "ttlMs", "resultType"})
+_NOTHING: Final = re.compile(r"\((?:empty|none|no)\b[^()]{0,60}\)", re.I)
+"""What stands for the items where there are none: `(empty directory)`."""
 _DEEPEST: Final = 5
 _NAMING: Final = frozenset({str, int, bool})
 _FEW: Final = 3
@@ -127,6 +135,8 @@ def _inmost(found: Collection, called: Called) -> Collection:
     if len(found.items) != 1:
         return found
     (only,) = found.items
+    if isinstance(only, str) and _NOTHING.fullmatch(only):
+        return found._replace(items=[], rest={**found.rest, found.path[-1]: found.items})
     if isinstance(only, list) and only and all(isinstance(each, dict) for each in only):
         return found._replace(items=only, confidence="guess")
     if called.is_statement and isinstance(only, dict) and isinstance(only.get("rows"), list):
@@ -148,6 +158,8 @@ def _main(value: Mapping[str, Any], main: list[str], called: Called) -> str | No
     if called.wants_many and called.doing != "unknown" and main and len(filled) < 2:
         return (filled or named or main)[0]
     full = [name for name in filled if isinstance(value[name][0], dict)]
+    if len(full) == 1 and called.doing == "list":
+        return full[0]
     if len(full) == 1:
         others = map(_member, value)
         return full[0] if any(each.is_paging or each.is_count for each in others) else None
@@ -162,14 +174,14 @@ def _judged(
     arguments: Mapping[str, Any],
 ) -> Confidence | None:
     """How sure it is that an object is about this array, rather than a thing that has it."""
-    if name in _STREAMS and all(isinstance(item, str) for item in items):
+    if not (items and type(items[0]) is dict) and _is_one_value(name, items):
         return None
     if rest.keys() <= _NO_MATTER or (called.wants_many and _tells_page(rest)):
         return "certain"
     main = _member(name)
     is_named = main.is_generic or main.noun in called.nouns
     pages = is_counted = is_a_thing = False
-    is_part = called.is_one and (_has_parts(rest) or _has_facts(rest))
+    is_part = _is_part(rest, called)
     for beside, said in rest.items() if _SUMS.isdisjoint(rest) else _told(rest):
         _, _, is_paging, is_count, number_of, is_identity, _ = _member(beside)
         pages = pages or is_paging
@@ -182,7 +194,7 @@ def _judged(
         if is_identity and type(said) in _NAMING:
             is_a_thing = True
     is_a_thing = is_a_thing or is_part or len(rest) > _MANY
-    if is_a_thing and not called.wants_many and not pages:
+    if is_a_thing and not called.wants_many and (not pages or is_part):
         return None
     if pages or (is_counted and (is_named or called.wants_many)):
         return "certain"
@@ -193,6 +205,33 @@ def _judged(
     if is_counted and not any(isinstance(each, dict | list) for each in others):
         return "likely"
     return "guess" if holds_objects and _is_little(rest, called, arguments) else None
+
+
+def _is_part(rest: Mapping[str, Any], called: Called) -> bool:
+    """Whether what stands beside an array makes it a part of one thing that was asked for."""
+    if called.is_one and (_has_parts(rest) or _has_facts(rest)):
+        return True
+    return called.doing == "read" and not called.wants_many and _is_much(rest)
+
+
+def _is_one_value(name: str, items: list[Any]) -> bool:
+    """Whether an array is one thing by its name: lines of a text, numbers of a measure."""
+    if name in _STREAMS:
+        return all(isinstance(item, str) for item in items)
+    is_measure = _member(name).noun in _MEASURES and bool(items)
+    return is_measure and all(isinstance(item, int | float) for item in items)
+
+
+def _is_much(rest: Mapping[str, Any]) -> bool:
+    """Whether so much is told beside an array that it is but a part of what is told."""
+    told = [name for name, each in rest.items() if type(each) in _NAMING]
+    facts = [name for name in told if not _is_of_list(_member(name))]
+    has_text = any(isinstance(rest[name], str) and "\n" in rest[name] for name in facts)
+    return len(facts) > _FEW or has_text
+
+
+def _is_of_list(member: Member) -> bool:
+    return member.is_paging or member.is_count or bool(member.number_of)
 
 
 def _tells_page(rest: Mapping[str, Any]) -> bool:
@@ -214,7 +253,7 @@ def _told(rest: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def _has_facts(rest: Mapping[str, Any]) -> bool:
     """Whether several things are told beside an array that say nothing about it."""
     members = (_member(name) for name, each in rest.items() if type(each) in _NAMING)
-    told = [each for each in members if not (each.is_paging or each.is_count or each.number_of)]
+    told = [each for each in members if not _is_of_list(each)]
     return len(told) > _FEW or any(name in _TITLES and rest[name] for name in rest)
 
 
@@ -275,6 +314,11 @@ def _is_named(found: Collection, called: Called) -> bool:
     return member.is_generic or member.noun in called.nouns
 
 
+def is_generic(found: Collection) -> bool:
+    """Whether a collection goes by a name that any may have, at the top: `results`."""
+    return len(found.path) == 1 and _member(found.path[0]).is_generic
+
+
 def is_catalog(items: list[Any]) -> bool:
     """Whether a list is one of tools."""
     return bool(items) and _is_tool(items[0]) and all(map(_is_tool, items))
@@ -313,11 +357,19 @@ def named_things(value: Mapping[str, Any]) -> list[Any] | None:
     return [{"key": name, **each} for name, each in value.items()]
 
 
-def nothing_in(value: Mapping[str, Any]) -> bool:
+def nothing_in(value: Mapping[str, Any], nouns: frozenset[str]) -> bool:
     """Whether an object without any array says that the number of things in it is none."""
     if any(isinstance(each, list) for each in value.values()):
         return False
+    if len(value) > _MANY and is_one(value):
+        return False
     return any(
-        type(each) is int and each == 0 and (member.is_count or member.number_of)
+        type(each) is int and each == 0 and (member.is_count or _is_number_of(member, nouns))
         for member, each in ((_member(name), each) for name, each in value.items())
     )
+
+
+def _is_number_of(member: Member, nouns: frozenset[str]) -> bool:
+    """Whether a member counts what was asked for, or a kind of things by one word."""
+    counted = member.number_of - _NUMBERS
+    return len(counted) == 1 or not counted.isdisjoint(nouns)

@@ -14,6 +14,7 @@ from accord.reader.phrases import (
     says_done,
     says_each_failed,
     says_none,
+    says_none_of_all,
     says_rejected,
     split_sentence,
 )
@@ -43,7 +44,10 @@ _CONFIGURE: Final = re.compile(r"\b(?:[Ss]et|[Ee]xport) [A-Z][A-Z0-9]*_[A-Z0-9_]
 _LONGEST_ADVICE: Final = 600
 _TRACEBACK: Final = re.compile(r"\s*Traceback \(most recent call last\)")
 _LONGEST_END: Final = 80
+_LONGEST_SAID: Final = 2_000
 _ENDS_WITH_ERROR: Final = re.compile(r"(?:^|[.!] )error:\s*$")
+_VERDICTS: Final = ("valid", "is_valid", "isValid", "passed")
+_RAISED: Final = re.compile(r"\n[\w.]{1,80}(?:Error|Exception)\b[^\n]*\s*\Z")
 _EXIT_CODES: Final = ("exitCode", "exit_code", "returncode", "return_code", "exit_status")
 
 
@@ -71,7 +75,7 @@ def payload_failed(case: Case) -> Verdict | None:
         case.sign = sign
         return Verdict("action", "likely", is_partial=True)
     is_asked = sign.rule in ("errors-member", "error-named") and case.called.is_about_faults
-    if is_asked or _is_of_a_thing(case, sign):
+    if is_asked or _is_of_a_thing(case, sign) or _is_finding(case):
         return None
     is_word = sign.rule in ("error-member", "deed-false")
     if is_word and case.called.wants_many and says_none(sign.message):
@@ -95,6 +99,12 @@ def _is_of_a_thing(case: Case, sign: Sign) -> bool:
             for name in value
         )
     )
+
+
+def _is_finding(case: Case) -> bool:
+    """Whether what a check found is that something is not valid, and why."""
+    value = case.value
+    return case.called.checks and any(value.get(name) is False for name in _VERDICTS)
 
 
 def all_failed(case: Case) -> Verdict | None:
@@ -155,6 +165,8 @@ def _why(items: list[Any]) -> str:
 def error_text(case: Case) -> Verdict | None:
     """A text that is nothing but an error, or the words before a document that belongs to it."""
     words = case.words
+    if isinstance(case.value, list) and case.message and _is_headed_error(case.message):
+        return _failed(case, Sign("error-text", case.message.strip(), None, case.value), "likely")
     if words is None and isinstance(case.value, list) and len(case.value) == 1:
         words = case.value[0] if isinstance(case.value[0], str) else None
         if words is None or says_failed_to_give(words, frozenset(), False) != "strong":
@@ -182,12 +194,16 @@ def _heading_failed(case: Case, words: str) -> Verdict | None:
     if case.gives_anything or case.called.wants_many or case.attachments:
         return None
     is_act = case.called.doing == "act"
-    if _ENDS_WITH_ERROR.search(words[-_LONGEST_END:].lower()):
+    if _is_headed_error(words):
         return _failed(case, Sign("error-text", words.strip(), None, case.value), "likely")
     strength = says_failed(words, is_act=is_act)
     if strength is None or (strength == "weak" and not is_act):
         return None
     return _failed(case, Sign("error-text", words.strip(), None, case.value), "likely")
+
+
+def _is_headed_error(words: str) -> bool:
+    return _ENDS_WITH_ERROR.search(words[-_LONGEST_END:].lower()) is not None
 
 
 def _strength(case: Case, words: str) -> Strength | None:
@@ -204,12 +220,7 @@ def _strength(case: Case, words: str) -> Strength | None:
     if case.is_log and not case.mentions(words) and "log" not in words.lower():
         return None
     if case.gives_anything:
-        if call.doing == "run" and _TRACEBACK.match(words):
-            return "weak"
-        is_told = missing and "\n" not in words.strip()
-        own = frozenset(call.words[:1]) if call.tells else call.nouns.union(call.words)
-        mentions = case.mentions(words)
-        return "weak" if is_told else says_failed_to_give(words, own - _PLAIN_VERBS, mentions)
+        return _given_strength(case, words, missing)
     if call.wants_many and case.says_none:
         return None
     if missing or (says_rejected(words) and not says_deed(words, call.deeds)):
@@ -227,6 +238,24 @@ def _strength(case: Case, words: str) -> Strength | None:
     )
 
 
+def _given_strength(case: Case, words: str, missing: bool) -> Strength | None:
+    """The same of a tool that may give any words at all."""
+    call = case.called
+    if (call.doing == "run" and _raised(words)) or (missing and "\n" not in words.strip()):
+        return "weak"
+    own = frozenset(call.words[:1]) if call.tells else call.nouns.union(call.words)
+    mentions = case.mentions(words)
+    return says_failed_to_give(words, own - _PLAIN_VERBS, mentions, is_told=call.tells)
+
+
+def _raised(words: str) -> bool:
+    """Whether a text is the traceback of what was run, or ends with it."""
+    if _TRACEBACK.match(words):
+        return True
+    is_traced = "\nTraceback (most recent call last)" in words
+    return is_traced and _RAISED.search(words[-_LONGEST_SAID:]) is not None
+
+
 def _is_denial(call: Called) -> bool:
     """Whether the verb of a tool is one that denies: `block_user`, not `edit_block`."""
     return next((word for word in call.words if acts(word) or word in DENYING), "") in DENYING
@@ -241,12 +270,16 @@ def _denies_call(case: Case, words: str) -> bool:
 def _missing(case: Case, words: str) -> bool:
     """Whether a text says that there is not the one thing that was asked for, or is acted on."""
     call = case.called
-    if call.wants_many or call.doing in ("list", "make"):
+    if call.wants_many or call.doing in ("list", "make") or _is_of_all(call, words):
         return False
     noun = lacks(words)
     if noun is None or call.doing == "act" or _ADVISED.match(words):
         return noun is not None
     return singular(noun) == noun and (noun in call.nouns or case.mentions(words))
+
+
+def _is_of_all(call: Called, words: str) -> bool:
+    return call.is_bare and says_none_of_all(words)
 
 
 def _exit_code(case: Case) -> Sign | None:

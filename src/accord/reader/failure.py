@@ -54,6 +54,8 @@ _NO_PAYLOAD: Final[tuple[Any, ...]] = (
     *(None, False, 0, "", [], {}),
     *("False", "false", "error", "failed", "fail"),
 )
+_BAD_ENDS: Final = ("_error", "_failed", "not_found", "_denied")
+_BAD_STARTS: Final = ("needs_", "requires_", "missing_", "invalid_")
 _JSEND: Final = frozenset({"status", "data", "message", "code"})
 _FEW: Final = 6
 _FEWEST: Final = 3
@@ -189,7 +191,7 @@ def _status_word(value: Mapping[str, Any]) -> Sign | None:
 def _is_bad(status: str) -> bool:
     """`error`, `failed`, and statuses that are made of such words: `task_not_found`."""
     word = status.lower().replace(" ", "_").replace("-", "_")
-    return word in _BAD or word.endswith(("_error", "_failed", "not_found", "_denied"))
+    return word in _BAD or word.endswith(_BAD_ENDS) or word.startswith(_BAD_STARTS)
 
 
 def _status_number(value: Mapping[str, Any]) -> Sign | None:
@@ -245,6 +247,20 @@ def _message(value: Mapping[str, Any]) -> Sign | None:
     return None
 
 
+def _exchange(value: Mapping[str, Any]) -> Sign | None:
+    """A request and the response to it, whose HTTP status is 400 or more."""
+    said = value.get("response")
+    if not isinstance(said, dict) or not isinstance(value.get("request"), dict | str):
+        return None
+    if not _has_bad_status(said):
+        return None
+    body = said.get("body")
+    told = body if isinstance(body, dict) and _text_in(body) else said
+    words = _text_in(told) or said.get("statusText")
+    status = next(said[name] for name in _STATUSES if _is_bad_number(said.get(name)))
+    return Sign("status-number", str(words or f"HTTP status {status}"), status, dict(value))
+
+
 Judge = Callable[[Mapping[str, Any]], Sign | None]
 # Each with the members that it looks for: one of them has to be there.
 _RULES: Final[tuple[tuple[frozenset[str], Judge], ...]] = (
@@ -254,6 +270,7 @@ _RULES: Final[tuple[tuple[frozenset[str], Judge], ...]] = (
     (frozenset({"status", "state", "result"}), _status_word),
     (frozenset(_STATUSES), _status_number),
     (frozenset({"data"}), _status_within),
+    (frozenset({"response"}), _exchange),
     (frozenset({"detail", "documentation_url"}), _detail_alone),
     (frozenset({"type", *_NAMED}), _error_type),
     (frozenset({"message", "msg"}), _message),

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -11,6 +11,7 @@ from accord.reader.shown import python_value
 from accord.reader.text import decoded_twice, find_json, parse_json
 from accord.reader.toon import toon_value
 from accord.reader.unwrap import is_block
+from accord.reader.yaml import yaml_value
 
 META_KEY: Final = "dev.accord-mcp/answer"
 _BESIDE: Final = frozenset({"page", "warnings", "partial", "truncated"})
@@ -35,6 +36,10 @@ ASKING: Final = "input_required"
 _ASKED: Final = ("resultType", "inputRequests", "requestState")
 
 
+Digs = Literal["", "json", "all"]
+"""What a text is searched for: nothing if it is somebody's own, and JSON if it was printed."""
+
+
 class Value(msgspec.Struct, kw_only=True):
     """What was found, where, and what stands beside it."""
 
@@ -56,8 +61,8 @@ class Value(msgspec.Struct, kw_only=True):
     """The whole text that the value was found in, where there is more to it than the value."""
 
 
-def find(result: Mapping[str, Any], notes: Notes, *, digs: bool = True) -> Value:
-    """The value of a tool result; without `digs`, prose is not searched for JSON in it."""
+def find(result: Mapping[str, Any], notes: Notes, *, digs: Digs = "all") -> Value:
+    """The value of a tool result, as far as its text is searched for one."""
     blocks = _blocks(result.get("content"), notes)
     said: dict[str, Any] = {}
     if len(blocks) > 1:
@@ -147,7 +152,7 @@ def _beside_at(blocks: list[dict[str, Any]]) -> tuple[int | None, dict[str, Any]
     return None, {}
 
 
-def _of_structure(structure: Any, texts: list[str], notes: Notes, digs: bool) -> Value:
+def _of_structure(structure: Any, texts: list[str], notes: Notes, digs: Digs) -> Value:
     notes.rule("structured")
     value = Value(value=structure, origin="structuredContent")
     if not texts:
@@ -206,7 +211,7 @@ def _is_inside(part: Any, whole: Any) -> bool:
     return isinstance(whole, dict) and any(part == each for each in whole.values())
 
 
-def _of_texts(texts: list[str], notes: Notes, digs: bool) -> Value:
+def _of_texts(texts: list[str], notes: Notes, digs: Digs) -> Value:
     if len(texts) == 1:
         return _of_text(texts[0], "content[0].text", notes, digs)
     values = [_document(text) for text in texts]
@@ -274,7 +279,7 @@ def _of_resource(block: Mapping[str, Any], text: Value, notes: Notes) -> Value:
     return Value(value=value, message=text.value, origin="content[*].resource: JSON")
 
 
-def _of_text(text: str, where: str, notes: Notes, digs: bool) -> Value:
+def _of_text(text: str, where: str, notes: Notes, digs: Digs) -> Value:
     found, value = parse_json(text, notes)
     if found and digs and isinstance(value, dict) and len(value) == 1 and "result" in value:
         inner = find_json(value["result"]) if isinstance(value["result"], str) else None
@@ -286,6 +291,10 @@ def _of_text(text: str, where: str, notes: Notes, digs: bool) -> Value:
         notes.rule("json-twice" if is_nested else "json")
         how = "JSON encoded twice" if is_nested else "JSON"
         return Value(value=value, origin=f"{where}: {how}")
+    found, value = yaml_value(text) if digs == "all" else (False, None)
+    if found:
+        notes.rule("yaml")
+        return Value(value=value, origin=f"{where}: YAML")
     document = find_json(text) if digs else None
     if document is not None:
         notes.rule("json-in-prose", "certain" if document.how != "JSON before prose" else "likely")
@@ -307,7 +316,7 @@ def _of_text(text: str, where: str, notes: Notes, digs: bool) -> Value:
     return Value(value=text, is_text=True, origin=where)
 
 
-def of_payload(payload: Any, is_text: bool, notes: Notes, *, digs: bool = True) -> Value:
+def of_payload(payload: Any, is_text: bool, notes: Notes, *, digs: Digs = "all") -> Value:
     """The value of what came without a tool result around it."""
     if is_text:
         return _of_text(str(payload), "the text", notes, digs)

@@ -9,19 +9,28 @@ from accord.reader.collection import (
     Collection,
     is_catalog,
     is_described,
+    is_generic,
     is_one,
     named_things,
     nothing_in,
 )
 from accord.reader.items import Items, find_items, is_symbols, split_advice, states_count
-from accord.reader.phrases import lacks, says_all_well
+from accord.reader.phrases import (
+    lacks,
+    says_all_well,
+    says_none,
+    says_none_of_all,
+    split_sentence,
+)
 from accord.reader.reading import LEVELS
+from accord.reader.verbs import COMPUTING, GIVING
+from accord.reader.words import Called
 from accord.response import CATALOG, ResponseType
 
 _HISTORIES: Final = frozenset({"log", "logs", "history"})
 _LINES: Final = frozenset({"alike-lines", "tagged-lines", "paths", "bullets", "plain-lines"})
 """What the lines of a log may look like as well."""
-_FAINT: Final = _LINES | {"mapping", "paragraphs", "commas", "grouped"}
+_FAINT: Final = _LINES | {"paragraphs", "commas", "grouped"}
 """What may be a part of what is said about one thing."""
 _TABLES: Final = frozenset({"csv", "table", "columns", "data-frame"})
 _NOTHING: Final = ("[]", "{}", "null")
@@ -104,9 +113,19 @@ _LISTED: Final = {each: Verdict("list", each) for each in LEVELS}
 
 def main_array(case: Case) -> Verdict | None:
     collection = case.find_collection()
-    if collection is not None and case.attachments and collection.path == ("content",):
+    if collection is None or (case.attachments and collection.path == ("content",)):
         return None  # which are what is attached
-    return None if collection is None else _LISTED[collection.confidence]
+    if collection.rest and case.called.doing != "list" and _is_made(case, collection):
+        return None
+    return _LISTED[collection.confidence]
+
+
+def _is_made(case: Case, collection: Collection) -> bool:
+    """Whether a collection is a part of what a tool made or came to."""
+    words = case.called.words
+    if not COMPUTING.isdisjoint(words):
+        return not is_generic(collection)
+    return not GIVING.isdisjoint(words) and collection.confidence != "certain"
 
 
 def none_found(case: Case) -> Verdict | None:
@@ -114,12 +133,18 @@ def none_found(case: Case) -> Verdict | None:
     call = case.called
     if words is None or call.gives_content or call.gives_output or "count" in call.words:
         return None
-    if not case.says_none and not (call.wants_many and lacks(words) is not None):
+    is_of_all = call.is_bare and says_none_of_all(words)
+    if not case.says_none and not is_of_all and not (call.wants_many and lacks(words) is not None):
         return None
-    if not call.wants_many and (says_all_well(words) or (call.is_one and lacks(words) is None)):
+    if not (call.wants_many or is_of_all) and _is_of_one(call, words):
         return None
     case.items = Items([], words.strip(), "", "none-found")
     return Verdict(_kind(case, words), "likely" if call.wants_many else "guess")
+
+
+def _is_of_one(call: Called, words: str) -> bool:
+    """Whether a text that denies something says so of one thing: that it is well, or is none."""
+    return says_all_well(words) or (call.is_one and lacks(words) is None)
 
 
 def itemised(case: Case) -> Verdict | None:
@@ -133,7 +158,8 @@ def itemised(case: Case) -> Verdict | None:
     items = find_items(words, wants_list=wants_list, blocks=case.texts)
     if items is None or (case.is_log and items.rule in _LINES and not states_count(items)):
         return None
-    if "\n" in items.heading and _SOURCES.fullmatch(items.heading.rpartition("\n")[2]):
+    is_sourced = "\n" in items.heading and _SOURCES.fullmatch(items.heading.rpartition("\n")[2])
+    if is_sourced and not states_count(items):
         return None  # of an answer in words
     is_asked = wants_list and not call.is_one
     if not is_asked and call.doing != "unknown" and _is_faint(items, call.is_one):
@@ -190,7 +216,7 @@ def lone_item(case: Case) -> Verdict | None:
     call = case.called
     if not call.wants_many or not isinstance(case.value, dict) or case.words is not None:
         return None
-    if nothing_in(case.value):
+    if nothing_in(case.value, call.nouns) or _says_none(case.value):
         case.collection = Collection([], dict(case.value), ("",), "guess")
         return Verdict("list", "guess")
     named = named_things(case.value)
@@ -201,6 +227,15 @@ def lone_item(case: Case) -> Verdict | None:
         return None
     case.collection = Collection([case.value], {}, ("",), "guess")
     return Verdict("list", "guess")
+
+
+def _says_none(value: Mapping[str, Any]) -> bool:
+    """Whether an object without any array has a message that nothing was found."""
+    words = value.get("message")
+    if not isinstance(words, str) or any(isinstance(each, dict | list) for each in value.values()):
+        return False
+    rest = split_sentence(words)[1]
+    return says_none(words, wants_many=True) or bool(rest and says_none(rest, wants_many=True))
 
 
 def nothing_listed(case: Case) -> Verdict | None:

@@ -166,6 +166,21 @@ def says_only_done(text: str) -> bool:
     return len(words) <= _LONGEST_SENTENCE and _ONLY_DONE.match(words) is not None
 
 
+_FULLY_DONE: Final = any_of(
+    rf"[^\n]{{1,120}} (?:has|have|was|were) (?:been )?successfully (?:{_DEED})\b"
+)
+_OPENED: Final = any_of(r"(?:\S+ ){1,4}(?:opened|launched|started)[.!]")
+_MOST_SENTENCES: Final = 6
+
+
+def says_fully_done(text: str) -> bool:
+    """Whether one of the first lines can mean nothing but that something was done."""
+    if "ccessful" not in text[:_LONGEST_OUTCOME]:
+        return _OPENED.match(text[:_LONGEST_SENTENCE].lower()) is not None
+    lines = [line for line in text[:_LONGEST_OUTCOME].lower().splitlines() if line.strip()]
+    return any(_FULLY_DONE.match(line) for line in lines[:_MOST_SENTENCES])
+
+
 def says_changed(text: str) -> bool:
     """Whether a text is what a database says of rows that were changed."""
     return text[:1] in _OF_SQL and _AFFECTED.match(text[:_LONGEST_SENTENCE].lower()) is not None
@@ -245,8 +260,13 @@ _PLAINLY_NONE: Final = re.compile(
     r"no (?!such\b)(?:[a-z]+ )?[a-z]+s found(?: (?:for|matching|in|with) [^.\n]{1,100})?[.!]?$"
 )
 """What most of them say, and is seen at once."""
-_SOME: Final = re.compile(r"(?:found|showing|retrieved|returned|listing) (?:the )?[1-9]\d*\b")
-_NONE_IN_CHINESE: Final = re.compile(r"\W{0,4}(?:没有|沒有|暂无|暫無|未|找不到)[^\n]{1,40}\s*$")
+_SOME: Final = re.compile(
+    r"(?:found|showing|retrieved|returned|listing) (?:the )?[1-9]\d*\b|[^:]{1,80} \([1-9]\d*\)?:"
+)
+_NONE_IN_CHINESE: Final = re.compile(
+    r"\W{0,4}(?:没有|沒有|暂无|暫無|未|找不到)[^\n]{1,40}\s*$|.{0,60}(?:没有|沒有)(?:任何|找到)",
+    re.S,
+)
 _POLITE: Final = re.compile(r"(?:(?:sorry|unfortunately),?|(?:search )?results?:)\s+", re.I)
 _LABELLED: Final = re.compile(r"[A-Z][\w ]{0,30}: ")
 
@@ -352,6 +372,16 @@ def lacks(text: str) -> str | None:
     words = words.removeprefix("there is ")
     found = _NO_ONE.match(words) or _NO_CURRENT.match(words)
     return None if found is None or _NOT_NEEDED.match(words) else found["noun"]
+
+
+_NONE_OF_ALL: Final = any_of(
+    r"no (?!active|open|current|connected|selected|running)[\w' -]{1,60} found\b"
+)
+
+
+def says_none_of_all(text: str) -> bool:
+    """Whether a text says that nothing was found, if nothing in particular was asked for."""
+    return _NONE_OF_ALL.match(text.strip()[:_LONGEST_SENTENCE].lower()) is not None
 
 
 def says_not_needed(text: str) -> bool:

@@ -7,12 +7,12 @@ from typing import Any, Final
 from accord.answer import Notice, Page
 from accord.reader.case import Case
 from accord.reader.collection import collection_in
-from accord.reader.find import Value, find, of_payload
+from accord.reader.find import Digs, Value, find, of_payload
 from accord.reader.judge import judge
 from accord.reader.own import Known, known_shape, page_from, warnings_from
 from accord.reader.paging import page_in_words, page_of, page_of_cut
 from accord.reader.reading import Notes, Reading
-from accord.reader.unwrap import Reply, unwrap
+from accord.reader.unwrap import Reply, is_passed_on, unwrap
 from accord.reader.words import Called, call_of
 from accord.response import CATALOG, Failure, Pagination, Response, ResponseType, Summary
 
@@ -38,14 +38,19 @@ def read(
     if unwrapped.size is not None:
         return _of_binary(unwrapped.size, tool, notes, reply)
     call = call_of(tool, arguments)
-    value = _value(unwrapped, notes, digs=not call.gives_content)
+    digs: Digs = "" if call.gives_content else "json" if call.gives_output else "all"
+    value = _value(unwrapped, notes, digs)
+    while type(value.value) is dict and "content" in value.value and is_passed_on(value.value):
+        notes.rule("result-in-result")
+        unwrapped = Reply(result=value.value)
+        value = _value(unwrapped, notes, digs)
     known = known_shape(value.value)
     if known is not None:
         return _of_known(known, value, unwrapped, tool, call, notes, reply)
     return _judged(value, unwrapped, tool, call, arguments or {}, notes, reply)
 
 
-def _value(unwrapped: Reply, notes: Notes, *, digs: bool) -> Value:
+def _value(unwrapped: Reply, notes: Notes, digs: Digs) -> Value:
     if unwrapped.result is not None:
         return find(unwrapped.result, notes, digs=digs)
     return of_payload(unwrapped.payload, unwrapped.is_text, notes, digs=digs)

@@ -49,7 +49,7 @@ _STRONG: Final = any_of(
     r"no (?:\w+ ){1,4}(?:provided|specified|supplied)\b[.!]?$",
     r"(?:\w+ )?validation (?:errors?|failed|failures?)\b",
     r"(?:received|got|encountered) (?:an? )?error\b",
-    r"[^\W\s]{0,12}(?:错误|錯誤|失败|失敗|出错|無效|无效|无法|缺少)",
+    r"[^\W\s]{0,12}(?:错误|錯誤|失败|失敗|出错|無效|无效|无法|缺少|未找到|找不到|不存在)",
 )
 _ERROR_NUMBER: Final = re.compile(r"E[A-Z]{4,}\b[:,]")
 _NAMED: Final = re.compile(r"[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+: (?:\S+ ){3}")
@@ -117,13 +117,14 @@ _CODE: Final = re.compile(
 """An error that is told by its name alone: `channel_not_found`."""
 _NEGATION: Final = any_of(
     r".{0,200}?\b(?:not|cannot|can't|couldn't|won't|wasn't|unable|failed|failure|invalid|denied"
-    r"|refused|missing|unknown|unsupported|expired|forbidden|too (?:large|long|many))\b"
+    r"|refused|missing|unknown|unsupported|expired|forbidden|too (?:large|long|many))\b",
+    r".{0,200}?\bexists[.!]?$",
 )
 _BAD: Final = tuple(
     """err fail no n't exce fatal trac viol inva una unk unsu unex unre undef unfo illeg incor insuf
     impos miss malf denied forb refus reject declin block expire time limit quota bad must need requ
     please sorry oops only already out too wrong disab gone confl http status succ abort cancel
-    revert constr travers expect enabl""".split()
+    revert constr travers expect enabl exist""".split()
 )
 Strength = Literal["strong", "weak"]
 
@@ -277,11 +278,13 @@ _CALL_FAILED: Final = any_of(
 _BAD_VALUE: Final = any_of(r"(?:invalid|unknown|unsupported|missing|unexpected) [\w ]{1,40}: \S")
 
 
-def says_failed_to_give(text: str, own: frozenset[str], mentions: bool) -> Strength | None:
+def says_failed_to_give(
+    text: str, own: frozenset[str], mentions: bool, *, is_told: bool = False
+) -> Strength | None:
     """The same of a tool that gives what somebody wrote, which may begin with such words too.
 
     One line that could not be a document is believed, and one that speaks of the call: of what
-    the tool is named for, or of an argument.
+    the tool is named for, or of an argument. `is_told`: nobody wrote it but the tool.
     """
     words = text.strip()
     if not words or len(words) > _LONGEST_ERROR:
@@ -294,6 +297,8 @@ def says_failed_to_give(text: str, own: frozenset[str], mentions: bool) -> Stren
     is_failed = _STRONG.match(small) is not None and not reports_deed(small)
     is_strong = bool(is_failed or _ERRNO.match(opening) or _CROSS.match(first))
     is_own = mentions or not own.isdisjoint(_WORDS.findall(small))
+    if small.startswith("error: ") and is_told:
+        return "strong"
     if rest.strip():
         if mentions and first[0] == "#" and _title_failed(first, is_act=False, own=own):
             return "strong"

@@ -205,6 +205,14 @@ def is_tool_result(value: Mapping[str, Any]) -> bool:
     return "structuredContent" in value
 
 
+def is_passed_on(value: Mapping[str, Any]) -> bool:
+    """Whether a value is a tool result that somebody else gave, of texts and nothing more."""
+    blocks = value.get("content")
+    if not isinstance(blocks, list) or not blocks or not value.keys() <= _OWN:
+        return False
+    return is_tool_result(value) and all(block["type"] == "text" for block in blocks)
+
+
 def is_block(block: Any) -> bool:
     """Whether a value is a content block by its members."""
     if not isinstance(block, dict):

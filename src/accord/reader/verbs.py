@@ -6,6 +6,8 @@ LISTING: Final = frozenset(
     """list search find browse enumerate query ls glob grep scan discover explore
     autocomplete""".split()
 )
+LISTING_FIRST: Final = LISTING | {"filter"}
+"""The same where they come first: `filter_tables`."""
 READING: Final = frozenset(
     """get read fetch show describe view display retrieve check count calculate compute convert
     explain validate verify summarize summarise analyze analyse inspect diff compare status
@@ -61,7 +63,8 @@ ACTING: Final = frozenset(
     borrow lend repay liquidate burn wrap unwrap
     hide unhide maximize minimize crop trim boot wake hibernate quarantine isolate
     announce moderate nudge respond hangup speak rewrite overwrite override refactor
-    rotate pick grab equip craft rebase squash protect extrude silence""".split()
+    rotate pick grab equip craft rebase squash protect extrude silence pack unpack operate
+    advance crt upd""".split()
 )
 # Nouns, adjectives and prepositions as often as verbs: they say what a tool does only where they
 # come first.
@@ -83,7 +86,8 @@ DEED_NOUNS: Final = frozenset(
 """Verbs that are the names of what is done as well."""
 CHANGING: Final = frozenset(
     """set update change edit create add delete remove clear reset mark send submit write save
-    modify toggle insert upsert put patch publish export import post share upload""".split()
+    modify toggle insert upsert put patch publish export import post share upload
+    advance""".split()
 )
 """Verbs that have an object, whatever it is: `update_status`."""
 TOLD: Final = frozenset(
@@ -99,6 +103,8 @@ LAST: Final = frozenset(
     import export claim reserve on off""".split()
 )
 """Verbs also at the end of a name, after what they are done to: `thermostat_set`."""
+ENDING: Final = frozenset("add create delete remove insert append upsert".split())
+"""Verbs at the end of a name, whatever noun before them is a verb as well: `research_add`."""
 VAGUE: Final = frozenset("action control manage".split())
 """They act, where neither another word nor an argument says more: `device_control`."""
 FIRST: Final = frozenset(
@@ -132,6 +138,12 @@ MAKING: Final = frozenset(
     compile plan draft encrypt decrypt hash random simulate""".split()
 )
 """They give back what they made, or report on it."""
+RUNNING_NOUNS: Final = frozenset("process call request".split())
+"""What is run, as often, where another verb comes after them: `process_get_output`."""
+COMPUTING: Final = frozenset("roll calculate compute solve".split())
+"""They come to one result, whatever it is made of."""
+GIVING: Final = frozenset({"export", "capture"})
+"""They give back what they made, or report where it is."""
 RUNNING: Final = frozenset("run execute exec call invoke process do eval request".split())
 SHELLS: Final = frozenset(
     """command commands cmd shell bash terminal code script python javascript js exec eval http
@@ -158,6 +170,7 @@ DEEDS: Final = frozenset(
     hidden shown highlighted focused waited handled accepted snoozed pasted injected
     duplicated mirrored compressed extracted unzipped wiped erased reordered rescheduled reassigned
     promoted demoted suspended unblocked placed starred unstarred forked bookmarked favorited
+    cached packed unpacked
     """.split()
 )
 """What a report says that something was."""

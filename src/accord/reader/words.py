@@ -10,6 +10,7 @@ from accord.reader.verbs import (
     CHECKING,
     DEED_NOUNS,
     EITHER,
+    ENDING,
     FAULTS,
     FIRST,
     HALF_READING,
@@ -18,9 +19,11 @@ from accord.reader.verbs import (
     LED,
     LED_BY_SERVICE,
     LISTING,
+    LISTING_FIRST,
     MAKING,
     READING,
     RUNNING,
+    RUNNING_NOUNS,
     SERVICES,
     SHELLS,
     TELLING,
@@ -32,6 +35,9 @@ from accord.reader.verbs import (
 
 Doing = Literal["list", "read", "act", "make", "run", "unknown"]
 
+_PLAINLY_READING: Final = frozenset(
+    "get show read fetch describe view check count status info".split()
+)
 _JOINTS: Final = re.compile(r"[^a-z0-9]")
 _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _SQL_WRITES: Final = re.compile(
@@ -48,6 +54,7 @@ _SQL_READS: Final = re.compile(
     r"|pragma\s+\w|match\s*\(.{1,2000}\breturn\b|from\s+\S+\s*\|)",
     re.I | re.S,
 )
+_MUTATION: Final = re.compile(r"\s*mutation\s*(?:\w+\s*)?[({]")
 _VERB_ARGUMENTS: Final = (
     *("action", "operation", "op", "command", "subcommand", "method", "verb", "mode"),
 )
@@ -83,6 +90,8 @@ _CONTENT: Final = frozenset(
     webpage pdf scrape transcript subtitles captions readme note echo commit diff patch
     changelog""".split()
 )
+_NOTATIONS: Final = frozenset({"markdown", "html", "text", "md"})
+"""In which a document is given: `convert_to_markdown`."""
 _ABOUT: Final = frozenset(
     """info metadata outline properties stats statistics size status permissions history list
     count data excel sheet workbook rows cells table""".split()
@@ -106,7 +115,10 @@ _WHERE: Final = frozenset(
 
 
 _STATEMENTS: Final = ("sql", "query", "statement", "cypher")
-_TOOLS: Final = frozenset({"tool_name", "toolName", "tool"})
+_TOOLS: Final = frozenset(
+    """tool_name toolName tool function_name functionName command_name commandName operation_id
+    operationId""".split()
+)
 """The tool that is called by another one."""
 _GIVEN: Final = ("arguments", "params", "parameters", "args", "input")
 _TELL: Final = (
@@ -144,6 +156,8 @@ class Called(NamedTuple):
     """It tells of errors that others made."""
     is_statement: bool = False
     """It was given a statement that reads."""
+    is_bare: bool = False
+    """It was given nothing at all, so that it cannot have been asked for one thing of many."""
 
 
 _NOBODY: Final = Called()
@@ -157,6 +171,8 @@ def called(tool: str | None) -> Called:
 def call_of(tool: str | None, arguments: Mapping[str, Any] | None) -> Called:
     """What a call says: by the tool's name, and by what it was asked to do."""
     found = called(tool)
+    if arguments is not None and not arguments and found.doing == "read":
+        return found._replace(is_bare=True)
     if not arguments or _TELL.isdisjoint(arguments):
         return _vaguely(found)
     if found.doing in ("run", "unknown") and not _TOOLS.isdisjoint(arguments):
@@ -211,7 +227,8 @@ def _called(name: str) -> Called:
 def _made(words: tuple[str, ...], doing: Doing, is_plural: bool) -> Called:
     is_content = words == ("fetch",) or not _CONTENT.isdisjoint(words)
     if is_content:
-        is_told = doing in ("read", "unknown") and _ABOUT.isdisjoint(words) and "to" not in words
+        is_told = doing in ("read", "unknown") and _ABOUT.isdisjoint(words)
+        is_told = is_told and ("to" not in words or words[-1] in _NOTATIONS)
         is_told = is_told and CHECKING.isdisjoint(words)
         is_content = is_told and (not is_plural or words[-1] in _CONTENT)
     nouns = frozenset(map(singular, words))
@@ -294,12 +311,20 @@ def _doing_of(name: tuple[str, ...], *, is_asked: bool = False) -> Doing:
         is_led = place == 1 and found == "unknown" and _is_led(word, words)
         first = 0 if is_led and not is_either else place
         doing = _verb(word, first, is_name=len(name) == 1 and not is_asked)
+        if place == 0 and word in RUNNING_NOUNS and _is_verb(words[1:2]):
+            continue
         if doing == "either":
             is_either = is_either or first == 0
         elif doing != "unknown" and (found == "unknown" or (is_both and doing == "act")):
             found = doing
+    if found == "read" and words[-1] in ENDING and words[0] not in _PLAINLY_READING:
+        return "act"
     is_last = len(words) > 1 and words[-1] in LAST
     return "act" if found == "unknown" and (is_either or is_last) else found
+
+
+def _is_verb(words: tuple[str, ...]) -> bool:
+    return any(word in LISTING or word in READING or acts(word) for word in words)
 
 
 def _told(name: tuple[str, ...]) -> tuple[str, ...]:
@@ -329,7 +354,7 @@ def _verb(word: str, place: int, *, is_name: bool) -> Doing | Literal["either"]:
         if place == 0 and word in FIRST and not is_name:
             return "act"
         return "either" if place == 0 else "unknown"
-    if word in LISTING:
+    if word in (LISTING if place else LISTING_FIRST):
         return "list"
     if word in READING:
         return "read"
@@ -351,9 +376,12 @@ def _asked(tool: str | None, found: Called, arguments: Mapping[str, Any]) -> Cal
                 return found._replace(doing="act", wants_many=False)
             if found.doing != "list" and _SQL_READS.match(sql):
                 return found._replace(doing="list", wants_many=True, is_statement=True)
-    if found.doing == "run" and isinstance(arguments.get("query"), str):
-        is_change = arguments["query"].lstrip().startswith("mutation")
-        return found._replace(doing="act" if is_change else "read", wants_many=False)
+    query = arguments.get("query")
+    if isinstance(query, str):
+        if _MUTATION.match(query):
+            return found._replace(doing="act", wants_many=False)
+        if found.doing == "run":
+            return found._replace(doing="read", wants_many=False)
     for name in _VERB_ARGUMENTS:
         verb = arguments.get(name)
         if name == "command" and found.doing == "run":

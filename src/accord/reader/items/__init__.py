@@ -5,6 +5,7 @@ belong to an item. Where the heading says how many there are, the pattern that f
 believed.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Final, Literal, NamedTuple
 
@@ -24,14 +25,13 @@ from accord.reader.items.parts import (
     grouped,
     headed,
     is_symbols,
-    mapping,
     paragraphs,
     sections,
     separated,
     shape_of,
     titled,
 )
-from accord.reader.items.plain import commas, one_per_line
+from accord.reader.items.plain import commas, lone_name, one_per_line
 from accord.reader.items.records import as_many, counted, records, sequence
 from accord.reader.items.tables import dashed_columns, ruled_table
 
@@ -42,6 +42,8 @@ _MOST_PARTS: Final = 4
 """Text blocks that one answer may have: a heading, a table, a note."""
 _MOST_BELOW: Final = 3
 """Lines at the end that may say how many items there are."""
+_TAG: Final = re.compile(r"\[\w{1,30}\]")
+"""Of what the whole text is: `[sqlite]`."""
 Lines = Literal["one", "several", "never"]
 
 
@@ -67,7 +69,6 @@ PATTERNS: Final = (
     Pattern(ruled_table, ("|", "│", "┃", "║"), "several", "several"),
     Pattern(dashed_columns, ("--", "=="), "several", "several"),
     Pattern(elements, ("</", "/>")),
-    Pattern(mapping, ("- ",), "several", "several"),
     Pattern(delimited, (",", "\t", ";", "|")),
     Pattern(separated, (), "several", "several"),
     Pattern(records, (), "several", "several"),
@@ -85,6 +86,7 @@ PATTERNS: Final = (
     Pattern(sections, ("\n#",), "several", "never"),
     Pattern(one_per_line, (), "several", "never"),
     Pattern(commas, (",",), "one", "never"),
+    Pattern(lone_name, (), "one", "never"),
 )
 
 
@@ -127,6 +129,8 @@ def find_items(text: str, *, wants_list: bool = False, blocks: Sequence[str] = (
     found = plain_bullets(lines)
     if found is not None:
         return found
+    if len(lines) > 2 and _TAG.fullmatch(lines[0]) and ":" in lines[1]:
+        lines[1:1] = [""]
     lines, advice = split_advice(lines)
     found = _first(text, lines, wants_list)
     if found is None or not advice:
@@ -177,9 +181,18 @@ def _block_each(blocks: Sequence[str]) -> Items | None:
     closing = "\n".join(block for block in rest if is_advice(block))
     if head.endswith(":") and len(told) > 2:
         return Items(told[1:], head, closing, "block-per-item")
-    if len(told) > 1 and (_are_lines(told) or _are_alike(told)):
+    if len(told) > 1 and not _are_groups(told) and (_are_lines(told) or _are_alike(told)):
         return Items(told, "", closing, "block-per-item")
     return None
+
+
+def _are_groups(blocks: list[str]) -> bool:
+    """Whether each of them is a heading with lines below it that are indented."""
+    parts = [block.splitlines() for block in blocks]
+    return all(
+        len(lines) > 1 and lines[0].endswith(":") and all(line[:1].isspace() for line in lines[1:])
+        for lines in parts
+    )
 
 
 def _are_lines(blocks: list[str]) -> bool:

@@ -166,7 +166,7 @@ def alike(lines: list[str], wants_list: bool) -> Items | None:
         marked = [i for i in range(at, end) if _mark(lines[i]) == mark]
         if 2 * len(marked) < sum(1 for line in lines[at:end] if line.strip() and line[0] != " "):
             return None
-        if len(marked) > 2 and _is_title(lines, marked):
+        if _is_title(lines, marked) or _is_apart(lines, marked):
             del marked[0]
         ends = [*marked[1:], end]
         items = ["\n".join(lines[a:b]).strip() for a, b in zip(marked, ends, strict=True)]
@@ -182,10 +182,17 @@ def alike(lines: list[str], wants_list: bool) -> Items | None:
     return None
 
 
+def _is_apart(lines: list[str], marked: list[int]) -> bool:
+    """Whether a blank line stands below the first of some lines, and below none of the others."""
+    blank = [at + 1 < len(lines) and not lines[at + 1].strip() for at in marked]
+    is_sign = not lines[marked[0]][:1].isascii()
+    return len(marked) > 1 and is_sign and blank[0] and not any(blank[1:])
+
+
 def _is_title(lines: list[str], marked: list[int]) -> bool:
     """Whether nothing stands below the first of some lines, and something below all the others."""
     has_more = [at + 1 < len(lines) and lines[at + 1][:1].isspace() for at in marked]
-    return not has_more[0] and all(has_more[1:])
+    return len(marked) > 2 and not has_more[0] and all(has_more[1:])
 
 
 def _mark(line: str) -> str | None:

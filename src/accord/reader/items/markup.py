@@ -28,14 +28,17 @@ def elements(lines: list[str], wants_list: bool) -> Items | None:
     text = "\n".join(lines[first:])
     found = _siblings(text)
     for _ in range(_DEEPEST if wants_list else 0):
-        if found is None or len(found) != 1 or "<" not in found[0].inner:
+        if found is None or len(found) != 1 or "<" not in found[0].inner or _is_head(found[0]):
             break
         inner = _siblings(found[0].inner)
         inner = _alike(inner or [])
         if not inner:
             break
         found = inner
-    found = [each for each in found or [] if not _is_head(each)]
+    rows = [each for each in found or [] if not _is_head(each)]
+    if wants_list and found and not rows:
+        return Items([], "\n".join(lines), "", "elements")
+    found = rows
     if len(found) < (1 if wants_list else 2) or any(each.name != found[0].name for each in found):
         return None
     heading = "\n".join(line for line in lines[:first] if line.strip())

@@ -1,8 +1,8 @@
-"""Texts in parts: between separators, under headings, under the one key of a mapping."""
+"""Texts in parts: between separators, under headings, in groups."""
 
 import re
 from collections import Counter
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any, Final
 
 from accord.reader.items.found import Items, key_of
@@ -17,9 +17,6 @@ _MARKED: Final = re.compile(
     r"[ \t]*(?:[-*+•▪◦→\u2013]|\d{1,5}[.)]|[^\w\s#(<\"'`*_\[-]{1,3})[ \t]+\S"
 )
 _GROUP: Final = re.compile(r"#{1,6}[ \t]+\S.*|\*\*[^*]+\*\*:?|[^-*•\d\s].{0,80}:")
-_KEY: Final = re.compile(r"(?P<key>[A-Za-z_][\w-]{0,60}):(?:[ \t]+(?P<value>\S.*))?")
-_BULLET: Final = re.compile(r"(?P<indent> {0,4})-[ \t]+(?P<words>\S.*)")
-_GENERIC: Final = frozenset("data items results result rows records entries values".split())
 _TITLE_LEVEL: Final = 9
 """Of a line that ends with a colon and has indented lines below it."""
 _SHORT_MARKS: Final = frozenset({"=", "==", "--", "~", "*", "_", "—"})
@@ -222,17 +219,20 @@ def _are_fields(bodies: list[list[str]]) -> bool:
 def sections(lines: list[str], wants_list: bool) -> Items | None:
     """Headings of one level below one of a higher level, with words below each of them."""
     headings = [each for each in _headings(lines) if each[1] != _TITLE_LEVEL]
-    if len(headings) < 3 or len({level for _, level, _ in headings[1:]}) != 1:
+    level = max((each for _, each, _ in headings), default=0)
+    tops = [(at, each) for at, each, _ in headings] + [(len(lines), 0)]
+    parts = [(at, end) for (at, each), (end, _) in pairwise(tops) if each == level]
+    groups = len(headings) - len(parts)
+    if len(parts) < 2 or not 0 < groups <= len(parts) or headings[0][1] == level:
         return None
-    if headings[0][1] >= headings[1][1] or headings[1][0] > _MOST_ABOVE:
+    start = parts[0][0]
+    if start > _MOST_ABOVE:
         return None
-    starts = [at for at, _, _ in headings[1:]]
-    ends = [*starts[1:], len(lines)]
-    bodies = ["\n".join(lines[a + 1 : b]).lstrip("\n") for a, b in zip(starts, ends, strict=True)]
+    bodies = ["\n".join(lines[a + 1 : b]).lstrip("\n") for a, b in parts]
     if any(not body.strip() or _MARKED.match(body) for body in bodies):
         return None
-    items = ["\n".join(lines[a:b]).strip() for a, b in zip(starts, ends, strict=True)]
-    heading = "\n".join(line for line in lines[: starts[0]] if not _blank(line))
+    items = ["\n".join(lines[a:b]).strip() for a, b in parts]
+    heading = "\n".join(line for line in lines[:start] if not _blank(line))
     return Items(list(items), heading, "", "sections")
 
 
@@ -275,39 +275,3 @@ def _unmarked(item: list[str]) -> list[str]:
     first, *rest = item
     mark, _, words = first.partition(" ")
     return [words.strip() if mark in "-*+•" else first, *rest]
-
-
-# Mappings
-
-
-def mapping(lines: list[str], wants_list: bool) -> Items | None:
-    """A mapping as YAML writes it, with a sequence under one of its keys."""
-    above: list[str] = []
-    items: list[list[str]] = []
-    key, indent, is_inside = "", 0, False
-    for line in lines:
-        if _blank(line) or line.startswith("#"):
-            continue
-        bullet = _BULLET.fullmatch(line)
-        if is_inside and bullet is not None and (not items or len(bullet["indent"]) == indent):
-            indent = len(bullet["indent"])
-            items.append([bullet["words"]])
-        elif is_inside and items and len(line) - len(line.lstrip()) > indent:
-            items[-1].append(line.strip())
-        else:
-            named = _KEY.fullmatch(line)
-            if named is None or (items and named["value"] is None):
-                return None
-            above.append(line)
-            is_inside = named["value"] is None and not items
-            key = named["key"] if is_inside else key
-    if not items or not (wants_list or key.lower() in _GENERIC) or len(above) < 2:
-        return None
-    return Items([_entry(item) for item in items], "\n".join(above), "", "mapping")
-
-
-def _entry(item: list[str]) -> Any:
-    fields = [_KEY.fullmatch(line) for line in item]
-    if all(fields):
-        return {field["key"]: field["value"] or "" for field in fields if field is not None}
-    return "\n".join(item)

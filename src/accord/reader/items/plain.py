@@ -8,13 +8,21 @@ from accord.reader.items.found import LABEL, Items, states_number
 _TITLE: Final = re.compile(r"#{1,6}[ \t]+\S.*|={2,}[ \t]+\S.*|List of .*|.*:")
 _SENTENCE: Final = re.compile(r".{60,}[.!?]|.{300,}|.*[a-z]{3}[.!?] [A-Z].*")
 _LABELLED: Final = re.compile(r"[^:]{1,100}: +(?P<rest>\S.*)")
-_PART: Final = re.compile(r"(?:[^,()\[\]]|\([^()]*\)|\[[^\[\]]*\])+")
+_PART: Final = re.compile(r"(?:[^,()\[\]]|\((?:[^()]|\([^()]*\))*\)|\[[^\[\]]*\])+")
 _COUNTS: Final = re.compile(r"\b(?:showing|total|found|results?|page)\b.*\d", re.I)
 _NAME: Final = re.compile(r"[\w./:@#-]{1,80}(?: \([^()]{1,80}\))?")
+_ALONE: Final = re.compile(r"(?!(?:ok|done|success|none|null|true|false|empty)$)[a-z][a-z_]{2,40}")
+"""One word that is no answer: a name."""
 _NAMED: Final = re.compile(r"[a-z0-9][\w.-]*:|\w+ #?\d+:|[^:]{1,60}[\d)]:")
 _MOST_ABOVE: Final = 14
 _LONGEST_PART: Final = 100
 _LONGEST_LINE: Final = 20_000
+_MANY: Final = 20
+_CODE: Final = re.compile(
+    r".*[;{}]|(?:import|from|const|let|var|function|return|export|#include)\b.*|</?\w.*>"
+    r"|(?:def|class)\b.*:"
+)
+"""A line of a program, as likely as not."""
 
 
 def one_per_line(lines: list[str], wants_list: bool) -> Items | None:
@@ -25,10 +33,14 @@ def one_per_line(lines: list[str], wants_list: bool) -> Items | None:
     if not body or (not heading and len(body) < 2):
         return None
     depth = min(len(line) - len(line.lstrip()) for line in body)
-    if any(line.endswith(":") or _SENTENCE.fullmatch(line) for line in body if _is_at(line, depth)):
+    outer = [line for line in body if _is_at(line, depth)]
+    long = sum(line.endswith(":") or _SENTENCE.fullmatch(line) is not None for line in outer)
+    if long * _MANY > len(outer) or (not heading and _is_code(outer)):
         return None
     if len(body) == 1:
-        return _split(body[0].strip(), heading)
+        found = _split(body[0].strip(), heading)
+        is_one = found is None and heading.endswith(":") and len(heading) <= _LONGEST_PART
+        return Items([body[0].strip()], heading, "", "plain-lines") if is_one else found
     parts: list[list[str]] = []
     for line in body:
         if not parts or _is_at(line, depth):
@@ -38,6 +50,12 @@ def one_per_line(lines: list[str], wants_list: bool) -> Items | None:
     if not heading and all(map(LABEL.fullmatch, items)) and not all(map(_NAMED.match, items)):
         return None
     return Items(list(items), heading, "", "plain-lines")
+
+
+def _is_code(lines: list[str]) -> bool:
+    """Whether some lines are those of a program."""
+    code = sum(_CODE.fullmatch(line.strip()) is not None for line in lines)
+    return code > 1 and code * 3 > len(lines)
 
 
 def _is_at(line: str, depth: int) -> bool:
@@ -67,10 +85,17 @@ def commas(lines: list[str], wants_list: bool) -> Items | None:
         return None
     labelled = _LABELLED.fullmatch(told[0])
     if labelled is None:
-        names = told[0].split(", ")
+        names = told[0].split(", " if ", " in told[0] else ",")
         is_names = len(names) > 1 and all(map(_NAME.fullmatch, names))
+        is_names = is_names and any(map(str.isalpha, told[0]))
         return Items(list(names), "", "", "commas") if is_names else None
     return _split(labelled["rest"], told[0][: labelled.start("rest")].strip())
+
+
+def lone_name(lines: list[str], wants_list: bool) -> Items | None:
+    """One word that is the name of something."""
+    is_name = len(lines) == 1 and _ALONE.fullmatch(lines[0]) is not None
+    return Items([lines[0]], "", "", "lone-name") if is_name else None
 
 
 def _split(words: str, heading: str) -> Items | None:

@@ -16,7 +16,7 @@ _RULE: Final = re.compile(r"[-=_*~]{3,}")
 _HEADED: Final = re.compile(
     r"(#{1,6}|\*\*)?[ \t]*(?:(?:Result|Item|Entry|Page|Record)[ \t]+#?)?\d+[.):]?(?:[ \t]|$)", re.I
 )
-_NUMBER: Final = re.compile(r"(?P<style>(?:#{1,4}\s*)?\[?)(?P<n>\d{1,5})(?:[.):]|\])\s")
+_NUMBER: Final = re.compile(r" {0,3}(?P<style>(?:#{1,4}\s*)?\[?)(?P<n>\d{1,5})(?:[.):]|\])\s")
 _MOST_ABOVE: Final = 14
 _DIGITS: Final = re.compile(r"\d+")
 _BEGIN: Final = re.compile(r"\s*(?:[A-Za-z][\w ]{0,30}:|[^\w\s]{1,6})")

@@ -1,0 +1,149 @@
+"""What the answers of servers mean that answer in ways of their own."""
+
+import json
+from typing import Any
+
+import pytest
+
+from accord.reader import read
+
+Case = tuple[str, dict[str, Any], str]
+
+ERRORS: list[Case] = [
+    ("geocode", {"name": "x"}, 'Error: [{"code": "too_small", "message": "at least 2"}]'),
+    (
+        "test_request",
+        {"url": "/users/9"},
+        '{"request": {"url": "/users/9"}, "response": {"statusCode": 404, "statusText": "Not Found",'
+        ' "body": {"error": "no user"}}}',
+    ),
+    (
+        "get_summary",
+        {"path": "a.py"},
+        '{"status": "needs_index", "message": "Index not available. Please build it first."}',
+    ),
+    ("analyze_commit", {"sha": "0"}, "Error: git show failed: fatal: bad revision\nUse '--' to…"),
+    (
+        "run_code",
+        {"code": "1/0"},
+        "Ran in session 1:\n\nTraceback (most recent call last):\n  File x\nZeroDivisionError: no\n",
+    ),
+    ("write_file", {"path": "a.py"}, "File 'a.py' exists. Use overwrite=True to replace."),
+    ("get_entry", {"key": "a"}, "未找到key 'a' 的条目。"),
+]
+ACTIONS: list[Case] = [
+    ("snapshot_scene", {}, 'Snapshot "v1" saved (3 things)\n\n{"success": true, "name": "v1"}'),
+    ("transform_json", {}, '{"outputFile": "/b.json", "operation": "flat", "status": "success"}'),
+    (
+        "verify_task",
+        {},
+        "## Done\n\nTask 1 has been successfully marked as completed.\n\nNow rest.",
+    ),
+    ("query_graphql", {"query": "mutation { addUser { id } }"}, '{"data": {"addUser": {"id": 6}}}'),
+    ("cache_file", {}, "Cached file: a.txt\nSize: 5 bytes"),
+    ("shell_run", {"command": "sleep 9"}, '{"job_id": "1", "status": "running", "pid": 7}'),
+    ("advance_status", {}, '{"success": true, "previous_status": "todo", "new_status": "done"}'),
+    ("project_research_add", {}, '{"data": {"id": 1, "content": "it is fine"}, "success": true}'),
+    ("load_folder", {}, '{"status": "success", "successful_loads": 2, "files": [{"name": "a"}]}'),
+    ("export_scene", {}, '{"path": "/tmp/a.pdf", "pages": [1, 2]}'),
+    ("pack_repository", {}, '{"outputId": "1", "files": 3}'),
+]
+SINGLES: list[Case] = [
+    ("get_usage_examples", {}, "import { A } from 'a';\n\nfunction b() {\n  return A;\n}"),
+    ("roll_dice", {}, '{"result": {"total": 9, "dice": [{"value": 4}, {"value": 5}]}}'),
+    ("get_cleanup_hints", {}, '{"current_folder_size_mb": 0, "current_file_count": 0}'),
+    ("process_get_run", {"id": 1}, '{"run_id": "1", "command": "ls", "status": "completed"}'),
+    ("export_scene", {}, '{"type": "scene", "version": 2, "elements": [{"id": 1}, {"id": 2}]}'),
+    ("export_graph", {}, '{"content": "graph TD\\n  a --> b"}'),
+    ("get_symbol_body", {}, json.dumps({
+        "symbol": "f", "type": "function", "path": "a.py", "line": 1, "code": "def f():\n  pass",
+        "truncated": False, "called_by": ["main"]})),
+    ("get_bounds", {}, '{"status": "success", "bounds": [0.0, 1.0, 3.0, 7.0]}'),
+    ("intersection", {}, '{"status": "success", "geometry": "POINT EMPTY", "message": "Intersection'
+     ' created successfully"}'),
+    ("is_valid", {}, '{"is_valid": false, "message": "Validation completed successfully"}'),
+    ("project_summary", {}, '{"success": true, "summary": {"epic": {"todo": 1}}}'),
+    ("generate_report", {}, json.dumps({"status": "success", "report": "# All\n" + "words " * 50})),
+    ("constraint_validate", {}, '{"valid": false, "error": "Invalid character at 2"}'),
+    ("call_function", {"function_name": "get_pet"}, '{"id": 3, "name": "Tom"}'),
+    ("convert_to_markdown", {"uri": "a"}, "# Menu\n\n| Dish | Price |\n| --- | --- |\n| Soup | 4 |"),
+    ("get_feed", {"id": 1}, json.dumps({
+        "id": 1, "url": "x", "title": "News", "site": "y", "category_id": 1, "fetched": "t",
+        "etag": None, "created": "t", "unread_count": 0})),
+]  # fmt: skip
+LISTS: list[tuple[str, dict[str, Any], str, int]] = [
+    ("list_projects", {}, "attic,garden", 2),
+    ("list_documents", {}, "Documents:\n  doc-1 - Guide (type: other, tags: (none), at: 9 (UTC))", 1),
+    ("filter_table_names", {"q": "ord"}, "orders", 1),
+    ("context_get", {}, "No matching context found", 0),
+    ("get_gear", {}, "No gear found.", 0),
+    ("list_milestones", {}, "Milestones (1):\n  - m-0: Spring\n\nArchived (0):\n  (none)", 1),
+    ("read_directory", {}, '{"path": "/a", "contents": ["(empty directory)"], "totalItems": 0}', 0),
+    ("list_loaded_tables", {}, '{"run_id": "1", "status": "success", "message": "No tables loaded."}',
+     0),
+    ("run_query", {"query": "select 1"}, '{"status": "success", "message": "Query executed'
+     ' successfully. No results returned."}', 0),
+    ("list_tasks", {}, "## 通知\n\n目前系統中沒有任何任務。請先使用工具。", 0),
+    ("find_references", {}, "Found 2 references for f\n\nReferences:\n  a.ts:4 - f()\n  b.ts:1 - f", 2),
+    ("list_sheets", {}, '{"ok": true, "warnings": [], "roots": ["/a"], "workbooks": [{"path": "b"}]}',
+     1),
+    ("list_tables", {}, "[sqlite]\nTable: a\nURI: x\n---\nTable: b\nURI: y\n---", 2),
+    ("list_layouts", {}, "=== LAYOUTS ===\n\n 0: Title - first\n    Parts: a, b\n 1: Plain - second\n"
+     "    Parts: c", 2),
+    ("run_sql", {"sql": "select * from a"}, "<table><tr><th>id</th><th>name</th></tr></table>", 0),
+    ("list_helpers", {}, "# All\n\n## Kind A\nThese are a.\n\n### one\nDoes one\n\n### two\nDoes two\n"
+     "\n## Kind B\nThese are b.\n\n### three\nDoes three", 3),
+    ("roll_several", {}, '{"results": [{"total": 4}, {"total": 7}], "total": 11}', 2),
+    ("export_query", {}, '[{"id": 1}, {"id": 2}]', 2),
+    ("list_types", {}, "\n".join([f"kind{n}: *.k{n}" for n in range(40)] + ["long: " + "x " * 200]), 41),
+]  # fmt: skip
+KINDS = {"error": ERRORS, "action": ACTIONS, "single": SINGLES}
+
+
+@pytest.mark.parametrize(
+    ("kind", "tool", "arguments", "reply"),
+    [(kind, *case) for kind, cases in KINDS.items() for case in cases],
+)
+def test_an_answer_is_what_its_server_means(
+    kind: str, tool: str, arguments: dict[str, Any], reply: str
+) -> None:
+    reading = read({"content": [{"type": "text", "text": reply}]}, tool, arguments)
+    assert reading.response.response_type == kind, reading.rules
+
+
+@pytest.mark.parametrize(("tool", "arguments", "reply", "items"), LISTS)
+def test_a_list_has_as_many_items_as_its_server_means(
+    tool: str, arguments: dict[str, Any], reply: str, items: int
+) -> None:
+    reading = read({"content": [{"type": "text", "text": reply}]}, tool, arguments)
+    assert reading.response.response_type == "list", reading.rules
+    assert len(reading.response.data) == items
+
+
+def test_groups_in_blocks_of_their_own_hold_the_items() -> None:
+    texts = ["To do:\n  a - one\n  b - two", "Done:\n  c - three"]
+    content = [{"type": "text", "text": text} for text in texts]
+    assert len(read({"content": content}, "task_list").response.data) == 3
+
+
+@pytest.mark.parametrize("is_structured", [True, False])
+def test_a_result_that_a_gateway_passes_on_is_read_as_its_own(is_structured: bool) -> None:
+    inner = {
+        "content": [{"type": "text", "text": '{"value": 4.4, "unit": "lb"}'}],
+        "isError": False,
+    }
+    text = {"type": "text", "text": json.dumps(inner)}
+    outer = (
+        {"content": [text], "structuredContent": inner} if is_structured else {"content": [text]}
+    )
+    reading = read(outer, "execute_tool")
+    assert reading.response.data == {"value": 4.4, "unit": "lb"}
+    assert "result-in-result" in reading.rules
+
+
+def test_a_failure_that_a_gateway_passes_on_is_a_failure() -> None:
+    inner = {"content": [{"type": "text", "text": "it broke"}], "isError": True}
+    response = read({"content": [], "structuredContent": inner}, "execute_tool").response
+    assert response.response_type == "error"
+    assert response.error is not None
+    assert response.error.message == "it broke"

@@ -93,6 +93,9 @@ LISTS: list[tuple[str, dict[str, Any], str, int]] = [
     ("run_sql", {"sql": "select * from a"}, "<table><tr><th>id</th><th>name</th></tr></table>", 0),
     ("list_helpers", {}, "# All\n\n## Kind A\nThese are a.\n\n### one\nDoes one\n\n### two\nDoes two\n"
      "\n## Kind B\nThese are b.\n\n### three\nDoes three", 3),
+    ("get_package_versions", {}, '{"name": "a", "versions": ["2", "1"], "recent_versions": ["2"]}', 2),
+    ("convert_batch", {}, '{"batch_results": [{"success": true, "value": 8}, {"success": false,'
+     ' "error": "no such unit"}], "summary": {"total": 2, "successful": 1, "failed": 1}}', 2),
     ("roll_several", {}, '{"results": [{"total": 4}, {"total": 7}], "total": 11}', 2),
     ("export_query", {}, '[{"id": 1}, {"id": 2}]', 2),
     ("list_types", {}, "\n".join([f"kind{n}: *.k{n}" for n in range(40)] + ["long: " + "x " * 200]), 41),

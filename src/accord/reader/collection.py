@@ -151,7 +151,8 @@ def _main(value: Mapping[str, Any], main: list[str], called: Called) -> str | No
         return main[0]
     generic = [name for name in main if _member(name).is_generic]
     named = [name for name in main if _member(name).noun in called.nouns]
-    for chosen in (generic, named):
+    exact = [name for name in named if name.lower() in called.words]
+    for chosen in (generic, named, exact):
         if len(chosen) == 1:
             return chosen[0]
     filled = [name for name in main if value[name]]

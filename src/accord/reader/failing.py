@@ -118,7 +118,8 @@ def all_failed(case: Case) -> Verdict | None:
         if counts is not None and counts[1] > 0:
             if counts[0] == 0:
                 return _failed(case, Sign("all-failed", "All of it failed", None, value), "likely")
-            return Verdict("action", "likely", is_partial=True)
+            if call.doing not in ("read", "unknown") or call.may_act:
+                return Verdict("action", "likely", is_partial=True)
     if call.is_about_faults or call.checks:
         return None
     items = _results(case)

@@ -58,13 +58,22 @@ class Crew:
         self._in_charge.add_done_callback(self._replace)
 
     def _replace(self, task: "asyncio.Task[None]") -> None:
-        if self._in_charge is task:  # somebody cancelled it before it could hand over
+        if self._in_charge is task:  # somebody cancelled it before it could begin
             self._hand_over()
 
     async def _work(self) -> None:
         """Run jobs while in charge; whoever has to wait for one hands the others over."""
         me = self._in_charge
-        while self._jobs and me is not None and self._in_charge is me:
+        assert me is not None
+        me.remove_done_callback(self._replace)
+        try:
+            await self._run_jobs(me)
+        finally:
+            if self._in_charge is me:
+                self._hand_over()
+
+    async def _run_jobs(self, me: "asyncio.Task[None]") -> None:
+        while self._jobs and self._in_charge is me:
             job = self._jobs.popleft()
             call = job.call
             if not call.cancelled:
@@ -84,8 +93,6 @@ class Crew:
             self._open -= 1
             if me.cancelling():  # by its own call: it is not fit for another
                 break
-        if self._in_charge is me:
-            self._hand_over()
 
     def _hand_over(self) -> None:
         self._in_charge = None

@@ -30,6 +30,22 @@ ERRORS: list[Case] = [
     ),
     ("write_file", {"path": "a.py"}, "File 'a.py' exists. Use overwrite=True to replace."),
     ("get_entry", {"key": "a"}, "未找到key 'a' 的条目。"),
+    ("extract_structure", {"table": 4}, "提取表格 4 结构失败"),
+    (
+        "rest_request",
+        {},
+        '{"result": {"code": "42703", "details": null, "hint": null,'
+        ' "message": "column a.b does not exist"}}',
+    ),
+    ("get_guide", {"name": "x"}, "Unknown guide: 'x'\n\nAvailable guides: contexts, lazy"),
+    ("browse_methods", {"kind": "x"}, "Unknown category: x\n\nValid options: frames, series"),
+    (
+        "check_job_status",
+        {"id": "x"},
+        '{"success": true, "status": "not_found", "message": "Job x not'
+        ' found. It may have been cleared."}',
+    ),
+    ("read_pages", {"range": "9"}, '{"error": "No valid pages in range 9.", "page_count": 3}'),
 ]
 ACTIONS: list[Case] = [
     ("snapshot_scene", {}, 'Snapshot "v1" saved (3 things)\n\n{"success": true, "name": "v1"}'),
@@ -46,6 +62,11 @@ ACTIONS: list[Case] = [
     ("project_research_add", {}, '{"data": {"id": 1, "content": "it is fine"}, "success": true}'),
     ("load_folder", {}, '{"status": "success", "successful_loads": 2, "files": [{"name": "a"}]}'),
     ("export_scene", {}, '{"path": "/tmp/a.pdf", "pages": [1, 2]}'),
+    (
+        "open_diagram",
+        {},
+        "Editor URL:\nhttps://x/y\n\nThe diagram has been opened in your browser.",
+    ),
     ("pack_repository", {}, '{"outputId": "1", "files": 3}'),
 ]
 SINGLES: list[Case] = [
@@ -67,6 +88,10 @@ SINGLES: list[Case] = [
     ("constraint_validate", {}, '{"valid": false, "error": "Invalid character at 2"}'),
     ("call_function", {"function_name": "get_pet"}, '{"id": 3, "name": "Tom"}'),
     ("convert_to_markdown", {"uri": "a"}, "# Menu\n\n| Dish | Price |\n| --- | --- |\n| Soup | 4 |"),
+    ("get_best_practices", {}, "You write code.\n\n## Types\n\n- be strict\n\n## Tests\n\n- write some"),
+    ("compare_components", {}, '{"a": {"name": "x"}, "b": {"name": "y"}, "common": ["p", "q"]}'),
+    ("best_trial", {}, '{"trial_number": 0, "params": {"t": 2.0}, "values": [3.5]}'),
+    ("index_mapping", {}, 'Mapping for books:\n{"books": {"mappings": {"title": {"type": "text"}}}}'),
     ("get_feed", {"id": 1}, json.dumps({
         "id": 1, "url": "x", "title": "News", "site": "y", "category_id": 1, "fetched": "t",
         "etag": None, "created": "t", "unread_count": 0})),
@@ -96,6 +121,17 @@ LISTS: list[tuple[str, dict[str, Any], str, int]] = [
     ("get_package_versions", {}, '{"name": "a", "versions": ["2", "1"], "recent_versions": ["2"]}', 2),
     ("convert_batch", {}, '{"batch_results": [{"success": true, "value": 8}, {"success": false,'
      ' "error": "no such unit"}], "summary": {"total": 2, "successful": 1, "failed": 1}}', 2),
+    ("list_tags", {}, "ITEM_TYPE: tag\nTOTAL_ITEMS: 2\n\nITEM_1:\n  id: a\n\nITEM_2:\n  id: b\n", 2),
+    ("find_notes", {"q": "x"}, "ITEM_TYPE: note\nTOTAL_ITEMS: 0\nSTATUS: No notes found", 0),
+    ("get_tags_by_note", {"id": "n"}, '{"tags": ["a", "b"]}', 2),
+    ("suggest_component", {"for": "dates"}, '{"for": "dates", "suggestions": [{"name": "picker"}]}', 1),
+    ("get_interfaces", {}, "=== Interfaces ===\n\neth0:\n  Status: UP\n  Address: a\n  Address: b\n\n"
+     "lo:\n  Status: UP\n  Address: c", 2),
+    ("get_shards", {}, "index | shard | state\nbooks | 0 | STARTED\nbooks | 1 | LOST", 2),
+    ("get_trials", {}, "Trials:\n,number,value,state\n0,0,3.5,DONE\n1,1,4.5,DONE", 2),
+    ("list_ports", {}, "Proto    Address      Program\n----------------------------\nTCP      a:1  "
+     "        x y\nUDP      b:2          z", 2),
+    ("list_servers", {}, '{"errors": null, "output": []}', 0),
     ("roll_several", {}, '{"results": [{"total": 4}, {"total": 7}], "total": 11}', 2),
     ("export_query", {}, '[{"id": 1}, {"id": 2}]', 2),
     ("list_types", {}, "\n".join([f"kind{n}: *.k{n}" for n in range(40)] + ["long: " + "x " * 200]), 41),
@@ -142,6 +178,22 @@ def test_a_result_that_a_gateway_passes_on_is_read_as_its_own(is_structured: boo
     reading = read(outer, "execute_tool")
     assert reading.response.data == {"value": 4.4, "unit": "lb"}
     assert "result-in-result" in reading.rules
+
+
+def test_a_structure_that_is_the_text_block_once_more_is_not_what_is_meant() -> None:
+    block = {"type": "text", "text": '{"errors": ["no such server"], "output": null}'}
+    response = read({"content": [block], "structuredContent": block}, "enable_server").response
+    assert response.response_type == "error"
+
+
+def test_json_that_is_embedded_alone_is_the_value() -> None:
+    resource = {
+        "uri": "x://tools",
+        "mimeType": "application/json",
+        "text": '[{"id": 1}, {"id": 2}]',
+    }
+    reading = read({"content": [{"type": "resource", "resource": resource}]}, "list_things")
+    assert reading.response.data == [{"id": 1}, {"id": 2}]
 
 
 def test_a_failure_that_a_gateway_passes_on_is_a_failure() -> None:

@@ -29,6 +29,8 @@ WRITTEN: dict[str, tuple[str, Any]] = {
     "a value that goes on": ("ok: true\nwords: one two\n  three\n", {
         "ok": True, "words": "one two three"}),
     "flow": ("ok: true\nids: [1, 2, x]\n", {"ok": True, "ids": [1, 2, "x"]}),
+    "a colon in a value": ("ok: true\nnote: see: this\n", {"ok": True, "note": "see: this"}),
+    "capitals": ("ITEM_TYPE: tag\n\nITEM_1:\n  id: a\n", {"ITEM_TYPE": "tag", "ITEM_1": {"id": "a"}}),
     "a time": ("ok: true\nat: 2026-11-15T21:57:51Z\n", {"ok": True, "at": "2026-11-15T21:57:51Z"}),
 }  # fmt: skip
 
@@ -37,7 +39,6 @@ PROSE = {
     "a sentence behind": "note: hello\nthis is prose: true\nand more of it",
     "words with blanks": "First name: Ada\nIs here: true",
     "the same twice": "ok: true\nok: false",
-    "a colon in a value": "ok: true\nnote: see: this",
     "depths that do not fit": "a:\n    b: 1\n  c: 2\nd: true",
     "JSON": 'ok: true\ndata: {"a": 1}',
     "an anchor": "ok: true\na: &x 1",

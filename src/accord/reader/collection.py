@@ -42,12 +42,14 @@ _MEASURES: Final = frozenset(
     dimension shape embedding""".split()
 )
 """Of which several numbers are one."""
+_NOT_NUMBERED: Final = frozenset("page row line total".split())
 _SUMS: Final = frozenset({"summary", "Summary", "meta", "metadata"})
 _NUMBERS: Final = frozenset({"total", "count", "num", "number", "found"})
 _SCHEMAS: Final = frozenset({"inputSchema", "input_schema", "schema", "parameters"})
 _NO_MATTER: Final = frozenset({"_meta", "cacheScope", "ttlMs", "resultType"})
 _NOTHING: Final = re.compile(r"\((?:empty|none|no)\b[^()]{0,60}\)", re.I)
 """What stands for the items where there are none: `(empty directory)`."""
+_NUMBERED: Final = re.compile(r"(?P<stem>[A-Za-z]{2,30})[_ -]?(?P<n>\d{1,6})")
 _DEEPEST: Final = 5
 _NAMING: Final = frozenset({str, int, bool})
 _FEW: Final = 3
@@ -75,6 +77,11 @@ class Member(NamedTuple):
     """What it holds goes along with an answer, and is none itself."""
 
 
+def _is_number(words: tuple[str, ...]) -> bool:
+    """Whether a name is that of the number that a thing goes by: `trial_number`."""
+    return len(words) == 2 and words[1] == "number" and words[0] not in _NOT_NUMBERED
+
+
 @kept
 def _member(name: str) -> Member:
     words, key = words_of(name), squeezed(name)
@@ -85,7 +92,7 @@ def _member(name: str) -> Member:
         is_paging=key in _PAGING,
         is_count=key in _COUNTS,
         number_of=frozenset() if _NUMBERS.isdisjoint(words) else frozenset(nouns),
-        is_identity=name in _IDENTITY or name.endswith(("_id", "Id")),
+        is_identity=name in _IDENTITY or name.endswith(("_id", "Id")) or _is_number(words),
         is_beside=name.lower() in _BESIDE or (bool(nouns) and nouns[-1] in _REMARKS),
     )
 
@@ -114,7 +121,7 @@ def _in_object(
     arrays = [name for name, each in value.items() if isinstance(each, list)]
     main = [name for name in arrays if not _member(name).is_beside]
     if not main:
-        found = _deeper(value, called, arguments, path)
+        found = _numbered(value, path) or _deeper(value, called, arguments, path)
         if found is not None or not arrays:
             return found
         main = [name for name in arrays if _member(name).noun in called.nouns]
@@ -128,6 +135,24 @@ def _in_object(
     if confidence is None:
         return None
     return _inmost(Collection(value[name], rest, (*path, name), confidence), called)
+
+
+def _numbered(value: Mapping[str, Any], path: tuple[str, ...]) -> Collection | None:
+    """Objects that have a number each behind the same name: `ITEM_1`, `ITEM_2`."""
+    found = [(name, _NUMBERED.fullmatch(name)) for name in value if name[-1:].isdigit()]
+    stems = {match["stem"] for _, match in found if match}
+    if len(stems) != 1:
+        return None
+    names = [name for name, match in found if match]
+    numbers = [int(match["n"]) for _, match in found if match]
+    items = [value[name] for name in names]
+    is_series = numbers[0] in (0, 1) and numbers == list(range(numbers[0], numbers[-1] + 1))
+    if not is_series or not all(isinstance(item, dict) for item in items):
+        return None
+    rest = {name: each for name, each in value.items() if name not in names}
+    if any(isinstance(each, dict | list) and each for each in rest.values()):
+        return None
+    return Collection(items, rest, (*path, stems.pop()), "likely")
 
 
 def _inmost(found: Collection, called: Called) -> Collection:
@@ -218,7 +243,7 @@ def _is_part(rest: Mapping[str, Any], called: Called) -> bool:
 def _is_one_value(name: str, items: list[Any]) -> bool:
     """Whether an array is one thing by its name: lines of a text, numbers of a measure."""
     if name in _STREAMS:
-        return all(isinstance(item, str) for item in items)
+        return bool(items) and all(isinstance(item, str) for item in items)
     is_measure = _member(name).noun in _MEASURES and bool(items)
     return is_measure and all(isinstance(item, int | float) for item in items)
 

@@ -87,7 +87,9 @@ def payload_failed(case: Case) -> Verdict | None:
 def _is_of_a_thing(case: Case, sign: Sign) -> bool:
     """Whether what failed is the thing that was asked about: a job, a deployment."""
     value = case.value
-    if sign.rule == "status-error" and case.called.checks and value.get("status") != "error":
+    status = str(value.get("status"))
+    is_state = status != "error" and not status.endswith("not_found")
+    if sign.rule == "status-error" and case.called.checks and is_state:
         return True
     is_told = any(value.get(name) not in (None, "error") for name in _STATES)
     return (

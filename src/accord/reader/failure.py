@@ -56,6 +56,7 @@ _NO_PAYLOAD: Final[tuple[Any, ...]] = (
 )
 _BAD_ENDS: Final = ("_error", "_failed", "not_found", "_denied")
 _BAD_STARTS: Final = ("needs_", "requires_", "missing_", "invalid_")
+_OF_DATABASE: Final = frozenset({"code", "details", "hint", "message"})
 _JSEND: Final = frozenset({"status", "data", "message", "code"})
 _FEW: Final = 6
 _FEWEST: Final = 3
@@ -107,11 +108,19 @@ def _flag(value: Mapping[str, Any]) -> Sign | None:
 
 
 def _flag_within(inner: Mapping[str, Any]) -> Sign | None:
+    if _is_of_database(inner):
+        return _sign("error-named", inner)
     if any(inner.get(name) is False for name in _FLAGS):
         return _sign("flag-false", inner)
     if isinstance(inner.get("error"), str) and inner["error"] and len(inner) <= _FEWEST:
         return _sign("error-member", inner)
     return _undone(inner)
+
+
+def _is_of_database(value: Mapping[str, Any]) -> bool:
+    """Whether an object is an error as PostgreSQL and those around it tell it."""
+    code = value.get("code")
+    return isinstance(code, str) and value.keys() == _OF_DATABASE and len(code) > 4
 
 
 def _undone(value: Mapping[str, Any]) -> Sign | None:

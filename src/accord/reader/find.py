@@ -94,7 +94,7 @@ def find(result: Mapping[str, Any], notes: Notes, *, digs: Digs = "all") -> Valu
     else:
         value = Value(origin="nothing")
         notes.finding("the result has no content")
-    if digs and value.is_text and len(others) == 1:
+    if digs and len(others) == 1 and (value.is_text or (not texts and value.value is None)):
         value = _of_resource(others[0], value, notes)
     value.beside = beside
     if others:
@@ -157,6 +157,8 @@ def _of_structure(structure: Any, texts: list[str], notes: Notes, digs: Digs) ->
     value = Value(value=structure, origin="structuredContent")
     if not texts:
         return value
+    if is_block(structure) and structure["type"] == "text" and structure["text"] == texts[0]:
+        return _of_texts(texts, notes, digs)  # a block once more, by mistake
     text = _of_texts(texts, Notes(), digs)
     inner = _ABSENT
     if isinstance(structure, dict) and len(structure) == 1 and "result" in structure:

@@ -167,7 +167,8 @@ def says_only_done(text: str) -> bool:
 
 
 _FULLY_DONE: Final = any_of(
-    rf"[^\n]{{1,120}} (?:has|have|was|were) (?:been )?successfully (?:{_DEED})\b"
+    rf"[^\n]{{1,120}} (?:has|have|was|were) (?:been )?successfully (?:{_DEED})\b",
+    rf"(?:the|your) [^\n.]{{1,80}} (?:has|have) been (?:{_DEED})\b[^\n]*[.!]$",
 )
 _OPENED: Final = any_of(r"(?:\S+ ){1,4}(?:opened|launched|started)[.!]")
 _MOST_SENTENCES: Final = 6
@@ -175,9 +176,10 @@ _MOST_SENTENCES: Final = 6
 
 def says_fully_done(text: str) -> bool:
     """Whether one of the first lines can mean nothing but that something was done."""
-    if "ccessful" not in text[:_LONGEST_OUTCOME]:
-        return _OPENED.match(text[:_LONGEST_SENTENCE].lower()) is not None
-    lines = [line for line in text[:_LONGEST_OUTCOME].lower().splitlines() if line.strip()]
+    small = text[:_LONGEST_OUTCOME].lower()
+    if "ccessful" not in small and " been " not in small:
+        return _OPENED.match(small[:_LONGEST_SENTENCE]) is not None
+    lines = [line for line in small.splitlines() if line.strip()]
     return any(_FULLY_DONE.match(line) for line in lines[:_MOST_SENTENCES])
 
 
@@ -232,7 +234,7 @@ NOT_READY: Final = (
     r"(?:selected|chosen|configured|connected|loaded|authenticated|initialized|logged in)\b"
 )
 _NOT_NONE: Final = any_of(
-    r"no such\b",
+    r"no (?:such|valid)\b",
     rf"no {NOT_READY}",
     rf"no {NO_ENTRY}",
     rf"no {NOT_GIVEN}",

@@ -129,13 +129,18 @@ _BAD: Final = tuple(
 Strength = Literal["strong", "weak"]
 
 
+_FAILED_IN_CHINESE: Final = re.compile(
+    r"[^\n]{0,60}(?:失败|失敗|未找到|找不到|不存在|没有打开|沒有打開|无法|無法)"
+)
+
+
 def may_fail(text: str) -> bool:
     """Whether any of the words is there without which no text says that something failed."""
     small = text[:_LONGEST_ERROR].lower()
     for each in _BAD:
         if each in small:
             return True
-    if not small.isascii() and _STRONG.match(small):
+    if not small.isascii() and (_STRONG.match(small) or _FAILED_IN_CHINESE.match(small)):
         return True
     return _CROSS.match(text) is not None or _ERROR_NUMBER.match(text) is not None
 
@@ -181,6 +186,8 @@ def _says_weakly(words: str, lines: list[str], is_act: bool, wants_many: bool) -
     """The same where the first sentence only denies something, and not much comes after it."""
     if len(words) > _LONGEST_ADVICE or len(lines) > _MOST_LINES or _is_record(lines):
         return None
+    if _FAILED_IN_CHINESE.match(words) and len(lines) < 3 and not wants_many:
+        return "weak"
     first = after(_MARKS, _opening(lines))
     sentence = first_sentence(first)
     if len(sentence) > _LONGEST_SENTENCE or (not is_act and _ASKS.match(first.lower())):
@@ -235,7 +242,7 @@ _LABELLED: Final = re.compile(r"[*_]{0,2}[A-Z][\w ]{0,30}[*_]{0,2}:[*_]{0,2} ")
 
 def _is_record(lines: list[str]) -> bool:
     """Whether the first lines are labelled, as those of a thing or a report are."""
-    if len(lines) < 2 or not _LABELLED.match(lines[0]):
+    if len(lines) < 2 or not _LABELLED.match(lines[0]) or _BAD_VALUE.match(lines[0].lower()):
         return False
     return any(map(_LABELLED.match, lines[1:3]))
 
@@ -275,6 +282,7 @@ _CALL_FAILED: Final = any_of(
     r"(?:unable to|cannot|could not|couldn't|can't|failed to) (?:read|open|find|load|fetch|access"
     r"|retrieve|get|parse|connect|determine|resolve)\b",
 )
+_OFFERS: Final = any_of(r"\W*(?:available|valid|supported|known|did you mean|options|use one of)\b")
 _BAD_VALUE: Final = any_of(r"(?:invalid|unknown|unsupported|missing|unexpected) [\w ]{1,40}: \S")
 
 
@@ -299,6 +307,8 @@ def says_failed_to_give(
     is_own = mentions or not own.isdisjoint(_WORDS.findall(small))
     if small.startswith("error: ") and is_told:
         return "strong"
+    if rest.strip() and _BAD_VALUE.match(small) and _OFFERS.match(rest.lower()):
+        return "weak"
     if rest.strip():
         if mentions and first[0] == "#" and _title_failed(first, is_act=False, own=own):
             return "strong"

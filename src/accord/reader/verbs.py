@@ -91,7 +91,8 @@ CHANGING: Final = frozenset(
 )
 """Verbs that have an object, whatever it is: `update_status`."""
 TOLD: Final = frozenset(
-    "details detail info history stats statistics status count metrics progress preview".split()
+    """details detail info history stats statistics status count metrics progress preview
+    mapping""".split()
 )
 """Nouns at the end of a name that say that something is told, unless it is changed."""
 HEADS: Final = TOLD | frozenset(
@@ -127,6 +128,13 @@ SERVICES: Final = frozenset(
     excel word sheets drive gmail outlook calendar redis mongo mongodb postgres mysql sqlite
     supabase neon firebase qdrant chroma pinecone milvus json kafka chat""".split()
 )
+NOUNS: Final = {
+    "suggest": "suggestion",
+    "recommend": "recommendation",
+    "predict": "prediction",
+    "classify": "classification",
+}
+"""What comes of a verb, where it is not called by the verb itself."""
 DENYING: Final = frozenset(
     "deny reject refuse block decline disable fail expire failed denied rejected blocked".split()
 )
@@ -140,7 +148,7 @@ MAKING: Final = frozenset(
 """They give back what they made, or report on it."""
 RUNNING_NOUNS: Final = frozenset("process call request".split())
 """What is run, as often, where another verb comes after them: `process_get_output`."""
-COMPUTING: Final = frozenset("roll calculate compute solve".split())
+COMPUTING: Final = frozenset("roll calculate compute solve compare analyze analyse".split())
 """They come to one result, whatever it is made of."""
 GIVING: Final = frozenset({"export", "capture"})
 """They give back what they made, or report where it is."""
@@ -170,7 +178,7 @@ DEEDS: Final = frozenset(
     hidden shown highlighted focused waited handled accepted snoozed pasted injected
     duplicated mirrored compressed extracted unzipped wiped erased reordered rescheduled reassigned
     promoted demoted suspended unblocked placed starred unstarred forked bookmarked favorited
-    cached packed unpacked
+    cached packed unpacked rendered displayed drawn
     """.split()
 )
 """What a report says that something was."""

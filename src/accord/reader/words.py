@@ -21,6 +21,7 @@ from accord.reader.verbs import (
     LISTING,
     LISTING_FIRST,
     MAKING,
+    NOUNS,
     READING,
     RUNNING,
     RUNNING_NOUNS,
@@ -100,7 +101,7 @@ _ABOUT: Final = frozenset(
 _ONE: Final = frozenset(
     """describe inspect info information detail details summary overview status profile schema
     metadata stats config configuration settings documentation guide help instructions readme
-    prompt template properties""".split()
+    prompt template properties practices conventions principles""".split()
 )
 _RUNS: Final = frozenset("command cmd command_line commandLine argv code script".split())
 _OPENS: Final = frozenset("read cat view open scrape load fetch".split())
@@ -225,13 +226,14 @@ def _called(name: str) -> Called:
 
 
 def _made(words: tuple[str, ...], doing: Doing, is_plural: bool) -> Called:
-    is_content = words == ("fetch",) or not _CONTENT.isdisjoint(words)
+    head = _head(words)
+    is_content = words == ("fetch",) or not _CONTENT.isdisjoint(words if len(head) < 2 else head)
     if is_content:
         is_told = doing in ("read", "unknown") and _ABOUT.isdisjoint(words)
         is_told = is_told and ("to" not in words or words[-1] in _NOTATIONS)
         is_told = is_told and CHECKING.isdisjoint(words)
-        is_content = is_told and (not is_plural or words[-1] in _CONTENT)
-    nouns = frozenset(map(singular, words))
+        is_content = is_told and (not is_plural or head[-1] in _CONTENT)
+    nouns = frozenset(map(singular, words)) | {NOUNS[word] for word in words if word in NOUNS}
     is_collective = bool(words) and (words[-1] in _COLLECTIVE or not _RANKED.isdisjoint(words))
     return Called(
         words=words,
@@ -269,13 +271,17 @@ _JOINING: Final = frozenset(
 )
 
 
-def _is_plural(words: tuple[str, ...]) -> bool:
-    """Whether the thing that a name ends with, or that it has before `by` or `in`, is several."""
+def _head(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The words of a name before one that joins others to them: `tags` of `tags_by_note`."""
     for place, word in enumerate(words):
         if place and word in _JOINING:
-            words = words[:place]
-            break
-    last = words[-1] if words else ""
+            return words[:place]
+    return words
+
+
+def _is_plural(words: tuple[str, ...]) -> bool:
+    """Whether the thing that a name ends with, or that it has before `by` or `in`, is several."""
+    last = _head(words)[-1] if words else ""
     if last in ("children", "people"):
         return True
     return last.endswith("s") and not last.endswith(("ss", "us", "is", *_NO_PLURALS))

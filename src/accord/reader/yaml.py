@@ -9,12 +9,16 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-_OPENS: Final = re.compile(r"\s*(?:---\n)?(?:- )?[a-z_][\w.-]{0,60}:(?:[ ]|\n)")
+_OPENS: Final = re.compile(
+    r"\s*(?:---\n)?(?:- )?(?:[a-z_][\w.-]{0,60}|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+):(?:[ ]|\n)"
+)
 _MEMBER: Final = re.compile(r"(?P<key>[A-Za-z_][\w.-]{0,60}):(?:[ ]+(?P<value>\S.*))?")
-_PLAIN: Final = re.compile(r"(?![\[{&*!|>%@`\"'#])(?:(?!:[ ]| #).)*")
+_PLAIN: Final = re.compile(r"(?![\[{&*!|>%@`\"'#])(?:(?! #).)*")
 _QUOTED: Final = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"\\]|\\.)*\"")
 _FLOW: Final = re.compile(r"\[[^\[\]{}\"':#]*\]")
-_TELLING: Final = re.compile(r"^[ ]*(?:- )?[\w.-]+:(?:[ ](?:true|false|null|\[\]|\{\})$|$)", re.M)
+_TELLING: Final = re.compile(
+    r"^[ ]*(?:- )?[\w.-]+:(?:[ ](?:true|false|null|\[\]|\{\})$|$)|^[A-Z]+(?:_[A-Z0-9]+)+: ", re.M
+)
 _WORDS: Final = {"true": True, "false": False, "null": None, "~": None}
 _TEXT_MARKS: Final = frozenset({"|", "|-", "|+", ">", ">-", ">+"})
 _LONGEST: Final = 200_000
@@ -32,7 +36,9 @@ class _Line(NamedTuple):
 
 def yaml_value(text: str) -> tuple[bool, Any]:
     """Whether a text is in this notation, and the value that it stands for."""
-    if len(text) > _LONGEST or _OPENS.match(text) is None or _TELLING.search(text) is None:
+    if len(text) > _LONGEST or _OPENS.match(text) is None or "\n" not in text.strip():
+        return False, None
+    if _TELLING.search(text) is None:
         return False, None
     lines = [
         _Line(len(line) - len(line.lstrip(" ")), line.strip())

@@ -27,6 +27,10 @@ def delimited(lines: list[str], wants_list: bool) -> Items | None:
 
 def _rows(lines: list[str], at: int, mark: str, wants_list: bool) -> Items | None:
     names = [name.removeprefix('"').removesuffix('"') for name in lines[at].split(mark)]
+    if mark == "|":
+        names = [name.strip() for name in names]
+    if len(names) > 3 and not names[0]:
+        names[0] = "index"
     if len(names) < (2 if wants_list else 3) or not _are_names(names, mark, wants_list):
         return None
     table, below = _joined(lines[at + 1 :])

@@ -210,7 +210,7 @@ def _are_fields(bodies: list[list[str]]) -> bool:
     for body in bodies:
         fields = [_FIELD.match(line) for line in body if not _blank(line)]
         keys = [field["key"] for field in fields if field is not None]
-        if not keys or fields[0] is None or len(set(keys)) < len(keys):
+        if not keys or fields[0] is None or keys.count(keys[0]) > 1:
             return False
         firsts.add(keys[0])
     return len(firsts) == 1

@@ -7,7 +7,9 @@ from accord.reader.items.found import MOST_HEADING, Items, around, listed_around
 
 _RULE: Final = re.compile(r"[ \t]*[|+]?(?:[ \t]*:?[-=]{2,}:?[ \t]*(?:[|+]|$))+")
 _DASHES: Final = re.compile(r"[ \t]*(?:-{2,}|={2,})(?:[ \t]+(?:-{2,}|={2,}))+")
+_RUN: Final = re.compile(r"[ \t]*(?:-{8,}|={8,})")
 _SPAN: Final = re.compile(r"-{2,}|={2,}")
+_NAME: Final = re.compile(r"\S+(?: \S+)*")
 _OF_ONE: Final = frozenset({"field", "key", "property", "attribute", "parameter", "metric"})
 """Beside `value`: the columns of a table that says what one thing has."""
 _DRAWN: Final = frozenset("│┃║┌╔╭┏╒")
@@ -75,7 +77,7 @@ def dashed_columns(lines: list[str], wants_list: bool) -> Items | None:
     rules = {
         at
         for at, line in enumerate(lines)
-        if line.lstrip()[:2] in ("--", "==") and _DASHES.fullmatch(line)
+        if line.lstrip()[:2] in ("--", "==") and (_DASHES.fullmatch(line) or _is_under(lines, at))
     }
     tops = (at for at in rules if at and lines[at - 1].strip() and at - 1 not in rules)
     top = min(tops, default=None)
@@ -85,13 +87,26 @@ def dashed_columns(lines: list[str], wants_list: bool) -> Items | None:
     while end < len(lines) and lines[end].strip() and end not in rules:
         end += 1
     starts = [span.start() for span in _SPAN.finditer(lines[top])]
+    if len(starts) == 1:  # one run below all of them
+        starts = _names(lines[top - 1])
     names = _cut(lines[top - 1], starts)
-    items: list[Any] = [
-        dict(zip(names, _cut(line, starts), strict=True)) for line in lines[top + 1 : end]
-    ]
+    rows = lines[top + 1 : end]
+    if any(line[start - 1 : start].strip() for line in rows for start in starts if start):
+        return None
+    items: list[Any] = [dict(zip(names, _cut(line, starts), strict=True)) for line in rows]
     first = top - 2 if top - 2 in rules else top - 1
     heading, closing = listed_around(lines, first, end + (end in rules))
     return None if closing is None or not all(names) else Items(items, heading, closing, "table")
+
+
+def _is_under(lines: list[str], at: int) -> bool:
+    """Whether a line of dashes stands under the names of several columns."""
+    return at > 0 and _RUN.fullmatch(lines[at]) is not None and len(_names(lines[at - 1])) > 1
+
+
+def _names(line: str) -> list[int]:
+    """Where the names of columns begin."""
+    return [found.start() for found in _NAME.finditer(line)]
 
 
 def _cut(line: str, starts: list[int]) -> list[str]:

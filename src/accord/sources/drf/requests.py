@@ -109,7 +109,8 @@ class Request(WSGIRequest):  # type: ignore[misc]  # Django has no types
         self.environ = self.META = meta
         body = ask.body
         if body is None:
-            self.content_type, self.content_params = "", dict[str, str]()
+            self.content_type = ""
+            self.content_params: dict[str, str] = {}
             self._stream, meta["wsgi.input"] = BytesIO(), BytesIO()
         else:
             stream, size = BytesIO(body.content), len(body.content)

@@ -7,8 +7,9 @@ from urllib.parse import urlencode
 
 from django.conf import settings
 from django.core.handlers.wsgi import LimitedStream, WSGIRequest
-from django.http import HttpRequest
-from django.http.request import split_domain_port, validate_host
+from django.http import HttpRequest, QueryDict
+from django.http.request import HttpHeaders, split_domain_port, validate_host
+from django.utils.functional import cached_property
 
 from accord.sources.drf.bodies import Body
 
@@ -28,9 +29,6 @@ _OF_THE_OUTER: Final = frozenset(
     " csrf_processing_done script_name body_receive_timeout".split()
 )
 """What a request says of itself; everything else on it was put there by middleware."""
-
-
-_NONE: Final[dict[str, str]] = {}
 
 
 class Ask:
@@ -58,12 +56,7 @@ def within(outer: HttpRequest, ask: Ask) -> "Request":
     meta = {k: v for k, v in outer.META.items() if k not in _OF_THE_MESSAGE}
     if "wsgi.url_scheme" not in meta:  # under ASGI
         meta["wsgi.url_scheme"] = outer.scheme
-    request = Request(meta, ask)
-    members = request.__dict__
-    for name, value in vars(outer).items():
-        if name not in _OF_THE_OUTER:
-            members[name] = value
-    return request
+    return Request(meta, ask, {k: v for k, v in vars(outer).items() if k not in _OF_THE_OUTER})
 
 
 def alone(sender: Any, ask: Ask, user: Any = None) -> "Request":
@@ -100,8 +93,12 @@ def _host(given: str | None) -> str:
 class Request(WSGIRequest):  # type: ignore[misc]  # Django has no types
     """A request made of what is known: its parts were never written as WSGI has them."""
 
-    def __init__(self, meta: dict[str, Any], ask: Ask) -> None:
+    def __init__(
+        self, meta: dict[str, Any], ask: Ask, members: dict[str, Any] | None = None
+    ) -> None:
         """All that Django's own does, with nothing to be decoded; `meta` becomes its META."""
+        if members is not None:
+            self.__dict__ = members
         meta["HTTP_ACCEPT"] = ask.accept
         meta["REQUEST_METHOD"] = self.method = ask.method
         meta["PATH_INFO"] = self.path_info = self.path = ask.path
@@ -112,15 +109,48 @@ class Request(WSGIRequest):  # type: ignore[misc]  # Django has no types
         self.environ = self.META = meta
         body = ask.body
         if body is None:
-            content, self.content_type, self.content_params = b"", "", _NONE.copy()
+            self.content_type = ""
+            self.content_params: dict[str, str] = {}
+            self._stream, meta["wsgi.input"] = BytesIO(), BytesIO()
         else:
-            content = body.content
-            meta["CONTENT_TYPE"], meta["CONTENT_LENGTH"] = body.content_type, str(len(content))
+            stream, size = BytesIO(body.content), len(body.content)
+            meta["CONTENT_TYPE"], meta["CONTENT_LENGTH"] = body.content_type, str(size)
             self._set_content_type_params(meta)
-        stream = meta["wsgi.input"] = BytesIO(content)
-        self._stream = LimitedStream(stream, len(content))
+            self._stream, meta["wsgi.input"] = LimitedStream(stream, size), stream
         self._read_started = False
         self.resolver_match = None
+
+    @cached_property  # type: ignore[untyped-decorator]  # Django has no types
+    def GET(self) -> QueryDict:  # noqa: N802 - Django's name
+        """The query, which mostly there is none of: what has nothing in it is not parsed."""
+        if self.environ.get("QUERY_STRING"):
+            return super().GET
+        query = QueryDict.__new__(QueryDict)
+        query._encoding, query._mutable = self._encoding, False
+        return query
+
+    @cached_property  # type: ignore[untyped-decorator]  # Django has no types
+    def headers(self) -> "_Headers":
+        """What of META are headers."""
+        return _Headers(self.META)
+
+
+class _Headers(HttpHeaders):  # type: ignore[misc]  # Django has no types
+    """Headers that are looked up where they are; all get their names when all are asked for."""
+
+    def __init__(self, environ: dict[str, Any]) -> None:
+        self._environ = environ.copy()  # as it is now, like Django's own
+
+    def __getitem__(self, key: str) -> Any:
+        """The header of a name, with hyphens or underscores, in any case."""
+        try:
+            return self._environ[self.to_wsgi_name(key)]
+        except KeyError:
+            return super().__getitem__(key)
+
+    @cached_property  # type: ignore[untyped-decorator]  # Django has no types
+    def _store(self) -> Any:
+        return HttpHeaders(self._environ)._store
 
 
 def query_string(query: Mapping[str, Any], csv: frozenset[str]) -> str:

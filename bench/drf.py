@@ -14,7 +14,7 @@ from bench.report import number, table, verdict
 from bench.wire import WrongReplyError
 
 Run = Callable[[], bytes]
-SIZES = (1, 100)
+SIZES = (1, 10, 100)
 MOST = 1.25
 ROUNDS = 60
 TIMES = 20  # a round

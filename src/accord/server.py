@@ -94,8 +94,8 @@ class Server(Stock):
     ) -> None:
         """`key` signs cursors: give the same one to all workers, or keep it across restarts.
 
-        Without `structured`, results have no `structuredContent`, which costs tokens. An answer of
-        more than `max_bytes` of text is cut; with `read_more`, a tool of that name gets the rest
+        Without `structured`, results have no `structuredContent`, and cost fewer tokens. An answer
+        of more than `max_bytes` of text is cut; with `read_more`, a tool of that name gets the rest
         of what has no cursor of its own. `changing` names what comes and goes while it is served
         (`tools`, `prompts`, `resources`), so that clients are told.
         """

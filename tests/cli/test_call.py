@@ -1,6 +1,7 @@
 """`accord call`: the answer for a person, the result for a program, and an exit code for both."""
 
 import json
+import os
 import signal
 import subprocess
 from pathlib import Path
@@ -390,6 +391,8 @@ def test_arguments_that_are_no_json_object_are_one_line(
 ) -> None:
     assert_one_line_of_misuse(refused[name], "accord call: ", "JSON")
     assert len(refused[name].err) < 500
+    if not b"".join(map(os.fsencode, BAD_ARGUMENTS[name])).strip(b"-"):
+        assert "there is nothing" in refused[name].err
 
 
 def test_an_unknown_tool_is_one_line_that_lists_the_tools() -> None:

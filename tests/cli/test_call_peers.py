@@ -33,7 +33,7 @@ COMMAND = f"{quote(ACCORD)} serve {quote(str(EXAMPLES / 'shop.py'))}"
 ADA, ZOE = '{"customer": "ada"}', '{"customer": "zoe"}'
 ODD = """
 import sys, time
-from accord import Answer, Image, Page, Problem, Server
+from accord import Answer, FieldError, Image, Page, Problem, Server
 
 server = Server("odd", version="1.0")
 HOSTILE = "\\x1b[2Jboo\\x9b31m\\u202e\\ttab\\nline"
@@ -64,6 +64,27 @@ def search(limit: int = 1) -> Answer[list[int]]:
 @server.tool
 def picture() -> Answer[str]:
     return Answer("a picture", blocks=[Image(b"png", "image/png")])
+
+@server.tool
+def only_picture() -> Image:
+    return Image(b"png", "image/png")
+
+@server.tool
+def half() -> Answer[list[int]]:
+    return Answer([1], partial=True, truncated=True, warnings=["one shop is closed"])
+
+@server.tool
+def digits() -> str:
+    return "0042"
+
+@server.tool
+def wrong() -> str:
+    fields = [FieldError("when", "must be a day")]
+    raise Problem.validation("Not so", fields=fields, remediation="say 2026-01-31")
+
+@server.tool
+def much() -> list[str]:
+    return ["x" * 100] * 10_000
 
 @server.tool
 def sleep() -> None:
@@ -146,18 +167,43 @@ def test_arguments_can_come_from_stdin(target: str) -> None:
     assert accord("call", target, "add", "-", stdin=b'{"a": 2, "b": 3}') == (0, "5\n", "")
 
 
-def test_what_goes_along_with_an_answer_is_on_stderr(odd: Path) -> None:
-    peer = f"{quote(ACCORD)} serve odd --profile prose"
-    done = accord("call", peer, "search", cwd=odd)
-    assert done == (
+OURS_AND_THEIRS = {
+    "ours": "odd",
+    "theirs": f"{quote(ACCORD)} serve odd --profile envelope",
+    "generic": f"{quote(ACCORD)} serve odd --profile generic",
+}
+PICTURE = 'attachment: {"type":"image","mimeType":"image/png","bytes":3}\n'
+SAID: dict[str, tuple[int, str, str]] = {
+    "search": (
         0,
         "[\n  1\n]\n",
         'message: Found some:\npage: {"limit":1,"total":5,"hasMore":true}\n',
-    )
-    picture = accord("call", peer, "picture", cwd=odd)
-    assert picture.code == 0
-    assert "attachment: " in picture.err
-    assert "image/png" in picture.err
+    ),
+    "half": (
+        0,
+        "[\n  1\n]\n",
+        "warning: one shop is closed\n"
+        "partial: only a part of it could be done\n"
+        "truncated: there is more than is shown\n",
+    ),
+    "picture": (0, "a picture\n", PICTURE),
+    "only_picture": (0, "", PICTURE),
+    "digits": (0, "0042\n", ""),
+    "wrong": (1, "", "error: Not so\nfield: when must be a day\nhint: say 2026-01-31\n"),
+}
+
+
+@pytest.mark.parametrize("whose", OURS_AND_THEIRS)
+def test_all_of_an_answer_is_told_whoever_gives_it(odd: Path, whose: str) -> None:
+    words = {tool: ["call", OURS_AND_THEIRS[whose], tool] for tool in SAID}
+    assert accord_each(words, cwd=odd) == SAID
+
+
+def test_a_call_of_ours_is_cut_where_a_client_would_see_it_cut(odd: Path) -> None:
+    done = accord("call", "odd", "much", cwd=odd)
+    assert (done.code, len(done.out) < 300 * 1024) == (0, True)
+    assert "warning: Cut to fit 262,144 bytes" in done.err
+    assert '"total":10000' in done.err
 
 
 def assert_harmless(shown: str) -> None:
@@ -212,6 +258,21 @@ def test_headers_go_along_to_a_url() -> None:
 
 # What cannot be
 
+USELESS: dict[str, tuple[list[str], str]] = {
+    "a header": (["shop", "add", "--header", "a: b"], "--header"),
+    "a time": (["shop", "add", "--timeout", "1"], "--timeout"),
+    "a folder": (["shop", "add", "--out", "x"], "--out"),
+    "a folder for a peer": ([COMMAND, "add", "--out", "x"], "--out"),
+    "a database's": ([COMMAND, "add", "--read-only"], "--read-only"),
+}
+
+
+def test_an_option_that_would_do_nothing_is_refused() -> None:
+    table = {name: ["call", *words] for name, (words, _) in USELESS.items()}
+    for name, done in accord_each(table).items():
+        assert_one_line_of_misuse(done, USELESS[name][1])
+
+
 MISUSE: dict[str, tuple[list[str], list[str]]] = {
     "a program that is not there": (["no-such-program --stdio", "add"], ["no-such-program"]),
     "a program that is no server": ([f"{sys.executable} -c pass", "add"], ["ended"]),
@@ -261,7 +322,6 @@ def test_ctrl_c_ends_the_server_too(odd: Path) -> None:
 TARGETS = {
     "http://127.0.0.1:8000/mcp": True,
     "HTTPS://example.org/mcp": True,
-    "ws://example.org": True,
     "python server.py": True,
     "npx -y some-server": True,
     "./serve": True,
@@ -291,6 +351,30 @@ def test_a_target_is_a_peer_or_a_module(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     assert is_peer(target) is TARGETS[target]
+
+
+UNKNOWN = ["mysql://x@y/z", "ws://example.org", "file:///etc/passwd", "postgresql+asyncpg://h/d"]
+
+
+@pytest.mark.parametrize("verb", ["serve", "tools", "call", "install", "inspect"])
+def test_a_url_of_an_unknown_kind_is_refused_and_what_is_known_named(verb: str) -> None:
+    before = {"install": ["cursor"]}.get(verb, [])
+    after = {"call": ["add"], "install": ["--yes"]}.get(verb, [])
+    for done in accord_each({url: [verb, *before, url, *after] for url in UNKNOWN}).values():
+        assert_one_line_of_misuse(done, "http://", "https://", "sqlite:///", "postgresql://")
+
+
+@pytest.mark.parametrize("target", ["127.0.0.1:8000/mcp", "localhost:8000", "[::1]:8000/mcp"])
+@pytest.mark.parametrize("verb", ["serve", "tools", "call"])
+def test_an_address_without_a_scheme_is_told_which_one_is_missing(verb: str, target: str) -> None:
+    done = accord(verb, target, *(["add"] if verb == "call" else []))
+    assert_one_line_of_misuse(done, f"http://{target}")
+
+
+@pytest.mark.parametrize("target", ["http://127.0.0.1:9/mcp", "some-program --stdio"])
+def test_somebody_elses_server_cannot_be_served(target: str) -> None:
+    done = accord("serve", target)
+    assert_one_line_of_misuse(done, target, "somebody else's server", "inspect")
 
 
 def test_a_module_in_a_folder_with_blanks_is_still_ours(tmp_path: Path) -> None:

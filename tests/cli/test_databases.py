@@ -72,9 +72,9 @@ REFUSED: dict[str, tuple[list[str], str]] = {
         ["tools", "shop.db", "sqlite:///shop.db"],
         "both shop.db and sqlite:///shop.db have a tool 'list_tables'",
     ),
-    "no rows at all": (["tools", "shop.db", "--max-rows", "0"], "max_rows is at least 1"),
+    "no rows at all": (["serve", "shop.db", "--max-rows", "0"], "max_rows is at least 1"),
     "no time at all": (
-        ["tools", "shop.db", "--timeout", "0"],
+        ["serve", "shop.db", "--timeout", "0"],
         "the timeout is more than 0 seconds, and a day at most",
     ),
     "an option for no database": (
@@ -129,7 +129,7 @@ def test_the_options_hold_for_a_call(folder: Path) -> None:
             "tables": ["call", "shop.db", "run_query", QUERY, "--allow", "posts, other"],
             "tools": ["call", "shop.db", "insert_row", "{}", "--read-only"],
             "length": ["call", "shop.db", "run_query", long, "--max-length", "1000"],
-            "no table": ["tools", "shop.db", "--allow", " , "],
+            "no table": ["serve", "shop.db", "--allow", " , "],
         },
         cwd=folder,
     )

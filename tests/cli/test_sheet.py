@@ -279,6 +279,14 @@ def test_without_a_folder_sheets_are_written_to_this_one(tmp_path: Path) -> None
     assert held(tmp_path / "thorin_ironforge.pdf")["character.race"] == "Dwarf"
 
 
+def test_a_call_can_name_the_folder_and_the_form(tmp_path: Path) -> None:
+    request = json.dumps({"character_data": thorin()})
+    words = ["call", "sheets", "fill_dnd_character_sheet", request, "--out", "new"]
+    done = accord(*words, "--paper", "letter", cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert held(tmp_path / "new/thorin_ironforge.pdf")["character.race"] == "Dwarf"
+
+
 def test_a_folder_of_that_name_is_no_module(tmp_path: Path) -> None:
     (tmp_path / "sheets").mkdir()
     assert accord("tools", "sheets", cwd=tmp_path).out.startswith("dnd-character-sheet-filler")

@@ -72,6 +72,10 @@ BROKEN = {
     "good": GOOD,
     "other": GOOD.replace("good", "other"),
     "nothing": "",
+    "number": "server = 5",
+    "further": "import inner_part\ninner_part.go()",
+    "inner_part": "def go():\n    raise ValueError('deep')",
+    "in_python": "import json\njson.loads('{')",
     "lazy": "def __getattr__(name): raise RuntimeError('not today')",
 }
 BAD: dict[str, tuple[list[str], list[str]]] = {
@@ -84,7 +88,7 @@ BAD: dict[str, tuple[list[str], list[str]]] = {
     "an empty word": ([""], []),
     "a program that is not there": (["no-such-program"], ["no program of that name"]),
     "a relative module": ([".good"], [".good"]),
-    "raises": (["raises"], ["raises", "ValueError", "no licence"]),
+    "raises": (["raises"], ["raises", "ValueError", "no licence (raises.py:1)"]),
     "raises in lines": (["raises_in_lines"], ["first line"]),
     "raises without words": (["raises_without_words"], ["raises_without_words", "ValueError"]),
     "raises no Exception": (["raises_no_exception"], ["raises_no_exception", "Stop"]),
@@ -93,7 +97,21 @@ BAD: dict[str, tuple[list[str], list[str]]] = {
     "syntax error": (["unparsable"], ["unparsable", "SyntaxError", "line 1"]),
     "syntax error in a file": (["unparsable.py"], ["unparsable.py", "SyntaxError", "line 1"]),
     "not UTF-8": (["not_utf8"], ["not_utf8", "SyntaxError"]),
-    "imports what is missing": (["imports_nothing"], ["there_is_no_such_module"]),
+    "imports what is missing": (
+        ["imports_nothing"],
+        ["there_is_no_such_module", "(imports_nothing.py:1)"],
+    ),
+    "raises further in": (["further.py"], ["ValueError: deep", "(inner_part.py:2)"]),
+    "raises in Python's own": (["in_python"], ["JSONDecodeError", "(in_python.py:2)"]),
+    "a file of another kind": (["good.txt"], ["good.txt", ".py", ".db"]),
+    "a file that is no server": (
+        ["nothing.py"],
+        ["nothing.py: there is no 'server', and nothing.py has no accord.Server at all\n"],
+    ),
+    "no server, and none else": (
+        ["number.py"],
+        ["number.py: 'server' is no accord.Server, and number.py has no accord.Server at all\n"],
+    ),
     "no function": (["bad_tool"], ["bad_tool"]),
     "one tool twice": (["same_tool_twice"], ["same_tool_twice", "'a'"]),
     "no such name": (["good:missing"], ["missing", "server", "admin"]),
@@ -113,6 +131,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = write(tmp_path_factory.mktemp("targets"), **BROKEN)
     (folder / "not_utf8.py").write_bytes(b"x = '\xff'")
     (folder / "folder.py").mkdir()
+    (folder / "good.txt").touch()
     return folder
 
 

@@ -2,10 +2,20 @@
 
 import subprocess
 from pathlib import Path
+from shlex import quote
 
 import pytest
 
-from cli.command import ACCORD, ENVIRONMENT, accord, accord_in_terminal, write
+from cli.command import (
+    ACCORD,
+    ENVIRONMENT,
+    accord,
+    accord_each,
+    accord_in_terminal,
+    assert_one_line_of_misuse,
+    write,
+)
+from connect.talk import serving_shop
 
 SHOP = """\
 shop 1.0: 2 tools
@@ -74,6 +84,7 @@ def test_rows_fit_the_terminal_and_lose_no_word(folder: Path, columns: int) -> N
         "burn(page)",
         "gone",
         "[destructive]",
+        "write_down_what_happened(day,",
         "people?,",
         "places?)",
         "Write.",
@@ -109,3 +120,69 @@ def test_a_reader_that_leaves_early_is_no_error(folder: Path) -> None:
     )
     assert done.stdout == "many 1.0: 2000 tools\n"
     assert done.stderr == ""
+
+
+# Of somebody else's server
+
+SHAMELESS = """
+import json, sys
+for line in sys.stdin:
+    request = json.loads(line)
+    results = {
+        "initialize": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {}},
+        "tools/list": {"tools": [
+            {"name": "none"},
+            {"name": "odd", "inputSchema": 5, "description": ["\x1b[2Jx"], "annotations": "yes"},
+            {"name": "kept", "inputSchema": {"properties": {"a": 1, "b": {}}, "required": ["b", 7]},
+             "description": "Keeps.", "annotations": {"readOnlyHint": True, "destructiveHint": 1}},
+        ]},
+    }
+    if "id" in request:
+        known = results.get(request["method"])
+        said = {"error": {"code": -32601, "message": "no"}} if known is None else {"result": known}
+        print(json.dumps({"jsonrpc": "2.0", "id": request["id"], **said}), flush=True)
+"""
+
+
+def test_somebody_elses_tools_are_listed_as_ours_are() -> None:
+    with serving_shop() as shop:
+        found = accord_each(
+            {
+                "a URL": ["tools", shop.url, "--header", "x-a: b"],
+                "a command": ["tools", f"{quote(ACCORD)} serve shop:server", "--timeout", "20"],
+            }
+        )
+    assert found == {"a URL": (0, SHOP, ""), "a command": (0, SHOP, "")}
+
+
+def test_ours_are_one_table_and_each_of_theirs_has_its_own(folder: Path) -> None:
+    done = accord("tools", "diary", f"{quote(ACCORD)} serve diary", "diary:empty", cwd=folder)
+    heads = [line for line in done.out.splitlines() if not line.startswith(" ")]
+    assert heads == ["diary+empty 2.0+1.0: 3 tools", "diary 2.0: 3 tools"]
+
+
+def test_a_server_that_lists_nonsense_is_listed_as_far_as_it_goes(tmp_path: Path) -> None:
+    write(tmp_path, shameless=SHAMELESS)
+    done = accord("tools", "python3 shameless.py", cwd=tmp_path)
+    assert done.code == 0
+    assert done.out.splitlines() == [
+        "python3 shameless.py: 3 tools",
+        "  none()",
+        "  odd()        ['\\x1b[2Jx']",
+        "  kept(a?, b)  Keeps. [read-only]",
+    ]
+
+
+USELESS = {
+    "a header for ours": ["shop", "--header", "a: b"],
+    "a time for ours": ["shop", "--timeout", "3"],
+    "a header for a command": [f"{quote(ACCORD)} serve shop", "--header", "a: b"],
+    "a database's option": ["shop", "--read-only"],
+    "to make a file": ["new.db", "--create"],
+    "a number of rows": ["new.db", "--max-rows", "5"],
+}
+
+
+def test_what_would_do_nothing_is_refused() -> None:
+    for done in accord_each({name: ["tools", *words] for name, words in USELESS.items()}).values():
+        assert_one_line_of_misuse(done)

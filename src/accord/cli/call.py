@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from accord.answer import Answer, Asking, Encoded, Notice, Problem
+from accord.answer import Answer
 from accord.cli import databases, targets
+from accord.cli.form_arguments import add_sheet_arguments, said_of_sheets
+from accord.cli.options import add_peer_options, patience
 from accord.cli.patience import Patience, tell_progress
 from accord.cli.quiet import quiet
-from accord.cli.serve import seconds
 from accord.cli.visible import shown, visible
 from accord.context import Client
-from accord.errors import ContractError, Reject
-from accord.outcome import Outcome
+from accord.errors import ContractError
 from accord.profiles import PROFILES, Profile, asking_for
 from accord.protocol import Call
 from accord.revisions import NEWEST, REVISIONS
@@ -39,7 +39,7 @@ examples:
 """
 _MOST_NAMED: Final = 32
 _WANTS_PROGRESS: Final = b'{"progressToken": "accord"}'
-_PATIENCE: Final = 30.0
+_FOR_A_PERSON: Final = "generic"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,56 +72,66 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=list(REVISIONS),
         help=f"the MCP revision to speak (default {NEWEST.date}, or what the peer prefers)",
     )
-    peer = parser.add_argument_group("for somebody else's server")
-    peer.add_argument(
-        "--header",
-        action="append",
-        default=[],
-        type=header,
-        metavar="NAME:VALUE",
-        help="send this header along to a URL; may be repeated",
-    )
-    peer.add_argument(
-        "--timeout",
-        type=seconds,
-        metavar="SECONDS",
-        help=f"how long to wait for each answer (default {_PATIENCE:g}; of a database, 5)",
-    )
+    add_peer_options(parser, timeout="; of a database, 5")
     databases.add_arguments(parser, timeout=False)
+    add_sheet_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Call the tool; exit code 1 if it failed."""
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
-    said = databases.said_of_databases(options, options.target, has_own_timeout=True)
-    return _call_peer(options) if targets.is_peer(options.target) else _call(options, said)
+    target = options.target
+    is_peer = targets.is_peer(target)
+    _require_use(options, is_peer=is_peer)
+    other = () if databases.is_database(target) else ("timeout",)
+    database = databases.said_of_databases(options, target, but=other)
+    sheets = said_of_sheets(options, target)
+    return _call_peer(options) if is_peer else _call(options, database, sheets)
 
 
-def _call(options: argparse.Namespace, database: Mapping[str, Any]) -> int:
+def _require_use(options: argparse.Namespace, *, is_peer: bool) -> None:
+    """Refuse what would do nothing."""
+    if options.header and not is_peer:
+        raise ContractError("--header is for somebody else's server; this one is called right here")
+    if options.timeout is not None and not (is_peer or databases.is_database(options.target)):
+        raise ContractError("--timeout is for a database, or for somebody else's server")
+    if options.profile is not None and is_peer:
+        raise ContractError("--profile is for a Server of ours; a peer words its answers itself")
+
+
+def _call(
+    options: argparse.Namespace, database: Mapping[str, Any], sheets: Mapping[str, Any]
+) -> int:
     """Call a tool of a server that is loaded here."""
     with quiet(), Patience(f"loading {options.target}"):
-        server = targets.load([options.target], database=database)
+        server = targets.load([options.target], database=database, sheets=sheets)
     if options.tool not in server.tools:
         known = ", ".join(list(server.tools)[:_MOST_NAMED]) or "none"
         raise ContractError(f"no tool {options.tool!r}; there are: {known}")
-    capabilities = {} if options.profile is None else asking_for(options.profile)
-    client = Client(REVISIONS[options.revision or NEWEST.date], capabilities)
+    client = Client(REVISIONS[options.revision or NEWEST.date], _wants(options))
     call = Call(1, client, name=options.tool, arguments=_arguments(options.arguments))
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends us, and is no failure of the tool
-    with quiet(), Patience(f"calling {options.tool}") as patience:
+    with quiet(), Patience(f"calling {options.tool}") as waiting:
         call.meta = _WANTS_PROGRESS
-        edge = Listener(lambda said: tell_progress(patience, msgspec.json.decode(said)))
+        edge = Listener(lambda said: tell_progress(waiting, msgspec.json.decode(said)))
         done = blocking.run(server, call, edge)
     said = msgspec.json.decode(done.reply, type=_Said)
     if options.read:
         _print_reading(_reading(done.reply, call))
+    elif options.profile is None and not options.json:
+        _print_answer(_reading(done.reply, call))
     elif options.profile is not None and said.error is msgspec.UNSET:
         _print_worded(said.result, PROFILES[options.profile], is_raw=options.json)
-    elif options.profile is not None or options.json:
-        _print_json(said.result if said.error is msgspec.UNSET else said.error)
     else:
-        _print(done.outcome)
+        _print_json(said.result if said.error is msgspec.UNSET else said.error)
     return 0 if isinstance(done.outcome, Answer) else 1
+
+
+def _wants(options: argparse.Namespace) -> dict[str, Any]:
+    """The profile to ask for; where a person reads the answer, one that has a place for it all."""
+    if options.profile is None and (options.json or options.read):
+        return {}
+    return asking_for(options.profile or _FOR_A_PERSON)
 
 
 class _Said(msgspec.Struct, frozen=True):
@@ -143,8 +153,6 @@ def _call_peer(options: argparse.Namespace) -> int:
     from accord.reader import read
     from accord.reader.report import to_json
 
-    if options.profile is not None:
-        raise ContractError("--profile is for a Server of ours; a peer words its answers itself")
     arguments = msgspec.json.decode(_arguments(options.arguments))
     reply = peers.call(
         options.target,
@@ -152,7 +160,7 @@ def _call_peer(options: argparse.Namespace) -> int:
         arguments,
         headers=dict(options.header),
         revision=options.revision,
-        within=_PATIENCE if options.timeout is None else options.timeout,
+        within=patience(options),
     )
     reading = read(reply.raw, options.tool, arguments)
     if options.json:
@@ -161,22 +169,16 @@ def _call_peer(options: argparse.Namespace) -> int:
     elif options.read:
         _print_reading(reading)
     else:
-        _print_said(reading)
+        _print_answer(reading)
     return 1 if reading.is_failure else 0
-
-
-def header(text: str) -> tuple[str, str]:
-    """`Authorization: Bearer …` as a name and a value."""
-    name, colon, value = text.partition(":")
-    if not colon or not name.strip():
-        raise ValueError(text)
-    return name.strip(), value.strip()
 
 
 def _arguments(text: str) -> bytes:
     if text == "-" and sys.stdin is None:
         raise ContractError("standard input is closed; there are no arguments to read from it")
     raw = sys.stdin.buffer.read() if text == "-" else os.fsencode(text)
+    if not raw.strip():
+        raise ContractError("the arguments are no JSON object: there is nothing; {} has none")
     try:
         msgspec.json.decode(raw, type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -203,53 +205,13 @@ def _print_json(json: bytes | msgspec.Raw) -> None:
     print(visible(indented, keeps_lines=True), flush=True)
 
 
-def _print(outcome: Outcome) -> None:
-    """The data goes to standard output, what is said about it to standard error."""
-    match outcome:
-        case Answer(data=Encoded(json)):
-            _print_json(json)
-        case Answer(data=text):
-            print(shown(str(text)), flush=True)
-        case Problem(message=message) | Reject(message=message):
-            print(f"error: {visible(message, keeps_lines=True)}", file=sys.stderr)
-    for note in _notes(outcome):
-        print(visible(note, keeps_lines=True), file=sys.stderr)
-
-
-def _notes(outcome: Outcome) -> list[str]:
-    if isinstance(outcome, Problem):
-        return [f"hint: {outcome.remediation}"] if outcome.remediation else []
-    if isinstance(outcome, Reject | Asking):
-        return []
-    notices = [notice for notice in outcome.warnings if isinstance(notice, Notice)]
-    notes = [f"{notice.severity}: {notice.message}" for notice in notices]
-    if outcome.page:
-        notes.append(f"page: {msgspec.json.encode(outcome.page).decode()}")
-    return notes
-
-
 def _print_reading(reading: "Reading") -> None:
     from accord.cli.read import print_reading
 
     print_reading(reading)
 
 
-def _print_said(reading: "Reading") -> None:
-    """The value that a peer gave, and what it says about it, as those of a Server of ours."""
-    from accord.reader.report import to_json
+def _print_answer(reading: "Reading") -> None:
+    from accord.cli.answers import print_answer
 
-    value, message = reading.value, reading.response.message
-    if reading.is_failure:
-        print(f"error: {visible(message or '')}", file=sys.stderr)
-    elif isinstance(value, str):
-        print(shown(value), flush=True)
-    else:
-        print(visible(to_json(value, indent=2).decode(), keeps_lines=True), flush=True)
-    if message and not reading.is_failure and not isinstance(value, str):
-        print(f"message: {visible(message)}", file=sys.stderr)
-    for notice in reading.warnings:
-        print(f"{notice.severity}: {visible(notice.message)}", file=sys.stderr)
-    if reading.page:
-        print(f"page: {visible(to_json(reading.page).decode())}", file=sys.stderr)
-    for attachment in (reading.response.metadata or {}).get("attachments", ()):
-        print(f"attachment: {visible(to_json(attachment).decode())}", file=sys.stderr)
+    print_answer(reading)

@@ -2,6 +2,7 @@
 
 import argparse
 import re
+from collections.abc import Collection
 from typing import Any, Final
 
 from accord.errors import ContractError
@@ -12,8 +13,7 @@ _DATABASE: Final = re.compile(
     r"sqlite:.*|postgres(?:ql)?(?:\+psycopg)?://.*|[^:]*\.(?:db|db3|sqlite|sqlite3)", re.I | re.S
 )
 _VERSION: Final = "1.0.0"
-_FLAGS: Final = ("read_only", "create", "wal")
-_VALUES: Final = ("allow", "max_rows", "timeout", "max_length")
+_NAMES: Final = ("read_only", "create", "wal", "allow", "max_rows", "timeout", "max_length")
 
 
 def is_database(target: str) -> bool:
@@ -24,7 +24,7 @@ def is_database(target: str) -> bool:
 def add_arguments(parser: argparse.ArgumentParser, *, timeout: bool = True) -> None:
     """What can be said of a database; without `timeout` where the verb has one of its own."""
     group = parser.add_argument_group("for a database")
-    group.add_argument("--read-only", action="store_true", help="offer no tools that write")
+    add_choice(group)
     group.add_argument(
         "--allow",
         type=_names,
@@ -54,24 +54,26 @@ def add_arguments(parser: argparse.ArgumentParser, *, timeout: bool = True) -> N
     )
 
 
+def add_choice(group: argparse._ArgumentGroup) -> None:
+    """What decides which tools a database has."""
+    group.add_argument("--read-only", action="store_true", help="offer no tools that write")
+
+
 def said_of_databases(
-    options: argparse.Namespace, *targets: str, has_own_timeout: bool = False
+    options: argparse.Namespace, *targets: str, but: Collection[str] = ()
 ) -> dict[str, Any]:
     """What was said of databases; an error where none of the targets is one.
 
-    A verb that `has_own_timeout` may have been told it for something else.
+    `but` are the options that mean something else to this verb, or to these targets.
     """
-    given = {name: True for name in _FLAGS if getattr(options, name)}
-    given |= {
-        name: value for name in _VALUES if (value := getattr(options, name, None)) is not None
+    values = {name: getattr(options, name, None) for name in _NAMES if name not in but}
+    given = {
+        name: value for name, value in values.items() if value is not None and value is not False
     }
-    if any(map(is_database, targets)):
-        return given
-    strange = [name for name in given if name != "timeout" or not has_own_timeout]
-    if strange:
-        names = ", ".join("--" + name.replace("_", "-") for name in strange)
+    if given and not any(map(is_database, targets)):
+        names = ", ".join("--" + name.replace("_", "-") for name in given)
         raise ContractError(f"{names}: for a database, and none is named")
-    return {}
+    return given
 
 
 def from_anywhere(target: str) -> str:

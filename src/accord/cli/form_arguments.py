@@ -4,11 +4,14 @@ import argparse
 from pathlib import Path
 from typing import Any, Final
 
+from accord.cli import targets
+from accord.errors import ContractError
+
 _NAMES: Final = ("template", "map", "paper", "font")
 
 
 def add_form_arguments(parser: argparse._ArgumentGroup) -> None:
-    """The options that `accord serve sheets` and `accord sheet` share."""
+    """The options that the target `sheets` and `accord sheet` share."""
     parser.add_argument(
         "--template",
         type=Path,
@@ -30,8 +33,31 @@ def add_form_arguments(parser: argparse._ArgumentGroup) -> None:
         type=Path,
         metavar="TTF",
         help="a font for letters that ours lack (we have Latin, Greek, Cyrillic, Hebrew, Arabic,"
-        " Chinese and Japanese); may be repeated",
+        " Georgian, Armenian, Chinese and Japanese); may be repeated",
     )
+
+
+def add_sheet_arguments(parser: argparse.ArgumentParser) -> None:
+    """What can be said of the target `sheets`."""
+    group = parser.add_argument_group("for the target `sheets`, which fills character sheets")
+    group.add_argument(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="the folder that sheets are written to, and never outside; made where it is not"
+        " there (default: this one)",
+    )
+    add_form_arguments(group)
+
+
+def said_of_sheets(options: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """What was said of sheets; an error where none of the targets fills any."""
+    said = form_options(options)
+    if options.out is not None:
+        said["out"] = options.out
+    if said and not any(map(targets.is_sheets, names)):
+        raise ContractError(f"--{next(reversed(said))} is for the target sheets")
+    return said
 
 
 def form_options(options: argparse.Namespace) -> dict[str, Any]:

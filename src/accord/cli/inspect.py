@@ -7,10 +7,9 @@ import sys
 from typing import Final
 
 from accord.cli import targets
-from accord.cli.call import header
 from accord.cli.logs import log_in_background
+from accord.cli.options import add_peer_options, patience
 from accord.cli.patience import Patience
-from accord.cli.serve import seconds
 from accord.cli.visible import visible
 from accord.errors import ContractError
 from accord.revisions import REVISIONS
@@ -40,21 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=list(REVISIONS),
         help="the MCP revision to speak (default: what the server prefers)",
     )
-    parser.add_argument(
-        "--header",
-        action="append",
-        default=[],
-        type=header,
-        metavar="NAME:VALUE",
-        help="send this header along to a URL; may be repeated",
-    )
-    parser.add_argument(
-        "--timeout",
-        type=seconds,
-        default=30.0,
-        metavar="SECONDS",
-        help="how long to wait for each answer (default %(default)s)",
-    )
+    add_peer_options(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -81,7 +66,7 @@ async def _inspect(options: argparse.Namespace) -> None:
         options.target,
         headers=dict(options.header),
         revision=options.revision,
-        timeout=options.timeout,
+        timeout=patience(options),
         tally=tally,
     )
     page = Page(target, tally, is_open=False)

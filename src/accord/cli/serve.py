@@ -3,16 +3,16 @@
 import argparse
 import gc
 import sys
-import threading
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from accord.cli import databases, targets
-from accord.cli.form_arguments import add_form_arguments, form_options
+from accord.cli.form_arguments import add_sheet_arguments, said_of_sheets
 from accord.cli.keys import read_key
 from accord.cli.logs import log_in_background
+from accord.cli.options import seconds
 from accord.errors import ContractError
 from accord.profiles import PROFILES
 from accord.serve import stdio
@@ -40,14 +40,19 @@ _CONTRACTS: Final = {"v1": "plain", "v2": "envelope", None: None}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What the verb takes."""
-    parser.add_argument("targets", nargs="+", metavar="TARGET", help=targets.HELP)
+    parser.add_argument(
+        "targets",
+        nargs="+",
+        metavar="TARGET",
+        help=f"{targets.HELP}; reader, which reads anybody's replies, with --http",
+    )
     parser.add_argument("--name", help="what the server calls itself")
     parser.add_argument("--server-version", metavar="VERSION", help="the version it says it has")
     parser.add_argument(
         "--http",
         metavar="HOST:PORT",
         help="serve over HTTP instead of stdio: MCP at /mcp, replies to read at /read, a page to"
-        " look at it all at /; the target `reader` has no tools",
+        " look at it all at /",
     )
     parser.add_argument("--no-page", action="store_true", help="with --http: leave out the page")
     parser.add_argument(
@@ -60,20 +65,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--log-format",
         choices=["text", "json"],
-        default="text",
-        help="with --http: how the line for each call is written (default %(default)s)",
+        help="with --http: how the line for each call is written (default text)",
     )
     _add_answer_arguments(parser)
     databases.add_arguments(parser)
-    sheets = parser.add_argument_group("for the target `sheets`, which fills character sheets")
-    sheets.add_argument(
-        "--out",
-        type=Path,
-        metavar="DIR",
-        help="the folder that sheets are written to, and never outside; made where it is not"
-        " there (default: this one)",
-    )
-    add_form_arguments(sheets)
+    add_sheet_arguments(parser)
     parser.add_argument(
         "--grace",
         type=seconds,
@@ -99,7 +95,7 @@ def _add_answer_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-structure",
         action="store_true",
-        help="send text alone, without structuredContent: it costs tokens",
+        help="send text alone, and save the tokens that structuredContent costs",
     )
     parser.add_argument(
         "--max-bytes",
@@ -124,6 +120,7 @@ def run(options: argparse.Namespace) -> int:
     """Serve until the input ends, or over HTTP until somebody stops it."""
     log_in_background()
     if options.http is None:
+        _require_no_http(options)
         if all(map(targets.is_reader, options.targets)):
             raise ContractError("the reader alone is served over HTTP: add --http 127.0.0.1:8000")
         is_terminal = sys.stdin is not None and sys.stdin.isatty()
@@ -141,12 +138,24 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
+def _require_no_http(options: argparse.Namespace) -> None:
+    """Refuse what would do nothing over stdio."""
+    given = {
+        "--no-page": options.no_page,
+        "--allow-host": options.allow_host,
+        "--log-format": options.log_format,
+    }
+    for name, value in given.items():
+        if value:
+            raise ContractError(f"{name} is for HTTP: add --http 127.0.0.1:8000")
+
+
 def _load(options: argparse.Namespace) -> Server:
     server = targets.load(
         options.targets,
         database=databases.said_of_databases(options, *options.targets),
         starts=True,
-        sheets=_sheets(options),
+        sheets=said_of_sheets(options, *options.targets),
         profile=options.profile or _CONTRACTS[options.contract],
         structured=False if options.no_structure else None,
         max_bytes=options.max_bytes,
@@ -160,16 +169,6 @@ def _load(options: argparse.Namespace) -> Server:
     return server
 
 
-def _sheets(options: argparse.Namespace) -> dict[str, Any]:
-    """What was said of sheets; an error where nobody asks for them."""
-    said = form_options(options)
-    if options.out is not None:
-        said["out"] = options.out
-    if said and not any(map(targets.is_sheets, options.targets)):
-        raise ContractError(f"--{next(reversed(said))} is for the target sheets")
-    return said
-
-
 def _serve_http(server: Server, options: argparse.Namespace) -> None:
     from accord.inspector.own import Own
     from accord.inspector.page import Page
@@ -177,7 +176,7 @@ def _serve_http(server: Server, options: argparse.Namespace) -> None:
     from accord.serve.http import listen as http  # an extra: uvicorn, which stdio has no use for
 
     tally = None if options.no_page else Tally()
-    access = http.AccessLog(options.log_format, None if tally is None else tally.add)
+    access = http.AccessLog(options.log_format or "text", None if tally is None else tally.add)
     http.serve(
         server,
         http.Address.parse(options.http),
@@ -198,11 +197,3 @@ def _collect_less() -> None:
     """What is loaded by now stays, and a burst of calls leaves nothing behind to search for."""
     gc.freeze()
     gc.set_threshold(20_000, 50, 50)
-
-
-def seconds(text: str) -> float:
-    """A time that one can wait."""
-    number = float(text)
-    if not 0 <= number < threading.TIMEOUT_MAX:
-        raise ValueError(text)
-    return number

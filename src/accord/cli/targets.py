@@ -28,7 +28,9 @@ READER: Final = "reader"
 SHEETS: Final = "sheets"
 """The target that fills character sheets."""
 
-_URL: Final = re.compile(r"[a-z][a-z0-9+.-]*://", re.I)
+_URL: Final = re.compile(r"([a-z][a-z0-9+.-]*)://", re.I)
+_ADDRESS: Final = re.compile(r"(?:[\w.-]+|\[[0-9a-f:]+\]):\d+(?:/.*)?", re.I)
+_SERVERS: Final = frozenset({"http", "https"})
 _MODULE: Final = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*(?::.*)?")
 
 
@@ -37,16 +39,27 @@ def is_peer(target: str) -> bool:
 
     It is if it is a URL, or a command line: several words, or a program whose name no module could
     have (`mcp-server-time`, `./serve`). A Python file is none, whatever blanks are in its path, and
-    no more is a database.
+    no more is a database. A URL of a kind that nobody here knows is an error.
     """
     if databases.is_database(target):
         return False
-    if _URL.match(target):
+    if is_url(target):
         return True
     place = target.partition(":")[0]
     if place.endswith(".py") and (Path(place).is_file() or len(place.split()) == 1):
         return False
     return len(target.split()) > 1 or (_MODULE.fullmatch(target) is None and _is_program(target))
+
+
+def is_url(target: str) -> bool:
+    """Whether a target is a server by its URL."""
+    found = _URL.match(target)
+    if found is not None and found[1].lower() not in _SERVERS:
+        raise ContractError(
+            f"{found[1]}:// is nothing that is known here: http:// and https:// are MCP servers,"
+            " sqlite:/// and postgresql:// databases"
+        )
+    return found is not None
 
 
 def _is_program(name: str) -> bool:
@@ -83,6 +96,8 @@ def load(
     `database` is what was said of those that are databases; with `starts` they get ready at once.
     `sheets` is what was said of the target of that name.
     """
+    for target in targets:
+        _require_ours(target)
     repeated = [target for target in targets if targets.count(target) > 1]
     if repeated:
         raise ContractError(f"{repeated[0]} is named twice")
@@ -101,6 +116,16 @@ def load(
     combined = combine(servers)
     combined.configure(**configuration)
     return combined
+
+
+def _require_ours(target: str) -> None:
+    if is_peer(target):
+        from accord.cli.visible import visible
+
+        raise ContractError(
+            f"{visible(target)} is somebody else's server, not one of ours: accord tools, call and"
+            " inspect take it"
+        )
 
 
 def from_anywhere(target: str) -> str:
@@ -152,11 +177,11 @@ def _load_module(target: str) -> Server:
     if place == DJANGO and name:
         return _load_project(name)
     path = (name or _DEFAULT_NAME).split(".")
-    if not place.endswith(".py") and _MODULE.fullmatch(target) is None:
-        raise ContractError(f"{target!r} is no module, and no program of that name is found here")
+    is_file = place.endswith(".py")
+    if not is_file:
+        _require_module(target, place)
     try:
         sys.path.insert(0, str(Path.cwd()))
-        is_file = place.endswith(".py")
         module = _import_file(Path(place)) if is_file else importlib.import_module(place)
         found: Any = module
         for part in path:
@@ -164,11 +189,24 @@ def _load_module(target: str) -> Server:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a stranger's module may raise anything
-        reason = f"{type(error).__name__}: {error}".partition("\n")[0]
-        raise ContractError(f"cannot import {target}: {reason}") from error
+        from accord.cli.reasons import reason  # seldom asked for
+
+        raise ContractError(f"cannot import {target}: {reason(error)}") from error
     if isinstance(found, Server):
         return found
     raise ContractError(f"{target}: {_what_is_there(place, module, '.'.join(path), found)}")
+
+
+def _require_module(target: str, place: str) -> None:
+    """Raise where what is meant is something else than a module."""
+    if _ADDRESS.fullmatch(target):
+        raise ContractError(f"{target} is no module; for a server there say http://{target}")
+    if "." in place and Path(place).is_file():
+        raise ContractError(f"{place} is neither a Python file (.py) nor a database (.db, .sqlite)")
+    if _MODULE.fullmatch(target) is None:
+        raise ContractError(
+            f"{target!r} is no module, no URL (http://…), and no program of that name is found here"
+        )
 
 
 def _load_project(settings: str) -> Server:
@@ -181,8 +219,9 @@ def _load_project(settings: str) -> Server:
     except (KeyboardInterrupt, ContractError):
         raise
     except BaseException as error:  # a stranger's project may raise anything
-        reason = f"{type(error).__name__}: {error}".partition("\n")[0]
-        raise ContractError(f"cannot load {DJANGO}:{settings}: {reason}") from error
+        from accord.cli.reasons import reason  # seldom asked for
+
+        raise ContractError(f"cannot load {DJANGO}:{settings}: {reason(error)}") from error
 
 
 def _import_file(path: Path) -> ModuleType:
@@ -201,6 +240,7 @@ def _import_file(path: Path) -> ModuleType:
 
 def _what_is_there(place: str, module: Any, name: str, found: object) -> str:
     servers = [key for key, value in vars(module).items() if isinstance(value, Server)]
-    hint = f"; it has {', '.join(servers)}" if servers else "; it has no accord.Server at all"
-    fault = "there is no" if found is None else "is no accord.Server:"
-    return f"{fault} {name!r} in {place}{hint}"
+    fault = f"there is no {name!r}" if found is None else f"{name!r} is no accord.Server"
+    if not servers:
+        return f"{fault}, and {place} has no accord.Server at all"
+    return f"{fault}; {place} has {', '.join(servers)}"

@@ -12,7 +12,14 @@ import pytest
 
 from accord.cli.completion import candidates
 from accord.cli.main import VERBS
-from cli.command import ACCORD, ENVIRONMENT, EXAMPLES, accord, write
+from cli.command import (
+    ACCORD,
+    ENVIRONMENT,
+    EXAMPLES,
+    accord,
+    assert_one_line_of_misuse,
+    write,
+)
 
 PATH = {"PATH": f"{Path(ACCORD).parent}:{ENVIRONMENT['PATH']}"}
 LINES: dict[str, list[str]] = {
@@ -55,6 +62,12 @@ def test_a_target_that_prints_or_breaks_completes_nothing_wrong(tmp_path: Path) 
     for target in ("loud", "broken"):
         done = accord("completion", "candidates", f"accord call {target} ", cwd=folder)
         assert (done.code, done.out) == (0, "")
+
+
+def test_a_shell_that_is_not_known_is_told_which_are_and_no_word_of_our_own() -> None:
+    done = accord("completion", "tcsh")
+    assert_one_line_of_misuse(done, "tcsh", "bash", "zsh", "fish")
+    assert "candidates" not in done.err
 
 
 def test_bash_completes() -> None:

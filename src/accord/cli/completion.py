@@ -44,11 +44,20 @@ complete -c accord -a '(__accord_candidates)'
 }
 
 
+class _Shells(tuple[str, ...]):
+    """The shells, and the word by which their scripts ask us, which nobody needs to know."""
+
+    __slots__ = ()
+
+    def __contains__(self, word: object) -> bool:
+        return word == _CANDIDATES or super().__contains__(word)
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What the verb takes; the line is what a script asks about."""
     parser.add_argument(
         "shell",
-        choices=[*_SCRIPTS, _CANDIDATES],
+        choices=_Shells(_SCRIPTS),
         metavar="SHELL",
         help=f"one of {', '.join(_SCRIPTS)}",
     )
@@ -108,8 +117,7 @@ def _of_verb(verb: str, before: Sequence[str], current: str) -> Sequence[str]:
 
 
 def _choices(action: argparse.Action) -> Sequence[str]:
-    hidden = {_CANDIDATES}
-    return [str(choice) for choice in action.choices or () if choice not in hidden]
+    return [str(choice) for choice in action.choices or ()]
 
 
 def _positionals(words: Sequence[str], options: dict[str, argparse.Action]) -> Iterator[str]:
@@ -127,8 +135,6 @@ def _tools(target: str) -> Sequence[str]:
     from accord.cli import targets
     from accord.cli.quiet import quiet
 
-    if targets.is_peer(target):
-        return ()
     try:
         with quiet():
             return list(targets.load([target]).tools)

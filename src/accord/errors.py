@@ -8,6 +8,7 @@ Neither is what a tool raises: that is a `Problem` (see answer.py). And neither 
 a message that must be refused is answered with a `Reject`, which is data.
 """
 
+from collections.abc import Collection
 from typing import Any, Final
 
 import msgspec
@@ -40,3 +41,15 @@ class Reject(msgspec.Struct, frozen=True, omit_defaults=True):
     code: int
     message: str
     data: Any = None
+
+
+def require_known(given: Collection[str], known: Collection[str], what: str) -> None:
+    """Raise where a word is given that is not known, and say which may have been meant."""
+    unknown = [word for word in given if word not in known]
+    if unknown:
+        from difflib import get_close_matches  # slow to load, and seldom needed
+
+        meant = get_close_matches(unknown[0], known, 1)
+        guess = f"; did you mean {meant[0]!r}?" if meant else ";"
+        there_are = ", ".join(sorted(known))
+        raise ContractError(f"{what} takes no {unknown[0]!r}{guess} there are {there_are}")

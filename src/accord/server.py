@@ -5,7 +5,7 @@ import os
 from collections.abc import Collection, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 import msgspec
 from msgspec import Raw
@@ -16,7 +16,7 @@ from accord.catalog import NOTHING
 from accord.changes import Kind
 from accord.context import Client, Context
 from accord.cursors import Cursors
-from accord.errors import INVALID_PARAMS, Reject
+from accord.errors import INVALID_PARAMS, Reject, require_known
 from accord.limits import DEFAULT_MAX_BYTES, Place
 from accord.listening import Listening
 from accord.mirrored import fault as mirrored_fault
@@ -39,7 +39,7 @@ from accord.wording import Shortening, require_room, resumed, shortened_reject, 
 from accord.work import Done, Work, rejected
 
 if TYPE_CHECKING:
-    from accord.serve.http import App
+    from accord.serve.http import App, Wishes
 
 log = logging.getLogger("accord")
 
@@ -156,10 +156,11 @@ class Server(Stock):
         """A new peer. Without a revision it has to say which one it speaks."""
         return Connection(self, revision=revision, handshake=handshake)
 
-    def asgi(self, **settings: Any) -> "App":
-        """This server as an ASGI app, for uvicorn and its like; needs `accord-mcp[http]`."""
+    def asgi(self, **settings: Unpack["Wishes"]) -> "App":
+        """This server as an ASGI app, for uvicorn and its like, one of which has to serve it."""
         from accord.serve.http import App, Settings
 
+        require_known(settings, Settings._fields, "asgi()")
         return App(self, Settings(**settings))
 
     def prepare(self, call: Call) -> Work | Done:

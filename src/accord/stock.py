@@ -86,6 +86,8 @@ class Stock(Sealing):
         self, uri: str, /, **options: Unpack[ResourceOptions]
     ) -> Callable[[Function], Function]:
         """Make a function a resource under a URI, or under a template with its parameters."""
+        if not isinstance(uri, str):
+            raise ContractError("a resource has a URI: @server.resource('shop://orders/{id}')")
 
         def register(function: Function) -> Function:
             self.add(function_resource(function, uri, **options))
@@ -105,6 +107,10 @@ class Stock(Sealing):
 
     def add(self, offer: Tool | Prompt | Resource) -> None:
         """Put a tool, a prompt or a resource from any source into this server."""
+        if not isinstance(offer, Tool | Prompt | Resource):
+            raise ContractError(
+                f"{offer!r} is no Tool, Prompt or Resource; a function is added with server.tool"
+            )
         if isinstance(offer, Tool):
             self._add_tool(offer)
         else:

@@ -1,6 +1,6 @@
 """How an HTTP server behaves at its limits."""
 
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 from accord.serve.pool import DEFAULT_CAPACITY, DEFAULT_THREADS
 
@@ -27,3 +27,20 @@ class Settings(NamedTuple):
     """How often an idle stream says that it is still there."""
     answer_seconds: float = 300.0
     """How long a client may take to answer a question."""
+
+
+class Wishes(TypedDict, total=False):
+    """The same, for whoever says only what is to be otherwise."""
+
+    path: str
+    allow_hosts: tuple[str, ...]
+    grace: float
+    max_request: int
+    body_seconds: float
+    reader: bool
+    max_calls: int
+    threads: int
+    max_sessions: int
+    session_seconds: float
+    keep_alive_seconds: float
+    answer_seconds: float

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypedDict, Unpack
 
 from accord.blocks import Icon
+from accord.errors import require_known
 from accord.sources.functions.examine import examine
 from accord.sources.functions.parameters import Parameters
 from accord.sources.functions.result import promised
@@ -33,6 +34,7 @@ class Options(TypedDict, total=False):
 def function_tool(function: Callable[..., Any], **options: Unpack[Options]) -> Tool:
     """A function as a tool: name, words and schemas from its signature and docstring."""
     found = examine(function, "tool", options.get("name"))
+    require_known(options, Options.__annotations__, found.what)
     strict = options.get("strict", False)
     parameters = Parameters(
         function, found.name, found.types, found.words.parameters, strict=strict

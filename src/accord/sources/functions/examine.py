@@ -28,7 +28,9 @@ class Examined(NamedTuple):
 
 def examine(function: Callable[..., Any], kind: str, name: str | None) -> Examined:
     """Read a function that is to be a tool, a prompt or a resource."""
-    name = name or str(getattr(function, "__name__", ""))
+    if isinstance(function, str):
+        raise ContractError(f"{function!r} is no function; to name a {kind} say name={function!r}")
+    name = name or str(getattr(function, "__name__", repr(function)))
     what = f"{kind} {name!r}"
     if inspect.isclass(function) or not callable(function):
         raise ContractError(f"{what} is no function, nor an object that can be called")

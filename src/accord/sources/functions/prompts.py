@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypedDict, Unpack
 
 from accord.blocks import Icon
+from accord.errors import require_known
 from accord.prompt import Argument, Prompt
 from accord.sources.functions.examine import examine
 from accord.sources.functions.texts import Texts
@@ -22,6 +23,7 @@ class PromptOptions(TypedDict, total=False):
 def function_prompt(function: Callable[..., Any], **options: Unpack[PromptOptions]) -> Prompt:
     """A function as a prompt: its arguments from its signature, its words from its docstring."""
     found = examine(function, "prompt", options.get("name"))
+    require_known(options, PromptOptions.__annotations__, found.what)
     texts = Texts(function, found, "prompt")
     return Prompt(
         name=found.name,

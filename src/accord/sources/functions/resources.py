@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypedDict, Unpack
 
 from accord.blocks import Annotations, Icon
-from accord.errors import ContractError
+from accord.errors import ContractError, require_known
 from accord.resource import BYTES, JSON, TEXT, Resource
 from accord.sources.functions.examine import examine
 from accord.sources.functions.texts import Texts
@@ -33,6 +33,7 @@ def function_resource(
 ) -> Resource:
     """A function as a resource under a URI, or under all that a template stands for."""
     found = examine(function, "resource", options.get("name"))
+    require_known(options, ResourceOptions.__annotations__, found.what)
     texts = Texts(function, found, "resource")
     resource = Resource(
         uri=uri,

@@ -196,6 +196,12 @@ def test_nothing_but_its_own_files_is_given(api: Api, method: str, path: str, st
     assert api.get(path, method=method).status == status
 
 
+@pytest.mark.parametrize("path", ["/", "/nope"])
+def test_who_posts_elsewhere_is_told_where_mcp_is(api: Api, path: str) -> None:
+    said = json.loads(api.get(path, method="POST").body)
+    assert said["error"]["message"].endswith("; MCP is at /mcp")
+
+
 def test_there_is_no_page_where_none_is_wanted() -> None:
     with studio("--no-page") as server, HttpPeer(server.port) as peer:
         api = Api(server, "x")

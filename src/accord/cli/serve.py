@@ -176,14 +176,20 @@ def _serve_http(server: Server, options: argparse.Namespace) -> None:
     from accord.serve.http import listen as http  # an extra: uvicorn, which stdio has no use for
 
     tally = None if options.no_page else Tally()
+    settings = http.Settings(
+        grace=options.grace, allow_hosts=tuple(options.allow_host), reader=True
+    )
     access = http.AccessLog(options.log_format or "text", None if tally is None else tally.add)
+    page = None
+    if tally is not None:
+        page = Page(Own(server, access), tally, is_open=True, mcp_path=settings.path)
     http.serve(
         server,
         http.Address.parse(options.http),
-        http.Settings(grace=options.grace, allow_hosts=tuple(options.allow_host), reader=True),
+        settings,
         access,
-        page=None if tally is None else Page(Own(server, access), tally, is_open=True),
-        ready=lambda url: print(_ready(server, url, has_page=tally is not None), file=sys.stderr),
+        page=page,
+        ready=lambda url: print(_ready(server, url, has_page=page is not None), file=sys.stderr),
         on_end=exit_within,
     )
 

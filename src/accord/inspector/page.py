@@ -63,8 +63,14 @@ class _Pasted(msgspec.Struct, frozen=True):
 class Page:
     """Answers for `/` and what is below `/inspector/`; `token` has to come with the API's calls."""
 
-    def __init__(self, target: Target, tally: Tally, *, is_open: bool) -> None:
-        """One that `is_open` gives its token to whoever may load it; else a link has it."""
+    def __init__(
+        self, target: Target, tally: Tally, *, is_open: bool, mcp_path: str | None = None
+    ) -> None:
+        """One that `is_open` gives its token to whoever may load it; else a link has it.
+
+        `mcp_path` is where MCP is, for those who look for it here.
+        """
+        self._elsewhere = "" if mcp_path is None else f"; MCP is at {mcp_path}"
         self.token = secrets.token_urlsafe(24)
         self._target = target
         self._tally = tally
@@ -92,7 +98,13 @@ class Page:
             return self._answer(path.removeprefix(API), exchange)
         packed = b"gzip" in exchange.head.fields.get(b"accept-encoding", b"")
         found = self._assets.find(path, packed=packed)
-        return None if found is None else _give(found, exchange.method)
+        return None if found is None else self._give(found, exchange.method)
+
+    async def _give(self, found: Response, method: str) -> Response:
+        if method not in ("GET", "HEAD"):
+            said = f"{method} is not for here{self._elsewhere}"
+            return refused(refuse(405, said), allow="GET, HEAD")
+        return found
 
     async def _answer(self, verb: str, exchange: Exchange) -> Response | None:
         refusal = self._unfit(verb, exchange)
@@ -230,9 +242,3 @@ async def _while_there(work: Awaitable[_T], exchange: Exchange) -> _T | None:
         gone.cancel()
         with suppress(asyncio.CancelledError):
             await gone
-
-
-async def _give(found: Response, method: str) -> Response:
-    if method not in ("GET", "HEAD"):
-        return refused(refuse(405, f"{method} is not for here"), allow="GET, HEAD")
-    return found

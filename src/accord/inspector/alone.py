@@ -32,5 +32,5 @@ class Alone:
             return refused(exchange.head.refusal)
         return self._page(exchange) or refused(refuse(404, "Nothing is here; the page is at /"))
 
-    def stop(self) -> None:
+    def stop(self, *, at_once: bool = False) -> None:
         """There is nothing to wait for."""

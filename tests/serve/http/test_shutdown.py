@@ -81,6 +81,21 @@ def test_a_second_signal_ends_it_at_once(revision: str) -> None:
         server.wait(AT_ONCE)
 
 
+@pytest.mark.parametrize("is_busy", [False, True], ids=["idle", "busy"])
+def test_ctrl_c_twice_in_a_row_leaves_no_traceback(is_busy: bool) -> None:
+    with serving("--grace", str(FOREVER), env=UNWATCHED) as server, ExitStack() as stack:
+        client = stack.enter_context(HttpPeer(server.port))
+        if is_busy:
+            stack.enter_context(client.again()).send(client.calling("doze", name="a", seconds=30))
+            client.call("until", name="a")
+        server.process.send_signal(signal.SIGINT)
+        assert eventually(lambda: not _answers(client))
+        server.process.send_signal(signal.SIGINT)
+        server.wait(AT_ONCE)
+    lines = [line.split()[0] for line in server.stderr.splitlines()]
+    assert set(lines) <= {"doze", "until"}
+
+
 def test_with_nothing_open_but_idle_connections_and_streams_it_ends_at_once() -> None:
     with serving("--grace", str(FOREVER), env=UNWATCHED) as server, ExitStack() as stack:
         sessions = [stack.enter_context(HttpPeer(server.port, "2025-11-25")) for _ in range(3)]

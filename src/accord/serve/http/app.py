@@ -78,9 +78,12 @@ class App:
         elif scope["type"] == "lifespan":
             await self._live(receive, send)
 
-    def stop(self) -> None:
-        """Take no further calls, and close the streams that nothing is in flight for."""
-        self._runs.close()
+    def stop(self, *, at_once: bool = False) -> None:
+        """Take no further calls, and close the streams that nothing is in flight for.
+
+        `at_once`, what is in flight ends as cancelled.
+        """
+        self._runs.close(at_once=at_once)
         self._sessions.close_listeners()
         self._desk.end()
 

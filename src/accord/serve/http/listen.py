@@ -1,11 +1,12 @@
 """An HTTP server of our own: the app on uvicorn, on this machine unless told otherwise."""
 
+import asyncio
 import math
 import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from accord.errors import ContractError
 from accord.serve.http.access import AccessLog
@@ -21,6 +22,8 @@ except ImportError as error:
     raise ContractError("HTTP needs an extra: pip install 'accord-mcp[http]'") from error
 
 __all__ = ["AccessLog", "Address", "Settings", "host", "listening", "serve"]
+
+Lifespan = Callable[[Any, Any, Any], Awaitable[None]]
 
 _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 _BACKLOG: Final = 2048
@@ -97,7 +100,7 @@ def listening(
 
 def _config(app: Served, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
-        app,
+        _living(app),
         http=Lines(app, settings),  # type: ignore[arg-type]  # called like a class, and no more
         lifespan="on",
         ws="none",
@@ -107,6 +110,19 @@ def _config(app: Served, settings: Settings) -> uvicorn.Config:
         date_header=False,
         timeout_graceful_shutdown=math.ceil(settings.grace),
     )
+
+
+def _living(app: Served) -> Lifespan:
+    """An app for as long as it is served; all else comes to it by `Lines`.
+
+    Who is told a second time to end, ends it where it stands. uvicorn would call that a failure.
+    """
+
+    async def live(scope: Any, receive: Any, send: Any) -> None:
+        with suppress(asyncio.CancelledError):
+            await app(scope, receive, send)
+
+    return live
 
 
 def _listen(address: Address) -> socket.socket:
@@ -149,6 +165,6 @@ class _Uvicorn(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """End gracefully, and at once when told again; uvicorn itself would die of the signal."""
         self._on_end(0 if self.should_exit else self._grace)
-        self._app.stop()
+        self._app.stop(at_once=self.should_exit)
         self.force_exit = self.should_exit
         self.should_exit = True

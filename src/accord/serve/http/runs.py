@@ -43,9 +43,13 @@ class Runs:
         self.is_closing = False
         self._quiet = asyncio.Event()
 
-    def close(self) -> None:
-        """No further ones will come."""
+    def close(self, *, at_once: bool = False) -> None:
+        """No further ones will come; `at_once`, nobody waits for the others."""
         self.is_closing = True
+        if at_once:
+            for run in self._open:
+                for call in run.calls:
+                    call.cancelled = True
         if not self._open:
             self._quiet.set()
 

@@ -87,6 +87,45 @@ def test_a_database_and_the_filler_are_found_from_anywhere(folder: Path) -> None
     }
 
 
+def test_each_database_has_an_entry_of_its_own(folder: Path) -> None:
+    work = folder / "work"
+    for name in ("shop.db", "stock.sqlite"):
+        make(work / name)
+    for target in ("shop.db", "sqlite:///stock.sqlite"):
+        assert install(folder, "claude-code", target, "--yes").code == 0
+    shown = install(folder, "claude-code", "postgresql://me@db.example/orders", "--print")
+    assert list(json.loads(shown.out)["mcpServers"]) == ["orders"]
+    entries = json.loads((work / ".mcp.json").read_text())["mcpServers"]
+    assert {name: entry["args"][1] for name, entry in entries.items()} == {
+        "shop": str(work / "shop.db"),
+        "stock": str(work / "stock.sqlite"),
+    }
+
+
+def test_an_entry_of_another_server_is_replaced_by_its_name_only(folder: Path) -> None:
+    work, path = folder / "work", folder / "work/.mcp.json"
+    make(work / "shop.db")
+    assert install(folder, "claude-code", SHOP, "--yes").code == 0
+    before = path.read_text()
+    refused = install(folder, "claude-code", "shop.db", "--yes")
+    assert_one_line_of_misuse(refused, "'shop'", SHOP, "--name")
+    assert path.read_text() == before
+    again = install(folder, "claude-code", SHOP, "--yes", "--serve=--profile envelope")
+    assert again.code == 0, "the same server with other options is no other"
+    assert install(folder, "claude-code", "shop.db", "--yes", "--name", "shop").code == 0
+    (entry,) = json.loads(path.read_text())["mcpServers"].values()
+    assert entry["args"] == ["serve", str(work / "shop.db")]
+
+
+@pytest.mark.parametrize("target", ["fresh.db", "sqlite:///fresh.db"])
+def test_a_database_that_is_to_be_made_is_not_made_yet(folder: Path, target: str) -> None:
+    done = install(folder, "cursor", target, "--serve=--create", "--print")
+    assert json.loads(done.out)["mcpServers"]["fresh"]["args"] == [
+        *("serve", str(folder / "work/fresh.db"), "--create"),
+    ]
+    assert list((folder / "work").iterdir()) == []
+
+
 @pytest.mark.parametrize("target", ["django:storefront.settings", "inner.shop:server"])
 def test_what_is_found_in_this_folder_alone_is_started_from_any(folder: Path, target: str) -> None:
     work = shutil.copytree(EXAMPLES / "drf_shop", folder / "project")
@@ -192,6 +231,11 @@ def test_what_cannot_be_is_one_line_and_nothing_is_written(folder: Path) -> None
         "no server in it": ["install", "cursor", "empty", "--yes"],
         "somebody else's": ["install", "cursor", "https://example.com/mcp", "--yes"],
         "no such option": ["install", "cursor", SHOP, "--yes", "--serve=--dance"],
+        "the reader": ["install", "cursor", "reader", "--yes"],
+        "HTTP": ["install", "cursor", SHOP, "--yes", "--serve=--http 127.0.0.1:0"],
+        "a page": ["install", "cursor", SHOP, "--yes", "--serve=--no-page"],
+        "a database's option": ["install", "cursor", SHOP, "--yes", "--serve=--create"],
+        "no database": ["install", "cursor", "fresh.db", "--yes"],
         "half a quote": ["install", "cursor", SHOP, "--yes", "--serve='x"],
         "a folder": ["install", "cursor", SHOP, "--yes", "--file", "folder"],
         "no place for it": ["install", "cursor", SHOP, "--yes", "--file", "file/x.json"],

@@ -1,8 +1,10 @@
 """Databases on the command line: which targets are one, and how they are served."""
 
 import argparse
+import os
 import re
 from collections.abc import Collection
+from pathlib import Path
 from typing import Any, Final
 
 from accord.errors import ContractError
@@ -80,12 +82,41 @@ def from_anywhere(target: str) -> str:
     """A target that means the same database in every folder."""
     from urllib.parse import quote
 
-    from accord.sources.sql.target import find
-
-    found = find(target)
-    if not found.is_sqlite:
+    path = _path(target)
+    if path is None:
         return target
-    return found.url if is_database(found.url) else f"sqlite:///{quote(found.url)}"
+    return str(path) if is_database(str(path)) else f"sqlite:///{quote(str(path))}"
+
+
+def name_of(target: str) -> str:
+    """What people call a database: by its file, or by the end of its URL."""
+    path = _path(target)
+    if path is not None:
+        return path.stem
+    from urllib.parse import urlsplit
+
+    return urlsplit(target).path.strip("/") or "postgresql"
+
+
+def is_there(target: str) -> bool:
+    """Whether there is such a file; what is no file is somewhere else."""
+    path = _path(target)
+    return path is None or path.exists()
+
+
+def _path(target: str) -> Path | None:
+    """The file that is meant, whole, whether it is there or not; None for PostgreSQL."""
+    scheme, _, file = target.partition(":///")
+    if scheme.lower() == "sqlite" and file and "?" not in file:
+        from urllib.parse import unquote
+
+        target = unquote(file)
+    elif ":" in target:
+        from accord.sources.sql.target import find
+
+        find(target)  # which says what is wrong, if something is
+        return None
+    return Path(os.path.abspath(target))  # noqa: PTH100 - links stay as they are
 
 
 def load(target: str, said: dict[str, Any], key: bytes | None, *, starts: bool) -> Server:

@@ -10,14 +10,17 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-from accord.cli import targets
+from accord.cli import databases, targets
 from accord.cli.clients import CLIENTS, Client
+from accord.cli.form_arguments import said_of_sheets
 from accord.cli.main import parser_of
 from accord.cli.patience import Patience
 from accord.cli.quiet import quiet
+from accord.cli.serve import require_stdio
 from accord.cli.settings_file import SettingsFile
 from accord.cli.visible import visible
 from accord.errors import ContractError
+from accord.server import Server
 
 EXAMPLES: Final = """\
 examples:
@@ -40,7 +43,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="OPTIONS",
         help="options of accord serve, as one word: --serve='--profile envelope'",
     )
-    parser.add_argument("--name", help="what the client calls it (default: the server's own name)")
+    parser.add_argument(
+        "--name",
+        help="what the client calls it, and may replace (default: the server's own name, or that of"
+        " the database)",
+    )
     parser.add_argument("--print", action="store_true", help="print what would be written, only")
     parser.add_argument("--yes", action="store_true", help="write without asking")
     parser.add_argument(
@@ -56,6 +63,8 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps({client.member: {name: entry}}, indent=2, ensure_ascii=False))
         return 0
     file = SettingsFile(options.file or client.file())
+    if options.name is None:
+        _require_free(file, client.member, name, entry)
     before = file.read()
     after = file.changed(client.member, name, entry)
     if before == after:
@@ -76,23 +85,56 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _entry(client: Client, options: argparse.Namespace) -> tuple[str, dict[str, Any]]:
-    if targets.is_peer(options.target):
-        raise ContractError(f"{visible(options.target)} is somebody else's server, not one of ours")
-    with quiet(), Patience(f"loading {options.target}"):
-        server = targets.load([options.target])
-    name = options.name or server.identity.name
-    try:
-        said = shlex.split(options.serve)
-    except ValueError as error:
-        raise ContractError(f"--serve={options.serve!r} is no line of options: {error}") from error
-    words = [targets.from_anywhere(options.target), *_from_anywhere(said)]
-    understood = parser_of("serve").parse_args(words)
-    if targets.is_sheets(options.target) and understood.out is None:
+    target = options.target
+    said = _words(options.serve)
+    understood = parser_of("serve").parse_args([target, *said])
+    if understood.http is not None or targets.is_reader(target):
+        raise ContractError("a client starts what it talks to over stdio; it cannot start HTTP")
+    require_stdio(understood)
+    own_name = _name(target, understood)
+    words = [targets.from_anywhere(target), *_from_anywhere(said)]
+    if targets.is_sheets(target) and understood.out is None:
         words += ["--out", str(Path.cwd())]
     entry = {**client.extra, "command": _command(), "args": ["serve", *words]}
-    if targets.is_found_here_alone(options.target):
+    if targets.is_found_here_alone(target):
         entry["env"] = {"PYTHONPATH": str(Path.cwd())}
-    return name, entry
+    return options.name or own_name, entry
+
+
+def _words(line: str) -> list[str]:
+    try:
+        return shlex.split(line)
+    except ValueError as error:
+        raise ContractError(f"--serve={line!r} is no line of options: {error}") from error
+
+
+def _name(target: str, options: argparse.Namespace) -> str:
+    """What a server is called, once it has shown that it can be served with these options."""
+    database = databases.said_of_databases(options, target)
+    sheets = said_of_sheets(options, target)
+    sheets.pop("out", None)  # nothing is to be written yet
+    if databases.is_database(target):
+        if not database.get("create") or databases.is_there(target):
+            _load(target, database=database)
+        return databases.name_of(target)
+    return _load(target, sheets=sheets).identity.name
+
+
+def _load(target: str, **said: Any) -> Server:
+    with quiet(), Patience(f"loading {target}"):
+        return targets.load([target], **said)
+
+
+def _require_free(file: SettingsFile, member: str, name: str, entry: dict[str, Any]) -> None:
+    """Raise if an entry of that name serves something else, and nobody has asked for that name."""
+    there = file.entries(member).get(name)
+    served = there.get("args", [])[1:2] if isinstance(there, dict) else []
+    if there is not None and served != entry["args"][1:2]:
+        what = f", which serves {visible(served[0])}" if served else ""
+        raise ContractError(
+            f"{file.path} has another {name!r}{what}; say --name for another entry beside it, or"
+            f" --name {shlex.quote(name)} to replace it"
+        )
 
 
 def _from_anywhere(words: list[str]) -> list[str]:

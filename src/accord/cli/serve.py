@@ -120,9 +120,7 @@ def run(options: argparse.Namespace) -> int:
     """Serve until the input ends, or over HTTP until somebody stops it."""
     log_in_background()
     if options.http is None:
-        _require_no_http(options)
-        if all(map(targets.is_reader, options.targets)):
-            raise ContractError("the reader alone is served over HTTP: add --http 127.0.0.1:8000")
+        require_stdio(options)
         is_terminal = sys.stdin is not None and sys.stdin.isatty()
         pipes = take_pipes()
         server = _load(options)
@@ -138,8 +136,10 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _require_no_http(options: argparse.Namespace) -> None:
-    """Refuse what would do nothing over stdio."""
+def require_stdio(options: argparse.Namespace) -> None:
+    """Refuse what cannot be done over stdio, or would do nothing."""
+    if all(map(targets.is_reader, options.targets)):
+        raise ContractError("the reader alone is served over HTTP: add --http 127.0.0.1:8000")
     given = {
         "--no-page": options.no_page,
         "--allow-host": options.allow_host,

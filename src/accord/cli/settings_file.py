@@ -31,13 +31,21 @@ class SettingsFile:
             reason = getattr(error, "strerror", None) or str(error)
             raise ContractError(f"cannot read {self.path}: {reason}") from error
 
+    def entries(self, member: str) -> dict[str, Any]:
+        """What is in that member, by name."""
+        return self._entries(self._parsed(self.read()), member)
+
+    def _entries(self, settings: dict[str, Any], member: str) -> dict[str, Any]:
+        entries = settings.get(member, {})
+        if not isinstance(entries, dict):
+            raise ContractError(f"{self.path}: {member!r} is no object; mend it first")
+        return entries
+
     def changed(self, member: str, name: str, entry: Mapping[str, Any]) -> str:
         """The text with this entry in that member, and all the rest where it was."""
         text = self.read()
         settings = self._parsed(text)
-        entries = settings.get(member, {})
-        if not isinstance(entries, dict):
-            raise ContractError(f"{self.path}: {member!r} is no object; mend it first")
+        entries = self._entries(settings, member)
         if entries.get(name) == entry:
             return text
         found = {**settings, member: {**entries, name: entry}}

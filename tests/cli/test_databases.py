@@ -1,7 +1,10 @@
 """Databases as targets of `accord serve`, `accord tools` and `accord call`."""
 
 import json
+import re
+import socket
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -194,6 +197,24 @@ def test_it_is_served_over_http_too(folder: Path) -> None:
     with HttpServer([ACCORD, *words], cwd=folder) as server, HttpPeer(server.port) as peer:
         said = peer.call("run_query", query="SELECT * FROM users")
         assert json.loads(said.partition("\n")[2]) == JOHN
+
+
+def test_a_table_that_is_not_there_is_warned_of_at_the_start(folder: Path) -> None:
+    words = ["serve", "shop.db", "--allow", "users,potss,USERS", "--http", "127.0.0.1:0"]
+    with HttpServer([ACCORD, *words], cwd=folder) as server:
+        server.said(re.compile('^WARNING accord: shop: --allow: no table "potss"; .*$', re.M))
+    assert server.stderr.count("WARNING") == 1
+
+
+def test_a_database_that_says_nothing_is_warned_of_and_holds_up_no_start(folder: Path) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as silent:
+        url = f"postgresql://me:secret@127.0.0.1:{silent.getsockname()[1]}/orders"
+        words = ["serve", url, "--timeout", "3", "--http", "127.0.0.1:0"]
+        with HttpServer([ACCORD, *words], cwd=folder) as server, HttpPeer(server.port) as peer:
+            assert peer.ask("tools/list").status == 200
+            assert "WARNING" not in server.stderr
+            server.said(re.compile("^WARNING accord: orders: .*$", re.M))
+    assert "secret" not in server.stderr
 
 
 def test_serving_leaves_a_file_as_it_was(folder: Path) -> None:

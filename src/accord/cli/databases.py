@@ -129,7 +129,10 @@ def load(target: str, said: dict[str, Any], key: bytes | None, *, starts: bool) 
     for tool in sql_tools(database, key):
         server.add(tool)
     if starts:
+        from accord.cli.forewarning import forewarn
+
         database.start()
+        forewarn(name_of(target), database)
     return server
 
 

@@ -115,6 +115,26 @@ def test_misuse_is_one_line_and_exit_code_2(misused: dict[str, Done], name: str)
     assert_one_line_of_misuse(misused[name], *MISUSE[name][1])
 
 
+CODES: dict[str, tuple[int, list[str]]] = {
+    "a tool that fails": (1, ["call", "shop", "orders", '{"customer": "zoe"}']),
+    "a reply that is an error": (0, ["read", "failed.json"]),
+    "the same, checked": (1, ["read", "failed.json", "--check"]),
+    "a reply that is not there": (2, ["read", "nowhere.json"]),
+    "a sheet that is not there": (1, ["sheet", "nowhere.json"]),
+    "a form that is not there": (2, ["sheet", "--fields", "nowhere.pdf"]),
+    "a server that is not there": (2, ["tools", "nowhere"]),
+}
+
+
+def test_the_exit_code_is_the_one_that_the_page_says(tmp_path: Path) -> None:
+    shutil.copy(EXAMPLES / "shop.py", tmp_path)
+    (tmp_path / "failed.json").write_text('{"isError": true, "content": []}')
+    done = accord_each({name: words for name, (_, words) in CODES.items()}, cwd=tmp_path)
+    assert {name: each.code for name, each in done.items()} == {
+        name: code for name, (code, _) in CODES.items()
+    }
+
+
 @pytest.mark.parametrize("words", ["--version", "tools shop", 'call shop add \'{"a": 2, "b": 3}\''])
 def test_without_a_stdout_there_is_no_traceback(words: str) -> None:
     done = subprocess.run(

@@ -6,7 +6,7 @@ import msgspec
 
 from accord.answer import Answer, Problem, Said
 from accord.envelope import VERSION, pagination_of, warnings_of
-from accord.profiles.parts import add_meta, has_beside, own_schema, own_shape, shape_of, with_blocks
+from accord.profiles.parts import has_beside, own_schema, own_shape, shape_of, shaped
 from accord.profiles.profile import Brief, Profile, Result, Setting
 from accord.telemetry import Observed
 from accord.values import known
@@ -31,13 +31,7 @@ def success(answer: Answer[Said], setting: Setting) -> Brief | Result:
         _add_details(meta, answer)
     if setting.observed is not None:
         _add_observed(meta, setting.observed)
-    said = own_shape(_Root(True, data, None, meta), setting)
-    if not answer.blocks and not has_more:
-        return said
-    result = with_blocks(said, answer.blocks, setting)
-    if has_more:
-        add_meta(result, answer)
-    return result
+    return shaped(_Root(True, data, None, meta), answer, setting, has_more=has_more)
 
 
 def failure(problem: Problem, setting: Setting) -> Result:

@@ -7,12 +7,11 @@ import msgspec
 from accord.answer import Answer, Page, Problem, Said
 from accord.profiles.parts import (
     Shape,
-    add_meta,
     has_beside,
     own_schema,
     own_shape,
     shape_of,
-    with_blocks,
+    shaped,
 )
 from accord.profiles.profile import Brief, Profile, Result, Setting
 from accord.response import (
@@ -54,13 +53,7 @@ def success(answer: Answer[Said], setting: Setting) -> Brief | Result:
         message=answer.message,
         metadata=metadata or None,
     )
-    said = own_shape(response, setting)
-    if not answer.blocks and not has_more:
-        return said
-    result = with_blocks(said, answer.blocks, setting)
-    if has_more:
-        add_meta(result, answer)
-    return result
+    return shaped(response, answer, setting, has_more=has_more)
 
 
 def failure(problem: Problem, setting: Setting) -> Result:

@@ -47,6 +47,19 @@ def own_shape(root: object, setting: Setting) -> Brief:
     return Brief(json.decode(), None if setting.revision.structured == "none" else json)
 
 
+def shaped(
+    root: object, answer: Answer[Said], setting: Setting, *, has_more: bool
+) -> Brief | Result:
+    """The same of an answer, with its blocks; `has_more` is what `has_beside` says of it."""
+    said = own_shape(root, setting)
+    if not answer.blocks and not has_more:
+        return said
+    result = with_blocks(said, answer.blocks, setting)
+    if has_more:
+        result["_meta"] = {META_KEY: beside(answer)}
+    return result
+
+
 def as_data(words: str, answer: Answer[Said], setting: Setting) -> Brief:
     """A result whose structure is the data, as far as the revision can hold it."""
     data, kind = answer.data, setting.revision.structured
@@ -118,8 +131,3 @@ def add_beside(result: Result, answer: Answer[Any]) -> None:
     extra = beside(answer)
     result["content"].insert(1, text(encode(extra).decode()))
     result["_meta"] = {META_KEY: extra}
-
-
-def add_meta(result: Result, answer: Answer[Any]) -> None:
-    """Add what stands beside the data in `_meta` alone, for a profile that has a place for it."""
-    result["_meta"] = {META_KEY: beside(answer)}

@@ -39,6 +39,7 @@ from accord.wording import Shortening, require_room, resumed, shortened_reject, 
 from accord.work import Done, Work, rejected
 
 if TYPE_CHECKING:
+    from accord.reader import Reading
     from accord.serve.http import App, Wishes
 
 log = logging.getLogger("accord")
@@ -57,7 +58,7 @@ class Job(msgspec.Struct, frozen=True, eq=False):
 
     def run(self) -> Coroutine[Any, Any, Done]:
         """Run it. Whatever goes wrong is part of how it ends."""
-        return self.server.run(self.call, self.tool, self.place)
+        return self.server.perform(self.call, self.tool, self.place)
 
     def refuse(self, problem: Problem) -> Done:
         """How it ends when it cannot be run after all."""
@@ -156,6 +157,31 @@ class Server(Stock):
         """A new peer. Without a revision it has to say which one it speaks."""
         return Connection(self, revision=revision, handshake=handshake)
 
+    def run(self) -> None:
+        """Serve over standard input and output until the peer is gone, as `accord serve` does.
+
+        Both are taken for that, for the rest of the process: what is printed then goes to standard
+        error.
+        """
+        from accord.serve import here
+
+        here.run(self)
+
+    async def call(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        profile: str | None = None,
+    ) -> "Reading":
+        """Call a tool as a peer would, and read its answer: for tests, say.
+
+        `profile` is what the peer asks for; without, the server or the tool chooses.
+        """
+        from accord.serve import here
+
+        return await here.call(self, name, arguments or {}, profile)
+
     def asgi(self, **settings: Unpack["Wishes"]) -> "App":
         """This server as an ASGI app, for uvicorn and its like, one of which has to serve it."""
         from accord.serve.http import App, Settings
@@ -228,7 +254,7 @@ class Server(Stock):
             return self.refuse(call, read_more, misfit_of(problem, call.revision))
         return Job(call, tool, self, tool.is_async, place)
 
-    async def run(self, call: Call, tool: Tool, place: Place | None = None) -> Done:
+    async def perform(self, call: Call, tool: Tool, place: Place | None = None) -> Done:
         """Run a call. What the tool raises becomes a Problem; what is no Problem is masked."""
         watch = bound = None
         try:

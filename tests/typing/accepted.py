@@ -18,6 +18,7 @@ from accord import (
     Notice,
     Page,
     Problem,
+    Reading,
     Root,
     Sample,
     Sampled,
@@ -25,6 +26,7 @@ from accord import (
 )
 
 server = Server("shop", version="1.0", title="Shop", instructions="Be kind", page_size=20)
+server.asgi(path="/tools", allow_hosts=("shop.example",), grace=1)
 
 
 @dataclass
@@ -140,3 +142,11 @@ async def ask(context: Context) -> str:
 server.updated("shop://all")
 server.remove(server.resources["shop://all"])
 server.add(server.prompts["short"])
+
+
+async def check() -> None:
+    assert_type(await server.call("add", {"a": 1}, profile="envelope"), Reading)
+
+
+if __name__ == "__main__":
+    server.run()

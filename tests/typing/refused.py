@@ -5,6 +5,9 @@ from accord import Answer, Context, FieldError, Notice, Page, Problem, Server
 
 server = Server("shop", vers="1.0")  # E: call-arg
 paged = Server("shop", page_size="20")  # E: arg-type
+server.asgi(allow_host=("shop.example",))  # E: call-arg
+server.asgi(grace="long")  # E: arg-type
+server.run("http")  # E: call-arg
 
 
 @server.tool(readonly=True)  # E: call-overload, untyped-decorator

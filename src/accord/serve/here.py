@@ -1,0 +1,56 @@
+"""A server used by the program that made it: served on its own pipes, or called right there."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from accord.context import Client
+from accord.errors import ContractError
+from accord.profiles import asking_for, profile_named
+from accord.protocol import Call
+from accord.revisions import NEWEST
+from accord.serve import stdio
+from accord.serve.blocking import OneWay
+from accord.serve.ending import ending_in_time
+from accord.serve.pipes import take_pipes
+from accord.server import Server
+from accord.work import Done, drive
+
+if TYPE_CHECKING:
+    from accord.reader import Reading
+
+
+def run(server: Server) -> None:
+    """Serve over standard input and output, which are taken for that, until the peer is gone."""
+    with ending_in_time() as on_end:
+        stdio.serve(server, take_pipes(), on_end=on_end)
+
+
+async def call(
+    server: Server, name: str, arguments: Mapping[str, Any], profile: str | None
+) -> "Reading":
+    """What a peer reads of a tool's answer, in the newest revision."""
+    from accord.reader import read  # as long to load as all the rest
+
+    asked = _call(name, arguments, profile)
+    job = server.prepare(asked)
+    if isinstance(job, Done):
+        done = job
+    elif job.is_async:
+        done = await job.run()
+    else:  # in a thread, as it would be served: it may block, or mind a loop that runs
+        done = await asyncio.to_thread(drive, job.run())
+    return read(done.reply, name, dict(arguments))
+
+
+def _call(name: str, arguments: Mapping[str, Any], profile: str | None) -> Call:
+    wants = {} if profile is None else asking_for(profile_named(profile).name)
+    try:
+        sent = msgspec.json.encode(arguments)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise ContractError(f"the arguments of {name} cannot be JSON: {error}") from error
+    call = Call(1, Client(NEWEST, wants), name=name, arguments=sent)
+    call.edge = OneWay()
+    return call

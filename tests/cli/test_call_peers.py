@@ -74,6 +74,10 @@ def half() -> Answer[list[int]]:
     return Answer([1], partial=True, truncated=True, warnings=["one shop is closed"])
 
 @server.tool
+def told() -> Answer[str]:
+    return Answer("moth trap", message="Found in the lab")
+
+@server.tool
 def digits() -> str:
     return "0042"
 
@@ -189,6 +193,7 @@ SAID: dict[str, tuple[int, str, str]] = {
     "picture": (0, "a picture\n", PICTURE),
     "only_picture": (0, "", PICTURE),
     "digits": (0, "0042\n", ""),
+    "told": (0, "moth trap\n", "message: Found in the lab\n"),
     "wrong": (1, "", "error: Not so\nfield: when must be a day\nhint: say 2026-01-31\n"),
 }
 

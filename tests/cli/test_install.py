@@ -117,6 +117,14 @@ def test_an_entry_of_another_server_is_replaced_by_its_name_only(folder: Path) -
     assert entry["args"] == ["serve", str(work / "shop.db")]
 
 
+@pytest.mark.parametrize("there", [{"command": "npx", "args": ["shop"]}, {"args": None}, {}, 5])
+def test_an_entry_of_any_other_kind_is_not_replaced_either(folder: Path, there: Any) -> None:
+    path = folder / "work/.mcp.json"
+    path.write_text(json.dumps({"mcpServers": {"shop": there}}))
+    done = install(folder, "claude-code", SHOP, "--yes")
+    assert_one_line_of_misuse(done, "another 'shop'", "--name")
+
+
 @pytest.mark.parametrize("target", ["fresh.db", "sqlite:///fresh.db"])
 def test_a_database_that_is_to_be_made_is_not_made_yet(folder: Path, target: str) -> None:
     done = install(folder, "cursor", target, "--serve=--create", "--print")

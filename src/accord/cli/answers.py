@@ -11,16 +11,19 @@ from accord.reader.report import to_json
 
 def print_answer(reading: Reading) -> None:
     """The data goes to standard output, what is said about it to standard error."""
-    value = reading.value
     attachments = (reading.response.metadata or {}).get("attachments", ())
-    if isinstance(value, str) and not reading.is_failure:
-        print(shown(value), flush=True)
-    elif not reading.is_failure and not (value is None and attachments):
-        print(visible(to_json(value, indent=2).decode(), keeps_lines=True), flush=True)
+    if not reading.is_failure and not (reading.value is None and attachments):
+        print(_data(reading.value), flush=True)
     for line in _failure(reading) if reading.is_failure else _message(reading):
         print(line, file=sys.stderr)
     for line in _beside(reading, attachments):
         print(line, file=sys.stderr)
+
+
+def _data(value: Any) -> str:
+    if isinstance(value, str):
+        return shown(value)
+    return visible(to_json(value, indent=2).decode(), keeps_lines=True)
 
 
 def _failure(reading: Reading) -> Iterator[str]:
@@ -50,8 +53,8 @@ def _fields(details: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _message(reading: Reading) -> Iterator[str]:
-    message = reading.response.message
-    if message and not isinstance(reading.value, str):
+    message, value = reading.response.message, reading.value
+    if message and not (isinstance(value, str) and message in value):
         yield f"message: {visible(message)}"
 
 

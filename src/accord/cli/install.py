@@ -45,8 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--name",
-        help="what the client calls it, and may replace (default: the server's own name, or that of"
-        " the database)",
+        help="what the client calls it; an entry of that name is replaced (default: the server's"
+        " own name, or that of the database)",
     )
     parser.add_argument("--print", action="store_true", help="print what would be written, only")
     parser.add_argument("--yes", action="store_true", help="write without asking")
@@ -127,14 +127,19 @@ def _load(target: str, **said: Any) -> Server:
 
 def _require_free(file: SettingsFile, member: str, name: str, entry: dict[str, Any]) -> None:
     """Raise if an entry of that name serves something else, and nobody has asked for that name."""
-    there = file.entries(member).get(name)
-    served = there.get("args", [])[1:2] if isinstance(there, dict) else []
-    if there is not None and served != entry["args"][1:2]:
-        what = f", which serves {visible(served[0])}" if served else ""
-        raise ContractError(
-            f"{file.path} has another {name!r}{what}; say --name for another entry beside it, or"
-            f" --name {shlex.quote(name)} to replace it"
-        )
+    match file.entries(member).get(name):
+        case None:
+            return
+        case {"args": ["serve", served, *_]}:
+            if served == entry["args"][1]:
+                return
+            what = f", which serves {visible(str(served))}"
+        case _:
+            what = ""
+    raise ContractError(
+        f"{file.path} has another {name!r}{what}; say --name for another entry beside it, or"
+        f" --name {shlex.quote(name)} to replace it"
+    )
 
 
 def _from_anywhere(words: list[str]) -> list[str]:

@@ -4,7 +4,7 @@ import argparse
 import threading
 from typing import Final
 
-PATIENCE: Final = 30.0
+_PATIENCE: Final = 30.0
 """Seconds that somebody else's server has for each answer, unless told otherwise."""
 
 
@@ -23,13 +23,13 @@ def add_peer_options(parser: argparse.ArgumentParser, *, timeout: str = "") -> N
         "--timeout",
         type=seconds,
         metavar="SECONDS",
-        help=f"how long to wait for each answer (default {PATIENCE:g}{timeout})",
+        help=f"how long to wait for each answer (default {_PATIENCE:g}{timeout})",
     )
 
 
 def patience(options: argparse.Namespace) -> float:
     """Seconds that somebody else's server has for each answer."""
-    return PATIENCE if options.timeout is None else float(options.timeout)
+    return _PATIENCE if options.timeout is None else float(options.timeout)
 
 
 def header(text: str) -> tuple[str, str]:

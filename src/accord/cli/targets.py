@@ -43,7 +43,7 @@ def is_peer(target: str) -> bool:
     """
     if databases.is_database(target):
         return False
-    if is_url(target):
+    if _is_url(target):
         return True
     place = target.partition(":")[0]
     if place.endswith(".py") and (Path(place).is_file() or len(place.split()) == 1):
@@ -51,7 +51,7 @@ def is_peer(target: str) -> bool:
     return len(target.split()) > 1 or (_MODULE.fullmatch(target) is None and _is_program(target))
 
 
-def is_url(target: str) -> bool:
+def _is_url(target: str) -> bool:
     """Whether a target is a server by its URL."""
     found = _URL.match(target)
     if found is not None and found[1].lower() not in _SERVERS:

@@ -1,7 +1,11 @@
 """A server that its own program serves or calls."""
 
 import asyncio
+import os
+import pty
 import re
+import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -46,6 +50,22 @@ def test_run_serves_until_the_peer_is_gone_and_gives_the_process_back(program: l
         peer.close_input()
         assert peer.wait() == 0
     assert peer.stderr == "adding\nafter\n"
+
+
+def test_a_person_who_starts_it_is_told_what_it_waits_for(program: list[str]) -> None:
+    master, slave = pty.openpty()
+    with subprocess.Popen(program, stdin=slave, stdout=slave, stderr=subprocess.PIPE) as running:
+        assert running.stderr is not None
+        assert running.stderr.readline().startswith(b"own: MCP on standard input and output")
+        os.write(master, b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n')
+        shown = b""
+        while b'"result"' not in shown:  # so it serves, and hears signals
+            shown += os.read(master, 1024)
+        running.send_signal(signal.SIGINT)
+        assert running.stderr.read() == b"after\n"
+    os.close(slave)
+    os.close(master)
+    assert running.returncode == 0
 
 
 def test_a_tool_that_never_ends_does_not_hold_it(program: list[str]) -> None:

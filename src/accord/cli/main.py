@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, Final, NoReturn
 
+from accord.cli.startup import uncollected
 from accord.errors import AccordError
 
 VERBS: Final = {
@@ -46,6 +47,24 @@ class _Parser(argparse.ArgumentParser):
         sys.exit(2)
 
 
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """As wide as the terminal, which argparse would load a few modules to know."""
+
+    def __init__(self, prog: str, **settings: Any) -> None:
+        super().__init__(prog, **{"width": _width()} | settings)
+
+
+def _width() -> int:
+    """Columns for a text, two less than there are."""
+    said = os.environ.get("COLUMNS", "")
+    if said.isdecimal() and int(said):
+        return int(said) - 2
+    with contextlib.suppress(OSError, ValueError):
+        if sys.__stdout__ is not None:
+            return (os.get_terminal_size(sys.__stdout__.fileno()).columns or 80) - 2
+    return 78
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and give back its exit code."""
     words = sys.argv[1:] if arguments is None else list(arguments)
@@ -55,6 +74,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         overview.error("the verb comes first")
     verb, *rest = words
     try:
+        with uncollected():
+            _module(verb)
         return _run(verb, rest)
     except KeyboardInterrupt:  # end as Ctrl-C ends others, so that a shell knows
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -90,7 +111,7 @@ def parser_of(verb: str) -> argparse.ArgumentParser:
         prog=f"accord {verb}",
         description=VERBS[verb],
         epilog=module.EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Formatter,
     )
     module.add_arguments(parser)
     return parser
@@ -114,7 +135,7 @@ def _overview() -> argparse.ArgumentParser:
         prog="accord",
         description="One response contract for MCP tools: serve them, call them, read them.",
         epilog=f"verbs:\n{verbs}\n\n{_EXAMPLES}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Formatter,
     )
     parser.add_argument("--version", action="version", version=f"accord {_version()}")
     parser.add_argument("verb", choices=list(VERBS), metavar="VERB", help="one of the verbs below")

@@ -13,6 +13,7 @@ from accord.cli.form_arguments import add_sheet_arguments, said_of_sheets
 from accord.cli.keys import read_key
 from accord.cli.logs import log_in_background
 from accord.cli.options import seconds
+from accord.cli.startup import uncollected
 from accord.errors import ContractError
 from accord.profiles import PROFILES
 from accord.serve import stdio
@@ -150,6 +151,7 @@ def require_stdio(options: argparse.Namespace) -> None:
             raise ContractError(f"{name} is for HTTP: add --http 127.0.0.1:8000")
 
 
+@uncollected()
 def _load(options: argparse.Namespace) -> Server:
     server = targets.load(
         options.targets,

@@ -12,7 +12,10 @@ from typing import Final
 from accord.errors import ContractError
 from accord.sources.sql.frames import Ended, Line
 
-_MAIN: Final = "from accord.sources.sql.worker import main; main()"
+_MAIN: Final = (  # Ctrl-C is for whoever started us, also while we are starting
+    "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+    "from accord.sources.sql.worker import main; main()"
+)
 _WIDE: Final = 512 * 1024  # bytes of answers that a pipe has room for
 
 

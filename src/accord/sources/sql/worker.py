@@ -51,7 +51,6 @@ def main() -> None:
 
 
 def _serve() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for our parent, who then hangs up
     source, target = _take_pipes()
     requests = frames_from(source)
     told = next(requests, None)

@@ -35,11 +35,11 @@ def page(browser: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
         permissions=["clipboard-read", "clipboard-write"],
     )
     context.set_default_timeout(PATIENCE)
-    strange: list[str] = []
-    context.on("request", lambda each: each.url.startswith("file:") or strange.append(each.url))
+    asked: list[str] = []
+    context.on("request", lambda each: asked.append(each.url))
     yield context.new_page()
     context.close()
-    assert strange == []
+    assert [url for url in asked if not url.startswith("file:")] == []
 
 
 def address(site: Path, name: str) -> str:

@@ -30,15 +30,19 @@ def _section(verb: str, summary: str) -> str:
 def _tables(parser: argparse.ArgumentParser) -> Iterator[str]:
     """What it takes in any case, and then each group below its title, as `--help` has them."""
     arguments, options, *groups = parser._action_groups
-    yield _table([*arguments._group_actions, *options._group_actions])
-    for group in groups:
+    yield _table([*_shown(arguments), *_shown(options)])
+    for group in filter(_shown, groups):
         yield f"{_capital(group.title or '')}:"
-        yield _table(group._group_actions)
+        yield _table(_shown(group))
+
+
+def _shown(group: argparse._ArgumentGroup) -> list[argparse.Action]:
+    actions = group._group_actions
+    return [each for each in actions if each.help != argparse.SUPPRESS and each.dest != "help"]
 
 
 def _table(actions: list[argparse.Action]) -> str:
-    shown = [each for each in actions if each.help != argparse.SUPPRESS and each.dest != "help"]
-    return "\n".join(["| | |", "|---|---|", *map(_row, shown)])
+    return "\n".join(["| | |", "|---|---|", *map(_row, actions)])
 
 
 def _row(action: argparse.Action) -> str:

@@ -35,7 +35,7 @@ help: ## list the jobs
 demo: $(VENV)/.base ## install accord, and serve an example with its page; PORT=8001 for another port
 	@$(BIN)/python examples/demo --port $(PORT) --folder $(DEMO)
 
-test: $(VENV)/.test $(VENV)/.peers ## run the tests, child processes too, under branch coverage
+test: $(VENV)/.test $(VENV)/.docs $(VENV)/.peers ## run the tests, child processes too, under branch coverage
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest --numprocesses auto --dist worksteal
 	$(BIN)/coverage combine --quiet

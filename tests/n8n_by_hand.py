@@ -29,15 +29,18 @@ ENV = {
 }
 
 
-class Workflows:
-    """n8n in a folder of its own, beside a shop and a reader."""
+LUTE = {"id": 41, "name": "lute", "category": "music", "price": 35.0, "stock": 7}
 
-    def __init__(self, folder: Path, shop: str, reader: str) -> None:
-        self._folder, self._shop, self._reader = folder, shop, reader
+
+class Workflows:
+    """n8n in a folder of its own, beside the demo and a reader."""
+
+    def __init__(self, folder: Path, demo: str, reader: str) -> None:
+        self._folder, self._demo, self._reader = folder, demo, reader
 
     def import_(self, name: str, **changes: str) -> str:
         text = (EXAMPLES / f"n8n/{name}.json").read_text()
-        text = text.replace("http://127.0.0.1:8000/mcp", self._shop)
+        text = text.replace("http://127.0.0.1:8000/mcp", self._demo)
         text = text.replace("http://127.0.0.1:8001/read", self._reader)
         for old, new in changes.items():
             assert f'\\"{old}\\"' in text
@@ -69,11 +72,11 @@ class Workflows:
 def n8n(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workflows]:
     http = ["--http", "127.0.0.1:0"]
     with (
-        HttpServer([ACCORD, "serve", "shop:server", *http], cwd=EXAMPLES) as shop,
+        HttpServer([ACCORD, "serve", "demo/tools.py", *http], cwd=EXAMPLES) as demo,
         HttpServer([ACCORD, "serve", "reader", *http]) as reader,
     ):
         url = reader.url.removesuffix("/mcp") + "/read"
-        yield Workflows(tmp_path_factory.mktemp("n8n"), shop.url, url)
+        yield Workflows(tmp_path_factory.mktemp("n8n"), demo.url, url)
 
 
 @pytest.mark.parametrize("name", ["agent", "reader"])
@@ -84,9 +87,9 @@ def test_a_workflow_is_imported(n8n: Workflows, name: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "end", "data"),
     [
-        ({}, "A list", [{"id": 3, "item": "difference engine", "price": 912.5}]),
-        ({"ada": "zoe"}, "It failed", None),
-        ({"orders": "nothing"}, "It failed", None),
+        ({}, "A list", [LUTE]),
+        ({"music": "cheese"}, "It failed", None),
+        ({"catalogue": "nothing"}, "It failed", None),
     ],
     ids=["a list", "a failure", "an unknown tool"],
 )

@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -63,3 +64,25 @@ def test_every_figure_of_the_readme_is_one_of_the_benchmarks() -> None:
     assert len(figures) >= 20
     known = set(FIGURE.findall((ROOT / "docs/benchmarks.md").read_text()))
     assert [figure for figure in figures if figure not in known] == []
+
+
+def test_a_target_whose_figure_looks_like_its_limit_says_by_how_much_it_is_missed() -> None:
+    page = (ROOT / "docs/benchmarks.md").read_text()
+    rows = [[cell.strip() for cell in line.split("|")] for line in page.splitlines()]
+    missed = [row for row in rows if "**missed**" in row]
+    assert [row for row in missed if row[-3] == row[-4]] == []
+
+
+def test_the_map_of_contributing_is_in_the_order_of_the_layers() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    layers = settings["tool"]["importlinter"]["contracts"][0]["layers"]
+    heights = {
+        name: height
+        for height, layer in enumerate(reversed(layers))
+        for name in re.findall(r"\w+", layer)
+    }
+    table = (ROOT / "CONTRIBUTING.md").read_text().partition("| where | what |")[2]
+    cells = re.findall(r"^\| (`.*?`) \|", table.partition("| beside")[0], re.M)
+    named = [name for cell in cells for name in re.findall(r"`(\w+)(?:\.py|/)", cell)]
+    assert set(named) == heights.keys() - {"__main__"}
+    assert [heights[name] for name in named] == sorted(heights[name] for name in named)

@@ -12,6 +12,7 @@ import pytest
 from accord import schemas
 from accord.response import ResponseType
 from accord.serve.http.reading import answer
+from cli.command import ACCORD
 
 FOLDER = Path(__file__).parents[1] / "examples/n8n"
 FLOWS: dict[str, dict[str, Any]] = {
@@ -192,7 +193,7 @@ SENT: dict[str, tuple[Any, Any]] = {
     ),
     "a call that failed": (FAILED, FAILED),
     "what n8n passes on where the server is down": (
-        {"tool": "orders", "input": {}},
+        {"tool": "catalogue", "input": {}},
         {"error": {"message": "The MCP server gave no reply"}},
     ),
 }
@@ -218,7 +219,7 @@ def posted(item: Any) -> bytes:
 def test_what_the_mcp_client_gives_is_posted_as_what_the_tool_said(name: str) -> None:
     item, reply = SENT[name]
     asked = json.loads(posted(item))
-    assert (asked["tool"], asked["arguments"]) == ("orders", {"customer": "ada"})
+    assert (asked["tool"], asked["arguments"]) == ("catalogue", {"category": "music"})
     assert plain(asked["reply"]) == plain(reply)
 
 
@@ -233,14 +234,28 @@ def plain(reply: Any) -> Any:
         (text(PAYLOAD), "list", [{"id": 1}]),
         (text(5), "single", {"result": 5}),
         (FAILED, "error", None),
-        ({"tool": "orders", "input": {}}, "error", None),
+        ({"tool": "catalogue", "input": {}}, "error", None),
     ],
     ids=["a list", "a number", "a failure", "no reply"],
 )
 def test_the_endpoint_reads_what_is_posted(item: Any, kind: str, data: Any) -> None:
     said = json.loads(answer(posted(item)).body)["response"]
-    assert said["toolName"] == "orders"
+    assert said["toolName"] == "catalogue"
     assert (said["responseType"], said.get("data")) == (kind, data)
+
+
+def test_what_it_calls_the_demo_has() -> None:
+    called = json.loads(named("reader", "set")["parameters"]["jsonOutput"])
+    command = [ACCORD, "call", FOLDER.parent / "demo/tools.py", called["tool"]]
+    done = subprocess.run(
+        [*command, json.dumps(called["input"]), "--read"],
+        capture_output=True,
+        check=True,
+        timeout=30,
+    )
+    said = json.loads(done.stdout)
+    assert said["responseType"] == "list"
+    assert [each["name"] for each in said["data"]][:2] == ["lute", "flute"]
 
 
 def test_a_call_that_fails_goes_on_to_the_reader() -> None:

@@ -1,16 +1,41 @@
-"""Take the pictures of the page that docs/ shows: `python -m inspector.pictures`."""
+"""Take the pictures of the page that docs/ shows: `python -m inspector.pictures`.
 
+They are of the demo, which anybody can look at with `make demo`, but where it has nothing to show.
+"""
+
+import json
+import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from playwright.sync_api import sync_playwright
 
+from cli.command import EXAMPLES
+from http_peer import HttpServer
 from inspector.browser.tab import ARGUMENTS, call, choose, find_chromium, settled
 from inspector.talk import studio
+from serve.talk import ENVIRONMENT
 
 FOLDER = Path(__file__).parents[2] / "docs/pictures"
+PORT = "8000"
 WIDE, PHONE = (1280, 800), (390, 780)
+SUNDAY = {
+    "to": {"name": "Ada", "town": "Amberfall"},
+    "parcels": [{"weight": 2.5}],
+    "leaves_on": "2026-11-15",
+}
+
+
+def _demo(folder: str) -> HttpServer:
+    command = [sys.executable, str(EXAMPLES / "demo"), "--port", PORT, "--folder", folder]
+    return HttpServer(command, cwd=EXAMPLES.parent, env=ENVIRONMENT, timeout=30)
+
+
+def _studio(folder: str) -> HttpServer:
+    return studio("--http", f"127.0.0.1:{PORT}")
 
 
 class Picture(NamedTuple):
@@ -20,31 +45,39 @@ class Picture(NamedTuple):
     arrange: Callable[[Any], None]
     scheme: str = "light"
     size: tuple[int, int] = WIDE
+    server: Callable[[str], AbstractContextManager[HttpServer]] = _demo
 
 
 def _list(page: Any) -> None:
-    call(page, "painter", name="zoe")
-    call(page, "paintings", limit="12")
+    call(page, "order_status", order="1234")
+    call(page, "run_query", query="SELECT * FROM best_sellers")
+    call(page, "catalogue")
+    page.locator(".answer").evaluate("element => element.scrollIntoView()")
 
 
 def _phone(page: Any) -> None:
-    call(page, "paintings", limit="12")
+    call(page, "catalogue")
     page.locator(".answer").evaluate("element => element.scrollIntoView()")
 
 
 def _form(page: Any) -> None:
-    choose(page, "commission")
-    page.get_by_label("title").fill("Moth trap")
-    page.get_by_label("copies").fill("99")
+    choose(page, "shipping_quote")
+    page.get_by_label("name").fill("Ada")
+    page.click("text=Add an item")
+    page.get_by_label("weight").fill("99")
     page.click("main .actions .primary")
     page.wait_for_selector(".fault:visible")
     page.locator("main").evaluate("element => element.scrollTo(0, 0)")
 
 
 def _envelope(page: Any) -> None:
-    call(page, "painter", name="ada")
+    choose(page, "shipping_quote")
+    page.click("text=Edit as JSON")
+    page.fill("textarea.raw", json.dumps(SUNDAY))
+    call(page)
     page.check("input[value=envelope]")
     settled(page)
+    page.locator(".answer").evaluate("element => element.scrollIntoView()")
 
 
 def _question(page: Any) -> None:
@@ -64,7 +97,7 @@ PICTURES = [
     Picture("list", _list),
     Picture("form", _form),
     Picture("envelope-dark", _envelope, "dark"),
-    Picture("question", _question),
+    Picture("question", _question, server=_studio),
     Picture("read", _pasted),
     Picture("phone", _phone, size=PHONE),
 ]
@@ -80,6 +113,7 @@ def take(browser: Any, address: str, picture: Picture) -> None:
     page.goto(address)
     page.wait_for_selector("#tools a")
     picture.arrange(page)
+    page.mouse.move(0, 0)
     page.screenshot(path=FOLDER / f"{picture.name}.png")
     context.close()
 
@@ -87,10 +121,11 @@ def take(browser: Any, address: str, picture: Picture) -> None:
 def main() -> None:
     """All of them."""
     FOLDER.mkdir(exist_ok=True)
-    with studio("--http", "127.0.0.1:8000") as server, sync_playwright() as driver:
+    with sync_playwright() as driver, TemporaryDirectory() as folder:
         browser = driver.chromium.launch(executable_path=find_chromium(), args=ARGUMENTS)
         for picture in PICTURES:
-            take(browser, f"http://127.0.0.1:{server.port}/", picture)
+            with picture.server(folder) as server:
+                take(browser, f"http://127.0.0.1:{server.port}/", picture)
         browser.close()
 
 

@@ -109,10 +109,9 @@ def test_the_configuration_in_the_readme_works(tmp_path: Path) -> None:
     ]
     arguments = [word.replace("/path/to", str(tmp_path)) for word in server["args"]]
     assert arguments != server["args"]
-    path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
-    command = StdioServerParameters(
-        command=server["command"], args=arguments, env=os.environ | {"PATH": path}
-    )
+    program = server["command"].replace("/path/to/.venv/bin", str(BIN))
+    assert Path(program).is_absolute()
+    command = StdioServerParameters(command=program, args=arguments)
 
     async def ask(client: Client) -> str:
         result = await client.call_tool("run_query", {"query": "SELECT * FROM users"})

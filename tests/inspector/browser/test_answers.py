@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from inspector.browser.tab import call, generic, received, word
+from inspector.browser.tab import call, choose, generic, received, settled, word
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -27,17 +27,27 @@ def test_a_list_is_a_table_and_the_three_views_agree(page: Any) -> None:
 
 def test_the_next_page_is_a_click_away(page: Any) -> None:
     call(page, "paintings", limit="100")
-    assert "Rows 1–50 of 100 here, 240 in all" in page.inner_text(".pager")
+    assert page.inner_text(".pager .muted") == "Rows 1–50 of 240, 100 of them here"
     page.click("text=Next >> visible=true")
-    assert "Rows 51–100" in page.inner_text(".pager")
+    assert page.inner_text(".pager .muted") == "Rows 51–100 of 240, 100 of them here"
     for offset in (100, 200):
         page.click("text=Get the next page")
         page.wait_for_function(
             f"() => document.querySelector('.pane-wire').innerText.includes('\"offset\": {offset}')"
         )
     assert page.locator("text=Get the next page").count() == 0
+    assert page.inner_text(".pager .muted") == "Rows 201–240 of 240"
+    assert page.inner_text(".pane-person tbody .opener >> nth=0") == "201"
     assert page.input_value("main input >> nth=1") == "200"
     assert page.locator("#history li").count() == 3
+
+
+def test_rows_are_counted_from_one_where_nobody_says_where_their_page_begins(page: Any) -> None:
+    page.click("text=Read a reply")
+    page.fill("#pasted", json.dumps({"items": [{"id": 7}], "total": 48, "next_cursor": "x"}))
+    page.press("#pasted", "Control+Enter")
+    page.wait_for_selector(".pager")
+    assert page.inner_text(".pager .muted") == "Rows 1–1 of 1 here, 48 in all"
 
 
 def test_one_thing_is_a_card_without_a_digit_lost_and_with_its_price_for_models(page: Any) -> None:
@@ -70,11 +80,25 @@ def test_a_problem_is_a_banner_that_says_what_helps(page: Any) -> None:
     assert page.inner_text(".outcome") == "problem"
 
 
+def test_a_problem_names_its_fields_in_every_wording_that_has_them(page: Any) -> None:
+    choose(page, "painter")
+    page.click("text=Edit as JSON")
+    page.fill("textarea.raw", '{"name": 7}')
+    page.click("main .actions .primary")
+    page.click("text=Call anyway")
+    settled(page)
+    for profile in ("envelope", "bare", "generic"):
+        word(page, profile)
+        assert page.inner_text(".banner li") == "name must be a string, not an integer"
+
+
 def test_a_picture_and_a_document_are_shown(page: Any) -> None:
     call(page, "sketch")
     page.wait_for_function("() => document.querySelector('.pane-person img').naturalWidth === 160")
     assert page.get_attribute(".pane-person iframe", "src").startswith("blob:")
     assert "Save sketch.pdf" in page.inner_text(".document")
+    order = ".person > *", "all => all.map((each) => each.className || each.localName)"
+    assert page.eval_on_selector_all(*order) == ["figure", "document", "card", "link"]
 
 
 def test_a_switch_shows_at_once_how_the_same_answer_is_worded(page: Any) -> None:

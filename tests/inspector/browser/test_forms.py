@@ -79,6 +79,29 @@ def test_json_that_is_none_is_told(page: Any) -> None:
     page.wait_for_selector(".answer .banner")
 
 
+def test_words_about_a_field_stand_where_they_are_read(page: Any) -> None:
+    said = page.evaluate(SAID, DESCRIBED)
+    assert said == "size requiredHow large, and which waywidthnumberpricenumberThe highest price"
+
+
+DESCRIBED = {
+    "required": ["size"],
+    "properties": {
+        "size": {
+            "type": "object",
+            "description": "How large, and which way",
+            "properties": {"width": {"type": "number"}},
+        },
+        "price": {
+            "anyOf": [{"type": "number", "description": "The highest price"}, {"type": "null"}]
+        },
+    },
+}
+SAID = """async (schema) => {
+    const { Form } = await import('/inspector/form.js');
+    return new Form(schema).element.textContent;
+}"""
+
 FORMS: dict[str, tuple[Any, Any]] = {
     "text": ({"type": "string"}, "a\nb"),
     "a short text": ({"type": "string", "maxLength": 5}, "ab"),

@@ -77,6 +77,14 @@ def test_dark_is_a_choice_that_stays(page: Any) -> None:
     assert back() == light
 
 
+def test_another_tool_is_shown_from_its_top(browser: Any, server: HttpServer) -> None:
+    with opened(browser, home(server), viewport={"width": 1280, "height": 400}) as page:
+        call(page, "paintings", limit="50")
+        assert page.evaluate("document.querySelector('main').scrollTop") > 0
+        choose(page, "commission")
+        assert page.evaluate("document.querySelector('main').scrollTop") == 0
+
+
 def test_it_fits_a_phone(browser: Any, server: HttpServer) -> None:
     with opened(browser, home(server), viewport={"width": 360, "height": 740}) as page:
         assert not page.is_visible("main")

@@ -1,13 +1,17 @@
 """The page of a database, of sheets, and of a server without tools."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cli.command import EXAMPLES
+from http_peer import HttpServer
 from inspector.browser.tab import call, home, opened, word
 from inspector.talk import HERE, serving
+from serve.talk import ENVIRONMENT
 from sources.sheets.characters import THORIN
 from sources.sql.shop import SEED, make
 
@@ -46,6 +50,38 @@ def test_a_sheet_is_shown_as_its_pdf(browser: Any, tmp_path: Path) -> None:
         with page.expect_download() as saved:
             page.click(".document a")
         assert Path(saved.value.path()).read_bytes() == sheet.read_bytes()
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (390, 780)], ids=["wide", "phone"])
+def test_the_demo_rolls_a_character_and_shows_its_sheet(
+    browser: Any, tmp_path: Path, size: tuple[int, int]
+) -> None:
+    """As the quick start says, with every word whole."""
+    width, height = size
+    command = [sys.executable, str(EXAMPLES / "demo"), "--port", "0", "--folder", str(tmp_path)]
+    with (
+        HttpServer(command, cwd=tmp_path, env=ENVIRONMENT, timeout=30) as server,
+        opened(browser, home(server), viewport={"width": width, "height": height}) as page,
+    ):
+        call(page, "roll_character", name="Mira")
+        assert page.evaluate(BROKEN) == []
+        rolled = json.loads(page.text_content(".pane-generic .code"))["data"]
+        page.goto(f"{home(server)}#/tool/fill_dnd_character_sheet")
+        page.click("text=Edit as JSON")
+        page.fill("textarea.raw", json.dumps(rolled))
+        call(page)
+        page.wait_for_selector(".pane-person iframe")
+        assert page.evaluate(DEPTH) < height / 2, "the sheet comes before its figures"
+
+
+BROKEN = """() => [...document.querySelectorAll('.card > dt, .card > dd')]
+    .filter((each) => !each.childElementCount && /^\\w+$/.test(each.textContent))
+    .filter((each) => each.clientHeight > 40)
+    .map((each) => each.textContent)"""
+DEPTH = """() => {
+    const top = (name) => document.querySelector(name).getBoundingClientRect().top;
+    return top('.pane-person iframe') - top('.pane-person .body');
+}"""
 
 
 def test_a_server_without_tools_has_a_page_too(browser: Any) -> None:

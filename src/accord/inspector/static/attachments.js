@@ -11,13 +11,18 @@ const BASE64 = /^[A-Za-z0-9+/\s]*={0,2}\s*$/;
 const MOST = 50;
 const LONGEST = 400;
 
+// What there is to look at or to hear, and apart from it what is only told of.
 export function attachments(blocks) {
   const found = blocks.filter((block) => isObject(block) && block.type !== "text");
+  const drawn = found.slice(0, MOST).map(attachment);
   const left = found.length - MOST;
-  return [
-    ...found.slice(0, MOST).map(attachment),
-    left > 0 ? h("p", { class: "muted" }, `and ${count(left, "more block")}`) : null,
-  ];
+  return {
+    figures: drawn.filter((each) => each.matches("figure")),
+    links: [
+      ...drawn.filter((each) => !each.matches("figure")),
+      left > 0 ? h("p", { class: "muted" }, `and ${count(left, "more block")}`) : null,
+    ],
+  };
 }
 
 // A document that is no longer shown gives its memory back.

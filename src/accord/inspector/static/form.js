@@ -96,11 +96,12 @@ function labelled(name, schema, isRequired, form, depth) {
   const whole = resolved(schema, form.root);
   const node = makeNode(schema, form, depth);
   const id = identity("field");
-  const about = identity("about");
+  const hinted = identity("hint");
   const wrong = identity("wrong");
   const error = h("p", { class: "fault", id: wrong, hidden: true });
   const shapes = variants(whole, form.root);
-  const hint = shapes.length > 1 ? "" : hints(shapes[0] ?? whole);
+  const sole = shapes.length > 1 ? {} : (shapes[0] ?? whole);
+  const hint = hints(sole);
   const hasDefault = whole.default !== undefined && whole.default !== null;
   const words = [hint, hasDefault && `default ${clip(stringify(whole.default), 60)}`]
     .filter(Boolean)
@@ -111,22 +112,19 @@ function labelled(name, schema, isRequired, form, depth) {
     name.trim() ? name : h("code", {}, JSON.stringify(name)),
     isRequired && h("span", { class: "required", title: "required" }, " required"),
   );
-  const description =
-    typeof whole.description === "string" && whole.description
-      ? h("p", { class: "description" }, clip(whole.description, 400))
-      : null;
+  const about = [whole.description, sole.description].find((each) => typeof each === "string" && each);
+  const description = about && h("p", { class: "description" }, clip(about, 400));
   if (node.control) {
     node.control.id = id;
-    node.control.setAttribute("aria-describedby", `${about} ${wrong}`);
+    node.control.setAttribute("aria-describedby", `${hinted} ${wrong}`);
     if (isRequired) node.control.setAttribute("aria-required", "true");
   }
   const width = node.control ? (node.control.matches("textarea") ? " wide" : "") : " group";
   const element = h(
     "div",
     { class: `field${width}` },
-    h("div", { class: "heading" }, label, h("span", { class: "hint", id: about }, words)),
-    node.element,
-    description,
+    h("div", { class: "heading" }, label, h("span", { class: "hint", id: hinted }, words)),
+    node.control ? [node.element, description] : [description, node.element],
     error,
   );
   return {

@@ -102,7 +102,9 @@ class Page {
 
   display(element) {
     this.screen("work");
-    if (this.main.firstChild !== element) show(this.main, element);
+    if (this.main.firstChild === element) return;
+    show(this.main, element);
+    this.main.scrollTop = 0;
   }
 
   // To the content, which is no place of its own.

@@ -11,6 +11,8 @@ const COLUMNS = 12;
 const CELL = 160;
 const MEMBERS = 200;
 const DEEPEST = 3;
+const FEW = 20;
+const FIELDS = ["fields", "validation_errors", "validationErrors"];
 const NOTHING = { isOpen: false, questions: [] };
 const SEVERITIES = new Set(["info", "warning", "error"]);
 const TITLES = new Map([
@@ -29,17 +31,18 @@ const TITLES = new Map([
 export function person(reading, blocks, { asked = NOTHING, follow = null } = {}) {
   const { response } = reading;
   const parts = [];
-  if (response.responseType === "error") parts.push(banner(response));
+  const { figures, links } = attachments(blocks);
+  if (response.responseType === "error") parts.push(banner(response), ...figures);
   else if (!asked.isOpen) {
     if (response.message && !isText(response)) parts.push(h("p", { class: "message" }, response.message));
-    parts.push(body(response));
+    parts.push(...figures, body(response));
   }
   parts.push(...asked.questions);
   for (const warning of (reading.warnings ?? []).filter(isObject)) {
     const severity = SEVERITIES.has(warning.severity) ? warning.severity : "warning";
     parts.push(h("p", { class: `notice ${severity}` }, shown(warning.message ?? warning)));
   }
-  parts.push(...attachments(blocks));
+  parts.push(...links);
   if (follow) {
     parts.push(
       h(
@@ -60,7 +63,7 @@ function isText(response) {
 function body(response) {
   const { data } = response;
   if (Array.isArray(data)) {
-    return data.length ? table(data, response.summary) : empty("Nothing was found", "The list is empty.");
+    return data.length ? table(data, response) : empty("Nothing was found", "The list is empty.");
   }
   if (isText(response)) return prose(String(response.data.text), "Text of the answer");
   if (isObject(data) && Object.keys(data).length) return card(data);
@@ -70,16 +73,16 @@ function body(response) {
 function banner(response) {
   const error = response.error ?? {};
   const details = isObject(error.details) ? { ...error.details } : {};
-  const fields = details.fields ?? details.validation_errors;
+  const fields = FIELDS.map((name) => details[name]).find(Array.isArray);
   const hint = details.remediation;
-  for (const name of ["fields", "validation_errors", "remediation"]) delete details[name];
+  for (const name of [...FIELDS, "remediation"]) delete details[name];
   return h(
     "div",
     { class: "banner", role: "alert" },
     h("strong", {}, TITLES.get(error.code) ?? "The call failed"),
     prose(shown(error.message ?? response.message ?? ""), "Message of the problem"),
     typeof hint === "string" && h("p", { class: "hint" }, `What helps: ${hint}`),
-    Array.isArray(fields) &&
+    fields &&
       h(
         "ul",
         {},
@@ -90,8 +93,8 @@ function banner(response) {
   );
 }
 
-// A table of one screen at a time; a row shows all of itself below.
-function table(items, summary) {
+// A table of one screen at a time; a row shows all of itself below. Rows are counted from where their page begins.
+function table(items, { summary, pagination } = {}) {
   const isRows = items.every(isObject);
   const names = new Set();
   if (isRows) for (const item of items) for (const name of Object.keys(item)) names.add(name);
@@ -107,6 +110,9 @@ function table(items, summary) {
   const where = h("span", { class: "muted" });
   const back = button("Previous", () => turn(-1), { class: "quiet" });
   const on = button("Next", () => turn(1), { class: "quiet" });
+  const { offset } = pagination ?? {};
+  const isPlaced = Number.isSafeInteger(offset) && offset >= 0;
+  const first = isPlaced ? offset + 1 : 1;
   let page = 0;
 
   const open = (item, row) => {
@@ -118,10 +124,10 @@ function table(items, summary) {
     const some = items.slice(start, start + ROWS);
     show(
       rows,
-      some.map((item, at) => tableRow(item, start + at + 1, isRows ? columns : null, open)),
+      some.map((item, at) => tableRow(item, first + start + at, isRows ? columns : null, open)),
     );
     show(detail);
-    show(where, `Rows ${start + 1}–${start + some.length} of ${total(items, summary)}`);
+    show(where, `Rows ${range(first + start, some.length)} of ${total(items, summary?.total, isPlaced)}`);
     back.disabled = page === 0;
     on.disabled = start + ROWS >= items.length;
   };
@@ -150,12 +156,16 @@ function table(items, summary) {
   );
 }
 
-function total(items, summary) {
-  const all = summary?.total;
+function range(first, many) {
+  return `${first.toLocaleString("en")}–${(first + many - 1).toLocaleString("en")}`;
+}
+
+function total(items, all, isPlaced) {
   const here = items.length.toLocaleString("en");
-  return typeof all === "number" && all !== items.length
-    ? `${here} here, ${all.toLocaleString("en")} in all`
-    : here;
+  if (typeof all !== "number" || all === items.length) return here;
+  const whole = all.toLocaleString("en");
+  if (!isPlaced) return `${here} here, ${whole} in all`;
+  return items.length > ROWS ? `${whole}, ${here} of them here` : whole;
 }
 
 function tableRow(item, number, columns, open) {
@@ -201,16 +211,18 @@ function member(value, depth) {
     return value.length > 400 || value.includes("\n")
       ? prose(value, "Text")
       : value || h("span", { class: "muted" }, "empty text");
+  if (isFew(value)) return value.map(shown).join(", ");
   if (isObject(value) && Object.keys(value).length && depth < DEEPEST) return card(value, depth + 1);
-  if (Array.isArray(value) && value.length && depth < DEEPEST) {
-    if (value.length <= 20 && value.every((each) => !isObject(each) && !Array.isArray(each)))
-      return value.map(shown).join(", ");
-    return table(value);
-  }
+  if (Array.isArray(value) && value.length && depth < DEEPEST) return table(value);
   if (isObject(value) || Array.isArray(value)) return code(lines(value), "Value");
   return h(
     "span",
     { class: typeof value === "number" || value instanceof Exact ? "figure" : "word" },
     stringify(value),
   );
+}
+
+function isFew(value) {
+  if (!Array.isArray(value) || !value.length || value.length > FEW) return false;
+  return value.every((each) => !isObject(each) && !Array.isArray(each));
 }

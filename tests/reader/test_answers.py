@@ -45,6 +45,8 @@ ERRORS: list[Case] = [
         '{"success": true, "status": "not_found", "message": "Job x not'
         ' found. It may have been cleared."}',
     ),
+    ("check_auth", {"t": 5}, '{"valid": false, "error": "Token expired", "success": false}'),
+    ("get_profile", {}, "No profile found"),
     ("read_pages", {"range": "9"}, '{"error": "No valid pages in range 9.", "page_count": 3}'),
 ]
 ACTIONS: list[Case] = [
@@ -67,6 +69,12 @@ ACTIONS: list[Case] = [
         {},
         "Editor URL:\nhttps://x/y\n\nThe diagram has been opened in your browser.",
     ),
+    ("tmux_new_session", {"name": "a"}, '{"id": "$0", "name": "a"}'),
+    ("make_move", {}, '{"move": "e4", "over": false}'),
+    ("assembly__merge_pdfs", {}, '{"success": true, "inputs": [{"path": "a"}, {"path": "b"}]}'),
+    ("process_order", {}, '{"id": 5, "status": "done"}'),
+    ("capture_payment", {}, '{"payment": {"id": 5}}'),
+    ("export_to_s3", {}, '{"bucket": "b", "parts": [1]}'),
     ("pack_repository", {}, '{"outputId": "1", "files": 3}'),
 ]
 SINGLES: list[Case] = [
@@ -92,6 +100,16 @@ SINGLES: list[Case] = [
     ("compare_components", {}, '{"a": {"name": "x"}, "b": {"name": "y"}, "common": ["p", "q"]}'),
     ("best_trial", {}, '{"trial_number": 0, "params": {"t": 2.0}, "values": [3.5]}'),
     ("index_mapping", {}, 'Mapping for books:\n{"books": {"mappings": {"title": {"type": "text"}}}}'),
+    ("validate_query", {"query": "CREATE (n)"}, '{"valid": false, "errors": ["it writes"]}'),
+    ("get_match", {}, '{"team1": {"score": 1}, "team2": {"score": 3}, "winner": "team2"}'),
+    ("get_flight_status", {}, "The flight has been cancelled."),
+    ("get_weather", {"place": "a"}, "Rain started. Expect more."),
+    ("check_health", {}, "No issues found."),
+    ("weather", {}, '{"cached": true, "temp": 5}'),
+    ("get_log", {}, "error: disk full\nwarning:\ninfo: ok"),
+    ("get_status", {}, "status: ok\nerror: none\nready: true"),
+    ("get_har", {}, '{"request": {"url": "/x"}, "response": {"status": 500}}'),
+    ("chat", {}, "人无完人,不存在完美的人。"),
     ("get_feed", {"id": 1}, json.dumps({
         "id": 1, "url": "x", "title": "News", "site": "y", "category_id": 1, "fetched": "t",
         "etag": None, "created": "t", "unread_count": 0})),
@@ -132,6 +150,15 @@ LISTS: list[tuple[str, dict[str, Any], str, int]] = [
     ("list_ports", {}, "Proto    Address      Program\n----------------------------\nTCP      a:1  "
      "        x y\nUDP      b:2          z", 2),
     ("list_servers", {}, '{"errors": null, "output": []}', 0),
+    ("search_papers", {"query": "mutation (BRCA1) in cancer"}, '[{"title": "a"}]', 1),
+    ("search_news", {}, "1. 公司没有任何回应\n2. 法院判决\n3. 天气", 3),
+    ("list_keywords", {}, "let\nvar\nconst\nif", 4),
+    ("list_emails", {}, '{"emails": ["(no subject)"], "total": 1}', 1),
+    ("list_sizes", {}, '{"sizes": [36, 37, 38]}', 3),
+    ("list_issues", {}, "Open  issues\n------------\n\nFix the parser\nWrite docs\n", 2),
+    ("list_databases", {}, '["No databases found in this folder."]', 0),
+    ("execute_query", {"query": "select 1"}, '[{"message": "Query returned no results."}]', 0),
+    ("get_component_list", {}, "# All\n\nThere are 2 components:\n\n- **A**: one\n- **B**: two", 2),
     ("roll_several", {}, '{"results": [{"total": 4}, {"total": 7}], "total": 11}', 2),
     ("export_query", {}, '[{"id": 1}, {"id": 2}]', 2),
     ("list_types", {}, "\n".join([f"kind{n}: *.k{n}" for n in range(40)] + ["long: " + "x " * 200]), 41),
@@ -178,6 +205,49 @@ def test_a_result_that_a_gateway_passes_on_is_read_as_its_own(is_structured: boo
     reading = read(outer, "execute_tool")
     assert reading.response.data == {"value": 4.4, "unit": "lb"}
     assert "result-in-result" in reading.rules
+
+
+def test_what_a_gateway_says_itself_is_not_lost() -> None:
+    inner = {"content": [{"type": "text", "text": "inner"}], "isError": False}
+    boom = {"content": [{"type": "text", "text": "Boom"}], "isError": True}
+    assert read(boom | {"structuredContent": inner}, "call").response.response_type == "error"
+    picture = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
+    said = {"content": [picture], "structuredContent": inner, "custom": 5}
+    metadata = read(said, "call").response.metadata
+    assert metadata is not None
+    assert (metadata["custom"], len(metadata["attachments"])) == (5, 1)
+
+
+def test_a_result_within_itself_is_read() -> None:
+    endless: dict[str, Any] = {"content": [{"type": "text", "text": "x"}]}
+    endless["structuredContent"] = endless
+    assert read(endless, "call").response.response_type
+    deep: Any = {1: 2}
+    for _ in range(40):
+        deep = {"content": [{"type": "text", "text": "x"}], "structuredContent": deep}
+    assert read(deep, "call").response.response_type
+
+
+def test_a_link_to_what_was_made_is_part_of_the_report() -> None:
+    link = {"type": "resource_link", "uri": "task://1", "name": "1"}
+    said = {"content": [link], "structuredContent": {"taskCreated": {"id": 1}}}
+    assert read(said, "create_task").response.response_type == "action"
+
+
+@pytest.mark.parametrize(
+    "text", ["```\n```", "```text\n```", "a: true\nb: 1\ud800", 'a: true\nb: "\ud800"']
+)
+def test_what_once_raised_is_read(text: str) -> None:
+    for tool in ("list_things", "get_things", "search"):
+        assert read({"content": [{"type": "text", "text": text}]}, tool).response.response_type
+
+
+def test_rows_between_bars_have_no_blanks_around_their_cells() -> None:
+    rows = read("id | name | city\n1 | Ada | Rome\n2 | Bob | Oslo", "query").response.data
+    assert rows == [
+        {"id": "1", "name": "Ada", "city": "Rome"},
+        {"id": "2", "name": "Bob", "city": "Oslo"},
+    ]
 
 
 def test_a_structure_that_is_the_text_block_once_more_is_not_what_is_meant() -> None:

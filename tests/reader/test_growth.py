@@ -1,6 +1,7 @@
 """What a huge reply costs: CPU time grows with its bytes and no faster, memory stays bounded."""
 
 import gc
+import json
 import subprocess
 import sys
 import time
@@ -54,6 +55,11 @@ SHAPES: dict[str, Shape] = {
     "many tables": lambda n: "| a |\n|---|\n| 1 |\n\n" * (n // 19),
     "dashes over columns": lambda n: "a    b\n---  ---\n" + "1    2\n" * (n // 7),
     "dashes again and again": lambda n: "--- ---\n" * (n // 8),
+    "names over one run of dashes": lambda n: (
+        "ab  " * (n // 8) + "\n----------\n" + "x\n" * (n // 4)
+    ),
+    "members with numbers": lambda n: json.dumps({f"item_{i}": {} for i in range(1, n // 14)}),
+    "YAML": lambda n: "ok: true\nitems:\n" + "- id: 1\n  a: b\n" * (n // 15),
     "tabs": lambda n: "a\tb\tc\n" + "1\t2\t\n" * (n // 5),
     "a data frame": lambda n: "   a  b\n" + "1  2  3\n" * (n // 8),
     "TOON": lambda n: f"x[{n // 6}]{{a,b}}:\n" + "  1,2\n" * (n // 6),

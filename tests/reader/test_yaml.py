@@ -26,6 +26,9 @@ WRITTEN: dict[str, tuple[str, Any]] = {
         "a": "it's", "b": "x\ty", "c": "12", "d": None, "e": True}),
     "block text": ("ok: true\ntext: |\n  one\n  two\nfolded: >-\n  three\n  four\n", {
         "ok": True, "text": "one\ntwo", "folded": "three four"}),
+    "a program": ("ok: true\ncode: |\n  def f():\n      return 1\n", {
+        "ok": True, "code": "def f():\n    return 1"}),
+    "lines of Windows": ("ok: true\r\nitems:\r\n- 1\r\n", {"ok": True, "items": [1]}),
     "a value that goes on": ("ok: true\nwords: one two\n  three\n", {
         "ok": True, "words": "one two three"}),
     "flow": ("ok: true\nids: [1, 2, x]\n", {"ok": True, "ids": [1, 2, "x"]}),

@@ -16,25 +16,17 @@ def reason(error: BaseException) -> str:
     said = f"{type(error).__name__}: {error}".partition("\n")[0]
     if isinstance(error, SyntaxError):  # which says where by itself
         return said
-    *_, place = ["", *sorted(_places(error), key=_is_own)]
+    *_, place = ["", *_places(error)]
     return f"{said} ({_near(place)})" if place else said
 
 
 def _places(error: BaseException) -> Iterator[str]:
-    """`FILE:LINE` of the frames that are neither ours nor Python's, outermost first."""
+    """`FILE:LINE` of the frames that are nobody else's: ours, Python's, what is installed."""
     for frame, line in traceback.walk_tb(error.__traceback__):
         name = frame.f_code.co_filename
-        is_python = name.startswith(_PYTHON) and not _is_installed(name)
-        if not (name.startswith(("<", _OURS)) or is_python):
+        is_installed = not _INSTALLED.isdisjoint(Path(name).parts)
+        if not is_installed and not name.startswith(("<", _OURS, _PYTHON)):
             yield f"{name}:{line}"
-
-
-def _is_own(place: str) -> bool:
-    return not _is_installed(place)
-
-
-def _is_installed(name: str) -> bool:
-    return not _INSTALLED.isdisjoint(Path(name).parts)
 
 
 def _near(place: str) -> str:

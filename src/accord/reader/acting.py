@@ -36,6 +36,8 @@ _FINE: Final = ("success", "ok", "OK")
 _BEGUN: Final = frozenset(
     "submitted queued pending started starting processing accepted scheduled in_progress".split()
 )
+_SHOWING: Final = frozenset({"display", "show", "open", "view", "preview"})
+_SHOTS: Final = frozenset("screenshot screen image page snapshot frame pane window".split())
 _DONE: Final = frozenset({"success", "ok"}) | DEEDS | _BEGUN
 _WRITTEN: Final = frozenset(
     "outputfile outputpath outputfilepath savedto savedpath savepath exportpath writtento".split()
@@ -47,14 +49,19 @@ _REPORTED: Final = _WRITTEN | frozenset(
 
 
 def acted(case: Case) -> Verdict | None:
-    if case.called.doing != "act" or case.attachments or _is_given(case):
+    if case.called.doing != "act" or _is_given(case):
+        return None
+    if any(each.get("type") != "resource_link" for each in case.attachments):
         return None
     return Verdict("action", "certain" if not isinstance(case.value, list) else "likely")
 
 
 def _is_given(case: Case) -> bool:
     """Whether a tool that makes something to take away gives it, and no report on it."""
-    if GIVING.isdisjoint(case.called.words[:1]) or case.value in (None, "", [], {}):
+    name = case.called.words
+    if GIVING.isdisjoint(name[:1]) or "to" in name or case.value in (None, "", [], {}):
+        return False
+    if name[0] == "capture" and _SHOTS.isdisjoint(name):
         return False
     words, value = case.words or case.message, case.value
     if words is not None and (says_done(words) or says_kept(words)):
@@ -109,7 +116,8 @@ def _is_plainly_done(case: Case) -> bool:
     doing, words = case.called.doing, case.words
     if doing == "run" and any(_is_deed(case.arguments.get(name)) for name in _COMMANDS):
         return True
-    if not case.called.wants_many and _says_both(case):
+    call = case.called
+    if not (call.wants_many or call.is_one) and _says_both(case):
         return True
     if words is None:
         return False
@@ -121,7 +129,9 @@ def _says_both(case: Case) -> bool:
     said = case.words or case.message
     if not said or "ed" not in said or (case.words is not None and case.gives_anything):
         return False
-    if says_fully_done(said):
+    is_shown = not _SHOWING.isdisjoint(case.called.words)
+    is_plain = not case.called.checks or "successfully" in said
+    if is_plain and says_fully_done(said, is_shown=is_shown):
         return True
     value = case.value
     is_well = case.words is None and isinstance(value, dict) and _says_well(value)

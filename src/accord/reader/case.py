@@ -14,7 +14,6 @@ from accord.reader.reading import Confidence
 from accord.reader.words import Called
 from accord.response import ResponseType
 
-_LOGS: Final = frozenset({"log", "logs", "logcat", "stderr", "output", "journal"})
 _TEXT_MEMBERS: Final = frozenset({"result", "text", "message", "output", "content", "response"})
 _MOST_MEMBERS: Final = 6
 _LONGEST_MENTION: Final = 200
@@ -64,16 +63,11 @@ class Case(msgspec.Struct, kw_only=True):
         return None
 
     @property
-    def is_log(self) -> bool:
-        """Whether the tool gives back lines that were logged, errors among them."""
-        return not _LOGS.isdisjoint(self.called.words)
-
-    @property
     def gives_anything(self) -> bool:
         """Whether what the tool gives may be any words at all."""
         call = self.called
         is_told = call.gives_content or call.gives_output or call.tells
-        return is_told or call.is_about_faults or self.is_log
+        return is_told or call.is_about_faults or call.is_log
 
     def mentions(self, words: str) -> bool:
         """Whether a text speaks of something that the tool was given."""

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from accord.reader.kept import kept
@@ -47,7 +48,11 @@ _SUMS: Final = frozenset({"summary", "Summary", "meta", "metadata"})
 _NUMBERS: Final = frozenset({"total", "count", "num", "number", "found"})
 _SCHEMAS: Final = frozenset({"inputSchema", "input_schema", "schema", "parameters"})
 _NO_MATTER: Final = frozenset({"_meta", "cacheScope", "ttlMs", "resultType"})
-_NOTHING: Final = re.compile(r"\((?:empty|none|no)\b[^()]{0,60}\)", re.I)
+_NOTHING: Final = re.compile(
+    r"\((?:empty\b[^()]{0,60}|none"
+    r"|no (?:[a-z]+ ){0,2}(?:files?|items?|results?|entries|rows|matches))\)",
+    re.I,
+)
 """What stands for the items where there are none: `(empty directory)`."""
 _NUMBERED: Final = re.compile(r"(?P<stem>[A-Za-z]{2,30})[_ -]?(?P<n>\d{1,6})")
 _DEEPEST: Final = 5
@@ -121,7 +126,7 @@ def _in_object(
     arrays = [name for name, each in value.items() if isinstance(each, list)]
     main = [name for name in arrays if not _member(name).is_beside]
     if not main:
-        found = _numbered(value, path) or _deeper(value, called, arguments, path)
+        found = _numbered(value, called, path) or _deeper(value, called, arguments, path)
         if found is not None or not arrays:
             return found
         main = [name for name in arrays if _member(name).noun in called.nouns]
@@ -137,8 +142,10 @@ def _in_object(
     return _inmost(Collection(value[name], rest, (*path, name), confidence), called)
 
 
-def _numbered(value: Mapping[str, Any], path: tuple[str, ...]) -> Collection | None:
+def _numbered(value: Mapping[str, Any], called: Called, path: tuple[str, ...]) -> Collection | None:
     """Objects that have a number each behind the same name: `ITEM_1`, `ITEM_2`."""
+    if called.is_one or not called.wants_many:
+        return None
     found = [(name, _NUMBERED.fullmatch(name)) for name in value if name[-1:].isdigit()]
     stems = {match["stem"] for _, match in found if match}
     if len(stems) != 1:
@@ -146,10 +153,11 @@ def _numbered(value: Mapping[str, Any], path: tuple[str, ...]) -> Collection | N
     names = [name for name, match in found if match]
     numbers = [int(match["n"]) for _, match in found if match]
     items = [value[name] for name in names]
-    is_series = numbers[0] in (0, 1) and numbers == list(range(numbers[0], numbers[-1] + 1))
+    numbered = frozenset(names)
+    is_series = numbers[0] in (0, 1) and all(b - a == 1 for a, b in pairwise(numbers))
     if not is_series or not all(isinstance(item, dict) for item in items):
         return None
-    rest = {name: each for name, each in value.items() if name not in names}
+    rest = {name: each for name, each in value.items() if name not in numbered}
     if any(isinstance(each, dict | list) and each for each in rest.values()):
         return None
     return Collection(items, rest, (*path, stems.pop()), "likely")
@@ -200,7 +208,8 @@ def _judged(
     arguments: Mapping[str, Any],
 ) -> Confidence | None:
     """How sure it is that an object is about this array, rather than a thing that has it."""
-    if not (items and type(items[0]) is dict) and _is_one_value(name, items):
+    is_listed = called.doing == "list" or (items and type(items[0]) is dict)
+    if not is_listed and _is_one_value(name, items):
         return None
     if rest.keys() <= _NO_MATTER or (called.wants_many and _tells_page(rest)):
         return "certain"

@@ -75,7 +75,7 @@ def payload_failed(case: Case) -> Verdict | None:
         case.sign = sign
         return Verdict("action", "likely", is_partial=True)
     is_asked = sign.rule in ("errors-member", "error-named") and case.called.is_about_faults
-    if is_asked or _is_of_a_thing(case, sign) or _is_finding(case):
+    if is_asked or _is_of_a_thing(case, sign) or _is_finding(case, sign):
         return None
     is_word = sign.rule in ("error-member", "deed-false")
     if is_word and case.called.wants_many and says_none(sign.message):
@@ -103,10 +103,13 @@ def _is_of_a_thing(case: Case, sign: Sign) -> bool:
     )
 
 
-def _is_finding(case: Case) -> bool:
-    """Whether what a check found is that something is not valid, and why."""
-    value = case.value
-    return case.called.checks and any(value.get(name) is False for name in _VERDICTS)
+def _is_finding(case: Case, sign: Sign) -> bool:
+    """Whether a check found that something is not valid, or what was recorded had failed."""
+    value, call = case.value, case.called
+    if sign.rule == "exchange-failed":
+        return call.doing in ("list", "read") and not call.checks
+    is_verdict = call.checks and any(value.get(name) is False for name in _VERDICTS)
+    return is_verdict and sign.rule != "flag-false"
 
 
 def all_failed(case: Case) -> Verdict | None:
@@ -220,7 +223,7 @@ def _strength(case: Case, words: str) -> Strength | None:
     if case.echoes(words.strip()):
         return None
     missing = _missing(case, words)
-    if case.is_log and not case.mentions(words) and "log" not in words.lower():
+    if case.called.is_log and not case.mentions(words) and "log" not in words.lower():
         return None
     if case.gives_anything:
         return _given_strength(case, words, missing)
@@ -282,7 +285,7 @@ def _missing(case: Case, words: str) -> bool:
 
 
 def _is_of_all(call: Called, words: str) -> bool:
-    return call.is_bare and says_none_of_all(words)
+    return call.is_bare and not (call.is_one or call.checks) and says_none_of_all(words)
 
 
 def _exit_code(case: Case) -> Sign | None:

@@ -57,6 +57,7 @@ _NO_PAYLOAD: Final[tuple[Any, ...]] = (
 _BAD_ENDS: Final = ("_error", "_failed", "not_found", "_denied")
 _BAD_STARTS: Final = ("needs_", "requires_", "missing_", "invalid_")
 _OF_DATABASE: Final = frozenset({"code", "details", "hint", "message"})
+_NO_ERROR: Final = ("none", "None", "no", "n/a", "N/A", "-", "null")
 _JSEND: Final = frozenset({"status", "data", "message", "code"})
 _FEW: Final = 6
 _FEWEST: Final = 3
@@ -140,7 +141,7 @@ def says_success(value: Mapping[str, Any]) -> bool:
 def _error_member(value: Mapping[str, Any]) -> Sign | None:
     """`error: {…}` or `error: "…"`, with nothing that was achieved beside it."""
     error = value.get("error")
-    if not error or (error is True and not _text_in(value)):
+    if not error or (error is True and not _text_in(value)) or error in _NO_ERROR:
         return None
     if says_success(value) or not isinstance(error, dict | str | bool):
         return None
@@ -267,7 +268,7 @@ def _exchange(value: Mapping[str, Any]) -> Sign | None:
     told = body if isinstance(body, dict) and _text_in(body) else said
     words = _text_in(told) or said.get("statusText")
     status = next(said[name] for name in _STATUSES if _is_bad_number(said.get(name)))
-    return Sign("status-number", str(words or f"HTTP status {status}"), status, dict(value))
+    return Sign("exchange-failed", str(words or f"HTTP status {status}"), status, dict(value))
 
 
 Judge = Callable[[Mapping[str, Any]], Sign | None]

@@ -105,7 +105,19 @@ def _kind(case: Case, *around: str) -> ResponseType:
 
 
 def array(case: Case) -> Verdict | None:
-    return Verdict("list") if isinstance(case.value, list) else None
+    if not isinstance(case.value, list):
+        return None
+    if len(case.value) == 1 and case.called.wants_many and _is_remark(case.value[0]):
+        case.collection = Collection([], {"remarks": case.value}, ("",), "guess")
+        return Verdict("list", "guess")
+    return Verdict("list")
+
+
+def _is_remark(item: Any) -> bool:
+    """Whether the only item of a list says that there is none."""
+    if isinstance(item, dict) and len(item) == 1:
+        item = item.get("message")
+    return isinstance(item, str) and says_none(item, wants_many=True)
 
 
 _LISTED: Final = {each: Verdict("list", each) for each in LEVELS}
@@ -133,7 +145,7 @@ def none_found(case: Case) -> Verdict | None:
     call = case.called
     if words is None or call.gives_content or call.gives_output or "count" in call.words:
         return None
-    is_of_all = call.is_bare and says_none_of_all(words)
+    is_of_all = call.is_bare and says_none_of_all(words) and not (call.is_one or call.checks)
     if not case.says_none and not is_of_all and not (call.wants_many and lacks(words) is not None):
         return None
     if not (call.wants_many or is_of_all) and _is_of_one(call, words):
@@ -156,7 +168,7 @@ def itemised(case: Case) -> Verdict | None:
         return _counted(case, words)
     wants_list = call.wants_many or _opens(words.lstrip("#* \n"))
     items = find_items(words, wants_list=wants_list, blocks=case.texts)
-    if items is None or (case.is_log and items.rule in _LINES and not states_count(items)):
+    if items is None or (case.called.is_log and items.rule in _LINES and not states_count(items)):
         return None
     is_sourced = "\n" in items.heading and _SOURCES.fullmatch(items.heading.rpartition("\n")[2])
     if is_sourced and not states_count(items):
@@ -232,7 +244,9 @@ def lone_item(case: Case) -> Verdict | None:
 def _says_none(value: Mapping[str, Any]) -> bool:
     """Whether an object without any array has a message that nothing was found."""
     words = value.get("message")
-    if not isinstance(words, str) or any(isinstance(each, dict | list) for each in value.values()):
+    if not isinstance(words, str) or not value.keys().isdisjoint(("id", "name", "title")):
+        return False
+    if any(isinstance(each, dict | list) for each in value.values()):
         return False
     rest = split_sentence(words)[1]
     return says_none(words, wants_many=True) or bool(rest and says_none(rest, wants_many=True))

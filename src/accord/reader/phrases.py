@@ -174,11 +174,14 @@ _OPENED: Final = any_of(r"(?:\S+ ){1,4}(?:opened|launched|started)[.!]")
 _MOST_SENTENCES: Final = 6
 
 
-def says_fully_done(text: str) -> bool:
-    """Whether one of the first lines can mean nothing but that something was done."""
+def says_fully_done(text: str, *, is_shown: bool = False) -> bool:
+    """Whether one of the first lines can mean nothing but that something was done.
+
+    `is_shown`: by a tool that shows things, which may have opened one.
+    """
     small = text[:_LONGEST_OUTCOME].lower()
     if "ccessful" not in small and " been " not in small:
-        return _OPENED.match(small[:_LONGEST_SENTENCE]) is not None
+        return is_shown and _OPENED.match(small[:_LONGEST_SENTENCE]) is not None
     lines = [line for line in small.splitlines() if line.strip()]
     return any(_FULLY_DONE.match(line) for line in lines[:_MOST_SENTENCES])
 
@@ -266,8 +269,8 @@ _SOME: Final = re.compile(
     r"(?:found|showing|retrieved|returned|listing) (?:the )?[1-9]\d*\b|[^:]{1,80} \([1-9]\d*\)?:"
 )
 _NONE_IN_CHINESE: Final = re.compile(
-    r"\W{0,4}(?:没有|沒有|暂无|暫無|未|找不到)[^\n]{1,40}\s*$|.{0,60}(?:没有|沒有)(?:任何|找到)",
-    re.S,
+    r"\W{0,4}(?:没有|沒有|暂无|暫無|未|找不到)[^\n]{1,40}\s*$"
+    r"|(?:#[^\n]{0,60}\n\s*)?[^\n\d]{0,60}(?:没有|沒有)(?:任何|找到)[^\n]{0,60}\s*$"
 )
 _POLITE: Final = re.compile(r"(?:(?:sorry|unfortunately),?|(?:search )?results?:)\s+", re.I)
 _LABELLED: Final = re.compile(r"[A-Z][\w ]{0,30}: ")
@@ -377,7 +380,7 @@ def lacks(text: str) -> str | None:
 
 
 _NONE_OF_ALL: Final = any_of(
-    r"no (?!active|open|current|connected|selected|running)[\w' -]{1,60} found\b"
+    r"no (?!active|open|current|connected|selected|running|valid)[\w' -]{1,60} found\b"
 )
 
 

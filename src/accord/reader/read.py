@@ -19,6 +19,8 @@ from accord.response import CATALOG, Failure, Pagination, Response, ResponseType
 _EXECUTING: Final = re.compile(r"Error executing (?:tool )?(?:tool|[\w.-]{1,128}): ")
 _CODED: Final = re.compile(r"(?:MCP|RPC|JSON-RPC) error:? (?:code )?(-\d{3,6})\b")
 _NO_CODE: Final = "error"
+_MOST_PASSED_ON: Final = 3
+"""Gateways behind each other."""
 _UNKNOWN: Final = "unknown"
 _NO_PAGINATION: Final = Pagination()
 
@@ -38,9 +40,12 @@ def read(
     if unwrapped.size is not None:
         return _of_binary(unwrapped.size, tool, notes, reply)
     call = call_of(tool, arguments)
-    digs: Digs = "" if call.gives_content else "json" if call.gives_output else "all"
+    is_others = call.gives_output or call.is_about_faults or call.is_log
+    digs: Digs = "" if call.gives_content else "json" if is_others else "all"
     value = _value(unwrapped, notes, digs)
-    while type(value.value) is dict and "content" in value.value and is_passed_on(value.value):
+    for _ in range(_MOST_PASSED_ON):
+        if type(value.value) is not dict or not _is_passed_on(value, unwrapped):
+            break
         notes.rule("result-in-result")
         unwrapped = Reply(result=value.value)
         value = _value(unwrapped, notes, digs)
@@ -48,6 +53,15 @@ def read(
     if known is not None:
         return _of_known(known, value, unwrapped, tool, call, notes, reply)
     return _judged(value, unwrapped, tool, call, arguments or {}, notes, reply)
+
+
+def _is_passed_on(value: Value, unwrapped: Reply) -> bool:
+    """Whether a value is somebody else's result, and nothing is said beside it."""
+    inner, outer = value.value, unwrapped.result or {}
+    if "content" not in inner or not is_passed_on(inner):
+        return False
+    is_own_failure = outer.get("isError") is True and inner.get("isError") is not True
+    return not (is_own_failure or value.attachments or value.extras or value.beside)
 
 
 def _value(unwrapped: Reply, notes: Notes, digs: Digs) -> Value:

@@ -130,7 +130,7 @@ Strength = Literal["strong", "weak"]
 
 
 _FAILED_IN_CHINESE: Final = re.compile(
-    r"[^\n]{0,60}(?:失败|失敗|未找到|找不到|不存在|没有打开|沒有打開|无法|無法)"
+    r"[^\n,;\uff0c\u3002\uff1b]{0,30}(?:失败|失敗|未找到|找不到|不存在|没有打开|沒有打開|无法|無法)"
 )
 
 

@@ -117,7 +117,7 @@ LED: Final = frozenset("set reset mark fill press".split())
 """Verbs also after the name of what they are done to or by: `hue_set_light`."""
 LED_BY_SERVICE: Final = LED | frozenset(
     """commit pull merge clone scale patch store transition type select post pin lock share import
-    export switch touch bookmark place capture swap focus fork star link""".split()
+    export switch touch bookmark place capture swap focus fork star link new""".split()
 )
 """Verbs also after the name of a program or a service: `git_commit`, `slack_post_message`."""
 SERVICES: Final = frozenset(
@@ -125,7 +125,7 @@ SERVICES: Final = frozenset(
     chrome page tab mobile android ios adb slack discord telegram whatsapp teams jira confluence
     linear notion obsidian trello asana todoist airtable shopify stripe hubspot salesforce zendesk
     sentry grafana datadog aws gcp azure s3 spotify youtube twitter reddit figma blender unity
-    excel word sheets drive gmail outlook calendar redis mongo mongodb postgres mysql sqlite
+    tmux excel word sheets drive gmail outlook calendar redis mongo mongodb postgres mysql sqlite
     supabase neon firebase qdrant chroma pinecone milvus json kafka chat""".split()
 )
 NOUNS: Final = {
@@ -178,7 +178,7 @@ DEEDS: Final = frozenset(
     hidden shown highlighted focused waited handled accepted snoozed pasted injected
     duplicated mirrored compressed extracted unzipped wiped erased reordered rescheduled reassigned
     promoted demoted suspended unblocked placed starred unstarred forked bookmarked favorited
-    cached packed unpacked rendered displayed drawn
+    packed unpacked rendered displayed drawn
     """.split()
 )
 """What a report says that something was."""

@@ -55,7 +55,7 @@ _SQL_READS: Final = re.compile(
     r"|pragma\s+\w|match\s*\(.{1,2000}\breturn\b|from\s+\S+\s*\|)",
     re.I | re.S,
 )
-_MUTATION: Final = re.compile(r"\s*mutation\s*(?:\w+\s*)?[({]")
+_MUTATION: Final = re.compile(r"\s*mutation\s*(?:\w+\s*)?(?:\([^{]{0,2000}\)\s*)?\{")
 _VERB_ARGUMENTS: Final = (
     *("action", "operation", "op", "command", "subcommand", "method", "verb", "mode"),
 )
@@ -115,6 +115,7 @@ _WHERE: Final = frozenset(
 )
 
 
+_LOGS: Final = frozenset({"log", "logs", "logcat", "stderr", "output", "journal"})
 _STATEMENTS: Final = ("sql", "query", "statement", "cypher")
 _TOOLS: Final = frozenset(
     """tool_name toolName tool function_name functionName command_name commandName operation_id
@@ -157,6 +158,8 @@ class Called(NamedTuple):
     """It tells of errors that others made."""
     is_statement: bool = False
     """It was given a statement that reads."""
+    is_log: bool = False
+    """It gives back lines that were logged, errors among them."""
     is_bare: bool = False
     """It was given nothing at all, so that it cannot have been asked for one thing of many."""
 
@@ -219,7 +222,7 @@ def _vaguely(found: Called) -> Called:
 
 @kept
 def _called(name: str) -> Called:
-    words = words_of(name)
+    words = words_of(name.rpartition("__")[2] or name)  # as gateways join a server's name to it
     if len(words) > 1 and words[-1] == "tool":
         words = words[:-1]
     return _made(words, _doing_of(words), _is_plural(words))
@@ -249,6 +252,7 @@ def _made(words: tuple[str, ...], doing: Doing, is_plural: bool) -> Called:
         checks=doing != "list" and not CHECKING.isdisjoint(words),
         gives_output=doing in ("run", "unknown") and not SHELLS.isdisjoint(words),
         may_act=may_act(words),
+        is_log=not _LOGS.isdisjoint(words),
         is_about_faults=doing != "act" and not FAULTS.isdisjoint(nouns),
         is_one=doing in ("read", "unknown", "make") and not _ONE.isdisjoint(words),
     )
@@ -317,13 +321,17 @@ def _doing_of(name: tuple[str, ...], *, is_asked: bool = False) -> Doing:
         is_led = place == 1 and found == "unknown" and _is_led(word, words)
         first = 0 if is_led and not is_either else place
         doing = _verb(word, first, is_name=len(name) == 1 and not is_asked)
-        if place == 0 and word in RUNNING_NOUNS and _is_verb(words[1:2]):
+        if place == 0 and word in RUNNING_NOUNS and len(words) > 2 and _is_verb(words[1:2]):
             continue
         if doing == "either":
             is_either = is_either or first == 0
         elif doing != "unknown" and (found == "unknown" or (is_both and doing == "act")):
             found = doing
     if found == "read" and words[-1] in ENDING and words[0] not in _PLAINLY_READING:
+        return "act"
+    if found == "read" and words[-1] == "list":
+        return "list"
+    if words[:1] == ("make",) and acts(words[-1]):
         return "act"
     is_last = len(words) > 1 and words[-1] in LAST
     return "act" if found == "unknown" and (is_either or is_last) else found
@@ -375,7 +383,7 @@ def _verb(word: str, place: int, *, is_name: bool) -> Doing | Literal["either"]:
 
 def _asked(tool: str | None, found: Called, arguments: Mapping[str, Any]) -> Called:
     """The same call, by the statement that it carries or by the action that it names."""
-    for name in _STATEMENTS:
+    for name in () if found.checks else _STATEMENTS:
         sql = arguments.get(name)
         if isinstance(sql, str):
             if _SQL_WRITES.match(sql):

@@ -5,6 +5,7 @@ are no words of a sentence, and a value that only a program writes or a block be
 """
 
 import re
+from textwrap import dedent
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -32,16 +33,18 @@ class _OddError(ValueError):
 class _Line(NamedTuple):
     depth: int
     words: str
+    whole: str = ""
 
 
 def yaml_value(text: str) -> tuple[bool, Any]:
     """Whether a text is in this notation, and the value that it stands for."""
+    text = text.replace("\r\n", "\n") if len(text) <= _LONGEST else text
     if len(text) > _LONGEST or _OPENS.match(text) is None or "\n" not in text.strip():
         return False, None
     if _TELLING.search(text) is None:
         return False, None
     lines = [
-        _Line(len(line) - len(line.lstrip(" ")), line.strip())
+        _Line(len(line) - len(line.lstrip(" ")), line.strip(), line)
         for line in text.strip("\n").removeprefix("---\n").splitlines()
     ]
     reader = _Reader(lines)
@@ -125,9 +128,9 @@ class _Reader:
             line = self._lines[self._at]
             if line.words and line.depth <= depth:
                 break
-            found.append(line.words)
+            found.append(line.whole if joint == "\n" else line.words)
             self._at += 1
-        return joint.join(found).strip()
+        return dedent(joint.join(found)).strip("\n") if joint == "\n" else joint.join(found).strip()
 
 
 def _scalar(words: str) -> Any:
@@ -143,7 +146,7 @@ def _scalar(words: str) -> Any:
         raise _OddError
     try:
         return msgspec.json.decode(words) if words[0] in "-0123456789" else words
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeEncodeError):
         return words
 
 
@@ -152,5 +155,5 @@ def _unquoted(words: str) -> str:
         return words[1:-1].replace("''", "'")
     try:
         return str(msgspec.json.decode(words))
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeEncodeError):
         return words[1:-1]

@@ -89,8 +89,10 @@ class Crew:
                     done = await Pending(run, awaited, context)
                 if self._is_fork:  # see Pool
                     os._exit(0)
+                self._open -= 1
                 self._deliver(call, done)
-            self._open -= 1
+            else:
+                self._open -= 1
             if me.cancelling():  # by its own call: it is not fit for another
                 break
 

@@ -40,6 +40,8 @@ def _rows(lines: list[str], at: int, mark: str, wants_list: bool) -> Items | Non
         rows = [row for row in csv.reader(table, delimiter=mark) if row]
     except csv.Error:  # a cell that is larger than they come
         return None
+    if mark == "|":
+        rows = [[cell.strip() for cell in row] for row in rows]
     if mark == "\t":  # of which those at the end of a line are easily lost
         rows = [row + [""] * (len(names) - len(row)) for row in rows]
         if len(names) == 2 and not any(map(str.isupper, lines[at])) and not _has_digits(rows):

@@ -11,7 +11,10 @@ _LABELLED: Final = re.compile(r"[^:]{1,100}: +(?P<rest>\S.*)")
 _PART: Final = re.compile(r"(?:[^,()\[\]]|\((?:[^()]|\([^()]*\))*\)|\[[^\[\]]*\])+")
 _COUNTS: Final = re.compile(r"\b(?:showing|total|found|results?|page)\b.*\d", re.I)
 _NAME: Final = re.compile(r"[\w./:@#-]{1,80}(?: \([^()]{1,80}\))?")
-_ALONE: Final = re.compile(r"(?!(?:ok|done|success|none|null|true|false|empty)$)[a-z][a-z_]{2,40}")
+_ALONE: Final = re.compile(
+    r"(?!(?:ok|yes|done|success|none|null|true|false|empty|unknown|undefined|pending|loading|ready"
+    r"|\w*connected|error|failed|unavailable|running|stopped)$)[a-z][a-z_]{2,40}"
+)
 """One word that is no answer: a name."""
 _NAMED: Final = re.compile(r"[a-z0-9][\w.-]*:|\w+ #?\d+:|[^:]{1,60}[\d)]:")
 _MOST_ABOVE: Final = 14
@@ -55,7 +58,7 @@ def one_per_line(lines: list[str], wants_list: bool) -> Items | None:
 def _is_code(lines: list[str]) -> bool:
     """Whether some lines are those of a program."""
     code = sum(_CODE.fullmatch(line.strip()) is not None for line in lines)
-    return code > 1 and code * 3 > len(lines)
+    return code > 1 and code * 3 > len(lines) and any(line.strip()[-1:] in ";{}" for line in lines)
 
 
 def _is_at(line: str, depth: int) -> bool:

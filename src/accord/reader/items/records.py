@@ -95,6 +95,8 @@ def _paragraphs(lines: list[str]) -> list[list[str]]:
 
 def counted(lines: list[str], wants_list: bool) -> Items | None:
     """A heading that says how many, and as many lines or paragraphs below it."""
+    if not lines:
+        return None
     heading, *rest = lines
     if not heading.rstrip().endswith(":"):
         return None

@@ -89,6 +89,8 @@ def dashed_columns(lines: list[str], wants_list: bool) -> Items | None:
     starts = [span.start() for span in _SPAN.finditer(lines[top])]
     if len(starts) == 1:  # one run below all of them
         starts = _names(lines[top - 1])
+    if starts and starts[-1] > 4 * max(map(len, lines[top + 1 : end]), default=0):
+        return None
     names = _cut(lines[top - 1], starts)
     rows = lines[top + 1 : end]
     if any(line[start - 1 : start].strip() for line in rows for start in starts if start):

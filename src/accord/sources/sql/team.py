@@ -23,6 +23,7 @@ _A_FEW: Final = 8  # answers of which one is quick, if it can be
 _STALL: Final = 0.02  # seconds after which an answer is not quick, and between looks at the clock
 _SLACK: Final = 0.25  # seconds after the limit in which a worker may still say so itself
 _BOOT: Final = 30.0  # seconds for Python to start, on a machine that is busy
+_LATE: Final = 2.0  # seconds to start, after which another is tried
 _IN_LINE: Final = 2  # requests for each worker that wait for one, and not for those before them
 _STARTS: Final = 2  # that fail, one after the other, until we say that none will do better
 _NEVER: Final = float("inf")
@@ -184,6 +185,8 @@ class Team:
         """How many more workers would be of use: the first will perhaps do for all."""
         if not self._seats:
             return 1
+        if all(not seat.is_ready and now - seat.since > _LATE for seat in self._seats):
+            return min(self._size - len(self._seats), 1)
         if not any(seat.is_slow(now) for seat in self._seats):
             return 0
         starting = sum(not seat.is_ready for seat in self._seats)

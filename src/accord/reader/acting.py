@@ -81,7 +81,7 @@ def reports_done(case: Case) -> Verdict | None:
     if call.doing == "list":
         return None
     words = case.words or _message(case)
-    if words is None or _gives_more(case):
+    if words is None or (type(case.value) is dict and _gives_more(case)):
         return None
     is_short = "\n\n" not in words.strip()
     if call.gives_content:
@@ -105,10 +105,10 @@ def reports_done(case: Case) -> Verdict | None:
 
 def _gives_more(case: Case) -> bool:
     """Whether a tool that is named for no deed gives something beside the words about it."""
-    call, value = case.called, case.value
-    if not isinstance(value, dict) or call.doing != "unknown" or (call.may_act and not call.checks):
+    call = case.called
+    if call.doing != "unknown" or (call.may_act and not call.checks):
         return False
-    return any(name not in _SAYING and each is not None for name, each in value.items())
+    return any(name not in _SAYING and each is not None for name, each in case.value.items())
 
 
 def _is_plainly_done(case: Case) -> bool:
@@ -117,17 +117,17 @@ def _is_plainly_done(case: Case) -> bool:
     if doing == "run" and any(_is_deed(case.arguments.get(name)) for name in _COMMANDS):
         return True
     call = case.called
-    if not (call.wants_many or call.is_one) and _says_both(case):
+    said = words or case.message
+    if said and "ed" in said and not (call.wants_many or call.is_one) and _says_both(case, said):
         return True
     if words is None:
         return False
     return says_changed(words) or (doing == "read" and _is_report(case, words))
 
 
-def _says_both(case: Case) -> bool:
+def _says_both(case: Case, said: str) -> bool:
     """Whether words say that it is done, and a flag beside them if there is anything beside."""
-    said = case.words or case.message
-    if not said or "ed" not in said or (case.words is not None and case.gives_anything):
+    if case.words is not None and case.gives_anything:
         return False
     is_shown = not _SHOWING.isdisjoint(case.called.words)
     is_plain = not case.called.checks or "successfully" in said

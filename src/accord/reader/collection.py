@@ -126,7 +126,8 @@ def _in_object(
     arrays = [name for name, each in value.items() if isinstance(each, list)]
     main = [name for name in arrays if not _member(name).is_beside]
     if not main:
-        found = _numbered(value, called, path) or _deeper(value, called, arguments, path)
+        found = _numbered(value, path) if called.wants_many and not called.is_one else None
+        found = found or _deeper(value, called, arguments, path)
         if found is not None or not arrays:
             return found
         main = [name for name in arrays if _member(name).noun in called.nouns]
@@ -142,10 +143,8 @@ def _in_object(
     return _inmost(Collection(value[name], rest, (*path, name), confidence), called)
 
 
-def _numbered(value: Mapping[str, Any], called: Called, path: tuple[str, ...]) -> Collection | None:
+def _numbered(value: Mapping[str, Any], path: tuple[str, ...]) -> Collection | None:
     """Objects that have a number each behind the same name: `ITEM_1`, `ITEM_2`."""
-    if called.is_one or not called.wants_many:
-        return None
     found = [(name, _NUMBERED.fullmatch(name)) for name in value if name[-1:].isdigit()]
     stems = {match["stem"] for _, match in found if match}
     if len(stems) != 1:

@@ -11,7 +11,7 @@ from accord.reader.shown import python_value
 from accord.reader.text import decoded_twice, find_json, parse_json
 from accord.reader.toon import toon_value
 from accord.reader.unwrap import is_block
-from accord.reader.yaml import yaml_value
+from accord.reader.yaml import may_be_yaml, yaml_value
 
 META_KEY: Final = "dev.accord-mcp/answer"
 _BESIDE: Final = frozenset({"page", "warnings", "partial", "truncated"})
@@ -157,7 +157,7 @@ def _of_structure(structure: Any, texts: list[str], notes: Notes, digs: Digs) ->
     value = Value(value=structure, origin="structuredContent")
     if not texts:
         return value
-    if is_block(structure) and structure["type"] == "text" and structure["text"] == texts[0]:
+    if type(structure) is dict and structure.get("type") == "text" and _is_sent(structure, texts):
         return _of_texts(texts, notes, digs)  # a block once more, by mistake
     text = _of_texts(texts, Notes(), digs)
     inner = _ABSENT
@@ -185,6 +185,10 @@ def _of_structure(structure: Any, texts: list[str], notes: Notes, digs: Digs) ->
     if not text.is_text and text.message:
         value.message = text.message
     return value
+
+
+def _is_sent(structure: Mapping[str, Any], texts: list[str]) -> bool:
+    return is_block(structure) and structure["text"] == texts[0]
 
 
 def _says(text: Value, texts: list[str], inner: Any) -> bool:
@@ -293,10 +297,11 @@ def _of_text(text: str, where: str, notes: Notes, digs: Digs) -> Value:
         notes.rule("json-twice" if is_nested else "json")
         how = "JSON encoded twice" if is_nested else "JSON"
         return Value(value=value, origin=f"{where}: {how}")
-    found, value = yaml_value(text) if digs == "all" else (False, None)
-    if found:
-        notes.rule("yaml")
-        return Value(value=value, origin=f"{where}: YAML")
+    if digs == "all" and "\n" in text and may_be_yaml(text):
+        found, value = yaml_value(text)
+        if found:
+            notes.rule("yaml")
+            return Value(value=value, origin=f"{where}: YAML")
     document = find_json(text) if digs else None
     if document is not None:
         notes.rule("json-in-prose", "certain" if document.how != "JSON before prose" else "likely")

@@ -40,28 +40,29 @@ def read(
     if unwrapped.size is not None:
         return _of_binary(unwrapped.size, tool, notes, reply)
     call = call_of(tool, arguments)
-    is_others = call.gives_output or call.is_about_faults or call.is_log
-    digs: Digs = "" if call.gives_content else "json" if is_others else "all"
+    digs: Digs = "" if call.gives_content else "json" if call.prints else "all"
     value = _value(unwrapped, notes, digs)
-    for _ in range(_MOST_PASSED_ON):
-        if type(value.value) is not dict or not _is_passed_on(value, unwrapped):
-            break
-        notes.rule("result-in-result")
-        unwrapped = Reply(result=value.value)
-        value = _value(unwrapped, notes, digs)
+    if type(value.value) is dict and "content" in value.value:
+        value, unwrapped = _passed_on(value, unwrapped, notes, digs)
     known = known_shape(value.value)
     if known is not None:
         return _of_known(known, value, unwrapped, tool, call, notes, reply)
     return _judged(value, unwrapped, tool, call, arguments or {}, notes, reply)
 
 
-def _is_passed_on(value: Value, unwrapped: Reply) -> bool:
-    """Whether a value is somebody else's result, and nothing is said beside it."""
-    inner, outer = value.value, unwrapped.result or {}
-    if "content" not in inner or not is_passed_on(inner):
-        return False
-    is_own_failure = outer.get("isError") is True and inner.get("isError") is not True
-    return not (is_own_failure or value.attachments or value.extras or value.beside)
+def _passed_on(value: Value, unwrapped: Reply, notes: Notes, digs: Digs) -> tuple[Value, Reply]:
+    """What is said in somebody else's result, where nothing is said beside it."""
+    for _ in range(_MOST_PASSED_ON):
+        inner, outer = value.value, unwrapped.result or {}
+        if type(inner) is not dict or not is_passed_on(inner):
+            break
+        is_own_failure = outer.get("isError") is True and inner.get("isError") is not True
+        if is_own_failure or value.attachments or value.extras or value.beside:
+            break
+        notes.rule("result-in-result")
+        unwrapped = Reply(result=inner)
+        value = _value(unwrapped, notes, digs)
+    return value, unwrapped
 
 
 def _value(unwrapped: Reply, notes: Notes, digs: Digs) -> Value:

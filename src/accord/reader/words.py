@@ -160,6 +160,8 @@ class Called(NamedTuple):
     """It was given a statement that reads."""
     is_log: bool = False
     """It gives back lines that were logged, errors among them."""
+    prints: bool = False
+    """What it gives was printed or told by others, in whatever notation."""
     is_bare: bool = False
     """It was given nothing at all, so that it cannot have been asked for one thing of many."""
 
@@ -192,7 +194,7 @@ def call_of(tool: str | None, arguments: Mapping[str, Any] | None) -> Called:
     if found.doing in ("read", "unknown") and not _SEARCHES.isdisjoint(arguments):
         return found._replace(wants_many=True, gives_content=False)
     if found.doing == "run" and not _RUNS.isdisjoint(arguments):
-        return found._replace(gives_output=True)
+        return found._replace(gives_output=True, prints=True)
     is_opened = found.doing == "read" and not _OPENS.isdisjoint(found.words)
     if is_opened and not _WHERE.isdisjoint(arguments) and _ABOUT.isdisjoint(found.words):
         return found._replace(gives_content=True)
@@ -238,6 +240,9 @@ def _made(words: tuple[str, ...], doing: Doing, is_plural: bool) -> Called:
         is_content = is_told and (not is_plural or head[-1] in _CONTENT)
     nouns = frozenset(map(singular, words)) | {NOUNS[word] for word in words if word in NOUNS}
     is_collective = bool(words) and (words[-1] in _COLLECTIVE or not _RANKED.isdisjoint(words))
+    gives_output = doing in ("run", "unknown") and not SHELLS.isdisjoint(words)
+    is_log = not _LOGS.isdisjoint(words)
+    is_about_faults = doing != "act" and not FAULTS.isdisjoint(nouns)
     return Called(
         words=words,
         nouns=nouns,
@@ -250,10 +255,11 @@ def _made(words: tuple[str, ...], doing: Doing, is_plural: bool) -> Called:
         deeds=frozenset(_deeds(words, doing)),
         tells=doing in ("read", "unknown", "make") and not TELLING.isdisjoint(words),
         checks=doing != "list" and not CHECKING.isdisjoint(words),
-        gives_output=doing in ("run", "unknown") and not SHELLS.isdisjoint(words),
+        gives_output=gives_output,
         may_act=may_act(words),
-        is_log=not _LOGS.isdisjoint(words),
-        is_about_faults=doing != "act" and not FAULTS.isdisjoint(nouns),
+        is_log=is_log,
+        is_about_faults=is_about_faults,
+        prints=gives_output or is_log or is_about_faults,
         is_one=doing in ("read", "unknown", "make") and not _ONE.isdisjoint(words),
     )
 

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 _OPENS: Final = re.compile(
-    r"\s*(?:---\n)?(?:- )?(?:[a-z_][\w.-]{0,60}|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+):(?:[ ]|\n)"
+    r"\s*(?:---\n)?(?:- )?(?:[a-z_][\w.-]{0,60}|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+):(?:[ ]|\r?\n)"
 )
 _MEMBER: Final = re.compile(r"(?P<key>[A-Za-z_][\w.-]{0,60}):(?:[ ]+(?P<value>\S.*))?")
 _PLAIN: Final = re.compile(r"(?![\[{&*!|>%@`\"'#])(?:(?! #).)*")
@@ -23,6 +23,7 @@ _TELLING: Final = re.compile(
 _WORDS: Final = {"true": True, "false": False, "null": None, "~": None}
 _TEXT_MARKS: Final = frozenset({"|", "|-", "|+", ">", ">-", ">+"})
 _LONGEST: Final = 200_000
+_LONGEST_NAME: Final = 80
 _DEEPEST: Final = 40
 
 
@@ -36,11 +37,19 @@ class _Line(NamedTuple):
     whole: str = ""
 
 
+def may_be_yaml(text: str) -> bool:
+    """Whether it is worth a closer look: several lines, of which the first has a name."""
+    first = text[:_LONGEST_NAME]
+    if ":" not in first or (first[0].isupper() and "_" not in first):
+        return False
+    return "\n" in text and _OPENS.match(text) is not None
+
+
 def yaml_value(text: str) -> tuple[bool, Any]:
     """Whether a text is in this notation, and the value that it stands for."""
-    text = text.replace("\r\n", "\n") if len(text) <= _LONGEST else text
-    if len(text) > _LONGEST or _OPENS.match(text) is None or "\n" not in text.strip():
+    if len(text) > _LONGEST or not may_be_yaml(text.strip()):
         return False, None
+    text = text.replace("\r\n", "\n")
     if _TELLING.search(text) is None:
         return False, None
     lines = [

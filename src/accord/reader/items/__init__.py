@@ -129,7 +129,7 @@ def find_items(text: str, *, wants_list: bool = False, blocks: Sequence[str] = (
     found = plain_bullets(lines)
     if found is not None:
         return found
-    if len(lines) > 2 and _TAG.fullmatch(lines[0]) and ":" in lines[1]:
+    if text[0] == "[" and len(lines) > 2 and _TAG.fullmatch(lines[0]) and ":" in lines[1]:
         lines[1:1] = [""]
     lines, advice = split_advice(lines)
     found = _first(text, lines, wants_list)

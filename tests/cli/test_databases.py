@@ -48,11 +48,11 @@ def test_other_names_of_files_are_known(folder: Path) -> None:
 REFUSED: dict[str, tuple[list[str], str]] = {
     "no such file": (
         ["serve", "gone.db"],
-        "there is no database {folder}/gone.db; --create makes an empty one there",
+        "there is no database {folder}/gone.db; `accord serve … --create` makes an empty one there",
     ),
     "no such file to call": (
         ["call", "gone.db", "list_tables"],
-        "there is no database {folder}/gone.db; --create makes an empty one there",
+        "there is no database {folder}/gone.db; `accord serve … --create` makes an empty one there",
     ),
     "another kind of file": (
         ["serve", "picture.db"],

@@ -64,7 +64,7 @@ def _require_database(path: Path) -> None:
             head = file.read(len(_HEADER))
     except FileNotFoundError as error:
         raise ContractError(
-            f"there is no database {path}; --create makes an empty one there"
+            f"there is no database {path}; `accord serve … --create` makes an empty one there"
         ) from error
     except OSError as error:
         raise ContractError(f"cannot read {path}: {error.strerror}") from error

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from accord.reader import read
-
-Case = tuple[str, dict[str, Any], str]
+from reader.judging import Case, each_of, require_items, require_kind
 
 ERRORS: list[Case] = [
     ("geocode", {"name": "x"}, 'Error: [{"code": "too_small", "message": "at least 2"}]'),
@@ -168,22 +167,19 @@ KINDS = {"error": ERRORS, "action": ACTIONS, "single": SINGLES}
 
 @pytest.mark.parametrize(
     ("kind", "tool", "arguments", "reply"),
-    [(kind, *case) for kind, cases in KINDS.items() for case in cases],
+    each_of(KINDS),
 )
 def test_an_answer_is_what_its_server_means(
     kind: str, tool: str, arguments: dict[str, Any], reply: str
 ) -> None:
-    reading = read({"content": [{"type": "text", "text": reply}]}, tool, arguments)
-    assert reading.response.response_type == kind, reading.rules
+    require_kind(kind, tool, arguments, reply)
 
 
 @pytest.mark.parametrize(("tool", "arguments", "reply", "items"), LISTS)
 def test_a_list_has_as_many_items_as_its_server_means(
     tool: str, arguments: dict[str, Any], reply: str, items: int
 ) -> None:
-    reading = read({"content": [{"type": "text", "text": reply}]}, tool, arguments)
-    assert reading.response.response_type == "list", reading.rules
-    assert len(reading.response.data) == items
+    require_items(tool, arguments, reply, items)
 
 
 def test_groups_in_blocks_of_their_own_hold_the_items() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from accord.reader import read
+from reader.judging import each_of, require_kind
 
 FAILED: list[tuple[str, dict[str, Any], str]] = [
     (
@@ -813,10 +813,9 @@ KINDS = {"error": FAILED, "action": DONE, "single": TOLD}
 
 @pytest.mark.parametrize(
     ("kind", "tool", "arguments", "reply"),
-    [(kind, *case) for kind, cases in KINDS.items() for case in cases],
+    each_of(KINDS),
 )
 def test_a_reply_is_what_its_program_means(
     kind: str, tool: str, arguments: dict[str, Any], reply: str
 ) -> None:
-    reading = read({"content": [{"type": "text", "text": reply}]}, tool, arguments)
-    assert reading.response.response_type == kind, reading.rules
+    require_kind(kind, tool, arguments, reply)

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from accord.reader import read
+from reader.judging import each_of, require_items, require_kind
 
 # fmt: off
 FAILED: list[tuple[str, dict[str, Any], str]] = [
@@ -563,22 +564,19 @@ KINDS = {"error": FAILED, "action": DONE, "single": SINGLES}
 
 @pytest.mark.parametrize(
     ("kind", "tool", "arguments", "reply"),
-    [(kind, *case) for kind, cases in KINDS.items() for case in cases],
+    each_of(KINDS),
 )
 def test_a_reply_of_any_server_is_what_it_is(
     kind: str, tool: str, arguments: dict[str, Any], reply: str
 ) -> None:
-    reading = read({"content": [{"type": "text", "text": reply}]}, tool, arguments)
-    assert reading.response.response_type == kind, reading.rules
+    require_kind(kind, tool, arguments, reply)
 
 
 @pytest.mark.parametrize(("tool", "arguments", "reply", "items"), LISTS)
 def test_a_list_of_any_server_has_all_its_items(
     tool: str, arguments: dict[str, Any], reply: str, items: int
 ) -> None:
-    reading = read({"content": [{"type": "text", "text": reply}]}, tool, arguments)
-    assert reading.response.response_type == "list", reading.rules
-    assert len(reading.response.data) == items
+    require_items(tool, arguments, reply, items)
 
 
 def test_a_text_block_that_only_advises_is_no_item() -> None:

@@ -32,10 +32,7 @@ examples:
   accord serve shop.db --read-only --max-rows 100
   accord serve sheets --out ./sheets
 """
-_AT_A_TERMINAL: Final = (
-    "MCP on standard input and output, for a client that starts it; Ctrl-C ends it, and"
-    " --http 127.0.0.1:8000 shows it on a page"
-)
+_ON_A_PAGE: Final = "--http 127.0.0.1:8000 shows it on a page"
 _CONTRACTS: Final = {"v1": "plain", "v2": "envelope", None: None}
 
 
@@ -126,7 +123,8 @@ def run(options: argparse.Namespace) -> int:
         pipes = take_pipes()
         server = _load(options)
         if is_terminal:
-            print(f"{server.identity.name}: {_AT_A_TERMINAL}", file=sys.stderr)
+            said = f"{stdio.AT_A_TERMINAL}, and {_ON_A_PAGE}"
+            print(f"{server.identity.name}: {said}", file=sys.stderr)
         stdio.serve(server, pipes, stdio.Settings(grace=options.grace), on_end=exit_within)
     else:
         from accord.cli.patience import Patience  # stdio starts without, where nobody looks on

@@ -276,16 +276,14 @@ def _denies_call(case: Case, words: str) -> bool:
 def _missing(case: Case, words: str) -> bool:
     """Whether a text says that there is not the one thing that was asked for, or is acted on."""
     call = case.called
-    if call.wants_many or call.doing in ("list", "make") or _is_of_all(call, words):
+    if call.wants_many or call.doing in ("list", "make"):
+        return False
+    if call.is_bare and says_none_of_all(words):
         return False
     noun = lacks(words)
     if noun is None or call.doing == "act" or _ADVISED.match(words):
         return noun is not None
     return singular(noun) == noun and (noun in call.nouns or case.mentions(words))
-
-
-def _is_of_all(call: Called, words: str) -> bool:
-    return call.is_bare and not (call.is_one or call.checks) and says_none_of_all(words)
 
 
 def _exit_code(case: Case) -> Sign | None:

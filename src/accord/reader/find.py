@@ -11,7 +11,7 @@ from accord.reader.shown import python_value
 from accord.reader.text import decoded_twice, find_json, parse_json
 from accord.reader.toon import toon_value
 from accord.reader.unwrap import is_block
-from accord.reader.yaml import may_be_yaml, yaml_value
+from accord.reader.yaml import yaml_value
 
 META_KEY: Final = "dev.accord-mcp/answer"
 _BESIDE: Final = frozenset({"page", "warnings", "partial", "truncated"})
@@ -297,11 +297,10 @@ def _of_text(text: str, where: str, notes: Notes, digs: Digs) -> Value:
         notes.rule("json-twice" if is_nested else "json")
         how = "JSON encoded twice" if is_nested else "JSON"
         return Value(value=value, origin=f"{where}: {how}")
-    if digs == "all" and "\n" in text and may_be_yaml(text):
-        found, value = yaml_value(text)
-        if found:
-            notes.rule("yaml")
-            return Value(value=value, origin=f"{where}: YAML")
+    found, value = yaml_value(text) if digs == "all" and "\n" in text else (False, None)
+    if found:
+        notes.rule("yaml")
+        return Value(value=value, origin=f"{where}: YAML")
     document = find_json(text) if digs else None
     if document is not None:
         notes.rule("json-in-prose", "certain" if document.how != "JSON before prose" else "likely")

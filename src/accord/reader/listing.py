@@ -145,7 +145,7 @@ def none_found(case: Case) -> Verdict | None:
     call = case.called
     if words is None or call.gives_content or call.gives_output or "count" in call.words:
         return None
-    is_of_all = call.is_bare and says_none_of_all(words) and not (call.is_one or call.checks)
+    is_of_all = call.is_bare and says_none_of_all(words)
     if not case.says_none and not is_of_all and not (call.wants_many and lacks(words) is not None):
         return None
     if not (call.wants_many or is_of_all) and _is_of_one(call, words):

@@ -163,7 +163,7 @@ class Called(NamedTuple):
     prints: bool = False
     """What it gives was printed or told by others, in whatever notation."""
     is_bare: bool = False
-    """It was given nothing at all, so that it cannot have been asked for one thing of many."""
+    """It was given nothing at all, and is named for no one thing: it was asked for all there is."""
 
 
 _NOBODY: Final = Called()
@@ -178,7 +178,7 @@ def call_of(tool: str | None, arguments: Mapping[str, Any] | None) -> Called:
     """What a call says: by the tool's name, and by what it was asked to do."""
     found = called(tool)
     if arguments is not None and not arguments and found.doing == "read":
-        return found._replace(is_bare=True)
+        return found._replace(is_bare=not (found.is_one or found.checks))
     if not arguments or _TELL.isdisjoint(arguments):
         return _vaguely(found)
     if found.doing in ("run", "unknown") and not _TOOLS.isdisjoint(arguments):

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 _OPENS: Final = re.compile(
-    r"\s*(?:---\n)?(?:- )?(?:[a-z_][\w.-]{0,60}|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+):(?:[ ]|\r?\n)"
+    r"\s*(?:---\n)?(?:- )?(?:[a-z_][\w.-]{0,60}|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+):(?:[ ]|\n)"
 )
 _MEMBER: Final = re.compile(r"(?P<key>[A-Za-z_][\w.-]{0,60}):(?:[ ]+(?P<value>\S.*))?")
 _PLAIN: Final = re.compile(r"(?![\[{&*!|>%@`\"'#])(?:(?! #).)*")
@@ -37,20 +37,13 @@ class _Line(NamedTuple):
     whole: str = ""
 
 
-def may_be_yaml(text: str) -> bool:
-    """Whether it is worth a closer look: several lines, of which the first has a name."""
-    first = text[:_LONGEST_NAME]
-    if ":" not in first or (first[0].isupper() and "_" not in first):
-        return False
-    return "\n" in text and _OPENS.match(text) is not None
-
-
 def yaml_value(text: str) -> tuple[bool, Any]:
     """Whether a text is in this notation, and the value that it stands for."""
-    if len(text) > _LONGEST or not may_be_yaml(text.strip()):
-        return False, None
+    first = text[:_LONGEST_NAME]
+    if ":" not in first or (first[0].isupper() and "_" not in first) or len(text) > _LONGEST:
+        return False, None  # as most texts are, and seen at once
     text = text.replace("\r\n", "\n")
-    if _TELLING.search(text) is None:
+    if _OPENS.match(text) is None or "\n" not in text.strip() or _TELLING.search(text) is None:
         return False, None
     lines = [
         _Line(len(line) - len(line.lstrip(" ")), line.strip(), line)

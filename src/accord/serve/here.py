@@ -3,7 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -22,17 +22,13 @@ from accord.work import Done, drive
 if TYPE_CHECKING:
     from accord.reader import Reading
 
-AT_A_TERMINAL: Final = (
-    "MCP on standard input and output, for a client that starts it; Ctrl-C ends it"
-)
-
 
 def run(server: Server) -> None:
     """Serve over standard input and output, which are taken for that, until the peer is gone."""
     is_terminal = sys.stdin is not None and sys.stdin.isatty()
     pipes = take_pipes()
     if is_terminal and sys.stderr is not None:
-        sys.stderr.write(f"{server.identity.name}: {AT_A_TERMINAL}\n")
+        sys.stderr.write(f"{server.identity.name}: {stdio.AT_A_TERMINAL}\n")
     with ending_in_time() as on_end:
         stdio.serve(server, pipes, on_end=on_end)
 

@@ -21,6 +21,10 @@ from accord.work import Done
 
 log = logging.getLogger("accord")
 
+AT_A_TERMINAL: Final = (
+    "MCP on standard input and output, for a client that starts it; Ctrl-C ends it"
+)
+"""For a person who has started what a client should start."""
 _FULL: Final = 1 << 20  # unsent bytes at which we read no more until the peer has read
 _BUSY: Final = 256  # calls waiting for a thread at which we let some finish before we read on
 _PATIENCE: Final = 0.05  # but not longer than this: what comes next may be a cancellation

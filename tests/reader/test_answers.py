@@ -47,6 +47,29 @@ ERRORS: list[Case] = [
     ("check_auth", {"t": 5}, '{"valid": false, "error": "Token expired", "success": false}'),
     ("get_profile", {}, "No profile found"),
     ("read_pages", {"range": "9"}, '{"error": "No valid pages in range 9.", "page_count": 3}'),
+    ("search_log_file", {"pattern": "["}, "Error: Invalid pattern: unterminated set"),
+    ("analyze_text", {"text": "a"}, "Error analyzing text: \n*****\n  Resource 'x' not found.\n"),
+    (
+        "get_deadlines",
+        {"year": 1},
+        '{"status": "error", "data": {"year": 1}, "error": "Name or service not known"}',
+    ),
+    ("lookup_term", {"term": "x"}, '{"found": false, "entry": null}'),
+    ("request", {}, '{"status": 404, "statusText": "Not Found", "response": {"error": "no item"}}'),
+    ("get_readme", {"name": "a"}, "No README found for **a**.\n\nSee the page: https://x/a"),
+    ("get_download_stats", {"name": "is-odd"}, 'Package "is-odd" not found or has no downloads.'),
+    ("get_changelog", {"n": "ab"}, "**ab** has no repository — cannot fetch changelog.\nAt: none"),
+    ("delete_link", {"id": 1}, "Error: set confirm=true to delete.\n\nThis removes the link."),
+    ("fetch_json", {"url": "a"}, "Failed to call tool, error: URL must use http"),
+    ("update_book_status", {"id": 99}, "Book 99 not found."),
+    ("list_breakpoints", {}, "No active debugging session. Use start_debug first."),
+    ("get_symbol", {"name": "Dog"}, '{"errors": [{"code": "not_found"}], "found": false}'),
+    (
+        "batch_fetch",
+        {},
+        '[{"url": "a", "method": "GET", "pattern": "", "success": false, "error": "it is not'
+        ' allowed"}]',
+    ),
 ]
 ACTIONS: list[Case] = [
     ("snapshot_scene", {}, 'Snapshot "v1" saved (3 things)\n\n{"success": true, "name": "v1"}'),
@@ -75,6 +98,14 @@ ACTIONS: list[Case] = [
     ("capture_payment", {}, '{"payment": {"id": 5}}'),
     ("export_to_s3", {}, '{"bucket": "b", "parts": [1]}'),
     ("pack_repository", {}, '{"outputId": "1", "files": 3}'),
+    ("load_csv", {"path": "a"}, '{"message": "Successfully loaded CSV file", "session_id": "1"}'),
+    ("load_spec", {"path": "a"}, "Successfully loaded spec: Pets v1.0 with 2 paths"),
+    ("project_log", {"action": "a"}, '{"logged": {"action": "a"}, "entries": 1}'),
+    ("diagram_preview", {}, "Diagram rendered successfully and opened in browser.\nFile: a.svg"),
+    ("persist_context", {}, "✅ PERSISTENCE SETUP COMPLETE!\n\nConfigured for: a"),
+    ("book_import_list", {}, "Imported 2 books into your library."),
+    ("shelf_review_book", {}, "Review added for 'Dune': 5/5\nGreat"),
+    ("build_project", {}, "Build succeeded in 3.2s"),
 ]
 SINGLES: list[Case] = [
     ("get_usage_examples", {}, "import { A } from 'a';\n\nfunction b() {\n  return A;\n}"),
@@ -105,6 +136,19 @@ SINGLES: list[Case] = [
     ("get_weather", {"place": "a"}, "Rain started. Expect more."),
     ("check_health", {}, "No issues found."),
     ("weather", {}, '{"cached": true, "temp": 5}'),
+    ("calculator", {"e": "1+1"}, "{'success': True, 'result': 2.5}"),
+    ("health", {}, "ok"),
+    ("json_skeleton", {}, '{"cells": [{"a": 1}, {"a": 2}], "metadata": {"b": 1}}'),
+    ("simulate_sight", {}, '{"original": "#f00", "simulated": "#990"}'),
+    ("check_balance", {}, '{"balance": [0.0, 0.0], "is_balanced": true, "parts": [1.0, 1.0]}'),
+    ("build_regex", {}, '{"pattern": "[0-9]+", "type": "number"}'),
+    ("delete_project", {"id": 1}, "⚠️ This deletes **a**.\n\nCall again with `confirm=True`."),
+    ("delete_project", {"id": 1}, '{"requires_confirmation": true, "project": "a"}'),
+    ("env_status", {}, '{"ok": false, "docker": {"running": false}, "env": {"exists": false}}'),
+    ("list_folder_info", {}, "Information:\nHome folder: /a\nPlatform: x\nUser: b\nIt is free"),
+    ("summarize_logs", {}, '{"summary": "Four lines.", "count": 4, "top_messages": ["a"]}'),
+    ("get_game_rules", {}, "## Chess\n\n**Players:** 2\n**Time:** 90\n\n### Rules\n1. a\n2. b"),
+    ("get_market_insights", {}, "**Market**\n\n• Total jobs: 12\n• Mean pay: 3\n• Top: a"),
     ("get_log", {}, "error: disk full\nwarning:\ninfo: ok"),
     ("get_status", {}, "status: ok\nerror: none\nready: true"),
     ("get_har", {}, '{"request": {"url": "/x"}, "response": {"status": 500}}'),
@@ -115,6 +159,20 @@ SINGLES: list[Case] = [
 ]  # fmt: skip
 LISTS: list[tuple[str, dict[str, Any], str, int]] = [
     ("list_projects", {}, "attic,garden", 2),
+    ("list_databases", {}, "No .db, .sqlite, or .sqlite3 files found in /www", 0),
+    ("query", {"sql": "select 1 where 0"}, "Rows: 0\n\n(No columns returned)", 0),
+    ("find_usages", {}, "# usages of 'z'  a.py  [0 occurrences]\n\n'z' does not appear here.", 0),
+    ("model_ps", {}, "**models:**\n  _empty array_", 0),
+    ("list_decisions", {}, "## Decisions\n\n**Total:** 1 decision(s)\n\n| ID | Title |\n|----|----|\n"
+     "| 2 | Use it |\n\n---\n**Tools:** `add`", 1),
+    ("list_items", {}, "Found 4 items in @a:\n\nShowing items 1-2 of 4:\n\n- button - A button\n"
+     "  Add: `x button`\n\n- card - A card\n  Add: `x card`\n\nMore items available.", 2),
+    ("search_docs", {}, "## API\n**Path:** `a.md`\n**Score:** 0.2\n\n**Part:**\n```\n# API\nx\n```\n",
+     1),
+    ("list_templates", {}, '{"modern": "Clean design", "classic": "Old format"}', 2),
+    ("list_variables", {}, '{"status": "ok", "total": 2, "variables": {"x": {"a": 1}, "y": {"b": 2}}}',
+     2),
+    ("list_units", {}, '{"categories": {"mass": ["kg", "g"], "time": ["s"]}}', 2),
     ("list_documents", {}, "Documents:\n  doc-1 - Guide (type: other, tags: (none), at: 9 (UTC))", 1),
     ("filter_table_names", {"q": "ord"}, "orders", 1),
     ("context_get", {}, "No matching context found", 0),
@@ -268,3 +326,8 @@ def test_a_failure_that_a_gateway_passes_on_is_a_failure() -> None:
     assert response.response_type == "error"
     assert response.error is not None
     assert response.error.message == "it broke"
+
+
+def test_tools_that_go_by_their_names_are_a_catalog() -> None:
+    reply = '{"tools": {"help": "all tools", "get_board": "the board"}, "workflow": "begin"}'
+    assert len(require_kind("tool_catalog", "help", {}, reply)) == 2

@@ -405,7 +405,7 @@ DONE: list[tuple[str, dict[str, Any], str]] = [
     ("checkout", {}, '{"order_id": 3, "status": "paid"}'),
     ("update_description", {}, '{"success": true, "value": {"id": 3, "description": "x"}}'),
     ("calendar", {"action": "create_event"}, '{"success": true, "event": {"id": 1}}'),
-    ("alias_filter", {}, '{"success": true, "alias": "a", "target_id": "x"}'),
+    ("alias_filter", {"alias": "a"}, '{"success": true, "alias": "a", "target_id": "x"}'),
     ("workflow", {"action": "delete"}, '{"success": true, "message": "Workflow deleted"}'),
     ("print_qr_code", {}, "Printed QR code for 'x' on P1 (usb)."),
     ("slack_add_reaction", {}, '{"ok": true}'),

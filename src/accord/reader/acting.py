@@ -1,8 +1,10 @@
 """Rules that say that a reply reports on a deed."""
 
+import re
 from typing import Any, Final
 
 from accord.reader.case import Case, Verdict
+from accord.reader.glossary import MEMBERS, in_english
 from accord.reader.phrases import (
     says_changed,
     says_deed,
@@ -14,21 +16,21 @@ from accord.reader.phrases import (
     says_read,
 )
 from accord.reader.verbs import DEEDS, EITHER, GIVING, acts, stems
-from accord.reader.words import singular, squeezed
+from accord.reader.words import Called, singular, squeezed
 
 _FEW: Final = 6
 _MOST_LINES: Final = 4
 _REPORTS: Final = frozenset(
     """affected_rows affectedRows rows_affected rowsAffected RowsAffected changes lastInsertRowid
     last_insert_id lastInsertId insertId insertedId insertedIds upsertedId modifiedCount
-    deletedCount insertedCount matchedCount acknowledged""".split()
+    deletedCount insertedCount matchedCount acknowledged logged""".split()
 )
 _OUTPUT: Final = frozenset({"output", "stdout", "result"})
 _SAID: Final = (*_OUTPUT, "stderr", "return_value", "returnValue")
 _COMMANDS: Final = ("command", "cmd", "args", "command_line", "commandLine")
 _LONGEST_COMMAND: Final = 400
 _MOST_WORDS: Final = 3
-_SAYING: Final = frozenset("status message success ok id code timestamp".split())
+_SAYING: Final = frozenset("status message success ok id code timestamp".split()) | MEMBERS.keys()
 """What may stand beside the report of a deed."""
 _LONG: Final = 200
 _PAYLOADS: Final = frozenset({"data", "result", "response"})
@@ -36,9 +38,16 @@ _FINE: Final = ("success", "ok", "OK")
 _BEGUN: Final = frozenset(
     "submitted queued pending started starting processing accepted scheduled in_progress".split()
 )
+_UNCONFIRMED: Final = frozenset(
+    """requires_confirmation requiresConfirmation confirmation_required confirmationRequired
+    needs_confirmation needsConfirmation""".split()
+)
+_CONFIRM: Final = re.compile(r"\bconfirm(?:ed)?`?\s*[=:]\s*[`\"']?true\b", re.I)
 _SHOWING: Final = frozenset({"display", "show", "open", "view", "preview"})
 _SHOTS: Final = frozenset("screenshot screen image page snapshot frame pane window".split())
-_DONE: Final = frozenset({"success", "ok"}) | DEEDS | _BEGUN
+_MESSAGES: Final = ("message", *(name for name, word in MEMBERS.items() if word == "message"))
+_SUCCESS: Final = frozenset(name for name, english in MEMBERS.items() if english == "success")
+_DONE: Final = frozenset({"success", "ok"}) | DEEDS | _BEGUN | _SUCCESS
 _WRITTEN: Final = frozenset(
     "outputfile outputpath outputfilepath savedto savedpath savepath exportpath writtento".split()
 )
@@ -53,7 +62,19 @@ def acted(case: Case) -> Verdict | None:
         return None
     if any(each.get("type") != "resource_link" for each in case.attachments):
         return None
+    if _wants_word(case):
+        return Verdict("single", "likely", "nothing was done yet: the tool wants a confirmation")
     return Verdict("action", "certain" if not isinstance(case.value, list) else "likely")
+
+
+def _wants_word(case: Case) -> bool:
+    """Whether a deed waits for a word: `Call again with confirm=true`."""
+    value, words = case.value, case.words
+    if type(value) is dict and not _UNCONFIRMED.isdisjoint(value):
+        return any(value.get(each) is True for each in _UNCONFIRMED)
+    if words is None or "onfirm" not in words or _CONFIRM.search(words) is None:
+        return False
+    return not says_done(words)
 
 
 def _is_given(case: Case) -> bool:
@@ -78,25 +99,28 @@ def reports_done(case: Case) -> Verdict | None:
     call = case.called
     if _is_plainly_done(case):
         return Verdict("action", "likely")
-    if call.doing == "list":
+    if call.doing == "list" and call.words[-1] != "list":
         return None
-    words = case.words or _message(case)
+    words = case.told or _message(case)
     if words is None or (type(case.value) is dict and _gives_more(case)):
         return None
     is_short = "\n\n" not in words.strip()
-    if call.gives_content:
+    if call.gives_content and case.words is not None:
         is_told = is_short and call.doing == "unknown" and says_done(words)
         is_told = is_told and (call.may_act or "\n" not in words.strip())
-        is_line = is_short and "\n" not in words.strip() and case.mentions(words)
+        is_line = is_short and "\n" not in words.strip()
+        is_line = is_line and (case.mentions(words) or words.startswith("Successfully "))
         if not is_told and not is_line:
             return None
     if is_short and says_deed(words, call.deeds) and not (call.wants_many and call.doing == "read"):
         return Verdict("action", "likely" if call.doing != "read" else "guess")
+    if call.doing == "read" and is_short and call.deeds and says_done(words):
+        return None if says_read(words) else Verdict("action", "guess")
     if call.wants_many:
         return None
     if call.doing in ("run", "make") and says_done(words):
         return Verdict("action", "likely")
-    if call.doing == "unknown" and says_done(words) and not says_read(words):
+    if call.doing == "unknown" and not call.checks and says_done(words) and not says_read(words):
         return Verdict("action", "likely")
     if call.may_act and call.doing != "read" and says_not_needed(words):
         return Verdict("action", "guess")
@@ -113,7 +137,7 @@ def _gives_more(case: Case) -> bool:
 
 def _is_plainly_done(case: Case) -> bool:
     """Whether the words, or the command that was run, can mean nothing else."""
-    doing, words = case.called.doing, case.words
+    doing, words = case.called.doing, case.told
     if doing == "run" and any(_is_deed(case.arguments.get(name)) for name in _COMMANDS):
         return True
     call = case.called
@@ -159,10 +183,10 @@ def _message(case: Case) -> str | None:
     """The words beside an object, or those that it has itself."""
     if isinstance(case.value, list):
         return None
-    if case.message:
-        return case.message
-    said = case.value.get("message") if isinstance(case.value, dict) else None
-    return said if isinstance(said, str) else None
+    said = case.message
+    if not said and isinstance(case.value, dict):
+        said = next((case.value[name] for name in _MESSAGES if name in case.value), None)
+    return in_english(said) if isinstance(said, str) else None
 
 
 def reports_members(case: Case) -> Verdict | None:
@@ -182,7 +206,7 @@ def _reports(case: Case, value: dict[str, Any]) -> bool:
         return True
     if call.doing == "list":
         return False
-    if call.deeds and _tells_own_deed(_payload(value), call.deeds):
+    if call.deeds and _tells_own_deed(_payload(value), call):
         return True
     if len(value) <= _FEW and _tells_written(value):
         return True
@@ -194,8 +218,19 @@ def _reports(case: Case, value: dict[str, Any]) -> bool:
         return False
     if call.may_act and call.doing == "unknown" and case.find_collection() is None:
         return True
+    if call.doing == "unknown" and any(_gives(case, *member) for member in value.items()):
+        return False
     has_list = any(isinstance(each, list) for each in value.values())
     return not has_list and not isinstance(value.get("data"), dict)
+
+
+def _gives(case: Case, name: str, each: Any) -> bool:
+    """Whether a member is something that was asked for, rather than how it went and where."""
+    if name in _SAYING or each is None or isinstance(each, bool):
+        return False
+    if each in case.arguments.values():
+        return False
+    return not (name.endswith(("_id", "Id")) or squeezed(name) in _REPORTED)
 
 
 def _has_text(value: dict[str, Any]) -> bool:
@@ -215,10 +250,14 @@ def _payload(value: dict[str, Any]) -> dict[str, Any]:
     return inner[0] if is_well and len(inner) == 1 else value
 
 
-def _tells_own_deed(value: dict[str, Any], deeds: frozenset[str]) -> bool:
-    """Whether a member, or the status, is a form of the tool's own verb: `loaded`, of `load`."""
-    status = value.get("status", value.get("state"))
-    told = (*value, status) if isinstance(status, str) else value
+def _tells_own_deed(value: dict[str, Any], call: Called) -> bool:
+    """Whether a member, or the status, is a form of the tool's own verb: `loaded`, of `load`.
+
+    Of a tool that makes things it may be what was made: `encoded`, of `encode`.
+    """
+    status, deeds = value.get("status", value.get("state")), call.deeds
+    names = [name for name in value if call.doing != "make" or not isinstance(value[name], str)]
+    told = [*names, status] if isinstance(status, str) else names
     return any(
         (name[-2:] in ("ed", "en") and not deeds.isdisjoint(stems(name.lower())))
         or (name.startswith("successful_") and singular(name.rpartition("_")[2]) in deeds)

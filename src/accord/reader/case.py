@@ -8,6 +8,7 @@ import msgspec
 from accord.reader.collection import Collection, collection_in
 from accord.reader.failure import Sign
 from accord.reader.frames import FRAME, unframed
+from accord.reader.glossary import in_english
 from accord.reader.items import Items
 from accord.reader.phrases import says_none
 from accord.reader.reading import Confidence
@@ -37,6 +38,8 @@ class Case(msgspec.Struct, kw_only=True):
     """The text blocks, where there are several and no more is known of them."""
     words: str | None = None
     """The text that is all there is, also as the only member of an object."""
+    told: str | None = None
+    """The same in English, as far as it says how it went."""
     sign: Sign | None = None
     collection: Collection | None = None
     has_looked: bool = False
@@ -50,6 +53,7 @@ class Case(msgspec.Struct, kw_only=True):
         words = self._words_in(value) if isinstance(value, dict) else value
         if isinstance(words, str):
             self.words = unframed(words) if words.startswith(FRAME) else words
+            self.told = in_english(self.words, is_foreign=self.called.is_foreign)
 
     def _words_in(self, value: dict[str, Any]) -> Any:
         """The text that an object is about, if it is."""
@@ -85,8 +89,19 @@ class Case(msgspec.Struct, kw_only=True):
         """Whether the words say that nothing was found."""
         if self.nothing is None:
             wants_many = self.called.wants_many
-            self.nothing = self.words is not None and says_none(self.words, wants_many=wants_many)
+            self.nothing = any(
+                says_none(words, wants_many=wants_many)
+                for words in {self.words, self.told}
+                if words is not None
+            ) or (wants_many and self._is_missed())
         return self.nothing
+
+    def _is_missed(self) -> bool:
+        """Whether a line in another language says that something was not found."""
+        told = self.told
+        if told is None or told is self.words or "\n" in told.strip():
+            return False
+        return self.called.doing == "list" and told[0] not in "❌✗✖⛔🚫" and "not found" in told
 
     def find_collection(self) -> Collection | None:
         """The collection that the value is, or is about; looked for once."""

@@ -12,7 +12,7 @@ from accord.reader.words import Called, singular, squeezed, words_of
 _GENERIC: Final = frozenset(
     """items results result value body data rows records entries list values hits documents nodes
     edges elements
-    objects content contents matches""".split()
+    objects content contents matches resultados risultati résultats resultats ergebnisse""".split()
 )
 _BESIDE: Final = frozenset(
     """facets included links columns headers fields schema aggregations messages_dropped sources
@@ -213,7 +213,7 @@ def _judged(
     if rest.keys() <= _NO_MATTER or (called.wants_many and _tells_page(rest)):
         return "certain"
     main = _member(name)
-    is_named = main.is_generic or main.noun in called.nouns
+    is_named = main.is_generic or (main.noun in called.nouns and not called.checks)
     pages = is_counted = is_a_thing = False
     is_part = _is_part(rest, called)
     for beside, said in rest.items() if _SUMS.isdisjoint(rest) else _told(rest):
@@ -389,6 +389,54 @@ def named_things(value: Mapping[str, Any]) -> list[Any] | None:
     if len(things) < 2 or len(things) < len(value) or not set(things[0]).intersection(*things[1:]):
         return None
     return [{"key": name, **each} for name, each in value.items()]
+
+
+def mapped(value: Mapping[str, Any]) -> Collection | None:
+    """What an object holds by name, itself or in its one member that is an object."""
+    things = entries(value) if len(value) > 1 else None
+    if things is not None:
+        return Collection(things, {}, ("",), "guess")
+    inner = [name for name, each in value.items() if isinstance(each, dict | list) and each]
+    if len(inner) != 1 or not isinstance(value[inner[0]], dict):
+        return None
+    if inner[0].lower() in _CONTAINERS:
+        deeper = mapped(value[inner[0]])
+        return deeper and deeper._replace(path=(inner[0], *deeper.path))
+    things = entries(value[inner[0]])
+    if things is None:
+        return None
+    rest = {name: each for name, each in value.items() if name != inner[0]}
+    if any(isinstance(each, str) and not _goes_along(name) for name, each in rest.items()):
+        return None
+    return Collection(things, rest, (inner[0],), "guess")
+
+
+def _goes_along(name: str) -> bool:
+    """Whether a member says how it went, or by which number, rather than what of."""
+    return name in _SAID or name.endswith(("_id", "Id")) or _member(name).is_paging
+
+
+def entries(value: Mapping[str, Any]) -> list[Any] | None:
+    """The members of an object that are all of one kind and have names of their own."""
+    kinds = {type(each) for each in value.values()}
+    is_told = any(_member(name).is_identity or _member(name).is_beside for name in value)
+    if len(kinds) != 1 or is_told or not value.keys().isdisjoint(_SAID):
+        return None
+    if kinds == {dict}:
+        return [{"key": name, **each} for name, each in value.items()]
+    is_grouped = any(
+        isinstance(each, list) and any(map(_is_object, each)) for each in value.values()
+    )
+    if kinds <= {list, str} and not is_grouped:
+        return [{"key": name, "value": each} for name, each in value.items()]
+    return None
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+_SAID: Final = frozenset("message status text error warning note description data result".split())
 
 
 def nothing_in(value: Mapping[str, Any], nouns: frozenset[str]) -> bool:

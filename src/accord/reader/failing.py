@@ -29,7 +29,7 @@ _PLAIN_VERBS: Final = frozenset({"get", "show", "view", "find", "list", "load", 
 """Words of a tool's name that any text may have."""
 _OF_AN_ERROR: Final = frozenset({"error", "code", "message", "details", "success", "status"})
 _MOST_RESULTS: Final = 200
-_FEW: Final = 4
+_FEW: Final = 6
 _EXITED: Final = re.compile(
     r"\b(?:exit|return)(?:ed with)?[ _]?(?:code|status)?\W{1,4}([1-9]\d{0,2})\W*$"
 )
@@ -39,6 +39,12 @@ _ADVISED: Final = re.compile(
     r"\W{0,4}no [^.!\n]{1,80}[.!] (?:please|start|launch|open|connect|call|run|use|select)\b", re.I
 )
 """What has to be there first is not: `No active page. Launch a browser first.`"""
+_NO_SESSION: Final = re.compile(
+    r"no (?:active|open|current|connected|selected|loaded|running) (?:\w+ )?"
+    r"(?P<what>session|connection|project|workspace|database|browser|page|document|debugger)\b"
+    r"(?: (?:found|available|set|selected|loaded|open))?[.!](?: |$)"
+)
+"""What every call needs first: `No active debugging session. Start one first.`"""
 _CONFIGURE: Final = re.compile(r"\b(?:[Ss]et|[Ee]xport) [A-Z][A-Z0-9]*_[A-Z0-9_]{2,}\b")
 """What has to be set before the tool does anything: `Set ALLOW_WRITES=true to enable it.`"""
 _LONGEST_ADVICE: Final = 600
@@ -46,6 +52,8 @@ _TRACEBACK: Final = re.compile(r"\s*Traceback \(most recent call last\)")
 _LONGEST_END: Final = 80
 _LONGEST_SAID: Final = 2_000
 _ENDS_WITH_ERROR: Final = re.compile(r"(?:^|[.!] )error:\s*$")
+_OWN_ERROR: Final = re.compile(r"Error: [^\n]{4,200}")
+"""A line that is no line of a log, which would say when."""
 _VERDICTS: Final = ("valid", "is_valid", "isValid", "passed")
 _RAISED: Final = re.compile(r"\n[\w.]{1,80}(?:Error|Exception)\b[^\n]*\s*\Z")
 _EXIT_CODES: Final = ("exitCode", "exit_code", "returncode", "return_code", "exit_status")
@@ -74,6 +82,8 @@ def payload_failed(case: Case) -> Verdict | None:
     if counts is not None and counts[0] > 0:
         case.sign = sign
         return Verdict("action", "likely", is_partial=True)
+    if sign.rule == "not-found" and (case.called.wants_many or case.called.checks):
+        return None
     is_asked = sign.rule in ("errors-member", "error-named") and case.called.is_about_faults
     if is_asked or _is_of_a_thing(case, sign) or _is_finding(case, sign):
         return None
@@ -108,8 +118,10 @@ def _is_finding(case: Case, sign: Sign) -> bool:
     value, call = case.value, case.called
     if sign.rule == "exchange-failed":
         return call.doing in ("list", "read") and not call.checks
-    is_verdict = call.checks and any(value.get(name) is False for name in _VERDICTS)
-    return is_verdict and sign.rule != "flag-false"
+    if sign.rule == "flag-false":
+        parts = [each for each in value.values() if isinstance(each, dict) and each]
+        return call.checks and call.is_one and len(parts) > 1
+    return call.checks and any(value.get(name) is False for name in _VERDICTS)
 
 
 def all_failed(case: Case) -> Verdict | None:
@@ -187,6 +199,8 @@ def error_text(case: Case) -> Verdict | None:
     if sign is not None:
         return _failed(case, sign, "guess")
     strength = _strength(case, words) if may_fail(words) else None
+    if strength is None and case.told not in (None, words) and may_fail(case.told):
+        strength = _strength(case, case.told)
     if strength is None:
         return None
     return _failed(
@@ -223,15 +237,19 @@ def _strength(case: Case, words: str) -> Strength | None:
     if case.echoes(words.strip()):
         return None
     missing = _missing(case, words)
-    if case.called.is_log and not case.mentions(words) and "log" not in words.lower():
+    is_told = case.mentions(words) or "log" in words.lower() or _OWN_ERROR.fullmatch(words.strip())
+    if case.called.is_log and not is_told:
         return None
     if case.gives_anything:
         return _given_strength(case, words, missing)
+    if call.wants_many and _lacks_session(call, words):
+        return "weak"
     if call.wants_many and case.says_none:
         return None
     if missing or (says_rejected(words) and not says_deed(words, call.deeds)):
         return "weak"
-    if case.says_none and not _FAILED.match(words):
+    is_missed = not call.wants_many and " not found" in words and case.mentions(words)
+    if case.says_none and not is_missed and not _FAILED.match(words):
         return None
     if call.wants_many and _denies_call(case, words):
         return "weak"
@@ -244,14 +262,28 @@ def _strength(case: Case, words: str) -> Strength | None:
     )
 
 
+def _lacks_session(call: Called, words: str) -> bool:
+    """Whether what has to be there before anything can be listed is not."""
+    found = _NO_SESSION.match(words.lower())
+    return found is not None and found["what"] not in call.nouns
+
+
 def _given_strength(case: Case, words: str, missing: bool) -> Strength | None:
     """The same of a tool that may give any words at all."""
     call = case.called
-    if (call.doing == "run" and _raised(words)) or (missing and "\n" not in words.strip()):
+    if (call.doing == "run" and _raised(words)) or (missing and _is_short(words)):
         return "weak"
     own = frozenset(call.words[:1]) if call.tells else call.nouns.union(call.words)
     mentions = case.mentions(words)
     return says_failed_to_give(words, own - _PLAIN_VERBS, mentions, is_told=call.tells)
+
+
+def _is_short(words: str) -> bool:
+    """Whether a text is a sentence, perhaps with some advice below it, and no document."""
+    first, _, rest = words.strip().partition("\n")
+    return not rest or (
+        len(rest) <= _LONGEST_END * 2 and "\n\n" not in rest.strip() and first[-1:] in ".!"
+    )
 
 
 def _raised(words: str) -> bool:

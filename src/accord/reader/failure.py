@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
+from accord.reader.glossary import MEMBERS, in_english
 from accord.reader.kept import kept
 from accord.reader.phrases import says_not_needed
 from accord.reader.refusals import says_failed
@@ -82,9 +83,11 @@ def failure_in(value: Any) -> Sign | None:
     if not isinstance(value, dict):
         return None
     if _SIGNS.isdisjoint(value):
-        if _CAPITALS.isdisjoint(value):
+        if _CAPITALS.isdisjoint(value) and MEMBERS.keys().isdisjoint(value):
             return None
-        value = {name[:1].lower() + name[1:]: each for name, each in value.items()}
+        value = {
+            MEMBERS.get(name, name[:1].lower() + name[1:]): each for name, each in value.items()
+        }
     for names, rule in _RULES:
         if not names.isdisjoint(value):
             sign = rule(value)
@@ -129,8 +132,16 @@ def _undone(value: Mapping[str, Any]) -> Sign | None:
     if _DEEDS.isdisjoint(value) or not any(value.get(name) is False for name in _DEEDS):
         return None
     reasons = [value[name] for name in _REASONS if isinstance(value.get(name), str)]
-    is_needed = reasons and not any(map(says_not_needed, reasons))
-    return _sign("deed-false", value) if is_needed else None
+    if reasons:
+        is_needed = not any(map(says_not_needed, reasons))
+        return _sign("deed-false", value) if is_needed else None
+    is_missed = value.get("found") is False and not any(map(_tells, value.values()))
+    return _sign("not-found", value) if is_missed else None
+
+
+def _tells(value: Any) -> bool:
+    """Whether a member says more than an echo of what was asked for."""
+    return bool(value) and not isinstance(value, str)
 
 
 def says_success(value: Mapping[str, Any]) -> bool:
@@ -145,7 +156,8 @@ def _error_member(value: Mapping[str, Any]) -> Sign | None:
         return None
     if says_success(value) or not isinstance(error, dict | str | bool):
         return None
-    if any(value[name] not in _NO_PAYLOAD for name in _PAYLOADS if name in value):
+    has_payload = any(value[name] not in _NO_PAYLOAD for name in _PAYLOADS if name in value)
+    if has_payload and value.get("status") != "error":
         return None
     if isinstance(error, str) and len(value) > (_MANY if _has_bad_status(value) else _FEW):
         return None
@@ -177,7 +189,7 @@ def _is_void(value: Any) -> bool:
     """Whether a member holds nothing, or an object that holds nothing: `{"issue": null}`."""
     if isinstance(value, dict):
         return all(each is None for each in value.values())
-    return value in (None, [], "")
+    return value in (None, False, [], "")
 
 
 def _only_words(others: Mapping[str, Any]) -> bool:
@@ -210,9 +222,15 @@ def _status_number(value: Mapping[str, Any]) -> Sign | None:
         if _is_bad_number(value.get(name)):
             words = value.get("title") or value.get("body") or value.get("statusText")
             has_reason = _text_in(value) or isinstance(words, str)
-            if has_reason and len(value) <= _FEW and not any(value.get(n) for n in _PAYLOADS):
+            payloads = [value[payload] for payload in _PAYLOADS if value.get(payload)]
+            if has_reason and len(value) <= _FEW and not any(map(_is_given, payloads)):
                 return _sign("status-number", value)
     return None
+
+
+def _is_given(payload: Any) -> bool:
+    """Whether a payload is something, rather than the words about a failure."""
+    return not isinstance(payload, dict) or not _only_words(payload)
 
 
 def _status_within(value: Mapping[str, Any]) -> Sign | None:
@@ -251,7 +269,7 @@ def _message(value: Mapping[str, Any]) -> Sign | None:
     code = value.get("code")
     if isinstance(code, str) and _NAMED_CODE.fullmatch(code) and _only_words(value):
         return _sign("message-failed", value)
-    strength = says_failed(words)
+    strength = says_failed(in_english(words))
     if strength == "strong" or (strength == "weak" and _only_words(value)):
         return _sign("message-failed", value)
     return None

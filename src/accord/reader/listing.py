@@ -7,14 +7,16 @@ from typing import Any, Final
 from accord.reader.case import Case, Verdict
 from accord.reader.collection import (
     Collection,
+    entries,
     is_catalog,
     is_described,
     is_generic,
     is_one,
+    mapped,
     named_things,
     nothing_in,
 )
-from accord.reader.items import Items, find_items, is_symbols, split_advice, states_count
+from accord.reader.items import Items, find_items, is_record, is_symbols, split_advice, states_count
 from accord.reader.phrases import (
     lacks,
     says_all_well,
@@ -42,6 +44,10 @@ _SELECTING: Final = ("type", "kind", "filter", "pattern", "contains", "category"
 _OF_TOOLS: Final = frozenset({"tool", "list", "search", "find", "catalog", "discover", "mcp"})
 _A_TOOL: Final = re.compile(r"\btools?\b")
 _FOUND: Final = re.compile(r"(?:Found|Showing|Listing) \d+ [^\n]{1,80}:\n")
+_PROFILE: Final = re.compile(
+    r"#{1,3} [^\n]+\n+(?:\*\*[^*\n]{1,40}:\*\* [^\n]+\n){2}(?s:.*)\n#{2,4} "
+)
+"""One thing: its name, labelled lines about it, and sections."""
 _SOURCES: Final = re.compile(r"\W*(?:sources|citations|references|see also)\b.{0,20}", re.I)
 _LISTING: Final = tuple(
     "results matches found pages entries list all available showing retrieved here".split()
@@ -62,6 +68,11 @@ def catalog(case: Case) -> Verdict | None:
         if is_catalog(tools) or (not tools and value.keys() <= {"tools", "nextCursor"}):
             case.collection = Collection(tools, _without(value, "tools"), ("tools",), "certain")
             return Verdict("tool_catalog")
+    if isinstance(value, dict) and isinstance(value.get("tools"), dict) and not is_act:
+        tools = entries(value["tools"])
+        if tools is not None and (_lists_tools(case) or "help" in case.called.words):
+            case.collection = Collection(tools, _without(value, "tools"), ("tools",), "likely")
+            return Verdict("tool_catalog", "likely")
     collection = case.find_collection()
     if collection is None:
         return None
@@ -129,6 +140,8 @@ def main_array(case: Case) -> Verdict | None:
         return None  # which are what is attached
     if collection.rest and case.called.doing != "list" and _is_made(case, collection):
         return None
+    if case.called.tells and isinstance(collection.rest.get("summary"), str):
+        return None
     return _LISTED[collection.confidence]
 
 
@@ -141,7 +154,7 @@ def _is_made(case: Case, collection: Collection) -> bool:
 
 
 def none_found(case: Case) -> Verdict | None:
-    words = case.words
+    words = case.told
     call = case.called
     if words is None or call.gives_content or call.gives_output or "count" in call.words:
         return None
@@ -150,7 +163,7 @@ def none_found(case: Case) -> Verdict | None:
         return None
     if not (call.wants_many or is_of_all) and _is_of_one(call, words):
         return None
-    case.items = Items([], words.strip(), "", "none-found")
+    case.items = Items([], (case.words or "").strip(), "", "none-found")
     return Verdict(_kind(case, words), "likely" if call.wants_many else "guess")
 
 
@@ -166,6 +179,8 @@ def itemised(case: Case) -> Verdict | None:
         return None
     if call.gives_content:
         return _counted(case, words)
+    if call.doing == "read" and words.startswith("#") and _PROFILE.match(words):
+        return None
     wants_list = call.wants_many or _opens(words.lstrip("#* \n"))
     items = find_items(words, wants_list=wants_list, blocks=case.texts)
     if items is None or (case.called.is_log and items.rule in _LINES and not states_count(items)):
@@ -175,6 +190,9 @@ def itemised(case: Case) -> Verdict | None:
         return None  # of an answer in words
     is_asked = wants_list and not call.is_one
     if not is_asked and call.doing != "unknown" and _is_faint(items, call.is_one):
+        return None
+    is_labelled = items.rule == "bullets" and all(isinstance(each, str) for each in items.items)
+    if is_labelled and call.doing != "list" and not states_count(items) and is_record(items.items):
         return None
     is_bare = items.rule == "plain-lines" and not items.heading
     if is_bare and not (call.doing == "list" or call.is_plural):
@@ -235,6 +253,10 @@ def lone_item(case: Case) -> Verdict | None:
     if named is not None and not call.is_one:
         case.collection = Collection(named, {}, ("",), "guess")
         return Verdict("list", "guess")
+    if call.doing == "list" and "list" in call.words:
+        case.collection = mapped(case.value)
+        if case.collection is not None:
+            return Verdict("list", "guess")
     if call.doing != "list" or not call.is_plural or not is_one(case.value):
         return None
     case.collection = Collection([case.value], {}, ("",), "guess")

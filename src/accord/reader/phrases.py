@@ -49,6 +49,8 @@ _DONE: Final = any_of(
     rf".*\b(?:successfully\b|(?:has|have|was|were) (?:been )?(?:{_DEED})\b)",
     rf"(?:\S+ ){{1,4}}(?:{_DEED})\b",
     r"now (?:\w+ing|set|at|on|off)\b",
+    r"[^.!?\n]{1,60} (?:complete|finished|successful)[.!]",
+    r"(?:\S+ ){1,3}succeeded\b",
     r"\w+ing .{1,200}(?:\.{3}|…) ?(?:done|ok|success)\b",
 )
 _TICKED: Final = re.compile(r"[^\w\s]*[✅✓✔☑🎉]\W{1,4}(?:\S+ ){0,4}[a-z]{2,}ed\b")
@@ -170,7 +172,10 @@ _FULLY_DONE: Final = any_of(
     rf"[^\n]{{1,120}} (?:has|have|was|were) (?:been )?successfully (?:{_DEED})\b",
     rf"(?:the|your) [^\n.]{{1,80}} (?:has|have) been (?:{_DEED})\b[^\n]*[.!]$",
 )
-_OPENED: Final = any_of(r"(?:\S+ ){1,4}(?:opened|launched|started)[.!]")
+_OPENED: Final = any_of(
+    r"(?:\S+ ){1,4}(?:opened|launched|started)[.!]",
+    r"(?:\S+ ){1,8}opened in (?:the |your |a )?(?:\w+ )?(?:browser|editor|window|tab)\b",
+)
 _MOST_SENTENCES: Final = 6
 
 
@@ -180,8 +185,10 @@ def says_fully_done(text: str, *, is_shown: bool = False) -> bool:
     `is_shown`: by a tool that shows things, which may have opened one.
     """
     small = text[:_LONGEST_OUTCOME].lower()
+    if is_shown and _OPENED.match(small[:_LONGEST_SENTENCE]) is not None:
+        return True
     if "ccessful" not in small and " been " not in small:
-        return is_shown and _OPENED.match(small[:_LONGEST_SENTENCE]) is not None
+        return False
     lines = [line for line in small.splitlines() if line.strip()]
     return any(_FULLY_DONE.match(line) for line in lines[:_MOST_SENTENCES])
 
@@ -214,6 +221,7 @@ _NONE: Final = any_of(
     r"(?:found|showing|returned|listing) (?:0(?!\W{0,3}(?:to\W)?[1-9])|no|zero)\b.*$",
     r"total:? 0\b.*$",
     r"total results:? 0\b.*$",
+    r"(?:rows|results|matches|items|count|hits|records): 0(?:$|\s*\n)",
     r"0 (?:\w+ ){0,3}(?:found|results?|matches|rows|items|records|returned).*$",
     r"0 \w+s[.!]*$",
     r"nothing (?:was )?(?:found|matched|to show|here).*$",
@@ -222,7 +230,7 @@ _NONE: Final = any_of(
     r"\b(?!.*\b(?:must|cannot|can't|should)\b).{0,60}\bempty\b.{0,40}$",
     r"(?:the |your )?(?:search|query)\b.{0,60}\b(?:returned no\b.*|no results)[.!]*$",
     r"\(?(?:empty|none|no results)\)?[.!]*$",
-    r"empty (?:directory|folder|list|result|set|queue)\b.{0,80}$",
+    r"empty (?:directory|folder|list|array|result|set|queue)\b.{0,80}$",
     r".{1,80}\b(?:does not|doesn't|do not|don't|did not|didn't) (?:have|contain|return|match"
     r"|include|produce|yield) any\b.{0,80}$",
     rf"[^.]{{1,80}}\b(?:has|have|contains?|had|returned|with) (?:no|zero|0)"
@@ -247,12 +255,18 @@ _NONE_LISTED: Final = any_of(
     r"(?:the |your |this )?(?:[\w'\"-]+ ){1,4}(?:is|are|was|were) (?:currently )?empty[.!]*$",
 )
 _NO_ITEMS: Final = any_of(r"no (?!more|other|further|additional)(?:[\w-]+ ){1,4}(?:were )?found\b")
-_NO_NAMES: Final = re.compile(r"[^:\n]{1,80}:\s+\W?(?:none|empty|nothing|no \w+)\W{0,2}$")
+_NO_NAMES: Final = re.compile(
+    r"[^:\n]{1,80}:[*_]{0,2}\s+\W?(?:none|empty(?: array| list)?|nothing|no \w+)\W{0,2}$"
+)
 _NONE_AT_ALL: Final = any_of(
     r"(?:none of|empty|nothing|0 \w+s?)\b[^:]{0,80}$",
     r"(?:i|we|you|there)\b[^:.]{0,20}\b(?:no|zero|0|n't any|not any|aren't any|isn't any"
     r"|weren't any) [^:]{1,100}$",
 )
+_ZERO: Final = re.compile(
+    r".{1,160}[(\[: ]0 (?:occurrences|match(?:es)?|results?|usages|references|hits)\b[^\d\n]{0,80}$"
+)
+"""A heading that says that there is nothing below it."""
 _INSTEAD: Final = any_of(
     r".*\b(?:showing|similar|instead|falling back|did you mean|closest|found [1-9]|but here)\b"
 )
@@ -260,9 +274,10 @@ _OPENING: Final = re.compile(r"(?:_|[^\w\"'`]){0,12}\u2139?[^\w\"'`]{0,12}")
 _MOST_LINES: Final = 3
 _MOST_AROUND: Final = 16
 _OF_NONE: Final = ("no", "0", "any", "empty", "zero", "end of")
-_MAY_BE_NONE: Final = re.compile(r"\b(?:no|0|zero|none|nothing|empty|any|end of)\b")
+_MAY_BE_NONE: Final = re.compile(r"(?:\b|_)(?:no|0|zero|none|nothing|empty|any|end of)(?:\b|_)")
 _PLAINLY_NONE: Final = re.compile(
     r"no (?!such\b)(?:[a-z]+ )?[a-z]+s found(?: (?:for|matching|in|with) [^.\n]{1,100})?[.!]?$"
+    r"|no (?:[\w.*]+,? ){1,6}(?:files|results|matches|items) found in \S+$"
 )
 """What most of them say, and is seen at once."""
 _SOME: Final = re.compile(
@@ -289,6 +304,8 @@ def says_none(text: str, *, wants_many: bool = False) -> bool:
     lines = _few_lines(text) if _may_be_none(small) else []
     if not lines or _SOME.match(lines[0].lower()):
         return False
+    if wants_many and _ZERO.match(lines[0].lower()):
+        return True
     if len(lines) <= _MOST_LINES and len(text) <= 2 * _LONGEST_NONE:
         if len(lines) > 1 and (lines[0].endswith(":") or text.lstrip().startswith("#")):
             return _is_none(lines[-1], wants_many)

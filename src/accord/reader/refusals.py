@@ -13,6 +13,7 @@ from accord.reader.phrases import (
     first_sentence,
     reports_deed,
 )
+from accord.reader.verbs import stems
 
 _LONGEST_ERROR: Final = 4_000
 _LONGEST_ADVICE: Final = 1_500
@@ -175,11 +176,18 @@ def says_failed(
     opening = _opening(lines)
     first = after(_MARKS, opening)
     small = first[:_LONGEST_SENTENCE].lower()
-    if (_STRONG.match(small) and not reports_deed(small)) or _ERRNO.match(first):
+    if _is_strong(small) or _ERRNO.match(first):
         return "strong"
     if checks:
         return None
     return "strong" if _CROSS.match(opening) else _says_weakly(words, lines, is_act, wants_many)
+
+
+def _is_strong(small: str) -> bool:
+    """Whether a line is an error by its first words, and reports no deed after all."""
+    return _STRONG.match(small) is not None and (
+        small.startswith("error: ") or not reports_deed(small)
+    )
 
 
 def _says_weakly(words: str, lines: list[str], is_act: bool, wants_many: bool) -> Strength | None:
@@ -272,7 +280,7 @@ def _opening(lines: list[str]) -> str:
 
 _FAILED_TO: Final = any_of(
     r"failed to (?!(?:fetch|read|load|open|access|retrieve|get|download|parse|connect|find|resolve"
-    r"|convert)\b)"
+    r"|convert|call|execute|process)\b)"
 )
 
 
@@ -302,14 +310,15 @@ def says_failed_to_give(
     first, _, rest = words.partition("\n")
     opening = after(_MARKS, first)
     small = opening[:_LONGEST_SENTENCE].lower()
-    is_failed = _STRONG.match(small) is not None and not reports_deed(small)
-    is_strong = bool(is_failed or _ERRNO.match(opening) or _CROSS.match(first))
-    is_own = mentions or not own.isdisjoint(_WORDS.findall(small))
+    is_strong = bool(_is_strong(small) or _ERRNO.match(opening) or _CROSS.match(first))
+    is_own = mentions or _names_own(small, own)
     if small.startswith("error: ") and is_told:
         return "strong"
     if rest.strip() and _BAD_VALUE.match(small) and _OFFERS.match(rest.lower()):
         return "weak"
     if rest.strip():
+        if mentions and not is_strong and _is_brief(first, rest) and _CANNOT_GIVE.search(small):
+            return "weak"
         if mentions and first[0] == "#" and _title_failed(first, is_act=False, own=own):
             return "strong"
         return (
@@ -324,6 +333,24 @@ def says_failed_to_give(
     if is_short and is_own and (_begins_badly(sentence, 1) or _denies(sentence, is_act=False)):
         return "weak"
     return None
+
+
+_CANNOT_GIVE: Final = re.compile(
+    r"\b(?:cannot|could not|unable to) (?:fetch|get|read|load|show|find)\b"
+)
+
+
+def _is_brief(first: str, rest: str) -> bool:
+    """Whether a text is a line and one more."""
+    return len(first) + len(rest) <= _LONGEST_SHORT and "\n" not in rest.strip()
+
+
+def _names_own(small: str, own: frozenset[str]) -> bool:
+    """Whether a line has a word that the tool is named for, in any form: `analyzing`."""
+    for word in _WORDS.findall(small):
+        if word in own or (word.endswith("ing") and not own.isdisjoint(stems(word))):
+            return True
+    return False
 
 
 _WORDS: Final = re.compile(r"[a-z]+")

@@ -64,7 +64,12 @@ ACTING: Final = frozenset(
     hide unhide maximize minimize crop trim boot wake hibernate quarantine isolate
     announce moderate nudge respond hangup speak rewrite overwrite override refactor
     rotate pick grab equip craft rebase squash protect extrude silence pack unpack operate
-    advance crt upd""".split()
+    advance crt upd persist alter amend adopt align arrange rearrange distribute regenerate checkin
+    consolidate decommission dedupe deduplicate defragment delist deprecate deregister establish
+    freeze unfreeze heal hire integrate materialize mend mitigate mutate offload onboard poke
+    reconnect redirect relocate remap replicate reposition requeue resubmit retire retract revive
+    shelve stamp steer summon supersede sweep throttle tweak whitelist blacklist allowlist denylist
+    brew discharge psubscribe xadd xack xdel lrem fulfil""".split()
 )
 # Nouns, adjectives and prepositions as often as verbs: they say what a tool does only where they
 # come first.
@@ -92,7 +97,7 @@ CHANGING: Final = frozenset(
 """Verbs that have an object, whatever it is: `update_status`."""
 TOLD: Final = frozenset(
     """details detail info history stats statistics status count metrics progress preview
-    mapping""".split()
+    mapping guide reference overview catalog glossary""".split()
 )
 """Nouns at the end of a name that say that something is told, unless it is changed."""
 HEADS: Final = TOLD | frozenset(
@@ -143,9 +148,18 @@ FAULTS: Final = frozenset("error exception failure diagnostic problem crash".spl
 """A tool that is named for them tells of those of others."""
 MAKING: Final = frozenset(
     """generate render draw build make compose design produce transform format encode decode
-    compile plan draft encrypt decrypt hash random simulate""".split()
+    compile plan draft encrypt decrypt hash random simulate visualize visualise plot illustrate
+    sketch sort normalize normalise sanitize sanitise strip shorten reverse combine
+    decompose beautify minify prettify tokenize slugify capitalize uppercase lowercase escape
+    unescape serialize deserialize simplify factor factorize differentiate interpolate approximate
+    round""".split()
 )
 """They give back what they made, or report on it."""
+WORDED: Final = frozenset(
+    """regex formula argument query prompt url uri expression pattern string message command filter
+    template context plan schema sentence text json xml""".split()
+)
+"""What is given when it is built: `build_query`, not `build_image`."""
 RUNNING_NOUNS: Final = frozenset("process call request".split())
 """What is run, as often, where another verb comes after them: `process_get_output`."""
 COMPUTING: Final = frozenset("roll calculate compute solve compare analyze analyse".split())

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
+from accord.reader.glossary import VERBS
 from accord.reader.kept import kept
 from accord.reader.verbs import (
     CHANGING,
@@ -30,6 +31,7 @@ from accord.reader.verbs import (
     TELLING,
     TOLD,
     VAGUE,
+    WORDED,
     acts,
     may_act,
 )
@@ -39,6 +41,7 @@ Doing = Literal["list", "read", "act", "make", "run", "unknown"]
 _PLAINLY_READING: Final = frozenset(
     "get show read fetch describe view check count status info".split()
 )
+_CHOOSING: Final = (("pick",), ("choose",), ("select",), ("draw",), ("roll",))
 _JOINTS: Final = re.compile(r"[^a-z0-9]")
 _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _SQL_WRITES: Final = re.compile(
@@ -101,7 +104,7 @@ _ABOUT: Final = frozenset(
 _ONE: Final = frozenset(
     """describe inspect info information detail details summary overview status profile schema
     metadata stats config configuration settings documentation guide help instructions readme
-    prompt template properties practices conventions principles""".split()
+    prompt template skeleton structure properties practices conventions principles""".split()
 )
 _RUNS: Final = frozenset("command cmd command_line commandLine argv code script".split())
 _OPENS: Final = frozenset("read cat view open scrape load fetch".split())
@@ -116,7 +119,7 @@ _WHERE: Final = frozenset(
 
 
 _LOGS: Final = frozenset({"log", "logs", "logcat", "stderr", "output", "journal"})
-_STATEMENTS: Final = ("sql", "query", "statement", "cypher")
+_STATEMENTS: Final = ("sql", "query", "sql_query", "sqlQuery", "statement", "cypher")
 _TOOLS: Final = frozenset(
     """tool_name toolName tool function_name functionName command_name commandName operation_id
     operationId""".split()
@@ -162,6 +165,8 @@ class Called(NamedTuple):
     """It gives back lines that were logged, errors among them."""
     prints: bool = False
     """What it gives was printed or told by others, in whatever notation."""
+    is_foreign: bool = False
+    """It is named in another language, in which it may also answer."""
     is_bare: bool = False
     """It was given nothing at all, and is named for no one thing: it was asked for all there is."""
 
@@ -227,7 +232,11 @@ def _called(name: str) -> Called:
     words = words_of(name.rpartition("__")[2] or name)  # as gateways join a server's name to it
     if len(words) > 1 and words[-1] == "tool":
         words = words[:-1]
-    return _made(words, _doing_of(words), _is_plural(words))
+    is_foreign = not VERBS.keys().isdisjoint(words)
+    if is_foreign:
+        words = tuple(VERBS.get(word, word) for word in words)
+    found = _made(words, _doing_of(words), _is_plural(words))
+    return found._replace(is_foreign=True) if is_foreign else found
 
 
 def _made(words: tuple[str, ...], doing: Doing, is_plural: bool) -> Called:
@@ -254,7 +263,7 @@ def _made(words: tuple[str, ...], doing: Doing, is_plural: bool) -> Called:
         or (doing == "run" and words[-1] == "query"),
         deeds=frozenset(_deeds(words, doing)),
         tells=doing in ("read", "unknown", "make") and not TELLING.isdisjoint(words),
-        checks=doing != "list" and not CHECKING.isdisjoint(words),
+        checks=doing not in ("list", "act") and not CHECKING.isdisjoint(words),
         gives_output=gives_output,
         may_act=may_act(words),
         is_log=is_log,
@@ -339,6 +348,10 @@ def _doing_of(name: tuple[str, ...], *, is_asked: bool = False) -> Doing:
         return "list"
     if words[:1] == ("make",) and acts(words[-1]):
         return "act"
+    if found in ("act", "unknown") and words[:1] in _CHOOSING and "random" in words:
+        return "make"
+    if words[:1] == ("build",) and words[-1] in WORDED:
+        return "make"
     is_last = len(words) > 1 and words[-1] in LAST
     return "act" if found == "unknown" and (is_either or is_last) else found
 

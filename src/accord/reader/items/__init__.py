@@ -25,17 +25,18 @@ from accord.reader.items.parts import (
     grouped,
     headed,
     is_symbols,
+    lone_section,
     paragraphs,
     sections,
     separated,
     shape_of,
     titled,
 )
-from accord.reader.items.plain import commas, lone_name, one_per_line
+from accord.reader.items.plain import commas, is_record, lone_name, one_per_line
 from accord.reader.items.records import as_many, counted, records, sequence
 from accord.reader.items.tables import dashed_columns, ruled_table
 
-__all__ = ["Items", "find_items", "is_symbols", "split_advice", "states_count"]
+__all__ = ["Items", "find_items", "is_record", "is_symbols", "split_advice", "states_count"]
 
 _LONGEST: Final = 1_000_000  # characters of a text that is looked at
 _MOST_PARTS: Final = 4
@@ -84,6 +85,7 @@ PATTERNS: Final = (
     Pattern(alike, (), "one", "never"),
     Pattern(sequence, (), "one", "never"),
     Pattern(sections, ("\n#",), "several", "never"),
+    Pattern(lone_section, ("**",), "several", "never"),
     Pattern(one_per_line, (), "several", "never"),
     Pattern(commas, (",",), "one", "never"),
     Pattern(lone_name, (), "one", "never"),

@@ -118,9 +118,16 @@ def split_advice(lines: list[str]) -> tuple[list[str], list[str]]:
         above = lines[at - 1].strip()
         is_apart = not above or not any(map(str.isalnum, above))
         is_heading = line.endswith(":") and _ADVISES.match(line) is not None
+        if not is_heading and any(map(_is_listed, lines[at + 1 :])):
+            continue
         if (is_apart or is_heading) and not any(each.startswith("#") for each in lines[at:]):
             return lines[:at], lines[at:]
     return lines, []
+
+
+def _is_listed(line: str) -> bool:
+    """Whether a line is likely one of a list or a table, which no advice has below it."""
+    return line.lstrip()[:2] in ("- ", "* ", "• ", "| ", "|-")
 
 
 def is_advice(block: str) -> bool:

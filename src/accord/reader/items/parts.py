@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from itertools import groupby, pairwise
 from typing import Any, Final
 
@@ -19,6 +20,8 @@ _MARKED: Final = re.compile(
 _GROUP: Final = re.compile(r"#{1,6}[ \t]+\S.*|\*\*[^*]+\*\*:?|[^-*•\d\s].{0,80}:")
 _TITLE_LEVEL: Final = 9
 """Of a line that ends with a colon and has indented lines below it."""
+_BOLD_LABEL: Final = re.compile(r"(?:- )?\*\*[A-Z][\w ]{0,30}(?::\*\*|\*\*:) \S")
+_FEWEST_LABELS: Final = 2
 _SHORT_MARKS: Final = frozenset({"=", "==", "--", "~", "*", "_", "—"})
 _SHORTEST_MARK: Final = 3
 _LONGEST_MARK: Final = 80
@@ -123,6 +126,24 @@ def shape_of(part: list[str]) -> str:
     if first.startswith(("[", "**")):
         return first[0]
     return "sign" if not first[0].isascii() and not first[0].isalnum() else "text"
+
+
+def lone_section(lines: list[str], wants_list: bool) -> Items | None:
+    """One heading with labelled lines right below it: the only thing that was found."""
+    if _HEADING.match(lines[0]) is None or any(map(_HEADING.match, _unfenced(lines[1:]))):
+        return None
+    below = lines[1 : 1 + _FEWEST_LABELS]
+    are_labelled = len(below) == _FEWEST_LABELS and all(map(_BOLD_LABEL.match, below))
+    return Items(["\n".join(lines).strip()], "", "", "lone-section") if are_labelled else None
+
+
+def _unfenced(lines: list[str]) -> Iterator[str]:
+    """The lines that are in no code block."""
+    is_code = False
+    for line in lines:
+        is_code = is_code != line.startswith("```")
+        if not is_code:
+            yield line
 
 
 def _between_blanks(lines: list[str]) -> list[list[str]]:

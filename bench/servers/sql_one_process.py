@@ -41,11 +41,12 @@ method_of = msgspec.json.Decoder(Method).decode
 def reply(line: bytes) -> bytes:
     call = decode(line)
     query = call.params.arguments.query
-    json = connection.execute(
-        f"SELECT json_group_array(json_object({members})) FROM ({query})"
-    ).get.encode()
+    found, rows = connection.execute(
+        f"SELECT count(*), json_group_array(json_object({members})) FROM ({query})"
+    ).get
+    json = rows.encode()
     indented = msgspec.json.format(json, indent=2).decode()
-    text = f"Query executed successfully. Found {indented.count('  {')} rows:\n{indented}"
+    text = f"Query executed successfully. Found {found} rows:\n{indented}"
     result = {
         "content": [{"type": "text", "text": text}],
         "structuredContent": {"result": Raw(json)},

@@ -45,7 +45,7 @@ _UNCONFIRMED: Final = frozenset(
 _CONFIRM: Final = re.compile(r"\bconfirm(?:ed)?`?\s*[=:]\s*[`\"']?true\b", re.I)
 _SHOWING: Final = frozenset({"display", "show", "open", "view", "preview"})
 _SHOTS: Final = frozenset("screenshot screen image page snapshot frame pane window".split())
-_MESSAGES: Final = ("message", *(name for name, word in MEMBERS.items() if word == "message"))
+_MESSAGES: Final = frozenset(name for name, english in MEMBERS.items() if english == "message")
 _SUCCESS: Final = frozenset(name for name, english in MEMBERS.items() if english == "success")
 _DONE: Final = frozenset({"success", "ok"}) | DEEDS | _BEGUN | _SUCCESS
 _WRITTEN: Final = frozenset(
@@ -185,7 +185,9 @@ def _message(case: Case) -> str | None:
         return None
     said = case.message
     if not said and isinstance(case.value, dict):
-        said = next((case.value[name] for name in _MESSAGES if name in case.value), None)
+        said = case.value.get("message")
+        if said is None and not _MESSAGES.isdisjoint(case.value):
+            said = next(case.value[name] for name in _MESSAGES if name in case.value)
     return in_english(said) if isinstance(said, str) else None
 
 
@@ -256,8 +258,9 @@ def _tells_own_deed(value: dict[str, Any], call: Called) -> bool:
     Of a tool that makes things it may be what was made: `encoded`, of `encode`.
     """
     status, deeds = value.get("status", value.get("state")), call.deeds
-    names = [name for name in value if call.doing != "make" or not isinstance(value[name], str)]
-    told = [*names, status] if isinstance(status, str) else names
+    if call.doing == "make":
+        value = {name: each for name, each in value.items() if not isinstance(each, str)}
+    told = (*value, status) if isinstance(status, str) else value
     return any(
         (name[-2:] in ("ed", "en") and not deeds.isdisjoint(stems(name.lower())))
         or (name.startswith("successful_") and singular(name.rpartition("_")[2]) in deeds)

@@ -52,8 +52,9 @@ class Case(msgspec.Struct, kw_only=True):
         value = self.value
         words = self._words_in(value) if isinstance(value, dict) else value
         if isinstance(words, str):
-            self.words = unframed(words) if words.startswith(FRAME) else words
-            self.told = in_english(self.words, is_foreign=self.called.is_foreign)
+            self.words = self.told = unframed(words) if words.startswith(FRAME) else words
+            if self.called.is_foreign or not self.words.isascii():
+                self.told = in_english(self.words, is_foreign=self.called.is_foreign)
 
     def _words_in(self, value: dict[str, Any]) -> Any:
         """The text that an object is about, if it is."""
@@ -88,20 +89,18 @@ class Case(msgspec.Struct, kw_only=True):
     def says_none(self) -> bool:
         """Whether the words say that nothing was found."""
         if self.nothing is None:
-            wants_many = self.called.wants_many
-            self.nothing = any(
-                says_none(words, wants_many=wants_many)
-                for words in {self.words, self.told}
-                if words is not None
-            ) or (wants_many and self._is_missed())
+            words, wants_many = self.words, self.called.wants_many
+            self.nothing = words is not None and says_none(words, wants_many=wants_many)
+            if self.told is not words and self.told is not None and not self.nothing:
+                told = self.told
+                self.nothing = says_none(told, wants_many=wants_many) or self._is_missed(told)
         return self.nothing
 
-    def _is_missed(self) -> bool:
+    def _is_missed(self, told: str) -> bool:
         """Whether a line in another language says that something was not found."""
-        told = self.told
-        if told is None or told is self.words or "\n" in told.strip():
+        if self.called.doing != "list" or "\n" in told.strip():
             return False
-        return self.called.doing == "list" and told[0] not in "❌✗✖⛔🚫" and "not found" in told
+        return "not found" in told and told[0] not in "❌✗✖⛔🚫"
 
     def find_collection(self) -> Collection | None:
         """The collection that the value is, or is about; looked for once."""

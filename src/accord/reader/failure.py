@@ -83,7 +83,7 @@ def failure_in(value: Any) -> Sign | None:
     if not isinstance(value, dict):
         return None
     if _SIGNS.isdisjoint(value):
-        if _CAPITALS.isdisjoint(value) and MEMBERS.keys().isdisjoint(value):
+        if _ALIASES.isdisjoint(value):
             return None
         value = {
             MEMBERS.get(name, name[:1].lower() + name[1:]): each for name, each in value.items()
@@ -306,9 +306,10 @@ _RULES: Final[tuple[tuple[frozenset[str], Judge], ...]] = (
 
 
 _SIGNS: Final = frozenset[str]().union(*(names for names, _ in _RULES))
-_CAPITALS: Final = frozenset(
-    {"Error", "Errors", "Success", "ErrorMessage", "ErrorCode", "IsError", "Message", "IsSuccess"}
-)
+_ALIASES: Final = MEMBERS.keys() | {
+    *("Error", "Errors", "Success", "ErrorMessage", "ErrorCode", "IsError", "Message", "IsSuccess")
+}
+"""The same members in capitals, and in other languages."""
 
 
 def _sign(rule: str, value: Mapping[str, Any]) -> Sign:

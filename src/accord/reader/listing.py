@@ -24,7 +24,7 @@ from accord.reader.phrases import (
     says_none_of_all,
     split_sentence,
 )
-from accord.reader.reading import LEVELS
+from accord.reader.reading import LEVELS, Confidence
 from accord.reader.verbs import COMPUTING, GIVING
 from accord.reader.words import Called
 from accord.response import CATALOG, ResponseType
@@ -63,16 +63,10 @@ _LISTS: Final = re.compile(
 def catalog(case: Case) -> Verdict | None:
     value = case.value
     is_act = case.called.doing == "act"
-    if isinstance(value, dict) and isinstance(value.get("tools"), list) and not is_act:
-        tools = value["tools"]
-        if is_catalog(tools) or (not tools and value.keys() <= {"tools", "nextCursor"}):
-            case.collection = Collection(tools, _without(value, "tools"), ("tools",), "certain")
-            return Verdict("tool_catalog")
-    if isinstance(value, dict) and isinstance(value.get("tools"), dict) and not is_act:
-        tools = entries(value["tools"])
-        if tools is not None and (_lists_tools(case) or "help" in case.called.words):
-            case.collection = Collection(tools, _without(value, "tools"), ("tools",), "likely")
-            return Verdict("tool_catalog", "likely")
+    if type(value) is dict and "tools" in value and not is_act:
+        verdict = _told_tools(case, value["tools"])
+        if verdict is not None:
+            return verdict
     collection = case.find_collection()
     if collection is None:
         return None
@@ -89,6 +83,21 @@ def catalog(case: Case) -> Verdict | None:
     if _lists_tools(case) and (named or collection.confidence == "certain") and _nameable(items):
         return Verdict("tool_catalog", "likely")
     return None
+
+
+def _told_tools(case: Case, tools: Any) -> Verdict | None:
+    """The tools that stand under `tools`: a list of them, or each by its name."""
+    confidence: Confidence = "certain"
+    if isinstance(tools, dict) and (_lists_tools(case) or "help" in case.called.words):
+        tools, confidence = entries(tools), "likely"
+    elif not isinstance(tools, list) or not (
+        is_catalog(tools) or (not tools and case.value.keys() <= {"tools", "nextCursor"})
+    ):
+        return None
+    if tools is None:
+        return None
+    case.collection = Collection(tools, _without(case.value, "tools"), ("tools",), confidence)
+    return Verdict("tool_catalog", confidence)
 
 
 def _nameable(items: list[Any]) -> bool:
@@ -191,8 +200,7 @@ def itemised(case: Case) -> Verdict | None:
     is_asked = wants_list and not call.is_one
     if not is_asked and call.doing != "unknown" and _is_faint(items, call.is_one):
         return None
-    is_labelled = items.rule == "bullets" and all(isinstance(each, str) for each in items.items)
-    if is_labelled and call.doing != "list" and not states_count(items) and is_record(items.items):
+    if call.doing != "list" and items.rule == "bullets" and _is_of_one_thing(items):
         return None
     is_bare = items.rule == "plain-lines" and not items.heading
     if is_bare and not (call.doing == "list" or call.is_plural):
@@ -202,6 +210,13 @@ def itemised(case: Case) -> Verdict | None:
     case.items = items
     kind = _kind(case, items.heading, items.closing)
     return Verdict(kind, "likely")
+
+
+def _is_of_one_thing(items: Items) -> bool:
+    """Whether bullets are labelled, as what is told of one thing is."""
+    if states_count(items) or not all(isinstance(each, str) for each in items.items):
+        return False
+    return is_record(items.items)
 
 
 def _is_faint(items: Items, is_one: bool) -> bool:

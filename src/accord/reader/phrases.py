@@ -385,10 +385,13 @@ _NOT_NEEDED: Final = any_of(
 )
 
 
+_OF_LACK: Final = frozenset("nNtT")
+
+
 def lacks(text: str) -> str | None:
     """What a sentence says that there is none of: `device` of `No active device found`."""
-    words = text[:_LONGEST_SENTENCE].strip().strip("*_#<> ").lower()
-    if not words.startswith(("no", "there is no ")):
+    words = text[:_LONGEST_SENTENCE].strip("*_#<> \t\r\n")
+    if words[:1] not in _OF_LACK or not words.lower().startswith(("no", "there is no ")):
         return None
     words = first_sentence(text.strip()).strip("*_#<> ")[:_LONGEST_SENTENCE].lower()
     words = words.removeprefix("there is ")

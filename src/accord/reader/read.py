@@ -262,7 +262,9 @@ def _listed(
     """The items of a list, what stands beside them, the words around them, and the page."""
     if case.items is not None:
         notes.rule(case.items.rule, "likely")
-        words = "\n".join(each for each in (case.items.heading, case.items.closing) if each)
+        words, closing = case.items.heading, case.items.closing
+        if closing:
+            words = f"{words}\n{closing}" if words else closing
         return case.items.items, {}, words or None, page_in_words(words)
     collection = case.collection
     if collection is None or not collection.path:

@@ -122,11 +122,45 @@ _NEGATION: Final = any_of(
     r".{0,200}?\bexists[.!]?$",
 )
 _BAD: Final = tuple(
-    """err fail no n't exce fatal trac viol inva una unk unsu unex unre undef unfo illeg incor insuf
-    impos miss malf denied forb refus reject declin block expire time limit quota bad must need requ
-    please sorry oops only already out too wrong disab gone confl http status succ abort cancel
-    revert constr travers expect enabl exist""".split()
+    (words[0], words[1:])
+    for words in map(
+        str.split,
+        (
+            "no",
+            "n't",
+            "err",
+            "fa fail fatal",
+            "ex exce unex expire expect exist",
+            "un una unk unsu unre undef unfo",
+            "in inva insuf incor",
+            "re refus reject revert requ",
+            "tr trac constr travers",
+            "ab abort disab enabl",
+            "mi miss limit",
+            "oo too oops",
+            "st must status",
+            "ne need gone",
+            "de denied declin",
+            "on only confl",
+            "al already malf",
+            "im impos time",
+            "ill illeg",
+            "out",
+            "quo quota",
+            "blo block",
+            "sor sorry",
+            "can cancel",
+            "vio viol",
+            "wro wrong",
+            "bad",
+            "ple please",
+            "htt http",
+            "suc succ",
+            "for forb",
+        ),
+    )
 )
+"""Parts of words, and what they are part of; without any, nothing is said to have failed."""
 Strength = Literal["strong", "weak"]
 
 
@@ -138,9 +172,13 @@ _FAILED_IN_CHINESE: Final = re.compile(
 def may_fail(text: str) -> bool:
     """Whether any of the words is there without which no text says that something failed."""
     small = text[:_LONGEST_ERROR].lower()
-    for each in _BAD:
-        if each in small:
-            return True
+    for part, words in _BAD:
+        if part in small:
+            if not words:
+                return True
+            for word in words:
+                if word in small:
+                    return True
     if not small.isascii() and (_STRONG.match(small) or _FAILED_IN_CHINESE.match(small)):
         return True
     return _CROSS.match(text) is not None or _ERROR_NUMBER.match(text) is not None

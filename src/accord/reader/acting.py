@@ -48,6 +48,7 @@ _SHOTS: Final = frozenset("screenshot screen image page snapshot frame pane wind
 _MESSAGES: Final = frozenset(name for name, english in MEMBERS.items() if english == "message")
 _SUCCESS: Final = frozenset(name for name, english in MEMBERS.items() if english == "success")
 _DONE: Final = frozenset({"success", "ok"}) | DEEDS | _BEGUN | _SUCCESS
+_MADE: Final = re.compile(r"\b(?:created|generated|written|saved|exported)\b", re.I)
 _WRITTEN: Final = frozenset(
     "outputfile outputpath outputfilepath savedto savedpath savepath exportpath writtento".split()
 )
@@ -278,7 +279,14 @@ def _tells_deeds(value: dict[str, Any]) -> bool:
 def _tells_written(value: dict[str, Any]) -> bool:
     """Whether members say that it went well, and where what came of it was written."""
     is_well = _says_well(value) or value.get("status") in _FINE
-    return is_well and not _WRITTEN.isdisjoint(map(squeezed, value))
+    if not is_well:
+        return False
+    names = [squeezed(name) for name in value]
+    if not _WRITTEN.isdisjoint(names):
+        return True
+    said = value.get("message")
+    is_file = any(name.endswith("filepath") for name in names)
+    return is_file and isinstance(said, str) and _MADE.search(in_english(said)) is not None
 
 
 def _has_begun(value: dict[str, Any], *, is_run: bool) -> bool:

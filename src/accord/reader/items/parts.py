@@ -21,6 +21,9 @@ _GROUP: Final = re.compile(r"#{1,6}[ \t]+\S.*|\*\*[^*]+\*\*:?|[^-*•\d\s].{0,80
 _TITLE_LEVEL: Final = 9
 """Of a line that ends with a colon and has indented lines below it."""
 _BOLD_LABEL: Final = re.compile(r"(?:- )?\*\*[A-Z][\w ]{0,30}(?::\*\*|\*\*:) \S")
+_SENTENCE: Final = re.compile(r"[A-Z][^:]{8,200}[.!]")
+_BOLD: Final = re.compile(r"\*\*[^*:]{1,80}\*\*(?!:)")
+"""The name of a thing, rather than a label."""
 _FEWEST_LABELS: Final = 2
 _SHORT_MARKS: Final = frozenset({"=", "==", "--", "~", "*", "_", "—"})
 _SHORTEST_MARK: Final = 3
@@ -112,9 +115,11 @@ def is_symbols(line: str) -> bool:
 
 def shape_of(part: list[str]) -> str:
     """How a part begins: with a label, a title, a heading, a number, or any words."""
-    first = next((line for line in part if not _blank(line)), "")
+    first = next((line.strip() for line in part if not _blank(line)), "")
     if not first:
         return ""
+    if _BOLD.match(first):
+        return "*"
     heading = _HEADING.match(first)
     if heading is not None:
         return heading["level"]
@@ -123,8 +128,8 @@ def shape_of(part: list[str]) -> str:
         return "title" if first.rstrip().endswith(":") else key_of(field["key"])
     if _NUMBERED.match(first):
         return "number"
-    if first.startswith(("[", "**")):
-        return first[0]
+    if first[0] == "[":
+        return "["
     return "sign" if not first[0].isascii() and not first[0].isalnum() else "text"
 
 
@@ -160,6 +165,9 @@ def paragraphs(lines: list[str], wants_list: bool) -> Items | None:
         and (parts[0][0].endswith(":") or parts[0][0][0] == "#")
     ):
         heading, parts = parts[0][0], parts[1:]
+    closing = ""
+    if len(parts) > 2 and len(parts[-1]) == 1 and _SENTENCE.fullmatch(parts[-1][0]):
+        closing = parts.pop()[0]
     shapes = {shape_of(part) for part in parts}
     if len(parts) < 2 or len(shapes) != 1 or any(len(part) < 2 for part in parts):
         return None
@@ -167,7 +175,7 @@ def paragraphs(lines: list[str], wants_list: bool) -> Items | None:
         return None
     if shapes == {"title"} and not all(any(map(str.isdigit, part[0])) for part in parts):
         return None
-    return Items(["\n".join(part) for part in parts], heading, "", "paragraphs")
+    return Items(["\n".join(part) for part in parts], heading, closing, "paragraphs")
 
 
 def titled(lines: list[str], wants_list: bool) -> Items | None:

@@ -58,24 +58,27 @@ _REPORTED: Final = _WRITTEN | frozenset(
 )
 
 
-def acted(case: Case) -> Verdict | None:
-    if case.called.doing != "act" or _is_given(case):
+def unconfirmed(case: Case) -> Verdict | None:
+    if case.called.doing != "act" or not _wants_word(case):
         return None
-    if any(each.get("type") != "resource_link" for each in case.attachments):
-        return None
-    if _wants_word(case):
-        return Verdict("single", "likely", "nothing was done yet: the tool wants a confirmation")
-    return Verdict("action", "certain" if not isinstance(case.value, list) else "likely")
+    return Verdict("single", "likely", "nothing was done yet: the tool wants a confirmation")
 
 
 def _wants_word(case: Case) -> bool:
-    """Whether a deed waits for a word: `Call again with confirm=true`."""
     value, words = case.value, case.words
     if type(value) is dict and not _UNCONFIRMED.isdisjoint(value):
         return any(value.get(each) is True for each in _UNCONFIRMED)
     if words is None or "onfirm" not in words or _CONFIRM.search(words) is None:
         return False
     return not says_done(words)
+
+
+def acted(case: Case) -> Verdict | None:
+    if case.called.doing != "act" or _is_given(case):
+        return None
+    if any(each.get("type") != "resource_link" for each in case.attachments):
+        return None
+    return Verdict("action", "certain" if not isinstance(case.value, list) else "likely")
 
 
 def _is_given(case: Case) -> bool:

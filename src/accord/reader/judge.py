@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final, Literal, NamedTuple
 
-from accord.reader.acting import acted, ran, reports_done, reports_members
+from accord.reader.acting import acted, ran, reports_done, reports_members, unconfirmed
 from accord.reader.case import Case, Verdict
 from accord.reader.failing import all_failed, error_text, is_error, payload_failed
 from accord.reader.find import ASKING
@@ -77,6 +77,12 @@ RULES: Final = (
         '{"tools": [{"name": …, "inputSchema": …}]}',
         catalog,
         "data",
+    ),
+    Rule(
+        "unconfirmed",
+        "a deed that waits for a confirmation: nothing was done yet",
+        "Call again with confirm=true",
+        unconfirmed,
     ),
     Rule("acted", "the tool's name is that of a deed", "send_message", acted),
     Rule(

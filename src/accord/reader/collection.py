@@ -188,7 +188,10 @@ def _main(value: Mapping[str, Any], main: list[str], called: Called) -> str | No
         if len(chosen) == 1:
             return chosen[0]
     filled = [name for name in main if value[name]]
-    if called.wants_many and called.doing != "unknown" and main and len(filled) < 2:
+    is_listed = called.wants_many and not (called.checks or called.is_one)
+    if is_listed and any(not _is_of_list(_member(name)) for name in value if name not in main):
+        is_listed = False  # there are facts beside the arrays
+    if main and called.wants_many and (called.doing != "unknown" or is_listed) and len(filled) < 2:
         return (filled or named or main)[0]
     full = [name for name in filled if isinstance(value[name][0], dict)]
     if len(full) == 1 and called.doing == "list":
@@ -196,7 +199,7 @@ def _main(value: Mapping[str, Any], main: list[str], called: Called) -> str | No
     if len(full) == 1:
         others = map(_member, value)
         return full[0] if any(each.is_paging or each.is_count for each in others) else None
-    return None
+    return full[0] if full and is_listed else None
 
 
 def _judged(

@@ -189,8 +189,8 @@ def _main(value: Mapping[str, Any], main: list[str], called: Called) -> str | No
             return chosen[0]
     filled = [name for name in main if value[name]]
     is_listed = called.wants_many and not (called.checks or called.is_one)
-    if is_listed and any(not _is_of_list(_member(name)) for name in value if name not in main):
-        is_listed = False  # there are facts beside the arrays
+    beside = (_member(name) for name, each in value.items() if not isinstance(each, list))
+    is_listed = is_listed and all(map(_is_of_list, beside))
     if main and called.wants_many and (called.doing != "unknown" or is_listed) and len(filled) < 2:
         return (filled or named or main)[0]
     full = [name for name in filled if isinstance(value[name][0], dict)]

@@ -47,6 +47,24 @@ ERRORS: list[Case] = [
     ("check_auth", {"t": 5}, '{"valid": false, "error": "Token expired", "success": false}'),
     ("get_profile", {}, "No profile found"),
     ("read_pages", {"range": "9"}, '{"error": "No valid pages in range 9.", "page_count": 3}'),
+    (
+        "get_schema",
+        {"name": "No"},
+        '{"name": "No", "schema": {}, "info": "Model \'No\' not found"}',
+    ),
+    (
+        "load_data",
+        {"path": "x"},
+        '{"valid": false, "message": "Invalid path or URL", "rows": null}',
+    ),
+    (
+        "execute_command",
+        {"command": "no"},
+        '{"status": "error", "command": "no", "args": [], "options": {}, "stdout": "", "stderr": "",'
+        ' "exception": {"type": "CommandError", "message": "Unknown command"}}',
+    ),
+    ("step_over", {}, "Debugger is not paused at a breakpoint"),
+    ("read_part", {"path": "a"}, "Reference file not found, maybe it is a broken link."),
     ("search_log_file", {"pattern": "["}, "Error: Invalid pattern: unterminated set"),
     ("analyze_text", {"text": "a"}, "Error analyzing text: \n*****\n  Resource 'x' not found.\n"),
     (
@@ -98,6 +116,7 @@ ACTIONS: list[Case] = [
     ("capture_payment", {}, '{"payment": {"id": 5}}'),
     ("export_to_s3", {}, '{"bucket": "b", "parts": [1]}'),
     ("pack_repository", {}, '{"outputId": "1", "files": 3}'),
+    ("raster_convert", {"to": "b"}, '{"output": {"path": "b", "size": 5}, "driver": "x"}'),
     ("load_csv", {"path": "a"}, '{"message": "Successfully loaded CSV file", "session_id": "1"}'),
     ("load_spec", {"path": "a"}, "Successfully loaded spec: Pets v1.0 with 2 paths"),
     ("project_log", {"action": "a"}, '{"logged": {"action": "a"}, "entries": 1}'),
@@ -136,6 +155,9 @@ SINGLES: list[Case] = [
     ("get_weather", {"place": "a"}, "Rain started. Expect more."),
     ("check_health", {}, "No issues found."),
     ("weather", {}, '{"cached": true, "temp": 5}'),
+    ("cache_version", {}, "b'1.6.18'"),
+    ("render_chart", {}, '{"status": "success", "content": [{"type": "text", "text": "pie\\n a"}]}'),
+    ("content_best_practices", {}, "#### YAML\n\n- [ ] Indent\n- [ ] Quote\n\n#### Names\n\n- [ ] Short"),
     ("calculator", {"e": "1+1"}, "{'success': True, 'result': 2.5}"),
     ("health", {}, "ok"),
     ("json_skeleton", {}, '{"cells": [{"a": 1}, {"a": 2}], "metadata": {"b": 1}}'),
@@ -159,6 +181,9 @@ SINGLES: list[Case] = [
 ]  # fmt: skip
 LISTS: list[tuple[str, dict[str, Any], str, int]] = [
     ("list_projects", {}, "attic,garden", 2),
+    ("list_rules", {}, "2 rules\na/alt (A) — Images must have a text. Add one to each.\nb/svg (A) — So must"
+     " drawings. Add a title.", 2),
+    ("audit_page", {}, "Found 1 violation:\n\n1. [CRITICAL] a/alt\n   Image without text.\n   At: img", 1),
     ("list_databases", {}, "No .db, .sqlite, or .sqlite3 files found in /www", 0),
     ("query", {"sql": "select 1 where 0"}, "Rows: 0\n\n(No columns returned)", 0),
     ("find_usages", {}, "# usages of 'z'  a.py  [0 occurrences]\n\n'z' does not appear here.", 0),

@@ -48,6 +48,7 @@ _SHOTS: Final = frozenset("screenshot screen image page snapshot frame pane wind
 _MESSAGES: Final = frozenset(name for name, english in MEMBERS.items() if english == "message")
 _SUCCESS: Final = frozenset(name for name, english in MEMBERS.items() if english == "success")
 _DONE: Final = frozenset({"success", "ok"}) | DEEDS | _BEGUN | _SUCCESS
+_PLACES: Final = frozenset({"path", "uri", "file", "file_path", "filePath"})
 _MADE: Final = re.compile(r"\b(?:created|generated|written|saved|exported)\b", re.I)
 _WRITTEN: Final = frozenset(
     "outputfile outputpath outputfilepath savedto savedpath savepath exportpath writtento".split()
@@ -213,6 +214,9 @@ def _reports(case: Case, value: dict[str, Any]) -> bool:
     if call.doing == "list":
         return False
     if call.deeds and _tells_own_deed(_payload(value), call):
+        return True
+    output = value.get("output")
+    if type(output) is dict and not _PLACES.isdisjoint(output):
         return True
     if len(value) <= _FEW and _tells_written(value):
         return True

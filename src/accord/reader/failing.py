@@ -28,6 +28,7 @@ _NAMES: Final = frozenset({"name", "title", "created_at", "createdAt"})
 _PLAIN_VERBS: Final = frozenset({"get", "show", "view", "find", "list", "load", "help"})
 """Words of a tool's name that any text may have."""
 _OF_AN_ERROR: Final = frozenset({"error", "code", "message", "details", "success", "status"})
+_NOTHING: Final[tuple[Any, ...]] = (None, False, 0, "", [], {})
 _MOST_RESULTS: Final = 200
 _FEW: Final = 6
 _EXITED: Final = re.compile(
@@ -76,7 +77,7 @@ def payload_failed(case: Case) -> Verdict | None:
     """A flag, an error, a status; an error that nothing was found is none of a search."""
     sign = failure_in(case.value)
     if sign is None:
-        sign = _exit_code(case) if _ran(case) else None
+        sign = (_exit_code(case) if _ran(case) else None) or _refusal(case)
         return None if sign is None else _failed(case, sign, "guess")
     counts = failed_counts(case.value)
     if counts is not None and counts[0] > 0:
@@ -92,6 +93,20 @@ def payload_failed(case: Case) -> Verdict | None:
         case.collection = Collection([], dict(case.value), ("error",), "guess")
         return Verdict("list", "guess")
     return _failed(case, sign, "certain")
+
+
+def _refusal(case: Case) -> Sign | None:
+    """One sentence that says that it failed, beside echoes and members that hold nothing."""
+    value, call = case.value, case.called
+    if type(value) is not dict or not 1 < len(value) <= _FEW or call.wants_many or call.checks:
+        return None
+    told = [each for each in value.values() if each not in _NOTHING]
+    if not told or len(told) == len(value) or not all(isinstance(each, str) for each in told):
+        return None
+    told = [each for each in told if each not in case.arguments.values()]
+    if len(told) != 1 or " " not in told[0] or not may_fail(told[0]):
+        return None
+    return None if says_failed(told[0]) is None else Sign("message-failed", told[0], None, value)
 
 
 def _is_of_a_thing(case: Case, sign: Sign) -> bool:

@@ -207,7 +207,8 @@ def _status_word(value: Mapping[str, Any]) -> Sign | None:
         return None
     if status.lower() != "error" and not _text_in(value) and len(value) > 1:
         return None
-    return _sign("status-error", value) if len(value) <= _FEW else None
+    most = _MANY if status == "error" and isinstance(value.get("exception"), dict) else _FEW
+    return _sign("status-error", value) if len(value) <= most else None
 
 
 def _is_bad(status: str) -> bool:
@@ -326,7 +327,7 @@ def _sign(rule: str, value: Mapping[str, Any]) -> Sign:
 
 def _text_in(value: Mapping[str, Any]) -> str | None:
     """The sentence that says why."""
-    for name in ("error", "reason", "fault"):
+    for name in ("error", "reason", "fault", "exception"):
         error = value.get(name)
         inner = _text_in(error) if isinstance(error, dict) else None
         if inner:

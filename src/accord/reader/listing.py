@@ -184,9 +184,9 @@ def _is_of_one(call: Called, words: str) -> bool:
 def itemised(case: Case) -> Verdict | None:
     words = case.words
     call = case.called
-    if words is None or call.tells or call.gives_output:
+    if words is None or call.gives_output:
         return None
-    if call.gives_content:
+    if call.gives_content or call.tells:
         return _counted(case, words)
     if call.doing == "read" and words.startswith("#") and _PROFILE.match(words):
         return None
@@ -198,7 +198,8 @@ def itemised(case: Case) -> Verdict | None:
     if is_sourced and not states_count(items):
         return None  # of an answer in words
     is_asked = wants_list and not call.is_one
-    if not is_asked and call.doing != "unknown" and _is_faint(items, call.is_one):
+    is_known = call.doing != "unknown" or call.is_one
+    if not is_asked and is_known and _is_faint(items, call.is_one):
         return None
     if call.doing != "list" and items.rule == "bullets" and _is_of_one_thing(items):
         return None
@@ -230,8 +231,9 @@ def _is_faint(items: Items, is_one: bool) -> bool:
 
 
 def _counted(case: Case, words: str) -> Verdict | None:
-    """As many items as the heading says, of a tool whose name does not say that it gives one."""
-    if case.called.doing != "unknown" or not _FOUND.match(words):
+    """As many items as the heading says, of a tool that could give a text as well."""
+    call = case.called
+    if not (call.doing == "unknown" or call.tells) or not _FOUND.match(words):
         return None
     items = find_items(words, wants_list=True, blocks=case.texts)
     if items is None or len(items.items) not in items.stated:

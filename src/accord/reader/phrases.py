@@ -47,7 +47,7 @@ _DONE: Final = any_of(
     r"(?:successfully|success|done|ok(?:ay)?|finished)\b",
     rf"(?:{_DEED})\b",
     rf".*\b(?:successfully\b|(?:has|have|was|were) (?:been )?(?:{_DEED})\b)",
-    rf"(?:\S+ ){{1,4}}(?:{_DEED})\b",
+    rf"(?:(?!(?:not|never|no|cannot|nothing)\b)\S+ ){{1,4}}(?:{_DEED})\b",
     r"now (?:\w+ing|set|at|on|off)\b",
     r"[^.!?\n]{1,60} (?:complete|finished|successful)[.!]",
     r"(?:\S+ ){1,3}succeeded\b",

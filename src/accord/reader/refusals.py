@@ -64,7 +64,7 @@ _STATES: Final = (
     "allowed|permitted|valid|supported|available|configured|connected|running|installed|enabled"
     "|authori[sz]ed|authenticated|initiali[sz]ed|recogni[sz]ed|accessible|reachable|writeable"
     "|writable|readable|ready|implemented|loaded|registered|open|set|specified|provided|defined"
-    "|logged in|an?|the|in|part"
+    "|logged in|paused|an?|the|in|part"
 )
 _STARTS: Final = any_of(
     r"(?:invalid|unknown|unsupported|unexpected|malformed|missing|unrecogni[sz]ed|insufficient"
@@ -323,6 +323,7 @@ _FAILED_TO: Final = any_of(
 
 
 _CALL_FAILED: Final = any_of(
+    r"(?:\w+ ){0,6}file not found\b",
     r"(?:missing|invalid|unknown|unsupported) (?:\w+ ){0,2}"
     r"(?:arguments?|parameters?|input|request)\b",
     r"(?:unable to|cannot|could not|couldn't|can't|failed to) (?:read|open|find|load|fetch|access"

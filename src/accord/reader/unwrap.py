@@ -14,6 +14,8 @@ _OWN: Final = frozenset(
     {"content", "structuredContent", "isError", "_meta", "resultType", "toolResult"}
 )
 _BESIDE_CONTENT: Final = _OWN - {"content"}
+_PASSED_ON: Final = _OWN | {"status"}
+_FINE: Final = (None, "success", "ok")
 _WRITTEN: Final = (bytes, str, bytearray, memoryview)
 _decode: Final = msgspec.json.Decoder().decode
 _WRAPPINGS: Final = ("output", "response", "json")
@@ -208,7 +210,9 @@ def is_tool_result(value: Mapping[str, Any]) -> bool:
 def is_passed_on(value: Mapping[str, Any]) -> bool:
     """Whether a value is a tool result that somebody else gave, of texts and nothing more."""
     blocks = value.get("content")
-    if not isinstance(blocks, list) or not blocks or not value.keys() <= _OWN:
+    if not isinstance(blocks, list) or not blocks or not value.keys() <= _PASSED_ON:
+        return False
+    if value.get("status") not in _FINE:
         return False
     return is_tool_result(value) and all(block["type"] == "text" for block in blocks)
 

@@ -9,7 +9,7 @@ LISTING: Final = frozenset(
 LISTING_FIRST: Final = LISTING | {"filter"}
 """The same where they come first: `filter_tables`."""
 READING: Final = frozenset(
-    """get read fetch show describe view display retrieve check count calculate compute convert
+    """get gets read fetch show describe view display retrieve check count calculate compute convert
     explain validate verify summarize summarise analyze analyse inspect diff compare status
     info tell load peek head tail stat test ping preview resolve translate detect extract
     parse echo think help whoami screenshot snapshot lint review estimate forecast measure
@@ -58,7 +58,7 @@ ACTING: Final = frozenset(
     authenticate authorize pair bind wait sleep go goto visit back input choose confirm handle
     expect defer postpone perform act
     destroy discard expunge trash void settle reconcile finalize conclude quit exit
-    allocate deallocate reallocate populate propagate seed prioritize organize customize optimize
+    allocate deallocate reallocate populate propagate seed prioritize organize customize
     synchronize impersonate invalidate extend renew instantiate initiate
     borrow lend repay liquidate burn wrap unwrap
     hide unhide maximize minimize crop trim boot wake hibernate quarantine isolate
@@ -97,7 +97,7 @@ CHANGING: Final = frozenset(
 """Verbs that have an object, whatever it is: `update_status`."""
 TOLD: Final = frozenset(
     """details detail info history stats statistics status count metrics progress preview
-    mapping guide reference overview catalog glossary""".split()
+    mapping guide reference overview catalog glossary version help""".split()
 )
 """Nouns at the end of a name that say that something is told, unless it is changed."""
 HEADS: Final = TOLD | frozenset(
@@ -147,9 +147,9 @@ DENYING: Final = frozenset(
 FAULTS: Final = frozenset("error exception failure diagnostic problem crash".split())
 """A tool that is named for them tells of those of others."""
 MAKING: Final = frozenset(
-    """generate render draw build make compose design produce transform format encode decode
-    compile plan draft encrypt decrypt hash random simulate visualize visualise plot illustrate
-    sketch sort normalize normalise sanitize sanitise strip shorten reverse combine
+    """generate optimize render draw build make compose design produce transform format encode
+    decode compile plan draft encrypt decrypt hash random simulate visualize visualise plot
+    illustrate sketch sort normalize normalise sanitize sanitise strip shorten reverse combine
     decompose beautify minify prettify tokenize slugify capitalize uppercase lowercase escape
     unescape serialize deserialize simplify factor factorize differentiate interpolate approximate
     round""".split()

@@ -93,12 +93,16 @@ def _paragraphs(lines: list[str]) -> list[list[str]]:
     return [each for each in found if each]
 
 
+_COUNTING: Final = re.compile(r"\d{1,6} [a-z]+s")
+"""A heading that says nothing else: `8 rules`."""
+
+
 def counted(lines: list[str], wants_list: bool) -> Items | None:
     """A heading that says how many, and as many lines or paragraphs below it."""
     if not lines:
         return None
     heading, *rest = lines
-    if not heading.rstrip().endswith(":"):
+    if not heading.rstrip().endswith(":") and not _COUNTING.fullmatch(heading.strip()):
         return None
     numbers = stated_in(heading)
     if not numbers:

@@ -167,7 +167,6 @@ SINGLES: list[Case] = [
     ("delete_project", {"id": 1}, "⚠️ This deletes **a**.\n\nCall again with `confirm=True`."),
     ("delete_project", {"id": 1}, '{"requires_confirmation": true, "project": "a"}'),
     ("env_status", {}, '{"ok": false, "docker": {"running": false}, "env": {"exists": false}}'),
-    ("list_folder_info", {}, "Information:\nHome folder: /a\nPlatform: x\nUser: b\nIt is free"),
     ("summarize_logs", {}, '{"summary": "Four lines.", "count": 4, "top_messages": ["a"]}'),
     ("get_game_rules", {}, "## Chess\n\n**Players:** 2\n**Time:** 90\n\n### Rules\n1. a\n2. b"),
     ("get_market_insights", {}, "**Market**\n\n• Total jobs: 12\n• Mean pay: 3\n• Top: a"),

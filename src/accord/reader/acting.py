@@ -23,7 +23,7 @@ _MOST_LINES: Final = 4
 _REPORTS: Final = frozenset(
     """affected_rows affectedRows rows_affected rowsAffected RowsAffected changes lastInsertRowid
     last_insert_id lastInsertId insertId insertedId insertedIds upsertedId modifiedCount
-    deletedCount insertedCount matchedCount acknowledged logged""".split()
+    deletedCount insertedCount matchedCount acknowledged""".split()
 )
 _OUTPUT: Final = frozenset({"output", "stdout", "result"})
 _SAID: Final = (*_OUTPUT, "stderr", "return_value", "returnValue")
@@ -42,13 +42,20 @@ _UNCONFIRMED: Final = frozenset(
     """requires_confirmation requiresConfirmation confirmation_required confirmationRequired
     needs_confirmation needsConfirmation""".split()
 )
-_CONFIRM: Final = re.compile(r"\bconfirm(?:ed)?`?\s*[=:]\s*[`\"']?true\b", re.I)
+_CONFIRM: Final = re.compile(
+    r"(?:\b(?:call|pass|set|use|again|with|add|provide)\b|传|设置)[^\n]{0,80}?"
+    r"\bconfirm(?:ed)?`?\s*[=:]\s*[`\"']?true\b",
+    re.I,
+)
 _SHOWING: Final = frozenset({"display", "show", "open", "view", "preview"})
 _SHOTS: Final = frozenset("screenshot screen image page snapshot frame pane window".split())
-_MESSAGES: Final = frozenset(name for name, english in MEMBERS.items() if english == "message")
+_MESSAGES: Final = tuple(name for name, english in MEMBERS.items() if english == "message")
 _SUCCESS: Final = frozenset(name for name, english in MEMBERS.items() if english == "success")
 _DONE: Final = frozenset({"success", "ok"}) | DEEDS | _BEGUN | _SUCCESS
 _PLACES: Final = frozenset({"path", "uri", "file", "file_path", "filePath"})
+_KEPT: Final = frozenset({"added", "saved", "created", "recorded", "submitted", "posted"})
+_RESULTS: Final = ("result", "value", "answer")
+_FILE: Final = re.compile(r"[\w./\\-]{1,200}\.[a-z]\w{0,4}")
 _MADE: Final = re.compile(r"\b(?:created|generated|written|saved|exported)\b", re.I)
 _WRITTEN: Final = frozenset(
     "outputfile outputpath outputfilepath savedto savedpath savepath exportpath writtento".split()
@@ -68,7 +75,8 @@ def unconfirmed(case: Case) -> Verdict | None:
 def _wants_word(case: Case) -> bool:
     value, words = case.value, case.words
     if type(value) is dict and not _UNCONFIRMED.isdisjoint(value):
-        return any(value.get(each) is True for each in _UNCONFIRMED)
+        is_asked = any(value.get(each) is True for each in _UNCONFIRMED)
+        return is_asked and not any(name in _DONE or name.endswith("id") for name in value)
     if words is None or "onfirm" not in words or _CONFIRM.search(words) is None:
         return False
     return not says_done(words)
@@ -104,9 +112,9 @@ def reports_done(case: Case) -> Verdict | None:
     call = case.called
     if _is_plainly_done(case):
         return Verdict("action", "likely")
-    if call.doing == "list" and call.words[-1] != "list":
-        return None
     words = case.told or _message(case)
+    if call.doing == "list" and (call.words[-1:] != ("list",) or words is None or "\n" in words):
+        return None
     if words is None or (type(case.value) is dict and _gives_more(case)):
         return None
     is_short = "\n\n" not in words.strip()
@@ -119,8 +127,8 @@ def reports_done(case: Case) -> Verdict | None:
             return None
     if is_short and says_deed(words, call.deeds) and not (call.wants_many and call.doing == "read"):
         return Verdict("action", "likely" if call.doing != "read" else "guess")
-    if call.doing == "read" and is_short and call.deeds and says_done(words):
-        return None if says_read(words) else Verdict("action", "guess")
+    if call.doing == "read" and is_short and _says_own(words, call):
+        return Verdict("action", "guess")
     if call.wants_many:
         return None
     if call.doing in ("run", "make") and says_done(words):
@@ -130,6 +138,12 @@ def reports_done(case: Case) -> Verdict | None:
     if call.may_act and call.doing != "read" and says_not_needed(words):
         return Verdict("action", "guess")
     return None
+
+
+def _says_own(words: str, call: Called) -> bool:
+    """Whether a text begins with the tool's own noun and what was done: `Review added`."""
+    first, _, rest = words[:_LONG].lower().partition(" ")
+    return first in call.deeds and rest.partition(" ")[0] in _KEPT
 
 
 def _gives_more(case: Case) -> bool:
@@ -191,8 +205,8 @@ def _message(case: Case) -> str | None:
     said = case.message
     if not said and isinstance(case.value, dict):
         said = case.value.get("message")
-        if said is None and not _MESSAGES.isdisjoint(case.value):
-            said = next(case.value[name] for name in _MESSAGES if name in case.value)
+        if said is None:
+            said = next((case.value[name] for name in _MESSAGES if name in case.value), None)
     return in_english(said) if isinstance(said, str) else None
 
 
@@ -215,10 +229,12 @@ def _reports(case: Case, value: dict[str, Any]) -> bool:
         return False
     if call.deeds and _tells_own_deed(_payload(value), call):
         return True
+    if "log" in call.words and value.get("logged"):
+        return True
     output = value.get("output")
     if type(output) is dict and not _PLACES.isdisjoint(output):
         return True
-    if len(value) <= _FEW and _tells_written(value):
+    if len(value) <= _FEW and _tells_written(value, call):
         return True
     if call.doing == "read":
         return False
@@ -228,19 +244,10 @@ def _reports(case: Case, value: dict[str, Any]) -> bool:
         return False
     if call.may_act and call.doing == "unknown" and case.find_collection() is None:
         return True
-    if call.doing == "unknown" and any(_gives(case, *member) for member in value.items()):
+    if call.doing == "unknown" and any(value.get(name) is not None for name in _RESULTS):
         return False
     has_list = any(isinstance(each, list) for each in value.values())
     return not has_list and not isinstance(value.get("data"), dict)
-
-
-def _gives(case: Case, name: str, each: Any) -> bool:
-    """Whether a member is something that was asked for, rather than how it went and where."""
-    if name in _SAYING or each is None or isinstance(each, bool):
-        return False
-    if each in case.arguments.values():
-        return False
-    return not (name.endswith(("_id", "Id")) or squeezed(name) in _REPORTED)
 
 
 def _has_text(value: dict[str, Any]) -> bool:
@@ -267,13 +274,18 @@ def _tells_own_deed(value: dict[str, Any], call: Called) -> bool:
     """
     status, deeds = value.get("status", value.get("state")), call.deeds
     if call.doing == "make":
-        value = {name: each for name, each in value.items() if not isinstance(each, str)}
+        value = {name: each for name, each in value.items() if not _is_words(each)}
     told = (*value, status) if isinstance(status, str) else value
     return any(
         (name[-2:] in ("ed", "en") and not deeds.isdisjoint(stems(name.lower())))
         or (name.startswith("successful_") and singular(name.rpartition("_")[2]) in deeds)
         for name in told
     )
+
+
+def _is_words(value: Any) -> bool:
+    """Whether a value is a text, rather than the name of a file."""
+    return isinstance(value, str) and _FILE.fullmatch(value) is None
 
 
 def _tells_deeds(value: dict[str, Any]) -> bool:
@@ -283,7 +295,7 @@ def _tells_deeds(value: dict[str, Any]) -> bool:
     return all(isinstance(each, list | int) for each in value.values())
 
 
-def _tells_written(value: dict[str, Any]) -> bool:
+def _tells_written(value: dict[str, Any], call: Called) -> bool:
     """Whether members say that it went well, and where what came of it was written."""
     is_well = _says_well(value) or value.get("status") in _FINE
     if not is_well:
@@ -292,7 +304,7 @@ def _tells_written(value: dict[str, Any]) -> bool:
     if not _WRITTEN.isdisjoint(names):
         return True
     said = value.get("message")
-    is_file = any(name.endswith("filepath") for name in names)
+    is_file = "convert" in call.words and any(name.endswith("filepath") for name in names)
     return is_file and isinstance(said, str) and _MADE.search(in_english(said)) is not None
 
 

@@ -18,6 +18,7 @@ from accord.response import ResponseType
 _TEXT_MEMBERS: Final = frozenset({"result", "text", "message", "output", "content", "response"})
 _MOST_MEMBERS: Final = 6
 _LONGEST_MENTION: Final = 200
+_NONE: Final = ("nenhum", "ningun", "ningún", "aucun", "kein", "nessun", "geen ", "brak ", "нет ")
 _LONGEST_WORDS: Final = 4_000
 
 
@@ -93,14 +94,16 @@ class Case(msgspec.Struct, kw_only=True):
             self.nothing = words is not None and says_none(words, wants_many=wants_many)
             if self.told is not words and self.told is not None and not self.nothing:
                 told = self.told
-                self.nothing = says_none(told, wants_many=wants_many) or self._is_missed(told)
+                is_line = "\n" not in told.strip()
+                is_none = is_line and says_none(told, wants_many=wants_many)
+                self.nothing = is_none or self._is_missed(told)
         return self.nothing
 
     def _is_missed(self, told: str) -> bool:
         """Whether a line in another language says that something was not found."""
-        if self.called.doing != "list" or "\n" in told.strip():
+        if self.called.doing != "list" or "\n" in told.strip() or told[0] in "❌✗✖⛔🚫":
             return False
-        return "not found" in told and told[0] not in "❌✗✖⛔🚫"
+        return "not found" in told or ("found" in told and told.startswith(_NONE))
 
     def find_collection(self) -> Collection | None:
         """The collection that the value is, or is about; looked for once."""

@@ -216,7 +216,7 @@ def _judged(
     if rest.keys() <= _NO_MATTER or (called.wants_many and _tells_page(rest)):
         return "certain"
     main = _member(name)
-    is_named = main.is_generic or (main.noun in called.nouns and not called.checks)
+    is_named = main.is_generic or (main.noun in called.nouns and not _is_checked(items, called))
     pages = is_counted = is_a_thing = False
     is_part = _is_part(rest, called)
     for beside, said in rest.items() if _SUMS.isdisjoint(rest) else _told(rest):
@@ -242,6 +242,11 @@ def _judged(
     if is_counted and not any(isinstance(each, dict | list) for each in others):
         return "likely"
     return "guess" if holds_objects and _is_little(rest, called, arguments) else None
+
+
+def _is_checked(items: list[Any], called: Called) -> bool:
+    """Whether an array is figures that were checked."""
+    return called.checks and bool(items) and isinstance(items[0], int | float)
 
 
 def _is_part(rest: Mapping[str, Any], called: Called) -> bool:
@@ -391,27 +396,25 @@ def named_things(value: Mapping[str, Any]) -> list[Any] | None:
     things = [each for each in value.values() if isinstance(each, dict)]
     if len(things) < 2 or len(things) < len(value) or not set(things[0]).intersection(*things[1:]):
         return None
-    return [{"key": name, **each} for name, each in value.items()]
+    return [_keyed(name, each) for name, each in value.items()]
 
 
-def mapped(value: Mapping[str, Any]) -> Collection | None:
+def mapped(value: Mapping[str, Any], depth: int = 0) -> Collection | None:
     """What an object holds by name, itself or in its one member that is an object."""
     things = entries(value) if len(value) > 1 else None
     if things is not None:
         return Collection(things, {}, ("",), "guess")
     inner = [name for name, each in value.items() if isinstance(each, dict | list) and each]
-    if len(inner) != 1 or not isinstance(value[inner[0]], dict):
+    if len(inner) != 1 or not isinstance(value[inner[0]], dict) or inner[0] in _SUMS:
         return None
     if inner[0].lower() in _CONTAINERS:
-        deeper = mapped(value[inner[0]])
+        deeper = mapped(value[inner[0]], depth + 1) if depth < _DEEPEST else None
         return deeper and deeper._replace(path=(inner[0], *deeper.path))
-    things = entries(value[inner[0]])
-    if things is None:
-        return None
+    things = entries(value[inner[0]], is_held=True)
     rest = {name: each for name, each in value.items() if name != inner[0]}
     if any(isinstance(each, str) and not _goes_along(name) for name, each in rest.items()):
         return None
-    return Collection(things, rest, (inner[0],), "guess")
+    return None if things is None else Collection(things, rest, (inner[0],), "guess")
 
 
 def _goes_along(name: str) -> bool:
@@ -419,27 +422,41 @@ def _goes_along(name: str) -> bool:
     return name in _SAID or name.endswith(("_id", "Id")) or _member(name).is_paging
 
 
-def entries(value: Mapping[str, Any]) -> list[Any] | None:
-    """The members of an object that are all of one kind and have names of their own."""
-    kinds = {type(each) for each in value.values()}
-    is_told = any(_member(name).is_identity or _member(name).is_beside for name in value)
-    if len(kinds) != 1 or is_told or not value.keys().isdisjoint(_SAID):
+def entries(value: Mapping[str, Any], *, is_held: bool = False) -> list[Any] | None:
+    """The members of an object that are all of one kind and have names of their own.
+
+    `is_held`: the object is the only one in another; else its members may well be its own.
+    """
+    if not value or not _SAID.isdisjoint(value) or not _FIELDS.isdisjoint(value):
         return None
-    if kinds == {dict}:
-        return [{"key": name, **each} for name, each in value.items()]
-    is_grouped = any(
-        isinstance(each, list) and any(map(_is_object, each)) for each in value.values()
-    )
-    if kinds <= {list, str} and not is_grouped:
+    members = map(_member, value)
+    if any(each.is_identity or each.is_beside for each in members):
+        return None
+    each_of = value.values()
+    if all(isinstance(each, dict) for each in each_of):
+        return [_keyed(name, each) for name, each in value.items()]
+    if all(isinstance(each, str) and "\n" not in each for each in each_of) or (
+        is_held and all(isinstance(each, list) and not _holds_objects(each) for each in each_of)
+    ):
         return [{"key": name, "value": each} for name, each in value.items()]
     return None
 
 
-def _is_object(value: Any) -> bool:
-    return isinstance(value, dict)
+def _holds_objects(items: list[Any]) -> bool:
+    return any(isinstance(item, dict) for item in items)
+
+
+def _keyed(name: str, thing: dict[str, Any]) -> dict[str, Any]:
+    """A thing with the name that it goes by."""
+    return {"_key" if "key" in thing else "key": name, **thing}
 
 
 _SAID: Final = frozenset("message status text error warning note description data result".split())
+_FIELDS: Final = frozenset(
+    """stdout stderr path directory folder file files html markdown tree summary owner color url
+    version type size""".split()
+)
+"""What one thing has, rather than the names of several."""
 
 
 def nothing_in(value: Mapping[str, Any], nouns: frozenset[str]) -> bool:

@@ -28,9 +28,13 @@ _NAMES: Final = frozenset({"name", "title", "created_at", "createdAt"})
 _PLAIN_VERBS: Final = frozenset({"get", "show", "view", "find", "list", "load", "help"})
 """Words of a tool's name that any text may have."""
 _OF_AN_ERROR: Final = frozenset({"error", "code", "message", "details", "success", "status"})
+_ABOUT: Final = frozenset({"error", "errors", "message", "meta", "request", "reason"})
+"""What stands beside a failure, and beside no finding."""
 _NOTHING: Final[tuple[Any, ...]] = (None, False, 0, "", [], {})
 _MOST_RESULTS: Final = 200
-_FEW: Final = 6
+_FEW: Final = 4
+_SOME: Final = 6
+_GETTING: Final = tuple((word,) for word in "get lookup read show fetch describe load".split())
 _EXITED: Final = re.compile(
     r"\b(?:exit|return)(?:ed with)?[ _]?(?:code|status)?\W{1,4}([1-9]\d{0,2})\W*$"
 )
@@ -41,8 +45,8 @@ _ADVISED: Final = re.compile(
 )
 """What has to be there first is not: `No active page. Launch a browser first.`"""
 _NO_SESSION: Final = re.compile(
-    r"no (?:active|open|current|connected|selected|loaded|running) (?:\w+ )?"
-    r"(?P<what>session|connection|project|workspace|database|browser|page|document|debugger)\b"
+    r"no (?:active|current|connected|selected|loaded) (?:\w+ )?"
+    r"(?P<what>session|connection|workspace|debugger|document)\b"
     r"(?: (?:found|available|set|selected|loaded|open))?[.!](?: |$)"
 )
 """What every call needs first: `No active debugging session. Start one first.`"""
@@ -54,7 +58,6 @@ _LONGEST_END: Final = 80
 _LONGEST_SAID: Final = 2_000
 _ENDS_WITH_ERROR: Final = re.compile(r"(?:^|[.!] )error:\s*$")
 _OWN_ERROR: Final = re.compile(r"Error: [^\n]{4,200}")
-"""A line that is no line of a log, which would say when."""
 _VERDICTS: Final = ("valid", "is_valid", "isValid", "passed")
 _RAISED: Final = re.compile(r"\n[\w.]{1,80}(?:Error|Exception)\b[^\n]*\s*\Z")
 _EXIT_CODES: Final = ("exitCode", "exit_code", "returncode", "return_code", "exit_status")
@@ -83,7 +86,7 @@ def payload_failed(case: Case) -> Verdict | None:
     if counts is not None and counts[0] > 0:
         case.sign = sign
         return Verdict("action", "likely", is_partial=True)
-    if sign.rule == "not-found" and (case.called.wants_many or case.called.checks):
+    if sign.rule == "not-found" and case.called.words[:1] not in _GETTING:
         return None
     is_asked = sign.rule in ("errors-member", "error-named") and case.called.is_about_faults
     if is_asked or _is_of_a_thing(case, sign) or _is_finding(case, sign):
@@ -98,7 +101,7 @@ def payload_failed(case: Case) -> Verdict | None:
 def _refusal(case: Case) -> Sign | None:
     """One sentence that says that it failed, beside echoes and members that hold nothing."""
     value, call = case.value, case.called
-    if type(value) is not dict or not 1 < len(value) <= _FEW or call.wants_many or call.checks:
+    if type(value) is not dict or not 1 < len(value) <= _SOME or call.wants_many or call.checks:
         return None
     told = [each for each in value.values() if each not in _NOTHING]
     if not told or len(told) == len(value) or not all(isinstance(each, str) for each in told):
@@ -134,8 +137,9 @@ def _is_finding(case: Case, sign: Sign) -> bool:
     if sign.rule == "exchange-failed":
         return call.doing in ("list", "read") and not call.checks
     if sign.rule == "flag-false":
-        parts = [each for each in value.values() if isinstance(each, dict) and each]
-        return call.checks and call.is_one and len(parts) > 1
+        parts = [name for name, each in value.items() if isinstance(each, dict) and each]
+        is_told = call.checks and call.is_one and _ABOUT.isdisjoint(value)
+        return is_told and len(parts) > 1
     return call.checks and any(value.get(name) is False for name in _VERDICTS)
 
 
@@ -176,7 +180,11 @@ def _is_nothing_but_error(item: Any, call: Called) -> bool:
 
 def _is_bare(item: Mapping[str, Any]) -> bool:
     """Whether an item says nothing but that it failed, and perhaps of what."""
-    return len(item) <= _FEW and "id" not in item and failure_in(item) is not None
+    if "id" in item or failure_in(item) is None:
+        return False
+    others = [each for name, each in item.items() if name != "success"]
+    is_refused = item.get("success") is False and all(isinstance(each, str) for each in others)
+    return len(item) <= _FEW or (is_refused and "error" in item)
 
 
 def _results(case: Case) -> list[Any]:
@@ -214,8 +222,8 @@ def error_text(case: Case) -> Verdict | None:
     if sign is not None:
         return _failed(case, sign, "guess")
     strength = _strength(case, words) if may_fail(words) else None
-    if strength is None and case.told not in (None, words) and may_fail(case.told):
-        strength = _strength(case, case.told)
+    if strength is None and case.told is not None and case.told is not words:
+        strength = _foreign_strength(case, case.told)
     if strength is None:
         return None
     return _failed(
@@ -223,6 +231,13 @@ def error_text(case: Case) -> Verdict | None:
         Sign("error-text", words.strip()),
         "likely" if strength == "strong" else "guess",
     )
+
+
+def _foreign_strength(case: Case, told: str) -> Strength | None:
+    """The same of a line that was put into English, and is not somebody's own."""
+    if case.gives_anything or "\n" in told.strip() or not may_fail(told):
+        return None
+    return _strength(case, told)
 
 
 def _heading_failed(case: Case, words: str) -> Verdict | None:
@@ -252,7 +267,7 @@ def _strength(case: Case, words: str) -> Strength | None:
     if case.echoes(words.strip()):
         return None
     missing = _missing(case, words)
-    is_told = case.mentions(words) or "log" in words.lower() or _OWN_ERROR.fullmatch(words.strip())
+    is_told = case.mentions(words) or "log" in words.lower() or _is_own_error(case, words.strip())
     if case.called.is_log and not is_told:
         return None
     if case.gives_anything:
@@ -275,6 +290,13 @@ def _strength(case: Case, words: str) -> Strength | None:
         wants_many=call.wants_many,
         own=call.nouns,
     )
+
+
+def _is_own_error(case: Case, words: str) -> bool:
+    """Whether a line is no line of a log, but speaks of what was asked for."""
+    if _OWN_ERROR.fullmatch(words) is None:
+        return False
+    return words.startswith("Error: Invalid ") or any(name in words for name in case.arguments)
 
 
 def _lacks_session(call: Called, words: str) -> bool:

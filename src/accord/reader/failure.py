@@ -180,6 +180,8 @@ def _errors_member(value: Mapping[str, Any]) -> Sign | None:
     if not isinstance(errors, list | dict) or not errors or says_success(value):
         return None
     others = {name: each for name, each in value.items() if name not in ("errors", "extensions")}
+    if value.get("found") is False:
+        others = {name: each for name, each in others.items() if each is not False}
     if not all(map(_is_void, others.values())) and not _only_words(others):
         return None
     return _sign("errors-member", value)
@@ -189,7 +191,7 @@ def _is_void(value: Any) -> bool:
     """Whether a member holds nothing, or an object that holds nothing: `{"issue": null}`."""
     if isinstance(value, dict):
         return all(each is None for each in value.values())
-    return value in (None, False, [], "")
+    return value is None or value in ([], "")
 
 
 def _only_words(others: Mapping[str, Any]) -> bool:

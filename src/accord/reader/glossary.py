@@ -8,7 +8,7 @@ import re
 from typing import Final
 
 _LONGEST: Final = 600
-_LETTERS: Final = re.compile("[\u00c0-\u024f\u0370-\u052f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
+_LETTERS: Final = re.compile("[\u00c0-\u024f\u0400-\u052f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 """Those of other languages; signs and pictures are everybody's."""
 
 _WORDS: Final = {
@@ -21,8 +21,6 @@ _WORDS: Final = {
         não encontrado; não encontrada; não foi encontrado; introuvable; non trouvé; non trouvée;
         nicht gefunden; non trovato; non trovata; niet gevonden; не найден; не найдена; не найдено;
         не найдены""",
-    "no": """sin; nenhum; nenhuma; ningún; ninguna; aucun; aucune; kein; keine; nessun; nessuna;
-        geen; brak; нет""",
     "found": """encontrado; encontrada; encontrados; encontradas; trouvé; trouvés; trouvées;
         gefunden; trovati; trovate; gevonden; znaleziono; найдено""",
     "does not exist": """no existe; não existe; n'existe pas; existiert nicht; non esiste;
@@ -58,23 +56,21 @@ _WORDS: Final = {
     "started": "iniciado; iniciada; démarré; démarrée; gestartet; avviato; запущен",
     "completed": """completado; completada; concluído; concluída; terminé; terminée; abgeschlossen;
         erledigt; completato; voltooid; завершен; завершено; выполнено""",
-    "generated": "generado; generada; gerado; gerada; généré; générée; erzeugt; generato; создан",
+    "generated": "generado; generada; gerado; gerada; généré; générée; erzeugt; generato",
 }
 _SIGNS: Final = {  # of scripts that put no blanks between words
     "no results": "没有结果 無結果 无结果 沒有結果 結果なし 결과가\u00a0없습니다 결과\u00a0없음",
     "not found": """未找到 找不到 未能找到 見つかりませんでした 見つかりません
         찾을\u00a0수\u00a0없습니다 찾지\u00a0못했습니다""",
-    "no": "没有 沒有 暂无 暫無 尚无",
     "found": "找到 共有 見つかりました 찾았습니다",
     "does not exist": "不存在 存在しません 존재하지\u00a0않습니다",
     "already exists": "已存在 已经存在 既に存在 이미\u00a0존재",
     "error": "错误 錯誤 出错 エラー 오류 에러",
     "failed": "失败 失敗 실패",
-    "cannot": "无法 無法 不能 できません 할\u00a0수\u00a0없습니다",
+    "cannot": "无法 無法 できません 할\u00a0수\u00a0없습니다",
     "invalid": "无效 無效 無効 非法 유효하지\u00a0않은 잘못된",
     "missing": "缺少 未提供 필수",
     "please provide": "请提供 請提供 请输入 請輸入 请提出 请指定 请先",
-    "not": "尚未 未",
     "saved to": "已保存到 已保存至 保存到 保存至 已儲存到 に保存しました",
     "saved": "已保存 已儲存 保存しました 저장되었습니다 저장했습니다",
     "created": "已创建 已建立 作成しました 생성되었습니다 생성했습니다",
@@ -85,31 +81,31 @@ _SIGNS: Final = {  # of scripts that put no blanks between words
     "registered": "已注册 已登记 已记录 登録しました 등록되었습니다",
     "initialized": "已初始化",
     "started": "已启动 已開始 已开始 開始しました 시작되었습니다",
-    "completed": "已完成 完成 完了しました 완료되었습니다 완료했습니다",
+    "completed": "已完成 完了しました 완료되었습니다 완료했습니다",
     "generated": "已生成 生成しました",
     "executed": "已执行 已執行 実行しました 실행되었습니다",
     "set": "已设置 已設定 設定しました 설정되었습니다",
-    "successfully": "成功 正常に 성공적으로 성공",
+    "successfully": "正常に 성공적으로",
 }
 _VERBS: Final = {
-    "list": "listar lister auflisten elencare",
+    "list": "listar auflisten elencare",
     "search": "buscar pesquisar procurar chercher rechercher suchen suche cercare cerca zoeken",
-    "create": "crear criar creer erstellen erstelle creare crea maak",
+    "create": "crear criar creer erstellen erstelle creare maak",
     "add": "agregar anadir adicionar ajouter hinzufuegen aggiungere aggiungi toevoegen",
-    "delete": "eliminar borrar excluir remover apagar deletar supprimer loeschen elimina eliminare",
+    "delete": "eliminar borrar excluir apagar deletar supprimer loeschen elimina eliminare",
     "update": "actualizar atualizar aktualisieren aktualisiere aggiornare editar modificar",
-    "save": "guardar salvar enregistrer speichern speichere salvare salva",
-    "read": "leer ler lire lesen leggere leggi",
-    "get": "obtener obter obtenir holen hole ottenere ottieni consultar mostrar",
+    "save": "guardar salvar enregistrer speichern speichere salvare",
+    "read": "leer ler lesen leggere leggi",
+    "get": "obtener obter obtenir holen ottenere ottieni consultar mostrar",
     "write": "escribir escrever ecrire schreiben scrivere scrivi",
     "send": "enviar envoyer senden sende inviare invia",
     "start": "iniciar starten starte avviare avvia",
     "calculate": "calcular calculer berechnen berechne calcolare calcola",
-    "analyze": "analizar analisar analyser analysieren analizzare",
-    "register": "registrar registrieren registrare",
+    "analyze": "analizar analisar analysieren analizzare",
+    "register": "registrieren registrare",
     "summary": "resumen resumo zusammenfassung riassunto",
     "validate": "validar valider pruefen verificar",
-    "convert": "convertir converter konvertieren convertire",
+    "convert": "convertir konvertieren convertire",
 }
 
 MEMBERS: Final = {
@@ -134,6 +130,7 @@ def _pairs(table: dict[str, str], ends: str | None) -> dict[str, str]:
 _SPACED: Final = _pairs(_WORDS, ";")
 _UNSPACED: Final = _pairs(_SIGNS, None)
 _ENGLISH: Final = _SPACED | {sign: f" {english} " for sign, english in _UNSPACED.items()}
+_ENGLISH["成功"] = " successfully "  # at the end of a phrase alone
 VERBS: Final = _pairs(_VERBS, None)
 """The verbs in the names of tools."""
 
@@ -143,12 +140,12 @@ def _longest_first(words: dict[str, str]) -> str:
 
 
 _FOREIGN: Final = re.compile(
-    rf"(?<!\w)(?:{_longest_first(_SPACED)})(?!\w)|{_longest_first(_UNSPACED)}"
+    rf"(?<!\w)(?:{_longest_first(_SPACED)})(?!\w)|{_longest_first(_UNSPACED)}|成功(?=\W|$)"
 )
 
 
 def in_english(words: str, *, is_foreign: bool = False) -> str:
-    """A text whose first words are English where we know them, if any are of another language.
+    """A text whose first words are English, in small letters, if any are of another language.
 
     `is_foreign`: it may be of another language though no letter shows it.
     """
@@ -157,4 +154,4 @@ def in_english(words: str, *, is_foreign: bool = False) -> str:
         return words
     small = head.lower()
     told = _FOREIGN.sub(lambda found: _ENGLISH[found[0]], small)
-    return words if told == small else told.strip() + words[_LONGEST:]
+    return words if told == small else told.lstrip() + words[_LONGEST:]

@@ -45,9 +45,9 @@ _OF_TOOLS: Final = frozenset({"tool", "list", "search", "find", "catalog", "disc
 _A_TOOL: Final = re.compile(r"\btools?\b")
 _FOUND: Final = re.compile(r"(?:Found|Showing|Listing) \d+ [^\n]{1,80}:\n")
 _PROFILE: Final = re.compile(
-    r"#{1,3} [^\n]+\n+(?:\*\*[^*\n]{1,40}:\*\* [^\n]+\n){2}(?s:.*)\n#{2,4} "
+    r"#{1,3} [^\n]+\n+(?:\*\*(?!total|count|found|results)[^*\n]{1,40}:\*\* [^\n]+\n){2}", re.I
 )
-"""One thing: its name, labelled lines about it, and sections."""
+_SUMMING: Final = (("summarize",), ("summarise",))
 _SOURCES: Final = re.compile(r"\W*(?:sources|citations|references|see also)\b.{0,20}", re.I)
 _LISTING: Final = tuple(
     "results matches found pages entries list all available showing retrieved here".split()
@@ -149,7 +149,8 @@ def main_array(case: Case) -> Verdict | None:
         return None  # which are what is attached
     if collection.rest and case.called.doing != "list" and _is_made(case, collection):
         return None
-    if case.called.tells and isinstance(collection.rest.get("summary"), str):
+    is_summed = case.called.words[:1] in _SUMMING
+    if is_summed and isinstance(collection.rest.get("summary"), str):
         return None
     return _LISTED[collection.confidence]
 
@@ -188,7 +189,7 @@ def itemised(case: Case) -> Verdict | None:
         return None
     if call.gives_content or call.tells:
         return _counted(case, words)
-    if call.doing == "read" and words.startswith("#") and _PROFILE.match(words):
+    if call.doing == "read" and words.startswith("#") and _is_profile(words):
         return None
     wants_list = call.wants_many or _opens(words.lstrip("#* \n"))
     items = find_items(words, wants_list=wants_list, blocks=case.texts)
@@ -211,6 +212,11 @@ def itemised(case: Case) -> Verdict | None:
     case.items = items
     kind = _kind(case, items.heading, items.closing)
     return Verdict(kind, "likely")
+
+
+def _is_profile(words: str) -> bool:
+    """Whether a text is about one thing: its name, labelled lines about it, and one section."""
+    return words.count("\n#") == 1 and _PROFILE.match(words) is not None
 
 
 def _is_of_one_thing(items: Items) -> bool:
@@ -270,7 +276,7 @@ def lone_item(case: Case) -> Verdict | None:
     if named is not None and not call.is_one:
         case.collection = Collection(named, {}, ("",), "guess")
         return Verdict("list", "guess")
-    if call.doing == "list" and "list" in call.words:
+    if call.doing == "list" and call.is_plural and "list" in call.words:
         case.collection = mapped(case.value)
         if case.collection is not None:
             return Verdict("list", "guess")

@@ -49,7 +49,6 @@ _DONE: Final = any_of(
     rf".*\b(?:successfully\b|(?:has|have|was|were) (?:been )?(?:{_DEED})\b)",
     rf"(?:(?!(?:not|never|no|cannot|nothing)\b)\S+ ){{1,4}}(?:{_DEED})\b",
     r"now (?:\w+ing|set|at|on|off)\b",
-    r"[^.!?\n]{1,60} (?:complete|finished|successful)[.!]",
     r"(?:\S+ ){1,3}succeeded\b",
     r"\w+ing .{1,200}(?:\.{3}|…) ?(?:done|ok|success)\b",
 )
@@ -221,7 +220,7 @@ _NONE: Final = any_of(
     r"(?:found|showing|returned|listing) (?:0(?!\W{0,3}(?:to\W)?[1-9])|no|zero)\b.*$",
     r"total:? 0\b.*$",
     r"total results:? 0\b.*$",
-    r"(?:rows|results|matches|items|count|hits|records): 0(?:$|\s*\n)",
+    r"rows: 0\s*(?:\([^()\n]*\))?$",
     r"0 (?:\w+ ){0,3}(?:found|results?|matches|rows|items|records|returned).*$",
     r"0 \w+s[.!]*$",
     r"nothing (?:was )?(?:found|matched|to show|here).*$",
@@ -267,6 +266,7 @@ _ZERO: Final = re.compile(
     r".{1,160}[(\[: ]0 (?:occurrences|match(?:es)?|results?|usages|references|hits)\b[^\d\n]{0,80}$"
 )
 """A heading that says that there is nothing below it."""
+_NUMBER: Final = re.compile(r"[1-9]|^[-*•]")
 _INSTEAD: Final = any_of(
     r".*\b(?:showing|similar|instead|falling back|did you mean|closest|found [1-9]|but here)\b"
 )
@@ -304,7 +304,7 @@ def says_none(text: str, *, wants_many: bool = False) -> bool:
     lines = _few_lines(text) if _may_be_none(small) else []
     if not lines or _SOME.match(lines[0].lower()):
         return False
-    if wants_many and _ZERO.match(lines[0].lower()):
+    if wants_many and _ZERO.match(lines[0].lower()) and not _NUMBER.search("".join(lines[1:])):
         return True
     if len(lines) <= _MOST_LINES and len(text) <= 2 * _LONGEST_NONE:
         if len(lines) > 1 and (lines[0].endswith(":") or text.lstrip().startswith("#")):

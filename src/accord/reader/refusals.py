@@ -222,10 +222,12 @@ def says_failed(
 
 
 def _is_strong(small: str) -> bool:
-    """Whether a line is an error by its first words, and reports no deed after all."""
-    return _STRONG.match(small) is not None and (
-        small.startswith("error: ") or not reports_deed(small)
-    )
+    """Whether a line is an error by its first words, and reports no deed after all.
+
+    What follows `error: ` may be advice, which has words of deeds: `error: set confirm=true`.
+    """
+    is_advice = small.startswith(("error: set ", "error: enable ", "error: first "))
+    return _STRONG.match(small) is not None and (is_advice or not reports_deed(small))
 
 
 def _says_weakly(words: str, lines: list[str], is_act: bool, wants_many: bool) -> Strength | None:
@@ -374,9 +376,7 @@ def says_failed_to_give(
     return None
 
 
-_CANNOT_GIVE: Final = re.compile(
-    r"\b(?:cannot|could not|unable to) (?:fetch|get|read|load|show|find)\b"
-)
+_CANNOT_GIVE: Final = re.compile(r"\b(?:cannot|unable to) (?:fetch|retrieve|load)\b")
 
 
 def _is_brief(first: str, rest: str) -> bool:

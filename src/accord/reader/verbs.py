@@ -64,12 +64,10 @@ ACTING: Final = frozenset(
     hide unhide maximize minimize crop trim boot wake hibernate quarantine isolate
     announce moderate nudge respond hangup speak rewrite overwrite override refactor
     rotate pick grab equip craft rebase squash protect extrude silence pack unpack operate
-    advance crt upd persist alter amend adopt align arrange rearrange distribute regenerate checkin
-    consolidate decommission dedupe deduplicate defragment delist deprecate deregister establish
-    freeze unfreeze heal hire integrate materialize mend mitigate mutate offload onboard poke
-    reconnect redirect relocate remap replicate reposition requeue resubmit retire retract revive
-    shelve stamp steer summon supersede sweep throttle tweak whitelist blacklist allowlist denylist
-    brew discharge psubscribe xadd xack xdel lrem fulfil""".split()
+    advance crt upd persist alter amend distribute regenerate consolidate decommission
+    defragment delist deprecate establish materialize mend mitigate mutate offload onboard relocate
+    remap reposition retire retract revive shelve summon supersede throttle tweak whitelist
+    blacklist allowlist denylist psubscribe xadd xack xdel lrem fulfil""".split()
 )
 # Nouns, adjectives and prepositions as often as verbs: they say what a tool does only where they
 # come first.
@@ -97,9 +95,11 @@ CHANGING: Final = frozenset(
 """Verbs that have an object, whatever it is: `update_status`."""
 TOLD: Final = frozenset(
     """details detail info history stats statistics status count metrics progress preview
-    mapping guide reference overview catalog glossary version help""".split()
+    mapping""".split()
 )
 """Nouns at the end of a name that say that something is told, unless it is changed."""
+TITLES: Final = frozenset("guide reference overview catalog glossary version help".split())
+"""The same, unless a verb comes first that is no noun: `record_guide`, but `sync_catalog`."""
 HEADS: Final = TOLD | frozenset(
     "list results length number summary report quote thread logs".split()
 )

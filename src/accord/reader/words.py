@@ -29,6 +29,7 @@ from accord.reader.verbs import (
     SERVICES,
     SHELLS,
     TELLING,
+    TITLES,
     TOLD,
     VAGUE,
     WORDED,
@@ -373,6 +374,8 @@ def _told(name: tuple[str, ...]) -> tuple[str, ...]:
 def _is_about(words: tuple[str, ...]) -> bool:
     """Whether a name is that of what is told about a deed: `order_history`, `deploy_status`."""
     if words[-1] in TOLD and CHANGING.isdisjoint(words) and LISTING.isdisjoint(words):
+        return True
+    if words[-1] in TITLES and (words[0] in EITHER or not acts(words[0])):
         return True
     return words[-1] in HEADS and words[0] in DEED_NOUNS
 

@@ -118,16 +118,19 @@ def split_advice(lines: list[str]) -> tuple[list[str], list[str]]:
         above = lines[at - 1].strip()
         is_apart = not above or not any(map(str.isalnum, above))
         is_heading = line.endswith(":") and _ADVISES.match(line) is not None
-        if not is_heading and any(map(_is_listed, lines[at + 1 :])):
+        if not is_heading and _is_above(lines, at):
             continue
         if (is_apart or is_heading) and not any(each.startswith("#") for each in lines[at:]):
             return lines[:at], lines[at:]
     return lines, []
 
 
-def _is_listed(line: str) -> bool:
-    """Whether a line is likely one of a list or a table, which no advice has below it."""
-    return line.lstrip()[:2] in ("- ", "* ", "• ", "| ", "|-")
+def _is_above(lines: list[str], at: int) -> bool:
+    """Whether a line stands above all items, rather than below them."""
+    return any(map(_LISTED.match, lines[at + 1 :])) and not any(map(_LISTED.match, lines[:at]))
+
+
+_LISTED: Final = re.compile(r"\s*(?:[-*•|]|\d{1,4}[.)])(?: |-)\s*\S|\|-")
 
 
 def is_advice(block: str) -> bool:

@@ -20,7 +20,10 @@ _MARKED: Final = re.compile(
 _GROUP: Final = re.compile(r"#{1,6}[ \t]+\S.*|\*\*[^*]+\*\*:?|[^-*•\d\s].{0,80}:")
 _TITLE_LEVEL: Final = 9
 """Of a line that ends with a colon and has indented lines below it."""
-_BOLD_LABEL: Final = re.compile(r"(?:- )?\*\*[A-Z][\w ]{0,30}(?::\*\*|\*\*:) \S")
+_BOLD_LABEL: Final = re.compile(
+    r"(?:- )?\*\*(?!Total|Count|Found|Query|Results|Showing|Page|Open|Closed)"
+    r"[A-Z][\w ]{0,30}(?::\*\*|\*\*:) \S"
+)
 _SENTENCE: Final = re.compile(r"[A-Z][^:]{8,200}[.!]")
 _BOLD: Final = re.compile(r"\*\*[^*:]{1,80}\*\*(?!:)")
 """The name of a thing, rather than a label."""

@@ -17,7 +17,7 @@ _ALONE: Final = re.compile(
 )
 """One word that is no answer: a name."""
 _NAMED: Final = re.compile(r"[a-z0-9][\w.-]*:|\w+ #?\d+:|[^:]{1,60}[\d)]:")
-_LABEL: Final = re.compile(r"[A-Z][a-z]")
+_FIGURE: Final = re.compile(r"(?:total|average|avg|mean|median|number|count|max|min|sum)\b")
 _MOST_ABOVE: Final = 14
 _LONGEST_PART: Final = 100
 _LONGEST_LINE: Final = 20_000
@@ -53,18 +53,14 @@ def one_per_line(lines: list[str], wants_list: bool) -> Items | None:
     items = ["\n".join(part) for part in parts]
     if not heading and all(map(LABEL.fullmatch, items)) and not all(map(_NAMED.match, items)):
         return None
-    if heading and is_record(items):
-        return None
     return Items(list(items), heading, "", "plain-lines")
 
 
 def is_record(items: list[str]) -> bool:
-    """Whether nearly all lines have a label, each another one: they tell of one thing."""
-    found = [item.partition(": ")[0] for item in items if LABEL.fullmatch(item)]
-    if len(set(found)) < len(found) or len(found) < 3 or len(found) + 1 < len(items):
-        return False
-    named = sum(_LABEL.match(label) is not None for label in found)
-    return named + 1 >= len(found) and any(" " in label for label in found)
+    """Whether lines are figures about one thing, each with its label: `Total jobs: 12`."""
+    labels = [item.partition(": ")[0] for item in items if LABEL.fullmatch(item)]
+    is_labelled = len(set(labels)) == len(labels) == len(items) > 1
+    return is_labelled and _FIGURE.match(labels[0].lower()) is not None
 
 
 def _is_code(lines: list[str]) -> bool:

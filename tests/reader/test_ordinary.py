@@ -1,0 +1,117 @@
+"""Plain replies of ordinary servers, which no rule for an odd one may take for something else."""
+
+from typing import Any
+
+import pytest
+
+from accord.reader import read
+from reader.judging import Case, each_of, require_items, require_kind
+
+KINDS: dict[str, list[Case]] = {
+    "error": [
+        (
+            "get_status",
+            {},
+            '{"success": false, "error": {"message": "no"}, "meta": {"request_id": "1"}}',
+        ),
+    ],
+    "single": [
+        ("payment", {}, "Payment was not successful."),
+        ("deployment", {}, "The deployment is not complete."),
+        ("calculator", {}, "Calculation complete. 42"),
+        ("generate_story", {}, "The house was complete. Bob slept."),
+        ("get_metrics", {}, "Count: 0\nMean: n/a"),
+        ("integrate", {}, "x**2/2"),
+        ("lint_code", {}, '{"errors": [{"m": "x"}], "warnings": 0}'),
+        ("get_form", {}, '{"errors": ["x"], "touched": false}'),
+        ("read_file", {"path": "a"}, "Erreur: fichier introuvable à l'étage"),
+        ("get_issue", {}, "Fehler: Login schlägt fehl für alle\nStatus: offen\nPriorität: hoch"),
+        ("generate_poem", {}, "不能没有你"),
+        ("tarot", {}, "愚者：成功的开始"),
+        ("test_connection", {}, "Connection successful."),
+        ("review_contract", {}, "The contract was signed on May 1."),
+        ("profile_get", {}, "Profile was created in 2019."),
+        ("list_pods", {}, '{"stdout": "NAME\\npod1", "stderr": ""}'),
+        ("list_info", {}, '{"owner": "Ada", "color": "red"}'),
+        ("list_items", {}, '{"meta": {"request": "x", "region": "y"}}'),
+        ("get_user", {}, '{"name": "x", "logged": true}'),
+        ("detect_face", {}, '{"found": false}'),
+        ("get_pod_logs", {}, "Error: listen EADDRINUSE"),
+        (
+            "read_doc",
+            {"path": "/a"},
+            '{"success": true, "file_path": "/a", "message": "Saved by Bob"}',
+        ),
+    ],
+    "action": [
+        ("sync_catalog", {}, '{"success": true}'),
+        ("attach_reference", {}, "Reference attached"),
+        ("create_user", {}, '{"id": 7, "confirmation_required": true}'),
+        ("edit_file", {}, "@@ -1 +1 @@\n-confirm: false\n+confirm: true"),
+        ("slack", {}, '{"ok": true, "channel": "C1", "ts": "1.2"}'),
+        ("light", {}, '{"success": true, "brightness": 50}'),
+        ("create_user", {}, "Error: none. User created successfully."),
+        ("render_video", {}, '{"rendered": "out.mp4"}'),
+    ],
+}
+LISTS: list[tuple[str, str, int]] = [
+    ("list_songs", "- Sin ti\n- Corazón\n- Luna", 3),
+    ("list_notes", "Sin título\nOtra nota", 2),
+    ("list_files", "没有标题.txt\n成功.txt", 2),
+    ("grep", "a.py: 0 matches\nb.py: 3 matches", 2),
+    ("get_users", "- Ada Lovelace: admin\n- Bob Jones: member\n- Carol King: guest", 3),
+    ("list_users", "Users:\nAda Lovelace: admin\nBob Jones: member\nCarol King: guest", 3),
+    ("block_list", "Blocked domains:\n- a.com\n- b.com", 2),
+    ("brew_search", '["a"]', 1),
+    ("replicate_list_models", "[1]", 1),
+    ("registrar_list_domains", "[1]", 1),
+    (
+        "get_failed_jobs",
+        '[{"name": "a", "status": "failed", "error": "x", "started": 1, "ended": 2}]',
+        1,
+    ),
+    (
+        "get_issues",
+        "# Issues\n**Repo:** x\n**Total:** 2\n\n## 1. Foo\ntext\n\n## 2. Bar\ntext",
+        2,
+    ),
+    ("list_users", "- Ada\n- Bob\n\nTo see more:\n- use page 2\n- use limit", 2),
+    ("list_tables", "Tables:\n1. a\n2. b\n\nYou can also:\n- query one\n- describe one", 2),
+    ("get_chat_messages", '{"messages": [{"id": 1}, {"id": 2}], "summary": "2 messages"}', 2),
+    ("get_services_status", '{"services": [{"a": 1}, {"a": 2}], "overall": "healthy"}', 2),
+    ("list_apps", "No running browser.", 0),
+]
+
+
+@pytest.mark.parametrize(("kind", "tool", "arguments", "reply"), each_of(KINDS))
+def test_a_plain_reply_is_what_it_is(
+    kind: str, tool: str, arguments: dict[str, Any], reply: str
+) -> None:
+    require_kind(kind, tool, arguments, reply)
+
+
+@pytest.mark.parametrize(("tool", "reply", "items"), LISTS)
+def test_a_plain_list_has_all_its_items(tool: str, reply: str, items: int) -> None:
+    require_items(tool, {}, reply, items)
+
+
+@pytest.mark.parametrize("tool", [None, "", "__", "查询"])
+def test_a_statement_needs_no_tool(tool: str | None) -> None:
+    reading = read("[1]", tool, {"sql": "SELECT 1 FROM t"})
+    assert reading.response.response_type == "list"
+
+
+@pytest.mark.parametrize("depth", [3, 100, 985, 990, 995, 3_000])
+def test_containers_in_containers_are_read_however_deep_they_are(depth: int) -> None:
+    text = '{"data":' * depth + '{"a":"b","c":"d"}' + "}" * depth
+    read({"content": [{"type": "text", "text": text}]}, "list_users")
+    value: Any = {"a": "b", "c": "d"}
+    for _ in range(depth):
+        value = {"data": value}
+    read({"content": [], "structuredContent": value}, "list_users")
+
+
+def test_a_thing_keeps_its_own_key_beside_its_name() -> None:
+    reply = '{"projects": {"alpha": {"key": "real"}, "beta": {"key": "z"}}}'
+    items = require_kind("list", "list_projects", {}, reply)
+    assert items == [{"_key": "alpha", "key": "real"}, {"_key": "beta", "key": "z"}]

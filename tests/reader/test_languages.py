@@ -19,7 +19,7 @@ KINDS: dict[str, list[Case]] = {
     ],
     "error": [
         ("notas_leer", {"id": "9"}, "Nota no encontrada: «9»"),
-        ("obtenir_note", {"id": "9"}, "Erreur : la note n'existe pas"),
+        ("obtenir_client", {"id": "9"}, "Erreur : la fiche n'existe pas"),
         ("get_entry", {"key": "a"}, "⚠️ 条目不存在: a"),
         ("get_entry", {}, "请提供一个名字。"),
         ("leggi_voce", {}, '{"errore": "voce non trovata per 9", "suggerimento": "crearla prima"}'),

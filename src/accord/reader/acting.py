@@ -112,9 +112,9 @@ def reports_done(case: Case) -> Verdict | None:
     call = case.called
     if _is_plainly_done(case):
         return Verdict("action", "likely")
-    words = case.told or _message(case)
-    if call.doing == "list" and (call.words[-1:] != ("list",) or words is None or "\n" in words):
+    if call.doing == "list" and (call.words[-1:] != ("list",) or "\n" in (case.words or "\n")):
         return None
+    words = case.told or _message(case)
     if words is None or (type(case.value) is dict and _gives_more(case)):
         return None
     is_short = "\n\n" not in words.strip()
@@ -205,7 +205,7 @@ def _message(case: Case) -> str | None:
     said = case.message
     if not said and isinstance(case.value, dict):
         said = case.value.get("message")
-        if said is None:
+        if said is None and not MEMBERS.keys().isdisjoint(case.value):
             said = next((case.value[name] for name in _MESSAGES if name in case.value), None)
     return in_english(said) if isinstance(said, str) else None
 

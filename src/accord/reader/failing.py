@@ -30,7 +30,6 @@ _PLAIN_VERBS: Final = frozenset({"get", "show", "view", "find", "list", "load", 
 _OF_AN_ERROR: Final = frozenset({"error", "code", "message", "details", "success", "status"})
 _ABOUT: Final = frozenset({"error", "errors", "message", "meta", "request", "reason"})
 """What stands beside a failure, and beside no finding."""
-_NOTHING: Final[tuple[Any, ...]] = (None, False, 0, "", [], {})
 _MOST_RESULTS: Final = 200
 _FEW: Final = 4
 _SOME: Final = 6
@@ -80,7 +79,9 @@ def payload_failed(case: Case) -> Verdict | None:
     """A flag, an error, a status; an error that nothing was found is none of a search."""
     sign = failure_in(case.value)
     if sign is None:
-        sign = (_exit_code(case) if _ran(case) else None) or _refusal(case)
+        sign = _exit_code(case) if _ran(case) else None
+        if sign is None and not case.called.wants_many:
+            sign = _refusal(case)
         return None if sign is None else _failed(case, sign, "guess")
     counts = failed_counts(case.value)
     if counts is not None and counts[0] > 0:
@@ -101,10 +102,10 @@ def payload_failed(case: Case) -> Verdict | None:
 def _refusal(case: Case) -> Sign | None:
     """One sentence that says that it failed, beside echoes and members that hold nothing."""
     value, call = case.value, case.called
-    if type(value) is not dict or not 1 < len(value) <= _SOME or call.wants_many or call.checks:
+    if type(value) is not dict or not 1 < len(value) <= _SOME or all(value.values()):
         return None
-    told = [each for each in value.values() if each not in _NOTHING]
-    if not told or len(told) == len(value) or not all(isinstance(each, str) for each in told):
+    told = [each for each in value.values() if each]
+    if call.checks or not told or not all(isinstance(each, str) for each in told):
         return None
     told = [each for each in told if each not in case.arguments.values()]
     if len(told) != 1 or " " not in told[0] or not may_fail(told[0]):

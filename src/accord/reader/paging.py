@@ -85,8 +85,19 @@ def page_of(
     if not said or (len(said) == 1 and "returned" in said):
         return None
     _infer(said, returned, arguments)
-    known = {name: value for name, value in said.items() if name in _FIELDS}
-    return Page(**known) if known else None
+    if _FIELDS.isdisjoint(said):
+        return None
+    known = said.get
+    return Page(
+        offset=known("offset"),
+        limit=known("limit"),
+        total=known("total"),
+        has_more=known("has_more"),
+        next_offset=known("next_offset"),
+        cursor=known("cursor"),
+        before=known("before"),
+        after=known("after"),
+    )
 
 
 class Number(NamedTuple):

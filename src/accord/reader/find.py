@@ -63,13 +63,7 @@ class Value(msgspec.Struct, kw_only=True):
 
 def find(result: Mapping[str, Any], notes: Notes, *, digs: Digs = "all") -> Value:
     """The value of a tool result, as far as its text is searched for one."""
-    blocks = _blocks(result.get("content"), notes)
-    said: dict[str, Any] = {}
-    if len(blocks) > 1:
-        at, said = _beside_at(blocks)
-        if at is not None:
-            blocks = blocks[:at] + blocks[at + 1 :]
-    texts, others = _sorted(blocks, notes)
+    texts, others, said = _content(result.get("content"), notes)
     meta = result.get("_meta")
     beside = meta.get(META_KEY) if isinstance(meta, dict) else None
     if not isinstance(beside, dict):
@@ -102,6 +96,23 @@ def find(result: Mapping[str, Any], notes: Notes, *, digs: Digs = "all") -> Valu
     if extras and value.value is not extras:
         value.extras = extras
     return value
+
+
+def _content(
+    content: Any, notes: Notes
+) -> tuple[list[str], list[Mapping[str, Any]], dict[str, Any]]:
+    """The texts, what is none, and what a writer of ours says beside them."""
+    if type(content) is list and len(content) == 1 and type(content[0]) is dict:
+        (block,) = content
+        if block.get("type") == "text" and type(block.get("text")) is str:
+            return [block["text"]], [], {}  # as nearly always
+    blocks = _blocks(content, notes)
+    said: dict[str, Any] = {}
+    if len(blocks) > 1:
+        at, said = _beside_at(blocks)
+        if at is not None:
+            blocks = blocks[:at] + blocks[at + 1 :]
+    return *_sorted(blocks, notes), said
 
 
 def _blocks(content: Any, notes: Notes) -> list[dict[str, Any]]:

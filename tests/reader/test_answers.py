@@ -9,6 +9,19 @@ from accord.reader import read
 from reader.judging import Case, each_of, require_items, require_kind
 
 ERRORS: list[Case] = [
+    (
+        "note_write",
+        {},
+        '{"status": "error", "path": "a", "hash": "", "errors": [{"code": "E_HASH"}]}',
+    ),
+    ("get_persona", {"name": "no"}, "❌ Persona 'no' not found.\n\nAvailable personas: a, b"),
+    ("get_project", {"slug": "no"}, '{"found": false, "known": ["a", "b"]}'),
+    ("search_docs", {}, "## Not logged in\n\nPlease login first:\n\n```bash\nx login\n```"),
+    (
+        "fhir_read",
+        {},
+        '{"resourceType": "OperationOutcome", "issue": [{"severity": "error", "code": "x"}]}',
+    ),
     ("geocode", {"name": "x"}, 'Error: [{"code": "too_small", "message": "at least 2"}]'),
     (
         "test_request",
@@ -90,6 +103,8 @@ ERRORS: list[Case] = [
     ),
 ]
 ACTIONS: list[Case] = [
+    ("page_search_replace_all", {}, '{"success": true, "replacements_made": 1}'),
+    ("html_to_markdown", {}, "Successfully converted and saved to: /a.md\n\nTitle: Doc"),
     ("snapshot_scene", {}, 'Snapshot "v1" saved (3 things)\n\n{"success": true, "name": "v1"}'),
     ("transform_json", {}, '{"outputFile": "/b.json", "operation": "flat", "status": "success"}'),
     (
@@ -179,6 +194,9 @@ SINGLES: list[Case] = [
         "etag": None, "created": "t", "unread_count": 0})),
 ]  # fmt: skip
 LISTS: list[tuple[str, dict[str, Any], str, int]] = [
+    ("list_directory", {}, "Directory: /a\nEntries: 2\n\n📄 a.py (file)\n📄 b.py (file)", 2),
+    ("list_threads", {}, '## Threads (2 total)\n\n### 1. `a`\nStatus: x\nMetadata: {"id":"1"}\n\n'
+     '### 2. `b`\nStatus: y\nMetadata: {"id":"2"}', 2),
     ("list_projects", {}, "attic,garden", 2),
     ("list_rules", {}, "2 rules\na/alt (A) — Images must have a text. Add one to each.\nb/svg (A) — So must"
      " drawings. Add a title.", 2),

@@ -165,6 +165,8 @@ def _is_plainly_done(case: Case) -> bool:
         return True
     if words is None:
         return False
+    if words.startswith("Successfully ") and says_kept(words.partition("\n")[0]):
+        return True
     return says_changed(words) or (doing == "read" and _is_report(case, words))
 
 

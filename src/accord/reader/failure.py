@@ -135,13 +135,8 @@ def _undone(value: Mapping[str, Any]) -> Sign | None:
     if reasons:
         is_needed = not any(map(says_not_needed, reasons))
         return _sign("deed-false", value) if is_needed else None
-    is_missed = value.get("found") is False and not any(map(_tells, value.values()))
-    return _sign("not-found", value) if is_missed else None
-
-
-def _tells(value: Any) -> bool:
-    """Whether a member says more than an echo of what was asked for."""
-    return bool(value) and not isinstance(value, str)
+    has_thing = any(isinstance(each, dict) and each for each in value.values())
+    return _sign("not-found", value) if value.get("found") is False and not has_thing else None
 
 
 def says_success(value: Mapping[str, Any]) -> bool:
@@ -203,7 +198,8 @@ def _status_word(value: Mapping[str, Any]) -> Sign | None:
     status = value.get("status", value.get("state", value.get("result")))
     if not isinstance(status, str) or not _is_bad(status):
         return None
-    if status.lower() in ("fail", "error") and value.keys() <= _JSEND:
+    has_errors = isinstance(value.get("errors"), list) and bool(value["errors"])
+    if status.lower() in ("fail", "error") and (value.keys() <= _JSEND or has_errors):
         return _sign("status-error", value)
     if "id" in value or any(value.get(name) for name in _PAYLOADS if name != "result"):
         return None
@@ -292,6 +288,18 @@ def _exchange(value: Mapping[str, Any]) -> Sign | None:
     return Sign("exchange-failed", str(words or f"HTTP status {status}"), status, dict(value))
 
 
+def _outcome(value: Mapping[str, Any]) -> Sign | None:
+    """The outcome of an operation as FHIR tells it, one of whose issues is an error."""
+    issues = value.get("issue")
+    if value.get("resourceType") != "OperationOutcome" or not isinstance(issues, list):
+        return None
+    for issue in issues:
+        if isinstance(issue, dict) and issue.get("severity") in ("error", "fatal"):
+            words = issue.get("diagnostics") or issue.get("code") or "The operation failed"
+            return Sign("outcome-error", str(words), None, dict(value))
+    return None
+
+
 Judge = Callable[[Mapping[str, Any]], Sign | None]
 # Each with the members that it looks for: one of them has to be there.
 _RULES: Final[tuple[tuple[frozenset[str], Judge], ...]] = (
@@ -302,6 +310,7 @@ _RULES: Final[tuple[tuple[frozenset[str], Judge], ...]] = (
     (frozenset(_STATUSES), _status_number),
     (frozenset({"data"}), _status_within),
     (frozenset({"response"}), _exchange),
+    (frozenset({"resourceType"}), _outcome),
     (frozenset({"detail", "documentation_url"}), _detail_alone),
     (frozenset({"type", *_NAMED}), _error_type),
     (frozenset({"message", "msg"}), _message),

@@ -296,6 +296,8 @@ def _is_record(lines: list[str]) -> bool:
 
 
 _TITLE: Final = any_of(
+    r"(?:not (?:logged in|signed in|authenticated|authori[sz]ed)|unauthori[sz]ed|access denied)"
+    r"(?:[.:!]|$| - )",
     r"(?:error|failed|failure)(?:[:!]|$| - )",
     r"(?:(?P<what>[\w-]+) )(?:[\w-]+ ){0,4}(?:failed|error|not found|not allowed|denied|refused)"
     r"(?:[.:!]|$| - | in\b| for\b)",
@@ -358,6 +360,8 @@ def says_failed_to_give(
     if rest.strip() and _BAD_VALUE.match(small) and _OFFERS.match(rest.lower()):
         return "weak"
     if rest.strip():
+        if mentions and _CROSS.match(first):
+            return "strong"
         if mentions and not is_strong and _is_brief(first, rest) and _CANNOT_GIVE.search(small):
             return "weak"
         if mentions and first[0] == "#" and _title_failed(first, is_act=False, own=own):

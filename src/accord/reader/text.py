@@ -23,6 +23,7 @@ _BLANK: Final = re.compile(r"\s*")
 _MOST_TRIES: Final = 12
 _MOST_LINES: Final = 200
 _LONGEST_PROSE: Final = 2_000
+_LEAST_LABEL: Final = 4
 _MOST_NESTED: Final = 2
 
 # What JSON becomes in memory: from this size on, objects and values are counted beforehand.
@@ -180,6 +181,9 @@ def _after_prose(text: str) -> Found | None:
             return None
         if start.end() == 0:
             continue
+        label = end[end.rfind("\n", 0, start.end()) : start.end() + 1]
+        if len(label) > _LEAST_LABEL and end.count(label) > 1:
+            return None  # a member of each of several things
         found, value = parse_json(end[start.end() :])
         if (found and value != []) or (found and end[start.end() - 1] in "\n: "):
             return Found(value, end[: start.end()].strip(), "JSON after prose")

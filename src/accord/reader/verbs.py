@@ -51,7 +51,7 @@ ACTING: Final = frozenset(
     rerun retry resend reassign reorder reschedule undo redo revert promote demote suspend block
     allow sign mint swap stake withdraw deposit buy sell trade purchase charge capture ship fulfill
     redeem claim place
-    upvote downvote rate mount unmount eject print arm dim spawn abort interrupt scale
+    upvote downvote rate mount unmount print arm dim spawn abort interrupt scale
     drain cordon evict expose rollout label upgrade downgrade bump release ingest train teach
     track flag dismiss triage delegate tweet retweet backup zip unzip compress decompress duplicate
     mirror symlink chmod chown wipe erase empty bootstrap scaffold define reserve enroll signup

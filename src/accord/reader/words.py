@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any, Final, Literal, NamedTuple
 
 from accord.reader.glossary import VERBS
@@ -42,7 +43,8 @@ Doing = Literal["list", "read", "act", "make", "run", "unknown"]
 _PLAINLY_READING: Final = frozenset(
     "get show read fetch describe view check count status info".split()
 )
-_CHOOSING: Final = (("pick",), ("choose",), ("select",), ("draw",), ("roll",))
+_REPLACING: Final = ("search", "replace")
+_CHOOSING: Final = (("pick",), ("choose",), ("select",))
 _JOINTS: Final = re.compile(r"[^a-z0-9]")
 _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _SQL_WRITES: Final = re.compile(
@@ -105,7 +107,7 @@ _ABOUT: Final = frozenset(
 _ONE: Final = frozenset(
     """describe inspect info information detail details summary overview status profile schema
     metadata stats config configuration settings documentation guide help instructions readme
-    prompt template skeleton structure properties practices conventions principles""".split()
+    prompt template skeleton structure state properties practices conventions principles""".split()
 )
 _RUNS: Final = frozenset("command cmd command_line commandLine argv code script".split())
 _OPENS: Final = frozenset("read cat view open scrape load fetch".split())
@@ -343,18 +345,24 @@ def _doing_of(name: tuple[str, ...], *, is_asked: bool = False) -> Doing:
             is_either = is_either or first == 0
         elif doing != "unknown" and (found == "unknown" or (is_both and doing == "act")):
             found = doing
-    if found == "read" and words[-1] in ENDING and words[0] not in _PLAINLY_READING:
-        return "act"
-    if found == "read" and words[-1] == "list":
-        return "list"
-    if words[:1] == ("make",) and acts(words[-1]):
-        return "act"
-    if found in ("act", "unknown") and words[:1] in _CHOOSING and "random" in words:
-        return "make"
-    if words[:1] == ("build",) and words[-1] in WORDED:
-        return "make"
+    found = _after_all(words, found)
     is_last = len(words) > 1 and words[-1] in LAST
     return "act" if found == "unknown" and (is_either or is_last) else found
+
+
+def _after_all(words: tuple[str, ...], found: Doing) -> Doing:
+    """What a tool does after all, where another word says more than the first verb."""
+    first, last = words[:1], words[-1] if words else ""
+    if found == "read":
+        if last in ENDING and words[0] not in _PLAINLY_READING:
+            return "act"
+        return "list" if last == "list" else "read"
+    if first == ("make",) and acts(last):
+        return "act"
+    if found == "list" and _REPLACING in pairwise(words):
+        return "act"
+    is_chosen = found in ("act", "unknown") and first in _CHOOSING and "random" in words
+    return "make" if is_chosen or (first == ("build",) and last in WORDED) else found
 
 
 def _is_verb(words: tuple[str, ...]) -> bool:

@@ -166,6 +166,8 @@ def alike(lines: list[str], wants_list: bool) -> Items | None:
         marked = [i for i in range(at, end) if _mark(lines[i]) == mark]
         if 2 * len(marked) < sum(1 for line in lines[at:end] if line.strip() and line[0] != " "):
             return None
+        if len(marked) == 1 and end < len(lines) and _mark(lines[-1]) == "sign" != mark:
+            continue  # a label above lines that have another mark
         if _is_title(lines, marked) or _is_apart(lines, marked):
             del marked[0]
         ends = [*marked[1:], end]

@@ -5,13 +5,14 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from accord.reader.collection import Collection, collection_in
+from accord.reader.collection import collection_in
 from accord.reader.failure import Sign
 from accord.reader.frames import FRAME, unframed
 from accord.reader.glossary import in_english
 from accord.reader.items import Items
 from accord.reader.phrases import says_none
 from accord.reader.reading import Confidence
+from accord.reader.things import Collection
 from accord.reader.words import Called
 from accord.response import ResponseType
 

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from accord.reader.case import Case, Verdict
-from accord.reader.collection import Collection
 from accord.reader.failure import Sign, failed_among, failed_counts, failure_in, says_success
 from accord.reader.phrases import (
     lacks,
@@ -20,6 +19,7 @@ from accord.reader.phrases import (
 )
 from accord.reader.reading import Confidence
 from accord.reader.refusals import Strength, may_fail, says_failed, says_failed_to_give
+from accord.reader.things import Collection
 from accord.reader.verbs import DENYING, acts
 from accord.reader.words import Called, singular
 

@@ -5,17 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from accord.reader.case import Case, Verdict
-from accord.reader.collection import (
-    Collection,
-    entries,
-    is_catalog,
-    is_described,
-    is_generic,
-    is_one,
-    mapped,
-    named_things,
-    nothing_in,
-)
+from accord.reader.collection import is_generic
 from accord.reader.items import Items, find_items, is_record, is_symbols, split_advice, states_count
 from accord.reader.phrases import (
     lacks,
@@ -25,6 +15,16 @@ from accord.reader.phrases import (
     split_sentence,
 )
 from accord.reader.reading import LEVELS, Confidence
+from accord.reader.things import (
+    Collection,
+    entries,
+    is_catalog,
+    is_described,
+    is_one,
+    mapped,
+    named_things,
+    nothing_in,
+)
 from accord.reader.verbs import COMPUTING, GIVING
 from accord.reader.words import Called
 from accord.response import CATALOG, ResponseType

@@ -386,6 +386,7 @@ _NOT_NEEDED: Final = any_of(
 
 
 _OF_LACK: Final = frozenset("nNtT")
+"""What a sentence begins with that says that there is none: `No`, `There is no`."""
 
 
 def lacks(text: str) -> str | None:

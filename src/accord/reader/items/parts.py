@@ -2,7 +2,6 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from itertools import groupby, pairwise
 from typing import Any, Final
 
@@ -138,20 +137,11 @@ def shape_of(part: list[str]) -> str:
 
 def lone_section(lines: list[str], wants_list: bool) -> Items | None:
     """One heading with labelled lines right below it: the only thing that was found."""
-    if _HEADING.match(lines[0]) is None or any(map(_HEADING.match, _unfenced(lines[1:]))):
+    if [at for at, _, _ in _headings(lines)] != [0]:
         return None
     below = lines[1 : 1 + _FEWEST_LABELS]
     are_labelled = len(below) == _FEWEST_LABELS and all(map(_BOLD_LABEL.match, below))
     return Items(["\n".join(lines).strip()], "", "", "lone-section") if are_labelled else None
-
-
-def _unfenced(lines: list[str]) -> Iterator[str]:
-    """The lines that are in no code block."""
-    is_code = False
-    for line in lines:
-        is_code = is_code != line.startswith("```")
-        if not is_code:
-            yield line
 
 
 def _between_blanks(lines: list[str]) -> list[list[str]]:

@@ -1,0 +1,140 @@
+"""Objects that hold several things by their names, and lists of tools."""
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from accord.reader.members import NUMBERS, Member, member_of
+from accord.reader.reading import Confidence
+
+SUMS: Final = frozenset({"summary", "Summary", "meta", "metadata"})
+"""Objects that sum a list up."""
+CONTAINERS: Final = frozenset(
+    """data result results response payload body output value content json hits _embedded""".split()
+)
+"""Members that hold the payload."""
+DEEPEST: Final = 5
+_SCHEMAS: Final = frozenset({"inputSchema", "input_schema", "schema", "parameters"})
+_SAID: Final = frozenset("message status text error warning note description data result".split())
+_FIELDS: Final = frozenset(
+    """stdout stderr path directory folder file files html markdown tree summary owner color url
+    version type size""".split()
+)
+"""What one thing has, rather than the names of several."""
+_MANY: Final = 8
+
+
+class Collection(NamedTuple):
+    """The items, the members beside them, where they were, and how sure that is."""
+
+    items: list[Any]
+    rest: dict[str, Any]
+    path: tuple[str, ...]
+    confidence: Confidence
+
+
+def is_catalog(items: list[Any]) -> bool:
+    """Whether a list is one of tools."""
+    return bool(items) and _is_tool(items[0]) and all(map(_is_tool, items))
+
+
+def _is_tool(item: Any) -> bool:
+    if not isinstance(item, dict) or _SCHEMAS.isdisjoint(item):
+        return False
+    has_schema = any(isinstance(item.get(key), dict) for key in _SCHEMAS)
+    return has_schema and isinstance(item.get("name"), str)
+
+
+def is_described(items: list[Any]) -> bool:
+    """Whether everything in a list has a name and says what it is for, as tools do."""
+    return bool(items) and all(
+        isinstance(item, dict)
+        and isinstance(item.get("name"), str)
+        and isinstance(item.get("description"), str)
+        for item in items
+    )
+
+
+def is_one(value: Mapping[str, Any]) -> bool:
+    """Whether an object is a thing with a name of its own, rather than words about a list."""
+    members = [(member_of(name), each) for name, each in value.items()]
+    if any(member.is_paging or member.is_count for member, _ in members):
+        return False
+    return any(member.is_identity and isinstance(each, str | int) for member, each in members)
+
+
+def named_things(value: Mapping[str, Any]) -> list[Any] | None:
+    """The objects of an object that has nothing but those, alike, each by its name."""
+    things = [each for each in value.values() if isinstance(each, dict)]
+    if len(things) < 2 or len(things) < len(value) or not set(things[0]).intersection(*things[1:]):
+        return None
+    return [_keyed(name, each) for name, each in value.items()]
+
+
+def mapped(value: Mapping[str, Any], depth: int = 0) -> Collection | None:
+    """What an object holds by name, itself or in its one member that is an object."""
+    things = entries(value) if len(value) > 1 else None
+    if things is not None:
+        return Collection(things, {}, ("",), "guess")
+    inner = [name for name, each in value.items() if isinstance(each, dict | list) and each]
+    if len(inner) != 1 or not isinstance(value[inner[0]], dict) or inner[0] in SUMS:
+        return None
+    if inner[0].lower() in CONTAINERS:
+        deeper = mapped(value[inner[0]], depth + 1) if depth < DEEPEST else None
+        return deeper and deeper._replace(path=(inner[0], *deeper.path))
+    things = entries(value[inner[0]], is_held=True)
+    rest = {name: each for name, each in value.items() if name != inner[0]}
+    if any(isinstance(each, str) and not _goes_along(name) for name, each in rest.items()):
+        return None
+    return None if things is None else Collection(things, rest, (inner[0],), "guess")
+
+
+def _goes_along(name: str) -> bool:
+    """Whether a member says how it went, or by which number, rather than what of."""
+    return name in _SAID or name.endswith(("_id", "Id")) or member_of(name).is_paging
+
+
+def entries(value: Mapping[str, Any], *, is_held: bool = False) -> list[Any] | None:
+    """The members of an object that are all of one kind and have names of their own.
+
+    `is_held`: the object is the only one in another; else its members may well be its own.
+    """
+    if not value or not _SAID.isdisjoint(value) or not _FIELDS.isdisjoint(value):
+        return None
+    members = map(member_of, value)
+    if any(each.is_identity or each.is_beside for each in members):
+        return None
+    each_of = value.values()
+    if all(isinstance(each, dict) for each in each_of):
+        return [_keyed(name, each) for name, each in value.items()]
+    if all(isinstance(each, str) and "\n" not in each for each in each_of) or (
+        is_held and all(isinstance(each, list) and not _holds_objects(each) for each in each_of)
+    ):
+        return [{"key": name, "value": each} for name, each in value.items()]
+    return None
+
+
+def _holds_objects(items: list[Any]) -> bool:
+    return any(isinstance(item, dict) for item in items)
+
+
+def _keyed(name: str, thing: dict[str, Any]) -> dict[str, Any]:
+    """A thing with the name that it goes by."""
+    return {"_key" if "key" in thing else "key": name, **thing}
+
+
+def nothing_in(value: Mapping[str, Any], nouns: frozenset[str]) -> bool:
+    """Whether an object without any array says that the number of things in it is none."""
+    if any(isinstance(each, list) for each in value.values()):
+        return False
+    if len(value) > _MANY and is_one(value):
+        return False
+    return any(
+        type(each) is int and each == 0 and (member.is_count or _is_number_of(member, nouns))
+        for member, each in ((member_of(name), each) for name, each in value.items())
+    )
+
+
+def _is_number_of(member: Member, nouns: frozenset[str]) -> bool:
+    """Whether a member counts what was asked for, or a kind of things by one word."""
+    counted = member.number_of - NUMBERS
+    return len(counted) == 1 or not counted.isdisjoint(nouns)

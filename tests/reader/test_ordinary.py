@@ -16,6 +16,45 @@ KINDS: dict[str, list[Case]] = {
         ),
     ],
     "single": [
+        ("get_issue", {"number": 3}, '{"title": "Failed to build", "labels": [], "body": ""}'),
+        ("get_todo", {"id": 1}, '{"title": "Renew expired passport", "done": false}'),
+        (
+            "read_file",
+            {"path": "a.md"},
+            '{"path": "a.md", "content": "It is not supported.", "error": null}',
+        ),
+        (
+            "run_command",
+            {"command": "cat x"},
+            '{"stdout": "Error: not found\\n", "stderr": "", "exit_code": 0}',
+        ),
+        ("get_tasks", {}, '{"today": [{"id": 1}], "later": [{"id": 2}, {"id": 3}]}'),
+        ("search", {"q": "x"}, '{"users": [{"id": 1}], "posts": [{"id": 2}]}'),
+        ("list_pods", {}, '{"output": "No resources found", "command": "kubectl get pods"}'),
+        ("list_users", {}, '{"first_name": "Ada", "last_name": "L"}'),
+        ("list_addresses", {}, '{"address": {"street": "a", "city": "b", "zip": "c"}}'),
+        ("list_items", {}, '{"_links": {"self": "x", "next": "y"}}'),
+        ("get_setting", {"key": "k"}, '{"found": false, "key": "k", "default": 5}'),
+        (
+            "get_job",
+            {"id": "e"},
+            '{"name": "n", "output": {"path": "s3://b"}, "state": "RUNNING"}',
+        ),
+        ("get_logs", {"service": "api"}, "Error: service unavailable"),
+        (
+            "get_deployment",
+            {"id": "d"},
+            '{"id": "d", "state": "error", "errors": [{"m": "x"}], "url": "u", "created": "c"}',
+        ),
+        (
+            "validate_resource",
+            {},
+            '{"resourceType": "OperationOutcome", "issue": [{"severity": "error"}]}',
+        ),
+        ("fetch", {"url": "http://x"}, "Config file not found handling in Go"),
+        ("read_file", {"path": "a.md"}, "❌ Don't do this in a.md:\n\ncode\n\n✅ Do this\n"),
+        ("get_player_state", {}, "Playback is not paused"),
+        ("weather", {"c": "x"}, "Temps: 20°, mis à jour à 12h"),
         ("payment", {}, "Payment was not successful."),
         ("deployment", {}, "The deployment is not complete."),
         ("calculator", {}, "Calculation complete. 42"),
@@ -44,6 +83,13 @@ KINDS: dict[str, list[Case]] = {
         ),
     ],
     "action": [
+        ("set_version", {"version": "1.2"}, "Version set to 1.2"),
+        ("optimize_database", {}, '{"status": "ok", "freed": 5}'),
+        (
+            "create_order",
+            {},
+            '{"order_number": "A1", "status": "pending", "requires_confirmation": true}',
+        ),
         ("sync_catalog", {}, '{"success": true}'),
         ("attach_reference", {}, "Reference attached"),
         ("create_user", {}, '{"id": 7, "confirmation_required": true}'),
@@ -55,6 +101,15 @@ KINDS: dict[str, list[Case]] = {
     ],
 }
 LISTS: list[tuple[str, str, int]] = [
+    (
+        "get_tables",
+        "## Tables\n\n**Database:** shop\n**Schema:** public\n\n### Tables\n- users\n- orders",
+        2,
+    ),
+    ("search", "Web: 0 results\nNews:\n- Foo\n- Bar", 2),
+    ("find_usages", "Tests: 0 usages\nSource:\nsrc/a.py\nsrc/b.py", 2),
+    ("get_contacts", '{"found": false, "contacts": []}', 0),
+    ("get_totals", "- Total US: 5\n- Total EU: 3\n- Total AS: 3", 3),
     ("list_songs", "- Sin ti\n- Corazón\n- Luna", 3),
     ("list_notes", "Sin título\nOtra nota", 2),
     ("list_files", "没有标题.txt\n成功.txt", 2),
@@ -109,6 +164,15 @@ def test_containers_in_containers_are_read_however_deep_they_are(depth: int) -> 
     for _ in range(depth):
         value = {"data": value}
     read({"content": [], "structuredContent": value}, "list_users")
+
+
+@pytest.mark.parametrize("depth", [100, 992, 3_000])
+@pytest.mark.parametrize("name", ["exception", "error", "reason"])
+def test_a_failure_is_read_however_deep_its_cause_is(name: str, depth: int) -> None:
+    value: Any = {name: "x"}
+    for _ in range(depth):
+        value = {name: value}
+    read({"content": [], "structuredContent": {"errors": ["a"], **value}}, "get_user")
 
 
 def test_a_thing_keeps_its_own_key_beside_its_name() -> None:

@@ -42,6 +42,8 @@ _UNCONFIRMED: Final = frozenset(
     """requires_confirmation requiresConfirmation confirmation_required confirmationRequired
     needs_confirmation needsConfirmation""".split()
 )
+_NAMING: Final = ("id", "Id", "number", "Number", "ref", "Ref", "reference", "status", "state")
+"""What only that has which was made."""
 _CONFIRM: Final = re.compile(
     r"(?:\b(?:call|pass|set|use|again|with|add|provide)\b|传|设置)[^\n]{0,80}?"
     r"\bconfirm(?:ed)?`?\s*[=:]\s*[`\"']?true\b",
@@ -56,6 +58,7 @@ _PLACES: Final = frozenset({"path", "uri", "file", "file_path", "filePath"})
 _KEPT: Final = frozenset({"added", "saved", "created", "recorded", "submitted", "posted"})
 _RESULTS: Final = ("result", "value", "answer")
 _FILE: Final = re.compile(r"[\w./\\-]{1,200}\.[a-z]\w{0,4}")
+_FETCHING: Final = frozenset({"get", "read", "show", "fetch"})
 _MADE: Final = re.compile(r"\b(?:created|generated|written|saved|exported)\b", re.I)
 _WRITTEN: Final = frozenset(
     "outputfile outputpath outputfilepath savedto savedpath savepath exportpath writtento".split()
@@ -76,7 +79,7 @@ def _wants_word(case: Case) -> bool:
     value, words = case.value, case.words
     if type(value) is dict and not _UNCONFIRMED.isdisjoint(value):
         is_asked = any(value.get(each) is True for each in _UNCONFIRMED)
-        return is_asked and not any(name in _DONE or name.endswith("id") for name in value)
+        return is_asked and not any(name in _DONE or name.endswith(_NAMING) for name in value)
     if words is None or "onfirm" not in words or _CONFIRM.search(words) is None:
         return False
     return not says_done(words)
@@ -142,8 +145,10 @@ def reports_done(case: Case) -> Verdict | None:
 
 def _says_own(words: str, call: Called) -> bool:
     """Whether a text begins with the tool's own noun and what was done: `Review added`."""
-    first, _, rest = words[:_LONG].lower().partition(" ")
-    return first in call.deeds and rest.partition(" ")[0] in _KEPT
+    small = words[:_LONG].lower()
+    first, _, rest = small.partition(" ")
+    is_only = f"\n{first} " not in small and " by " not in small
+    return is_only and first in call.deeds and rest.partition(" ")[0] in _KEPT
 
 
 def _gives_more(case: Case) -> bool:
@@ -231,10 +236,7 @@ def _reports(case: Case, value: dict[str, Any]) -> bool:
         return False
     if call.deeds and _tells_own_deed(_payload(value), call):
         return True
-    if "log" in call.words and value.get("logged"):
-        return True
-    output = value.get("output")
-    if type(output) is dict and not _PLACES.isdisjoint(output):
+    if _tells_kept(value, call):
         return True
     if len(value) <= _FEW and _tells_written(value, call):
         return True
@@ -295,6 +297,16 @@ def _tells_deeds(value: dict[str, Any]) -> bool:
     if not value or not DEEDS.issuperset(value):
         return False
     return all(isinstance(each, list | int) for each in value.values())
+
+
+def _tells_kept(value: dict[str, Any], call: Called) -> bool:
+    """Whether members say what was logged, or where what was made is."""
+    is_log = call.words[-1:] == ("log",) and call.words[0] not in _FETCHING
+    if is_log and value.get("logged"):
+        return True
+    output = value.get("output")
+    may_write = call.doing != "read" or "convert" in call.words
+    return may_write and type(output) is dict and not _PLACES.isdisjoint(output)
 
 
 def _tells_written(value: dict[str, Any], call: Called) -> bool:

@@ -18,6 +18,8 @@ _MEASURES: Final = frozenset(
     dimension shape embedding""".split()
 )
 """Of which several numbers are one."""
+_GRAPH: Final = frozenset({"entities", "nodes", "relations", "relationships", "edges"})
+"""Things, and what is between them."""
 _NO_MATTER: Final = frozenset({"_meta", "cacheScope", "ttlMs", "resultType"})
 _NOTHING: Final = re.compile(
     r"\((?:empty\b[^()]{0,60}|none"
@@ -111,10 +113,8 @@ def _main(value: Mapping[str, Any], main: list[str], called: Called) -> str | No
         if len(chosen) == 1:
             return chosen[0]
     filled = [name for name in main if value[name]]
-    is_listed = called.wants_many and not (called.checks or called.is_one)
-    beside = (member_of(name) for name, each in value.items() if not isinstance(each, list))
-    is_listed = is_listed and all(map(is_of_list, beside))
-    if main and called.wants_many and (called.doing != "unknown" or is_listed) and len(filled) < 2:
+    is_graph = called.wants_many and value.keys() <= _GRAPH
+    if main and called.wants_many and (called.doing != "unknown" or is_graph) and len(filled) < 2:
         return (filled or named or main)[0]
     full = [name for name in filled if isinstance(value[name][0], dict)]
     if len(full) == 1 and called.doing == "list":
@@ -122,7 +122,7 @@ def _main(value: Mapping[str, Any], main: list[str], called: Called) -> str | No
     if len(full) == 1:
         others = map(member_of, value)
         return full[0] if any(each.is_paging or each.is_count for each in others) else None
-    return full[0] if full and is_listed else None
+    return full[0] if full and is_graph else None
 
 
 def _judged(

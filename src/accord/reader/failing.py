@@ -33,6 +33,7 @@ _ABOUT: Final = frozenset({"error", "errors", "message", "meta", "request", "rea
 _MOST_RESULTS: Final = 200
 _FEW: Final = 4
 _SOME: Final = 6
+_MESSAGES: Final = frozenset({"message", "msg", "detail", "reason", "additional_info"})
 _GETTING: Final = tuple((word,) for word in "get lookup read show fetch describe load".split())
 _EXITED: Final = re.compile(
     r"\b(?:exit|return)(?:ed with)?[ _]?(?:code|status)?\W{1,4}([1-9]\d{0,2})\W*$"
@@ -53,9 +54,11 @@ _CONFIGURE: Final = re.compile(r"\b(?:[Ss]et|[Ee]xport) [A-Z][A-Z0-9]*_[A-Z0-9_]
 """What has to be set before the tool does anything: `Set ALLOW_WRITES=true to enable it.`"""
 _LONGEST_ADVICE: Final = 600
 _TRACEBACK: Final = re.compile(r"\s*Traceback \(most recent call last\)")
+_LONGEST_HEAD: Final = 12
 _LONGEST_END: Final = 80
 _LONGEST_SAID: Final = 2_000
 _ENDS_WITH_ERROR: Final = re.compile(r"(?:^|[.!] )error:\s*$")
+_INVALID: Final = ("Error: Invalid regex", "Error: Invalid pattern", "Error: Invalid argument")
 _OWN_ERROR: Final = re.compile(r"Error: [^\n]{4,200}")
 _VERDICTS: Final = ("valid", "is_valid", "isValid", "passed")
 _RAISED: Final = re.compile(r"\n[\w.]{1,80}(?:Error|Exception)\b[^\n]*\s*\Z")
@@ -87,7 +90,10 @@ def payload_failed(case: Case) -> Verdict | None:
     if counts is not None and counts[0] > 0:
         case.sign = sign
         return Verdict("action", "likely", is_partial=True)
-    if sign.rule == "not-found" and case.called.words[:1] not in _GETTING:
+    call = case.called
+    if sign.rule == "not-found" and (call.wants_many or call.words[:1] not in _GETTING):
+        return None
+    if sign.rule == "outcome-error" and call.checks:
         return None
     is_asked = sign.rule in ("errors-member", "error-named") and case.called.is_about_faults
     if is_asked or _is_of_a_thing(case, sign) or _is_finding(case, sign):
@@ -100,17 +106,19 @@ def payload_failed(case: Case) -> Verdict | None:
 
 
 def _refusal(case: Case) -> Sign | None:
-    """One sentence that says that it failed, beside echoes and members that hold nothing."""
+    """A message that says that it failed, beside echoes and members that hold nothing."""
     value, call = case.value, case.called
-    if type(value) is not dict or not 1 < len(value) <= _SOME or all(value.values()):
+    if type(value) is not dict or not 1 < len(value) <= _SOME or _MESSAGES.isdisjoint(value):
         return None
-    told = [each for each in value.values() if each]
-    if call.checks or not told or not all(isinstance(each, str) for each in told):
+    if call.gives_content or call.gives_output or call.checks or "error" in value:
         return None
-    told = [each for each in told if each not in case.arguments.values()]
-    if len(told) != 1 or " " not in told[0] or not may_fail(told[0]):
+    told = [each for name, each in value.items() if each and name not in _MESSAGES]
+    if any(each not in case.arguments.values() for each in told) or len(told) + 1 >= len(value):
         return None
-    return None if says_failed(told[0]) is None else Sign("message-failed", told[0], None, value)
+    words = next(value[name] for name in _MESSAGES if name in value)
+    if not isinstance(words, str) or not may_fail(words) or says_failed(words) is None:
+        return None
+    return Sign("message-failed", words, None, value)
 
 
 def _is_of_a_thing(case: Case, sign: Sign) -> bool:
@@ -238,6 +246,8 @@ def _foreign_strength(case: Case, told: str) -> Strength | None:
     """The same of a line that was put into English, and is not somebody's own."""
     if case.gives_anything or "\n" in told.strip() or not may_fail(told):
         return None
+    if told.startswith("error") and ":" not in told[:_LONGEST_HEAD]:
+        return None
     return _strength(case, told)
 
 
@@ -297,7 +307,8 @@ def _is_own_error(case: Case, words: str) -> bool:
     """Whether a line is no line of a log, but speaks of what was asked for."""
     if _OWN_ERROR.fullmatch(words) is None:
         return False
-    return words.startswith("Error: Invalid ") or any(name in words for name in case.arguments)
+    names = [name for name in case.arguments if name in words]
+    return any("_" in name for name in names) or (bool(names) and words.startswith(_INVALID))
 
 
 def _lacks_session(call: Called, words: str) -> bool:

@@ -60,6 +60,7 @@ _BAD_STARTS: Final = ("needs_", "requires_", "missing_", "invalid_")
 _OF_DATABASE: Final = frozenset({"code", "details", "hint", "message"})
 _NO_ERROR: Final = ("none", "None", "no", "n/a", "N/A", "-", "null")
 _JSEND: Final = frozenset({"status", "data", "message", "code"})
+_DEEPEST: Final = 8
 _FEW: Final = 6
 _FEWEST: Final = 3
 _MANY: Final = 10
@@ -135,7 +136,7 @@ def _undone(value: Mapping[str, Any]) -> Sign | None:
     if reasons:
         is_needed = not any(map(says_not_needed, reasons))
         return _sign("deed-false", value) if is_needed else None
-    has_thing = any(isinstance(each, dict) and each for each in value.values())
+    has_thing = any(isinstance(each, dict | int | float) and each for each in value.values())
     return _sign("not-found", value) if value.get("found") is False and not has_thing else None
 
 
@@ -198,15 +199,25 @@ def _status_word(value: Mapping[str, Any]) -> Sign | None:
     status = value.get("status", value.get("state", value.get("result")))
     if not isinstance(status, str) or not _is_bad(status):
         return None
-    has_errors = isinstance(value.get("errors"), list) and bool(value["errors"])
-    if status.lower() in ("fail", "error") and (value.keys() <= _JSEND or has_errors):
+    if status.lower() in ("fail", "error") and value.keys() <= _JSEND:
         return _sign("status-error", value)
     if "id" in value or any(value.get(name) for name in _PAYLOADS if name != "result"):
         return None
     if status.lower() != "error" and not _text_in(value) and len(value) > 1:
         return None
-    most = _MANY if status == "error" and isinstance(value.get("exception"), dict) else _FEW
-    return _sign("status-error", value) if len(value) <= most else None
+    is_told = len(value) <= _FEW or (status == "error" and _tells_why_alone(value))
+    return _sign("status-error", value) if is_told else None
+
+
+def _tells_why_alone(value: Mapping[str, Any]) -> bool:
+    """Whether errors, or an exception, are all that members hold beside texts."""
+    why = value.get("errors") or value.get("exception")
+    others = [each for name, each in value.items() if name not in ("errors", "exception")]
+    return bool(why) and "name" not in value and not any(map(_is_data, others))
+
+
+def _is_data(value: Any) -> bool:
+    return bool(value) and not isinstance(value, str)
 
 
 def _is_bad(status: str) -> bool:
@@ -336,11 +347,13 @@ def _sign(rule: str, value: Mapping[str, Any]) -> Sign:
     return Sign(rule, _text_in(value) or "The tool says that it failed", code, dict(value))
 
 
-def _text_in(value: Mapping[str, Any]) -> str | None:
+def _text_in(value: Mapping[str, Any], depth: int = 0) -> str | None:
     """The sentence that says why."""
     for name in ("error", "reason", "fault", "exception"):
         error = value.get(name)
-        inner = _text_in(error) if isinstance(error, dict) else None
+        if not isinstance(error, dict) or depth > _DEEPEST:
+            continue
+        inner = _text_in(error, depth + 1)
         if inner:
             return inner
     for name in ("error", *_WORDS):
@@ -351,7 +364,7 @@ def _text_in(value: Mapping[str, Any]) -> str | None:
         errors = value.get(name)
         if isinstance(errors, list) and errors:
             first = errors[0]
-            return _text_in(first) if isinstance(first, dict) else str(first)
+            return _text_in(first, depth + 1) if isinstance(first, dict) else str(first)
     return value.get("title") if isinstance(value.get("title"), str) else None
 
 

@@ -39,7 +39,7 @@ _WORDS: Final = {
         erfolgreich; con successo; met succes; pomyślnie; успешно""",
     "created": """creado; creada; criado; criada; créé; créée; erstellt; angelegt; creato; creata;
         aangemaakt; utworzono; создан; создана; создано""",
-    "updated": """actualizado; actualizada; atualizado; atualizada; mis à jour; mise à jour;
+    "updated": """actualizado; actualizada; atualizado; atualizada;
         aktualisiert; aggiornato; aggiornata; bijgewerkt; обновлен; обновлён; обновлена;
         обновлено""",
     "deleted": """eliminado; eliminada; borrado; borrada; excluído; excluída; removido; removida;
@@ -74,7 +74,7 @@ _SIGNS: Final = {  # of scripts that put no blanks between words
     "saved to": "已保存到 已保存至 保存到 保存至 已儲存到 に保存しました",
     "saved": "已保存 已儲存 保存しました 저장되었습니다 저장했습니다",
     "created": "已创建 已建立 作成しました 생성되었습니다 생성했습니다",
-    "updated": "已更新 已修改 更新しました 업데이트되었습니다 수정되었습니다",
+    "updated": "已修改 更新しました 업데이트되었습니다 수정되었습니다",
     "deleted": "已删除 已刪除 已移除 已清除 已清空 削除しました 삭제되었습니다 삭제했습니다",
     "added": "已添加 已新增 已加入 追加しました 추가되었습니다 추가했습니다",
     "sent": "已发送 已發送 送信しました 전송되었습니다 보냈습니다",

@@ -44,9 +44,6 @@ _SELECTING: Final = ("type", "kind", "filter", "pattern", "contains", "category"
 _OF_TOOLS: Final = frozenset({"tool", "list", "search", "find", "catalog", "discover", "mcp"})
 _A_TOOL: Final = re.compile(r"\btools?\b")
 _FOUND: Final = re.compile(r"(?:Found|Showing|Listing) \d+ [^\n]{1,80}:\n")
-_PROFILE: Final = re.compile(
-    r"#{1,3} [^\n]+\n+(?:\*\*(?!total|count|found|results)[^*\n]{1,40}:\*\* [^\n]+\n){2}", re.I
-)
 _SUMMING: Final = (("summarize",), ("summarise",))
 _SOURCES: Final = re.compile(r"\W*(?:sources|citations|references|see also)\b.{0,20}", re.I)
 _LISTING: Final = tuple(
@@ -89,7 +86,7 @@ def _told_tools(case: Case, tools: Any) -> Verdict | None:
     """The tools that stand under `tools`: a list of them, or each by its name."""
     confidence: Confidence = "certain"
     if isinstance(tools, dict) and (_lists_tools(case) or "help" in case.called.words):
-        tools, confidence = entries(tools), "likely"
+        tools, confidence = entries(tools, is_held=True), "likely"
     elif not isinstance(tools, list) or not (
         is_catalog(tools) or (not tools and case.value.keys() <= {"tools", "nextCursor"})
     ):
@@ -189,8 +186,6 @@ def itemised(case: Case) -> Verdict | None:
         return None
     if call.gives_content or call.tells:
         return _counted(case, words)
-    if call.doing == "read" and words.startswith("#") and _is_profile(words):
-        return None
     wants_list = call.wants_many or _opens(words.lstrip("#* \n"))
     items = find_items(words, wants_list=wants_list, blocks=case.texts)
     if items is None or (case.called.is_log and items.rule in _LINES and not states_count(items)):
@@ -212,11 +207,6 @@ def itemised(case: Case) -> Verdict | None:
     case.items = items
     kind = _kind(case, items.heading, items.closing)
     return Verdict(kind, "likely")
-
-
-def _is_profile(words: str) -> bool:
-    """Whether a text is about one thing: its name, labelled lines about it, and one section."""
-    return words.count("\n#") == 1 and _PROFILE.match(words) is not None
 
 
 def _is_of_one_thing(items: Items) -> bool:
@@ -277,7 +267,7 @@ def lone_item(case: Case) -> Verdict | None:
         case.collection = Collection(named, {}, ("",), "guess")
         return Verdict("list", "guess")
     if call.doing == "list" and call.is_plural and "list" in call.words:
-        case.collection = mapped(case.value)
+        case.collection = mapped(case.value, call.words)
         if case.collection is not None:
             return Verdict("list", "guess")
     if call.doing != "list" or not call.is_plural or not is_one(case.value):

@@ -263,10 +263,11 @@ _NONE_AT_ALL: Final = any_of(
     r"|weren't any) [^:]{1,100}$",
 )
 _ZERO: Final = re.compile(
-    r".{1,160}[(\[: ]0 (?:occurrences|match(?:es)?|results?|usages|references|hits)\b[^\d\n]{0,80}$"
+    r".{1,160}[(\[ ]0 (?:occurrences|match(?:es)?|results?|usages|references|hits)[\])]?[.!]?$"
 )
 """A heading that says that there is nothing below it."""
-_NUMBER: Final = re.compile(r"[1-9]|^[-*•]")
+_LISTS: Final = re.compile(r"\n\s*(?:[-*•]|\d|\S+[./]\S+$|.*:\s*$|.*[1-9])", re.M)
+"""A line that is an item, or has some below it."""
 _INSTEAD: Final = any_of(
     r".*\b(?:showing|similar|instead|falling back|did you mean|closest|found [1-9]|but here)\b"
 )
@@ -304,7 +305,7 @@ def says_none(text: str, *, wants_many: bool = False) -> bool:
     lines = _few_lines(text) if _may_be_none(small) else []
     if not lines or _SOME.match(lines[0].lower()):
         return False
-    if wants_many and _ZERO.match(lines[0].lower()) and not _NUMBER.search("".join(lines[1:])):
+    if wants_many and _ZERO.match(lines[0].lower()) and not _LISTS.search(text.strip()):
         return True
     if len(lines) <= _MOST_LINES and len(text) <= 2 * _LONGEST_NONE:
         if len(lines) > 1 and (lines[0].endswith(":") or text.lstrip().startswith("#")):

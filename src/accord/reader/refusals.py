@@ -64,7 +64,7 @@ _STATES: Final = (
     "allowed|permitted|valid|supported|available|configured|connected|running|installed|enabled"
     "|authori[sz]ed|authenticated|initiali[sz]ed|recogni[sz]ed|accessible|reachable|writeable"
     "|writable|readable|ready|implemented|loaded|registered|open|set|specified|provided|defined"
-    "|logged in|paused|an?|the|in|part"
+    "|logged in|an?|the|in|part"
 )
 _STARTS: Final = any_of(
     r"(?:invalid|unknown|unsupported|unexpected|malformed|missing|unrecogni[sz]ed|insufficient"
@@ -327,7 +327,7 @@ _FAILED_TO: Final = any_of(
 
 
 _CALL_FAILED: Final = any_of(
-    r"(?:\w+ ){0,6}file not found\b",
+    r"(?:\w+ ){0,6}file not found(?:[.,:!]|$)",
     r"(?:missing|invalid|unknown|unsupported) (?:\w+ ){0,2}"
     r"(?:arguments?|parameters?|input|request)\b",
     r"(?:unable to|cannot|could not|couldn't|can't|failed to) (?:read|open|find|load|fetch|access"
@@ -360,7 +360,7 @@ def says_failed_to_give(
     if rest.strip() and _BAD_VALUE.match(small) and _OFFERS.match(rest.lower()):
         return "weak"
     if rest.strip():
-        if mentions and _CROSS.match(first):
+        if mentions and _CROSS.match(first) and _DENIES.search(small) and "✅" not in rest:
             return "strong"
         if mentions and not is_strong and _is_brief(first, rest) and _CANNOT_GIVE.search(small):
             return "weak"
@@ -381,6 +381,9 @@ def says_failed_to_give(
 
 
 _CANNOT_GIVE: Final = re.compile(r"\b(?:cannot|unable to) (?:fetch|retrieve|load)\b")
+
+
+_DENIES: Final = re.compile(r"not found|fail|error|invalid|unknown|cannot|could not|unable")
 
 
 def _is_brief(first: str, rest: str) -> bool:

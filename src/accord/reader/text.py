@@ -181,7 +181,7 @@ def _after_prose(text: str) -> Found | None:
             return None
         if start.end() == 0:
             continue
-        label = end[end.rfind("\n", 0, start.end()) : start.end() + 1]
+        label = end[end.rfind("\n", 0, start.end()) + 1 : start.end() + 1]
         if len(label) > _LEAST_LABEL and end.count(label) > 1:
             return None  # a member of each of several things
         found, value = parse_json(end[start.end() :])

@@ -20,6 +20,7 @@ _FIELDS: Final = frozenset(
     version type size""".split()
 )
 """What one thing has, rather than the names of several."""
+_FEWEST: Final = 3
 _MANY: Final = 8
 
 
@@ -70,22 +71,23 @@ def named_things(value: Mapping[str, Any]) -> list[Any] | None:
     return [_keyed(name, each) for name, each in value.items()]
 
 
-def mapped(value: Mapping[str, Any], depth: int = 0) -> Collection | None:
-    """What an object holds by name, itself or in its one member that is an object."""
+def mapped(value: Mapping[str, Any], called: tuple[str, ...], depth: int = 0) -> Collection | None:
+    """What an object holds by name, itself or in its one member that is named for several."""
     things = entries(value) if len(value) > 1 else None
     if things is not None:
         return Collection(things, {}, ("",), "guess")
     inner = [name for name, each in value.items() if isinstance(each, dict | list) and each]
-    if len(inner) != 1 or not isinstance(value[inner[0]], dict) or inner[0] in SUMS:
+    if len(inner) != 1 or not isinstance(value[inner[0]], dict):
         return None
-    if inner[0].lower() in CONTAINERS:
-        deeper = mapped(value[inner[0]], depth + 1) if depth < DEEPEST else None
-        return deeper and deeper._replace(path=(inner[0], *deeper.path))
-    things = entries(value[inner[0]], is_held=True)
-    rest = {name: each for name, each in value.items() if name != inner[0]}
-    if any(isinstance(each, str) and not _goes_along(name) for name, each in rest.items()):
+    name = inner[0]
+    if name.lower() in CONTAINERS:
+        deeper = mapped(value[name], called, depth + 1) if depth < DEEPEST else None
+        return deeper and deeper._replace(path=(name, *deeper.path))
+    rest = {each: value[each] for each in value if each != name}
+    if any(isinstance(each, str) and not _goes_along(beside) for beside, each in rest.items()):
         return None
-    return None if things is None else Collection(things, rest, (inner[0],), "guess")
+    things = entries(value[name], is_held=True) if name.lower() in called else None
+    return None if things is None else Collection(things, rest, (name,), "guess")
 
 
 def _goes_along(name: str) -> bool:
@@ -96,21 +98,24 @@ def _goes_along(name: str) -> bool:
 def entries(value: Mapping[str, Any], *, is_held: bool = False) -> list[Any] | None:
     """The members of an object that are all of one kind and have names of their own.
 
-    `is_held`: the object is the only one in another; else its members may well be its own.
+    `is_held`: it goes by the name of several things; else they have to be sentences, or objects.
     """
     if not value or not _SAID.isdisjoint(value) or not _FIELDS.isdisjoint(value):
         return None
-    members = map(member_of, value)
-    if any(each.is_identity or each.is_beside for each in members):
+    if any(each.is_identity or each.is_beside for each in map(member_of, value)):
         return None
     each_of = value.values()
     if all(isinstance(each, dict) for each in each_of):
         return [_keyed(name, each) for name, each in value.items()]
-    if all(isinstance(each, str) and "\n" not in each for each in each_of) or (
-        is_held and all(isinstance(each, list) and not _holds_objects(each) for each in each_of)
-    ):
-        return [{"key": name, "value": each} for name, each in value.items()]
-    return None
+    are_texts = all(isinstance(each, str) and "\n" not in each for each in each_of)
+    if are_texts and not is_held:
+        are_texts = len(value) >= _FEWEST and all(" " in each for each in each_of)
+    are_groups = is_held and all(
+        isinstance(each, list) and not _holds_objects(each) for each in each_of
+    )
+    if not are_texts and not are_groups:
+        return None
+    return [{"key": name, "value": each} for name, each in value.items()]
 
 
 def _holds_objects(items: list[Any]) -> bool:

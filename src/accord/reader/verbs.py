@@ -58,7 +58,7 @@ ACTING: Final = frozenset(
     authenticate authorize pair bind wait sleep go goto visit back input choose confirm handle
     expect defer postpone perform act
     destroy discard expunge trash void settle reconcile finalize conclude quit exit
-    allocate deallocate reallocate populate propagate seed prioritize organize customize
+    allocate deallocate reallocate populate propagate seed prioritize organize customize optimize
     synchronize impersonate invalidate extend renew instantiate initiate
     borrow lend repay liquidate burn wrap unwrap
     hide unhide maximize minimize crop trim boot wake hibernate quarantine isolate
@@ -98,7 +98,7 @@ TOLD: Final = frozenset(
     mapping""".split()
 )
 """Nouns at the end of a name that say that something is told, unless it is changed."""
-TITLES: Final = frozenset("guide reference overview catalog glossary version help".split())
+TITLES: Final = frozenset("guide overview glossary help".split())
 """The same, unless a verb comes first that is no noun: `record_guide`, but `sync_catalog`."""
 HEADS: Final = TOLD | frozenset(
     "list results length number summary report quote thread logs".split()
@@ -147,7 +147,7 @@ DENYING: Final = frozenset(
 FAULTS: Final = frozenset("error exception failure diagnostic problem crash".split())
 """A tool that is named for them tells of those of others."""
 MAKING: Final = frozenset(
-    """generate optimize render draw build make compose design produce transform format encode
+    """generate render draw build make compose design produce transform format encode
     decode compile plan draft encrypt decrypt hash random simulate visualize visualise plot
     illustrate sketch sort normalize normalise sanitize sanitise strip shorten reverse combine
     decompose beautify minify prettify tokenize slugify capitalize uppercase lowercase escape
@@ -157,7 +157,7 @@ MAKING: Final = frozenset(
 """They give back what they made, or report on it."""
 WORDED: Final = frozenset(
     """regex formula argument query prompt url uri expression pattern string message command filter
-    template context plan schema sentence text json xml""".split()
+    template context plan schema sentence text json xml style route""".split()
 )
 """What is given when it is built: `build_query`, not `build_image`."""
 RUNNING_NOUNS: Final = frozenset("process call request".split())

@@ -43,6 +43,7 @@ Doing = Literal["list", "read", "act", "make", "run", "unknown"]
 _PLAINLY_READING: Final = frozenset(
     "get show read fetch describe view check count status info".split()
 )
+_WORDING: Final = (("build",), ("optimize",))
 _REPLACING: Final = ("search", "replace")
 _CHOOSING: Final = (("pick",), ("choose",), ("select",))
 _JOINTS: Final = re.compile(r"[^a-z0-9]")
@@ -362,7 +363,8 @@ def _after_all(words: tuple[str, ...], found: Doing) -> Doing:
     if found == "list" and _REPLACING in pairwise(words):
         return "act"
     is_chosen = found in ("act", "unknown") and first in _CHOOSING and "random" in words
-    return "make" if is_chosen or (first == ("build",) and last in WORDED) else found
+    is_worded = first in _WORDING and last in WORDED
+    return "make" if is_chosen or is_worded else found
 
 
 def _is_verb(words: tuple[str, ...]) -> bool:

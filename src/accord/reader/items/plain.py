@@ -60,7 +60,8 @@ def is_record(items: list[str]) -> bool:
     """Whether lines are figures about one thing, each with its label: `Total jobs: 12`."""
     labels = [item.partition(": ")[0] for item in items if LABEL.fullmatch(item)]
     is_labelled = len(set(labels)) == len(labels) == len(items) > 1
-    return is_labelled and _FIGURE.match(labels[0].lower()) is not None
+    figures = {found[0] for label in labels if (found := _FIGURE.match(label.lower()))}
+    return is_labelled and len(figures) > 1
 
 
 def _is_code(lines: list[str]) -> bool:

@@ -108,6 +108,8 @@ def counted(lines: list[str], wants_list: bool) -> Items | None:
     if not numbers:
         return None
     body = [line.strip() for line in rest if line.strip()]
+    if body and _COUNTING.fullmatch(body[0]):
+        return None
     if len(body) in numbers:
         return Items(body, heading, "", "counted-lines")
     paragraphs = _paragraphs(rest)

@@ -16,6 +16,9 @@ KINDS: dict[str, list[Case]] = {
         ),
     ],
     "single": [
+        ("is_holiday", {"date": "d"}, '{"ok": true, "date": "d", "is_holiday": true, "name": "x"}'),
+        ("business_days_between", {}, '{"ok": true, "days": 5}'),
+        ("sqlite_exists", {}, '{"success": true, "exists": true}'),
         ("get_issue", {"number": 3}, '{"title": "Failed to build", "labels": [], "body": ""}'),
         ("get_todo", {"id": 1}, '{"title": "Renew expired passport", "done": false}'),
         (
@@ -94,8 +97,6 @@ KINDS: dict[str, list[Case]] = {
         ("attach_reference", {}, "Reference attached"),
         ("create_user", {}, '{"id": 7, "confirmation_required": true}'),
         ("edit_file", {}, "@@ -1 +1 @@\n-confirm: false\n+confirm: true"),
-        ("slack", {}, '{"ok": true, "channel": "C1", "ts": "1.2"}'),
-        ("light", {}, '{"success": true, "brightness": 50}'),
         ("create_user", {}, "Error: none. User created successfully."),
         ("render_video", {}, '{"rendered": "out.mp4"}'),
     ],

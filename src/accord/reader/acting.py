@@ -56,7 +56,6 @@ _SUCCESS: Final = frozenset(name for name, english in MEMBERS.items() if english
 _DONE: Final = frozenset({"success", "ok"}) | DEEDS | _BEGUN | _SUCCESS
 _PLACES: Final = frozenset({"path", "uri", "file", "file_path", "filePath"})
 _KEPT: Final = frozenset({"added", "saved", "created", "recorded", "submitted", "posted"})
-_RESULTS: Final = ("result", "value", "answer")
 _FILE: Final = re.compile(r"[\w./\\-]{1,200}\.[a-z]\w{0,4}")
 _FETCHING: Final = frozenset({"get", "read", "show", "fetch"})
 _MADE: Final = re.compile(r"\b(?:created|generated|written|saved|exported)\b", re.I)
@@ -248,10 +247,19 @@ def _reports(case: Case, value: dict[str, Any]) -> bool:
         return False
     if call.may_act and call.doing == "unknown" and case.find_collection() is None:
         return True
-    if call.doing == "unknown" and any(value.get(name) is not None for name in _RESULTS):
+    if call.doing == "unknown" and any(_gives(case, *member) for member in value.items()):
         return False
     has_list = any(isinstance(each, list) for each in value.values())
     return not has_list and not isinstance(value.get("data"), dict)
+
+
+def _gives(case: Case, name: str, each: Any) -> bool:
+    """Whether a member is something that was asked for, rather than how it went, where, of what."""
+    if name in _SAYING or each is None or each in case.arguments.values():
+        return False
+    if isinstance(each, bool):
+        return name in case.called.words
+    return not (name.endswith(("_id", "Id")) or squeezed(name) in _REPORTED)
 
 
 def _has_text(value: dict[str, Any]) -> bool:

@@ -168,12 +168,15 @@ def test_containers_in_containers_are_read_however_deep_they_are(depth: int) -> 
 
 
 @pytest.mark.parametrize("depth", [100, 992, 3_000])
-@pytest.mark.parametrize("name", ["exception", "error", "reason"])
-def test_a_failure_is_read_however_deep_its_cause_is(name: str, depth: int) -> None:
+@pytest.mark.parametrize("is_list", [False, True])
+@pytest.mark.parametrize("name", ["exception", "error", "reason", "errors", "data", "result", "a"])
+def test_a_value_is_read_however_deep_it_is(name: str, is_list: bool, depth: int) -> None:
     value: Any = {name: "x"}
     for _ in range(depth):
-        value = {name: value}
-    read({"content": [], "structuredContent": {"errors": ["a"], **value}}, "get_user")
+        value = {name: [value] if is_list else value}
+    for tool in ("get_user", "list_users", "create_user", None):
+        read({"content": [], "structuredContent": value}, tool)
+        read(value, tool)
 
 
 def test_a_thing_keeps_its_own_key_beside_its_name() -> None:

@@ -349,11 +349,11 @@ def _sign(rule: str, value: Mapping[str, Any]) -> Sign:
 
 def _text_in(value: Mapping[str, Any], depth: int = 0) -> str | None:
     """The sentence that says why."""
+    if depth > _DEEPEST:
+        return None
     for name in ("error", "reason", "fault", "exception"):
         error = value.get(name)
-        if not isinstance(error, dict) or depth > _DEEPEST:
-            continue
-        inner = _text_in(error, depth + 1)
+        inner = _text_in(error, depth + 1) if isinstance(error, dict) else None
         if inner:
             return inner
     for name in ("error", *_WORDS):
@@ -364,7 +364,9 @@ def _text_in(value: Mapping[str, Any], depth: int = 0) -> str | None:
         errors = value.get(name)
         if isinstance(errors, list) and errors:
             first = errors[0]
-            return _text_in(first, depth + 1) if isinstance(first, dict) else str(first)
+            if not isinstance(first, dict | list):
+                return str(first)
+            return _text_in(first, depth + 1) if isinstance(first, dict) else None
     return value.get("title") if isinstance(value.get("title"), str) else None
 
 
@@ -392,7 +394,7 @@ def _is_reason(error: Any) -> bool:
     )
 
 
-def failed_counts(value: Mapping[str, Any]) -> tuple[int, int] | None:
+def failed_counts(value: Mapping[str, Any], depth: int = 0) -> tuple[int, int] | None:
     """How many succeeded and how many failed, where members count both, here or in the payload."""
     good = bad = None
     for name, each in value.items():
@@ -405,12 +407,12 @@ def failed_counts(value: Mapping[str, Any]) -> tuple[int, int] | None:
                 bad = count
     if good is not None and bad is not None:
         return good, bad
-    if _TALLIES.isdisjoint(value):
+    if _TALLIES.isdisjoint(value) or depth > _DEEPEST:
         return None
     for name in _TALLIES:
         inner = value.get(name)
         if isinstance(inner, dict):
-            return failed_counts(inner)
+            return failed_counts(inner, depth + 1)
     return None
 
 

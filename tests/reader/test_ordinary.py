@@ -183,3 +183,10 @@ def test_a_thing_keeps_its_own_key_beside_its_name() -> None:
     reply = '{"projects": {"alpha": {"key": "real"}, "beta": {"key": "z"}}}'
     items = require_kind("list", "list_projects", {}, reply)
     assert items == [{"_key": "alpha", "key": "real"}, {"_key": "beta", "key": "z"}]
+
+
+def test_of_two_messages_the_first_that_is_known_says_why() -> None:
+    reply = '{"detail": "Cannot do it", "message": "No such user: x", "user": null}'
+    reading = read({"content": [{"type": "text", "text": reply}]}, "get_user", {"id": "x"})
+    assert reading.response.error is not None
+    assert reading.response.error.message == "No such user: x"

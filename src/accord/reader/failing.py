@@ -33,7 +33,7 @@ _ABOUT: Final = frozenset({"error", "errors", "message", "meta", "request", "rea
 _MOST_RESULTS: Final = 200
 _FEW: Final = 4
 _SOME: Final = 6
-_MESSAGES: Final = frozenset({"message", "msg", "detail", "reason", "additional_info"})
+_MESSAGES: Final = ("message", "msg", "detail", "reason", "additional_info")
 _GETTING: Final = tuple((word,) for word in "get lookup read show fetch describe load".split())
 _EXITED: Final = re.compile(
     r"\b(?:exit|return)(?:ed with)?[ _]?(?:code|status)?\W{1,4}([1-9]\d{0,2})\W*$"
@@ -108,17 +108,17 @@ def payload_failed(case: Case) -> Verdict | None:
 def _refusal(case: Case) -> Sign | None:
     """A message that says that it failed, beside echoes and members that hold nothing."""
     value, call = case.value, case.called
-    if type(value) is not dict or not 1 < len(value) <= _SOME or _MESSAGES.isdisjoint(value):
+    if type(value) is not dict or not 1 < len(value) <= _SOME:
+        return None
+    words = next((value[name] for name in _MESSAGES if name in value), None)
+    if not isinstance(words, str) or not may_fail(words):
         return None
     if call.gives_content or call.gives_output or call.checks or "error" in value:
         return None
     told = [each for name, each in value.items() if each and name not in _MESSAGES]
     if any(each not in case.arguments.values() for each in told) or len(told) + 1 >= len(value):
         return None
-    words = next(value[name] for name in _MESSAGES if name in value)
-    if not isinstance(words, str) or not may_fail(words) or says_failed(words) is None:
-        return None
-    return Sign("message-failed", words, None, value)
+    return None if says_failed(words) is None else Sign("message-failed", words, None, value)
 
 
 def _is_of_a_thing(case: Case, sign: Sign) -> bool:

@@ -5,6 +5,7 @@ far as it says that something was done, that it failed, or that nothing was foun
 """
 
 import re
+from functools import cache
 from typing import Final
 
 _LONGEST: Final = 600
@@ -139,9 +140,11 @@ def _longest_first(words: dict[str, str]) -> str:
     return "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
 
 
-_FOREIGN: Final = re.compile(
-    rf"(?<!\w)(?:{_longest_first(_SPACED)})(?!\w)|{_longest_first(_UNSPACED)}|成功(?=\W|$)"
-)
+@cache
+def _foreign() -> "re.Pattern[str]":
+    """Any of them; compiled for the first reply that may have one."""
+    spaced, unspaced = _longest_first(_SPACED), _longest_first(_UNSPACED)
+    return re.compile(rf"(?<!\w)(?:{spaced})(?!\w)|{unspaced}|成功(?=\W|$)")
 
 
 def in_english(words: str, *, is_foreign: bool = False) -> str:
@@ -153,5 +156,5 @@ def in_english(words: str, *, is_foreign: bool = False) -> str:
     if not is_foreign and (head.isascii() or _LETTERS.search(head) is None):
         return words
     small = head.lower()
-    told = _FOREIGN.sub(lambda found: _ENGLISH[found[0]], small)
+    told = _foreign().sub(lambda found: _ENGLISH[found[0]], small)
     return words if told == small else told.lstrip() + words[_LONGEST:]

@@ -122,45 +122,43 @@ _NEGATION: Final = any_of(
     r".{0,200}?\bexists[.!]?$",
 )
 _BAD: Final = tuple(
-    (words[0], words[1:])
-    for words in map(
-        str.split,
-        (
-            "no",
-            "n't",
-            "err",
-            "fa fail fatal",
-            "ex exce unex expire expect exist",
-            "un una unk unsu unre undef unfo",
-            "in inva insuf incor",
-            "re refus reject revert requ",
-            "tr trac constr travers",
-            "ab abort disab enabl",
-            "mi miss limit",
-            "oo too oops",
-            "st must status",
-            "ne need gone",
-            "de denied declin",
-            "on only confl",
-            "al already malf",
-            "im impos time",
-            "ill illeg",
-            "out",
-            "quo quota",
-            "blo block",
-            "sor sorry",
-            "can cancel",
-            "vio viol",
-            "wro wrong",
-            "bad",
-            "ple please",
-            "htt http",
-            "suc succ",
-            "for forb",
-        ),
+    (part, tuple(words.split()))
+    for part, _, words in (
+        line.strip().partition(" ")
+        for line in """no
+        n't
+        err
+        fa fail fatal
+        ex exce unex expire expect exist
+        un una unk unsu unre undef unfo
+        in inva insuf incor
+        re refus reject revert requ
+        tr trac constr travers
+        ab abort disab enabl
+        mi miss limit
+        oo too oops
+        st must status
+        ne need gone
+        de denied declin
+        on only confl
+        al already malf
+        im impos time
+        ill illeg
+        out
+        quo quota
+        blo block
+        sor sorry
+        can cancel
+        vio viol
+        wro wrong
+        bad
+        ple please
+        htt http
+        suc succ
+        for forb""".splitlines()
     )
 )
-"""Parts of words, and what they are part of; without any, nothing is said to have failed."""
+"""Parts of words, each with the words that it stands for, or alone; without any, nothing failed."""
 Strength = Literal["strong", "weak"]
 
 

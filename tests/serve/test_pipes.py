@@ -1,5 +1,7 @@
 """Standard input and output belong to the protocol: nobody else writes there or reads from it."""
 
+import asyncio
+import fcntl
 import json
 import os
 import select
@@ -8,8 +10,11 @@ from pathlib import Path
 from typing import IO, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import wire
+from accord.serve.pipes import Output
 from serve.talk import ACCORD, ENVIRONMENT, HERE, ask, calling, limited, serving, text
 from stdio_peer import StdioPeer
 
@@ -246,3 +251,35 @@ def test_an_empty_input_ends_the_server_at_once(tmp_path: Path, source: str) -> 
             command, cwd=HERE, env=ENVIRONMENT, stdin=stdin, capture_output=True, timeout=4
         )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+LENGTHS = [0, 1, 30, 4_095, 4_096, 4_097, 40_000]  # some are as long as the pipe is wide
+
+
+@given(st.lists(st.lists(st.sampled_from(LENGTHS), max_size=4), max_size=6))
+def test_lines_come_whole_and_in_order_through_a_narrow_pipe(turns: list[list[int]]) -> None:
+    lines = [[b"abcdef"[turn : turn + 1] * n for n in each] for turn, each in enumerate(turns)]
+    assert asyncio.run(_through_a_narrow_pipe(lines)) == sum(lines, [])
+
+
+async def _through_a_narrow_pipe(turns: list[list[bytes]]) -> list[bytes]:
+    """What comes out, if the lines of each turn of the loop are sent together."""
+    reader, writer = os.pipe()
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4_096)
+    loop = asyncio.get_running_loop()
+    came = bytearray()
+    loop.add_reader(reader, lambda: came.extend(os.read(reader, 65_536)))
+    output = Output(writer, loop, drained=lambda: None, broken=lambda: None)
+    for lines in turns:
+        for line in lines:
+            output.send(line)
+        await asyncio.sleep(0)
+    while output.backlog:
+        await asyncio.sleep(0)
+    loop.remove_reader(reader)
+    loop.remove_reader(writer)
+    os.close(writer)
+    while chunk := os.read(reader, 65_536):
+        came += chunk
+    os.close(reader)
+    return bytes(came).split(b"\n")[:-1]

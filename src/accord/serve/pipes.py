@@ -15,6 +15,7 @@ from accord.errors import ContractError
 
 _CHUNK: Final = 16_384  # some hundred calls: more would only pile up their replies
 _MUCH: Final = 32_768  # bytes: memory that is used again at once is cheaper than more of it
+_GATHERS: Final = hasattr(os, "writev")  # not on Windows
 _STDERR: Final = 2
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
@@ -194,12 +195,27 @@ class Output:
     def _push(self) -> None:
         """Write all, unless it raises."""
         while self._unsent or self._lines:
-            if not self._unsent:
-                self._unsent = memoryview(b"\n".join([*self._lines, b""]))
-                self._lines.clear()
-            sent = os.write(self._descriptor, self._unsent)
-            self._unsent = self._unsent[sent:] or memoryview(b"")  # and let go of what is sent
+            if _GATHERS and len(self._lines) == 1 and not self._unsent:
+                sent = self._push_line(self._lines[0])
+            else:
+                sent = self._push_all()
             self.backlog -= sent
+
+    def _push_line(self, line: bytes) -> int:
+        """Write a line that is alone, which may be long, without a copy of it."""
+        sent = os.writev(self._descriptor, (line, b"\n"))
+        self._lines.clear()
+        if sent <= len(line):
+            self._unsent = memoryview(b"%s\n" % line)[sent:]
+        return sent
+
+    def _push_all(self) -> int:
+        if not self._unsent:
+            self._unsent = memoryview(b"\n".join([*self._lines, b""]))
+            self._lines.clear()
+        sent = os.write(self._descriptor, self._unsent)
+        self._unsent = self._unsent[sent:] or memoryview(b"")  # and let go of what is sent
+        return sent
 
     def _break(self) -> None:
         self._loop.remove_reader(self._descriptor)

@@ -89,7 +89,8 @@ def acted(case: Case) -> Verdict | None:
         return None
     if any(each.get("type") != "resource_link" for each in case.attachments):
         return None
-    return Verdict("action", "certain" if not isinstance(case.value, list) else "likely")
+    is_long = isinstance(case.value, list) or "\n" in (case.words or "").strip()
+    return Verdict("action", "likely" if is_long else "certain")
 
 
 def _is_given(case: Case) -> bool:

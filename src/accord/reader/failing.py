@@ -238,7 +238,7 @@ def error_text(case: Case) -> Verdict | None:
     return _failed(
         case,
         Sign("error-text", words.strip()),
-        "likely" if strength == "strong" else "guess",
+        "certain" if strength == "strong" else "likely",
     )
 
 

@@ -17,7 +17,6 @@ from accord.reader.listing import (
     none_found,
     nothing_listed,
 )
-from accord.reader.reading import Confidence
 
 
 class Rule(NamedTuple):
@@ -38,8 +37,11 @@ def _asks(case: Case) -> Verdict | None:
 
 
 def _single(case: Case) -> Verdict | None:
-    sure: Confidence = "likely" if case.called.wants_many else "certain"
-    return Verdict("single", sure)
+    """How sure that is depends on how much else it could have been."""
+    if case.called.wants_many:
+        return Verdict("single", "guess")
+    is_plain = case.words is None and case.called.doing != "unknown"
+    return Verdict("single", "certain" if is_plain else "likely")
 
 
 RULES: Final = (

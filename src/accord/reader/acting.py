@@ -33,6 +33,7 @@ _MOST_WORDS: Final = 3
 _SAYING: Final = frozenset("status message success ok id code timestamp".split()) | MEMBERS.keys()
 """What may stand beside the report of a deed."""
 _LONG: Final = 200
+_ENDINGS: Final = ("ed", "en")
 _PAYLOADS: Final = frozenset({"data", "result", "response"})
 _FINE: Final = ("success", "ok", "OK")
 _BEGUN: Final = frozenset(
@@ -289,11 +290,12 @@ def _tells_own_deed(value: dict[str, Any], call: Called) -> bool:
     if call.doing == "make":
         value = {name: each for name, each in value.items() if not _is_words(each)}
     told = (*value, status) if isinstance(status, str) else value
-    return any(
-        (name[-2:] in ("ed", "en") and not deeds.isdisjoint(stems(name.lower())))
-        or (name.startswith("successful_") and singular(name.rpartition("_")[2]) in deeds)
-        for name in told
-    )
+    for name in told:
+        if name[-2:] in _ENDINGS and not deeds.isdisjoint(stems(name.lower())):
+            return True
+        if name.startswith("successful_") and singular(name.rpartition("_")[2]) in deeds:
+            return True
+    return False
 
 
 def _is_words(value: Any) -> bool:

@@ -29,6 +29,7 @@ _NOTHING: Final = re.compile(
 """What stands for the items where there are none: `(empty directory)`."""
 _NUMBERED: Final = re.compile(r"(?P<stem>[A-Za-z]{2,30})[_ -]?(?P<n>\d{1,6})")
 _NAMING: Final = frozenset({str, int, bool})
+_HOLDING: Final = (list, dict)
 _FEW: Final = 3
 _MANY: Final = 8
 """Members that only a thing has beside an array."""
@@ -48,7 +49,10 @@ def collection_in(value: Any, called: Called, arguments: Mapping[str, Any]) -> C
 def _in_object(
     value: Mapping[str, Any], called: Called, arguments: Mapping[str, Any], path: tuple[str, ...]
 ) -> Collection | None:
-    arrays = [name for name, each in value.items() if isinstance(each, list)]
+    held = [name for name, each in value.items() if isinstance(each, _HOLDING)]
+    if not held:
+        return None
+    arrays = [name for name in held if isinstance(value[name], list)]
     main = [name for name in arrays if not member_of(name).is_beside]
     if not main:
         found = _numbered(value, path) if called.wants_many and not called.is_one else None

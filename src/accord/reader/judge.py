@@ -29,6 +29,11 @@ class Rule(NamedTuple):
     looks_at: Literal["anything", "words", "data"] = "anything"
 
 
+_SURELY: Final = Verdict("single")
+_LIKELY: Final = Verdict("single", "likely")
+_PERHAPS: Final = Verdict("single", "guess")
+
+
 def _asks(case: Case) -> Verdict | None:
     value = case.value
     if type(value) is not dict or "resultType" not in value or value["resultType"] != ASKING:
@@ -39,9 +44,8 @@ def _asks(case: Case) -> Verdict | None:
 def _single(case: Case) -> Verdict | None:
     """How sure that is depends on how much else it could have been."""
     if case.called.wants_many:
-        return Verdict("single", "guess")
-    is_plain = case.words is None and case.called.doing != "unknown"
-    return Verdict("single", "certain" if is_plain else "likely")
+        return _PERHAPS
+    return _LIKELY if case.words is not None or case.called.doing == "unknown" else _SURELY
 
 
 RULES: Final = (

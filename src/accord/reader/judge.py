@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import Final, Literal, NamedTuple
 
-from accord.reader.acting import acted, ran, reports_done, reports_members, unconfirmed
+from accord.reader.acting import acted, ran, reports_done, unconfirmed
 from accord.reader.case import Case, Verdict
+from accord.reader.deeds import reports_members
 from accord.reader.failing import all_failed, error_text, is_error, payload_failed
 from accord.reader.find import ASKING
 from accord.reader.listing import (

@@ -10,7 +10,7 @@ from accord.reader.failure import Sign
 from accord.reader.frames import FRAME, unframed
 from accord.reader.glossary import in_english
 from accord.reader.items import Items
-from accord.reader.phrases import says_none
+from accord.reader.phrases import CROSSES, says_none
 from accord.reader.reading import Confidence
 from accord.reader.things import Collection
 from accord.reader.words import Called
@@ -102,7 +102,7 @@ class Case(msgspec.Struct, kw_only=True):
 
     def _is_missed(self, told: str) -> bool:
         """Whether a line in another language says that something was not found."""
-        if self.called.doing != "list" or "\n" in told.strip() or told[0] in "❌✗✖⛔🚫":
+        if self.called.doing != "list" or "\n" in told.strip() or told[0] in CROSSES:
             return False
         return "not found" in told or ("found" in told and told.startswith(_NONE))
 

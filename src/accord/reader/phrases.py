@@ -9,6 +9,8 @@ from typing import Final
 
 from accord.reader.verbs import DEEDS, stems
 
+CROSSES: Final = "❌⛔🚫✗✖"
+"""What marks a line that says that something failed."""
 _LONGEST_REPORT: Final = 400
 _LONGEST_SENTENCE: Final = 300
 _LONGEST_NONE: Final = 200

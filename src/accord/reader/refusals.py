@@ -5,6 +5,7 @@ from collections.abc import Collection
 from typing import Final, Literal
 
 from accord.reader.phrases import (
+    CROSSES,
     NO_ENTRY,
     NOT_GIVEN,
     NOT_READY,
@@ -22,12 +23,12 @@ _LONGEST_SENTENCE: Final = 400
 _MOST_LINES: Final = 12
 _MOST_SHORT_LINES: Final = 7
 
-_MARKS: Final = re.compile(r"""[\s"'`*#>]*(?:[❌⛔🚫✗✖⚠️🔴❗]+\s*)?[*_`]*""")
+_MARKS: Final = re.compile(rf"""[\s"'`*#>]*(?:[{CROSSES}⚠️🔴❗]+\s*)?[*_`]*""")
 _ELEMENT: Final = re.compile(
     r"<(?P<name>(?:\w{1,40}[_-])?error)>"
     r"|<status>\s*(?:[\w-]{1,40}[_ -])?(?P<bad>error|failed|failure)\s*</"
 )
-_CROSS: Final = re.compile(r"""[\s"'`*#>]*[❌⛔🚫✗✖]""")
+_CROSS: Final = re.compile(rf"""[\s"'`*#>]*[{CROSSES}]""")
 _NOT_DOING: Final = "(?!handling|reporting|tracking|logging|monitoring|correcting|catching)"
 
 _STRONG: Final = any_of(

@@ -109,7 +109,8 @@ def test_with_nothing_open_but_idle_connections_and_streams_it_ends_at_once() ->
 def test_a_client_that_reads_nothing_does_not_hold_it_for_the_whole_grace() -> None:
     size = 15_000_000  # more than the system would keep for it
     with serving("--grace", str(FOREVER), env=UNWATCHED) as server, ExitStack() as stack:
-        deaf, other = (stack.enter_context(HttpPeer(server.port)) for _ in range(2))
+        peers = (HttpPeer(server.port, timeout=FOREVER) for _ in range(2))
+        deaf, other = map(stack.enter_context, peers)
         deaf.send(deaf.calling("text", size=size))
         assert len(other.call("text", size=size)) == size
         server.process.terminate()

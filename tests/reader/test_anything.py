@@ -3,14 +3,17 @@
 import json
 from typing import Any
 
+import jsonschema_rs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from accord import schemas
 from accord.reader import Reading, read
 from accord.reader.report import report, to_json
 from accord.response import Response
 
+GENERIC = jsonschema_rs.validator_for(schemas.load("generic"))
 NAMES = st.sampled_from(
     """jsonrpc id result error code message data content structuredContent isError _meta type text
     resource uri blob mimeType output response json toolName responseType pagination summary status
@@ -32,6 +35,20 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=5),
     max_leaves=16,
 )
+ENVELOPES = st.fixed_dictionaries(
+    {
+        "success": ATOMS,
+        "data": VALUES,
+        "error": VALUES,
+        "meta": st.dictionaries(NAMES, VALUES, max_size=4).map(lambda meta: {"version": 2, **meta}),
+    }
+)
+GENERICS = st.builds(
+    lambda kind, rest: {"toolName": "x", **rest, "responseType": kind},
+    st.sampled_from(["list", "single", "action", "error", "tool_catalog"]),
+    st.dictionaries(NAMES, VALUES, max_size=5),
+)
+"""Shapes of our own, which say themselves what they are, with anything in them."""
 TOOLS = st.none() | st.sampled_from(["list_things", "send_message", "read_file", "run", "x", ""])
 MARKS = st.sampled_from(
     [
@@ -74,10 +91,11 @@ def check(reading: Any, reply: Any) -> None:
     assert isinstance(reading.response, Response)
     assert reading.raw is reply
     assert reading.origin
-    json.loads(to_json(report(reading)))
+    told = json.loads(to_json(report(reading)))
+    GENERIC.validate(told["response"])
 
 
-@given(VALUES, TOOLS, st.none() | st.dictionaries(NAMES, ATOMS, max_size=3))
+@given(VALUES | ENVELOPES | GENERICS, TOOLS, st.none() | st.dictionaries(NAMES, ATOMS, max_size=3))
 def test_any_value_gives_a_reading(reply: Any, tool: str | None, arguments: Any) -> None:
     check(read(reply, tool, arguments), reply)
 

@@ -4,6 +4,7 @@ import json
 from typing import Any, NamedTuple
 
 import jsonschema_rs
+import msgspec
 import pytest
 
 from accord import schemas
@@ -194,3 +195,37 @@ def test_warnings_and_metadata_are_read_from_meta_and_from_data() -> None:
     assert read(envelope({"a": 1}, telemetry={"duration_ms": 3}), "get").response.metadata == {
         "telemetry": {"duration_ms": 3}
     }
+
+
+ODD_ENVELOPES = [
+    ({"data": 5}, {"data": 5}, {}),
+    ({"data": [1]}, {"data": [1]}, {}),
+    ({"data": "gone"}, {"data": "gone"}, {}),
+    ({"data": {"a": 1}}, {"a": 1}, {}),
+    ({"data": None, "meta": {"version": 2, "wrapper": ["a"]}}, {}, {}),
+    ({"data": None, "meta": {"version": 2, "message": 5}}, {}, {}),
+    (
+        {"data": None, "meta": {"version": 2, "pagination": {"has_more": "yes", "page_size": 9}}},
+        {},
+        {"limit": 9},
+    ),
+]
+
+
+@pytest.mark.parametrize(("members", "details", "page"), ODD_ENVELOPES)
+def test_an_envelope_that_failed_is_read_whatever_is_in_it(
+    members: dict[str, Any], details: dict[str, Any], page: dict[str, Any]
+) -> None:
+    failed = {"success": False, "error": "no", "meta": {"version": "response-v2"}, **members}
+    reading = read(failed, "get_it")
+    GENERIC.validate(reading.response.to_dict())
+    assert reading.response.error is not None
+    assert (reading.response.error.message, reading.response.error.details) == ("no", details)
+    assert (msgspec.to_builtins(reading.page) or {}) == page
+
+
+def test_a_failure_of_our_own_keeps_its_warnings() -> None:
+    meta = {"version": "response-v2", "warnings": ["careful"], "partial": True}
+    reading = read({"success": False, "data": None, "error": "no", "meta": meta}, "get_it")
+    assert [warning.message for warning in reading.warnings] == ["careful"]
+    assert reading.is_partial

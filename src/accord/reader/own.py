@@ -68,12 +68,12 @@ def warnings_from(said: Any) -> Sequence[Notice]:
 
 def _envelope(value: Mapping[str, Any], meta: Mapping[str, Any]) -> Known:
     data = value["data"]
-    known = Known(shape="response-v2", value=data, message=meta.get("message"))
+    known = Known(shape="response-v2", value=data, message=_words(meta.get("message")))
     if "wrapper" in meta and isinstance(data, dict):
         wrapper = meta["wrapper"]
         if wrapper is None:
             known.value = data or None
-        elif data.keys() == {wrapper}:
+        elif isinstance(wrapper, str) and data.keys() == {wrapper}:
             known.value = data[wrapper]
     inner = data.get(_META) if isinstance(data, dict) else None
     known.page = _pagination(meta.get("pagination")) or _pagination(
@@ -87,10 +87,20 @@ def _envelope(value: Mapping[str, Any], meta: Mapping[str, Any]) -> Known:
     known.metadata = {name: each for name, each in meta.items() if name not in _TOLD}
     if value["success"] is False:
         error = meta.get("error")
-        details = dict(error) if isinstance(error, dict) else dict(data or {})
+        details = _details(error if isinstance(error, dict) else data)
         code = details.get("code", details.get("error_code"))
         known.failure = {"code": code, "message": value["error"], "details": details}
     return known
+
+
+def _details(said: Any) -> dict[str, Any]:
+    if isinstance(said, dict):
+        return dict(said)
+    return {} if said is None else {"data": said}
+
+
+def _words(said: Any) -> str | None:
+    return said if isinstance(said, str) else None
 
 
 _TOLD: Final = frozenset(
@@ -98,18 +108,27 @@ _TOLD: Final = frozenset(
 )
 
 
+_PAGINATION: Final = {"page_size": "limit", "total_count": "total"}
+
+
 def _pagination(said: Any) -> Page | None:
     if not isinstance(said, dict):
         return None
-    names = {"page_size": "limit", "total_count": "total"}
-    fields = {names.get(name, name): each for name, each in said.items() if each is not None}
-    known = {name: each for name, each in fields.items() if name in Page.__struct_fields__}
-    try:
-        page = Page(**msgspec.convert(known, dict[str, int | str | bool]))  # type: ignore[arg-type] # Page checks them
-    except msgspec.ValidationError:
-        return None
+    known = _fitting({_PAGINATION.get(str(name), name): each for name, each in said.items()})
     is_said = set(said) & {"cursor", "has_more", "page_size"}
-    return page if known or len(is_said) == 3 else None
+    return Page(**known) if known or len(is_said) == 3 else None
+
+
+def _fitting(said: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a page, as far as they are what such fields can be."""
+    return {name: each for name, each in said.items() if type(each) is _OF_A_PAGE.get(name)}
+
+
+_OF_A_PAGE: Final[dict[str, type]] = {
+    **dict.fromkeys(("offset", "limit", "total", "next_offset"), int),
+    "has_more": bool,
+    **dict.fromkeys(("cursor", "before", "after"), str),
+}
 
 
 def _generic(value: Mapping[str, Any]) -> Known:
@@ -123,7 +142,7 @@ def _generic(value: Mapping[str, Any]) -> Known:
         value=data,
         kind=value["responseType"],
         tool=value["toolName"],
-        message=value.get("message"),
+        message=_words(value.get("message")),
         page=_generic_page(value),
         warnings=warnings,
         is_partial=value.get("status") == "partial",
@@ -168,7 +187,5 @@ def _generic_page(value: Mapping[str, Any]) -> Page | None:
         "before": said.get("before"),
         "after": said.get("after"),
     }
-    known = {name: each for name, each in fields.items() if each is not None}
-    if not known and not isinstance(paging, dict):
-        return None
-    return Page(**known)
+    known = _fitting(fields)
+    return Page(**known) if known or isinstance(paging, dict) else None

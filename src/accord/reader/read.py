@@ -139,13 +139,23 @@ def _of_known(
     metadata = dict(known.metadata) | _metadata(value, warnings)
     name = tool or known.tool
     origin = f"{value.origin}: {known.shape}"
+    is_partial = known.is_partial or value.beside.get("partial") is True
+    is_truncated = known.is_truncated or value.beside.get("truncated") is True
     if known.failure is not None:
         response = _failure(name, _error_of(known.failure), metadata, notes, known.message)
-        return notes.reading(response, value=None, origin=origin, raw=raw)
+        return notes.reading(
+            response,
+            value=None,
+            page=page,
+            warnings=warnings,
+            is_partial=is_partial,
+            is_truncated=is_truncated,
+            origin=origin,
+            raw=raw,
+        )
     kind, items, rest = _sorted(known, call, notes)
     if rest:
         metadata = {**rest, **metadata}
-    is_partial = known.is_partial or value.beside.get("partial") is True
     return _reading(
         kind=kind,
         value=known.value,
@@ -154,7 +164,7 @@ def _of_known(
         page=page,
         warnings=warnings,
         is_partial=is_partial,
-        is_truncated=known.is_truncated or value.beside.get("truncated") is True,
+        is_truncated=is_truncated,
         metadata=metadata,
         tool=name,
         origin=origin,

@@ -309,6 +309,27 @@ def test_the_page_about_reading_lists_every_way_to_a_value() -> None:
     assert {rule for rule, _ in PLACES} | {"json"} == (named - elsewhere) | {"json"} | shapes
 
 
+SIGNS = re.findall(
+    r"^\| `([\w-]+)` \| .*? \| `(.*?)` \|$",
+    PAGE.partition("## Signs of a failure")[2].partition("## Text that is a list")[0],
+    re.M,
+)
+
+
+@pytest.mark.parametrize(("sign", "example"), SIGNS, ids=[sign for sign, _ in SIGNS])
+def test_the_page_about_reading_shows_what_says_that_it_failed(sign: str, example: str) -> None:
+    doers = {"exit-code": "run_command", "exchange-failed": "send_request"}
+    reading = read(example, doers.get(sign, "get_thing"))
+    assert reading.is_failure
+    assert reading.rules[-1] == sign
+
+
+def test_the_page_about_reading_lists_every_sign_of_a_failure() -> None:
+    sources = [path.read_text() for path in Path(accord.reader.__file__).parent.glob("*.py")]
+    named = {name for source in sources for name in re.findall(r'_?[Ss]ign\("([\w-]+)"', source)}
+    assert {sign for sign, _ in SIGNS} == named - {rule.name for rule in RULES}
+
+
 PATTERNS = re.findall(
     r"^\| `([\w-]+)` \| .*? \| (?:`|<code>)(.*?)(?:`|</code>) \|$",
     PAGE.partition("## Text that is a list")[2],

@@ -3,6 +3,7 @@
 import re
 from typing import Any, Final
 
+from accord.reader.called import Called, squeezed
 from accord.reader.case import Case, Verdict
 from accord.reader.deeds import (
     DONE,
@@ -26,7 +27,6 @@ from accord.reader.phrases import (
     says_read,
 )
 from accord.reader.verbs import EITHER, GIVING, acts
-from accord.reader.words import Called, squeezed
 
 _MOST_LINES: Final = 4
 _SAID: Final = (*OUTPUT, "stderr", "return_value", "returnValue")

@@ -5,15 +5,15 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from accord.reader.called import Called
 from accord.reader.collection import collection_in
-from accord.reader.failure import Sign
 from accord.reader.frames import FRAME, unframed
 from accord.reader.glossary import in_english
 from accord.reader.items import Items
 from accord.reader.phrases import CROSSES, says_none
 from accord.reader.reading import Confidence
+from accord.reader.signs import Sign
 from accord.reader.things import Collection
-from accord.reader.words import Called
 from accord.response import ResponseType
 
 _TEXT_MEMBERS: Final = frozenset({"result", "text", "message", "output", "content", "response"})

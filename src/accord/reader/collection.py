@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any, Final
 
+from accord.reader.called import Called
 from accord.reader.members import is_of_list, member_of
 from accord.reader.reading import Confidence
 from accord.reader.things import CONTAINERS, DEEPEST, SUMS, Collection
-from accord.reader.words import Called
 
 _STREAMS: Final = frozenset({"output", "stdout", "stderr", "lines", "finalOutput"})
 """Arrays of what was written, a line each: one text."""

@@ -3,10 +3,10 @@
 import re
 from typing import Any, Final
 
+from accord.reader.called import Called, singular, squeezed
 from accord.reader.case import Case, Verdict
 from accord.reader.glossary import MEMBERS, in_english
 from accord.reader.verbs import DEEDS, stems
-from accord.reader.words import Called, singular, squeezed
 
 FEW: Final = 6
 OUTPUT: Final = frozenset({"output", "stdout", "result"})

@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from accord.reader.called import Called, singular
 from accord.reader.case import Case, Verdict
-from accord.reader.failure import Sign, failed_among, failed_counts, failure_in, says_success
 from accord.reader.phrases import (
     lacks,
     says_all_failed,
@@ -19,9 +19,9 @@ from accord.reader.phrases import (
 )
 from accord.reader.reading import Confidence
 from accord.reader.refusals import Strength, may_fail, says_failed, says_failed_to_give
+from accord.reader.signs import Sign, failed_among, failed_counts, failure_in, says_success
 from accord.reader.things import Collection
 from accord.reader.verbs import DENYING, acts
-from accord.reader.words import Called, singular
 
 _STATES: Final = ("status", "state")
 _NAMES: Final = frozenset({"name", "title", "created_at", "createdAt"})

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from accord.reader.called import Called
 from accord.reader.case import Case, Verdict
 from accord.reader.collection import is_generic
 from accord.reader.items import Items, find_items, is_record, is_symbols, split_advice, states_count
@@ -26,7 +27,6 @@ from accord.reader.things import (
     nothing_in,
 )
 from accord.reader.verbs import COMPUTING, GIVING
-from accord.reader.words import Called
 from accord.response import CATALOG, ResponseType
 
 _HISTORIES: Final = frozenset({"log", "logs", "history"})

@@ -2,8 +2,8 @@
 
 from typing import Final, NamedTuple
 
+from accord.reader.called import singular, squeezed, words_of
 from accord.reader.kept import kept
-from accord.reader.words import singular, squeezed, words_of
 
 _GENERIC: Final = frozenset(
     """items results result value body data rows records entries list values hits documents nodes

@@ -114,7 +114,8 @@ _PAGINATION: Final = {"page_size": "limit", "total_count": "total"}
 def _pagination(said: Any) -> Page | None:
     if not isinstance(said, dict):
         return None
-    known = _fitting({_PAGINATION.get(str(name), name): each for name, each in said.items()})
+    fields = {_PAGINATION.get(name) or name: each for name, each in said.items()}
+    known = _fitting(fields)
     is_said = set(said) & {"cursor", "has_more", "page_size"}
     return Page(**known) if known or len(is_said) == 3 else None
 

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from accord.answer import Page
+from accord.reader.called import squeezed
 from accord.reader.kept import kept
 from accord.reader.links import is_number, query_of
-from accord.reader.words import squeezed
 
 _PLACES: Final = frozenset(
     """pagination paging pageinfo page pages meta metadata links responsemetadata cursor

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from accord.answer import Notice, Page
+from accord.reader.called import Called, call_of
 from accord.reader.case import Case
 from accord.reader.collection import collection_in
 from accord.reader.find import Digs, Value, find, of_payload
@@ -13,7 +14,6 @@ from accord.reader.own import Known, known_shape, page_from, warnings_from
 from accord.reader.paging import page_in_words, page_of, page_of_cut
 from accord.reader.reading import Notes, Reading
 from accord.reader.unwrap import Reply, is_passed_on, unwrap
-from accord.reader.words import Called, call_of
 from accord.response import CATALOG, Failure, Pagination, Response, ResponseType, Summary
 
 _EXECUTING: Final = re.compile(r"Error executing (?:tool )?(?:tool|[\w.-]{1,128}): ")

@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from accord.reader.called import squeezed
 from accord.reader.follow.names import CONTAINERS
 from accord.reader.links import is_number
-from accord.reader.words import squeezed
 
 Path = tuple[str, ...]
 _VAGUE: Final = ("from", "start")

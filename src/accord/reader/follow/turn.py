@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from accord.answer import Page
+from accord.reader.called import squeezed
 from accord.reader.follow.inputs import Inputs, Path
 from accord.reader.follow.names import LIMITS
 from accord.reader.reading import Reading
-from accord.reader.words import squeezed
 
 _DEEPEST: Final = 3
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
+from accord.reader.called import squeezed
 from accord.reader.follow.inputs import Path, members_of
 from accord.reader.follow.names import (
     AFTER,
@@ -19,7 +20,6 @@ from accord.reader.follow.names import (
 )
 from accord.reader.follow.turn import Turn
 from accord.reader.links import is_number, query_of
-from accord.reader.words import squeezed
 
 Changes = dict[Path, Any]
 _FOLLOWING: Final = re.compile(r"^next_?(?=.)", re.I)

@@ -4,12 +4,12 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
+from accord.reader.called import words_of
 from accord.reader.glossary import MEMBERS, in_english
 from accord.reader.kept import kept
 from accord.reader.phrases import says_not_needed
 from accord.reader.refusals import says_failed
 from accord.reader.verbs import DEEDS
-from accord.reader.words import words_of
 
 _FLAGS: Final = ("success", "ok", "succeeded", "successful", "isSuccess", "is_success")
 _NO: Final = ("false", "False")

@@ -9,6 +9,20 @@ from accord.reader import read
 from reader.judging import Case, each_of, require_items, require_kind
 
 ERRORS: list[Case] = [
+    ("task_status", {}, '{"taskId": "9", "status": "not_found", "error": "Task not found"}'),
+    (
+        "edit_block",
+        {"path": "a"},
+        '{"message": "Text not found", "path": "a", "expected": 1, "actual": 0, "old": "x",'
+        ' "status": "not_found", "risk": {"level": "low"}, "backup": null}',
+    ),
+    ("tool", {"args": ["task", "delete", "77", "--yes"]}, "There is no task with task_id = 77."),
+    (
+        "tracker_request",
+        {"method": "post"},
+        "<insecure-content-36ae7a7c>\nstatus_code: 422\nbody:\n  errors:\n  - No subject\n"
+        "error: 'Unprocessable Entity'\n</insecure-content-36ae7a7c>",
+    ),
     (
         "note_write",
         {},
@@ -191,6 +205,14 @@ SINGLES: list[Case] = [
         "etag": None, "created": "t", "unread_count": 0})),
 ]  # fmt: skip
 LISTS: list[tuple[str, dict[str, Any], str, int]] = [
+    ("tracker_request", {}, "<insecure-content-99cbcc12>\nstatus_code: 200\nbody:\n  issues:\n"
+     "  - id: 1\n    subject: Slow\n  - id: 2\n    subject: Lost\nerror: ''\n</insecure-content-99cbcc12>", 2),
+    ("tool", {"args": ["board", "list"]}, "No boards created yet.\n", 0),
+    ("tool", {"args": ["task", "list"]}, "- a\n- b", 2),
+    ("test_list", {}, "Listing tests:\n  [id=1] a.js:2 > adds\n  [id=2] a.js:3 > fails\n"
+     "Total: 2 tests in 1 file", 2),
+    ("get_metrics", {}, '[{"name": "a", "parameters": {"x": "What x is"}},'
+     ' {"name": "b", "parameters": {"y": "What y is"}}]', 2),
     ("list_directory", {}, "Directory: /a\nEntries: 2\n\n📄 a.py (file)\n📄 b.py (file)", 2),
     ("list_threads", {}, '## Threads (2 total)\n\n### 1. `a`\nStatus: x\nMetadata: {"id":"1"}\n\n'
      '### 2. `b`\nStatus: y\nMetadata: {"id":"2"}', 2),

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
+from itertools import islice, pairwise, takewhile
 from typing import Any, Final, Literal, NamedTuple
 
 from accord.reader.glossary import VERBS
@@ -130,8 +130,13 @@ _TOOLS: Final = frozenset(
 )
 """The tool that is called by another one."""
 _GIVEN: Final = ("arguments", "params", "parameters", "args", "input")
+_LINES: Final = ("args", "argv")
+_MOST_WORDS: Final = 3
 _TELL: Final = (
-    frozenset((*_VERB_ARGUMENTS, *_STATEMENTS, *_TOOLS, "line")) | _SEARCHES | _RUNS | _WHERE
+    frozenset((*_VERB_ARGUMENTS, *_STATEMENTS, *_TOOLS, *_LINES, "line"))
+    | _SEARCHES
+    | _RUNS
+    | _WHERE
 )
 """The arguments that say something about what is done."""
 
@@ -428,6 +433,11 @@ def _asked(tool: str | None, found: Called, arguments: Mapping[str, Any]) -> Cal
             return found._replace(doing="act", wants_many=False)
         if found.doing == "run":
             return found._replace(doing="read", wants_many=False)
+    return _by_action(tool, found, arguments)
+
+
+def _by_action(tool: str | None, found: Called, arguments: Mapping[str, Any]) -> Called:
+    """The same call, by an argument that is a verb, or a command line."""
     for name in _VERB_ARGUMENTS:
         verb = arguments.get(name)
         if name == "command" and found.doing == "run":
@@ -436,7 +446,20 @@ def _asked(tool: str | None, found: Called, arguments: Mapping[str, Any]) -> Cal
             asked = _acted(f"{tool or ''}\n{verb}")
             if asked is not None and _prevails(asked, found, name):
                 return asked
+    if found.doing == "unknown":
+        return _acted(f"{tool or ''}\n{_command_in(arguments)}") or found
     return found
+
+
+def _command_in(arguments: Mapping[str, Any]) -> str:
+    """The words with which a command line begins that is given as a list of them."""
+    line = next((arguments[name] for name in _LINES if name in arguments), None)
+    words = takewhile(_is_word, line) if isinstance(line, list) else ()
+    return " ".join(islice(words, _MOST_WORDS))
+
+
+def _is_word(part: Any) -> bool:
+    return isinstance(part, str) and part.isalpha() and len(part) < _LONGEST_VERB
 
 
 def _prevails(asked: Called, found: Called, argument: str) -> bool:

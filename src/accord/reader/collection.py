@@ -180,6 +180,8 @@ def _is_part(rest: Mapping[str, Any], called: Called) -> bool:
     """Whether what stands beside an array makes it a part of one thing that was asked for."""
     if called.is_one and (_has_parts(rest) or _has_facts(rest)):
         return True
+    if called.checks and _is_much(rest):
+        return True
     return called.doing == "read" and not called.wants_many and _is_much(rest)
 
 

@@ -88,7 +88,6 @@ def payload_failed(case: Case) -> Verdict | None:
         return None if sign is None else _failed(case, sign, "guess")
     counts = failed_counts(case.value)
     if counts is not None and counts[0] > 0:
-        case.sign = sign
         return Verdict("action", "likely", is_partial=True)
     call = case.called
     if sign.rule == "not-found" and (call.wants_many or call.words[:1] not in _GETTING):
@@ -125,7 +124,9 @@ def _is_of_a_thing(case: Case, sign: Sign) -> bool:
     """Whether what failed is the thing that was asked about: a job, a deployment."""
     value = case.value
     status = str(value.get("status"))
-    is_state = status != "error" and not status.endswith("not_found")
+    if status.endswith("not_found"):
+        return False
+    is_state = status != "error"
     if sign.rule == "status-error" and case.called.checks and is_state:
         return True
     is_told = any(value.get(name) not in (None, "error") for name in _STATES)

@@ -6,6 +6,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from accord.reader.frames import unguarded
 from accord.reader.reading import Notes
 from accord.reader.shown import python_value
 from accord.reader.text import decoded_twice, find_json, parse_json
@@ -297,6 +298,8 @@ def _of_resource(block: Mapping[str, Any], text: Value, notes: Notes) -> Value:
 
 
 def _of_text(text: str, where: str, notes: Notes, digs: Digs) -> Value:
+    if text[:1] == "<":
+        text = unguarded(text)
     found, value = parse_json(text, notes)
     if found and digs and isinstance(value, dict) and len(value) == 1 and "result" in value:
         inner = find_json(value["result"]) if isinstance(value["result"], str) else None
@@ -315,7 +318,7 @@ def _of_text(text: str, where: str, notes: Notes, digs: Digs) -> Value:
     document = find_json(text) if digs else None
     if document is not None:
         notes.rule("json-in-prose", "certain" if document.how != "JSON before prose" else "likely")
-        is_nested, value = decoded_twice(document.value)
+        _, value = decoded_twice(document.value)
         origin = f"{where}: {document.how}"
         return Value(value=value, message=document.prose or None, prose=text, origin=origin)
     found, value = python_value(text)

@@ -1,4 +1,4 @@
-"""Lines that only say where a text begins and where it ends."""
+"""Lines that only say where a text begins and where it ends, and whose it is."""
 
 import re
 from typing import Final
@@ -6,6 +6,18 @@ from typing import Final
 FRAME: Final = ("<<<", "---", "===", "***", "[BEGIN", "[START")
 _BEGIN: Final = re.compile(r"[-=*<\[ ]{1,12}(?:BEGIN|START)(?:\s[\w ]{1,40})?[-=*>\] ]{1,12}")
 _END: Final = re.compile(r"[-=*<\[ /]{1,12}END(?:\s[\w ]{1,40})?[-=*>\] ]{1,12}")
+
+
+_GUARDED: Final = re.compile(
+    r"<(?P<guard>[a-z][\w-]{2,40}-[0-9a-f][0-9a-f-]{7,40})>\n(?P<text>.*)\n</(?P=guard)>", re.S
+)
+"""What somebody else wrote, within marks that he cannot have written: `<untrusted-data-3f9e…>`."""
+
+
+def unguarded(text: str) -> str:
+    """A text without such marks around all of it."""
+    found = _GUARDED.fullmatch(text.strip())
+    return text if found is None else found["text"].strip("\n") + "\n"
 
 
 def unframed(text: str) -> str:

@@ -281,6 +281,7 @@ _MAY_BE_NONE: Final = re.compile(r"(?:\b|_)(?:no|0|zero|none|nothing|empty|any|e
 _PLAINLY_NONE: Final = re.compile(
     r"no (?!such\b)(?:[a-z]+ )?[a-z]+s found(?: (?:for|matching|in|with) [^.\n]{1,100})?[.!]?$"
     r"|no (?:[\w.*]+,? ){1,6}(?:files|results|matches|items) found in \S+$"
+    r"|no (?:[a-z]+ )?[a-z]+s (?:created |added |defined |saved |recorded )?yet[.!]?$"
 )
 """What most of them say, and is seen at once."""
 _SOME: Final = re.compile(

@@ -13,7 +13,7 @@ CONTAINERS: Final = frozenset(
 )
 """Members that hold the payload."""
 DEEPEST: Final = 5
-_SCHEMAS: Final = frozenset({"inputSchema", "input_schema", "schema", "parameters"})
+_SCHEMAS: Final = ("inputSchema", "input_schema", "schema", "parameters")
 _SAID: Final = frozenset("message status text error warning note description data result".split())
 _FIELDS: Final = frozenset(
     """stdout stderr path directory folder file files html markdown tree summary owner color url
@@ -39,10 +39,14 @@ def is_catalog(items: list[Any]) -> bool:
 
 
 def _is_tool(item: Any) -> bool:
-    if not isinstance(item, dict) or _SCHEMAS.isdisjoint(item):
+    if not isinstance(item, dict) or not isinstance(item.get("name"), str):
         return False
-    has_schema = any(isinstance(item.get(key), dict) for key in _SCHEMAS)
-    return has_schema and isinstance(item.get("name"), str)
+    return any(isinstance(item.get(key), dict) and _is_schema(item[key]) for key in _SCHEMAS)
+
+
+def _is_schema(value: Mapping[str, Any]) -> bool:
+    """Whether an object says what a tool takes, rather than in words what its parts mean."""
+    return not value or not all(isinstance(each, str) for each in value.values()) or "type" in value
 
 
 def is_described(items: list[Any]) -> bool:

@@ -18,6 +18,7 @@ _ALONE: Final = re.compile(
 """One word that is no answer: a name."""
 _NAMED: Final = re.compile(r"[a-z0-9][\w.-]*:|\w+ #?\d+:|[^:]{1,60}[\d)]:")
 _FIGURE: Final = re.compile(r"(?:total|average|avg|mean|median|number|count|max|min|sum)\b")
+_CLOSING: Final = re.compile(r"(?i:total):? \d+(?: [\w ]{1,60})?[.]?")
 _MOST_ABOVE: Final = 14
 _LONGEST_PART: Final = 100
 _LONGEST_LINE: Final = 20_000
@@ -34,6 +35,9 @@ def one_per_line(lines: list[str], wants_list: bool) -> Items | None:
     start = _start(lines)
     heading = "\n".join(line for line in lines[:start] if line.strip())
     body = [line for line in lines[start:] if line.strip()]
+    closing = ""
+    if len(body) > 1 and heading and _CLOSING.fullmatch(body[-1].strip()):
+        closing = body.pop().strip()
     if not body or (not heading and len(body) < 2):
         return None
     depth = min(len(line) - len(line.lstrip()) for line in body)
@@ -44,7 +48,7 @@ def one_per_line(lines: list[str], wants_list: bool) -> Items | None:
     if len(body) == 1:
         found = _split(body[0].strip(), heading)
         is_one = found is None and heading.endswith(":") and len(heading) <= _LONGEST_PART
-        return Items([body[0].strip()], heading, "", "plain-lines") if is_one else found
+        return Items([body[0].strip()], heading, closing, "plain-lines") if is_one else found
     parts: list[list[str]] = []
     for line in body:
         if not parts or _is_at(line, depth):
@@ -53,7 +57,7 @@ def one_per_line(lines: list[str], wants_list: bool) -> Items | None:
     items = ["\n".join(part) for part in parts]
     if not heading and all(map(LABEL.fullmatch, items)) and not all(map(_NAMED.match, items)):
         return None
-    return Items(list(items), heading, "", "plain-lines")
+    return Items(list(items), heading, closing, "plain-lines")
 
 
 def is_record(items: list[str]) -> bool:

@@ -45,7 +45,9 @@ KINDS = {
         {3, 4, 4.1, 4.2, 4.3, 4.4, 4.5},
         {"method", "url", "sendBody", "contentType", "specifyBody", "jsonBody", "options"},
     ),
-    "@n8n/n8n-nodes-langchain.chatTrigger": Kind({1, 1.1, 1.2, 1.3, 1.4}, {"public", "options"}),
+    "@n8n/n8n-nodes-langchain.chatTrigger": Kind(
+        {1, 1.1, 1.2, 1.3, 1.4, 1.5}, {"public", "options"}
+    ),
     "@n8n/n8n-nodes-langchain.agent": Kind(
         {2, 2.1, 2.2, 2.3, 3, 3.1}, {"promptType", "text", "hasOutputParser", "options"}
     ),
@@ -191,10 +193,11 @@ SENT: dict[str, tuple[Any, Any]] = {
         {"content": [{"type": "image", "data": "cG5n", "mimeType": "image/png"}]},
         {"content": [{"type": "image", "data": "cG5n", "mimeType": "image/png"}]},
     ),
-    "a call that failed": (FAILED, FAILED),
+    "nothing at all, which n8n makes of a reply without content": ({}, {"content": []}),
+    "a call that failed": (FAILED, {"isError": True, **text(FAILED["error"]["message"])}),
     "what n8n passes on where the server is down": (
         {"tool": "catalogue", "input": {}},
-        {"error": {"message": "The MCP server gave no reply"}},
+        {"isError": True, **text("The MCP server gave no reply")},
     ),
 }
 
@@ -233,15 +236,24 @@ def plain(reply: Any) -> Any:
     [
         (text(PAYLOAD), "list", [{"id": 1}]),
         (text(5), "single", {"result": 5}),
+        ({}, "list", []),
         (FAILED, "error", None),
         ({"tool": "catalogue", "input": {}}, "error", None),
     ],
-    ids=["a list", "a number", "a failure", "no reply"],
+    ids=["a list", "a number", "nothing", "a failure", "no reply"],
 )
 def test_the_endpoint_reads_what_is_posted(item: Any, kind: str, data: Any) -> None:
     said = json.loads(answer(posted(item)).body)["response"]
     assert said["toolName"] == "catalogue"
     assert (said["responseType"], said.get("data")) == (kind, data)
+
+
+def test_a_failure_that_is_json_is_read_as_what_it_says() -> None:
+    meta = {"version": "response-v2", "error": {"code": "NOT_FOUND"}}
+    said = {"success": False, "data": None, "error": "no order 9", "meta": meta}
+    failed = {"error": {"message": json.dumps(said)}}
+    error = json.loads(answer(posted(failed)).body)["response"]["error"]
+    assert (error["code"], error["message"]) == ("NOT_FOUND", "no order 9")
 
 
 def test_what_it_calls_the_demo_has() -> None:

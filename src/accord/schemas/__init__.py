@@ -43,6 +43,8 @@ def for_n8n(schema: JsonSchema) -> JsonSchema:
 
     References are written out, since it knows none. Conditions are left out: what it makes of
     them is noise in the prompt. `oneOf` becomes `anyOf`: of a `oneOf` the model would see nothing.
+    An array says what its items are, even if that is anything: model APIs refuse one that does
+    not, and of `items: {}` n8n makes none.
     """
     flat: JsonSchema = _flat(schema, schema.get("$defs", {}), ())
     return flat
@@ -69,7 +71,17 @@ def _flat(schema: Any, definitions: dict[str, Any], inside: tuple[str, ...]) -> 
             flat |= {"allOf": rules} if rules else {}
         elif keyword not in _DROPPED:
             flat["anyOf" if keyword == "oneOf" else keyword] = _flat(value, definitions, inside)
+    if flat.get("type") == "array" and not flat.get("items"):
+        flat["items"] = _anything(depth=1)
     return flat
+
+
+def _anything(depth: int) -> JsonSchema:
+    """Any value, with arrays in arrays so deep, for what has to be told the types of items."""
+    kinds: list[JsonSchema] = [{"type": "object", "additionalProperties": True}]
+    if depth:
+        kinds.append({"type": "array", "items": _anything(depth - 1)})
+    return {"anyOf": kinds + [{"type": kind} for kind in ("string", "number", "boolean", "null")]}
 
 
 def _target(reference: str, definitions: dict[str, Any], inside: tuple[str, ...]) -> JsonSchema:

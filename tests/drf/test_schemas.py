@@ -294,7 +294,7 @@ def test_a_query_has_what_the_filters_take_with_types() -> None:
         "named": {"type": "boolean"},
         "kinds": {"type": "array", "items": {"enum": ["home", "lab"]}},
         "kind": {"enum": ["home", "lab"]},
-        "ids": {"type": "array"},
+        "ids": {"type": "array", "items": {}},
         "count": {"type": "number"},
         "owner": {"type": "integer"},
         "near": {"type": "number"},

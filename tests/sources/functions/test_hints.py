@@ -4,13 +4,14 @@ import sys
 from datetime import date, timedelta
 from decimal import Decimal
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 import jsonschema_rs
 import pytest
 
 from accord.sources.functions import function_tool
+from accord.sources.functions.hints import describe
 from accord.tool import Tool
 from sources.functions.talk import (
     LINE,
@@ -132,3 +133,21 @@ def test_a_default_is_shown_as_json_and_used_as_it_is(
     assert tool.input_schema["required"] == []
     assert received(tool, b"{}") == default
     assert received(tool, arguments(wire_form)) == default
+
+
+@pytest.mark.parametrize(
+    ("hint", "schema"),
+    [
+        (list, {"type": "array", "items": {}}),
+        (list[Any], {"type": "array", "items": {}}),
+        (list[list[Any]], {"type": "array", "items": {"type": "array", "items": {}}}),
+        (
+            dict[str, list[Any]],
+            {"type": "object", "additionalProperties": {"type": "array", "items": {}}},
+        ),
+        (list[int], {"type": "array", "items": {"type": "integer"}}),
+        (Literal["array"], {"enum": ["array"]}),
+    ],
+)
+def test_an_array_says_what_is_in_it(hint: Any, schema: dict[str, Any]) -> None:
+    assert describe(hint, "x") == schema

@@ -125,7 +125,7 @@ def _is_csv(each: Any) -> bool:
 def _filter_schema(each: Any) -> JsonSchema:
     kinds = [kind.__name__ for kind in type(each).__mro__]
     if "BaseCSVFilter" in kinds:
-        return {"type": "array"}
+        return {"type": "array", "items": {}}  # which some models' APIs want to be said
     schema = next((dict(_FILTERS[kind]) for kind in kinds if kind in _FILTERS), {"type": "string"})
     values = _choices(each)
     if "ModelMultipleChoiceFilter" in kinds or "MultipleChoiceFilter" in kinds:

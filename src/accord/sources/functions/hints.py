@@ -16,6 +16,7 @@ from accord.errors import ContractError
 
 _BOUNDS: Final = ("gt", "ge", "lt", "le", "multiple_of", "min_length", "max_length", "pattern")
 _WORDS: Final = ("title", "description", "examples", "extra_json_schema", "extra")
+_DATA: Final = frozenset({"const", "enum", "default", "examples"})
 _FORMATS: Final = {datetime: "date-time", time: "time"}  # which msgspec names only with a zone
 
 
@@ -58,7 +59,19 @@ def describe(hint: Any, what: str) -> JsonSchema:
         schema = dict(defs[name])
         if not _mentions(defs, name):
             del defs[name]
-    return {**schema, "$defs": defs} if defs else schema
+    described: JsonSchema = _complete({**schema, "$defs": defs} if defs else schema)
+    return described
+
+
+def _complete(node: Any) -> Any:
+    """The same, where an array of anything says so: some models' APIs refuse one that does not."""
+    if isinstance(node, list):
+        return [_complete(each) for each in node]
+    if not isinstance(node, dict):
+        return node
+    full = {name: each if name in _DATA else _complete(each) for name, each in node.items()}
+    is_silent = full.get("type") == "array" and not {"items", "prefixItems"} & full.keys()
+    return full | {"items": {}} if is_silent else full
 
 
 def _translate(hint: Any) -> Any:

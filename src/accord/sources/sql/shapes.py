@@ -30,6 +30,8 @@ def _takes(required: list[str], **properties: JsonSchema) -> JsonSchema:
     return {"type": "object", "properties": properties, "required": required}
 
 
+_PARAMETER: Final = _either("string", "number", "boolean", "null", "object")
+"""Said in full, since some models' APIs refuse an array that does not say what is in it."""
 _DRY_RUN: Final = _flag("Tell how many rows would change, and change none")
 _MAX_CHANGES: Final = _count("Change nothing if it would be more rows than this")
 _WHERE: Final = "WHERE conditions (column: value pairs)"
@@ -69,7 +71,7 @@ def run_query(places: str, max_rows: int) -> JsonSchema:
         ["query"],
         query=_text("SQL SELECT query to execute"),
         params={
-            **_either("array", "object"),
+            "anyOf": [{"type": "array", "items": _PARAMETER}, {"type": "object"}],
             "description": f"Values for the places in the query: {places}",
         },
         limit={

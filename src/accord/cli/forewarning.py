@@ -10,6 +10,7 @@ import threading
 from accord.answer import Problem
 from accord.sources.sql import Database
 from accord.sources.sql.messages import Describe, Tables
+from accord.sources.sql.names import quoted
 
 log = logging.getLogger("accord")
 
@@ -32,4 +33,11 @@ async def _faults(database: Database) -> list[str]:
         return [problem.message]
     asked = [Describe(table) for table in sorted(database.options.allow or ())]
     answers = await asyncio.gather(*map(database.read, asked), return_exceptions=True)
-    return [f"--allow: {each.message}" for each in answers if isinstance(each, Problem)]
+    found = zip(asked, answers, strict=True)
+    return [_fault(it.table_name, each) for it, each in found if isinstance(each, Problem)]
+
+
+def _fault(table: str, problem: Problem) -> str:
+    """What is wrong with a table that may be read, in words for whoever has named it."""
+    is_missing = problem.kind == "not_found"
+    return f"--allow: {f'there is no table {quoted(table)}' if is_missing else problem.message}"

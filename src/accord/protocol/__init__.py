@@ -1,4 +1,4 @@
-"""MCP with no I/O: bytes in, events out; results in, bytes out."""
+"""MCP with no I/O: bytes in, events out; replies in, bytes to send out."""
 
 from accord.protocol.connection import Connection, Host
 from accord.protocol.events import Answered, Call, Cancel, Edge, Event

@@ -31,7 +31,7 @@ from accord.revisions import Revision, negotiate
 
 log = logging.getLogger("accord")
 
-_QUIETEST: Final = "info"  # from where on log is sent to a client that has said nothing about it
+_USUAL_LEVEL: Final = "info"  # from where on log is sent to a client that has said nothing about it
 _BEGIN: Final = (
     "Say which revision this is: begin with initialize, or send _meta with "
     "io.modelcontextprotocol/protocolVersion and io.modelcontextprotocol/clientCapabilities"
@@ -58,9 +58,9 @@ class Catalog(Protocol):
 
 
 class Connection:
-    """The protocol's side of one peer. No I/O: messages in, events out; results in, bytes out."""
+    """The protocol's side of one peer, without I/O: messages in, events out; replies in and out."""
 
-    level: Level = _QUIETEST
+    level: Level = _USUAL_LEVEL
     """From where on the peer wants to see log."""
     subscribed: Set[str] = frozenset()
     """The resources whose changes the peer wants to hear of."""

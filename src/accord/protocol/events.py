@@ -68,7 +68,7 @@ class Special(msgspec.Struct, eq=False):
 
 
 class Call(msgspec.Struct, eq=False):
-    """A request that is being served; as an event, one to run and to `finish` with an outcome.
+    """A request that is being served; as an event, one to run and to `finish` with its reply.
 
     It is known by what it is, never by the peer's `id`: two calls in flight may carry the same one.
     """

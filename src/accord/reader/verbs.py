@@ -63,7 +63,7 @@ ACTING: Final = frozenset(
     borrow lend repay liquidate burn wrap unwrap
     hide unhide maximize minimize crop trim boot wake hibernate quarantine isolate
     announce moderate nudge respond hangup speak rewrite overwrite override refactor
-    rotate pick grab equip craft rebase squash protect extrude silence pack unpack operate
+    pick grab equip craft rebase squash protect extrude silence pack unpack operate
     advance crt upd persist alter amend distribute regenerate consolidate decommission
     defragment delist deprecate establish materialize mend mitigate mutate offload onboard relocate
     remap reposition retire retract revive shelve summon supersede throttle tweak whitelist
@@ -76,7 +76,7 @@ EITHER: Final = frozenset(
     fork select stage press fill mark transfer cache schedule lock vote stash queue watch
     import export label reset match change branch merge patch clone pin rate track flag group
     comment play turn split block place trade charge release claim print mirror backup sign back go
-    input new bump empty scale group cut like ship mint stake reserve
+    input new bump empty scale cut ship mint stake reserve
     allow capture swap focus sleep
     bookmark favorite tweet purchase deposit transition login signup switch touch trash seed void
     extend wrap burn pick trim override exit use""".split()
@@ -179,7 +179,7 @@ DEEDS: Final = frozenset(
     switched staged reset initialized initialised registered launched navigated clicked typed
     executed assigned filled skipped marked remembered dismissed replaced edited appended cleared
     triggered approved completed queued stored set connected disconnected muted unmuted
-    paused resumed played configured opened moved swiped pressed tapped scrolled selected resized
+    paused resumed played configured opened swiped pressed tapped scrolled selected resized
     rebooted restarted terminated killed deployed provisioned subscribed unsubscribed activated
     deactivated locked unlocked granted revoked linked unlinked attached detached joined left
     invited banned kicked pinned unpinned tagged untagged labeled labelled imported exported
@@ -188,7 +188,7 @@ DEEDS: Final = frozenset(
     refreshed synced synchronized modified changed adjusted increased decreased toggled turned
     upgraded downgraded released signed generated built resolved acknowledged escalated notified
     forwarded replied commented flagged dispatched emitted invoked purged flushed pruned cleaned
-    dropped truncated altered set unset patched scaled evicted drained mounted unmounted printed
+    dropped truncated altered unset patched scaled evicted drained mounted unmounted printed
     hidden shown highlighted focused waited handled accepted snoozed pasted injected
     duplicated mirrored compressed extracted unzipped wiped erased reordered rescheduled reassigned
     promoted demoted suspended unblocked placed starred unstarred forked bookmarked favorited
@@ -209,7 +209,7 @@ def stems(word: str) -> tuple[str, ...]:
     return ()
 
 
-NEGATIONS: Final = ("un", "re", "de", "dis", "auto", "bulk", "multi", "force")
+_PREFIXES: Final = ("un", "re", "de", "dis", "auto", "bulk", "multi", "force")
 
 
 def may_act(words: tuple[str, ...]) -> bool:
@@ -218,10 +218,10 @@ def may_act(words: tuple[str, ...]) -> bool:
 
 
 def acts(word: str) -> bool:
-    """Whether a word is a verb that changes something, or one with `un` or `re` before it."""
+    """Whether a word is a verb that changes something, also with `un` or `bulk` before it."""
     if word in ACTING:
         return True
-    for before in NEGATIONS:
+    for before in _PREFIXES:
         rest = word.removeprefix(before)
         if rest != word and len(rest) > 2 and rest in ACTING and rest not in _NOT_AFTER:
             return True

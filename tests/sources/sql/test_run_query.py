@@ -230,8 +230,8 @@ MISFITS: dict[str, tuple[str, Any, str, str]] = {
     "none at all": ("SELECT ?", None, "params", "has 0 values, and the query has 1 places"),
     "a name that is missing": ("SELECT :a", {"b": 1}, "params", 'does not have "a", which the query names'),
     "names for places": ("SELECT ?", {"a": 1}, "params", "must be a list: the query has places without a name"),
-    "a list in it": ("SELECT ?", [[1]], "params[0]", 'must be text, a number, true, false, null or {"$blob": base64}'),
-    "an object in it": ("SELECT :a", {"a": {"b": 1}}, "params.a", 'must be text, a number, true, false, null or {"$blob": base64}'),
+    "a list in it": ("SELECT ?", [[1]], "params[0]", 'must be text, a number, true, false, null, {"$blob": base64} or {"$real": "Infinity"}'),
+    "an object in it": ("SELECT :a", {"a": {"b": 1}}, "params.a", 'must be text, a number, true, false, null, {"$blob": base64} or {"$real": "Infinity"}'),
     "no base64": ("SELECT ?", [{"$blob": "*"}], "params[0]", "is no base64"),
     "a large integer": ("SELECT ?", [2**63], "params[0]", "is an integer beyond 64 bits"),
 }  # fmt: skip

@@ -137,11 +137,11 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str, str]] = {
     ),
     "a value that is an object": (
         "insert_row", {"table_name": "users", "data": {"name": {"first": "x"}}}, "data.name",
-        'must be text, a number, true, false, null or {"$blob": base64}',
+        'must be text, a number, true, false, null, {"$blob": base64} or {"$real": "Infinity"}',
     ),
     "a value that is a list": (
         "insert_row", {"table_name": "users", "data": {"name": [1]}}, "data.name",
-        'must be text, a number, true, false, null or {"$blob": base64}',
+        'must be text, a number, true, false, null, {"$blob": base64} or {"$real": "Infinity"}',
     ),
     "an integer beyond 64 bits": (
         "delete_row", {"table_name": "users", "where": {"id": [1, 2**64]}}, "where.id[1]", "is an integer beyond 64 bits",

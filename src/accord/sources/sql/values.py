@@ -17,7 +17,9 @@ BLOB: Final = "$blob"
 TEXT: Final = "$text"
 REAL: Final = "$real"
 _REALS: Final = {"Infinity": float("inf"), "-Infinity": float("-inf"), "NaN": float("nan")}
-_TAKEN: Final = f'must be text, a number, true, false, null or {{"{BLOB}": base64}}'
+_TAKEN: Final = (
+    f'must be text, a number, true, false, null, {{"{BLOB}": base64}} or {{"{REAL}": "Infinity"}}'
+)
 
 
 class OddText(msgspec.Struct, frozen=True):
@@ -38,7 +40,7 @@ def marked(value: Any) -> Any:
 
 
 def unmarked(value: Any, path: str) -> Any:
-    """A value that somebody sent, as the database takes it; a FieldError is raised as a Problem."""
+    """A value that somebody sent, as the database takes it; a Problem if it cannot be taken."""
     if not isinstance(value, dict | list):
         return value
     match value:

@@ -28,7 +28,7 @@ _NO_SELECT: Final = (errors.SyntaxError, errors.FeatureNotSupported)
 
 
 def begin(connection: Connection, settings: Settings) -> None:
-    """Begin a transaction that only reads, and that PostgreSQL ends in time."""
+    """Begin a transaction that PostgreSQL ends in time, and that only reads unless it may write."""
     if not settings.writes:
         connection.exec_driver_sql("SET TRANSACTION READ ONLY")
     timeout = _milliseconds(settings.timeout)

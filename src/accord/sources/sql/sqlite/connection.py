@@ -44,7 +44,7 @@ _COUNTS: Final = re.compile(r"uses (?P<wanted>\d+) and there are (?P<given>\d+)"
 
 
 class SqliteEngine:
-    """Reads through a connection that can do nothing else; writes through one of another worker."""
+    """One connection, which can do nothing but read unless its settings say that it writes."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings

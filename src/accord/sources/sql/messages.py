@@ -9,7 +9,6 @@ import msgspec
 
 from accord.answer import FieldError, Kind, Problem
 
-ONLY_SELECT: Final = "Only SELECT queries are allowed for security reasons"
 NEEDS_RECOVERY: Final = "NEEDS_RECOVERY"
 """The code of the problem that a reader has with a change that somebody could not finish."""
 

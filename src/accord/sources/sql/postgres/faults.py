@@ -10,7 +10,7 @@ import sqlalchemy.exc
 from psycopg import errors
 
 from accord.answer import FieldError, Problem
-from accord.sources.sql.messages import ONLY_SELECT, Settings
+from accord.sources.sql.messages import Settings
 
 log = logging.getLogger("accord")
 
@@ -67,11 +67,6 @@ def problem_of(error: psycopg.Error, settings: Settings) -> Problem:
 def _fields(diagnosis: Any, words: str) -> list[FieldError]:
     column = diagnosis.column_name
     return [FieldError(f"data.{column}", words)] if column else []
-
-
-def only_select() -> Problem:
-    """The refusal of whatever is no SELECT."""
-    return Problem.authorization(ONLY_SELECT, fields=[FieldError("query", ONLY_SELECT)])
 
 
 def in_doubt() -> Problem:

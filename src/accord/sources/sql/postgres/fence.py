@@ -13,10 +13,10 @@ from typing import Any, Final
 import psycopg
 from sqlalchemy import Engine
 
-from accord.answer import FieldError, Problem
+from accord.answer import Problem
 from accord.sources.sql.messages import Rows, Select, Settings
-from accord.sources.sql.names import listed, quoted
 from accord.sources.sql.postgres import reading
+from accord.sources.sql.refusals import closed
 
 _TOUCHED: Final = """
 SELECT DISTINCT c.relname, pg_catalog.pg_table_is_visible(c.oid)
@@ -67,10 +67,7 @@ class Fence:
             found = other.exec_driver_sql(_TOUCHED, (driver.info.backend_pid,)).all()
         for name, is_visible in found:
             if not is_visible or not self.allows(name):
-                assert self._allow is not None
-                only = listed(sorted(self._allow))
-                fault = f"{quoted(name)} may not be read; only {only} may be read"
-                raise Problem.authorization(fault, fields=[FieldError("query", fault)])
+                raise closed(name, self._allow)
 
 
 def _shows_values(error: psycopg.Error) -> bool:

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from accord.answer import FieldError, Problem
 from accord.sources.sql.messages import Params
-from accord.sources.sql.names import quoted
+from accord.sources.sql.refusals import unbound
 from accord.sources.sql.scan import POSTGRES, pieces
 from accord.sources.sql.values import unmarked
 
@@ -23,7 +22,6 @@ def numbered(query: str, params: Params) -> tuple[str, list[Any]]:
             text.append(piece.text)
             continue
         if name not in params:
-            fault = f"does not have {quoted(name)}, which the query names"
-            raise Problem.validation(f"params {fault}", fields=[FieldError("params", fault)])
+            raise unbound(name)
         text.append(f"${numbers.setdefault(name, len(numbers) + 1)}")
     return "".join(text), [unmarked(params[name], f"params.{name}") for name in numbers]

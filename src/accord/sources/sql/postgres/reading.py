@@ -13,12 +13,11 @@ import psycopg
 from psycopg import errors
 from sqlalchemy import Connection
 
-from accord.answer import FieldError, Problem
+from accord.answer import Problem
 from accord.sources.sql.messages import Rows, Select, Settings
-from accord.sources.sql.names import suggestion
-from accord.sources.sql.postgres.faults import only_select
 from accord.sources.sql.postgres.places import numbered
 from accord.sources.sql.postgres.values import plain
+from accord.sources.sql.refusals import faulty, only_select, unknown_table
 from accord.sources.sql.rows import Row, collect, sheet_of
 
 _CURSOR: Final = "accord"
@@ -67,7 +66,7 @@ def read(
         cursor.execute(query, values)
     except _NO_SELECT as error:
         driver.rollback()
-        raise _judged(driver, query) from error
+        raise _refusal_of(driver, query) from error
     except errors.UndefinedTable as error:
         driver.rollback()
         raise _unknown_table(error, tables()) from error
@@ -95,18 +94,16 @@ def _fetched(
             yield tuple(map(plain, row))
 
 
-def _judged(driver: "psycopg.Connection[Any]", query: str) -> Problem:
-    """Whether a text that is no SELECT is anything: PostgreSQL is asked to parse it alone."""
+def _refusal_of(driver: "psycopg.Connection[Any]", query: str) -> Problem:
+    """Why a text is no query, if it is anything at all: PostgreSQL is asked to parse it alone."""
     parsed = driver.pgconn.prepare(b"", query.encode())
     found = parsed.error_field(psycopg.pq.DiagnosticField.MESSAGE_PRIMARY)
     if found is None or b"multiple commands" in found:
         return only_select()
-    words = found.decode(errors="replace")
-    return Problem.validation(words, fields=[FieldError("query", words)])
+    return faulty(found.decode(errors="replace"))
 
 
 def _unknown_table(error: psycopg.Error, tables: list[str]) -> Problem:
     words = error.diag.message_primary or "no such table"
     name = words.split('"')[1] if words.count('"') > 1 else words
-    said = f"{words}; {suggestion(name, tables)}"
-    return Problem.validation(said, fields=[FieldError("query", said)])
+    return unknown_table(words, name, tables)

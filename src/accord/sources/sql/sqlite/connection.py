@@ -25,7 +25,8 @@ from accord.sources.sql.messages import (
     Update,
     Writing,
 )
-from accord.sources.sql.names import find_table, quoted, suggestion
+from accord.sources.sql.names import find_table
+from accord.sources.sql.refusals import misbound, unbound, unknown_table
 from accord.sources.sql.rows import Row, collect, sheet_of
 from accord.sources.sql.sqlite import schema, writing
 from accord.sources.sql.sqlite.faults import FAULTS, problem_of, problems
@@ -109,11 +110,11 @@ class SqliteEngine:
         """The rows of a query, if it is one that reads."""
         bindings = _bindings(asked.params)
         try:
-            return self._ask(lambda connection: self._judged(connection, asked, bindings))
+            return self._ask(lambda connection: self._guarded(connection, asked, bindings))
         except FAULTS as error:
             raise problem_of(error, self._settings, asked.query) from error
 
-    def _judged(self, connection: apsw.Connection, asked: Select, bindings: Any) -> Rows:
+    def _guarded(self, connection: apsw.Connection, asked: Select, bindings: Any) -> Rows:
         if self._guard.is_fence:
             self._guard.learn(schema.kinds(connection))
         try:
@@ -172,9 +173,7 @@ class SqliteEngine:
         name = words.removeprefix("no such table: ")
         if name == words:
             return None
-        hint = suggestion(name, self._tables(connection))
-        field = FieldError("query", f"{words}; {hint}")
-        return Problem.validation(f"{words}; {hint}", fields=[field])
+        return unknown_table(words, name, self._tables(connection))
 
     def _collect(
         self,
@@ -302,14 +301,10 @@ def _take(value: Any, path: str) -> Any:
 
 def _misbound(error: Exception) -> Problem:
     if isinstance(error, KeyError):
-        fault = f"does not have {quoted(str(error.args[0]))}, which the query names"
-    elif "no name" in str(error):
-        fault = "must be a list: the query has places without a name"
-    else:
-        found = _COUNTS.search(str(error))
-        fault = (
-            f"has {found['given']} values, and the query has {found['wanted']} places"
-            if found
-            else "do not fit the query"
-        )
-    return Problem.validation(f"params {fault}", fields=[FieldError("params", fault)])
+        return unbound(str(error.args[0]))
+    if "no name" in str(error):
+        return misbound("must be a list: the query has places without a name")
+    found = _COUNTS.search(str(error))
+    if found is None:
+        return misbound("do not fit the query")
+    return misbound(f"has {found['given']} values, and the query has {found['wanted']} places")

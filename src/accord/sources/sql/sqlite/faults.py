@@ -10,7 +10,7 @@ import apsw
 from accord.answer import FieldError, Problem
 from accord.sources.sql.confine import DISK
 from accord.sources.sql.messages import NEEDS_RECOVERY, Settings
-from accord.sources.sql.sqlite.guard import only_select
+from accord.sources.sql.refusals import only_select
 from accord.sources.sql.sqlite.opening import HEAP, LIMITS
 
 _UNFINISHED: Final = (

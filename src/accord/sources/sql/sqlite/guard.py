@@ -11,9 +11,9 @@ from typing import Final
 
 import apsw
 
-from accord.answer import FieldError, Problem
-from accord.sources.sql.messages import ONLY_SELECT
-from accord.sources.sql.names import listed, quoted
+from accord.answer import Problem
+from accord.sources.sql.names import quoted
+from accord.sources.sql.refusals import closed, misfit, only_select, unallowed
 from accord.sources.sql.scan import is_blank
 
 CACHED: Final = 2_000  # characters of a query that is kept prepared
@@ -145,14 +145,13 @@ class Guard:
             is_fine = name.removeprefix("pragma_") in _OF_A_TABLE | _OF_ALL
         else:
             is_fine = name in _TABLE_FUNCTIONS or self.allows(name)
-        return apsw.SQLITE_OK if is_fine else self._refuse(self._closed(table))
+        return apsw.SQLITE_OK if is_fine else self._refuse(closed(table, self._allow))
 
     def _function(self, name: str) -> int:
         if fold(name) in _FUNCTIONS:
             return apsw.SQLITE_OK
-        fault = f"The function {quoted(name)} is not among those that a query may use"
-        field = FieldError("query", fault)
-        return self._refuse(Problem.authorization(fault, fields=[field]))
+        said = f"The function {quoted(name)} is not among those that a query may use"
+        return self._refuse(unallowed(said))
 
     def _pragma(self, name: str, argument: str | None) -> int:
         """What `pragma_table_info(…)` in a query runs, or a virtual table for itself."""
@@ -161,12 +160,7 @@ class Guard:
             if self._allow is None
             else name in _OF_A_TABLE and self.allows(argument or "")
         )
-        return apsw.SQLITE_OK if is_fine else self._refuse(self._closed(argument or name))
-
-    def _closed(self, table: str) -> Problem:
-        there = "" if self._allow is None else f"; only {listed(sorted(self._allow))} may be read"
-        fault = f"{quoted(table)} may not be read{there}"
-        return Problem.authorization(fault, fields=[FieldError("query", fault)])
+        return apsw.SQLITE_OK if is_fine else self._refuse(closed(argument or name, self._allow))
 
     def _refuse(self, problem: Problem) -> int:
         self.refusal = self.refusal or problem
@@ -179,11 +173,11 @@ class Guard:
         if self._first is None and not self._is_fresh:
             return self._recall()
         if is_blank(statement):
-            raise _misfit("holds nothing to run")
+            raise misfit("holds nothing to run")
         if self._first != apsw.SQLITE_SELECT or not cursor.is_readonly:
             raise only_select()
         if not is_blank(self._query[len(statement) :]):
-            raise _misfit("takes one SELECT at a time, and there is more behind the first")
+            raise misfit("takes one SELECT at a time, and there is more behind the first")
         self._is_running = True
         self._remember(cursor)
         return True
@@ -212,12 +206,3 @@ class Guard:
             self._known[self._query] = self.columns
         if len(self._known) > _MOST_KNOWN:
             del self._known[next(iter(self._known))]
-
-
-def only_select() -> Problem:
-    """The refusal of whatever does more than read."""
-    return Problem.authorization(ONLY_SELECT, fields=[FieldError("query", ONLY_SELECT)])
-
-
-def _misfit(fault: str) -> Problem:
-    return Problem.validation(f"query {fault}", fields=[FieldError("query", fault)])

@@ -11,6 +11,8 @@ Status = Literal["success", "error", "partial"]
 
 CATALOG: Final = "mcp_list_tools"
 """The tool whose list is a catalog of tools."""
+META_KEY: Final = "dev.accord-mcp/answer"
+"""Where the page and the warnings of an answer are in the `_meta` of a result."""
 
 
 class Pagination(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):

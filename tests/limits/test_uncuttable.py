@@ -109,7 +109,6 @@ LAST_PARTS: dict[str, tuple[Any, Any]] = {
         Annotated[str, msgspec.Meta(min_length=600)],
         "x" * 3_900,
     ),
-    "base64": (bytes, bytes(range(256)) * 20),
 }
 
 
@@ -121,6 +120,7 @@ def test_no_part_breaks_the_schema_of_its_tool_not_even_the_last(
     check = msgspec.json.Decoder(hint).decode
     peer = Peer(saying(value, hint, way=way), V4)
     reply = peer.call("get")
+    assert "isError" not in reply["result"]
     for _ in range(MOST_PARTS):
         if "isError" in reply["result"]:
             return
@@ -129,6 +129,7 @@ def test_no_part_breaks_the_schema_of_its_tool_not_even_the_last(
         if part.cursor is None:
             return
         reply = peer.call("get" if way == "cursor" else "read_more", cursor=part.cursor)
+    pytest.fail(f"there is no end to its {MOST_PARTS} parts")
 
 
 def test_bytes_are_cut_at_every_limit_or_at_none() -> None:

@@ -12,11 +12,10 @@ from accord.arguments import JsonSchema
 from accord.blocks import Block
 from accord.content import block, text
 from accord.profiles.profile import Brief, Result, Setting
+from accord.response import META_KEY
 from accord.revisions import Revision
 from accord.tool import Tool
 from accord.values import known
-
-META_KEY: Final = "dev.accord-mcp/answer"
 
 encode = msgspec.json.Encoder().encode
 

@@ -51,6 +51,7 @@ _KEPT: Final = frozenset({"added", "saved", "created", "recorded", "submitted", 
 
 
 def unconfirmed(case: Case) -> Verdict | None:
+    """A deed that was not done yet, since somebody has to say that it is meant."""
     if case.called.doing != "act" or not _wants_word(case):
         return None
     return Verdict("single", "likely", "nothing was done yet: the tool wants a confirmation")
@@ -67,6 +68,7 @@ def _wants_word(case: Case) -> bool:
 
 
 def acted(case: Case) -> Verdict | None:
+    """A tool that is named for a deed, unless it gives what it made."""
     if case.called.doing != "act" or _is_given(case):
         return None
     if any(each.get("type") != "resource_link" for each in case.attachments):
@@ -94,6 +96,7 @@ def _is_given(case: Case) -> bool:
 
 
 def reports_done(case: Case) -> Verdict | None:
+    """Words that say what was done, more of them the less the tool is named for a deed."""
     call = case.called
     if _is_plainly_done(case):
         return Verdict("action", "likely")

@@ -40,6 +40,7 @@ REPORTED: Final = _WRITTEN | frozenset(
 
 
 def reports_members(case: Case) -> Verdict | None:
+    """Members that only the report of a deed has."""
     value = case.value
     if isinstance(value, list) and len(value) == 1:
         value = value[0]

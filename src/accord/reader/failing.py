@@ -66,6 +66,7 @@ _EXIT_CODES: Final = ("exitCode", "exit_code", "returncode", "return_code", "exi
 
 
 def is_error(case: Case) -> Verdict | None:
+    """The result says so itself."""
     if case.is_error is not True:
         return None
     case.sign = failure_in(case.value)
@@ -154,6 +155,7 @@ def _is_finding(case: Case, sign: Sign) -> bool:
 
 
 def all_failed(case: Case) -> Verdict | None:
+    """Each of several things says that it failed, or they are counted."""
     value, call = case.value, case.called
     if isinstance(value, list) and len(value) == 1 and _is_nothing_but_error(value[0], call):
         return _failed(case, Sign("all-failed", _why(value), None, value[0]), "likely")

@@ -13,8 +13,8 @@ from accord.reader.text import decoded_twice, find_json, parse_json
 from accord.reader.toon import toon_value
 from accord.reader.unwrap import is_block
 from accord.reader.yaml import yaml_value
+from accord.response import META_KEY
 
-META_KEY: Final = "dev.accord-mcp/answer"
 _BESIDE: Final = frozenset({"page", "warnings", "partial", "truncated"})
 _ABSENT: Final = object()
 _FIELDS: Final = re.compile(r"\w+: [^\n]*, \w+:")

@@ -58,6 +58,7 @@ _LISTS: Final = re.compile(
 
 
 def catalog(case: Case) -> Verdict | None:
+    """Tools: what each takes is there, or the tool is named for listing them."""
     value = case.value
     is_act = case.called.doing == "act"
     if type(value) is dict and "tools" in value and not is_act:
@@ -122,6 +123,7 @@ def _kind(case: Case, *around: str) -> ResponseType:
 
 
 def array(case: Case) -> Verdict | None:
+    """An array is a list, whatever is in it."""
     if not isinstance(case.value, list):
         return None
     if len(case.value) == 1 and case.called.wants_many and _is_remark(case.value[0]):
@@ -141,6 +143,7 @@ _LISTED: Final = {each: Verdict("list", each) for each in LEVELS}
 
 
 def main_array(case: Case) -> Verdict | None:
+    """An array in an object, if the rest of that is only about it."""
     collection = case.find_collection()
     if collection is None or (case.attachments and collection.path == ("content",)):
         return None  # which are what is attached
@@ -161,6 +164,7 @@ def _is_made(case: Case, collection: Collection) -> bool:
 
 
 def none_found(case: Case) -> Verdict | None:
+    """Words that say that a search found nothing, which is no failure of a search."""
     words = case.told
     call = case.called
     if words is None or call.gives_content or call.gives_output or "count" in call.words:
@@ -180,6 +184,7 @@ def _is_of_one(call: Called, words: str) -> bool:
 
 
 def itemised(case: Case) -> Verdict | None:
+    """A text in which `items` finds several things, and that is no text about one."""
     words = case.words
     call = case.called
     if words is None or call.gives_output:
@@ -288,6 +293,7 @@ def _says_none(value: Mapping[str, Any]) -> bool:
 
 
 def nothing_listed(case: Case) -> Verdict | None:
+    """No content at all, or none but blanks."""
     call = case.called
     if case.words is None and case.value and not _is_null(case.value):
         return None

@@ -46,7 +46,7 @@ ACCEPTED: dict[str, tuple[str, Any]] = {
     "JSON": ("SELECT value AS a FROM json_each('[1, 2]') WHERE value > 1", [{"a": 2}]),
     "the schema": ("SELECT name FROM sqlite_schema WHERE type = 'view'", [{"name": "names"}]),
     "columns of a table": ("SELECT name FROM pragma_table_info('users') LIMIT 1", [{"name": "id"}]),
-    "a dozen ANDs": (f"SELECT 1 AS a WHERE {' AND '.join(['1'] * 60)}", [{"a": 1}]),
+    "sixty ANDs": (f"SELECT 1 AS a WHERE {' AND '.join(['1'] * 60)}", [{"a": 1}]),
     "forty UNIONs": (" UNION ".join(["SELECT 1 AS a"] * 40), [{"a": 1}]),
     "150 columns": ("SELECT * FROM wide", [{f"c{n}": None for n in range(150)}]),
     "a long pattern": (f"SELECT 'a' LIKE '{'a' * 400}' AS a", [{"a": 0}]),

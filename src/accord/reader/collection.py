@@ -29,7 +29,6 @@ _NOTHING: Final = re.compile(
 """What stands for the items where there are none: `(empty directory)`."""
 _NUMBERED: Final = re.compile(r"(?P<stem>[A-Za-z]{2,30})[_ -]?(?P<n>\d{1,6})")
 _NAMING: Final = frozenset({str, int, bool})
-_HOLDING: Final = (list, dict)
 _FEW: Final = 3
 _MANY: Final = 8
 """Members that only a thing has beside an array."""
@@ -49,12 +48,11 @@ def collection_in(value: Any, called: Called, arguments: Mapping[str, Any]) -> C
 def _in_object(
     value: Mapping[str, Any], called: Called, arguments: Mapping[str, Any], path: tuple[str, ...]
 ) -> Collection | None:
-    held = [name for name, each in value.items() if isinstance(each, _HOLDING)]
-    if not held:
-        return None
-    arrays = [name for name in held if isinstance(value[name], list)]
+    arrays = [name for name, each in value.items() if isinstance(each, list)]
     main = [name for name in arrays if not member_of(name).is_beside]
     if not main:
+        if not arrays and not _has_objects(value):
+            return None
         found = _numbered(value, path) if called.wants_many and not called.is_one else None
         found = found or _deeper(value, called, arguments, path)
         if found is not None or not arrays:
@@ -70,6 +68,13 @@ def _in_object(
     if confidence is None:
         return None
     return _inmost(Collection(value[name], rest, (*path, name), confidence), called)
+
+
+def _has_objects(value: Mapping[str, Any]) -> bool:
+    for each in value.values():  # noqa: SIM110 - a generator would cost more than it looks at
+        if isinstance(each, dict):
+            return True
+    return False
 
 
 def _numbered(value: Mapping[str, Any], path: tuple[str, ...]) -> Collection | None:

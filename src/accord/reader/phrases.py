@@ -7,6 +7,7 @@ The patterns are in small letters and are matched against a text in small letter
 import re
 from typing import Final
 
+from accord.reader.patterns import Pattern, any_of
 from accord.reader.verbs import DEEDS, stems
 
 CROSSES: Final = "❌⛔🚫✗✖"
@@ -18,13 +19,7 @@ _LONGEST_WORD: Final = 20
 _MOST_WORDS: Final = 14
 
 
-def any_of(*patterns: str) -> "re.Pattern[str]":
-    """One pattern of several; a blank in them is any space."""
-    spaced = (pattern.replace(" ", r"\s+") for pattern in patterns)
-    return re.compile("|".join(f"(?:{pattern})" for pattern in spaced), re.S)
-
-
-def after(opening: "re.Pattern[str]", words: str) -> str:
+def after(opening: "re.Pattern[str] | Pattern", words: str) -> str:
     """A text without what it may begin with."""
     found = opening.match(words)
     return words[found.end() :] if found is not None and found.end() else words

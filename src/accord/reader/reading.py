@@ -54,7 +54,7 @@ class Notes:
 
     def rule(self, name: str, confidence: Confidence = "certain") -> None:
         """A rule that fired; the whole is as sure as its least sure rule."""
-        if self.rules[-1:] != [name]:
+        if not self.rules or self.rules[-1] != name:
             self.rules.append(name)
         if confidence != "certain":
             self.level = max(self.level, LEVELS.index(confidence))

@@ -4,13 +4,13 @@ import re
 from collections.abc import Collection
 from typing import Final, Literal
 
+from accord.reader.patterns import any_of
 from accord.reader.phrases import (
     CROSSES,
     NO_ENTRY,
     NOT_GIVEN,
     NOT_READY,
     after,
-    any_of,
     first_sentence,
     reports_deed,
 )

@@ -13,7 +13,7 @@ CONTAINERS: Final = frozenset(
 )
 """Members that hold the payload."""
 DEEPEST: Final = 5
-_SCHEMAS: Final = ("inputSchema", "input_schema", "schema", "parameters")
+_SCHEMAS: Final = frozenset({"inputSchema", "input_schema", "schema", "parameters"})
 _SAID: Final = frozenset("message status text error warning note description data result".split())
 _FIELDS: Final = frozenset(
     """stdout stderr path directory folder file files html markdown tree summary owner color url
@@ -39,7 +39,9 @@ def is_catalog(items: list[Any]) -> bool:
 
 
 def _is_tool(item: Any) -> bool:
-    if not isinstance(item, dict) or not isinstance(item.get("name"), str):
+    if not isinstance(item, dict) or _SCHEMAS.isdisjoint(item):
+        return False
+    if not isinstance(item.get("name"), str):
         return False
     return any(isinstance(item.get(key), dict) and _is_schema(item[key]) for key in _SCHEMAS)
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from accord.answer import Page
 from accord.reader.called import squeezed
@@ -18,6 +18,7 @@ _HAS_MORE: Final = frozenset(
     moreresults ismore""".split()
 )
 _IS_LAST: Final = frozenset("""islast islastpage lastpage last end isend done complete""".split())
+_IS_CUT: Final = frozenset({"truncated", "istruncated", "incompleteresults"})
 _OFFSET: Final = frozenset("""offset startat start skip startindex startposition""".split())
 _LIMIT: Final = frozenset(
     """limit pagesize perpage pagelen maxresults pagelimit itemsperpage numperpage
@@ -77,7 +78,11 @@ def page_of(
             elif says:
                 said.setdefault(says, value)
         elif kind is bool:
-            _hear_flag(squeezed(name), value, said)
+            flag = _flag(name)
+            if flag == "more":
+                said["has_more"] = value
+            elif flag == "last" or (flag == "cut" and value):
+                said.setdefault("has_more", flag == "cut" or not value)
         elif kind is str or value is None:
             _hear_words(squeezed(name), value, said)
         elif kind is dict and (squeezed(name) in _PLACES or name in _PLACES):
@@ -119,13 +124,15 @@ def _number(name: str) -> Number:
     return Number()
 
 
-def _hear_flag(name: str, value: bool, said: dict[str, Any]) -> None:
-    if name in _HAS_MORE:
-        said["has_more"] = value
-    elif name in _IS_LAST:
-        said.setdefault("has_more", not value)
-    elif name in ("truncated", "istruncated", "incompleteresults") and value:
-        said.setdefault("has_more", True)
+@kept
+def _flag(name: str) -> Literal["more", "last", "cut", ""]:
+    """What a flag is by its name: that there is more, that this is the last, that it was cut."""
+    key = squeezed(name)
+    if key in _HAS_MORE:
+        return "more"
+    if key in _IS_LAST:
+        return "last"
+    return "cut" if key in _IS_CUT else ""
 
 
 def _hear_words(name: str, value: str | None, said: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ from accord.response import Response
 
 Confidence = Literal["certain", "likely", "guess"]
 LEVELS: Final[tuple[Confidence, ...]] = ("certain", "likely", "guess")
+_LEVEL: Final = {name: level for level, name in enumerate(LEVELS)}
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,8 +57,9 @@ class Notes:
         """A rule that fired; the whole is as sure as its least sure rule."""
         if not self.rules or self.rules[-1] != name:
             self.rules.append(name)
-        if confidence != "certain":
-            self.level = max(self.level, LEVELS.index(confidence))
+        level = _LEVEL[confidence]
+        if level > self.level:
+            self.level = level
 
     def reading(
         self,

@@ -195,6 +195,14 @@ SENT: dict[str, tuple[Any, Any]] = {
     ),
     "nothing at all, which n8n makes of a reply without content": ({}, {"content": []}),
     "a call that failed": (FAILED, {"isError": True, **text(FAILED["error"]["message"])}),
+    "a call that failed in other words": (
+        {"error": "no such host"},
+        {"isError": True, **text("no such host")},
+    ),
+    "a reply that speaks of a tool": (
+        {"tool": "hammer", **text({"tool": "hammer"})},
+        {"tool": "hammer", **text('{"tool": "hammer"}')},
+    ),
     "what n8n passes on where the server is down": (
         {"tool": "catalogue", "input": {}},
         {"isError": True, **text("The MCP server gave no reply")},

@@ -16,7 +16,6 @@ ERRORS: list[Case] = [
         '{"message": "Text not found", "path": "a", "expected": 1, "actual": 0, "old": "x",'
         ' "status": "not_found", "risk": {"level": "low"}, "backup": null}',
     ),
-    ("tool", {"args": ["task", "delete", "77", "--yes"]}, "There is no task with task_id = 77."),
     (
         "tracker_request",
         {"method": "post"},

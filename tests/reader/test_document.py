@@ -209,6 +209,18 @@ ODD_ENVELOPES = [
         {},
         {"limit": 9},
     ),
+    (
+        {
+            "data": None,
+            "meta": {
+                "version": 2,
+                "warnings": [10**5_000],
+                "pagination": {"limit": 10, "page_size": None, "offset": 20.0, "cursor": 5},
+            },
+        },
+        {},
+        {"limit": 10, "offset": 20, "cursor": "5"},
+    ),
 ]
 
 

@@ -16,6 +16,28 @@ KINDS: dict[str, list[Case]] = {
         ),
     ],
     "single": [
+        ("calculator", {"args": ["add", 2, 3]}, "5"),
+        ("sentiment", {"args": ["cancel", "my", "order"]}, '{"label": "negative"}'),
+        ("stock_quote", {"args": ["BUY"]}, '{"symbol": "BUY", "price": 10}'),
+        ("shell", {"cmd": "echo", "args": ["delete"]}, "delete"),
+        ("man", {"args": ["kill"]}, "kill - send a signal\n\nIt sends one."),
+        (
+            "check_domain",
+            {"domain": "a.b"},
+            '{"status": "not_found", "message": "Free", "domain": "a.b", "available": true,'
+            ' "price": 10, "currency": "EUR", "tld": "b", "premium": false}',
+        ),
+        (
+            "get_issue",
+            {"id": 3},
+            "<untrusted-data-deadbeef>\nFailed to login. Please help.\n</untrusted-data-deadbeef>",
+        ),
+        (
+            "get_page",
+            {"url": "u"},
+            '<untrusted-data-deadbeef>\n{"responseType": "action", "toolName": "x"}\n'
+            "</untrusted-data-deadbeef>",
+        ),
         ("is_holiday", {"date": "d"}, '{"ok": true, "date": "d", "is_holiday": true, "name": "x"}'),
         ("business_days_between", {}, '{"ok": true, "days": 5}'),
         ("sqlite_exists", {}, '{"success": true, "exists": true}'),
@@ -102,6 +124,16 @@ KINDS: dict[str, list[Case]] = {
     ],
 }
 LISTS: list[tuple[str, str, int]] = [
+    (
+        "list_users",
+        '{"status": "not_found", "message": "No matches", "results": [], "query": "x", "total": 0,'
+        ' "page": 1, "limit": 10}',
+        0,
+    ),
+    ("list_models", '[{"name": "m", "parameters": {"temperature": 0.5}}]', 1),
+    ("list_tables", '[{"name": "t", "schema": {"columns": ["a"]}}]', 1),
+    ("list_files", "Files:\na.txt, b.txt, c.txt\nTotal: 3", 3),
+    ("list_movies", "Movies:\nTotal Recall\nHer\nTotal 1990 Remake", 3),
     (
         "get_tables",
         "## Tables\n\n**Database:** shop\n**Schema:** public\n\n### Tables\n- users\n- orders",
@@ -190,3 +222,30 @@ def test_of_two_messages_the_first_that_is_known_says_why() -> None:
     reading = read({"content": [{"type": "text", "text": reply}]}, "get_user", {"id": "x"})
     assert reading.response.error is not None
     assert reading.response.error.message == "No such user: x"
+
+
+CATALOGS = [
+    '[{"name": "a", "description": "A", "parameters": {"path": "string"}}]',
+    '{"tools": [{"name": "a", "inputSchema": {"path": "any words"}}]}',
+    '{"functions": [{"name": "a", "parameters": {"path": "string (required)"}}]}',
+    '[{"name": "a", "parameters": {"$ref": "#/x"}}]',
+    '[{"name": "a", "parameters": {"type": "object", "required": ["b"]}}]',
+    '[{"name": "a", "parameters": {}}]',
+]
+
+
+@pytest.mark.parametrize("reply", CATALOGS)
+def test_tools_are_a_catalog_however_they_say_what_they_take(reply: str) -> None:
+    require_kind("tool_catalog", "get_capabilities", {}, reply)
+
+
+def test_what_others_wrote_is_told_of_and_data_in_it_is_found() -> None:
+    text = "<untrusted-data-deadbeef>\nissues:\n- id: 1\n- id: 2\n</untrusted-data-deadbeef>"
+    reading = read({"content": [{"type": "text", "text": text}]}, "list_issues")
+    assert reading.response.data == [{"id": 1}, {"id": 2}]
+    assert "the data is marked as others' words" in reading.findings
+
+
+def test_marks_within_marks_have_no_end_that_matters() -> None:
+    text = "<a-deadbeef>\n" * 5_000 + "x" + "\n</a-deadbeef>" * 5_000
+    assert read({"content": [{"type": "text", "text": text}]}, "get_it").value == text

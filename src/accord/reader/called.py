@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from itertools import islice, pairwise, takewhile
+from itertools import pairwise, takewhile
 from typing import Any, Final, Literal, NamedTuple
 
 from accord.reader.glossary import VERBS
@@ -131,7 +131,6 @@ _TOOLS: Final = frozenset(
 """The tool that is called by another one."""
 _GIVEN: Final = ("arguments", "params", "parameters", "args", "input")
 _LINES: Final = ("args", "argv")
-_MOST_WORDS: Final = 3
 _TELL: Final = (
     frozenset((*_VERB_ARGUMENTS, *_STATEMENTS, *_TOOLS, *_LINES, "line"))
     | _SEARCHES
@@ -446,20 +445,20 @@ def _by_action(tool: str | None, found: Called, arguments: Mapping[str, Any]) ->
             asked = _acted(f"{tool or ''}\n{verb}")
             if asked is not None and _prevails(asked, found, name):
                 return asked
-    if found.doing == "unknown":
-        return _acted(f"{tool or ''}\n{_command_in(arguments)}") or found
+    if found.doing == "unknown" and _lists(arguments):
+        return _acted(f"{tool or ''}\nlist") or found
     return found
 
 
-def _command_in(arguments: Mapping[str, Any]) -> str:
-    """The words with which a command line begins that is given as a list of them."""
+def _lists(arguments: Mapping[str, Any]) -> bool:
+    """Whether the words of a command line, given as a list of them, end in `list`."""
     line = next((arguments[name] for name in _LINES if name in arguments), None)
-    words = takewhile(_is_word, line) if isinstance(line, list) else ()
-    return " ".join(islice(words, _MOST_WORDS))
+    words = [*takewhile(_is_word, line)] if isinstance(line, list) else []
+    return words[-1:] == ["list"]
 
 
 def _is_word(part: Any) -> bool:
-    return isinstance(part, str) and part.isalpha() and len(part) < _LONGEST_VERB
+    return isinstance(part, str) and part.isalpha()
 
 
 def _prevails(asked: Called, found: Called, argument: str) -> bool:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from accord.reader.called import Called, singular
+from accord.reader.called import Called, singular, squeezed
 from accord.reader.case import Case, Verdict
 from accord.reader.phrases import (
     lacks,
@@ -85,7 +85,7 @@ def payload_failed(case: Case) -> Verdict | None:
     if sign is None:
         sign = _exit_code(case) if _ran(case) else None
         if sign is None and not case.called.wants_many:
-            sign = _refusal(case)
+            sign = _refusal(case) or _miss(case)
         return None if sign is None else _failed(case, sign, "guess")
     counts = failed_counts(case.value)
     if counts is not None and counts[0] > 0:
@@ -121,13 +121,24 @@ def _refusal(case: Case) -> Sign | None:
     return None if says_failed(words) is None else Sign("message-failed", words, None, value)
 
 
+def _miss(case: Case) -> Sign | None:
+    """A deed whose status is that what it was for is not there, whatever else is told."""
+    value = case.value
+    if case.called.doing != "act" or type(value) is not dict or "status" not in value:
+        return None
+    status, words = str(value["status"]), value.get("message")
+    if squeezed(status) != "notfound" or not isinstance(words, str):
+        return None
+    return Sign("status-error", words, status, value)
+
+
 def _is_of_a_thing(case: Case, sign: Sign) -> bool:
     """Whether what failed is the thing that was asked about: a job, a deployment."""
     value = case.value
     status = str(value.get("status"))
-    if status.endswith("not_found"):
+    if status.endswith("not_found") and sign.rule == "error-member":
         return False
-    is_state = status != "error"
+    is_state = status != "error" and not status.endswith("not_found")
     if sign.rule == "status-error" and case.called.checks and is_state:
         return True
     is_told = any(value.get(name) not in (None, "error") for name in _STATES)

@@ -298,8 +298,19 @@ def _of_resource(block: Mapping[str, Any], text: Value, notes: Notes) -> Value:
 
 
 def _of_text(text: str, where: str, notes: Notes, digs: Digs) -> Value:
-    if text[:1] == "<":
-        text = unguarded(text)
+    guarded = unguarded(text) if digs and text.lstrip()[:1] == "<" else None
+    if guarded is not None:
+        noted = Notes()
+        within = _in_text(guarded, where, noted, digs)
+        if not within.is_text:  # words stay as they are: nobody but the tool says how it went
+            notes.rule("guarded", "likely")
+            notes.adopt(noted)
+            notes.finding("the data is marked as others' words")
+            return within
+    return _in_text(text, where, notes, digs)
+
+
+def _in_text(text: str, where: str, notes: Notes, digs: Digs) -> Value:
     found, value = parse_json(text, notes)
     if found and digs and isinstance(value, dict) and len(value) == 1 and "result" in value:
         inner = find_json(value["result"]) if isinstance(value["result"], str) else None

@@ -14,10 +14,10 @@ _GUARDED: Final = re.compile(
 """What somebody else wrote, within marks that he cannot have written: `<untrusted-data-3f9e…>`."""
 
 
-def unguarded(text: str) -> str:
-    """A text without such marks around all of it."""
+def unguarded(text: str) -> str | None:
+    """What is between such marks, if they are around all of a text."""
     found = _GUARDED.fullmatch(text.strip())
-    return text if found is None else found["text"].strip("\n") + "\n"
+    return None if found is None else found["text"]
 
 
 def unframed(text: str) -> str:

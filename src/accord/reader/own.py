@@ -60,10 +60,18 @@ def warnings_from(said: Any) -> Sequence[Notice]:
         if isinstance(each, dict) and isinstance(each.get("message"), str):
             code, severity = each.get("code"), each.get("severity")
             level = _LEVELS.get(severity if isinstance(severity, str) else "", "warning")
-            notices.append(Notice(each["message"], None if code is None else str(code), level))
+            notices.append(Notice(each["message"], None if code is None else said_of(code), level))
         else:
-            notices.append(Notice(each if isinstance(each, str) else str(each)))
+            notices.append(Notice(said_of(each)))
     return tuple(notices)
+
+
+def said_of(value: Any) -> str:
+    """A value as a text, whatever it is."""
+    try:
+        return str(value)
+    except (ValueError, RecursionError):  # a number or a nesting that Python will not show
+        return f"a {type(value).__name__} that is too large to be shown"
 
 
 def _envelope(value: Mapping[str, Any], meta: Mapping[str, Any]) -> Known:
@@ -114,15 +122,27 @@ _PAGINATION: Final = {"page_size": "limit", "total_count": "total"}
 def _pagination(said: Any) -> Page | None:
     if not isinstance(said, dict):
         return None
-    fields = {_PAGINATION.get(name) or name: each for name, each in said.items()}
-    known = _fitting(fields)
+    given = {name: each for name, each in said.items() if each is not None}
+    known = _fitting({_PAGINATION.get(name) or name: each for name, each in given.items()})
     is_said = set(said) & {"cursor", "has_more", "page_size"}
     return Page(**known) if known or len(is_said) == 3 else None
 
 
 def _fitting(said: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a page, as far as they are what such fields can be."""
-    return {name: each for name, each in said.items() if type(each) is _OF_A_PAGE.get(name)}
+    fields = {
+        name: _fitted(each, _OF_A_PAGE[name]) for name, each in said.items() if name in _OF_A_PAGE
+    }
+    return {name: each for name, each in fields.items() if each is not None}
+
+
+def _fitted(value: Any, kind: type) -> Any:
+    """The same as a number, a flag or a text; None if it is none."""
+    if kind is int and type(value) is float and value.is_integer():
+        return int(value)
+    if kind is str and type(value) is int:
+        return said_of(value)
+    return value if type(value) is kind else None
 
 
 _OF_A_PAGE: Final[dict[str, type]] = {

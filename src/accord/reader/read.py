@@ -10,7 +10,7 @@ from accord.reader.case import Case
 from accord.reader.collection import collection_in
 from accord.reader.find import Digs, Value, find, of_payload
 from accord.reader.judge import judge
-from accord.reader.own import Known, known_shape, page_from, warnings_from
+from accord.reader.own import Known, known_shape, page_from, said_of, warnings_from
 from accord.reader.paging import page_in_words, page_of, page_of_cut
 from accord.reader.reading import Notes, Reading
 from accord.reader.unwrap import Reply, is_passed_on, unwrap
@@ -204,7 +204,7 @@ def _error_of(failure: Mapping[str, Any]) -> Failure:
     code, details = failure["code"], failure["details"]
     return Failure(
         code=code if isinstance(code, str | int | float) else _NO_CODE,
-        message=str(failure["message"] or "The tool says that it failed"),
+        message=said_of(failure["message"] or "The tool says that it failed"),
         details=details if isinstance(details, dict | str) else {"details": details},
     )
 

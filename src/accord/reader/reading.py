@@ -61,6 +61,12 @@ class Notes:
         if level > self.level:
             self.level = level
 
+    def adopt(self, others: "Notes") -> None:
+        """What was noted down on a way that turned out to be right."""
+        self.rules += others.rules
+        self.findings += others.findings
+        self.level = max(self.level, others.level)
+
     def reading(
         self,
         response: Response,

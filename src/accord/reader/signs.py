@@ -206,8 +206,7 @@ def _status_word(value: Mapping[str, Any]) -> Sign | None:
     if status.lower() != "error" and not _text_in(value) and len(value) > 1:
         return None
     is_told = len(value) <= _FEW or (status == "error" and _tells_why_alone(value))
-    is_missing = status.endswith("not_found") and _text_in(value) is not None
-    return _sign("status-error", value) if is_told or is_missing else None
+    return _sign("status-error", value) if is_told else None
 
 
 def _tells_why_alone(value: Mapping[str, Any]) -> bool:

@@ -14,6 +14,8 @@ CONTAINERS: Final = frozenset(
 """Members that hold the payload."""
 DEEPEST: Final = 5
 _SCHEMAS: Final = frozenset({"inputSchema", "input_schema", "schema", "parameters"})
+_INPUT: Final = frozenset({"inputSchema", "input_schema"})
+_JSON_TYPES: Final = frozenset("string number integer boolean array object null".split())
 _SAID: Final = frozenset("message status text error warning note description data result".split())
 _FIELDS: Final = frozenset(
     """stdout stderr path directory folder file files html markdown tree summary owner color url
@@ -43,12 +45,23 @@ def _is_tool(item: Any) -> bool:
         return False
     if not isinstance(item.get("name"), str):
         return False
-    return any(isinstance(item.get(key), dict) and _is_schema(item[key]) for key in _SCHEMAS)
+    return any(
+        isinstance(item.get(key), dict) and (key in _INPUT or _is_schema(item[key]))
+        for key in _SCHEMAS
+    )
 
 
 def _is_schema(value: Mapping[str, Any]) -> bool:
-    """Whether an object says what a tool takes, rather than in words what its parts mean."""
-    return not value or not all(isinstance(each, str) for each in value.values()) or "type" in value
+    """Whether an object says what a tool takes, rather than the parameters of something else."""
+    if not value or "$ref" in value or _is_type(value.get("type")):
+        return True
+    each = value.values()
+    return any(isinstance(one, dict) for one in each) or all(map(_is_type, each))
+
+
+def _is_type(words: Any) -> bool:
+    """`string`, also as `string (required)`."""
+    return isinstance(words, str) and words.partition(" ")[0] in _JSON_TYPES
 
 
 def is_described(items: list[Any]) -> bool:

@@ -71,7 +71,9 @@ def _flat(schema: Any, definitions: dict[str, Any], inside: tuple[str, ...]) -> 
             flat |= {"allOf": rules} if rules else {}
         elif keyword not in _DROPPED:
             flat["anyOf" if keyword == "oneOf" else keyword] = _flat(value, definitions, inside)
-    if flat.get("type") == "array" and not flat.get("items"):
+    kinds = flat.get("type")
+    is_array = kinds == "array" or (isinstance(kinds, list) and "array" in kinds)
+    if is_array and flat.get("items", True) in (True, {}):
         flat["items"] = _anything(depth=1)
     return flat
 

@@ -151,3 +151,10 @@ def test_a_default_is_shown_as_json_and_used_as_it_is(
 )
 def test_an_array_says_what_is_in_it(hint: Any, schema: dict[str, Any]) -> None:
     assert describe(hint, "x") == schema
+
+
+def test_a_parameter_may_be_called_like_a_keyword() -> None:
+    def keep(default: list[Any], enum: list[Any], items: list[Any]) -> None: ...
+
+    properties = function_tool(keep).input_schema["properties"]
+    assert [properties[name]["items"] for name in ("default", "enum", "items")] == [{}, {}, {}]

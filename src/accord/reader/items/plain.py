@@ -18,7 +18,7 @@ _ALONE: Final = re.compile(
 """One word that is no answer: a name."""
 _NAMED: Final = re.compile(r"[a-z0-9][\w.-]*:|\w+ #?\d+:|[^:]{1,60}[\d)]:")
 _FIGURE: Final = re.compile(r"(?:total|average|avg|mean|median|number|count|max|min|sum)\b")
-_CLOSING: Final = re.compile(r"(?i:total):? \d+(?: [\w ]{1,60})?[.]?")
+_CLOSING: Final = re.compile(r"(?i:total): (?P<count>\d{1,6})(?: [\w ]{1,60})?[.]?")
 _MOST_ABOVE: Final = 14
 _LONGEST_PART: Final = 100
 _LONGEST_LINE: Final = 20_000
@@ -36,7 +36,7 @@ def one_per_line(lines: list[str], wants_list: bool) -> Items | None:
     heading = "\n".join(line for line in lines[:start] if line.strip())
     body = [line for line in lines[start:] if line.strip()]
     closing = ""
-    if len(body) > 1 and heading and _CLOSING.fullmatch(body[-1].strip()):
+    if heading and _counts(body):
         closing = body.pop().strip()
     if not body or (not heading and len(body) < 2):
         return None
@@ -46,7 +46,7 @@ def one_per_line(lines: list[str], wants_list: bool) -> Items | None:
     if long * _MANY > len(outer) or (not heading and _is_code(outer)):
         return None
     if len(body) == 1:
-        found = _split(body[0].strip(), heading)
+        found = _split(body[0].strip(), heading, closing)
         is_one = found is None and heading.endswith(":") and len(heading) <= _LONGEST_PART
         return Items([body[0].strip()], heading, closing, "plain-lines") if is_one else found
     parts: list[list[str]] = []
@@ -58,6 +58,17 @@ def one_per_line(lines: list[str], wants_list: bool) -> Items | None:
     if not heading and all(map(LABEL.fullmatch, items)) and not all(map(_NAMED.match, items)):
         return None
     return Items(list(items), heading, closing, "plain-lines")
+
+
+def _counts(body: list[str]) -> bool:
+    """Whether the last line is the number of those before it."""
+    found = _CLOSING.fullmatch(body[-1].strip()) if len(body) > 1 else None
+    if found is None:
+        return False
+    above = body[:-1]
+    depth = min(len(line) - len(line.lstrip()) for line in above)
+    lines = sum(_is_at(line, depth) for line in above)
+    return int(found["count"]) == (above[0].count(",") + 1 if lines == 1 else lines)
 
 
 def is_record(items: list[str]) -> bool:
@@ -114,11 +125,11 @@ def lone_name(lines: list[str], wants_list: bool) -> Items | None:
     return Items([lines[0]], "", "", "lone-name") if is_name else None
 
 
-def _split(words: str, heading: str) -> Items | None:
+def _split(words: str, heading: str, closing: str = "") -> Items | None:
     if len(words) > _LONGEST_LINE:
         return None
     parts = [part.strip() for part in _PART.findall(words)]
     if any(not part or len(part) > _LONGEST_PART or _SENTENCE.fullmatch(part) for part in parts):
         return None
     is_told = len(parts) > 1 or _TITLE.fullmatch(heading.rpartition("\n")[2]) is not None
-    return Items(list(parts), heading, "", "commas") if is_told and parts else None
+    return Items(list(parts), heading, closing, "commas") if is_told and parts else None

@@ -16,7 +16,10 @@ from accord.errors import ContractError
 
 _BOUNDS: Final = ("gt", "ge", "lt", "le", "multiple_of", "min_length", "max_length", "pattern")
 _WORDS: Final = ("title", "description", "examples", "extra_json_schema", "extra")
-_DATA: Final = frozenset({"const", "enum", "default", "examples"})
+_BY_NAME: Final = frozenset({"properties", "patternProperties", "$defs"})
+_WITHIN: Final = frozenset(
+    {"items", "prefixItems", "additionalProperties", "anyOf", "allOf", "oneOf", "not"}
+)
 _FORMATS: Final = {datetime: "date-time", time: "time"}  # which msgspec names only with a zone
 
 
@@ -69,9 +72,15 @@ def _complete(node: Any) -> Any:
         return [_complete(each) for each in node]
     if not isinstance(node, dict):
         return node
-    full = {name: each if name in _DATA else _complete(each) for name, each in node.items()}
+    full = {name: _completed(name, each) for name, each in node.items()}
     is_silent = full.get("type") == "array" and not {"items", "prefixItems"} & full.keys()
     return full | {"items": {}} if is_silent else full
+
+
+def _completed(keyword: str, value: Any) -> Any:
+    if keyword in _BY_NAME:
+        return {name: _complete(each) for name, each in value.items()}
+    return _complete(value) if keyword in _WITHIN else value
 
 
 def _translate(hint: Any) -> Any:

@@ -297,20 +297,27 @@ def _of_resource(block: Mapping[str, Any], text: Value, notes: Notes) -> Value:
     return Value(value=value, message=text.value, origin="content[*].resource: JSON")
 
 
-def _of_text(text: str, where: str, notes: Notes, digs: Digs) -> Value:
-    guarded = unguarded(text) if digs and text.lstrip()[:1] == "<" else None
-    if guarded is not None:
-        noted = Notes()
-        within = _in_text(guarded, where, noted, digs)
-        if not within.is_text:  # words stay as they are: nobody but the tool says how it went
-            notes.rule("guarded", "likely")
-            notes.adopt(noted)
-            notes.finding("the data is marked as others' words")
-            return within
-    return _in_text(text, where, notes, digs)
+def _of_guarded(text: str, where: str, notes: Notes, digs: Digs) -> Value | None:
+    """The data between marks that say that others wrote it. Words there stay as they are, marks
+    and all: nobody but the tool says how it went."""
+    inside = unguarded(text)
+    if inside is None:
+        return None
+    noted = Notes()
+    value = _of_text(inside, where, noted, digs, is_inside=True)
+    if value.is_text:
+        return None
+    notes.rule("guarded", "likely")
+    notes.adopt(noted)
+    notes.finding("the data is marked as others' words")
+    return value
 
 
-def _in_text(text: str, where: str, notes: Notes, digs: Digs) -> Value:
+def _of_text(text: str, where: str, notes: Notes, digs: Digs, *, is_inside: bool = False) -> Value:
+    if text[:1] == "<" and digs and not is_inside:
+        guarded = _of_guarded(text, where, notes, digs)
+        if guarded is not None:
+            return guarded
     found, value = parse_json(text, notes)
     if found and digs and isinstance(value, dict) and len(value) == 1 and "result" in value:
         inner = find_json(value["result"]) if isinstance(value["result"], str) else None

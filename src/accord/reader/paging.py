@@ -68,25 +68,22 @@ def page_of(
 ) -> Page | None:
     """The page that a list's fellow members tell of, if they do."""
     said: dict[str, Any] = {}
-    told = list(members.items())
-    for name, value in told:
-        kind = type(value)
-        if kind is int:
-            says, is_certain = _number(name)
-            if is_certain:  # what is said in so many words wins
-                said[says] = value
-            elif says:
-                said.setdefault(says, value)
-        elif kind is bool:
-            flag = _flag(name)
-            if flag == "more":
-                said["has_more"] = value
-            elif flag == "last" or (flag == "cut" and value):
-                said.setdefault("has_more", flag == "cut" or not value)
-        elif kind is str or value is None:
-            _hear_words(squeezed(name), value, said)
-        elif kind is dict and (squeezed(name) in _PLACES or name in _PLACES):
-            told += value.items()  # which knows better than those beside it
+    places = [members]
+    for place in places:
+        for name, value in place.items():
+            kind = type(value)
+            if kind is int:
+                says, is_certain = _number(name)
+                if is_certain:  # what is said in so many words wins
+                    said[says] = value
+                elif says:
+                    said.setdefault(says, value)
+            elif kind is bool:
+                _hear_flag(_flag(name), value, said)
+            elif kind is str or value is None:
+                _hear_words(squeezed(name), value, said)
+            elif kind is dict and (squeezed(name) in _PLACES or name in _PLACES):
+                places.append(value)  # which knows better than those beside it
     if not said or (len(said) == 1 and "returned" in said):
         return None
     _infer(said, returned, arguments)
@@ -122,6 +119,13 @@ def _number(name: str) -> Number:
     if key.startswith(("total", "overall")) and not _NO_COUNT.search(key):
         return Number("total")
     return Number()
+
+
+def _hear_flag(flag: str, value: bool, said: dict[str, Any]) -> None:
+    if flag == "more":
+        said["has_more"] = value
+    elif flag == "last" or (flag == "cut" and value):
+        said.setdefault("has_more", flag == "cut" or not value)
 
 
 @kept

@@ -239,7 +239,9 @@ def _judged(
     warnings = warnings_from(beside.get("warnings")) if beside else ()
     if verdict.kind == "error":
         return _of_failure(case, value, tool, warnings, notes, raw)
-    metadata = _metadata(value, warnings)
+    metadata: dict[str, Any] = {}
+    if value.attachments or warnings or value.extras:
+        metadata = _metadata(value, warnings)
     items: list[Any] | None = None
     message, page = value.message, None
     if verdict.kind in ("list", "tool_catalog"):
@@ -271,7 +273,7 @@ def _listed(
 ) -> tuple[list[Any], Mapping[str, Any], str | None, Page | None]:
     """The items of a list, what stands beside them, the words around them, and the page."""
     if case.items is not None:
-        notes.rule(case.items.rule, "likely")
+        notes.rule_too(case.items.rule, "likely")
         words, closing = case.items.heading, case.items.closing
         if closing:
             words = f"{words}\n{closing}" if words else closing
@@ -311,7 +313,7 @@ def _of_failure(
 ) -> Reading:
     sign = case.sign
     if sign is not None:
-        notes.rule(sign.rule)
+        notes.rule_too(sign.rule)
     words = value.prose or (sign.message if sign is not None else _words_of(case, value))
     message = _EXECUTING.sub("", words, count=1)
     if message.startswith("<error>"):

@@ -55,11 +55,15 @@ class Notes:
 
     def rule(self, name: str, confidence: Confidence = "certain") -> None:
         """A rule that fired; the whole is as sure as its least sure rule."""
-        if not self.rules or self.rules[-1] != name:
-            self.rules.append(name)
-        level = _LEVEL[confidence]
-        if level > self.level:
-            self.level = level
+        self.rules.append(name)
+        if confidence != "certain":
+            self.level = max(self.level, _LEVEL[confidence])
+
+    def rule_too(self, name: str, confidence: Confidence = "certain") -> None:
+        """The same of a rule within a rule, which may be called like it."""
+        if self.rules[-1] == name:
+            self.rules.pop()
+        self.rule(name, confidence)
 
     def adopt(self, others: "Notes") -> None:
         """What was noted down on a way that turned out to be right."""

@@ -16,7 +16,7 @@ from stdio_peer import StdioPeer
 from wire import Message
 
 GRACE = 0.3
-AT_ONCE = 2
+AT_ONCE = 5
 """Seconds within which a process can have gone on a busy machine."""
 
 FOREVER = 30

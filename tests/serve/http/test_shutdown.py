@@ -13,7 +13,7 @@ from serve.http.talk import ERAS, STATELESS, eventually, serving
 from serve.talk import UNWATCHED
 
 GRACE = 0.3
-AT_ONCE = 2
+AT_ONCE = 5
 SOON = 10  # for one that may have much to write down at its end, and tools that take ten minutes
 FOREVER = 30
 STUBBORN = [

@@ -286,11 +286,16 @@ def test_what_disagrees_is_kept_and_said() -> None:
 
 
 PAGE = (Path(__file__).parents[2] / "docs/reading.md").read_text()
-PLACES = re.findall(
-    r"^\| `([\w-]+)` \| .*? \| `+ ?(.*?) ?`+ \|$",
-    PAGE.partition("## Where the value is")[2].partition("## Rules")[0],
-    re.M,
-)
+
+
+def rows(heading: str) -> list[tuple[str, str]]:
+    """The rules that the page has in the table below a heading, each with its example."""
+    table = PAGE.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    example = r"(?:`+|<code>) ?(.*?) ?(?:`+|</code>)"
+    return re.findall(rf"^\| `([\w-]+)` \| .*? \| {example} \|$", table, re.M)
+
+
+PLACES = rows("Where the value is")
 
 
 @pytest.mark.parametrize(("rule", "example"), PLACES, ids=[rule for rule, _ in PLACES])
@@ -309,11 +314,7 @@ def test_the_page_about_reading_lists_every_way_to_a_value() -> None:
     assert {rule for rule, _ in PLACES} | {"json"} == (named - elsewhere) | {"json"} | shapes
 
 
-SIGNS = re.findall(
-    r"^\| `([\w-]+)` \| .*? \| `(.*?)` \|$",
-    PAGE.partition("## Signs of a failure")[2].partition("## Text that is a list")[0],
-    re.M,
-)
+SIGNS = rows("Signs of a failure")
 
 
 @pytest.mark.parametrize(("sign", "example"), SIGNS, ids=[sign for sign, _ in SIGNS])
@@ -330,11 +331,7 @@ def test_the_page_about_reading_lists_every_sign_of_a_failure() -> None:
     assert {sign for sign, _ in SIGNS} == named - {rule.name for rule in RULES}
 
 
-PATTERNS = re.findall(
-    r"^\| `([\w-]+)` \| .*? \| (?:`|<code>)(.*?)(?:`|</code>) \|$",
-    PAGE.partition("## Text that is a list")[2],
-    re.M,
-)
+PATTERNS = rows("Text that is a list")
 
 
 @pytest.mark.parametrize(("rule", "example"), PATTERNS, ids=[rule for rule, _ in PATTERNS])

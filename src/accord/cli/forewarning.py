@@ -40,4 +40,5 @@ async def _faults(database: Database) -> list[str]:
 def _fault(table: str, problem: Problem) -> str:
     """What is wrong with a table that may be read, in words for whoever has named it."""
     is_missing = problem.kind == "not_found"
-    return f"--allow: {f'there is no table {quoted(table)}' if is_missing else problem.message}"
+    said = f"there is no table {quoted(table)}" if is_missing else problem.message
+    return f"--allow: {said}"

@@ -126,8 +126,8 @@ def _miss(case: Case) -> Sign | None:
     value = case.value
     if case.called.doing != "act" or type(value) is not dict or "status" not in value:
         return None
-    status, words = str(value["status"]), value.get("message")
-    if squeezed(status) != "notfound" or not isinstance(words, str):
+    status, words = value["status"], value.get("message")
+    if not isinstance(status, str) or not isinstance(words, str) or squeezed(status) != "notfound":
         return None
     return Sign("status-error", words, status, value)
 
@@ -135,10 +135,11 @@ def _miss(case: Case) -> Sign | None:
 def _is_of_a_thing(case: Case, sign: Sign) -> bool:
     """Whether what failed is the thing that was asked about: a job, a deployment."""
     value = case.value
-    status = str(value.get("status"))
-    if status.endswith("not_found") and sign.rule == "error-member":
+    status = value.get("status")
+    is_missing = isinstance(status, str) and status.endswith("not_found")
+    if is_missing and sign.rule == "error-member":
         return False
-    is_state = status != "error" and not status.endswith("not_found")
+    is_state = status != "error" and not is_missing
     if sign.rule == "status-error" and case.called.checks and is_state:
         return True
     is_told = any(value.get(name) not in (None, "error") for name in _STATES)

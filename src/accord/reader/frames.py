@@ -6,8 +6,6 @@ from typing import Final
 FRAME: Final = ("<<<", "---", "===", "***", "[BEGIN", "[START")
 _BEGIN: Final = re.compile(r"[-=*<\[ ]{1,12}(?:BEGIN|START)(?:\s[\w ]{1,40})?[-=*>\] ]{1,12}")
 _END: Final = re.compile(r"[-=*<\[ /]{1,12}END(?:\s[\w ]{1,40})?[-=*>\] ]{1,12}")
-
-
 _GUARDED: Final = re.compile(
     r"<(?P<guard>[a-z][\w-]{2,40}-[0-9a-f][0-9a-f-]{7,40})>\n(?P<text>.*)\n</(?P=guard)>", re.S
 )

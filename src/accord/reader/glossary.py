@@ -8,8 +8,10 @@ import re
 from functools import cache
 from typing import Final
 
+from accord.reader.patterns import Pattern
+
 _LONGEST: Final = 600
-_LETTERS: Final = re.compile("[\u00c0-\u024f\u0400-\u052f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
+_LETTERS: Final = Pattern("[\u00c0-\u024f\u0400-\u052f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 """Those of other languages; signs and pictures are everybody's."""
 
 _WORDS: Final = {

@@ -273,7 +273,7 @@ def _listed(
 ) -> tuple[list[Any], Mapping[str, Any], str | None, Page | None]:
     """The items of a list, what stands beside them, the words around them, and the page."""
     if case.items is not None:
-        notes.rule_too(case.items.rule, "likely")
+        notes.rule_within(case.items.rule, "likely")
         words, closing = case.items.heading, case.items.closing
         if closing:
             words = f"{words}\n{closing}" if words else closing
@@ -313,7 +313,7 @@ def _of_failure(
 ) -> Reading:
     sign = case.sign
     if sign is not None:
-        notes.rule_too(sign.rule)
+        notes.rule_within(sign.rule)
     words = value.prose or (sign.message if sign is not None else _words_of(case, value))
     message = _EXECUTING.sub("", words, count=1)
     if message.startswith("<error>"):

@@ -59,11 +59,10 @@ class Notes:
         if confidence != "certain":
             self.level = max(self.level, _LEVEL[confidence])
 
-    def rule_too(self, name: str, confidence: Confidence = "certain") -> None:
-        """The same of a rule within a rule, which may be called like it."""
-        if self.rules[-1] == name:
-            self.rules.pop()
-        self.rule(name, confidence)
+    def rule_within(self, name: str, confidence: Confidence = "certain") -> None:
+        """A part of the last rule that fired, which may be all of it and called like it."""
+        if self.rules[-1] != name:
+            self.rule(name, confidence)
 
     def adopt(self, others: "Notes") -> None:
         """What was noted down on a way that turned out to be right."""

@@ -1,7 +1,7 @@
 """What is known of a reply when it is judged, and what a rule says."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 
@@ -42,11 +42,9 @@ class Case(msgspec.Struct, kw_only=True):
     """The text that is all there is, also as the only member of an object."""
     told: str | None = None
     """The same in English, as far as it says how it went."""
-    sign: Sign | None = None
     collection: Collection | None = None
     has_looked: bool = False
     """Whether a collection was looked for."""
-    items: Items | None = None
     nothing: bool | None = None
     """Whether the words say that nothing was found, once that was asked."""
 
@@ -125,10 +123,15 @@ def _text_in(value: Mapping[str, Any]) -> str | None:
     return texts[0] if len(texts) == 1 else None
 
 
-class Verdict(NamedTuple):
+Found = Sign | Items | Collection | None
+
+
+class Verdict(msgspec.Struct, frozen=True, gc=False):
     """What a rule says."""
 
     kind: ResponseType
     confidence: Confidence = "certain"
     finding: str | None = None
     is_partial: bool = False
+    found: Found = None
+    """The sign of a failure, or the items of a list, where they are not the value itself."""

@@ -69,14 +69,12 @@ def is_error(case: Case) -> Verdict | None:
     """The result says so itself."""
     if case.is_error is not True:
         return None
-    case.sign = failure_in(case.value)
-    return Verdict("error")
+    return Verdict("error", found=failure_in(case.value))
 
 
 def _failed(case: Case, sign: Sign, confidence: Confidence) -> Verdict:
-    case.sign = sign
     lies = "isError is false, but the payload says that it failed"
-    return Verdict("error", confidence, lies if case.is_error is False else None)
+    return Verdict("error", confidence, lies if case.is_error is False else None, found=sign)
 
 
 def payload_failed(case: Case) -> Verdict | None:
@@ -100,8 +98,8 @@ def payload_failed(case: Case) -> Verdict | None:
         return None
     is_word = sign.rule in ("error-member", "deed-false")
     if is_word and case.called.wants_many and says_none(sign.message):
-        case.collection = Collection([], dict(case.value), ("error",), "guess")
-        return Verdict("list", "guess")
+        nothing = Collection([], dict(case.value), ("error",), "guess")
+        return Verdict("list", "guess", found=nothing)
     return _failed(case, sign, "certain")
 
 

@@ -15,7 +15,7 @@ from accord.reader.phrases import (
     says_none_of_all,
     split_sentence,
 )
-from accord.reader.reading import LEVELS, Confidence
+from accord.reader.reading import Confidence
 from accord.reader.things import (
     Collection,
     entries,
@@ -72,14 +72,14 @@ def catalog(case: Case) -> Verdict | None:
     if is_act and case.tool != CATALOG:
         return None  # which says what there is now
     if case.tool == CATALOG or is_catalog(items):
-        return Verdict("tool_catalog")
+        return Verdict("tool_catalog", found=collection)
     if "tools" not in path and not _lists_tools(case):
         return None
     named = path[-1:] == ("tools",)
     if named and is_described(items) and not case.called.gives_content:
-        return Verdict("tool_catalog", "likely")
+        return Verdict("tool_catalog", "likely", found=collection)
     if _lists_tools(case) and (named or collection.confidence == "certain") and _nameable(items):
-        return Verdict("tool_catalog", "likely")
+        return Verdict("tool_catalog", "likely", found=collection)
     return None
 
 
@@ -94,8 +94,8 @@ def _told_tools(case: Case, tools: Any) -> Verdict | None:
         return None
     if tools is None:
         return None
-    case.collection = Collection(tools, _without(case.value, "tools"), ("tools",), confidence)
-    return Verdict("tool_catalog", confidence)
+    found = Collection(tools, _without(case.value, "tools"), ("tools",), confidence)
+    return Verdict("tool_catalog", confidence, found=found)
 
 
 def _nameable(items: list[Any]) -> bool:
@@ -122,14 +122,17 @@ def _kind(case: Case, *around: str) -> ResponseType:
     return "list"
 
 
+def _perhaps(found: Items | Collection) -> Verdict:
+    return Verdict("list", "guess", found=found)
+
+
 def array(case: Case) -> Verdict | None:
     """An array is a list, whatever is in it."""
     if not isinstance(case.value, list):
         return None
     if len(case.value) == 1 and case.called.wants_many and _is_remark(case.value[0]):
-        case.collection = Collection([], {"remarks": case.value}, ("",), "guess")
-        return Verdict("list", "guess")
-    return Verdict("list")
+        return _perhaps(Collection([], {"remarks": case.value}, ("",), "guess"))
+    return Verdict("list", found=case.find_collection())
 
 
 def _is_remark(item: Any) -> bool:
@@ -137,9 +140,6 @@ def _is_remark(item: Any) -> bool:
     if isinstance(item, dict) and len(item) == 1:
         item = item.get("message")
     return isinstance(item, str) and says_none(item, wants_many=True)
-
-
-_LISTED: Final = {each: Verdict("list", each) for each in LEVELS}
 
 
 def main_array(case: Case) -> Verdict | None:
@@ -152,7 +152,7 @@ def main_array(case: Case) -> Verdict | None:
     is_summed = case.called.words[:1] in _SUMMING
     if is_summed and isinstance(collection.rest.get("summary"), str):
         return None
-    return _LISTED[collection.confidence]
+    return Verdict("list", collection.confidence, found=collection)
 
 
 def _is_made(case: Case, collection: Collection) -> bool:
@@ -174,8 +174,9 @@ def none_found(case: Case) -> Verdict | None:
         return None
     if not (call.wants_many or is_of_all) and _is_of_one(call, words):
         return None
-    case.items = Items([], (case.words or "").strip(), "", "none-found")
-    return Verdict(_kind(case, words), "likely" if call.wants_many else "guess")
+    nothing = Items([], (case.words or "").strip(), "", "none-found")
+    confidence: Confidence = "likely" if call.wants_many else "guess"
+    return Verdict(_kind(case, words), confidence, found=nothing)
 
 
 def _is_of_one(call: Called, words: str) -> bool:
@@ -209,9 +210,7 @@ def itemised(case: Case) -> Verdict | None:
         return None
     if is_bare and call.is_statement:
         items = items._replace(items=items.items[1:], heading=items.items[0])
-    case.items = items
-    kind = _kind(case, items.heading, items.closing)
-    return Verdict(kind, "likely")
+    return Verdict(_kind(case, items.heading, items.closing), "likely", found=items)
 
 
 def _is_of_one_thing(items: Items) -> bool:
@@ -239,8 +238,7 @@ def _counted(case: Case, words: str) -> Verdict | None:
     items = find_items(words, wants_list=True, blocks=case.texts)
     if items is None or len(items.items) not in items.stated:
         return None
-    case.items = items
-    return Verdict("list", "guess")
+    return _perhaps(items)
 
 
 def linked(case: Case) -> Verdict | None:
@@ -255,8 +253,8 @@ def linked(case: Case) -> Verdict | None:
         return None
     if case.words is None and case.value is not None:
         return None
-    case.items = Items(list(case.attachments), (case.words or "").strip(), "", "links")
-    return Verdict("list", "likely")
+    items = Items(list(case.attachments), (case.words or "").strip(), "", "links")
+    return Verdict("list", "likely", found=items)
 
 
 def lone_item(case: Case) -> Verdict | None:
@@ -265,20 +263,17 @@ def lone_item(case: Case) -> Verdict | None:
     if not call.wants_many or not isinstance(case.value, dict) or case.words is not None:
         return None
     if nothing_in(case.value, call.nouns) or _says_none(case.value):
-        case.collection = Collection([], dict(case.value), ("",), "guess")
-        return Verdict("list", "guess")
+        return _perhaps(Collection([], dict(case.value), ("",), "guess"))
     named = named_things(case.value)
     if named is not None and not call.is_one:
-        case.collection = Collection(named, {}, ("",), "guess")
-        return Verdict("list", "guess")
+        return _perhaps(Collection(named, {}, ("",), "guess"))
     if call.doing == "list" and call.is_plural and "list" in call.words:
-        case.collection = mapped(case.value, call.words)
-        if case.collection is not None:
-            return Verdict("list", "guess")
+        found = mapped(case.value, call.words)
+        if found is not None:
+            return _perhaps(found)
     if call.doing != "list" or not call.is_plural or not is_one(case.value):
         return None
-    case.collection = Collection([case.value], {}, ("",), "guess")
-    return Verdict("list", "guess")
+    return _perhaps(Collection([case.value], {}, ("",), "guess"))
 
 
 def _says_none(value: Mapping[str, Any]) -> bool:
@@ -308,8 +303,7 @@ def nothing_listed(case: Case) -> Verdict | None:
         return None
     is_asked = call.wants_many or not _HISTORIES.isdisjoint(call.words) or _opens(words)
     if is_asked or (call.doing == "unknown" and not words and _selects(case)):
-        case.items = Items([], words or "", "", "nothing")
-        return Verdict("list", "guess")
+        return _perhaps(Items([], words or "", "", "nothing"))
     return None
 
 

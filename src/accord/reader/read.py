@@ -4,15 +4,20 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+import msgspec
+
 from accord.answer import Notice, Page
 from accord.reader.called import Called, call_of
-from accord.reader.case import Case
+from accord.reader.case import Case, Found
 from accord.reader.collection import collection_in
 from accord.reader.find import Digs, Value, find, of_payload
+from accord.reader.items import Items
 from accord.reader.judge import judge
 from accord.reader.own import Known, known_shape, page_from, said_of, warnings_from
 from accord.reader.paging import page_in_words, page_of, page_of_cut
 from accord.reader.reading import Notes, Reading
+from accord.reader.signs import Sign
+from accord.reader.things import Collection
 from accord.reader.unwrap import Reply, is_passed_on, unwrap
 from accord.response import CATALOG, Failure, Pagination, Response, ResponseType, Summary
 
@@ -25,6 +30,15 @@ _UNKNOWN: Final = "unknown"
 _NO_PAGINATION: Final = Pagination()
 
 
+class _Asked(msgspec.Struct):
+    """What was asked of whom, the reply as it came, and what is noted down as it is read."""
+
+    tool: str | None
+    arguments: Mapping[str, Any]
+    notes: Notes
+    raw: Any
+
+
 def read(
     reply: Any, tool: str | None = None, arguments: Mapping[str, Any] | None = None
 ) -> Reading:
@@ -34,20 +48,21 @@ def read(
     are what was called, and help to tell a deed from a list.
     """
     notes = Notes()
+    asked = _Asked(tool, arguments or {}, notes, reply)
     unwrapped = unwrap(reply, notes)
     if unwrapped.error is not None:
-        return _of_rpc_error(unwrapped.error, tool, notes, reply)
+        return _of_rpc_error(asked, unwrapped.error)
     if unwrapped.size is not None:
-        return _of_binary(unwrapped.size, tool, notes, reply)
-    call = call_of(tool, arguments)
-    digs: Digs = "" if call.gives_content else "json" if call.prints else "all"
+        return _of_binary(asked, unwrapped.size)
+    called = call_of(tool, arguments)
+    digs: Digs = "" if called.gives_content else "json" if called.prints else "all"
     value = _value(unwrapped, notes, digs)
     if type(value.value) is dict and "content" in value.value:
         value, unwrapped = _passed_on(value, unwrapped, notes, digs)
     known = known_shape(value.value)
     if known is not None:
-        return _of_known(known, value, unwrapped, tool, call, notes, reply)
-    return _judged(value, unwrapped, tool, call, arguments or {}, notes, reply)
+        return _of_known(asked, called, known, value, unwrapped.is_error)
+    return _of_judged(asked, called, value, unwrapped.is_error)
 
 
 def _passed_on(value: Value, unwrapped: Reply, notes: Notes, digs: Digs) -> tuple[Value, Reply]:
@@ -71,16 +86,16 @@ def _value(unwrapped: Reply, notes: Notes, digs: Digs) -> Value:
     return of_payload(unwrapped.payload, unwrapped.is_text, notes, digs=digs)
 
 
-def _name(tool: str | None, kind: ResponseType, notes: Notes) -> str:
-    if tool:
-        return tool
+def _name(asked: _Asked, kind: ResponseType) -> str:
+    if asked.tool:
+        return asked.tool
     if kind == "tool_catalog":
         return CATALOG
-    notes.finding("nobody says which tool this is from")
+    asked.notes.finding("nobody says which tool this is from")
     return _UNKNOWN
 
 
-def _of_rpc_error(error: Mapping[str, Any], tool: str | None, notes: Notes, raw: Any) -> Reading:
+def _of_rpc_error(asked: _Asked, error: Mapping[str, Any]) -> Reading:
     message = error.get("message")
     data = error.get("data")
     details: Any = data if isinstance(data, dict | str) else {} if data is None else {"data": data}
@@ -89,22 +104,19 @@ def _of_rpc_error(error: Mapping[str, Any], tool: str | None, notes: Notes, raw:
     }
     code = error.get("code")
     if not isinstance(code, str | int | float):
-        notes.finding("the JSON-RPC error has no code")
+        asked.notes.finding("the JSON-RPC error has no code")
         code = _NO_CODE
     words = message if isinstance(message, str) and message else "The request was refused"
-    response = _failure(tool, Failure(code=code, message=words, details=details), unknown, notes)
-    return notes.reading(response, value=None, origin="error", raw=raw)
+    failure = Failure(code=code, message=words, details=details)
+    response = _failure(asked, failure, unknown)
+    return asked.notes.reading(response, value=None, origin="error", raw=asked.raw)
 
 
 def _failure(
-    tool: str | None,
-    error: Failure,
-    metadata: dict[str, Any],
-    notes: Notes,
-    message: str | None = None,
+    asked: _Asked, error: Failure, metadata: dict[str, Any], message: str | None = None
 ) -> Response:
     return Response(
-        tool_name=_name(tool, "error", notes),
+        tool_name=_name(asked, "error"),
         response_type="error",
         status="error",
         message=message or error.message,
@@ -113,36 +125,29 @@ def _failure(
     )
 
 
-def _of_binary(size: int, tool: str | None, notes: Notes, raw: Any) -> Reading:
+def _of_binary(asked: _Asked, size: int) -> Reading:
     data = {"bytes": size}
-    name = _name(tool, "single", notes)
-    response = Response(tool_name=name, response_type="single", data=data)
-    return notes.reading(response, value=data, origin="the bytes", raw=raw)
+    response = Response(tool_name=_name(asked, "single"), response_type="single", data=data)
+    return asked.notes.reading(response, value=data, origin="the bytes", raw=asked.raw)
 
 
 def _of_known(
-    known: Known,
-    value: Value,
-    unwrapped: Reply,
-    tool: str | None,
-    call: Called,
-    notes: Notes,
-    raw: Any,
+    asked: _Asked, called: Called, known: Known, value: Value, is_error: bool | None
 ) -> Reading:
     """A reply whose shape is one of ours: it says itself what it is."""
+    notes = asked.notes
     notes.rule(known.shape)
-    is_error = unwrapped.result.get("isError") if unwrapped.result is not None else None
-    if isinstance(is_error, bool) and is_error != (known.failure is not None):
+    if is_error is not None and is_error != (known.failure is not None):
         notes.finding("isError and the payload disagree; this is what the payload says")
     page = known.page or page_from(value.beside.get("page"))
     warnings = known.warnings or warnings_from(value.beside.get("warnings"))
     metadata = dict(known.metadata) | _metadata(value, warnings)
-    name = tool or known.tool
+    asked.tool = asked.tool or known.tool
     origin = f"{value.origin}: {known.shape}"
     is_partial = known.is_partial or value.beside.get("partial") is True
     is_truncated = known.is_truncated or value.beside.get("truncated") is True
     if known.failure is not None:
-        response = _failure(name, _error_of(known.failure), metadata, notes, known.message)
+        response = _failure(asked, _error_of(known.failure), metadata, known.message)
         return notes.reading(
             response,
             value=None,
@@ -151,12 +156,13 @@ def _of_known(
             is_partial=is_partial,
             is_truncated=is_truncated,
             origin=origin,
-            raw=raw,
+            raw=asked.raw,
         )
-    kind, items, rest = _sorted(known, call, notes)
+    kind, items, rest = _sorted(known, called, notes)
     if rest:
         metadata = {**rest, **metadata}
     return _reading(
+        asked,
         kind=kind,
         value=known.value,
         items=items,
@@ -166,15 +172,12 @@ def _of_known(
         is_partial=is_partial,
         is_truncated=is_truncated,
         metadata=metadata,
-        tool=name,
         origin=origin,
-        notes=notes,
-        raw=raw,
     )
 
 
 def _sorted(
-    known: Known, call: Called, notes: Notes
+    known: Known, called: Called, notes: Notes
 ) -> tuple[ResponseType, list[Any] | None, Mapping[str, Any]]:
     """What a reply of a known shape is, its items, and what stands beside them."""
     value = known.value
@@ -184,9 +187,9 @@ def _sorted(
         return known.kind, None, {}
     if isinstance(value, list):
         return "list", value, {}
-    if call.doing == "act":
+    if called.doing == "act":
         return "action", None, {}
-    collection = collection_in(value, call, {})
+    collection = collection_in(value, called, {})
     if collection is None or collection.confidence == "guess":  # `data` may hold several payloads
         return "single", None, {}
     notes.rule("main-array", collection.confidence)
@@ -209,49 +212,42 @@ def _error_of(failure: Mapping[str, Any]) -> Failure:
     )
 
 
-def _judged(
-    value: Value,
-    unwrapped: Reply,
-    tool: str | None,
-    call: Called,
-    arguments: Mapping[str, Any],
-    notes: Notes,
-    raw: Any,
-) -> Reading:
-    is_error = unwrapped.result.get("isError") if unwrapped.result is not None else None
+def _of_judged(asked: _Asked, called: Called, value: Value, is_error: bool | None) -> Reading:
+    """A reply in anybody's shape: the rules say what it is."""
     case = Case(
         value=value.value,
         is_text=value.is_text,
-        is_error=is_error if isinstance(is_error, bool) else None,
+        is_error=is_error,
         message=value.message,
         attachments=value.attachments,
         is_structured=value.origin == "structuredContent",
-        called=call,
-        arguments=arguments,
-        tool=tool,
+        called=called,
+        arguments=asked.arguments,
+        tool=asked.tool,
         texts=value.texts,
     )
     rule, verdict = judge(case)
-    notes.rule(rule.name, verdict.confidence)
+    asked.notes.rule(rule.name, verdict.confidence)
     if verdict.finding is not None:
-        notes.finding(verdict.finding)
+        asked.notes.finding(verdict.finding)
     beside = value.beside
     warnings = warnings_from(beside.get("warnings")) if beside else ()
     if verdict.kind == "error":
-        return _of_failure(case, value, tool, warnings, notes, raw)
+        return _of_failure(asked, verdict.found, value, warnings, case.words)
     metadata: dict[str, Any] = {}
     if value.attachments or warnings or value.extras:
         metadata = _metadata(value, warnings)
     items: list[Any] | None = None
     message, page = value.message, None
     if verdict.kind in ("list", "tool_catalog"):
-        items, rest, message, page = _listed(case, value, arguments, notes)
+        items, rest, message, page = _listed(asked, verdict.found, value)
         if rest:
             metadata = {**rest, **metadata} if metadata else dict(rest)
     elif verdict.kind == "single" and case.words is not None:
-        page = page_of_cut(case.words, arguments)
+        page = page_of_cut(case.words, asked.arguments)
     own = page_from(beside.get("page")) if beside else None
     return _reading(
+        asked,
         kind=verdict.kind,
         value=value.value,
         items=items,
@@ -261,32 +257,27 @@ def _judged(
         is_partial=verdict.is_partial or beside.get("partial") is True,
         is_truncated=beside.get("truncated") is True,
         metadata=metadata,
-        tool=tool,
         origin=value.origin,
-        notes=notes,
-        raw=raw,
     )
 
 
 def _listed(
-    case: Case, value: Value, arguments: Mapping[str, Any], notes: Notes
+    asked: _Asked, found: Found, value: Value
 ) -> tuple[list[Any], Mapping[str, Any], str | None, Page | None]:
     """The items of a list, what stands beside them, the words around them, and the page."""
-    if case.items is not None:
-        notes.rule_within(case.items.rule, "likely")
-        words, closing = case.items.heading, case.items.closing
+    if isinstance(found, Items):
+        asked.notes.rule_within(found.rule, "likely")
+        words, closing = found.heading, found.closing
         if closing:
             words = f"{words}\n{closing}" if words else closing
-        return case.items.items, {}, words or None, page_in_words(words)
-    collection = case.collection
-    if collection is None or not collection.path:
-        items = value.value
-        page = page_in_words(value.message) if value.message else None
-        return items, {}, value.message, page
-    page = page_of(collection.rest, len(collection.items), arguments)
+        return found.items, {}, words or None, page_in_words(words)
+    items, rest, page = value.value, {}, None
+    if isinstance(found, Collection) and found.path:
+        items, rest = found.items, found.rest
+        page = page_of(rest, len(items), asked.arguments)
     if page is None and value.message:
         page = page_in_words(value.message)
-    return collection.items, collection.rest, value.message, page
+    return items, rest, value.message, page
 
 
 def _metadata(value: Value, warnings: Sequence[Notice]) -> dict[str, Any]:
@@ -309,12 +300,13 @@ def _is_said(name: str, extra: Any, value: Any) -> bool:
 
 
 def _of_failure(
-    case: Case, value: Value, tool: str | None, warnings: Sequence[Notice], notes: Notes, raw: Any
+    asked: _Asked, found: Found, value: Value, warnings: Sequence[Notice], words: str | None
 ) -> Reading:
-    sign = case.sign
+    sign = found if isinstance(found, Sign) else None
     if sign is not None:
-        notes.rule_within(sign.rule)
-    words = value.prose or (sign.message if sign is not None else _words_of(case, value))
+        asked.notes.rule_within(sign.rule)
+    said = value.message or words or "The tool says that it failed"
+    words = value.prose or (said if sign is None else sign.message)
     message = _EXECUTING.sub("", words, count=1)
     if message.startswith("<error>"):
         message = message.removeprefix("<error>").removesuffix("</error>").strip() or message
@@ -330,19 +322,14 @@ def _of_failure(
         message=message,
         details=details or {},
     )
-    response = _failure(tool, error, _metadata(value, warnings), notes)
-    return notes.reading(
-        response, value=value.value, warnings=warnings, origin=value.origin, raw=raw
+    response = _failure(asked, error, _metadata(value, warnings))
+    return asked.notes.reading(
+        response, value=value.value, warnings=warnings, origin=value.origin, raw=asked.raw
     )
 
 
-def _words_of(case: Case, value: Value) -> str:
-    if value.message:
-        return value.message
-    return case.words or "The tool says that it failed"
-
-
 def _reading(
+    asked: _Asked,
     *,
     kind: ResponseType,
     value: Any,
@@ -353,10 +340,7 @@ def _reading(
     is_partial: bool,
     is_truncated: bool,
     metadata: dict[str, Any],
-    tool: str | None,
     origin: str,
-    notes: Notes,
-    raw: Any,
 ) -> Reading:
     is_list = kind in ("list", "tool_catalog")
     returned = len(items) if isinstance(items, list) else None
@@ -364,7 +348,7 @@ def _reading(
         metadata = {**metadata, "truncated": True}
     pagination = None if page is None else Pagination.of(page)
     response = Response(
-        tool_name=_name(tool, kind, notes),
+        tool_name=_name(asked, kind),
         response_type=kind,
         data=items if is_list else _object(value),
         pagination=None if pagination == _NO_PAGINATION else pagination,
@@ -379,7 +363,7 @@ def _reading(
         message=message,
         metadata=metadata or None,
     )
-    return notes.reading(
+    return asked.notes.reading(
         response,
         value=value,
         page=page,
@@ -387,7 +371,7 @@ def _reading(
         is_partial=is_partial,
         is_truncated=is_truncated,
         origin=origin,
-        raw=raw,
+        raw=asked.raw,
     )
 
 

@@ -36,6 +36,12 @@ class Reply(msgspec.Struct, kw_only=True):
     size: int | None = None
     """The bytes of what is no text at all."""
 
+    @property
+    def is_error(self) -> bool | None:
+        """What a tool result says of itself, if it says anything."""
+        said = None if self.result is None else self.result.get("isError")
+        return said if isinstance(said, bool) else None
+
 
 def unwrap(reply: Any, notes: Notes) -> Reply:
     """What a reply says, whatever it came in."""

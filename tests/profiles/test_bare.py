@@ -213,25 +213,6 @@ def test_what_is_rendered_for_other_frameworks_has_a_size_limit_too() -> None:
 
 # Schemas and structure
 
-INTEGERS = {"type": "array", "items": {"type": "integer"}}
-WRAPPED = {"type": "object", "properties": {"result": INTEGERS}, "required": ["result"]}
-TABLE = {"type": "object", "additionalProperties": {"type": "integer"}}
-SCHEMAS: dict[str, tuple[Any, Any, Any]] = {
-    "a list": (list[int], WRAPPED, INTEGERS),
-    "an object": (dict[str, int], TABLE, TABLE),
-    "text": (str, ABSENT, ABSENT),
-    "anything": (Any, ABSENT, ABSENT),
-}
-
-
-@each_revision
-@pytest.mark.parametrize(("hint", "as_object", "as_any"), SCHEMAS.values(), ids=list(SCHEMAS))
-def test_the_schema_is_that_of_the_data(
-    hint: Any, as_object: Any, as_any: Any, revision: str
-) -> None:
-    schema = listed(saying(5, hint), "bare", revision).get("outputSchema", ABSENT)
-    assert schema == {V1: ABSENT, V2: ABSENT, V5: as_any}.get(revision, as_object)
-
 
 @each_revision
 def test_without_structure_the_fields_stay_at_the_root(revision: str) -> None:

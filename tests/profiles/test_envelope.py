@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 import wire
-from accord import Answer, FieldError, Image, Link, Notice, Page, Problem, Server, schemas
+from accord import Answer, FieldError, Image, Link, Notice, Page, Problem, Server
 from accord.answer import KINDS
 from peer import Peer
-from profiles.shop import ABSENT, V1, V2, V4, V5, listed, problem, reply, required, saying, text
+from profiles.shop import V1, V2, V4, V5, problem, reply, required, saying, text
 
 VERSION = {"version": "response-v2"}
 each_revision = pytest.mark.parametrize("revision", wire.REVISIONS)
@@ -315,33 +315,6 @@ def test_a_long_message_does_not_cost_field_errors_in_silence() -> None:
 
 
 # Schemas and structure
-
-HINTS = [Any, str, int, list[int], dict[str, int]]
-
-
-def own_schema() -> Any:
-    schema = schemas.load("response-v2")
-    del schema["$schema"], schema["$id"]
-    return schema
-
-
-@each_revision
-@pytest.mark.parametrize("hint", HINTS, ids=str)
-def test_every_tool_has_the_schema_of_the_envelope(hint: Any, revision: str) -> None:
-    schema = listed(saying(5, hint), "envelope", revision).get("outputSchema", ABSENT)
-    assert schema == (ABSENT if revision in (V1, V2) else own_schema())
-
-
-@each_revision
-@pytest.mark.parametrize("outcome", [{"a": 1}, problem()], ids=["success", "failure"])
-def test_without_structure_there_is_neither_structure_nor_schema(
-    outcome: Any, revision: str
-) -> None:
-    server = saying(outcome, structured=False)
-    said = reply(server, "envelope", revision)["result"]
-    assert "structuredContent" not in said
-    assert json.loads(said["content"][0]["text"])["meta"]["version"] == "response-v2"
-    assert "outputSchema" not in listed(server, "envelope", revision)
 
 
 def test_the_older_name_of_the_contract_asks_for_it_too() -> None:

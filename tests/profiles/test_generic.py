@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 import wire
-from accord import Answer, FieldError, Image, Link, Notice, Page, Problem, Server, schemas
+from accord import Answer, FieldError, Image, Link, Notice, Page, Problem, Server
 from accord.answer import KINDS
 from peer import Peer, asking
-from profiles.shop import ABSENT, V1, V2, V4, V5, listed, problem, reply, required, saying, text
+from profiles.shop import ABSENT, V1, V2, V4, V5, problem, reply, required, saying, text
 
 each_revision = pytest.mark.parametrize("revision", wire.REVISIONS)
 
@@ -268,33 +268,3 @@ def test_arguments_that_do_not_fit_are_validation_errors(revision: str) -> None:
     assert error["details"] == {
         "validationErrors": [{"field": "limit", "error": fault, "severity": "error"}]
     }
-
-
-# Schemas and structure
-
-HINTS = [Any, str, int, list[int], dict[str, int]]
-
-
-def own_schema() -> Any:
-    schema = schemas.load("generic")
-    del schema["$schema"], schema["$id"]
-    return schema
-
-
-@each_revision
-@pytest.mark.parametrize("hint", HINTS, ids=str)
-def test_every_tool_has_the_schema_of_the_response(hint: Any, revision: str) -> None:
-    schema = listed(saying(5, hint), "generic", revision).get("outputSchema", ABSENT)
-    assert schema == (ABSENT if revision in (V1, V2) else own_schema())
-
-
-@each_revision
-@pytest.mark.parametrize("outcome", [{"a": 1}, problem()], ids=["success", "failure"])
-def test_without_structure_there_is_neither_structure_nor_schema(
-    outcome: Any, revision: str
-) -> None:
-    server = saying(outcome, structured=False)
-    said = reply(server, "generic", revision)["result"]
-    assert "structuredContent" not in said
-    assert json.loads(said["content"][0]["text"])["toolName"] == "get"
-    assert "outputSchema" not in listed(server, "generic", revision)

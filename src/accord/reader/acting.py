@@ -26,11 +26,11 @@ from accord.reader.phrases import (
     says_only_done,
     says_read,
 )
-from accord.reader.verbs import EITHER, GIVING, acts
+from accord.reader.verbs import EITHER, GIVING, LED_BY_SERVICE, SERVICES, acts
 
 _MOST_LINES: Final = 4
 _SAID: Final = (*OUTPUT, "stderr", "return_value", "returnValue")
-_COMMANDS: Final = ("command", "cmd", "args", "command_line", "commandLine")
+_COMMANDS: Final = frozenset({"command", "cmd", "args", "command_line", "commandLine"})
 _LONGEST_COMMAND: Final = 400
 _MOST_WORDS: Final = 3
 _UNCONFIRMED: Final = frozenset(
@@ -44,6 +44,7 @@ _CONFIRM: Final = re.compile(
     r"\bconfirm(?:ed)?`?\s*[=:]\s*[`\"']?true\b",
     re.I,
 )
+_ENDS: Final = re.compile(r"\A[^\n]{1,400}[.!:…]\n")
 _SHOWING: Final = frozenset({"display", "show", "open", "view", "preview"})
 _SHOTS: Final = frozenset("screenshot screen image page snapshot frame pane window".split())
 _MESSAGES: Final = tuple(name for name, english in MEMBERS.items() if english == "message")
@@ -119,7 +120,8 @@ def reports_done(case: Case) -> Verdict | None:
         return Verdict("action", "guess")
     if call.wants_many:
         return None
-    if call.doing in ("run", "make") and says_done(words):
+    is_output = call.gives_output and "\n" in words.strip() and _ENDS.search(words) is None
+    if call.doing in ("run", "make") and not is_output and says_done(words):
         return Verdict("action", "likely")
     if call.doing == "unknown" and not call.checks and says_done(words) and not says_read(words):
         return Verdict("action", "likely")
@@ -147,8 +149,10 @@ def _gives_more(case: Case) -> bool:
 def _is_plainly_done(case: Case) -> bool:
     """Whether the words, or the command that was run, can mean nothing else."""
     doing, words = case.called.doing, case.told
-    if doing == "run" and any(_is_deed(case.arguments.get(name)) for name in _COMMANDS):
-        return True
+    if doing in ("run", "unknown") and not _COMMANDS.isdisjoint(case.arguments):
+        lines = (case.arguments.get(name) for name in _COMMANDS)
+        if any(_is_deed(line, doing == "run") for line in lines):
+            return True
     call = case.called
     said = words or case.message
     if said and "ed" in said and not (call.wants_many or call.is_one) and _says_both(case, said):
@@ -173,14 +177,24 @@ def _says_both(case: Case, said: str) -> bool:
     return is_well and says_done(said) and not says_read(said)
 
 
-def _is_deed(command: Any) -> bool:
-    """Whether a command line changes something, by its first words: `kubectl delete pod x`."""
+def _is_deed(command: Any, is_run: bool) -> bool:
+    """Whether a command line changes something, by its first words: `aws ec2 stop-instances`.
+
+    `is_run`: the tool is named for running one; else it has to be that of a known program.
+    """
     if isinstance(command, str):
         command = command[:_LONGEST_COMMAND].split()
     if not isinstance(command, list):
         return False
-    words = [str(word).lower() for word in command[:_MOST_WORDS]]
-    return any(acts(word) and word not in EITHER for word in words)
+    parts = [str(part).lower() for part in command[:_MOST_WORDS]]
+    words = [word for part in parts if part[:1] != "-" for word in part.split("-")[:2]]
+    if words[:1] and words[0] in SERVICES:
+        return not LED_BY_SERVICE.isdisjoint(words[1:2]) or any(map(_is_verb, words[1:]))
+    return is_run and any(map(_is_verb, words))
+
+
+def _is_verb(word: str) -> bool:
+    return acts(word) and word not in EITHER
 
 
 def _is_report(case: Case, words: str) -> bool:

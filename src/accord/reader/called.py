@@ -66,6 +66,9 @@ _MUTATION: Final = re.compile(r"\s*mutation\s*(?:\w+\s*)?(?:\([^{]{0,2000}\)\s*)
 _VERB_ARGUMENTS: Final = (
     *("action", "operation", "op", "command", "subcommand", "method", "verb", "mode"),
 )
+_SHELLS: Final = frozenset({"shell", "bash", "powershell", "terminal"})
+_ACTIONS: Final = ("action", "operation")
+_TELLING: Final = frozenset("status list get info show history stats".split())
 _WRITES_HTTP: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _READS_HTTP: Final = frozenset({"GET", "HEAD"})
 _ADDRESSES: Final = frozenset({"url", "uri", "path", "endpoint"})
@@ -106,11 +109,13 @@ _ABOUT: Final = frozenset(
 )
 """With one of these, it is not the content that is given."""
 _ONE: Final = frozenset(
-    """describe inspect info information detail details summary overview status profile schema
-    metadata stats config configuration settings documentation guide help instructions readme
+    """describe inspect health info information detail details summary overview status profile
+    schema metadata stats config configuration settings documentation guide help instructions readme
     prompt template skeleton structure state properties practices conventions principles""".split()
 )
-_RUNS: Final = frozenset("command cmd command_line commandLine argv code script".split())
+_RUNS: Final = frozenset(
+    "command cmd command_line commandLine argv code code_snippet script".split()
+)
 _OPENS: Final = frozenset("read cat view open scrape load fetch".split())
 _SEARCHES: Final = frozenset(
     """search pattern keyword keywords search_pattern searchPattern search_term searchTerm
@@ -126,9 +131,9 @@ _LOGS: Final = frozenset({"log", "logs", "logcat", "stderr", "output", "journal"
 _STATEMENTS: Final = ("sql", "query", "sql_query", "sqlQuery", "statement", "cypher")
 _TOOLS: Final = frozenset(
     """tool_name toolName tool function_name functionName command_name commandName operation_id
-    operationId""".split()
+    operationId arguments""".split()
 )
-"""The tool that is called by another one."""
+"""The tool that is called by another one; `arguments` goes with its `name`."""
 _GIVEN: Final = ("arguments", "params", "parameters", "args", "input")
 _LINES: Final = ("args", "argv")
 _TELL: Final = (
@@ -201,6 +206,8 @@ def call_of(tool: str | None, arguments: Mapping[str, Any] | None) -> Called:
         return found._replace(doing="read")  # as a language server does
     if found.doing not in ("act", "make"):
         found = _asked(tool, found, arguments)
+    elif found.doing == "act":
+        found = _only_told(tool, found, arguments)
     found = _vaguely(found)
     if found.doing == "unknown" and found.words[-1:] in _HTTP_VERBS and _has_address(arguments):
         return found._replace(doing="act")
@@ -218,10 +225,11 @@ def _passed_on(
     tool: str | None, arguments: Mapping[str, Any]
 ) -> tuple[str | None, Mapping[str, Any]]:
     """The tool that is called by another one, and what it is given; the same, if there is none."""
-    inner = next((arguments[name] for name in _TOOLS if name in arguments), None)
+    given = next((arguments[name] for name in _GIVEN if name in arguments), None)
+    names = [arguments[name] for name in _TOOLS if isinstance(arguments.get(name), str)]
+    inner = names[0] if names else arguments.get("name")
     if not isinstance(inner, str) or called(inner).doing == "unknown":
         return tool, arguments
-    given = next((arguments[name] for name in _GIVEN if name in arguments), None)
     return inner, given if isinstance(given, dict) else {}
 
 
@@ -439,7 +447,8 @@ def _by_action(tool: str | None, found: Called, arguments: Mapping[str, Any]) ->
     """The same call, by an argument that is a verb, or a command line."""
     for name in _VERB_ARGUMENTS:
         verb = arguments.get(name)
-        if name == "command" and found.doing == "run":
+        is_line = found.doing == "run" or not _SHELLS.isdisjoint(found.words)
+        if name == "command" and is_line:
             continue  # which is what it runs
         if isinstance(verb, str) and len(verb) < _LONGEST_VERB:
             asked = _acted(f"{tool or ''}\n{verb}")
@@ -448,6 +457,14 @@ def _by_action(tool: str | None, found: Called, arguments: Mapping[str, Any]) ->
     if found.doing == "unknown" and _lists(arguments):
         return _acted(f"{tool or ''}\nlist") or found
     return found
+
+
+def _only_told(tool: str | None, found: Called, arguments: Mapping[str, Any]) -> Called:
+    """The same call, if what it is asked to do is to tell something: `action: "status"`."""
+    verb = next((arguments[name] for name in _ACTIONS if name in arguments), None)
+    if not isinstance(verb, str) or verb not in _TELLING:
+        return found
+    return _acted(f"{tool or ''}\n{verb}") or found
 
 
 def _lists(arguments: Mapping[str, Any]) -> bool:

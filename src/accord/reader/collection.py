@@ -20,6 +20,7 @@ _MEASURES: Final = frozenset(
 """Of which several numbers are one."""
 _GRAPH: Final = frozenset({"entities", "nodes", "relations", "relationships", "edges"})
 """Things, and what is between them."""
+_FOLDERS: Final = frozenset("dir directory folder subdir subdirectory subfolder".split())
 _NO_MATTER: Final = frozenset({"_meta", "cacheScope", "ttlMs", "resultType"})
 _NOTHING: Final = re.compile(
     r"\((?:empty\b[^()]{0,60}|none"
@@ -39,10 +40,21 @@ _BY_CHANCE: Final = 9
 def collection_in(value: Any, called: Called, arguments: Mapping[str, Any]) -> Collection | None:
     """The collection that a value is, or is about."""
     if isinstance(value, list):
-        return Collection(value, {}, (), "certain")
+        return _of_statement(value, called) or Collection(value, {}, (), "certain")
     if not isinstance(value, dict):
         return None
     return _in_object(value, called, arguments, ())
+
+
+def _of_statement(value: list[Any], called: Called) -> Collection | None:
+    """The rows, where a list holds what came of the only statement."""
+    if len(value) != 1 or not called.wants_many or not isinstance(value[0], dict):
+        return None
+    rows = value[0].get("results")
+    if not isinstance(rows, list) or "meta" not in value[0]:
+        return None
+    rest = {name: each for name, each in value[0].items() if name != "results"}
+    return Collection(rows, rest, ("results",), "certain")
 
 
 def _in_object(
@@ -59,6 +71,10 @@ def _in_object(
             return found
         main = [name for name in arrays if member_of(name).noun in called.nouns]
         main = main or (arrays if len(value) == 1 else [])
+    if len(main) == 2 and called.wants_many and _is_folder(main):
+        both = [*value[main[0]], *value[main[1]]]
+        rest = {name: each for name, each in value.items() if name not in main}
+        return Collection(both, rest, (*path, "+".join(main)), "likely")
     name = _main(value, main, called)
     if name is None:
         return None
@@ -68,6 +84,13 @@ def _in_object(
     if confidence is None:
         return None
     return _inmost(Collection(value[name], rest, (*path, name), confidence), called)
+
+
+def _is_folder(names: list[str]) -> bool:
+    """Whether two arrays are what is in a folder."""
+    return "file" in {member_of(name).noun for name in names} and any(
+        member_of(name).noun in _FOLDERS for name in names
+    )
 
 
 def _has_objects(value: Mapping[str, Any]) -> bool:
@@ -105,10 +128,18 @@ def _inmost(found: Collection, called: Called) -> Collection:
         return found._replace(items=[], rest={**found.rest, found.path[-1]: found.items})
     if isinstance(only, list) and only and all(isinstance(each, dict) for each in only):
         return found._replace(items=only, confidence="guess")
+    if isinstance(only, list) and (found.path[-1] == "ids" or _is_list_in_list(found.rest)):
+        return found._replace(items=only)  # a column each
     if called.is_statement and isinstance(only, dict) and isinstance(only.get("rows"), list):
         rest = {**found.rest, **{name: each for name, each in only.items() if name != "rows"}}
         return found._replace(items=only["rows"], rest=rest, path=(*found.path, "rows"))
     return found
+
+
+def _is_list_in_list(rest: Mapping[str, Any]) -> bool:
+    """Whether the ids of things are a list in a list, as those found for one of several queries."""
+    ids = rest.get("ids")
+    return isinstance(ids, list) and len(ids) == 1 and isinstance(ids[0], list)
 
 
 def _main(value: Mapping[str, Any], main: list[str], called: Called) -> str | None:
@@ -150,7 +181,7 @@ def _judged(
     main = member_of(name)
     is_named = main.is_generic or (main.noun in called.nouns and not _is_checked(items, called))
     pages = is_counted = is_a_thing = False
-    is_part = _is_part(rest, called)
+    is_part = (main.noun == "detail" and called.is_one) or _is_part(rest, called)
     for beside, said in rest.items() if SUMS.isdisjoint(rest) else _told(rest):
         _, _, is_paging, is_count, number_of, is_identity, _ = member_of(beside)
         pages = pages or is_paging
@@ -194,6 +225,8 @@ def _is_one_value(name: str, items: list[Any]) -> bool:
     """Whether an array is one thing by its name: lines of a text, numbers of a measure."""
     if name in _STREAMS:
         return bool(items) and all(isinstance(item, str) for item in items)
+    if len(items) == 2 and {type(item) for item in items} == {float, str}:
+        return True  # when, and how much
     is_measure = member_of(name).noun in _MEASURES and bool(items)
     return is_measure and all(isinstance(item, int | float) for item in items)
 

@@ -24,6 +24,11 @@ _FINE: Final = ("success", "ok", "OK")
 _BEGUN: Final = frozenset(
     "submitted queued pending started starting processing accepted scheduled in_progress".split()
 )
+_JOBS: Final = frozenset(
+    """task_id taskId task_uuid job_id jobId run_id runId request_id requestId prediction_id
+    subscription_key polling_url""".split()
+)
+"""By which one asks for what has only begun."""
 _SUCCESS: Final = frozenset(name for name, english in MEMBERS.items() if english == "success")
 DONE: Final = frozenset({"success", "ok"}) | DEEDS | _BEGUN | _SUCCESS
 _PLACES: Final = frozenset({"path", "uri", "file", "file_path", "filePath"})
@@ -63,12 +68,14 @@ def _reports(case: Case, value: dict[str, Any]) -> bool:
         return True
     if len(value) <= FEW and _tells_written(value, call):
         return True
-    if call.doing == "read":
+    if call.doing == "read" and not (call.words[-1:] == ("async",) and _has_begun(value)):
         return False
     if _has_begun(value, is_run=call.doing == "run") or _tells_deeds(value):
         return True
     if not says_well(value) or (call.gives_output and not OUTPUT.isdisjoint(value)):
         return False
+    if any(name.startswith("affected_") for name in value):
+        return True
     if call.may_act and call.doing == "unknown" and case.find_collection() is None:
         return True
     if call.doing == "unknown" and any(_gives(case, *member) for member in value.items()):
@@ -155,8 +162,10 @@ def _tells_written(value: dict[str, Any], call: Called) -> bool:
     return is_file and isinstance(said, str) and _MADE.search(in_english(said)) is not None
 
 
-def _has_begun(value: dict[str, Any], *, is_run: bool) -> bool:
+def _has_begun(value: dict[str, Any], *, is_run: bool = False) -> bool:
     """Whether a few members say that something was started, and by which name it goes on."""
+    if 0 < len(value) <= 2 and _JOBS.issuperset(value):
+        return True
     status = value.get("status", value.get("state"))
     if not isinstance(status, str) or not OUTPUT.isdisjoint(value):
         return False

@@ -38,7 +38,9 @@ _GETTING: Final = tuple((word,) for word in "get lookup read show fetch describe
 _EXITED: Final = re.compile(
     r"\b(?:exit|return)(?:ed with)?[ _]?(?:code|status)?\W{1,4}([1-9]\d{0,2})\W*$"
 )
-_BEGINS_EXITED: Final = re.compile(r"\W{0,4}exit (?:code|status)\W{1,4}([1-9]\d{0,2})\W*\n")
+_BEGINS_EXITED: Final = re.compile(
+    r"\W{0,4}(?:exit|return|status) (?:code|status)\W{1,4}([1-9]\d{0,2})\W*\n"
+)
 _FAILED: Final = re.compile(r"\W{0,4}(?:failed|error|unable|could not)\b", re.I)
 _ADVISED: Final = re.compile(
     r"\W{0,4}no [^.!\n]{1,80}[.!] (?:please|start|launch|open|connect|call|run|use|select)\b", re.I
@@ -176,7 +178,7 @@ def all_failed(case: Case) -> Verdict | None:
         if counts is not None and counts[1] > 0:
             if counts[0] == 0:
                 return _failed(case, Sign("all-failed", "All of it failed", None, value), "likely")
-            if call.doing not in ("read", "unknown") or call.may_act:
+            if (call.doing not in ("read", "unknown") or call.may_act) and not call.checks:
                 return Verdict("action", "likely", is_partial=True)
     if call.is_about_faults or call.checks:
         return None
@@ -206,7 +208,8 @@ def _is_bare(item: Mapping[str, Any]) -> bool:
         return False
     others = [each for name, each in item.items() if name != "success"]
     is_refused = item.get("success") is False and all(isinstance(each, str) for each in others)
-    return len(item) <= _FEW or (is_refused and "error" in item)
+    has_none = "data" in item and item["data"] is None
+    return len(item) <= _FEW or has_none or (is_refused and "error" in item)
 
 
 def _results(case: Case) -> list[Any]:
@@ -228,7 +231,7 @@ def _why(items: list[Any]) -> str:
 def error_text(case: Case) -> Verdict | None:
     """A text that is nothing but an error, or the words before a document that belongs to it."""
     words = case.words
-    if isinstance(case.value, list) and case.message and _is_headed_error(case.message):
+    if isinstance(case.value, list) and case.message and _is_failed_list(case, case.message):
         return _failed(case, Sign("error-text", case.message.strip(), None, case.value), "likely")
     if words is None and isinstance(case.value, list) and len(case.value) == 1:
         words = case.value[0] if isinstance(case.value[0], str) else None
@@ -253,6 +256,14 @@ def error_text(case: Case) -> Verdict | None:
         Sign("error-text", words.strip()),
         "certain" if strength == "strong" else "likely",
     )
+
+
+def _is_failed_list(case: Case, heading: str) -> bool:
+    """Whether the words before a list say that it is what went wrong."""
+    if _is_headed_error(heading):
+        return True
+    is_told = not case.gives_anything and not case.called.wants_many and not case.called.checks
+    return is_told and _FAILED.match(heading) is not None and says_failed(heading) == "strong"
 
 
 def _foreign_strength(case: Case, told: str) -> Strength | None:
@@ -375,6 +386,8 @@ def _missing(case: Case, words: str) -> bool:
     if call.is_bare and says_none_of_all(words):
         return False
     noun = lacks(words)
+    if call.doing == "read" and "query" in case.arguments and not call.is_one:
+        return False  # which is a search
     if noun is None or call.doing == "act" or _ADVISED.match(words):
         return noun is not None
     return singular(noun) == noun and (noun in call.nouns or case.mentions(words))
@@ -386,8 +399,8 @@ def _exit_code(case: Case) -> Sign | None:
     if not isinstance(value, dict):
         return None
     codes = [value[name] for name in _EXIT_CODES if type(value.get(name)) is int]
-    if not any(codes):
-        return None
+    if not any(codes) or isinstance(value.get("summary"), dict):
+        return None  # or it says what came of it: tests that fail, say
     words = value.get("stderr") or value.get("output") or value.get("stdout")
     why = words.strip() if isinstance(words, str) and words.strip() else "It ended badly"
     return Sign("exit-code", why, codes[0], value)

@@ -326,6 +326,8 @@ def _of_text(text: str, where: str, notes: Notes, digs: Digs, *, is_inside: bool
         is_nested = False
         if isinstance(value, str):
             is_nested, value = decoded_twice(value)
+            if not is_nested and digs and "<untrusted-" in value:
+                return _of_text(value, where, notes, digs)
         notes.rule("json-twice" if is_nested else "json")
         how = "JSON encoded twice" if is_nested else "JSON"
         return Value(value=value, origin=f"{where}: {how}")

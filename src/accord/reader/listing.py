@@ -13,6 +13,7 @@ from accord.reader.phrases import (
     says_all_well,
     says_none,
     says_none_of_all,
+    says_plainly_none,
     split_sentence,
 )
 from accord.reader.reading import Confidence
@@ -42,8 +43,15 @@ _EMPTY: Final = re.compile(
 _MOST_ABOVE: Final = 6
 _SELECTING: Final = ("type", "kind", "filter", "pattern", "contains", "category")
 _OF_TOOLS: Final = frozenset({"tool", "list", "search", "find", "catalog", "discover", "mcp"})
+_ONLY_TOOLS: Final = frozenset("tools list all available get show mcp".split())
+"""The words of a name that says nothing but that tools are listed."""
+_OF_HELP: Final = frozenset({"help", "capabilities"})
 _A_TOOL: Final = re.compile(r"\btools?\b")
 _FOUND: Final = re.compile(r"(?:Found|Showing|Listing) \d+ [^\n]{1,80}:\n")
+_HEADING: Final = re.compile(r"(?:search )?results (?:for|of|from)\b", re.I)
+_OUTPUTS: Final = frozenset("logs stdout stderr exit_code exitCode".split())
+"""What stands beside what came of a run, and beside no list."""
+_OF_ONE: Final = frozenset({"metric", "field", "property", "attribute"})
 _SUMMING: Final = (("summarize",), ("summarise",))
 _SOURCES: Final = re.compile(r"\W*(?:sources|citations|references|see also)\b.{0,20}", re.I)
 _LISTING: Final = tuple(
@@ -66,7 +74,7 @@ def catalog(case: Case) -> Verdict | None:
         if verdict is not None:
             return verdict
     collection = case.find_collection()
-    if collection is None:
+    if collection is None or _is_echo(case, collection):
         return None
     items, path = collection.items, collection.path
     if is_act and case.tool != CATALOG:
@@ -78,7 +86,12 @@ def catalog(case: Case) -> Verdict | None:
     named = path[-1:] == ("tools",)
     if named and is_described(items) and not case.called.gives_content:
         return Verdict("tool_catalog", "likely", found=collection)
-    if _lists_tools(case) and (named or collection.confidence == "certain") and _nameable(items):
+    is_sure = (
+        named
+        or collection.confidence == "certain"
+        or (is_generic(collection) and is_described(items))
+    )
+    if _lists_tools(case) and is_sure and _nameable(items):
         return Verdict("tool_catalog", "likely", found=collection)
     return None
 
@@ -117,7 +130,10 @@ def _without(value: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 def _kind(case: Case, *around: str) -> ResponseType:
     """A list, or a catalog where a tool that lists tools says that these are some."""
-    if _lists_tools(case) and any(_A_TOOL.search(words.lower()) for words in around):
+    if _ONLY_TOOLS.issuperset(case.called.words) and "tools" in case.called.words:
+        return "tool_catalog"
+    tells_tools = _lists_tools(case) or not _OF_HELP.isdisjoint(case.called.words)
+    if tells_tools and any(_A_TOOL.search(words.lower()) for words in around):
         return "tool_catalog"
     return "list"
 
@@ -132,27 +148,52 @@ def array(case: Case) -> Verdict | None:
         return None
     if len(case.value) == 1 and case.called.wants_many and _is_remark(case.value[0]):
         return _perhaps(Collection([], {"remarks": case.value}, ("",), "guess"))
+    if len(case.value) > 1 and case.called.wants_many and _is_headed(case.value):
+        return _perhaps(Collection(case.value[1:], {"remarks": case.value[:1]}, ("",), "guess"))
+    if _is_log(case):
+        return None
     return Verdict("list", found=case.find_collection())
+
+
+def _is_log(case: Case) -> bool:
+    """Whether a list is the lines of a log, each in JSON, below some words about it."""
+    return case.called.is_log and case.message is not None and isinstance(case.value, list)
+
+
+def _is_headed(items: list[Any]) -> bool:
+    """Whether the first of several texts is the heading of the others, which are elements."""
+    first, *others = items
+    is_heading = isinstance(first, str) and _HEADING.match(first) is not None
+    return is_heading and all(isinstance(each, str) and each[:1] == "<" for each in others)
 
 
 def _is_remark(item: Any) -> bool:
     """Whether the only item of a list says that there is none."""
     if isinstance(item, dict) and len(item) == 1:
         item = item.get("message")
-    return isinstance(item, str) and says_none(item, wants_many=True)
+    return isinstance(item, str) and says_none(item.strip("_").replace("_", " "), wants_many=True)
 
 
 def main_array(case: Case) -> Verdict | None:
     """An array in an object, if the rest of that is only about it."""
     collection = case.find_collection()
+    if collection is not None and (_is_echo(case, collection) or _is_log(case)):
+        return None
     if collection is None or (case.attachments and collection.path == ("content",)):
         return None  # which are what is attached
     if collection.rest and case.called.doing != "list" and _is_made(case, collection):
+        return None
+    if case.called.doing == "run" and not _OUTPUTS.isdisjoint(collection.rest):
         return None
     is_summed = case.called.words[:1] in _SUMMING
     if is_summed and isinstance(collection.rest.get("summary"), str):
         return None
     return Verdict("list", collection.confidence, found=collection)
+
+
+def _is_echo(case: Case, collection: Collection) -> bool:
+    """Whether a collection is what the tool was given."""
+    return len(collection.items) > 1 and collection.items in case.arguments.values()
 
 
 def _is_made(case: Case, collection: Collection) -> bool:
@@ -167,7 +208,9 @@ def none_found(case: Case) -> Verdict | None:
     """Words that say that a search found nothing, which is no failure of a search."""
     words = case.told
     call = case.called
-    if words is None or call.gives_content or call.gives_output or "count" in call.words:
+    if words is None or call.gives_output or "count" in call.words:
+        return None
+    if call.gives_content and (call.is_one or not says_plainly_none(words)):
         return None
     is_of_all = call.is_bare and says_none_of_all(words)
     if not case.says_none and not is_of_all and not (call.wants_many and lacks(words) is not None):
@@ -181,7 +224,8 @@ def none_found(case: Case) -> Verdict | None:
 
 def _is_of_one(call: Called, words: str) -> bool:
     """Whether a text that denies something says so of one thing: that it is well, or is none."""
-    return says_all_well(words) or (call.is_one and lacks(words) is None)
+    is_part = call.is_one and lacks(words) is None
+    return says_all_well(words) or (is_part and words.lstrip()[:1] != "#")
 
 
 def itemised(case: Case) -> Verdict | None:
@@ -205,12 +249,22 @@ def itemised(case: Case) -> Verdict | None:
         return None
     if call.doing != "list" and items.rule == "bullets" and _is_of_one_thing(items):
         return None
+    if items.rule == "table" and _is_figures(items):
+        return None
+    if items.rule == "lone-name" and call.is_statement:
+        items = items._replace(items=[], heading=words.strip())  # of a column without rows
     is_bare = items.rule == "plain-lines" and not items.heading
     if is_bare and not (call.doing == "list" or call.is_plural):
         return None
     if is_bare and call.is_statement:
         items = items._replace(items=items.items[1:], heading=items.items[0])
     return Verdict(_kind(case, items.heading, items.closing), "likely", found=items)
+
+
+def _is_figures(items: Items) -> bool:
+    """Whether a table says what one thing has, a line for each: `Metric`, `Value`."""
+    names = [name.lower() for name in items.items[0]] if items.items else []
+    return len(names) == 2 and names[0] in _OF_ONE and names[1] == "value"
 
 
 def _is_of_one_thing(items: Items) -> bool:
@@ -308,8 +362,10 @@ def nothing_listed(case: Case) -> Verdict | None:
 
 
 def _is_null(value: Any) -> bool:
-    """Whether an object has one member, which is null: `{"users": null}`."""
-    return isinstance(value, dict) and list(value.values()) == [None]
+    """Whether an object holds null where a list would be: `{"users": null}`, `{"items": null}`."""
+    if not isinstance(value, dict):
+        return False
+    return list(value.values()) == [None] or ("items" in value and value["items"] is None)
 
 
 def _selects(case: Case) -> bool:

@@ -56,7 +56,7 @@ _READ: Final = any_of(
 )
 _BEFORE_DONE: Final = re.compile(r"[\W_]{0,12}")
 _PAST: Final = re.compile(
-    r"(?!failed|denied|reject|refus|expir|limit|unexpect|unsupport|undefin|block|abort|malform"
+    r"(?!failed|denied|reject|refus|expir|limit|(?:un)?expect|unsupport|undefin|block|abort|malform"
     r"|requir|unauthori|unrecogni|interrupt|need|exceed|encounter|receiv)[a-z]+ed\b"
 )
 
@@ -78,11 +78,11 @@ def says_read(text: str) -> bool:
 
 
 _STILL_DONE: Final = any_of(
-    r"(?:(?!(?:not|cannot|be|is|are|no|never|failed|unable|invalid)\b)\S+ ){0,4}"
+    r"(?:(?!(?:not|cannot|be|is|are|no|never|failed|unable|invalid|error)\b)\S+ ){0,4}"
     rf"(?:{_DEED})\b",
     r".*\bsuccessfully\b",
-    rf".*\b(?:has|have|was|were) (?:been )?(?:{_DEED})\b",
-    rf".*[,;] (?:but )?(?:\S+ ){{0,3}}(?:{_DEED})\b",
+    rf"(?!.*\bno (?:\w+ ){{1,3}}(?:was|were)\b).*\b(?:has|have|was|were) (?:been )?(?:{_DEED})\b",
+    rf".*[,;] (?:but )?(?!no |not )(?:\S+ ){{0,3}}(?:{_DEED})\b",
 )
 
 
@@ -115,7 +115,10 @@ _ALL_FAILED: Final = any_of(
 )
 _EACH_FAILED: Final = re.compile(r"[^\s:]{0,200}[./][^\s:]{0,200}: (?:error|failed)\b")
 _ONLY_MARKS: Final = re.compile(r"[\W_]*")
-_KEPT: Final = any_of(r".*\b(?:saved|written|wrote|exported|downloaded)\b.{0,40}\b(?:to|as|in)\b")
+_KEPT: Final = any_of(
+    r".*\b(?:saved|written|wrote|exported|downloaded)\b.{0,40}\b(?:to|as|in)\b",
+    r".*\bsuccessfully converted\b.{0,80}\.[a-z0-9]{2,5}$",
+)
 _AFFECTED: Final = any_of(
     r"(?:query ok,? )?\d+ rows? (?:were |was )?(?:affected|inserted|updated|deleted)\b",
     r"(?:insert \d+|update|delete) \d+$",
@@ -153,6 +156,7 @@ def says_each_failed(text: str) -> bool:
 _ONLY_DONE: Final = any_of(
     r"(?:done|ok(?:ay)?|success(?:ful(?:ly)?)?|completed|finished)[.!]*$",
     rf"successfully (?:{_DEED})\b[^\n]*$",
+    rf"(?!no |not )(?:[\w-]+ ){{1,5}}(?:{_DEED}) successfully[.!]?$",
 )
 
 
@@ -207,7 +211,7 @@ _GIVEN: Final = "provided|specified|given|supplied|passed|entered"
 NOT_GIVEN: Final = rf"(?:(?!found|in|for|the|matching)\w+ ){{1,4}}(?:{_GIVEN})\b"
 _THINGS: Final = r"(?:results?|match(?:es)?|data|entries|records|items|\w+[^s\W]s|\w+\(s\))"
 _NONE: Final = any_of(
-    rf"(?:there (?:are|were|is) )?(?:currently )?no (?:[\w-]+ ){{0,4}}?{_THINGS}\b"
+    rf"(?:currently,? )?(?:there (?:are|were|is) )?(?:currently )?no (?:[\w-]+ ){{0,4}}?{_THINGS}\b"
     r"(?: (?:were|was|are|have been|could be|currently))?"
     r"(?: (?:found|match(?:ed|ing)?|available|returned|exist|yet|present|connected|configured"
     r"|active|open|running|installed|scheduled|recorded|detected|registered|stored|to \w+"
@@ -303,6 +307,8 @@ def says_none(text: str, *, wants_many: bool = False) -> bool:
     lines = _few_lines(text) if _may_be_none(small) else []
     if not lines or _SOME.match(lines[0].lower()):
         return False
+    if text.lstrip()[:1] == "#" and _is_none_below_each(text):
+        return True
     if wants_many and _ZERO.match(lines[0].lower()) and not _LISTS.search(text.strip()):
         return True
     if len(lines) <= _MOST_LINES and len(text) <= 2 * _LONGEST_NONE:
@@ -319,6 +325,19 @@ def says_none(text: str, *, wants_many: bool = False) -> bool:
     if not wants_many or not _is_heading(head, text):
         return False
     return any(_is_none(line) for line in below[: _MOST_LINES * 2])
+
+
+def _is_none_below_each(text: str) -> bool:
+    """Whether there are several headings, with nothing below any of them."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    below = [line.lower() for line in lines if line[0] != "#"]
+    return 1 < len(below) == len(lines) - len(below) and all(map(_NO_ITEMS.match, below))
+
+
+def says_plainly_none(text: str) -> bool:
+    """Whether a text is nothing but a sentence that nothing was found, and could be no document."""
+    small = text.strip()[: _LONGEST_NONE + 1].lower()
+    return len(small) <= _LONGEST_NONE and _PLAINLY_NONE.fullmatch(small) is not None
 
 
 def _may_be_none(small: str) -> bool:

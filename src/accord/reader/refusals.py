@@ -33,7 +33,7 @@ _NOT_DOING: Final = "(?!handling|reporting|tracking|logging|monitoring|correctin
 
 _STRONG: Final = any_of(
     r"(?!no |last |without |zero )(?:[a-z]+ ){0,2}(?:error|exception|failure|fatal)\b"
-    r"[*_]{0,2}\s*(?:[:(\[!—]|[*_]*$| - )",
+    r"[*_]{0,2}\s*(?:[:(\[!—]|[*_]*$| - |\. )",
     rf"(?:error|exception) (?:while|when|in|from|occurred|calling|during|{_NOT_DOING}\w+ing)\b",
     r"(?:\w+ )?error \#?\d{1,5}\b(?!-)",
     r"(?:an? |the )?(?:\w+ ){0,2}(?:error|exception) (?:has )?occurred\b",
@@ -88,6 +88,7 @@ _STARTS: Final = any_of(
     r"an unexpected\b|internal (?:server )?error\b",
     r"(?:either|both|at least one|one) .{1,80}\b(?:must|is required|are required|needed)\b",
     r"expected .{1,60}\b(?:received|got|but)\b|nothing was\b",
+    r"[^.\n]{1,80} is required [^.\n]{1,80}, but (?:it )?(?:is|was) not\b",
 )
 _WITHIN: Final = any_of(
     r".{0,150}?(?<![\w-])(?:"
@@ -107,7 +108,7 @@ _WITHIN: Final = any_of(
     r"|(?:returned|responded with) [45]\d\d\b"
     r"|outside allowed\b|exceed(?:s|ed)\b"
     r"|out of (?:range|bounds)\b|(?<!\d\s)failed(?:[.!]?$|\s*:| to\b| because\b)|went wrong\b"
-    r"|requires (?:confirmation|approval|authentication)\b|unavailable\b|required[.!]?$"
+    r"|requires (?:confirmation|approval|authentication)\b|unavailable\b|required(?:[.!]?$|: )"
     r"|status:? (?:failed|error)\b|(?:was|were|been) refused\b"
     r"|did not (?:understand|respond|succeed|complete)\b"
     r")",
@@ -331,6 +332,10 @@ _CALL_FAILED: Final = any_of(
     r"(?:arguments?|parameters?|input|request)\b",
     r"(?:unable to|cannot|could not|couldn't|can't|failed to) (?:read|open|find|load|fetch|access"
     r"|retrieve|get|parse|connect|determine|resolve)\b",
+    r"(?:rate[ -]?limit(?:ed)?|too many requests|quota) [^\n]{0,80}"
+    r"(?:exceeded|reached|due to|[.:])",
+    r"(?:login|log-in|authentication|authorization) (?:is )?required\b",
+    r"(?:unauthori[sz]ed|forbidden|access denied|permission denied)(?:[.:!]|$)",
 )
 _OFFERS: Final = any_of(r"\W*(?:available|valid|supported|known|did you mean|options|use one of)\b")
 _BAD_VALUE: Final = any_of(r"(?:invalid|unknown|unsupported|missing|unexpected) [\w ]{1,40}: \S")
@@ -359,15 +364,9 @@ def says_failed_to_give(
     if rest.strip() and _BAD_VALUE.match(small) and _OFFERS.match(rest.lower()):
         return "weak"
     if rest.strip():
-        if mentions and _CROSS.match(first) and _DENIES.search(small) and "✅" not in rest:
-            return "strong"
-        if mentions and not is_strong and _is_brief(first, rest) and _CANNOT_GIVE.search(small):
-            return "weak"
-        if mentions and first[0] == "#" and _title_failed(first, is_act=False, own=own):
-            return "strong"
-        return (
-            "strong" if is_strong and is_own and small.startswith(("error ", "failed ")) else None
-        )
+        strength = _opens_badly(first, small, rest, own) if mentions else None
+        is_told_so = is_strong and is_own and small.startswith(("error ", "failed "))
+        return strength or ("strong" if is_told_so else None)
     if is_strong and (is_own or not _FAILED_TO.match(small)):
         return "strong"
     sentence = first_sentence(opening)
@@ -377,6 +376,18 @@ def says_failed_to_give(
     if is_short and is_own and (_begins_badly(sentence, 1) or _denies(sentence, is_act=False)):
         return "weak"
     return None
+
+
+def _opens_badly(first: str, small: str, rest: str, own: frozenset[str]) -> Strength | None:
+    """Whether the first of several lines, which speaks of the call, says that it failed."""
+    is_brief = _is_brief(first, rest)
+    if is_brief and small.startswith("error: ") and "error" not in rest.lower():
+        return "strong"
+    if _CROSS.match(first) and _DENIES.search(small) and "✅" not in rest:
+        return "strong"
+    if first[0] == "#" and _title_failed(first, is_act=False, own=own):
+        return "strong"
+    return "weak" if is_brief and _CANNOT_GIVE.search(small) else None
 
 
 _CANNOT_GIVE: Final = re.compile(r"\b(?:cannot|unable to) (?:fetch|retrieve|load)\b")

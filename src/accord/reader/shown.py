@@ -11,7 +11,9 @@ _TOKEN: Final = re.compile(
     r"""(?P<string>[bru]?'[^'\\\n]*(?:\\.[^'\\\n]*)*'|[bru]?"[^"\\\n]*(?:\\.[^"\\\n]*)*")
       | (?P<plain>[\[\]{},:\s]+)
       | (?P<number>-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)
-      | (?P<call>[A-Za-z_][\w.]*\([^()'"]*(?:(?:'[^'\n]*'|"[^"\n]*")[^()'"]*)*\))
+      | (?P<call>[A-Za-z_][\w.]*\(
+            [^()'"]*(?:(?:'[^'\n]*'|"[^"\n]*"|\((?:[^()'"]|'[^'\n]*'|"[^"\n]*")*\))[^()'"]*)*\))
+      | (?P<object><[A-Za-z_][\w.]*\s[^<>\n]*>)
       | (?P<word>None|True|False|nan|inf|-inf)
       | (?P<parenthesis>[()])""",
     re.X,
@@ -55,6 +57,8 @@ def _translated(token: "re.Match[str]") -> str:
         case "call":  # a date, a decimal: what Python would write to make it
             inner = words[words.index("(") + 1 : -1].strip("'\"")
             return json.dumps(inner if words.startswith(("Decimal", "UUID")) else words)
+        case "object":  # of which Python shows no more
+            return json.dumps(words)
         case "word":
             return _WORDS.get(words, "null")
         case "parenthesis":

@@ -29,6 +29,7 @@ _WORDS: Final = (
     "msg",
     "errmsg",
     "errMsg",
+    "errorText",
     "exception",
 )
 _CODES: Final = (
@@ -50,6 +51,7 @@ _NAMED: Final = frozenset(
     """error_code errorCode error_message errorMessage errorType errcode errCode exception fault
     errorMessages error_messages traceback""".split()
 )
+_ERRORS: Final = ("errors", "userErrors", "user_errors")
 _PAYLOADS: Final = ("data", "result", "results", "items", "payload", "response")
 _NO_PAYLOAD: Final[tuple[Any, ...]] = (
     *(None, False, 0, "", [], {}),
@@ -86,15 +88,18 @@ def failure_in(value: Any) -> Sign | None:
     if _SIGNS.isdisjoint(value):
         if _ALIASES.isdisjoint(value):
             return None
-        value = {
-            MEMBERS.get(name, name[:1].lower() + name[1:]): each for name, each in value.items()
-        }
+        value = {MEMBERS.get(name, _plain(name)): each for name, each in value.items()}
     for names, rule in _RULES:
         if not names.isdisjoint(value):
             sign = rule(value)
             if sign is not None:
                 return sign
     return None
+
+
+def _plain(name: str) -> str:
+    """A member's name as most write it: `errorMessage`, of `Error Message`."""
+    return name[:1].lower() + name[1:].replace(" ", "")
 
 
 def _flag(value: Mapping[str, Any]) -> Sign | None:
@@ -172,10 +177,10 @@ def _is_bad_number(number: Any) -> bool:
 
 def _errors_member(value: Mapping[str, Any]) -> Sign | None:
     """`errors: […]` without data, as GraphQL says it."""
-    errors = value.get("errors")
+    errors = next((value[name] for name in _ERRORS if value.get(name)), None)
     if not isinstance(errors, list | dict) or not errors or says_success(value):
         return None
-    others = {name: each for name, each in value.items() if name not in ("errors", "extensions")}
+    others = {name: each for name, each in value.items() if name not in (*_ERRORS, "extensions")}
     if value.get("found") is False:
         others = {name: each for name, each in others.items() if each is not False}
     if not all(map(_is_void, others.values())) and not _only_words(others):
@@ -316,7 +321,7 @@ Judge = Callable[[Mapping[str, Any]], Sign | None]
 _RULES: Final[tuple[tuple[frozenset[str], Judge], ...]] = (
     (frozenset({*_FLAGS, *_DEEDS, "data", "result", "isError", "is_error"}), _flag),
     (frozenset({"error"}), _error_member),
-    (frozenset({"errors"}), _errors_member),
+    (frozenset(_ERRORS), _errors_member),
     (frozenset({"status", "state", "result"}), _status_word),
     (frozenset(_STATUSES), _status_number),
     (frozenset({"data"}), _status_within),
@@ -330,7 +335,17 @@ _RULES: Final[tuple[tuple[frozenset[str], Judge], ...]] = (
 
 _SIGNS: Final = frozenset[str]().union(*(names for names, _ in _RULES))
 _ALIASES: Final = MEMBERS.keys() | {
-    *("Error", "Errors", "Success", "ErrorMessage", "ErrorCode", "IsError", "Message", "IsSuccess")
+    *(
+        "Error",
+        "Errors",
+        "Success",
+        "ErrorMessage",
+        "Error Message",
+        "ErrorCode",
+        "IsError",
+        "Message",
+        "IsSuccess",
+    )
 }
 """The same members in capitals, and in other languages."""
 

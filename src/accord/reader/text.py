@@ -16,6 +16,8 @@ _FENCE_END: Final = re.compile(r"```[ \t]*$", re.M)
 _DATA_FENCES: Final = frozenset({"", "json", "jsonc", "json5", "javascript", "js"})
 _LINE_END: Final = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _STARTS: Final = re.compile(r"(?:^[ \t]*|[:=][ \t]+)(?=[\[{])", re.M)
+_SHOWN: Final = re.compile(r"\[?[{(\[]'")
+"""How a list or a dict begins as Python shows it."""
 _LINE_STARTS: Final = re.compile(r"^[ \t]*(?=[\[{])", re.M)
 _BETWEEN: Final = re.compile(r"\}[ \t]*\n\s*\{")
 _CUT: Final = re.compile(r"(?:\.\.\.|…)\s*[\[(]?truncated[^\n]{0,60}\Z", re.I)
@@ -187,6 +189,10 @@ def _after_prose(text: str) -> Found | None:
         found, value = parse_json(end[start.end() :])
         if (found and value != []) or (found and end[start.end() - 1] in "\n: "):
             return Found(value, end[: start.end()].strip(), "JSON after prose")
+        if not found and end[start.end() - 1] == "\n" and _SHOWN.match(end, start.end()):
+            found, value = python_value(end[start.end() :])
+            if found:
+                return Found(value, end[: start.end()].strip(), "a Python value after prose")
     return None
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
+from accord.reader.called import words_of
 from accord.reader.members import NUMBERS, Member, member_of
 from accord.reader.reading import Confidence
 
@@ -105,7 +106,8 @@ def mapped(value: Mapping[str, Any], called: tuple[str, ...], depth: int = 0) ->
     rest = {each: value[each] for each in value if each != name}
     if any(isinstance(each, str) and not _goes_along(beside) for beside, each in rest.items()):
         return None
-    things = entries(value[name], is_held=True) if name.lower() in called else None
+    is_named = set(words_of(name)).issubset(called)
+    things = entries(value[name], is_held=True) if is_named else None
     return None if things is None else Collection(things, rest, (name,), "guess")
 
 

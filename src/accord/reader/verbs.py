@@ -168,8 +168,8 @@ GIVING: Final = frozenset({"export", "capture"})
 """They give back what they made, or report where it is."""
 RUNNING: Final = frozenset("run execute exec call invoke process do eval request".split())
 SHELLS: Final = frozenset(
-    """command commands cmd shell bash terminal code script python javascript js exec eval http
-    curl""".split()
+    """command commands cmd shell bash terminal code script applescript powershell python javascript
+    js exec eval http curl""".split()
 )
 """What is run gives its output."""
 DEEDS: Final = frozenset(

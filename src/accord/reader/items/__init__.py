@@ -19,6 +19,7 @@ from accord.reader.items.marked import (
     plain_bullets,
     starred,
     tagged,
+    tree,
 )
 from accord.reader.items.markup import elements
 from accord.reader.items.parts import (
@@ -33,7 +34,7 @@ from accord.reader.items.parts import (
     titled,
 )
 from accord.reader.items.plain import commas, is_record, lone_name, one_per_line
-from accord.reader.items.records import as_many, counted, records, sequence
+from accord.reader.items.records import as_many, counted, paired, records, sequence
 from accord.reader.items.tables import dashed_columns, ruled_table
 
 __all__ = ["Items", "find_items", "is_record", "is_symbols", "split_advice", "states_count"]
@@ -67,9 +68,11 @@ PATTERNS: Final = (
     Pattern(tagged, ("[",)),
     Pattern(commits, (), "several", "several"),
     Pattern(starred, ("* ",), "several", "several"),
+    Pattern(tree, ("─ ", "-- "), "several", "never"),
     Pattern(ruled_table, ("|", "│", "┃", "║"), "several", "several"),
     Pattern(dashed_columns, ("--", "=="), "several", "several"),
     Pattern(elements, ("</", "/>")),
+    Pattern(paired, (": ",), "one", "several"),
     Pattern(delimited, (",", "\t", ";", "|")),
     Pattern(separated, (), "several", "several"),
     Pattern(records, (), "several", "several"),

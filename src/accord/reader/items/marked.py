@@ -11,6 +11,7 @@ from accord.reader.items.found import (
     Items,
     around,
     key_of,
+    listed_around,
     split_heading,
 )
 
@@ -24,6 +25,8 @@ _PATH: Final = re.compile(
     r"https?://\S+|[\w./\\-]{1,200}(?::\d{1,7}(?::\d{1,7})?|\(\d{1,7},\d{1,7}\)):.*"
     r"|(?:/|[A-Za-z]:\\|\.{1,2}/|~/)[^\s\0].*|[\w.-]+(?:/[\w. -]+)++(?:\([^()]{1,40}\))?"
 )
+_BRANCH: Final = re.compile(r"[│| \t\u00a0]{0,200}[├└|+`]─{0,3}-{0,3}[─-] ?(?P<name>\S.*)")
+"""A line of a tree: `│   ├── a.txt`."""
 _COMMIT: Final = re.compile(r"commit [0-9a-f]{7,64}\b")
 _COMMIT_LINE: Final = re.compile(r"(?:[*|\\/] ?){0,8}(?=[0-9a-f]*\d)[0-9a-f]{7,64} \S")
 _STARRED: Final = re.compile(r"[* ] \S+(?: -> \S+)?")
@@ -114,6 +117,18 @@ def tagged(lines: list[str], wants_list: bool) -> Items | None:
 def paths(lines: list[str], wants_list: bool) -> Items | None:
     """One path a line."""
     return _uniform(lines, _PATH.fullmatch, 1 if wants_list else 2, "paths")
+
+
+def tree(lines: list[str], wants_list: bool) -> Items | None:
+    """What branches off a line: `├── a.txt`."""
+    start = next((at for at, line in enumerate(lines) if _BRANCH.match(line)), len(lines))
+    branches = [found for line in lines[start:] if (found := _BRANCH.match(line))]
+    told = [line for line in lines[start:] if line.strip(" │|")]
+    if start > MOST_HEADING or not branches or len(branches) < len(told) - 2:
+        return None
+    items = [found["name"] for found in branches]
+    heading, closing = listed_around(lines, start, start + len(branches))
+    return None if closing is None else Items(list(items), heading, closing, "tree")
 
 
 def commits(lines: list[str], wants_list: bool) -> Items | None:

@@ -16,11 +16,13 @@ _RULE: Final = re.compile(r"[-=_*~]{3,}")
 _HEADED: Final = re.compile(
     r"(#{1,6}|\*\*)?[ \t]*(?:(?:Result|Item|Entry|Page|Record)[ \t]+#?)?\d+[.):]?(?:[ \t]|$)", re.I
 )
+_FIRST: Final = re.compile(r"[A-Z][a-z]{2,20} #?1:")
+"""The only one of several that could be: `Memory 1:`."""
 _NUMBER: Final = re.compile(r" {0,3}(?P<style>(?:#{1,4}\s*)?\[?)(?P<n>\d{1,5})(?:[.):]|\])\s")
 _MOST_ABOVE: Final = 14
 _DIGITS: Final = re.compile(r"\d+")
 _BEGIN: Final = re.compile(r"\s*(?:[A-Za-z][\w ]{0,30}:|[^\w\s]{1,6})")
-_TITLES: Final = frozenset({"title", "url", "link", "headline"})
+_TITLES: Final = frozenset({"title", "url", "link", "headline", "path"})
 """With which a result of a search begins, if there is but one."""
 
 
@@ -36,6 +38,10 @@ def records(lines: list[str], wants_list: bool) -> Items | None:
         return None
     if len(paragraphs) > 1 and all(_HEADED.match(each[0]) for each in paragraphs):
         return Items(["\n".join(each) for each in paragraphs], heading, "", "numbered-records")
+    if wants_list and heading.endswith(":") and len(paragraphs) == 1:
+        first, *rest = paragraphs[0]
+        if rest and _FIRST.fullmatch(first) and all(map(LABEL.fullmatch, rest)):
+            return Items(["\n".join(paragraphs[0])], heading, "", "numbered-records")
     label = LABEL.fullmatch(paragraphs[0][0])
     if label is None:
         return None
@@ -81,6 +87,23 @@ def _labelled(paragraphs: list[list[str]], key: str, heading: str, least: int) -
     if len(records) < (1 if is_named else least) or alike < len(records):
         return None
     return Items(records, heading, "", "records")
+
+
+_PAIR: Final = re.compile(r"(?P<key>[A-Z][\w #/-]{0,30}): ?(?P<value>[^:,|]{0,120})")
+_BETWEEN: Final = re.compile(r", | \| | - ")
+
+
+def paired(lines: list[str], wants_list: bool) -> Items | None:
+    """A record on each line, in which every part has its label: `PID: 7, Runtime: 3s`."""
+    body = [line for line in lines if line.strip()]
+    found: list[dict[str, str]] = []
+    for line in body:
+        parts = [_PAIR.fullmatch(part) for part in _BETWEEN.split(line.strip())]
+        if len(parts) < 2 or None in parts:
+            return None
+        found.append({part["key"]: part["value"].strip() for part in parts if part is not None})
+    is_alike = all(record.keys() == found[0].keys() for record in found)
+    return Items(list(found), "", "", "pairs") if is_alike else None
 
 
 def _paragraphs(lines: list[str]) -> list[list[str]]:
@@ -153,7 +176,7 @@ def _outline(line: str) -> str:
 def _opening(line: str) -> str:
     """How a line begins, if that is no word of its own: a mark, a label."""
     begin = _BEGIN.match(line)
-    return "" if begin is None else begin[0]
+    return "" if begin is None else _DIGITS.sub("0", begin[0])
 
 
 def sequence(lines: list[str], wants_list: bool) -> Items | None:

@@ -1,0 +1,176 @@
+"""Replies in the ways of well-known servers, each of which was once read for something else."""
+
+from typing import Any
+
+import pytest
+
+from accord.reader import read
+from reader.judging import Case, each_of, require_items, require_kind
+
+CONTACTS = (
+    "[{'id': UUID('0f8fad5b-d9cb-469f-a165-70867728950e'), 'name': 'Ada',"
+    " 'at': datetime.datetime(2026, 1, 5, 8, tzinfo=zoneinfo.ZoneInfo(key='Etc/UTC'))}]"
+)
+NOTHING_BELOW = (
+    "## Matching types:\nNo matching types found.\n\n## Matching fields:\nNo matching fields found."
+)
+
+KINDS: dict[str, list[Case]] = {
+    "error": [
+        ("get-library-docs", {"library": "x"}, "Rate limited due to too many requests."),
+        ("wishlist", {"op": "add", "id": "1"}, "Login required: no cookie found. It is as before."),
+        (
+            "create-product",
+            {"title": ""},
+            '{"product": null, "userErrors": [{"message": "Title can\'t be blank"}]}',
+        ),
+        ("edit_block", {"path": "a"}, "Expected 1 occurrences but found 3 in a.py."),
+        ("add-actor", {"actor": "a/b"}, "Actor a/b not found, no tools were added."),
+        ("patch_note", {"path": "a"}, "Caught Exception. Error: the target does not exist"),
+        (
+            "convert_to_pdf",
+            {"filename": "a.docx"},
+            'Failed to convert document: no converter found. Errors: ["soffice: not there"]',
+        ),
+        (
+            "learn_api",
+            {"api": "x"},
+            "Error fetching getting started information for x: HTTP error! status: 500",
+        ),
+        (
+            "fetch_content",
+            {"url": "https://a.example/b"},
+            "Error: Could not access the page (404 Not Found for url 'https://a.example/b')\n"
+            "For more information check: https://docs.example/404",
+        ),
+        (
+            "get_top_queries",
+            {"limit": 5},
+            "The stats extension is required to report them, but it is not currently installed.\n\n"
+            "You can install it.\n\n**Is it safe?** It is.",
+        ),
+        (
+            "get_sizes",
+            {"packages": ["a"]},
+            '{"results": [{"name": "a", "input": "a", "version": "1", "status": "error",'
+            ' "error": "not found", "data": null}]}',
+        ),
+        ("TOOL_CALL", {"tool_name": "QUOTE"}, '{"Error Message": "Invalid API call."}'),
+        ("set_price", {"price": 1}, '{"data": null, "error": true, "errorText": "It is set"}'),
+        (
+            "Powershell",
+            {"command": "Stop-Service a"},
+            "Status Code: 1\nResponse: Stop-Service : no",
+        ),
+    ],
+    "action": [
+        ("review_write", {"method": "create"}, "pull request review submitted successfully"),
+        ("call_aws", {"command": "aws ec2 stop-instances --ids i-1"}, '{"output": "stopping"}'),
+        ("run_process", {"command_line": "git commit -m x"}, "[main 1a2b3c4] x"),
+        (
+            "call_service",
+            {"domain": "light", "service": "turn_on"},
+            '{"success": true, "domain": "light", "affected_entities": [{"id": "light.a"}]}',
+        ),
+        ("generate_model", {"prompt": "fox"}, '{"task_uuid": "1", "subscription_key": "2"}'),
+        ("transcribe_async", {"file": "a"}, '{"job_id": "b2", "state": "queued", "position": 1}'),
+        ("convert_to_pdf", {"filename": "a.docx"}, "Document successfully converted: a.pdf"),
+    ],
+    "single": [
+        ("run_code", {"code": "1"}, '{"results": [{"text": "1"}], "logs": {"stdout": []}}'),
+        ("run_code", {"code": "1"}, '{"results": [], "logs": {"stdout": ["1"]}}'),
+        ("execute_query", {"query": "scalar(up)"}, '{"resultType": "s", "result": [1.5, "41"]}'),
+        (
+            "listing_details",
+            {"id": "1"},
+            '{"url": "u", "details": [{"title": "Where", "city": "Rome"}, {"title": "Rules"}]}',
+        ),
+        ("thinking_tools", {"available_tools": ["a", "b"]}, '{"available_tools": ["a", "b"]}'),
+        ("get-logs", {"name": "a"}, 'Logs for a:\n{"msg": "one"}\n{"msg": "two"}'),
+        ("memory_consolidate", {"action": "status"}, "Status: HEALTHY\nLast run: today"),
+        ("script_execute", {"code_snippet": "date"}, "Monday, 12 May 2025 at 10:14:07"),
+        ("cluster_health", {}, "Cluster is YELLOW\n\n- Nodes: 1\n- Shards: 41\n- Tasks: 0"),
+        ("sales_reports", {}, "| Metric | Value |\n|---|---|\n| Sales | 4 |\n| Refunds | 1 |"),
+        (
+            "run_tests",
+            {"path": "tests"},
+            '{"exit_code": 1, "summary": {"passed": 87, "failed": 2}, "failures": [{"id": "a"}]}',
+        ),
+        ("execute_tool", {"name": "get_issue", "arguments": {}}, '{"id": "1", "title": "a"}'),
+        ("ssh_exec", {"command": "df"}, "Filesystem  Size  Mounted on\n/dev/a  468G  /"),
+    ],
+    "tool_catalog": [
+        ("tools", {}, "upload(source) - Upload a file\ndelete(id) - Remove a file"),
+        (
+            "help",
+            {},
+            "Available tools:\n\n| Tool | Use |\n|---|---|\n| chat | talk |\n| plan | do |",
+        ),
+        (
+            "az_tools_list",
+            {},
+            '{"status": 200, "results": [{"name": "list", "description": "List groups."}]}',
+        ),
+    ],
+}
+
+LISTS: list[tuple[str, dict[str, Any], str, int]] = [
+    ("execute_sql", {"sql": "select * from contacts"}, CONTACTS, 1),
+    ("get_top_queries", {}, "Top 2 queries:\n[{'query': 'a', 'calls': 1}, {'query': 'b', 'calls': 2}]", 2),
+    ("execute_sql", {"query": "SELECT name FROM t"}, "name\n", 0),
+    ("query", {"sql": "select a from b"}, '[{"results": [{"a": 1}, {"a": 2}], "meta": {}}]', 2),
+    ("list_collections", {}, '["__NO_COLLECTIONS_FOUND__"]', 0),
+    ("query_documents", {"n": 2}, '{"ids": [["a", "b"]], "documents": [["x", "y"]]}', 2),
+    ("find", {"query": "a"}, '["Results for the query \'a\'", "<entry>x</entry>", "<entry>y</entry>"]', 2),
+    ("list_dir", {"path": "."}, '{"dirs": ["a", "b"], "files": ["c", "d", "e"]}', 5),
+    ("list_files", {"path": "."}, "site\n├── content\n│   └── a.md\n├── themes\n└── README.md\n", 4),
+    ("list_active_processes", {}, '{"success": true, "active_processes": {"7": {"pid": 7}}}', 1),
+    ("list_annotations", {}, '{"headers": {"Link": ""}, "items": null}', 0),
+    ("get_chats", {}, "Chat ID: 7, Title: A\nChat ID: 8, Title: B\nChat ID: 9, Title: C", 3),
+    ("list_sessions", {}, "PID: 48122, Blocked: true, Runtime: 62s", 1),
+    ("mail", {"operation": "unread"}, "No unread emails found.", 0),
+    ("list_tasks", {}, "## Notice\n\nCurrently, there are no tasks with that status in the system.", 0),
+    ("introspect_schema", {"query": "x"}, NOTHING_BELOW, 0),
+    ("search_by_tag", {"tag": "a"}, "Found the following:\n\nMemory 1:\nContent: a\nTags: b", 1),
+    ("search", {"q": "a"}, "Path: /a/README.md\nSize: 2 bytes\nCreated: today\n", 1),
+    (
+        "search_within_files",
+        {"substring": "b"},
+        "Found 3 occurrences of 'b':\n\nFile: /a\n  Line 2: b\n\nFile: /c\n  Line 8: b\n  Line 31: b\n",
+        3,
+    ),
+    (
+        "execute_sql",
+        {"query": "select plan from profiles"},
+        '"Below is the result. <untrusted-data-3b1f>\\n[{\\"plan\\":\\"a\\"}]\\n</untrusted-data-3b1f>"',
+        1,
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "tool", "arguments", "reply"), each_of(KINDS))
+def test_a_reply_is_what_it_is(kind: str, tool: str, arguments: dict[str, Any], reply: str) -> None:
+    require_kind(kind, tool, arguments, reply)
+
+
+@pytest.mark.parametrize(("tool", "arguments", "reply", "items"), LISTS)
+def test_a_list_has_as_many_items(
+    tool: str, arguments: dict[str, Any], reply: str, items: int
+) -> None:
+    require_items(tool, arguments, reply, items)
+
+
+def test_what_stands_above_the_items_is_kept() -> None:
+    reply = '["Results for the query \'a\'", "<entry>x</entry>"]'
+    said = read({"content": [{"type": "text", "text": reply}]}, "find", {"query": "a"}).response
+    assert said.metadata == {"remarks": ["Results for the query 'a'"]}
+    assert said.data == ["<entry>x</entry>"]
+
+
+def test_what_python_shows_is_kept_as_it_is_written() -> None:
+    reply = "{'a': <Foo object at 0x7f>, 'b': Decimal('1.5'), 'c': Row(x=f(1))}"
+    assert read(reply, "get_thing").value == {
+        "a": "<Foo object at 0x7f>",
+        "b": "1.5",
+        "c": "Row(x=f(1))",
+    }

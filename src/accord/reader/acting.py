@@ -31,6 +31,7 @@ from accord.reader.verbs import EITHER, GIVING, LED_BY_SERVICE, SERVICES, acts
 _MOST_LINES: Final = 4
 _SAID: Final = (*OUTPUT, "stderr", "return_value", "returnValue")
 _COMMANDS: Final = frozenset({"command", "cmd", "args", "command_line", "commandLine"})
+_CHANGED_TO: Final = re.compile(r"\Acd \S{1,200} *(?:&&|;) *")
 _LONGEST_COMMAND: Final = 400
 _MOST_WORDS: Final = 3
 _UNCONFIRMED: Final = frozenset(
@@ -92,6 +93,8 @@ def _is_given(case: Case) -> bool:
         return "\n" in case.words
     if not isinstance(value, dict):
         return True
+    if name[0] == "download":
+        return False
     has_parts = any(isinstance(each, dict | list) and each for each in value.values())
     return has_parts and REPORTED.isdisjoint(map(squeezed, value)) and not says_well(value)
 
@@ -151,7 +154,7 @@ def _is_plainly_done(case: Case) -> bool:
     doing, words = case.called.doing, case.told
     if doing in ("run", "unknown") and not _COMMANDS.isdisjoint(case.arguments):
         lines = (case.arguments.get(name) for name in _COMMANDS)
-        if any(_is_deed(line, doing == "run") for line in lines):
+        if any(_is_deed(line, case.called) for line in lines):
             return True
     call = case.called
     said = words or case.message
@@ -177,20 +180,22 @@ def _says_both(case: Case, said: str) -> bool:
     return is_well and says_done(said) and not says_read(said)
 
 
-def _is_deed(command: Any, is_run: bool) -> bool:
+def _is_deed(command: Any, call: Called) -> bool:
     """Whether a command line changes something, by its first words: `aws ec2 stop-instances`.
 
-    `is_run`: the tool is named for running one; else it has to be that of a known program.
+    It is that of a known program, which may be in the tool's name, or the tool runs any.
     """
     if isinstance(command, str):
-        command = command[:_LONGEST_COMMAND].split()
+        command = _CHANGED_TO.sub("", command[:_LONGEST_COMMAND]).split()
     if not isinstance(command, list):
         return False
     parts = [str(part).lower() for part in command[:_MOST_WORDS]]
     words = [word for part in parts if part[:1] != "-" for word in part.split("-")[:2]]
-    if words[:1] and words[0] in SERVICES:
-        return not LED_BY_SERVICE.isdisjoint(words[1:2]) or any(map(_is_verb, words[1:]))
-    return is_run and any(map(_is_verb, words))
+    is_known = words[:1] != [] and words[0] in SERVICES
+    if is_known or (call.doing == "run" and not SERVICES.isdisjoint(call.words)):
+        first, *others = words[is_known:] or [""]
+        return first in LED_BY_SERVICE or any(map(_is_verb, (first, *others)))
+    return call.doing == "run" and any(map(_is_verb, words))
 
 
 def _is_verb(word: str) -> bool:
@@ -221,8 +226,10 @@ def ran(case: Case) -> Verdict | None:
     call = case.called
     if call.doing != "run" or case.attachments or case.find_collection() is not None:
         return None
-    if call.checks and isinstance(case.value, dict) and len(case.value) > FEW:
-        return None
+    if call.checks and isinstance(case.value, dict):
+        is_report = any(isinstance(each, dict) for each in case.value.values())
+        if is_report or len(case.value) > FEW:
+            return None
     if case.words is not None and case.words.strip().count("\n") >= _MOST_LINES:
         return None
     if call.gives_output and not _is_silent(case):

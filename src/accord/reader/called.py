@@ -66,6 +66,10 @@ _MUTATION: Final = re.compile(r"\s*mutation\s*(?:\w+\s*)?(?:\([^{]{0,2000}\)\s*)
 _VERB_ARGUMENTS: Final = (
     *("action", "operation", "op", "command", "subcommand", "method", "verb", "mode"),
 )
+_PROGRAMS: Final = frozenset("kubectl helm aws gcloud az gh glab doctl heroku oc".split())
+_COMMAND: Final = re.compile(r"[a-z][a-z0-9-]{0,40}")
+_LONGEST_LINE: Final = 400
+_MOST_COMMANDS: Final = 4
 _SHELLS: Final = frozenset({"shell", "bash", "powershell", "terminal"})
 _ACTIONS: Final = ("action", "operation")
 _TELLING: Final = frozenset("status list get info show history stats".split())
@@ -134,10 +138,11 @@ _TOOLS: Final = frozenset(
     operationId arguments""".split()
 )
 """The tool that is called by another one; `arguments` goes with its `name`."""
+_POSITIONS: Final = frozenset({"line", "position"})
 _GIVEN: Final = ("arguments", "params", "parameters", "args", "input")
 _LINES: Final = ("args", "argv")
 _TELL: Final = (
-    frozenset((*_VERB_ARGUMENTS, *_STATEMENTS, *_TOOLS, *_LINES, "line"))
+    frozenset((*_VERB_ARGUMENTS, *_STATEMENTS, *_TOOLS, *_LINES, *_POSITIONS))
     | _SEARCHES
     | _RUNS
     | _WHERE
@@ -202,7 +207,7 @@ def call_of(tool: str | None, arguments: Mapping[str, Any] | None) -> Called:
     if found.doing in ("run", "unknown") and not _TOOLS.isdisjoint(arguments):
         tool, arguments = _passed_on(tool, arguments)
         found = called(tool)
-    if found.words == ("hover",) and "line" in arguments:
+    if found.words[-1:] == ("hover",) and not _POSITIONS.isdisjoint(arguments):
         return found._replace(doing="read")  # as a language server does
     if found.doing not in ("act", "make"):
         found = _asked(tool, found, arguments)
@@ -213,8 +218,11 @@ def call_of(tool: str | None, arguments: Mapping[str, Any] | None) -> Called:
         return found._replace(doing="act")
     if found.doing in ("read", "unknown") and not _SEARCHES.isdisjoint(arguments):
         return found._replace(wants_many=True, gives_content=False)
-    if found.doing == "run" and not _RUNS.isdisjoint(arguments):
-        return found._replace(gives_output=True, prints=True)
+    if found.doing in ("run", "unknown") and not _RUNS.isdisjoint(arguments):
+        asked = _by_command(found, arguments)
+        if asked is not None:
+            return asked
+        return found._replace(gives_output=True, prints=True) if found.doing == "run" else found
     is_opened = found.doing == "read" and not _OPENS.isdisjoint(found.words)
     if is_opened and not _WHERE.isdisjoint(arguments) and _ABOUT.isdisjoint(found.words):
         return found._replace(gives_content=True)
@@ -448,7 +456,7 @@ def _by_action(tool: str | None, found: Called, arguments: Mapping[str, Any]) ->
     for name in _VERB_ARGUMENTS:
         verb = arguments.get(name)
         is_line = found.doing == "run" or not _SHELLS.isdisjoint(found.words)
-        if name == "command" and is_line:
+        if name == "command" and (is_line or (isinstance(verb, str) and " " in verb)):
             continue  # which is what it runs
         if isinstance(verb, str) and len(verb) < _LONGEST_VERB:
             asked = _acted(f"{tool or ''}\n{verb}")
@@ -465,6 +473,31 @@ def _only_told(tool: str | None, found: Called, arguments: Mapping[str, Any]) ->
     if not isinstance(verb, str) or verb not in _TELLING:
         return found
     return _acted(f"{tool or ''}\n{verb}") or found
+
+
+def _by_command(found: Called, arguments: Mapping[str, Any]) -> Called | None:
+    """The same call, by the command line of a program that is known to list or to get things."""
+    line = next((arguments[name] for name in _RUNS if isinstance(arguments.get(name), str)), "")
+    words = line[:_LONGEST_LINE].split()
+    if words[:1] and words[0] in _PROGRAMS:
+        del words[0]
+    elif _PROGRAMS.isdisjoint(found.words):
+        return None
+    verbs = takewhile(_is_command, words[:_MOST_COMMANDS])
+    return _commanded(" ".join(verbs))
+
+
+def _is_command(word: str) -> bool:
+    return _COMMAND.fullmatch(word) is not None
+
+
+@kept
+def _commanded(line: str) -> Called | None:
+    """What a program is asked for: `get pods`, `ec2 describe-instances`; None if not for things."""
+    words = words_of(line)
+    doing = _doing_of(words, is_asked=True) if words else "unknown"
+    asked = _made(words, doing, _is_plural(words)) if doing in ("list", "read") else None
+    return asked if asked is not None and asked.wants_many else None
 
 
 def _lists(arguments: Mapping[str, Any]) -> bool:

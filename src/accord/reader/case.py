@@ -13,6 +13,7 @@ from accord.reader.items import Items
 from accord.reader.phrases import CROSSES, says_none
 from accord.reader.reading import Confidence
 from accord.reader.signs import Sign
+from accord.reader.text import parse_json
 from accord.reader.things import Collection
 from accord.response import ResponseType
 
@@ -109,7 +110,18 @@ class Case(msgspec.Struct, kw_only=True):
         if self.collection is None and not self.has_looked and not self.is_text:
             self.has_looked = True
             self.collection = collection_in(self.value, self.called, self.arguments)
+            if self.collection is None and self.words is not None and self.words[:1] in ("[", "{"):
+                self.collection = self._collection_in_words(self.words)
         return self.collection
+
+    def _collection_in_words(self, words: str) -> Collection | None:
+        """That of a document which stands in a member, as what a program wrote."""
+        found, inner = parse_json(words)
+        within = collection_in(inner, self.called, self.arguments) if found else None
+        if within is None:
+            return None
+        rest = {name: each for name, each in self.value.items() if each != words} | within.rest
+        return Collection(within.items, rest, within.path or ("",), "likely")
 
 
 def _text_in(value: Mapping[str, Any]) -> str | None:
@@ -119,8 +131,13 @@ def _text_in(value: Mapping[str, Any]) -> str | None:
     if any(isinstance(each, list) for each in value.values()):
         return None
     said = (value.get(name) for name in _TEXT_MEMBERS)
-    texts = [each for each in said if isinstance(each, str) and "\n" in each.strip()]
+    texts = [each for each in said if isinstance(each, str) and _is_several(each)]
     return texts[0] if len(texts) == 1 else None
+
+
+def _is_several(text: str) -> bool:
+    """Whether a text may be several things: lines, or an array."""
+    return "\n" in text.strip() or text[:1] == "["
 
 
 Found = Sign | Items | Collection | None

@@ -214,7 +214,7 @@ def _is_checked(items: list[Any], called: Called) -> bool:
 
 def _is_part(rest: Mapping[str, Any], called: Called) -> bool:
     """Whether what stands beside an array makes it a part of one thing that was asked for."""
-    if called.is_one and (_has_parts(rest) or _has_facts(rest)):
+    if called.is_one and (_has_parts(rest) or _has_facts(rest) or "state" in rest):
         return True
     if called.checks and _is_much(rest):
         return True

@@ -74,7 +74,7 @@ def _reports(case: Case, value: dict[str, Any]) -> bool:
         return True
     if not says_well(value) or (call.gives_output and not OUTPUT.isdisjoint(value)):
         return False
-    if any(name.startswith("affected_") for name in value):
+    if any(_tells_affected(*member) for member in value.items()):
         return True
     if call.may_act and call.doing == "unknown" and case.find_collection() is None:
         return True
@@ -82,6 +82,11 @@ def _reports(case: Case, value: dict[str, Any]) -> bool:
         return False
     has_list = any(isinstance(each, list) for each in value.values())
     return not has_list and not isinstance(value.get("data"), dict)
+
+
+def _tells_affected(name: str, each: Any) -> bool:
+    """Whether a member says what was changed, or how much: `affected_rows`, `chunks_stored`."""
+    return name.startswith("affected_") or (type(each) is int and name.rpartition("_")[2] in DEEDS)
 
 
 def _gives(case: Case, name: str, each: Any) -> bool:

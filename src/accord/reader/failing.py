@@ -24,6 +24,7 @@ from accord.reader.things import Collection
 from accord.reader.verbs import DENYING, acts
 
 _STATES: Final = ("status", "state")
+_PARTLY: Final = ("partial_success", "partial-success", "partially_failed", "partial_failure")
 _NAMES: Final = frozenset({"name", "title", "created_at", "createdAt"})
 _PLAIN_VERBS: Final = frozenset({"get", "show", "view", "find", "list", "load", "help"})
 """Words of a tool's name that any text may have."""
@@ -173,13 +174,9 @@ def all_failed(case: Case) -> Verdict | None:
         return _failed(case, Sign("all-failed", _why(value), None, value[0]), "likely")
     if call.doing == "list":
         return None
-    if isinstance(value, dict):
-        counts = failed_counts(value)
-        if counts is not None and counts[1] > 0:
-            if counts[0] == 0:
-                return _failed(case, Sign("all-failed", "All of it failed", None, value), "likely")
-            if (call.doing not in ("read", "unknown") or call.may_act) and not call.checks:
-                return Verdict("action", "likely", is_partial=True)
+    verdict = _counted(case) if isinstance(value, dict) else None
+    if verdict is not None:
+        return verdict
     if call.is_about_faults or call.checks:
         return None
     items = _results(case)
@@ -193,6 +190,20 @@ def all_failed(case: Case) -> Verdict | None:
             return None
         return _failed(case, Sign("all-failed", _why(items), None, value), "likely")
     return Verdict("action", "likely", is_partial=True)
+
+
+def _counted(case: Case) -> Verdict | None:
+    """What an object says of how many succeeded and how many failed."""
+    value, call = case.value, case.called
+    if value.get("status") in _PARTLY:
+        return Verdict("action", "likely", is_partial=True)
+    counts = failed_counts(value)
+    if counts is None or counts[1] == 0:
+        return None
+    if counts[0] == 0:
+        return _failed(case, Sign("all-failed", "All of it failed", None, value), "likely")
+    is_deed = (call.doing not in ("read", "unknown") or call.may_act) and not call.checks
+    return Verdict("action", "likely", is_partial=True) if is_deed else None
 
 
 def _is_nothing_but_error(item: Any, call: Called) -> bool:
@@ -276,11 +287,13 @@ def _foreign_strength(case: Case, told: str) -> Strength | None:
 
 
 def _heading_failed(case: Case, words: str) -> Verdict | None:
-    if case.gives_anything or case.called.wants_many or case.attachments:
+    if case.gives_anything or case.attachments:
         return None
     is_act = case.called.doing == "act"
     if _is_headed_error(words):
         return _failed(case, Sign("error-text", words.strip(), None, case.value), "likely")
+    if case.called.wants_many:
+        return None
     strength = says_failed(words, is_act=is_act)
     if strength is None or (strength == "weak" and not is_act):
         return None
@@ -388,7 +401,7 @@ def _missing(case: Case, words: str) -> bool:
     noun = lacks(words)
     if call.doing == "read" and "query" in case.arguments and not call.is_one:
         return False  # which is a search
-    if noun is None or call.doing == "act" or _ADVISED.match(words):
+    if noun is None or call.doing in ("act", "run") or _ADVISED.match(words):
         return noun is not None
     return singular(noun) == noun and (noun in call.nouns or case.mentions(words))
 

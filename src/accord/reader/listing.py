@@ -52,6 +52,8 @@ _HEADING: Final = re.compile(r"(?:search )?results (?:for|of|from)\b", re.I)
 _OUTPUTS: Final = frozenset("logs stdout stderr exit_code exitCode".split())
 """What stands beside what came of a run, and beside no list."""
 _OF_ONE: Final = frozenset({"metric", "field", "property", "attribute"})
+_WAYS: Final = frozenset("direction directions route navigation".split())
+_STEPS: Final = frozenset("steps legs segments instruction instructions".split())
 _SUMMING: Final = (("summarize",), ("summarise",))
 _SOURCES: Final = re.compile(r"\W*(?:sources|citations|references|see also)\b.{0,20}", re.I)
 _LISTING: Final = tuple(
@@ -74,7 +76,7 @@ def catalog(case: Case) -> Verdict | None:
         if verdict is not None:
             return verdict
     collection = case.find_collection()
-    if collection is None or _is_echo(case, collection):
+    if collection is None or (case.arguments and _is_echo(case, collection)):
         return None
     items, path = collection.items, collection.path
     if is_act and case.tool != CATALOG:
@@ -177,18 +179,34 @@ def _is_remark(item: Any) -> bool:
 def main_array(case: Case) -> Verdict | None:
     """An array in an object, if the rest of that is only about it."""
     collection = case.find_collection()
-    if collection is not None and (_is_echo(case, collection) or _is_log(case)):
-        return None
     if collection is None or (case.attachments and collection.path == ("content",)):
         return None  # which are what is attached
-    if collection.rest and case.called.doing != "list" and _is_made(case, collection):
+    if case.called.doing != "list" and _is_part(case, collection):
         return None
-    if case.called.doing == "run" and not _OUTPUTS.isdisjoint(collection.rest):
-        return None
-    is_summed = case.called.words[:1] in _SUMMING
-    if is_summed and isinstance(collection.rest.get("summary"), str):
+    if case.arguments and _is_echo(case, collection):
         return None
     return Verdict("list", collection.confidence, found=collection)
+
+
+def _is_part(case: Case, collection: Collection) -> bool:
+    """Whether a collection is a part of what a tool gives, rather than what it gives."""
+    call, rest = case.called, collection.rest
+    if call.is_log and _is_log(case):
+        return True
+    if not _WAYS.isdisjoint(call.words) and _is_way(collection):
+        return True
+    if not rest:
+        return False
+    if call.doing == "run" and not _OUTPUTS.isdisjoint(rest):
+        return True
+    is_summed = call.words[:1] in _SUMMING and isinstance(rest.get("summary"), str)
+    return is_summed or _is_made(case, collection)
+
+
+def _is_way(collection: Collection) -> bool:
+    """Whether items are ways to somewhere, or the steps of one."""
+    first = collection.items[0] if collection.items else None
+    return isinstance(first, dict) and not _STEPS.isdisjoint(first)
 
 
 def _is_echo(case: Case, collection: Collection) -> bool:

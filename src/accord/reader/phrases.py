@@ -68,7 +68,9 @@ def says_done(text: str) -> bool:
         words = words.partition("\n")[0]
         if not words or len(words) > _LONGEST_REPORT:
             return False
-    first = words.partition("\n")[0].lower()
+    first, _, rest = words.lower().partition("\n")
+    if rest and first.rstrip()[-1:] == ":" and first.count(" ") == 1:
+        return False  # a heading: `Opened apps:`
     return bool(_DONE.match(after(_BEFORE_DONE, first)) or _TICKED.match(first))
 
 
@@ -171,6 +173,7 @@ def says_only_done(text: str) -> bool:
 _FULLY_DONE: Final = any_of(
     rf"[^\n]{{1,120}} (?:has|have|was|were) (?:been )?successfully (?:{_DEED})\b",
     rf"(?:the|your) [^\n.]{{1,80}} (?:has|have) been (?:{_DEED})\b[^\n]*[.!]$",
+    rf"\S{{1,200}} (?:{_DEED}) successfully[.!]?$",
 )
 _OPENED: Final = any_of(
     r"(?:\S+ ){1,4}(?:opened|launched|started)[.!]",
@@ -224,6 +227,7 @@ _NONE: Final = any_of(
     r"rows: 0\s*(?:\([^()\n]*\))?$",
     r"0 (?:\w+ ){0,3}(?:found|results?|matches|rows|items|records|returned).*$",
     r"0 \w+s[.!]*$",
+    r"[^.:]{1,60}, but no (?:\w+ ){0,2}(?:results|matches|items) (?:were )?found\b.*$",
     r"nothing (?:was )?(?:found|matched|to show|here).*$",
     r"(?:reached )?(?:the )?end of (?:the )?(?:\w+ )?(?:items|results|list|data|history)\b.{0,20}$",
     r"(?:the |your )?(?:\w+ )?(?:search|query|directory|folder|list|result|table|queue|inbox|cart)"
@@ -260,6 +264,7 @@ _NO_NAMES: Final = re.compile(
 )
 _NONE_AT_ALL: Final = any_of(
     r"(?:none of|empty|nothing|0 \w+s?)\b[^:]{0,80}$",
+    r"you (?:are|do|have)(?: not|n't) [^:.]{0,40}\bany [^:.]{1,40}[.!]?$",
     r"(?:i|we|you|there)\b[^:.]{0,20}\b(?:no|zero|0|n't any|not any|aren't any|isn't any"
     r"|weren't any) [^:]{1,100}$",
 )

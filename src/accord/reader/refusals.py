@@ -50,7 +50,7 @@ _STRONG: Final = any_of(
     r"|connection refused|no route to host|operation not permitted)$",
     r"no (?:\w+ ){1,4}(?:provided|specified|supplied)\b[.!]?$",
     r"(?:\w+ )?validation (?:errors?|failed|failures?)\b",
-    r"(?:received|got|encountered) (?:an? )?error\b",
+    r"(?:received|got|encountered) (?:an? )?(?:error|exception)\b",
     r"[^\W\s]{0,12}(?:错误|錯誤|失败|失敗|出错|無效|无效|无法|缺少|未找到|找不到|不存在)",
 )
 _ERROR_NUMBER: Final = re.compile(r"E[A-Z]{4,}\b[:,]")
@@ -165,7 +165,7 @@ Strength = Literal["strong", "weak"]
 
 
 _FAILED_IN_CHINESE: Final = re.compile(
-    r"[^\n,;\uff0c\u3002\uff1b]{0,30}(?:失败|失敗|未找到|找不到|不存在|没有打开|沒有打開|无法|無法)"
+    r"[^\n,;\uff0c\u3002\uff1b]{0,100}(?:失败|失敗|未找到|找不到|不存在|没有打开|沒有打開|无法|無法)"
 )
 
 
@@ -355,6 +355,8 @@ def says_failed_to_give(
     if words[0] == "<" and _ELEMENT.match(words):
         return "strong" if _element_failed(words) else None
     first, _, rest = words.partition("\n")
+    if words.endswith("</error>") and _ENDS_IN_ERROR.match(words):
+        return "strong"
     opening = after(_MARKS, first)
     small = opening[:_LONGEST_SENTENCE].lower()
     is_strong = bool(_is_strong(small) or _ERRNO.match(opening) or _CROSS.match(first))
@@ -390,6 +392,10 @@ def _opens_badly(first: str, small: str, rest: str, own: frozenset[str]) -> Stre
     return "weak" if is_brief and _CANNOT_GIVE.search(small) else None
 
 
+_ENDS_IN_ERROR: Final = re.compile(
+    r"(?:[A-Z][\w ]{0,30}(?: [^\s:]\S{0,200})?:[^\n]{0,200}\n\s*){1,3}<error>"
+)
+"""Labelled lines and then an error: `Contents of https://…:`, `Title: Error`."""
 _CANNOT_GIVE: Final = re.compile(r"\b(?:cannot|unable to) (?:fetch|retrieve|load)\b")
 
 

@@ -432,7 +432,9 @@ def failed_counts(value: Mapping[str, Any], depth: int = 0) -> tuple[int, int] |
 
 
 _TALLIES: Final = frozenset({"data", "summary", "result", "results", "stats"})
-_WELL: Final = frozenset({"success", "successful", "successes", "succeeded", "successfully"})
+_WELL: Final = frozenset(
+    {"success", "successful", "successes", "succeeded", "successfully", "processed"}
+)
 _BADLY: Final = frozenset({"failed", "failure", "failures", "failing"})
 
 

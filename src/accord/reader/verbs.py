@@ -56,7 +56,7 @@ ACTING: Final = frozenset(
     track flag dismiss triage delegate tweet retweet backup zip unzip compress decompress duplicate
     mirror symlink chmod chown wipe erase empty bootstrap scaffold define reserve enroll signup
     authenticate authorize pair bind wait sleep go goto visit back input choose confirm handle
-    expect defer postpone perform act
+    expect defer postpone act continue step
     destroy discard expunge trash void settle reconcile finalize conclude quit exit
     allocate deallocate reallocate populate propagate seed prioritize organize customize optimize
     synchronize impersonate invalidate extend renew instantiate initiate
@@ -164,9 +164,9 @@ RUNNING_NOUNS: Final = frozenset("process call request".split())
 """What is run, as often, where another verb comes after them: `process_get_output`."""
 COMPUTING: Final = frozenset("roll calculate compute solve compare analyze analyse".split())
 """They come to one result, whatever it is made of."""
-GIVING: Final = frozenset({"export", "capture"})
+GIVING: Final = frozenset({"export", "capture", "download"})
 """They give back what they made, or report where it is."""
-RUNNING: Final = frozenset("run execute exec call invoke process do eval request".split())
+RUNNING: Final = frozenset("run execute exec call invoke process do perform eval request".split())
 SHELLS: Final = frozenset(
     """command commands cmd shell bash terminal code script applescript powershell python javascript
     js exec eval http curl""".split()
@@ -192,7 +192,7 @@ DEEDS: Final = frozenset(
     hidden shown highlighted focused waited handled accepted snoozed pasted injected
     duplicated mirrored compressed extracted unzipped wiped erased reordered rescheduled reassigned
     promoted demoted suspended unblocked placed starred unstarred forked bookmarked favorited
-    packed unpacked rendered displayed drawn
+    packed unpacked rendered displayed drawn upserted authenticated
     """.split()
 )
 """What a report says that something was."""

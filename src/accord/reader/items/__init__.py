@@ -82,7 +82,7 @@ PATTERNS: Final = (
     Pattern(bullets, (), "one", "several"),
     Pattern(paths, ("/", "\\"), "one", "several"),
     Pattern(counted),
-    Pattern(columns, ("  ",), "several", "several"),
+    Pattern(columns, ("  ",), "one", "several"),
     Pattern(data_frame, ("  ",), "several", "several"),
     Pattern(paragraphs, ("\n\n",), "several", "never"),
     Pattern(alike, (), "one", "never"),

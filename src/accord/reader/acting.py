@@ -16,13 +16,13 @@ from accord.reader.deeds import (
     says_well,
 )
 from accord.reader.glossary import MEMBERS, in_english
+from accord.reader.nothing import says_not_needed
 from accord.reader.phrases import (
     says_changed,
     says_deed,
     says_done,
     says_fully_done,
     says_kept,
-    says_not_needed,
     says_only_done,
     says_read,
 )

@@ -10,7 +10,8 @@ from accord.reader.collection import collection_in
 from accord.reader.frames import FRAME, unframed
 from accord.reader.glossary import in_english
 from accord.reader.items import Items
-from accord.reader.phrases import CROSSES, says_none
+from accord.reader.nothing import says_none
+from accord.reader.phrases import CROSSES
 from accord.reader.reading import Confidence
 from accord.reader.signs import Sign
 from accord.reader.text import parse_json

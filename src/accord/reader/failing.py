@@ -6,14 +6,12 @@ from typing import Any, Final
 
 from accord.reader.called import Called, singular, squeezed
 from accord.reader.case import Case, Verdict
+from accord.reader.nothing import lacks, says_none, says_none_of_all
 from accord.reader.phrases import (
-    lacks,
     says_all_failed,
     says_deed,
     says_done,
     says_each_failed,
-    says_none,
-    says_none_of_all,
     says_rejected,
     split_sentence,
 )

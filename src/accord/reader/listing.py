@@ -8,14 +8,14 @@ from accord.reader.called import Called
 from accord.reader.case import Case, Verdict
 from accord.reader.collection import is_generic
 from accord.reader.items import Items, find_items, is_record, is_symbols, split_advice, states_count
-from accord.reader.phrases import (
+from accord.reader.nothing import (
     lacks,
     says_all_well,
     says_none,
     says_none_of_all,
     says_plainly_none,
-    split_sentence,
 )
+from accord.reader.phrases import split_sentence
 from accord.reader.reading import Confidence
 from accord.reader.things import (
     Collection,

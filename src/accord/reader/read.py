@@ -7,7 +7,8 @@ from typing import Any, Final
 import msgspec
 
 from accord.answer import Notice, Page
-from accord.reader.called import Called, call_of
+from accord.reader.asked import call_of
+from accord.reader.called import Called
 from accord.reader.case import Case, Found
 from accord.reader.collection import collection_in
 from accord.reader.find import Digs, Value, find, of_payload

@@ -4,16 +4,9 @@ import re
 from collections.abc import Collection
 from typing import Final, Literal
 
+from accord.reader.nothing import NO_ENTRY, NOT_GIVEN, NOT_READY
 from accord.reader.patterns import any_of
-from accord.reader.phrases import (
-    CROSSES,
-    NO_ENTRY,
-    NOT_GIVEN,
-    NOT_READY,
-    after,
-    first_sentence,
-    reports_deed,
-)
+from accord.reader.phrases import CROSSES, after, first_sentence, reports_deed
 from accord.reader.verbs import stems
 
 _LONGEST_ERROR: Final = 4_000

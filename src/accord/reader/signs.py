@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, NamedTuple
 from accord.reader.called import words_of
 from accord.reader.glossary import MEMBERS, in_english
 from accord.reader.kept import kept
-from accord.reader.phrases import says_not_needed
+from accord.reader.nothing import says_not_needed
 from accord.reader.refusals import says_failed
 from accord.reader.verbs import DEEDS
 

@@ -1,7 +1,9 @@
 """Patterns that are compiled when a text is first held against them: all at once take 30 ms."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import groupby
+from operator import itemgetter
 
 
 class Pattern:
@@ -32,3 +34,10 @@ def any_of(*patterns: str) -> Pattern:
     """One pattern of several; a blank in them is any space."""
     spaced = (pattern.replace(" ", r"\s+") for pattern in patterns)
     return Pattern("|".join(f"(?:{pattern})" for pattern in spaced), re.S)
+
+
+def any_word(words: Iterable[str]) -> Pattern:
+    """One pattern for any of some words, by their first letters: `re` takes half the time then."""
+    parts = groupby(sorted(words), key=itemgetter(0))
+    alike = ((first, "|".join(re.escape(word[1:]) for word in each)) for first, each in parts)
+    return Pattern("|".join(f"{re.escape(first)}(?:{rests})" for first, rests in alike))

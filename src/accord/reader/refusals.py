@@ -5,7 +5,7 @@ from collections.abc import Collection
 from typing import Final, Literal
 
 from accord.reader.nothing import NO_ENTRY, NOT_GIVEN, NOT_READY
-from accord.reader.patterns import any_of
+from accord.reader.patterns import any_of, any_word
 from accord.reader.phrases import CROSSES, after, first_sentence, reports_deed
 from accord.reader.verbs import stems
 
@@ -116,44 +116,13 @@ _NEGATION: Final = any_of(
     r"|refused|missing|unknown|unsupported|expired|forbidden|too (?:large|long|many))\b",
     r".{0,200}?\bexists[.!]?$",
 )
-_BAD: Final = tuple(
-    (part, tuple(words.split()))
-    for part, _, words in (
-        line.strip().partition(" ")
-        for line in """no
-        n't
-        err
-        fa fail fatal
-        ex exce unex expire expect exist
-        un una unk unsu unre undef unfo
-        in inva insuf incor
-        re refus reject revert requ
-        tr trac constr travers
-        ab abort disab enabl
-        mi miss limit
-        oo too oops
-        st must status
-        ne need gone
-        de denied declin
-        on only confl
-        al already malf
-        im impos time
-        ill illeg
-        out
-        quo quota
-        blo block
-        sor sorry
-        can cancel
-        vio viol
-        wro wrong
-        bad
-        ple please
-        htt http
-        suc succ
-        for forb""".splitlines()
-    )
+_BAD: Final = any_word(
+    """no n't err fail fatal exce unex expire expect exist una unk unsu unre undef unfo inva insuf
+    incor refus reject revert requ trac constr travers abort disab enabl miss limit too oops must
+    status need gone denied declin only confl already malf impos time illeg out quota block sorry
+    cancel viol wrong bad please http succ forb""".split()
 )
-"""Parts of words, each with the words that it stands for, or alone; without any, nothing failed."""
+"""Parts of words without any of which no text says that something failed."""
 Strength = Literal["strong", "weak"]
 
 
@@ -165,13 +134,8 @@ _FAILED_IN_CHINESE: Final = re.compile(
 def may_fail(text: str) -> bool:
     """Whether any of the words is there without which no text says that something failed."""
     small = text[:_LONGEST_ERROR].lower()
-    for part, words in _BAD:
-        if part in small:
-            if not words:
-                return True
-            for word in words:
-                if word in small:
-                    return True
+    if _BAD.search(small) is not None:
+        return True
     if not small.isascii() and (_STRONG.match(small) or _FAILED_IN_CHINESE.match(small)):
         return True
     return _CROSS.match(text) is not None or _ERROR_NUMBER.match(text) is not None

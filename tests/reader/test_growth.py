@@ -73,6 +73,13 @@ SHAPES: dict[str, Shape] = {
         f"Found {n // 20} things\n\n" + "Thing 1\nmore of it\n\n" * (n // 20)
     ),
     "sections": lambda n: "# All\n" + "## One\n\ntext\n\n" * (n // 14),
+    "a name in what Python shows": lambda n: "['a', <" + "a" * n + "]",
+    "what Python shows, cut": lambda n: "Here:\n" + "[{'a': 1},\n" * (n // 11) + "]",
+    "calls in what Python shows": lambda n: "[" + "f(g(1)), " * (n // 9) + "f(]",
+    "a tree": lambda n: ".\n" + "│   ├── a.txt\n" * (n // 14),
+    "a record a line": lambda n: "PID: 1, Name: a\n" * (n // 16),
+    "labels before an error": lambda n: "A: a:\n" * (n // 6) + "<error>x</error>",
+    "a command's output": lambda n: json.dumps({"status": "success", "output": "[" * n}),
     "paths": lambda n: "/tmp/a/b.txt\n" * (n // 13),
     "a path": lambda n: "a/" * (n // 2),
     "branches": lambda n: "* main\n" + "  dev\n" * (n // 6),

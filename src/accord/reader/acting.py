@@ -26,12 +26,15 @@ from accord.reader.phrases import (
     says_only_done,
     says_read,
 )
-from accord.reader.verbs import EITHER, GIVING, LED_BY_SERVICE, SERVICES, acts
+from accord.reader.verbs import EITHER, GIVING, acts
 
 _MOST_LINES: Final = 4
 _SAID: Final = (*OUTPUT, "stderr", "return_value", "returnValue")
 _COMMANDS: Final = frozenset({"command", "cmd", "args", "command_line", "commandLine"})
 _CHANGED_TO: Final = re.compile(r"\Acd \S{1,200} *(?:&&|;) *")
+_PROGRAMS: Final = frozenset("git docker podman kubectl helm npm gh terraform".split())
+_LED: Final = frozenset("commit pull merge clone scale patch switch".split())
+"""Verbs after the name of such a program, whatever else they are."""
 _LONGEST_COMMAND: Final = 400
 _MOST_WORDS: Final = 3
 _UNCONFIRMED: Final = frozenset(
@@ -45,7 +48,8 @@ _CONFIRM: Final = re.compile(
     r"\bconfirm(?:ed)?`?\s*[=:]\s*[`\"']?true\b",
     re.I,
 )
-_ENDS: Final = re.compile(r"\A[^\n]{1,400}[.!:…]\n")
+_REPORTS: Final = re.compile(r"\W{0,4}(?:[a-z]+ed|success\w*|done|ok)\b|[^\n]{1,400}[.!:…]\n", re.I)
+"""A first line that is no line of an output, but a sentence, or begins with a deed."""
 _SHOWING: Final = frozenset({"display", "show", "open", "view", "preview"})
 _SHOTS: Final = frozenset("screenshot screen image page snapshot frame pane window".split())
 _MESSAGES: Final = tuple(name for name, english in MEMBERS.items() if english == "message")
@@ -93,8 +97,6 @@ def _is_given(case: Case) -> bool:
         return "\n" in case.words
     if not isinstance(value, dict):
         return True
-    if name[0] == "download":
-        return False
     has_parts = any(isinstance(each, dict | list) and each for each in value.values())
     return has_parts and REPORTED.isdisjoint(map(squeezed, value)) and not says_well(value)
 
@@ -123,7 +125,7 @@ def reports_done(case: Case) -> Verdict | None:
         return Verdict("action", "guess")
     if call.wants_many:
         return None
-    is_output = call.gives_output and "\n" in words.strip() and _ENDS.search(words) is None
+    is_output = call.gives_output and "\n" in words.strip() and _REPORTS.match(words) is None
     if call.doing in ("run", "make") and not is_output and says_done(words):
         return Verdict("action", "likely")
     if call.doing == "unknown" and not call.checks and says_done(words) and not says_read(words):
@@ -181,7 +183,7 @@ def _says_both(case: Case, said: str) -> bool:
 
 
 def _is_deed(command: Any, call: Called) -> bool:
-    """Whether a command line changes something, by its first words: `aws ec2 stop-instances`.
+    """Whether a command line changes something, by its first words: `kubectl delete pod x`.
 
     It is that of a known program, which may be in the tool's name, or the tool runs any.
     """
@@ -189,13 +191,15 @@ def _is_deed(command: Any, call: Called) -> bool:
         command = _CHANGED_TO.sub("", command[:_LONGEST_COMMAND]).split()
     if not isinstance(command, list):
         return False
-    parts = [str(part).lower() for part in command[:_MOST_WORDS]]
-    words = [word for part in parts if part[:1] != "-" for word in part.split("-")[:2]]
-    is_known = words[:1] != [] and words[0] in SERVICES
-    if is_known or (call.doing == "run" and not SERVICES.isdisjoint(call.words)):
-        first, *others = words[is_known:] or [""]
-        return first in LED_BY_SERVICE or any(map(_is_verb, (first, *others)))
-    return call.doing == "run" and any(map(_is_verb, words))
+    words = [str(word).lower() for word in command[:_MOST_WORDS]]
+    if words[:1] == ["aws"]:  # `aws ec2 stop-instances`
+        return len(words) > 2 and _is_verb(words[2].partition("-")[0])
+    is_known = words[:1] != [] and words[0] in _PROGRAMS
+    if is_known or (call.doing == "run" and not _PROGRAMS.isdisjoint(call.words)):
+        words = words[is_known:]
+        if not _LED.isdisjoint(words[:1]):
+            return True
+    return (is_known or call.doing == "run") and any(map(_is_verb, words))
 
 
 def _is_verb(word: str) -> bool:

@@ -29,11 +29,12 @@ _VERB_ARGUMENTS: Final = (
 )
 _PROGRAMS: Final = frozenset("kubectl helm aws gcloud az gh glab doctl heroku oc".split())
 _COMMAND: Final = re.compile(r"[a-z][a-z0-9-]{0,40}")
+_CHAINED: Final = re.compile(r"&&|[;>]")
 _LONGEST_LINE: Final = 400
 _MOST_COMMANDS: Final = 4
 _SHELLS: Final = frozenset({"shell", "bash", "powershell", "terminal"})
 _ACTIONS: Final = ("action", "operation")
-_TELLING: Final = frozenset("status list get info show history stats".split())
+_TELLING: Final = frozenset("status list get info history stats".split())
 _WRITES_HTTP: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _READS_HTTP: Final = frozenset({"GET", "HEAD"})
 _ADDRESSES: Final = frozenset({"url", "uri", "path", "endpoint"})
@@ -55,14 +56,14 @@ _WHERE: Final = frozenset(
 _STATEMENTS: Final = ("sql", "query", "sql_query", "sqlQuery", "statement", "cypher")
 _TOOLS: Final = dict.fromkeys(
     """tool_name toolName tool function_name functionName command_name commandName operation_id
-    operationId arguments""".split()
+    operationId""".split()
 ).keys()
-"""The tool that is called by another one; `arguments` goes with its `name`."""
+"""The tool that is called by another one."""
 _POSITIONS: Final = frozenset({"line", "position"})
 _GIVEN: Final = ("arguments", "params", "parameters", "args", "input")
 _LINES: Final = ("args", "argv")
 _TELL: Final = (
-    frozenset((*_VERB_ARGUMENTS, *_STATEMENTS, *_TOOLS, *_LINES, *_POSITIONS))
+    frozenset((*_VERB_ARGUMENTS, *_STATEMENTS, *_TOOLS, *_LINES, *_POSITIONS, *_GIVEN))
     | _SEARCHES
     | _RUNS
     | _WHERE
@@ -77,10 +78,10 @@ def call_of(tool: str | None, arguments: Mapping[str, Any] | None) -> Called:
         return found._replace(is_bare=not (found.is_one or found.checks))
     if not arguments or _TELL.isdisjoint(arguments):
         return _vaguely(found)
-    if found.doing in ("run", "unknown") and not _TOOLS.isdisjoint(arguments):
+    if found.doing in ("run", "unknown") and _names_tool(tool, arguments):
         tool, arguments = _passed_on(tool, arguments)
         found = called(tool)
-    if found.words[-1:] == ("hover",) and not _POSITIONS.isdisjoint(arguments):
+    if found.words[-1:] == ("hover",) and _is_in_text(arguments):
         return found._replace(doing="read")  # as a language server does
     if found.doing not in ("act", "make"):
         found = _asked(tool, found, arguments)
@@ -102,6 +103,15 @@ def call_of(tool: str | None, arguments: Mapping[str, Any] | None) -> Called:
     return found
 
 
+def _names_tool(tool: str | None, arguments: Mapping[str, Any]) -> bool:
+    """Whether another tool is to be called: `call_tool`, with its `name` and `arguments`."""
+    if not _TOOLS.isdisjoint(arguments):
+        return True
+    if not isinstance(arguments.get("name"), str):
+        return False
+    return isinstance(arguments.get("arguments"), dict) and "tool" in words_of(tool or "")
+
+
 def _passed_on(
     tool: str | None, arguments: Mapping[str, Any]
 ) -> tuple[str | None, Mapping[str, Any]]:
@@ -112,6 +122,12 @@ def _passed_on(
     if not isinstance(inner, str) or called(inner).doing == "unknown":
         return tool, arguments
     return inner, given if isinstance(given, dict) else {}
+
+
+def _is_in_text(arguments: Mapping[str, Any]) -> bool:
+    """Whether a place in a text is meant, rather than on a screen."""
+    position = arguments.get("position")
+    return "line" in arguments or (isinstance(position, dict) and "line" in position)
 
 
 def _has_address(arguments: Mapping[str, Any]) -> bool:
@@ -147,7 +163,7 @@ def _by_action(tool: str | None, found: Called, arguments: Mapping[str, Any]) ->
     for name in _VERB_ARGUMENTS:
         verb = arguments.get(name)
         is_line = found.doing == "run" or not _SHELLS.isdisjoint(found.words)
-        if name == "command" and (is_line or (isinstance(verb, str) and " " in verb)):
+        if name == "command" and is_line:
             continue  # which is what it runs
         if isinstance(verb, str) and len(verb) < _LONGEST_VERB:
             asked = _acted(f"{tool or ''}\n{verb}")
@@ -169,6 +185,8 @@ def _only_told(tool: str | None, found: Called, arguments: Mapping[str, Any]) ->
 def _by_command(found: Called, arguments: Mapping[str, Any]) -> Called | None:
     """The same call, by the command line of a program that is known to list or to get things."""
     line = next((arguments[name] for name in _RUNS if isinstance(arguments.get(name), str)), "")
+    if _CHAINED.search(line):
+        return None
     words = line[:_LONGEST_LINE].split()
     if words[:1] and words[0] in _PROGRAMS:
         del words[0]
@@ -187,7 +205,8 @@ def _commanded(line: str) -> Called | None:
     """What a program is asked for: `get pods`, `ec2 describe-instances`; None if not for things."""
     words = words_of(line)
     doing = doing_of(words, is_asked=True) if words else "unknown"
-    asked = named(words, doing, is_plural(words)) if doing in ("list", "read") else None
+    is_told = doing in ("list", "read") and "config" not in words
+    asked = named(words, doing, is_plural(words)) if is_told else None
     return asked if asked is not None and asked.wants_many else None
 
 

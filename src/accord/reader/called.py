@@ -82,7 +82,7 @@ ABOUT: Final = frozenset(
 )
 """With one of these, it is not the content that is given."""
 _ONE: Final = frozenset(
-    """describe inspect health info information detail details summary overview status profile
+    """describe inspect info information detail details summary overview status profile
     schema metadata stats config configuration settings documentation guide help instructions readme
     prompt template skeleton structure state properties practices conventions principles""".split()
 )
@@ -181,7 +181,8 @@ def named(words: tuple[str, ...], doing: Doing, is_several: bool) -> Called:
         is_log=is_log,
         is_about_faults=is_about_faults,
         prints=gives_output or is_log or is_about_faults,
-        is_one=doing in ("read", "unknown", "make") and not _ONE.isdisjoint(words),
+        is_one=doing in ("read", "unknown", "make")
+        and (words[-1:] == ("health",) or not _ONE.isdisjoint(words)),
     )
 
 
@@ -268,6 +269,8 @@ def _after_all(words: tuple[str, ...], found: Doing) -> Doing:
         return "list" if last == "list" else "read"
     if first == ("make",) and acts(last):
         return "act"
+    if first == ("perform",) and last in ("query", "search"):
+        return "list"
     if found == "list" and _REPLACING in pairwise(words):
         return "act"
     is_chosen = found in ("act", "unknown") and first in _CHOOSING and "random" in words

@@ -138,7 +138,7 @@ def _text_in(value: Mapping[str, Any]) -> str | None:
 
 def _is_several(text: str) -> bool:
     """Whether a text may be several things: lines, or an array."""
-    return "\n" in text.strip() or text[:1] == "["
+    return "\n" in text.strip() or (text[:1] == "[" and text.rstrip()[-1:] == "]")
 
 
 Found = Sign | Items | Collection | None

@@ -21,6 +21,10 @@ _MEASURES: Final = frozenset(
 _GRAPH: Final = frozenset({"entities", "nodes", "relations", "relationships", "edges"})
 """Things, and what is between them."""
 _FOLDERS: Final = frozenset("dir directory folder subdir subdirectory subfolder".split())
+_MEASURED: Final = ("result", "value")
+_EPOCH: Final = 1_000_000_000
+_OF_A_QUERY: Final = ("ids", "documents")
+_STATES: Final = ("success", "failure", "pending", "error", "open", "closed")
 _NO_MATTER: Final = frozenset({"_meta", "cacheScope", "ttlMs", "resultType"})
 _NOTHING: Final = re.compile(
     r"\((?:empty\b[^()]{0,60}|none"
@@ -48,7 +52,8 @@ def collection_in(value: Any, called: Called, arguments: Mapping[str, Any]) -> C
 
 def _of_statement(value: list[Any], called: Called) -> Collection | None:
     """The rows, where a list holds what came of the only statement."""
-    if len(value) != 1 or not called.wants_many or not isinstance(value[0], dict):
+    is_statement = called.is_statement or called.words[-1:] == ("query",)
+    if len(value) != 1 or not is_statement or not isinstance(value[0], dict):
         return None
     rows = value[0].get("results")
     if not isinstance(rows, list) or "meta" not in value[0]:
@@ -73,7 +78,7 @@ def _in_object(
         main = main or (arrays if len(value) == 1 else [])
     if len(main) == 2 and called.wants_many and _is_folder(main):
         both = [*value[main[0]], *value[main[1]]]
-        rest = {name: each for name, each in value.items() if name not in main}
+        rest = {name: each for name, each in value.items() if not _is_of_files(name)}
         return Collection(both, rest, (*path, "+".join(main)), "likely")
     name = _main(value, main, called)
     if name is None:
@@ -88,9 +93,12 @@ def _in_object(
 
 def _is_folder(names: list[str]) -> bool:
     """Whether two arrays are what is in a folder."""
-    return "file" in {member_of(name).noun for name in names} and any(
-        member_of(name).noun in _FOLDERS for name in names
-    )
+    is_of_folders = any(member_of(name).noun in _FOLDERS for name in names)
+    return is_of_folders and any(map(_is_of_files, names))
+
+
+def _is_of_files(name: str) -> bool:
+    return member_of(name).noun == "file"
 
 
 def _has_objects(value: Mapping[str, Any]) -> bool:
@@ -128,7 +136,7 @@ def _inmost(found: Collection, called: Called) -> Collection:
         return found._replace(items=[], rest={**found.rest, found.path[-1]: found.items})
     if isinstance(only, list) and only and all(isinstance(each, dict) for each in only):
         return found._replace(items=only, confidence="guess")
-    if isinstance(only, list) and (found.path[-1] == "ids" or _is_list_in_list(found.rest)):
+    if isinstance(only, list) and found.path[-1] in _OF_A_QUERY and _is_nested(found):
         return found._replace(items=only)  # a column each
     if called.is_statement and isinstance(only, dict) and isinstance(only.get("rows"), list):
         rest = {**found.rest, **{name: each for name, each in only.items() if name != "rows"}}
@@ -136,9 +144,9 @@ def _inmost(found: Collection, called: Called) -> Collection:
     return found
 
 
-def _is_list_in_list(rest: Mapping[str, Any]) -> bool:
+def _is_nested(found: Collection) -> bool:
     """Whether the ids of things are a list in a list, as those found for one of several queries."""
-    ids = rest.get("ids")
+    ids = found.items if found.path[-1] == "ids" else found.rest.get("ids")
     return isinstance(ids, list) and len(ids) == 1 and isinstance(ids[0], list)
 
 
@@ -181,7 +189,7 @@ def _judged(
     main = member_of(name)
     is_named = main.is_generic or (main.noun in called.nouns and not _is_checked(items, called))
     pages = is_counted = is_a_thing = False
-    is_part = (main.noun == "detail" and called.is_one) or _is_part(rest, called)
+    is_part = _is_part(rest, called) or (main.noun == "detail" and _is_told(rest, called))
     for beside, said in rest.items() if SUMS.isdisjoint(rest) else _told(rest):
         _, _, is_paging, is_count, number_of, is_identity, _ = member_of(beside)
         pages = pages or is_paging
@@ -214,21 +222,32 @@ def _is_checked(items: list[Any], called: Called) -> bool:
 
 def _is_part(rest: Mapping[str, Any], called: Called) -> bool:
     """Whether what stands beside an array makes it a part of one thing that was asked for."""
-    if called.is_one and (_has_parts(rest) or _has_facts(rest) or "state" in rest):
+    if called.is_one and (_has_parts(rest) or _has_facts(rest) or rest.get("state") in _STATES):
         return True
     if called.checks and _is_much(rest):
         return True
     return called.doing == "read" and not called.wants_many and _is_much(rest)
 
 
+def _is_told(rest: Mapping[str, Any], called: Called) -> bool:
+    """Whether details are those of one thing, which nobody counts."""
+    return called.is_one and not any(member_of(name).is_count for name in rest)
+
+
 def _is_one_value(name: str, items: list[Any]) -> bool:
     """Whether an array is one thing by its name: lines of a text, numbers of a measure."""
     if name in _STREAMS:
         return bool(items) and all(isinstance(item, str) for item in items)
-    if len(items) == 2 and {type(item) for item in items} == {float, str}:
-        return True  # when, and how much
+    if name in _MEASURED and len(items) == 2 and _is_reading(*items):
+        return True
     is_measure = member_of(name).noun in _MEASURES and bool(items)
     return is_measure and all(isinstance(item, int | float) for item in items)
+
+
+def _is_reading(when: Any, figure: Any) -> bool:
+    """Whether two values are a time and a figure in words, as Prometheus has them."""
+    is_time = type(when) in (int, float) and when > _EPOCH
+    return is_time and isinstance(figure, str) and figure.replace(".", "", 1).isdigit()
 
 
 def _is_much(rest: Mapping[str, Any]) -> bool:

@@ -29,6 +29,7 @@ _JOBS: Final = frozenset(
     subscription_key polling_url""".split()
 )
 """By which one asks for what has only begun."""
+_KEPT: Final = ("_stored", "_indexed", "_ingested")
 _SUCCESS: Final = frozenset(name for name, english in MEMBERS.items() if english == "success")
 DONE: Final = frozenset({"success", "ok"}) | DEEDS | _BEGUN | _SUCCESS
 _PLACES: Final = frozenset({"path", "uri", "file", "file_path", "filePath"})
@@ -68,9 +69,9 @@ def _reports(case: Case, value: dict[str, Any]) -> bool:
         return True
     if len(value) <= FEW and _tells_written(value, call):
         return True
-    if call.doing == "read" and not (call.words[-1:] == ("async",) and _has_begun(value)):
-        return False
-    if _has_begun(value, is_run=call.doing == "run") or _tells_deeds(value):
+    if call.doing == "read":
+        return call.words[-1:] == ("async",) and _has_begun(value, call)
+    if _has_begun(value, call) or _tells_deeds(value):
         return True
     if not says_well(value) or (call.gives_output and not OUTPUT.isdisjoint(value)):
         return False
@@ -86,7 +87,7 @@ def _reports(case: Case, value: dict[str, Any]) -> bool:
 
 def _tells_affected(name: str, each: Any) -> bool:
     """Whether a member says what was changed, or how much: `affected_rows`, `chunks_stored`."""
-    return name.startswith("affected_") or (type(each) is int and name.rpartition("_")[2] in DEEDS)
+    return name.startswith("affected_") or (type(each) is int and name.endswith(_KEPT))
 
 
 def _gives(case: Case, name: str, each: Any) -> bool:
@@ -167,15 +168,15 @@ def _tells_written(value: dict[str, Any], call: Called) -> bool:
     return is_file and isinstance(said, str) and _MADE.search(in_english(said)) is not None
 
 
-def _has_begun(value: dict[str, Any], *, is_run: bool = False) -> bool:
+def _has_begun(value: dict[str, Any], call: Called) -> bool:
     """Whether a few members say that something was started, and by which name it goes on."""
-    if 0 < len(value) <= 2 and _JOBS.issuperset(value):
+    if call.doing in ("make", "run") and 0 < len(value) <= 2 and _JOBS.issuperset(value):
         return True
     status = value.get("status", value.get("state"))
     if not isinstance(status, str) or not OUTPUT.isdisjoint(value):
         return False
     is_begun = status.lower() in _BEGUN and len(value) <= FEW
-    if not is_begun and not (is_run and status.lower() == "running"):
+    if not is_begun and not (call.doing == "run" and status.lower() == "running"):
         return False
     return any(name == "id" or name.endswith(("_id", "Id")) for name in value)
 

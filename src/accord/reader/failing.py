@@ -38,7 +38,7 @@ _EXITED: Final = re.compile(
     r"\b(?:exit|return)(?:ed with)?[ _]?(?:code|status)?\W{1,4}([1-9]\d{0,2})\W*$"
 )
 _BEGINS_EXITED: Final = re.compile(
-    r"\W{0,4}(?:exit|return|status) (?:code|status)\W{1,4}([1-9]\d{0,2})\W*\n"
+    r"\W{0,4}(?:exit (?:code|status)\W{1,4}([1-9]\d{0,2})|status code\W{1,4}([1-9]\d?))\W*\n"
 )
 _FAILED: Final = re.compile(r"\W{0,4}(?:failed|error|unable|could not)\b", re.I)
 _ADVISED: Final = re.compile(
@@ -193,7 +193,7 @@ def all_failed(case: Case) -> Verdict | None:
 def _counted(case: Case) -> Verdict | None:
     """What an object says of how many succeeded and how many failed."""
     value, call = case.value, case.called
-    if value.get("status") in _PARTLY:
+    if value.get("status") in _PARTLY and call.doing != "read":
         return Verdict("action", "likely", is_partial=True)
     counts = failed_counts(value)
     if counts is None or counts[1] == 0:
@@ -397,9 +397,7 @@ def _missing(case: Case, words: str) -> bool:
     if call.is_bare and says_none_of_all(words):
         return False
     noun = lacks(words)
-    if call.doing == "read" and "query" in case.arguments and not call.is_one:
-        return False  # which is a search
-    if noun is None or call.doing in ("act", "run") or _ADVISED.match(words):
+    if noun is None or call.doing == "act" or _ADVISED.match(words):
         return noun is not None
     return singular(noun) == noun and (noun in call.nouns or case.mentions(words))
 
@@ -410,8 +408,8 @@ def _exit_code(case: Case) -> Sign | None:
     if not isinstance(value, dict):
         return None
     codes = [value[name] for name in _EXIT_CODES if type(value.get(name)) is int]
-    if not any(codes) or isinstance(value.get("summary"), dict):
-        return None  # or it says what came of it: tests that fail, say
+    if not any(codes):
+        return None
     words = value.get("stderr") or value.get("output") or value.get("stdout")
     why = words.strip() if isinstance(words, str) and words.strip() else "It ended badly"
     return Sign("exit-code", why, codes[0], value)
@@ -423,7 +421,9 @@ def _exit_said(case: Case, words: str) -> Sign | None:
         return None
     found = _EXITED.search(words.rstrip()[-_LONGEST_END:].lower())
     found = found or _BEGINS_EXITED.match(words[:_LONGEST_END].lower())
-    return None if found is None else Sign("exit-code", words.strip(), int(found[1]))
+    if found is None:
+        return None
+    return Sign("exit-code", words.strip(), int(next(filter(None, found.groups()))))
 
 
 def _ran(case: Case) -> bool:

@@ -8,10 +8,12 @@ from accord.reader.called import Called
 from accord.reader.case import Case, Verdict
 from accord.reader.collection import is_generic
 from accord.reader.items import Items, find_items, is_record, is_symbols, split_advice, states_count
+from accord.reader.members import is_of_list, member_of
 from accord.reader.nothing import (
     lacks,
     says_all_well,
     says_none,
+    says_none_below_each,
     says_none_of_all,
     says_plainly_none,
 )
@@ -47,13 +49,13 @@ _ONLY_TOOLS: Final = frozenset("tools list all available get show mcp".split())
 """The words of a name that says nothing but that tools are listed."""
 _OF_HELP: Final = frozenset({"help", "capabilities"})
 _A_TOOL: Final = re.compile(r"\btools?\b")
+_TOOLS: Final = re.compile(r"\btools\b")
 _FOUND: Final = re.compile(r"(?:Found|Showing|Listing) \d+ [^\n]{1,80}:\n")
 _HEADING: Final = re.compile(r"(?:search )?results (?:for|of|from)\b", re.I)
-_OUTPUTS: Final = frozenset("logs stdout stderr exit_code exitCode".split())
-"""What stands beside what came of a run, and beside no list."""
 _OF_ONE: Final = frozenset({"metric", "field", "property", "attribute"})
 _WAYS: Final = frozenset("direction directions route navigation".split())
-_STEPS: Final = frozenset("steps legs segments instruction instructions".split())
+_PARTS: Final = frozenset({"steps", "legs", "segments"})
+_STEPS: Final = frozenset({"instruction", "instructions"})
 _SUMMING: Final = (("summarize",), ("summarise",))
 _SOURCES: Final = re.compile(r"\W*(?:sources|citations|references|see also)\b.{0,20}", re.I)
 _LISTING: Final = tuple(
@@ -134,8 +136,10 @@ def _kind(case: Case, *around: str) -> ResponseType:
     """A list, or a catalog where a tool that lists tools says that these are some."""
     if _ONLY_TOOLS.issuperset(case.called.words) and "tools" in case.called.words:
         return "tool_catalog"
-    tells_tools = _lists_tools(case) or not _OF_HELP.isdisjoint(case.called.words)
-    if tells_tools and any(_A_TOOL.search(words.lower()) for words in around):
+    if _lists_tools(case) and any(_A_TOOL.search(words.lower()) for words in around):
+        return "tool_catalog"
+    is_help = not _OF_HELP.isdisjoint(case.called.words)
+    if is_help and any(_TOOLS.search(words.lower()) for words in around):
         return "tool_catalog"
     return "list"
 
@@ -152,14 +156,7 @@ def array(case: Case) -> Verdict | None:
         return _perhaps(Collection([], {"remarks": case.value}, ("",), "guess"))
     if len(case.value) > 1 and case.called.wants_many and _is_headed(case.value):
         return _perhaps(Collection(case.value[1:], {"remarks": case.value[:1]}, ("",), "guess"))
-    if _is_log(case):
-        return None
     return Verdict("list", found=case.find_collection())
-
-
-def _is_log(case: Case) -> bool:
-    """Whether a list is the lines of a log, each in JSON, below some words about it."""
-    return case.called.is_log and case.message is not None and isinstance(case.value, list)
 
 
 def _is_headed(items: list[Any]) -> bool:
@@ -191,27 +188,30 @@ def main_array(case: Case) -> Verdict | None:
 def _is_part(case: Case, collection: Collection) -> bool:
     """Whether a collection is a part of what a tool gives, rather than what it gives."""
     call, rest = case.called, collection.rest
-    if call.is_log and _is_log(case):
-        return True
     if not _WAYS.isdisjoint(call.words) and _is_way(collection):
         return True
     if not rest:
         return False
-    if call.doing == "run" and not _OUTPUTS.isdisjoint(rest):
+    if call.doing == "run" and (isinstance(rest.get("logs"), dict) or rest.get("stdout")):
         return True
     is_summed = call.words[:1] in _SUMMING and isinstance(rest.get("summary"), str)
     return is_summed or _is_made(case, collection)
 
 
 def _is_way(collection: Collection) -> bool:
-    """Whether items are ways to somewhere, or the steps of one."""
+    """Whether items are the only way to somewhere, or its steps."""
     first = collection.items[0] if collection.items else None
-    return isinstance(first, dict) and not _STEPS.isdisjoint(first)
+    if not isinstance(first, dict):
+        return False
+    is_way = len(collection.items) == 1 and not _PARTS.isdisjoint(first)
+    return is_way or not _STEPS.isdisjoint(first)
 
 
 def _is_echo(case: Case, collection: Collection) -> bool:
-    """Whether a collection is what the tool was given."""
-    return len(collection.items) > 1 and collection.items in case.arguments.values()
+    """Whether a collection is what the tool was given, beside what it has to say itself."""
+    given = case.arguments.get(collection.path[-1]) if collection.path else None
+    has_more = any(not is_of_list(member_of(name)) for name in collection.rest)
+    return bool(given) and given == collection.items and has_more
 
 
 def _is_made(case: Case, collection: Collection) -> bool:
@@ -228,7 +228,8 @@ def none_found(case: Case) -> Verdict | None:
     call = case.called
     if words is None or call.gives_output or "count" in call.words:
         return None
-    if call.gives_content and (call.is_one or not says_plainly_none(words)):
+    is_given = call.gives_content and (call.doing != "unknown" or call.is_one)
+    if is_given or (call.gives_content and not says_plainly_none(words)):
         return None
     is_of_all = call.is_bare and says_none_of_all(words)
     if not case.says_none and not is_of_all and not (call.wants_many and lacks(words) is not None):
@@ -243,7 +244,7 @@ def none_found(case: Case) -> Verdict | None:
 def _is_of_one(call: Called, words: str) -> bool:
     """Whether a text that denies something says so of one thing: that it is well, or is none."""
     is_part = call.is_one and lacks(words) is None
-    return says_all_well(words) or (is_part and words.lstrip()[:1] != "#")
+    return says_all_well(words) or (is_part and not says_none_below_each(words))
 
 
 def itemised(case: Case) -> Verdict | None:
@@ -267,9 +268,9 @@ def itemised(case: Case) -> Verdict | None:
         return None
     if call.doing != "list" and items.rule == "bullets" and _is_of_one_thing(items):
         return None
-    if items.rule == "table" and _is_figures(items):
+    if call.doing != "list" and _is_figures(items):
         return None
-    if items.rule == "lone-name" and call.is_statement:
+    if items.rule == "lone-name" and call.is_statement and _is_column(case, words.strip()):
         items = items._replace(items=[], heading=words.strip())  # of a column without rows
     is_bare = items.rule == "plain-lines" and not items.heading
     if is_bare and not (call.doing == "list" or call.is_plural):
@@ -279,9 +280,18 @@ def itemised(case: Case) -> Verdict | None:
     return Verdict(_kind(case, items.heading, items.closing), "likely", found=items)
 
 
+def _is_column(case: Case, word: str) -> bool:
+    """Whether the only word of a reply is that of a column, which the statement names."""
+    return any(isinstance(each, str) and word in each for each in case.arguments.values())
+
+
 def _is_figures(items: Items) -> bool:
-    """Whether a table says what one thing has, a line for each: `Metric`, `Value`."""
-    names = [name.lower() for name in items.items[0]] if items.items else []
+    """Whether a table of `Metric` and `Value`, or a line of labels, says what one thing has."""
+    if items.rule == "pairs":
+        return len(items.items) == 1
+    if items.rule != "table" or not items.items:
+        return False
+    names = [name.lower() for name in items.items[0]]
     return len(names) == 2 and names[0] in _OF_ONE and names[1] == "value"
 
 
@@ -334,7 +344,7 @@ def lone_item(case: Case) -> Verdict | None:
     call = case.called
     if not call.wants_many or not isinstance(case.value, dict) or case.words is not None:
         return None
-    if nothing_in(case.value, call.nouns) or _says_none(case.value):
+    if nothing_in(case.value, call.nouns) or _says_none(case.value) or _has_no_items(case.value):
         return _perhaps(Collection([], dict(case.value), ("",), "guess"))
     named = named_things(case.value)
     if named is not None and not call.is_one:
@@ -346,6 +356,12 @@ def lone_item(case: Case) -> Verdict | None:
     if call.doing != "list" or not call.is_plural or not is_one(case.value):
         return None
     return _perhaps(Collection([case.value], {}, ("",), "guess"))
+
+
+def _has_no_items(value: Mapping[str, Any]) -> bool:
+    """Whether there is null where the items would be, and nothing but objects about them beside."""
+    others = (each for name, each in value.items() if name != "items")
+    return value.get("items", 0) is None and all(isinstance(each, dict) for each in others)
 
 
 def _says_none(value: Mapping[str, Any]) -> bool:
@@ -380,10 +396,8 @@ def nothing_listed(case: Case) -> Verdict | None:
 
 
 def _is_null(value: Any) -> bool:
-    """Whether an object holds null where a list would be: `{"users": null}`, `{"items": null}`."""
-    if not isinstance(value, dict):
-        return False
-    return list(value.values()) == [None] or ("items" in value and value["items"] is None)
+    """Whether an object has one member, which is null: `{"users": null}`."""
+    return isinstance(value, dict) and list(value.values()) == [None]
 
 
 def _selects(case: Case) -> bool:

@@ -66,7 +66,7 @@ _NO_NAMES: Final = re.compile(
 )
 _NONE_AT_ALL: Final = any_of(
     r"(?:none of|empty|nothing|0 \w+s?)\b[^:]{0,80}$",
-    r"you (?:are|do|have)(?: not|n't) [^:.]{0,40}\bany [^:.]{1,40}[.!]?$",
+    r"you (?:are not|aren't) (?:a member|part) of any [^:.]{1,40}[.!]?$",
     r"(?:i|we|you|there)\b[^:.]{0,20}\b(?:no|zero|0|n't any|not any|aren't any|isn't any"
     r"|weren't any) [^:]{1,100}$",
 )
@@ -114,7 +114,7 @@ def says_none(text: str, *, wants_many: bool = False) -> bool:
     lines = _few_lines(text) if _may_be_none(small) else []
     if not lines or _SOME.match(lines[0].lower()):
         return False
-    if text.lstrip()[:1] == "#" and _is_none_below_each(text):
+    if text.lstrip()[:1] == "#" and says_none_below_each(text):
         return True
     if wants_many and _ZERO.match(lines[0].lower()) and not _LISTS.search(text.strip()):
         return True
@@ -134,7 +134,7 @@ def says_none(text: str, *, wants_many: bool = False) -> bool:
     return any(_is_none(line) for line in below[: _MOST_LINES * 2])
 
 
-def _is_none_below_each(text: str) -> bool:
+def says_none_below_each(text: str) -> bool:
     """Whether there are several headings, with nothing below any of them."""
     lines = [line for line in text.splitlines() if line.strip()]
     below = [line.lower() for line in lines if line[0] != "#"]

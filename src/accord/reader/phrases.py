@@ -55,7 +55,7 @@ _READ: Final = any_of(
 )
 _BEFORE_DONE: Final = re.compile(r"[\W_]{0,12}")
 _PAST: Final = re.compile(
-    r"(?!failed|denied|reject|refus|expir|limit|(?:un)?expect|unsupport|undefin|block|abort|malform"
+    r"(?!failed|denied|reject|refus|expir|limit|unexpect|unsupport|undefin|block|abort|malform"
     r"|requir|unauthori|unrecogni|interrupt|need|exceed|encounter|receiv)[a-z]+ed\b"
 )
 
@@ -67,9 +67,7 @@ def says_done(text: str) -> bool:
         words = words.partition("\n")[0]
         if not words or len(words) > _LONGEST_REPORT:
             return False
-    first, _, rest = words.lower().partition("\n")
-    if rest and first.rstrip()[-1:] == ":" and first.count(" ") == 1:
-        return False  # a heading: `Opened apps:`
+    first = words.partition("\n")[0].lower()
     return bool(_DONE.match(after(_BEFORE_DONE, first)) or _TICKED.match(first))
 
 
@@ -82,15 +80,18 @@ _STILL_DONE: Final = any_of(
     r"(?:(?!(?:not|cannot|be|is|are|no|never|failed|unable|invalid|error)\b)\S+ ){0,4}"
     rf"(?:{_DEED})\b",
     r".*\bsuccessfully\b",
-    rf"(?!.*\bno (?:\w+ ){{1,3}}(?:was|were)\b).*\b(?:has|have|was|were) (?:been )?(?:{_DEED})\b",
+    rf".*\b(?:has|have|was|were) (?:been )?(?:{_DEED})\b",
     rf".*[,;] (?:but )?(?!no |not )(?:\S+ ){{0,3}}(?:{_DEED})\b",
 )
+
+
+_MISSED: Final = re.compile(r"expected [^.\n]{1,60} but (?:found|got|received)\b")
 
 
 def reports_deed(sentence: str) -> bool:
     """Whether a sentence says that something was done, whatever else was not."""
     small = after(_BEFORE_DONE, sentence).lower()
-    if small.startswith(("nothing ", "none ")):
+    if small.startswith(("nothing ", "none ")) or _MISSED.match(small):
         return False
     return _PAST.match(small) is not None or _STILL_DONE.match(small) is not None
 
@@ -157,7 +158,6 @@ def says_each_failed(text: str) -> bool:
 _ONLY_DONE: Final = any_of(
     r"(?:done|ok(?:ay)?|success(?:ful(?:ly)?)?|completed|finished)[.!]*$",
     rf"successfully (?:{_DEED})\b[^\n]*$",
-    rf"(?!no |not )(?:[\w-]+ ){{1,5}}(?:{_DEED}) successfully[.!]?$",
 )
 
 
@@ -172,7 +172,6 @@ def says_only_done(text: str) -> bool:
 _FULLY_DONE: Final = any_of(
     rf"[^\n]{{1,120}} (?:has|have|was|were) (?:been )?successfully (?:{_DEED})\b",
     rf"(?:the|your) [^\n.]{{1,80}} (?:has|have) been (?:{_DEED})\b[^\n]*[.!]$",
-    rf"\S{{1,200}} (?:{_DEED}) successfully[.!]?$",
 )
 _OPENED: Final = any_of(
     r"(?:\S+ ){1,4}(?:opened|launched|started)[.!]",

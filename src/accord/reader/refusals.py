@@ -15,6 +15,7 @@ _LONGEST_SHORT: Final = 700
 _LONGEST_SENTENCE: Final = 400
 _MOST_LINES: Final = 12
 _MOST_SHORT_LINES: Final = 7
+_MOST_LABELS: Final = 3
 
 _MARKS: Final = re.compile(rf"""[\s"'`*#>]*(?:[{CROSSES}⚠️🔴❗]+\s*)?[*_`]*""")
 _ELEMENT: Final = re.compile(
@@ -26,7 +27,7 @@ _NOT_DOING: Final = "(?!handling|reporting|tracking|logging|monitoring|correctin
 
 _STRONG: Final = any_of(
     r"(?!no |last |without |zero )(?:[a-z]+ ){0,2}(?:error|exception|failure|fatal)\b"
-    r"[*_]{0,2}\s*(?:[:(\[!—]|[*_]*$| - |\. )",
+    r"[*_]{0,2}\s*(?:[:(\[!—]|[*_]*$| - )",
     rf"(?:error|exception) (?:while|when|in|from|occurred|calling|during|{_NOT_DOING}\w+ing)\b",
     r"(?:\w+ )?error \#?\d{1,5}\b(?!-)",
     r"(?:an? |the )?(?:\w+ ){0,2}(?:error|exception) (?:has )?occurred\b",
@@ -43,7 +44,7 @@ _STRONG: Final = any_of(
     r"|connection refused|no route to host|operation not permitted)$",
     r"no (?:\w+ ){1,4}(?:provided|specified|supplied)\b[.!]?$",
     r"(?:\w+ )?validation (?:errors?|failed|failures?)\b",
-    r"(?:received|got|encountered) (?:an? )?(?:error|exception)\b",
+    r"(?:received|got|encountered|caught) (?:an? )?(?:error|exception)\b",
     r"[^\W\s]{0,12}(?:错误|錯誤|失败|失敗|出错|無效|无效|无法|缺少|未找到|找不到|不存在)",
 )
 _ERROR_NUMBER: Final = re.compile(r"E[A-Z]{4,}\b[:,]")
@@ -66,7 +67,8 @@ _STARTS: Final = any_of(
     r"(?:unable|not able|impossible|failing) to\b",
     r"(?:i |we )?(?:cannot|can't|can not|could not|couldn't|did not|won't|refus(?:ed|ing) to)\b",
     r"(?:unauthori[sz]ed|forbidden|not authori[sz]ed|access denied|permission denied)\b",
-    r"(?:authentication (?:failed|required)|not found|bad request|too many requests)\b",
+    r"(?:authentication failed|(?:authentication|login) required)\b",
+    r"(?:not found|bad request|too many requests)\b",
     r"(?:rate limit(?:ed)?|quota|timed out|timeout|connection (?:refused|reset|failed)|no such)\b",
     rf"not (?:{_STATES}|enough|logged|signed|permitted)\b",
     r"you (?:do not|don't|must|cannot|can't|need to|are not|aren't|have not|haven't)\b",
@@ -101,7 +103,7 @@ _WITHIN: Final = any_of(
     r"|(?:returned|responded with) [45]\d\d\b"
     r"|outside allowed\b|exceed(?:s|ed)\b"
     r"|out of (?:range|bounds)\b|(?<!\d\s)failed(?:[.!]?$|\s*:| to\b| because\b)|went wrong\b"
-    r"|requires (?:confirmation|approval|authentication)\b|unavailable\b|required(?:[.!]?$|: )"
+    r"|requires (?:confirmation|approval|authentication)\b|unavailable\b|required[.!]?$"
     r"|status:? (?:failed|error)\b|(?:was|were|been) refused\b"
     r"|did not (?:understand|respond|succeed|complete)\b"
     r")",
@@ -127,7 +129,7 @@ Strength = Literal["strong", "weak"]
 
 
 _FAILED_IN_CHINESE: Final = re.compile(
-    r"[^\n,;\uff0c\u3002\uff1b]{0,100}(?:失败|失敗|未找到|找不到|不存在|没有打开|沒有打開|无法|無法)"
+    r"[^\n,;\uff0c\u3002\uff1b]{0,30}(?:失败|失敗|未找到|找不到|不存在|没有打开|沒有打開|无法|無法)"
 )
 
 
@@ -289,10 +291,7 @@ _CALL_FAILED: Final = any_of(
     r"(?:arguments?|parameters?|input|request)\b",
     r"(?:unable to|cannot|could not|couldn't|can't|failed to) (?:read|open|find|load|fetch|access"
     r"|retrieve|get|parse|connect|determine|resolve)\b",
-    r"(?:rate[ -]?limit(?:ed)?|too many requests|quota) [^\n]{0,80}"
-    r"(?:exceeded|reached|due to|[.:])",
-    r"(?:login|log-in|authentication|authorization) (?:is )?required\b",
-    r"(?:unauthori[sz]ed|forbidden|access denied|permission denied)(?:[.:!]|$)",
+    r"rate[ -]?limit(?:ed due to| exceeded| reached)\b",
 )
 _OFFERS: Final = any_of(r"\W*(?:available|valid|supported|known|did you mean|options|use one of)\b")
 _BAD_VALUE: Final = any_of(r"(?:invalid|unknown|unsupported|missing|unexpected) [\w ]{1,40}: \S")
@@ -312,7 +311,7 @@ def says_failed_to_give(
     if words[0] == "<" and _ELEMENT.match(words):
         return "strong" if _element_failed(words) else None
     first, _, rest = words.partition("\n")
-    if words.endswith("</error>") and _ENDS_IN_ERROR.match(words):
+    if words.endswith("</error>") and _ends_in_error(words):
         return "strong"
     opening = after(_MARKS, first)
     small = opening[:_LONGEST_SENTENCE].lower()
@@ -337,6 +336,14 @@ def says_failed_to_give(
     return None
 
 
+def _ends_in_error(words: str) -> bool:
+    """Whether a few labelled lines come before an error: `Contents of https://…:`."""
+    above, tag, _ = words.partition("\n<error>")
+    lines = [line for line in above.splitlines() if line.strip()]
+    is_brief = len(above) <= _LONGEST_SHORT and len(lines) <= _MOST_LABELS
+    return bool(tag) and is_brief and all(":" in line for line in lines)
+
+
 def _opens_badly(first: str, small: str, rest: str, own: frozenset[str]) -> Strength | None:
     """Whether the first of several lines, which speaks of the call, says that it failed."""
     is_brief = _is_brief(first, rest)
@@ -349,10 +356,6 @@ def _opens_badly(first: str, small: str, rest: str, own: frozenset[str]) -> Stre
     return "weak" if is_brief and _CANNOT_GIVE.search(small) else None
 
 
-_ENDS_IN_ERROR: Final = re.compile(
-    r"(?:[A-Z][\w ]{0,30}(?: [^\s:]\S{0,200})?:[^\n]{0,200}\n\s*){1,3}<error>"
-)
-"""Labelled lines and then an error: `Contents of https://…:`, `Title: Error`."""
 _CANNOT_GIVE: Final = re.compile(r"\b(?:cannot|unable to) (?:fetch|retrieve|load)\b")
 
 

@@ -34,9 +34,7 @@ def python_value(text: str) -> tuple[bool, Any]:
         return False, None
     parts: list[str] = []
     at = 0
-    for token in _TOKEN.finditer(stripped):
-        if token.start() != at:
-            return False, None
+    while token := _TOKEN.match(stripped, at):
         parts.append(token[0] if token.lastgroup == "plain" else _translated(token))
         at = token.end()
     if at != len(stripped):

@@ -30,6 +30,7 @@ _WORDS: Final = (
     "errmsg",
     "errMsg",
     "errorText",
+    "error Message",
     "exception",
 )
 _CODES: Final = (
@@ -47,7 +48,7 @@ _STATUSES: Final = (
     *("status", "statusCode", "status_code", "code"),
     *("http_status", "httpStatus", "http_code", "httpCode", "cod"),
 )
-_NAMED: Final = frozenset(
+_NAMED: Final = {"error Message"} | frozenset(
     """error_code errorCode error_message errorMessage errorType errcode errCode exception fault
     errorMessages error_messages traceback""".split()
 )
@@ -88,18 +89,15 @@ def failure_in(value: Any) -> Sign | None:
     if _SIGNS.isdisjoint(value):
         if _ALIASES.isdisjoint(value):
             return None
-        value = {MEMBERS.get(name, _plain(name)): each for name, each in value.items()}
+        value = {
+            MEMBERS.get(name, name[:1].lower() + name[1:]): each for name, each in value.items()
+        }
     for names, rule in _RULES:
         if not names.isdisjoint(value):
             sign = rule(value)
             if sign is not None:
                 return sign
     return None
-
-
-def _plain(name: str) -> str:
-    """A member's name as most write it: `errorMessage`, of `Error Message`."""
-    return name[:1].lower() + name[1:].replace(" ", "")
 
 
 def _flag(value: Mapping[str, Any]) -> Sign | None:
@@ -432,9 +430,7 @@ def failed_counts(value: Mapping[str, Any], depth: int = 0) -> tuple[int, int] |
 
 
 _TALLIES: Final = frozenset({"data", "summary", "result", "results", "stats"})
-_WELL: Final = frozenset(
-    {"success", "successful", "successes", "succeeded", "successfully", "processed"}
-)
+_WELL: Final = frozenset({"success", "successful", "successes", "succeeded", "successfully"})
 _BADLY: Final = frozenset({"failed", "failure", "failures", "failing"})
 
 

@@ -190,10 +190,13 @@ def _after_prose(text: str) -> Found | None:
         if (found and value != []) or (found and end[start.end() - 1] in "\n: "):
             return Found(value, end[: start.end()].strip(), "JSON after prose")
         if not found and end[start.end() - 1] == "\n" and _SHOWN.match(end, start.end()):
-            found, value = python_value(end[start.end() :])
-            if found:
-                return Found(value, end[: start.end()].strip(), "a Python value after prose")
+            return _shown_after_prose(end, start.end())
     return None
+
+
+def _shown_after_prose(text: str, start: int) -> Found | None:
+    found, value = python_value(text[start:])
+    return Found(value, text[:start].strip(), "a Python value after prose") if found else None
 
 
 def _before_prose(text: str) -> Found | None:

@@ -106,7 +106,8 @@ def mapped(value: Mapping[str, Any], called: tuple[str, ...], depth: int = 0) ->
     rest = {each: value[each] for each in value if each != name}
     if any(isinstance(each, str) and not _goes_along(beside) for beside, each in rest.items()):
         return None
-    is_named = set(words_of(name)).issubset(called)
+    words = words_of(name)
+    is_named = bool(words) and set(words).issubset(called)
     things = entries(value[name], is_held=True) if is_named else None
     return None if things is None else Collection(things, rest, (name,), "guess")
 

@@ -56,7 +56,7 @@ ACTING: Final = frozenset(
     track flag dismiss triage delegate tweet retweet backup zip unzip compress decompress duplicate
     mirror symlink chmod chown wipe erase empty bootstrap scaffold define reserve enroll signup
     authenticate authorize pair bind wait sleep go goto visit back input choose confirm handle
-    expect defer postpone act continue step
+    expect defer postpone perform act
     destroy discard expunge trash void settle reconcile finalize conclude quit exit
     allocate deallocate reallocate populate propagate seed prioritize organize customize optimize
     synchronize impersonate invalidate extend renew instantiate initiate
@@ -106,10 +106,10 @@ HEADS: Final = TOLD | frozenset(
 """The same after what is the name of a deed: `refund_status`, `ban_list`."""
 LAST: Final = frozenset(
     """pin lock set reset mark fill press transfer mint merge fork star store trim scale clone share
-    import export claim reserve on off""".split()
+    import export claim reserve on off pull""".split()
 )
 """Verbs also at the end of a name, after what they are done to: `thermostat_set`."""
-ENDING: Final = frozenset("add create delete remove insert append upsert".split())
+ENDING: Final = frozenset("add create delete remove insert append upsert write".split())
 """Verbs at the end of a name, whatever noun before them is a verb as well: `research_add`."""
 VAGUE: Final = frozenset("action control manage".split())
 """They act, where neither another word nor an argument says more: `device_control`."""
@@ -164,9 +164,9 @@ RUNNING_NOUNS: Final = frozenset("process call request".split())
 """What is run, as often, where another verb comes after them: `process_get_output`."""
 COMPUTING: Final = frozenset("roll calculate compute solve compare analyze analyse".split())
 """They come to one result, whatever it is made of."""
-GIVING: Final = frozenset({"export", "capture", "download"})
+GIVING: Final = frozenset({"export", "capture"})
 """They give back what they made, or report where it is."""
-RUNNING: Final = frozenset("run execute exec call invoke process do perform eval request".split())
+RUNNING: Final = frozenset("run execute exec call invoke process do eval request".split())
 SHELLS: Final = frozenset(
     """command commands cmd shell bash terminal code script applescript powershell python javascript
     js exec eval http curl""".split()

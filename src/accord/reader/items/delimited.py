@@ -100,9 +100,9 @@ def columns(lines: list[str], wants_list: bool) -> Items | None:
         return None
     body = [line for line in lines[at + 1 :] if line.strip() and not _RULED.fullmatch(line)]
     is_head = len(names) > 2 and all(name.isupper() for name in names)
-    if not body and not (wants_list and len(lines) == 1 and lines[0].isupper()):
-        return None
-    if body and (not is_head and any(len(_GAP.split(row.strip())) != len(names) for row in body)):
+    if not body or (
+        not is_head and any(len(_GAP.split(row.strip())) != len(names) for row in body)
+    ):
         return None
     heading = "\n".join(line for line in lines[: at + 1] if line.strip())
     return Items([line.strip() for line in body], heading, "", "columns")

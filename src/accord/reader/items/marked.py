@@ -11,7 +11,6 @@ from accord.reader.items.found import (
     Items,
     around,
     key_of,
-    listed_around,
     split_heading,
 )
 
@@ -25,7 +24,7 @@ _PATH: Final = re.compile(
     r"https?://\S+|[\w./\\-]{1,200}(?::\d{1,7}(?::\d{1,7})?|\(\d{1,7},\d{1,7}\)):.*"
     r"|(?:/|[A-Za-z]:\\|\.{1,2}/|~/)[^\s\0].*|[\w.-]+(?:/[\w. -]+)++(?:\([^()]{1,40}\))?"
 )
-_BRANCH: Final = re.compile(r"[│| \t\u00a0]{0,200}[├└|+`]─{0,3}-{0,3}[─-] ?(?P<name>\S.*)")
+_BRANCH: Final = re.compile(r"[│ \t\u00a0]{0,200}[├└]─{1,3} ?[^\s─┴┬┼┐┘]")
 """A line of a tree: `│   ├── a.txt`."""
 _COMMIT: Final = re.compile(r"commit [0-9a-f]{7,64}\b")
 _COMMIT_LINE: Final = re.compile(r"(?:[*|\\/] ?){0,8}(?=[0-9a-f]*\d)[0-9a-f]{7,64} \S")
@@ -122,12 +121,13 @@ def paths(lines: list[str], wants_list: bool) -> Items | None:
 def tree(lines: list[str], wants_list: bool) -> Items | None:
     """What branches off a line: `├── a.txt`."""
     start = next((at for at, line in enumerate(lines) if _BRANCH.match(line)), len(lines))
-    branches = [found for line in lines[start:] if (found := _BRANCH.match(line))]
-    told = [line for line in lines[start:] if line.strip(" │|")]
-    if start > MOST_HEADING or not branches or len(branches) < len(told) - 2:
+    end = start
+    while end < len(lines) and _BRANCH.match(lines[end]):
+        end += 1
+    if start > MOST_HEADING or start == end or (end < len(lines) and lines[end].strip()):
         return None
-    items = [found["name"] for found in branches]
-    heading, closing = listed_around(lines, start, start + len(branches))
+    heading, closing = around(lines, start, end)
+    items = [line.rstrip() for line in lines[start:end]]
     return None if closing is None else Items(list(items), heading, closing, "tree")
 
 

@@ -99,9 +99,10 @@ def paired(lines: list[str], wants_list: bool) -> Items | None:
     found: list[dict[str, str]] = []
     for line in body:
         parts = [_PAIR.fullmatch(part) for part in _BETWEEN.split(line.strip())]
-        if len(parts) < 2 or None in parts:
+        record = {part["key"]: part["value"].strip() for part in parts if part is not None}
+        if len(record) < max(len(parts), 2):
             return None
-        found.append({part["key"]: part["value"].strip() for part in parts if part is not None})
+        found.append(record)
     is_alike = all(record.keys() == found[0].keys() for record in found)
     return Items(list(found), "", "", "pairs") if is_alike else None
 

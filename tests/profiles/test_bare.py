@@ -211,7 +211,7 @@ def test_what_is_rendered_for_other_frameworks_has_a_size_limit_too() -> None:
     assert len(render(outcome, profile="bare")["content"][0]["text"]) <= 256 * 1024
 
 
-# Schemas and structure
+# Without structure
 
 
 @each_revision

@@ -314,7 +314,7 @@ def test_a_long_message_does_not_cost_field_errors_in_silence() -> None:
     assert len(error["fields"]) == 40 or "40" in json.dumps(error["fields"][-1])
 
 
-# Schemas and structure
+# Asked for by another name
 
 
 def test_the_older_name_of_the_contract_asks_for_it_too() -> None:

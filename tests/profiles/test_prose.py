@@ -182,7 +182,7 @@ def test_arguments_that_do_not_fit_are_named(revision: str) -> None:
     assert "limit must be an integer, not a string" in block["text"]
 
 
-# Schemas and structure
+# Without structure
 
 
 @each_revision

@@ -1,4 +1,4 @@
-"""The output schema of a tool in each profile: that of its data, or that of the profile."""
+"""The output schema of a tool: that of its data in `bare` and `prose`, else that of the profile."""
 
 import json
 from typing import Any

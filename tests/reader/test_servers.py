@@ -1,5 +1,9 @@
 """Replies in the ways of well-known servers, each of which was once read for something else."""
 
+import json
+import os
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -174,12 +178,6 @@ LISTS: list[tuple[str, dict[str, Any], str, int]] = [
         "Found 3 occurrences of 'b':\n\nFile: /a\n  Line 2: b\n\nFile: /c\n  Line 8: b\n  Line 31: b\n",
         3,
     ),
-    (
-        "execute_sql",
-        {"query": "select plan from profiles"},
-        '"Below is the result. <untrusted-data-3b1f>\\n[{\\"plan\\":\\"a\\"}]\\n</untrusted-data-3b1f>"',
-        1,
-    ),
 ]  # fmt: skip
 
 
@@ -193,6 +191,84 @@ def test_a_list_has_as_many_items(
     tool: str, arguments: dict[str, Any], reply: str, items: int
 ) -> None:
     require_items(tool, arguments, reply, items)
+
+
+def said_by(value: Any, tool: str, arguments: dict[str, Any]) -> Any:
+    words = value if isinstance(value, str) else json.dumps(value)
+    return read({"content": [{"type": "text", "text": words}]}, tool, arguments)
+
+
+def test_what_users_did_wrong_is_the_message() -> None:
+    value = {"product": None, "userErrors": [{"message": "Title cannot be blank"}]}
+    said = said_by(value, "create-product", {}).response
+    assert said.error is not None
+    assert said.error.message == "Title cannot be blank"
+
+
+def test_what_python_shows_does_not_hide_the_json_behind_it() -> None:
+    reading = said_by(
+        'Removed:\n[\'x\'] was removed\n\nResult:\n[{"a": 1}, {"a": 2}]', "get_users", {}
+    )
+    assert reading.response.data == [{"a": 1}, {"a": 2}]
+    assert "json-in-prose" in reading.rules
+
+
+def test_what_python_shows_after_words_is_called_so() -> None:
+    reading = said_by("Top 2:\n[{'q': 'a'}, {'q': 'b'}]", "get_top_queries", {})
+    assert "python-value" in reading.rules
+    assert reading.findings == ["the data is written as Python shows it, not as JSON"]
+
+
+def test_which_of_what_is_in_a_folder_are_folders_is_told_beside_it() -> None:
+    value = {"dirs": ["a"], "files": ["c"], "file": "root", "path": "."}
+    said = said_by(value, "list_dir", {"path": "."}).response
+    assert said.data == ["a", "c"]
+    assert said.metadata == {"dirs": ["a"], "file": "root", "path": "."}
+
+
+COMMANDS = [
+    ("NAME  READY  AGE\na  1/1  4d\nb  0/1  2m\n", ["a  1/1  4d", "b  0/1  2m"]),
+    ('[{"name": "a", "code": 1}, {"name": "b"}]', [{"name": "a", "code": 1}, {"name": "b"}]),
+]
+
+
+@pytest.mark.parametrize(("output", "items"), COMMANDS)
+def test_what_stands_beside_the_output_of_a_program_is_kept(output: str, items: list[Any]) -> None:
+    value = {"status": "success", "code": 7, "output": output, "copy": "x"}
+    said = said_by(value, "execute_kubectl", {"command": "get pods"}).response
+    assert said.data == items
+    assert said.metadata == {"status": "success", "code": 7, "copy": "x"}
+
+
+def test_data_between_marks_is_said_to_be_others_words_also_behind_ours() -> None:
+    words = 'It is below.\n\n<untrusted-data-3b1f0d7e>\n[{"a": 1}]\n</untrusted-data-3b1f0d7e>'
+    for reply in (words, json.dumps(words)):
+        reading = said_by(reply, "execute_sql", {"query": "select a from b"})
+        assert reading.response.data == [{"a": 1}]
+        assert "the data is marked as others' words" in reading.findings
+
+
+SEEDS = """
+from accord.reader import read
+for arguments in (
+    {"command": "kubectl get pods", "script": "x = 1"},
+    {"tool_name": "list_files", "toolName": "create_user", "arguments": "{}"},
+):
+    print(read("a\\nb\\nc", "run_code", arguments).response.response_type)
+"""
+
+
+def test_a_reading_is_the_same_in_every_process() -> None:
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", SEEDS],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "1", "2", "3")
+    }
+    assert len(said) == 1
 
 
 def test_what_stands_above_the_items_is_kept() -> None:

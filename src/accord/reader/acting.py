@@ -1,10 +1,11 @@
 """Rules that say that a reply is that to a deed: by the tool's name, and by its words."""
 
 import re
-from typing import Any, Final
+from typing import Final
 
 from accord.reader.called import Called, squeezed
 from accord.reader.case import Case, Verdict
+from accord.reader.commands import changes_something
 from accord.reader.deeds import (
     DONE,
     FEW,
@@ -26,17 +27,10 @@ from accord.reader.phrases import (
     says_only_done,
     says_read,
 )
-from accord.reader.verbs import EITHER, GIVING, acts
+from accord.reader.verbs import GIVING
 
 _MOST_LINES: Final = 4
 _SAID: Final = (*OUTPUT, "stderr", "return_value", "returnValue")
-_COMMANDS: Final = frozenset({"command", "cmd", "args", "command_line", "commandLine"})
-_CHANGED_TO: Final = re.compile(r"\Acd \S{1,200} *(?:&&|;) *")
-_PROGRAMS: Final = frozenset("git docker podman kubectl helm npm gh terraform".split())
-_LED: Final = frozenset("commit pull merge clone scale patch switch".split())
-"""Verbs after the name of such a program, whatever else they are."""
-_LONGEST_COMMAND: Final = 400
-_MOST_WORDS: Final = 3
 _UNCONFIRMED: Final = frozenset(
     """requires_confirmation requiresConfirmation confirmation_required confirmationRequired
     needs_confirmation needsConfirmation""".split()
@@ -153,12 +147,11 @@ def _gives_more(case: Case) -> bool:
 
 def _is_plainly_done(case: Case) -> bool:
     """Whether the words, or the command that was run, can mean nothing else."""
-    doing, words = case.called.doing, case.told
-    if doing in ("run", "unknown") and not _COMMANDS.isdisjoint(case.arguments):
-        lines = (case.arguments.get(name) for name in _COMMANDS)
-        if any(_is_deed(line, case.called) for line in lines):
-            return True
-    call = case.called
+    call, words = case.called, case.told
+    doing = call.doing
+    may_run = doing in ("run", "unknown") and bool(case.arguments)
+    if may_run and changes_something(case.arguments, call):
+        return True
     said = words or case.message
     if said and "ed" in said and not (call.wants_many or call.is_one) and _says_both(case, said):
         return True
@@ -180,30 +173,6 @@ def _says_both(case: Case, said: str) -> bool:
     value = case.value
     is_well = case.words is None and isinstance(value, dict) and says_well(value)
     return is_well and says_done(said) and not says_read(said)
-
-
-def _is_deed(command: Any, call: Called) -> bool:
-    """Whether a command line changes something, by its first words: `kubectl delete pod x`.
-
-    It is that of a known program, which may be in the tool's name, or the tool runs any.
-    """
-    if isinstance(command, str):
-        command = _CHANGED_TO.sub("", command[:_LONGEST_COMMAND]).split()
-    if not isinstance(command, list):
-        return False
-    words = [str(word).lower() for word in command[:_MOST_WORDS]]
-    if words[:1] == ["aws"]:  # `aws ec2 stop-instances`
-        return len(words) > 2 and _is_verb(words[2].partition("-")[0])
-    is_known = words[:1] != [] and words[0] in _PROGRAMS
-    if is_known or (call.doing == "run" and not _PROGRAMS.isdisjoint(call.words)):
-        words = words[is_known:]
-        if not _LED.isdisjoint(words[:1]):
-            return True
-    return (is_known or call.doing == "run") and any(map(_is_verb, words))
-
-
-def _is_verb(word: str) -> bool:
-    return acts(word) and word not in EITHER
 
 
 def _is_report(case: Case, words: str) -> bool:

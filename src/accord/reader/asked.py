@@ -6,6 +6,7 @@ from itertools import takewhile
 from typing import Any, Final
 
 from accord.reader.called import ABOUT, Called, Doing, called, doing_of, is_plural, named, words_of
+from accord.reader.commands import things_asked_for
 from accord.reader.kept import kept
 from accord.reader.verbs import VAGUE
 
@@ -18,20 +19,14 @@ _SQL_WRITES: Final = re.compile(
     re.I | re.S,
 )
 _SQL_READS: Final = re.compile(
-    r"\s*(?:select\s+\S|with\s+\w+\s.{0,80}\bas\s*\(|values\s*\(|show\s+(?:full\s+|all\s+)?(?:tables|databases|schemas|columns|indexe?s|keys|views|create|grants"
+    r"\s*(?:select\s+\S|with\s+\w+\s.{0,80}\bas\s*\(|values\s*\("
+    r"|show\s+(?:full\s+|all\s+)?(?:tables|databases|schemas|columns|indexe?s|keys|views|create|grants"
     r"|variables|status|processlist|collections|users|functions)\b|describe\s+\S+\s*;?\s*$"
     r"|pragma\s+\w|match\s*\(.{1,2000}\breturn\b|from\s+\S+\s*\|)",
     re.I | re.S,
 )
 _MUTATION: Final = re.compile(r"\s*mutation\s*(?:\w+\s*)?(?:\([^{]{0,2000}\)\s*)?\{")
-_VERB_ARGUMENTS: Final = (
-    *("action", "operation", "op", "command", "subcommand", "method", "verb", "mode"),
-)
-_PROGRAMS: Final = frozenset("kubectl helm aws gcloud az gh glab doctl heroku oc".split())
-_COMMAND: Final = re.compile(r"[a-z][a-z0-9-]{0,40}")
-_CHAINED: Final = re.compile(r"&&|[;>]")
-_LONGEST_LINE: Final = 400
-_MOST_COMMANDS: Final = 4
+_VERB_ARGUMENTS: Final = tuple("action operation op command subcommand method verb mode".split())
 _SHELLS: Final = frozenset({"shell", "bash", "powershell", "terminal"})
 _ACTIONS: Final = ("action", "operation")
 _TELLING: Final = frozenset("status list get info history stats".split())
@@ -67,6 +62,7 @@ _TELL: Final = (
     | _SEARCHES
     | _RUNS
     | _WHERE
+    | _ADDRESSES
 )
 """The arguments that say something about what is done."""
 
@@ -79,7 +75,7 @@ def call_of(tool: str | None, arguments: Mapping[str, Any] | None) -> Called:
     if not arguments or _TELL.isdisjoint(arguments):
         return _vaguely(found)
     if found.doing in ("run", "unknown") and _names_tool(tool, arguments):
-        tool, arguments = _passed_on(tool, arguments)
+        tool, arguments = _inner_call(tool, arguments)
         found = called(tool)
     if found.words[-1:] == ("hover",) and _is_in_text(arguments):
         return found._replace(doing="read")  # as a language server does
@@ -93,7 +89,7 @@ def call_of(tool: str | None, arguments: Mapping[str, Any] | None) -> Called:
     if found.doing in ("read", "unknown") and not _SEARCHES.isdisjoint(arguments):
         return found._replace(wants_many=True, gives_content=False)
     if found.doing in ("run", "unknown") and not _RUNS.isdisjoint(arguments):
-        asked = _by_command(found, arguments)
+        asked = things_asked_for(arguments, found)
         if asked is not None:
             return asked
         return found._replace(gives_output=True, prints=True) if found.doing == "run" else found
@@ -112,7 +108,7 @@ def _names_tool(tool: str | None, arguments: Mapping[str, Any]) -> bool:
     return isinstance(arguments.get("arguments"), dict) and "tool" in words_of(tool or "")
 
 
-def _passed_on(
+def _inner_call(
     tool: str | None, arguments: Mapping[str, Any]
 ) -> tuple[str | None, Mapping[str, Any]]:
     """The tool that is called by another one, and what it is given; the same, if there is none."""
@@ -182,34 +178,6 @@ def _only_told(tool: str | None, found: Called, arguments: Mapping[str, Any]) ->
     return _acted(f"{tool or ''}\n{verb}") or found
 
 
-def _by_command(found: Called, arguments: Mapping[str, Any]) -> Called | None:
-    """The same call, by the command line of a program that is known to list or to get things."""
-    line = next((arguments[name] for name in _RUNS if isinstance(arguments.get(name), str)), "")
-    if _CHAINED.search(line):
-        return None
-    words = line[:_LONGEST_LINE].split()
-    if words[:1] and words[0] in _PROGRAMS:
-        del words[0]
-    elif _PROGRAMS.isdisjoint(found.words):
-        return None
-    verbs = takewhile(_is_command, words[:_MOST_COMMANDS])
-    return _commanded(" ".join(verbs))
-
-
-def _is_command(word: str) -> bool:
-    return _COMMAND.fullmatch(word) is not None
-
-
-@kept
-def _commanded(line: str) -> Called | None:
-    """What a program is asked for: `get pods`, `ec2 describe-instances`; None if not for things."""
-    words = words_of(line)
-    doing = doing_of(words, is_asked=True) if words else "unknown"
-    is_told = doing in ("list", "read") and "config" not in words
-    asked = named(words, doing, is_plural(words)) if is_told else None
-    return asked if asked is not None and asked.wants_many else None
-
-
 def _lists(arguments: Mapping[str, Any]) -> bool:
     """Whether the words of a command line, given as a list of them, end in `list`."""
     line = next((arguments[name] for name in _LINES if name in arguments), None)
@@ -225,7 +193,7 @@ def _prevails(asked: Called, found: Called, argument: str) -> bool:
     """Whether what an argument says counts for more than what the name does."""
     if found.doing not in ("list", "read"):
         return True
-    return asked.doing == "act" and argument in ("action", "operation")
+    return asked.doing == "act" and argument in _ACTIONS
 
 
 @kept

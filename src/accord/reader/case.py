@@ -41,7 +41,9 @@ class Case(msgspec.Struct, kw_only=True):
     texts: Sequence[str] = ()
     """The text blocks, where there are several and no more is known of them."""
     words: str | None = None
-    """The text that is all there is, also as the only member of an object."""
+    """The text that is all there is, also as a member of an object."""
+    member: str | None = None
+    """The name of that member."""
     told: str | None = None
     """The same in English, as far as it says how it went."""
     collection: Collection | None = None
@@ -61,13 +63,23 @@ class Case(msgspec.Struct, kw_only=True):
     def _words_in(self, value: dict[str, Any]) -> Any:
         """The text that an object is about, if it is."""
         if len(value) > 1:
-            may_be = self.called.wants_many and not _TEXT_MEMBERS.isdisjoint(value)
-            return _text_in(value) if may_be else None
+            if self.called.wants_many and not _TEXT_MEMBERS.isdisjoint(value):
+                self.member = _text_in(value)
+            return value[self.member] if self.member is not None else None
         for name, only in value.items():
             if only is None:
                 return self.message  # which is all that is said
-            return only if name in _TEXT_MEMBERS else None
+            if name in _TEXT_MEMBERS:
+                self.member = name
+                return only
         return None
+
+    @property
+    def beside(self) -> dict[str, Any]:
+        """The members beside the one that holds the words."""
+        if self.member is None:
+            return {}
+        return {name: each for name, each in self.value.items() if name != self.member}
 
     @property
     def gives_anything(self) -> bool:
@@ -107,8 +119,8 @@ class Case(msgspec.Struct, kw_only=True):
         return "not found" in told or ("found" in told and told.startswith(_NONE))
 
     def find_collection(self) -> Collection | None:
-        """The collection that the value is, or is about; looked for once."""
-        if self.collection is None and not self.has_looked and not self.is_text:
+        """The collection that the value is, or is about, or has in a document in a member."""
+        if not self.has_looked and not self.is_text:
             self.has_looked = True
             self.collection = collection_in(self.value, self.called, self.arguments)
             if self.collection is None and self.words is not None and self.words[:1] in ("[", "{"):
@@ -121,35 +133,35 @@ class Case(msgspec.Struct, kw_only=True):
         within = collection_in(inner, self.called, self.arguments) if found else None
         if within is None:
             return None
-        rest = {name: each for name, each in self.value.items() if each != words} | within.rest
-        return Collection(within.items, rest, within.path or ("",), "likely")
+        return within._replace(rest={**within.rest, **self.beside}, confidence="likely")
 
 
 def _text_in(value: Mapping[str, Any]) -> str | None:
-    """The one text of several lines in a small object that has nothing else of any size."""
+    """The one member of a small object, which has no array, that may be several things in words."""
     if len(value) > _MOST_MEMBERS:
         return None
     if any(isinstance(each, list) for each in value.values()):
         return None
-    said = (value.get(name) for name in _TEXT_MEMBERS)
-    texts = [each for each in said if isinstance(each, str) and _is_several(each)]
-    return texts[0] if len(texts) == 1 else None
+    names = [name for name in value if name in _TEXT_MEMBERS and _is_several(value[name])]
+    return names[0] if len(names) == 1 else None
 
 
-def _is_several(text: str) -> bool:
+def _is_several(text: Any) -> bool:
     """Whether a text may be several things: lines, or an array."""
+    if not isinstance(text, str):
+        return False
     return "\n" in text.strip() or (text[:1] == "[" and text.rstrip()[-1:] == "]")
 
 
-Found = Sign | Items | Collection | None
+Evidence = Sign | Items | Collection | None
+"""The sign of a failure, or the items of a list; None of anything else."""
 
 
-class Verdict(msgspec.Struct, frozen=True, gc=False):
+class Verdict(msgspec.Struct, frozen=True):
     """What a rule says."""
 
     kind: ResponseType
     confidence: Confidence = "certain"
     finding: str | None = None
     is_partial: bool = False
-    found: Found = None
-    """The sign of a failure, or the items of a list, where they are not the value itself."""
+    found: Evidence = None

@@ -77,9 +77,7 @@ def _in_object(
         main = [name for name in arrays if member_of(name).noun in called.nouns]
         main = main or (arrays if len(value) == 1 else [])
     if len(main) == 2 and called.wants_many and _is_folder(main):
-        both = [*value[main[0]], *value[main[1]]]
-        rest = {name: each for name, each in value.items() if not _is_of_files(name)}
-        return Collection(both, rest, (*path, "+".join(main)), "likely")
+        return _both(value, main, path)
     name = _main(value, main, called)
     if name is None:
         return None
@@ -95,6 +93,14 @@ def _is_folder(names: list[str]) -> bool:
     """Whether two arrays are what is in a folder."""
     is_of_folders = any(member_of(name).noun in _FOLDERS for name in names)
     return is_of_folders and any(map(_is_of_files, names))
+
+
+def _both(value: Mapping[str, Any], names: list[str], path: tuple[str, ...]) -> Collection:
+    """What is in a folder. Which of it are folders is told beside it."""
+    items = [each for name in names for each in value[name]]
+    files = next(name for name in names if _is_of_files(name))
+    rest = {name: each for name, each in value.items() if name != files}
+    return Collection(items, rest, (*path, files), "likely")
 
 
 def _is_of_files(name: str) -> bool:

@@ -38,7 +38,7 @@ _EXITED: Final = re.compile(
     r"\b(?:exit|return)(?:ed with)?[ _]?(?:code|status)?\W{1,4}([1-9]\d{0,2})\W*$"
 )
 _BEGINS_EXITED: Final = re.compile(
-    r"\W{0,4}(?:exit (?:code|status)\W{1,4}([1-9]\d{0,2})|status code\W{1,4}([1-9]\d?))\W*\n"
+    r"\W{0,4}(?:exit (?:code|status)|status code(?=\W{1,4}\d{1,2}\b))\W{1,4}([1-9]\d{0,2})\W*\n"
 )
 _FAILED: Final = re.compile(r"\W{0,4}(?:failed|error|unable|could not)\b", re.I)
 _ADVISED: Final = re.compile(
@@ -191,7 +191,7 @@ def all_failed(case: Case) -> Verdict | None:
 
 
 def _counted(case: Case) -> Verdict | None:
-    """What an object says of how many succeeded and how many failed."""
+    """What an object says of how many succeeded and how many failed, in numbers or in a status."""
     value, call = case.value, case.called
     if value.get("status") in _PARTLY and call.doing != "read":
         return Verdict("action", "likely", is_partial=True)
@@ -421,9 +421,7 @@ def _exit_said(case: Case, words: str) -> Sign | None:
         return None
     found = _EXITED.search(words.rstrip()[-_LONGEST_END:].lower())
     found = found or _BEGINS_EXITED.match(words[:_LONGEST_END].lower())
-    if found is None:
-        return None
-    return Sign("exit-code", words.strip(), int(next(filter(None, found.groups()))))
+    return None if found is None else Sign("exit-code", words.strip(), int(found[1]))
 
 
 def _ran(case: Case) -> bool:

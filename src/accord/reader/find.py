@@ -6,10 +6,10 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from accord.reader.frames import unguarded
+from accord.reader.frames import is_guarded, unguarded
 from accord.reader.reading import Notes
 from accord.reader.shown import python_value
-from accord.reader.text import decoded_twice, find_json, parse_json
+from accord.reader.text import Found, decoded_twice, find_json, parse_json
 from accord.reader.toon import toon_value
 from accord.reader.unwrap import is_block
 from accord.reader.yaml import yaml_value
@@ -37,6 +37,8 @@ ASKING: Final = "input_required"
 _ASKED: Final = ("resultType", "inputRequests", "requestState")
 
 
+_SHOWN: Final = "the data is written as Python shows it, not as JSON"
+_MARKED: Final = "the data is marked as others' words"
 Digs = Literal["", "json", "all"]
 """What a text is searched for: nothing if it is somebody's own, and JSON if it was printed."""
 
@@ -309,7 +311,7 @@ def _of_guarded(text: str, where: str, notes: Notes, digs: Digs) -> Value | None
         return None
     notes.rule("guarded", "likely")
     notes.adopt(noted)
-    notes.finding("the data is marked as others' words")
+    notes.finding(_MARKED)
     return value
 
 
@@ -326,8 +328,8 @@ def _of_text(text: str, where: str, notes: Notes, digs: Digs, *, is_inside: bool
         is_nested = False
         if isinstance(value, str):
             is_nested, value = decoded_twice(value)
-            if not is_nested and digs and "<untrusted-" in value:
-                return _of_text(value, where, notes, digs)
+            if not is_nested and digs and is_guarded(value):
+                return _of_text(value, where, notes, digs, is_inside=is_inside)
         notes.rule("json-twice" if is_nested else "json")
         how = "JSON encoded twice" if is_nested else "JSON"
         return Value(value=value, origin=f"{where}: {how}")
@@ -337,14 +339,11 @@ def _of_text(text: str, where: str, notes: Notes, digs: Digs, *, is_inside: bool
         return Value(value=value, origin=f"{where}: YAML")
     document = find_json(text) if digs else None
     if document is not None:
-        notes.rule("json-in-prose", "certain" if document.how != "JSON before prose" else "likely")
-        _, value = decoded_twice(document.value)
-        origin = f"{where}: {document.how}"
-        return Value(value=value, message=document.prose or None, prose=text, origin=origin)
+        return _of_document(document, text, where, notes)
     found, value = python_value(text)
     if found:
         notes.rule("python-value")
-        notes.finding("the data is written as Python shows it, not as JSON")
+        notes.finding(_SHOWN)
         return Value(value=value, origin=f"{where}: a Python value")
     found, value = toon_value(text) if digs else (False, None)
     if found:
@@ -354,6 +353,21 @@ def _of_text(text: str, where: str, notes: Notes, digs: Digs, *, is_inside: bool
         notes.finding("the text begins like JSON and is none")
     notes.rule("text")
     return Value(value=text, is_text=True, origin=where)
+
+
+def _of_document(document: Found, text: str, where: str, notes: Notes) -> Value:
+    """What stands in a text with words around it."""
+    if document.is_shown:
+        notes.rule("python-value")
+        notes.finding(_SHOWN)
+    else:
+        is_sure = document.how != "JSON before prose"
+        notes.rule("json-in-prose", "certain" if is_sure else "likely")
+    if is_guarded(text):
+        notes.finding(_MARKED)
+    _, value = decoded_twice(document.value)
+    origin = f"{where}: {document.how}"
+    return Value(value=value, message=document.prose or None, prose=text, origin=origin)
 
 
 def of_payload(payload: Any, is_text: bool, notes: Notes, *, digs: Digs = "all") -> Value:

@@ -5,12 +5,12 @@ from typing import Final, Literal, NamedTuple
 
 from accord.reader.acting import acted, ran, reports_done, unconfirmed
 from accord.reader.case import Case, Verdict
+from accord.reader.catalogs import catalog
 from accord.reader.deeds import reports_members
 from accord.reader.failing import all_failed, error_text, is_error, payload_failed
 from accord.reader.find import ASKING
 from accord.reader.listing import (
     array,
-    catalog,
     itemised,
     linked,
     lone_item,

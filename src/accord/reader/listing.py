@@ -1,4 +1,4 @@
-"""Rules that say that a reply is a list, of tools or of anything else."""
+"""Rules that say that a reply is a list."""
 
 import re
 from collections.abc import Mapping
@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from accord.reader.called import Called
 from accord.reader.case import Case, Verdict
+from accord.reader.catalogs import is_echo, kind_of_list
 from accord.reader.collection import is_generic
 from accord.reader.items import Items, find_items, is_record, is_symbols, split_advice, states_count
-from accord.reader.members import is_of_list, member_of
 from accord.reader.nothing import (
     lacks,
     says_all_well,
@@ -21,16 +21,12 @@ from accord.reader.phrases import split_sentence
 from accord.reader.reading import Confidence
 from accord.reader.things import (
     Collection,
-    entries,
-    is_catalog,
-    is_described,
     is_one,
     mapped,
     named_things,
     nothing_in,
 )
 from accord.reader.verbs import COMPUTING, GIVING
-from accord.response import CATALOG, ResponseType
 
 _HISTORIES: Final = frozenset({"log", "logs", "history"})
 _LINES: Final = frozenset({"alike-lines", "tagged-lines", "paths", "bullets", "plain-lines"})
@@ -44,12 +40,6 @@ _EMPTY: Final = re.compile(
 )
 _MOST_ABOVE: Final = 6
 _SELECTING: Final = ("type", "kind", "filter", "pattern", "contains", "category")
-_OF_TOOLS: Final = frozenset({"tool", "list", "search", "find", "catalog", "discover", "mcp"})
-_ONLY_TOOLS: Final = frozenset("tools list all available get show mcp".split())
-"""The words of a name that says nothing but that tools are listed."""
-_OF_HELP: Final = frozenset({"help", "capabilities"})
-_A_TOOL: Final = re.compile(r"\btools?\b")
-_TOOLS: Final = re.compile(r"\btools\b")
 _FOUND: Final = re.compile(r"(?:Found|Showing|Listing) \d+ [^\n]{1,80}:\n")
 _HEADING: Final = re.compile(r"(?:search )?results (?:for|of|from)\b", re.I)
 _OF_ONE: Final = frozenset({"metric", "field", "property", "attribute"})
@@ -69,81 +59,6 @@ _LISTS: Final = re.compile(
 )
 
 
-def catalog(case: Case) -> Verdict | None:
-    """Tools: what each takes is there, or the tool is named for listing them."""
-    value = case.value
-    is_act = case.called.doing == "act"
-    if type(value) is dict and "tools" in value and not is_act:
-        verdict = _told_tools(case, value["tools"])
-        if verdict is not None:
-            return verdict
-    collection = case.find_collection()
-    if collection is None or (case.arguments and _is_echo(case, collection)):
-        return None
-    items, path = collection.items, collection.path
-    if is_act and case.tool != CATALOG:
-        return None  # which says what there is now
-    if case.tool == CATALOG or is_catalog(items):
-        return Verdict("tool_catalog", found=collection)
-    if "tools" not in path and not _lists_tools(case):
-        return None
-    named = path[-1:] == ("tools",)
-    if named and is_described(items) and not case.called.gives_content:
-        return Verdict("tool_catalog", "likely", found=collection)
-    is_sure = (
-        named
-        or collection.confidence == "certain"
-        or (is_generic(collection) and is_described(items))
-    )
-    if _lists_tools(case) and is_sure and _nameable(items):
-        return Verdict("tool_catalog", "likely", found=collection)
-    return None
-
-
-def _told_tools(case: Case, tools: Any) -> Verdict | None:
-    """The tools that stand under `tools`: a list of them, or each by its name."""
-    confidence: Confidence = "certain"
-    if isinstance(tools, dict) and (_lists_tools(case) or "help" in case.called.words):
-        tools, confidence = entries(tools, is_held=True), "likely"
-    elif not isinstance(tools, list) or not (
-        is_catalog(tools) or (not tools and case.value.keys() <= {"tools", "nextCursor"})
-    ):
-        return None
-    if tools is None:
-        return None
-    found = Collection(tools, _without(case.value, "tools"), ("tools",), confidence)
-    return Verdict("tool_catalog", confidence, found=found)
-
-
-def _nameable(items: list[Any]) -> bool:
-    return all(
-        isinstance(each, str) or (isinstance(each, dict) and "name" in each) for each in items
-    )
-
-
-def _lists_tools(case: Case) -> bool:
-    """Whether the tool is named for tools: `list_tools`, `tool_list`; not `tool_list_files`."""
-    words = case.called.words
-    is_named = "tools" in words or ("tool" in words and _OF_TOOLS.issuperset(words))
-    return is_named and case.called.wants_many
-
-
-def _without(value: Mapping[str, Any], name: str) -> dict[str, Any]:
-    return {key: each for key, each in value.items() if key != name}
-
-
-def _kind(case: Case, *around: str) -> ResponseType:
-    """A list, or a catalog where a tool that lists tools says that these are some."""
-    if _ONLY_TOOLS.issuperset(case.called.words) and "tools" in case.called.words:
-        return "tool_catalog"
-    if _lists_tools(case) and any(_A_TOOL.search(words.lower()) for words in around):
-        return "tool_catalog"
-    is_help = not _OF_HELP.isdisjoint(case.called.words)
-    if is_help and any(_TOOLS.search(words.lower()) for words in around):
-        return "tool_catalog"
-    return "list"
-
-
 def _perhaps(found: Items | Collection) -> Verdict:
     return Verdict("list", "guess", found=found)
 
@@ -153,9 +68,9 @@ def array(case: Case) -> Verdict | None:
     if not isinstance(case.value, list):
         return None
     if len(case.value) == 1 and case.called.wants_many and _is_remark(case.value[0]):
-        return _perhaps(Collection([], {"remarks": case.value}, ("",), "guess"))
+        return _perhaps(Collection([], {"remarks": case.value}, (), "guess"))
     if len(case.value) > 1 and case.called.wants_many and _is_headed(case.value):
-        return _perhaps(Collection(case.value[1:], {"remarks": case.value[:1]}, ("",), "guess"))
+        return _perhaps(Collection(case.value[1:], {"remarks": case.value[:1]}, (), "guess"))
     return Verdict("list", found=case.find_collection())
 
 
@@ -180,7 +95,7 @@ def main_array(case: Case) -> Verdict | None:
         return None  # which are what is attached
     if case.called.doing != "list" and _is_part(case, collection):
         return None
-    if case.arguments and _is_echo(case, collection):
+    if case.arguments and is_echo(case, collection):
         return None
     return Verdict("list", collection.confidence, found=collection)
 
@@ -207,13 +122,6 @@ def _is_way(collection: Collection) -> bool:
     return is_way or not _STEPS.isdisjoint(first)
 
 
-def _is_echo(case: Case, collection: Collection) -> bool:
-    """Whether a collection is what the tool was given, beside what it has to say itself."""
-    given = case.arguments.get(collection.path[-1]) if collection.path else None
-    has_more = any(not is_of_list(member_of(name)) for name in collection.rest)
-    return bool(given) and given == collection.items and has_more
-
-
 def _is_made(case: Case, collection: Collection) -> bool:
     """Whether a collection is a part of what a tool made or came to."""
     words = case.called.words
@@ -238,7 +146,7 @@ def none_found(case: Case) -> Verdict | None:
         return None
     nothing = Items([], (case.words or "").strip(), "", "none-found")
     confidence: Confidence = "likely" if call.wants_many else "guess"
-    return Verdict(_kind(case, words), confidence, found=nothing)
+    return Verdict(kind_of_list(case, words), confidence, found=nothing)
 
 
 def _is_of_one(call: Called, words: str) -> bool:
@@ -277,7 +185,7 @@ def itemised(case: Case) -> Verdict | None:
         return None
     if is_bare and call.is_statement:
         items = items._replace(items=items.items[1:], heading=items.items[0])
-    return Verdict(_kind(case, items.heading, items.closing), "likely", found=items)
+    return Verdict(kind_of_list(case, items.heading, items.closing), "likely", found=items)
 
 
 def _is_column(case: Case, word: str) -> bool:
@@ -345,17 +253,17 @@ def lone_item(case: Case) -> Verdict | None:
     if not call.wants_many or not isinstance(case.value, dict) or case.words is not None:
         return None
     if nothing_in(case.value, call.nouns) or _says_none(case.value) or _has_no_items(case.value):
-        return _perhaps(Collection([], dict(case.value), ("",), "guess"))
+        return _perhaps(Collection([], dict(case.value), (), "guess"))
     named = named_things(case.value)
     if named is not None and not call.is_one:
-        return _perhaps(Collection(named, {}, ("",), "guess"))
+        return _perhaps(Collection(named, {}, (), "guess"))
     if call.doing == "list" and call.is_plural and "list" in call.words:
         found = mapped(case.value, call.words)
         if found is not None:
             return _perhaps(found)
     if call.doing != "list" or not call.is_plural or not is_one(case.value):
         return None
-    return _perhaps(Collection([case.value], {}, ("",), "guess"))
+    return _perhaps(Collection([case.value], {}, (), "guess"))
 
 
 def _has_no_items(value: Mapping[str, Any]) -> bool:

@@ -7,9 +7,8 @@ import re
 from typing import Final
 
 from accord.reader.patterns import any_of
-from accord.reader.phrases import after, first_sentence, split_sentence
+from accord.reader.phrases import LONGEST_SENTENCE, after, first_sentence, split_sentence
 
-_LONGEST_SENTENCE: Final = 300
 _LONGEST_NONE: Final = 200
 
 _GIVEN: Final = "provided|specified|given|supplied|passed|entered"
@@ -192,7 +191,7 @@ _WELL: Final = any_of(
 
 def says_all_well(text: str) -> bool:
     """Whether a text says that nothing is wrong: what a check found."""
-    return _WELL.match(after(_OPENING, text)[:_LONGEST_SENTENCE].lower()) is not None
+    return _WELL.match(after(_OPENING, text)[:LONGEST_SENTENCE].lower()) is not None
 
 
 _NO_ONE: Final = any_of(
@@ -216,10 +215,10 @@ _OF_LACK: Final = frozenset("nNtT")
 
 def lacks(text: str) -> str | None:
     """What a sentence says that there is none of: `device` of `No active device found`."""
-    words = text[:_LONGEST_SENTENCE].strip("*_#<> \t\r\n")
+    words = text[:LONGEST_SENTENCE].strip("*_#<> \t\r\n")
     if words[:1] not in _OF_LACK or not words.lower().startswith(("no", "there is no ")):
         return None
-    words = first_sentence(text.strip()).strip("*_#<> ")[:_LONGEST_SENTENCE].lower()
+    words = first_sentence(text.strip()).strip("*_#<> ")[:LONGEST_SENTENCE].lower()
     words = words.removeprefix("there is ")
     found = _NO_ONE.match(words) or _NO_CURRENT.match(words)
     return None if found is None or _NOT_NEEDED.match(words) else found["noun"]
@@ -232,9 +231,9 @@ _NONE_OF_ALL: Final = any_of(
 
 def says_none_of_all(text: str) -> bool:
     """Whether a text says that nothing was found, if nothing in particular was asked for."""
-    return _NONE_OF_ALL.match(text.strip()[:_LONGEST_SENTENCE].lower()) is not None
+    return _NONE_OF_ALL.match(text.strip()[:LONGEST_SENTENCE].lower()) is not None
 
 
 def says_not_needed(text: str) -> bool:
     """Whether a text says that there was nothing to do."""
-    return _NOT_NEEDED.match(text.strip()[:_LONGEST_SENTENCE].lower()) is not None
+    return _NOT_NEEDED.match(text.strip()[:LONGEST_SENTENCE].lower()) is not None

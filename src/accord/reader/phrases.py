@@ -13,7 +13,7 @@ from accord.reader.verbs import DEEDS, stems
 CROSSES: Final = "❌⛔🚫✗✖"
 """What marks a line that says that something failed."""
 _LONGEST_REPORT: Final = 400
-_LONGEST_SENTENCE: Final = 300
+LONGEST_SENTENCE: Final = 300
 _LONGEST_WORD: Final = 20
 _MOST_WORDS: Final = 14
 
@@ -73,7 +73,7 @@ def says_done(text: str) -> bool:
 
 def says_read(text: str) -> bool:
     """Whether what a text reports on is that something was read or found."""
-    return _READ.match(first_sentence(text.strip())[:_LONGEST_SENTENCE].lower()) is not None
+    return _READ.match(first_sentence(text.strip())[:LONGEST_SENTENCE].lower()) is not None
 
 
 _STILL_DONE: Final = any_of(
@@ -101,10 +101,10 @@ _WORD: Final = re.compile(r"[a-z]+")
 
 def says_deed(text: str, deeds: frozenset[str]) -> bool:
     """Whether a text says that what the tool is named for was done: `resized`, of `resize`."""
-    small = text[:_LONGEST_SENTENCE].lower()
+    small = text[:LONGEST_SENTENCE].lower()
     if not any(deed[:-1] in small for deed in deeds):
         return False
-    words = _WORD.findall(first_sentence(text.strip())[:_LONGEST_SENTENCE].lower())
+    words = _WORD.findall(first_sentence(text.strip())[:LONGEST_SENTENCE].lower())
     return any(
         not deeds.isdisjoint(stems(word)) for word in words[:_MOST_WORDS] if word not in deeds
     )
@@ -138,7 +138,7 @@ _REJECTED: Final = any_of(
 
 def says_rejected(text: str) -> bool:
     """Whether a sentence says that what was asked for was turned down."""
-    words = first_sentence(text[:_LONGEST_SENTENCE].strip())
+    words = first_sentence(text[:LONGEST_SENTENCE].strip())
     return "\n" not in words and _REJECTED.match(words.lower()) is not None
 
 
@@ -165,8 +165,8 @@ def says_only_done(text: str) -> bool:
     """Whether a text is a line that reports a deed and nothing else."""
     if len(text) > _LONGEST_WORD and "ccess" not in text:
         return False
-    words = after(_BEFORE_DONE, text[: _LONGEST_SENTENCE + 1].strip()).lower()
-    return len(words) <= _LONGEST_SENTENCE and _ONLY_DONE.match(words) is not None
+    words = after(_BEFORE_DONE, text[: LONGEST_SENTENCE + 1].strip()).lower()
+    return len(words) <= LONGEST_SENTENCE and _ONLY_DONE.match(words) is not None
 
 
 _FULLY_DONE: Final = any_of(
@@ -186,7 +186,7 @@ def says_fully_done(text: str, *, is_shown: bool = False) -> bool:
     `is_shown`: by a tool that shows things, which may have opened one.
     """
     small = text[:_LONGEST_OUTCOME].lower()
-    if is_shown and _OPENED.match(small[:_LONGEST_SENTENCE]) is not None:
+    if is_shown and _OPENED.match(small[:LONGEST_SENTENCE]) is not None:
         return True
     if "ccessful" not in small and " been " not in small:
         return False
@@ -196,7 +196,7 @@ def says_fully_done(text: str, *, is_shown: bool = False) -> bool:
 
 def says_changed(text: str) -> bool:
     """Whether a text is what a database says of rows that were changed."""
-    return text[:1] in _OF_SQL and _AFFECTED.match(text[:_LONGEST_SENTENCE].lower()) is not None
+    return text[:1] in _OF_SQL and _AFFECTED.match(text[:LONGEST_SENTENCE].lower()) is not None
 
 
 def says_kept(text: str) -> bool:

@@ -9,7 +9,7 @@ import msgspec
 from accord.answer import Notice, Page
 from accord.reader.asked import call_of
 from accord.reader.called import Called
-from accord.reader.case import Case, Found
+from accord.reader.case import Case, Evidence
 from accord.reader.collection import collection_in
 from accord.reader.find import Digs, Value, find, of_payload
 from accord.reader.items import Items
@@ -69,10 +69,10 @@ def read(
 def _passed_on(value: Value, unwrapped: Reply, notes: Notes, digs: Digs) -> tuple[Value, Reply]:
     """What is said in somebody else's result, where nothing is said beside it."""
     for _ in range(_MOST_PASSED_ON):
-        inner, outer = value.value, unwrapped.result or {}
+        inner = value.value
         if type(inner) is not dict or not is_passed_on(inner):
             break
-        is_own_failure = outer.get("isError") is True and inner.get("isError") is not True
+        is_own_failure = unwrapped.is_error is True and inner.get("isError") is not True
         if is_own_failure or value.attachments or value.extras or value.beside:
             break
         notes.rule("result-in-result")
@@ -241,7 +241,7 @@ def _of_judged(asked: _Asked, called: Called, value: Value, is_error: bool | Non
     items: list[Any] | None = None
     message, page = value.message, None
     if verdict.kind in ("list", "tool_catalog"):
-        items, rest, message, page = _listed(asked, verdict.found, value)
+        items, rest, message, page = _listed(asked, verdict.found, value, case.beside)
         if rest:
             metadata = {**rest, **metadata} if metadata else dict(rest)
     elif verdict.kind == "single" and case.words is not None:
@@ -263,7 +263,7 @@ def _of_judged(asked: _Asked, called: Called, value: Value, is_error: bool | Non
 
 
 def _listed(
-    asked: _Asked, found: Found, value: Value
+    asked: _Asked, found: Evidence, value: Value, beside: Mapping[str, Any]
 ) -> tuple[list[Any], Mapping[str, Any], str | None, Page | None]:
     """The items of a list, what stands beside them, the words around them, and the page."""
     if isinstance(found, Items):
@@ -271,11 +271,11 @@ def _listed(
         words, closing = found.heading, found.closing
         if closing:
             words = f"{words}\n{closing}" if words else closing
-        return found.items, {}, words or None, page_in_words(words)
+        return found.items, beside, words or None, page_in_words(words)
     items, rest, page = value.value, {}, None
-    if isinstance(found, Collection) and found.path:
+    if isinstance(found, Collection):
         items, rest = found.items, found.rest
-        page = page_of(rest, len(items), asked.arguments)
+        page = page_of(rest, len(items), asked.arguments) if rest else None
     if page is None and value.message:
         page = page_in_words(value.message)
     return items, rest, value.message, page
@@ -301,7 +301,7 @@ def _is_said(name: str, extra: Any, value: Any) -> bool:
 
 
 def _of_failure(
-    asked: _Asked, found: Found, value: Value, warnings: Sequence[Notice], words: str | None
+    asked: _Asked, found: Evidence, value: Value, warnings: Sequence[Notice], words: str | None
 ) -> Reading:
     sign = found if isinstance(found, Sign) else None
     if sign is not None:

@@ -12,7 +12,7 @@ from accord.reader.verbs import stems
 _LONGEST_ERROR: Final = 4_000
 _LONGEST_ADVICE: Final = 1_500
 _LONGEST_SHORT: Final = 700
-_LONGEST_SENTENCE: Final = 400
+_LONGEST_DENIAL: Final = 400
 _MOST_LINES: Final = 12
 _MOST_SHORT_LINES: Final = 7
 _MOST_LABELS: Final = 3
@@ -172,7 +172,7 @@ def says_failed(
         return None
     opening = _opening(lines)
     first = after(_MARKS, opening)
-    small = first[:_LONGEST_SENTENCE].lower()
+    small = first[:_LONGEST_DENIAL].lower()
     if _is_strong(small) or _ERRNO.match(first):
         return "strong"
     if checks:
@@ -197,7 +197,7 @@ def _says_weakly(words: str, lines: list[str], is_act: bool, wants_many: bool) -
         return "weak"
     first = after(_MARKS, _opening(lines))
     sentence = first_sentence(first)
-    if len(sentence) > _LONGEST_SENTENCE or (not is_act and _ASKS.match(first.lower())):
+    if len(sentence) > _LONGEST_DENIAL or (not is_act and _ASKS.match(first.lower())):
         return None
     is_bad = _NAMED.match(first) is not None or _begins_badly(sentence, len(lines))
     is_bad = is_bad and not (is_act and reports_deed(sentence))
@@ -265,7 +265,7 @@ _TITLE: Final = any_of(
 
 def _title_failed(line: str, *, is_act: bool, own: Collection[str]) -> bool:
     """Whether a heading is that of a failure of the call: `# Delete failed - no such note`."""
-    found = _TITLE.match(after(_MARKS, line)[:_LONGEST_SENTENCE].lower())
+    found = _TITLE.match(after(_MARKS, line)[:_LONGEST_DENIAL].lower())
     if found is None:
         return False
     return is_act or found["what"] is None or found["what"] in own
@@ -302,8 +302,9 @@ def says_failed_to_give(
 ) -> Strength | None:
     """The same of a tool that gives what somebody wrote, which may begin with such words too.
 
-    One line that could not be a document is believed, and one that speaks of the call: of what
-    the tool is named for, or of an argument. `is_told`: nobody wrote it but the tool.
+    One line that could not be a document is believed, also with labels before it or a line below,
+    and one that speaks of the call: of what the tool is named for, or of an argument. `is_told`:
+    nobody wrote it but the tool.
     """
     words = text.strip()
     if not words or len(words) > _LONGEST_ERROR:
@@ -314,7 +315,7 @@ def says_failed_to_give(
     if words.endswith("</error>") and _ends_in_error(words):
         return "strong"
     opening = after(_MARKS, first)
-    small = opening[:_LONGEST_SENTENCE].lower()
+    small = opening[:_LONGEST_DENIAL].lower()
     is_strong = bool(_is_strong(small) or _ERRNO.match(opening) or _CROSS.match(first))
     is_own = mentions or _names_own(small, own)
     if small.startswith("error: ") and is_told:
@@ -330,7 +331,7 @@ def says_failed_to_give(
     sentence = first_sentence(opening)
     if _BAD_VALUE.match(small) or _CALL_FAILED.match(small):
         return "weak"
-    is_short = len(words) <= _LONGEST_SHORT and len(sentence) <= _LONGEST_SENTENCE
+    is_short = len(words) <= _LONGEST_SHORT and len(sentence) <= _LONGEST_DENIAL
     if is_short and is_own and (_begins_badly(sentence, 1) or _denies(sentence, is_act=False)):
         return "weak"
     return None

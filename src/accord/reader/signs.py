@@ -48,10 +48,10 @@ _STATUSES: Final = (
     *("status", "statusCode", "status_code", "code"),
     *("http_status", "httpStatus", "http_code", "httpCode", "cod"),
 )
-_NAMED: Final = {"error Message"} | frozenset(
+_NAMED: Final = frozenset(
     """error_code errorCode error_message errorMessage errorType errcode errCode exception fault
     errorMessages error_messages traceback""".split()
-)
+) | {"error Message"}  # as `Error Message` is with a small letter
 _ERRORS: Final = ("errors", "userErrors", "user_errors")
 _PAYLOADS: Final = ("data", "result", "results", "items", "payload", "response")
 _NO_PAYLOAD: Final[tuple[Any, ...]] = (
@@ -174,7 +174,7 @@ def _is_bad_number(number: Any) -> bool:
 
 
 def _errors_member(value: Mapping[str, Any]) -> Sign | None:
-    """`errors: […]` without data, as GraphQL says it."""
+    """`errors: […]`, or `userErrors`, without data, as GraphQL says it."""
     errors = next((value[name] for name in _ERRORS if value.get(name)), None)
     if not isinstance(errors, list | dict) or not errors or says_success(value):
         return None
@@ -373,7 +373,7 @@ def _text_in(value: Mapping[str, Any], depth: int = 0) -> str | None:
         words = value.get(name)
         if isinstance(words, str) and words.strip():
             return words
-    for name in ("errors", "errorMessages", "error_messages"):
+    for name in (*_ERRORS, "errorMessages", "error_messages"):
         errors = value.get(name)
         if isinstance(errors, list) and errors:
             first = errors[0]

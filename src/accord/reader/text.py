@@ -38,11 +38,13 @@ _scan = json.JSONDecoder(strict=False).raw_decode
 
 
 class Found(NamedTuple):
-    """A JSON document in a text, and the prose around it."""
+    """A document in a text, and the prose around it."""
 
     value: Any
     prose: str
     how: str
+    is_shown: bool = False
+    """As Python shows it, not JSON."""
 
 
 def parse_json(text: str, notes: Notes | None = None) -> tuple[bool, Any]:
@@ -190,13 +192,17 @@ def _after_prose(text: str) -> Found | None:
         if (found and value != []) or (found and end[start.end() - 1] in "\n: "):
             return Found(value, end[: start.end()].strip(), "JSON after prose")
         if not found and end[start.end() - 1] == "\n" and _SHOWN.match(end, start.end()):
-            return _shown_after_prose(end, start.end())
+            shown = _shown_after_prose(end, start.end())
+            if shown is not None:
+                return shown
     return None
 
 
 def _shown_after_prose(text: str, start: int) -> Found | None:
     found, value = python_value(text[start:])
-    return Found(value, text[:start].strip(), "a Python value after prose") if found else None
+    if not found:
+        return None
+    return Found(value, text[:start].strip(), "a Python value after prose", is_shown=True)
 
 
 def _before_prose(text: str) -> Found | None:

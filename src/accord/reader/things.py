@@ -95,7 +95,7 @@ def mapped(value: Mapping[str, Any], called: tuple[str, ...], depth: int = 0) ->
     """What an object holds by name, itself or in its one member that is named for several."""
     things = entries(value) if len(value) > 1 else None
     if things is not None:
-        return Collection(things, {}, ("",), "guess")
+        return Collection(things, {}, (), "guess")
     inner = [name for name, each in value.items() if isinstance(each, dict | list) and each]
     if len(inner) != 1 or not isinstance(value[inner[0]], dict):
         return None

@@ -128,7 +128,7 @@ def tree(lines: list[str], wants_list: bool) -> Items | None:
         return None
     heading, closing = around(lines, start, end)
     items = [line.rstrip() for line in lines[start:end]]
-    return None if closing is None else Items(list(items), heading, closing, "tree")
+    return None if closing is None else Items([*items], heading, closing, "tree")
 
 
 def commits(lines: list[str], wants_list: bool) -> Items | None:

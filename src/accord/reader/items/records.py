@@ -104,7 +104,7 @@ def paired(lines: list[str], wants_list: bool) -> Items | None:
             return None
         found.append(record)
     is_alike = all(record.keys() == found[0].keys() for record in found)
-    return Items(list(found), "", "", "pairs") if is_alike else None
+    return Items([*found], "", "", "pairs") if is_alike else None
 
 
 def _paragraphs(lines: list[str]) -> list[list[str]]:
@@ -175,7 +175,7 @@ def _outline(line: str) -> str:
 
 
 def _opening(line: str) -> str:
-    """How a line begins, if that is no word of its own: a mark, a label."""
+    """How a line begins, if that is no word of its own: a mark, a label without its digits."""
     begin = _BEGIN.match(line)
     return "" if begin is None else _DIGITS.sub("0", begin[0])
 

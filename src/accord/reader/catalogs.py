@@ -1,0 +1,101 @@
+"""The rule that says that a reply is a list of tools."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from accord.reader.case import Case, Verdict
+from accord.reader.collection import is_generic
+from accord.reader.members import is_of_list, member_of
+from accord.reader.reading import Confidence
+from accord.reader.things import Collection, entries, is_catalog, is_described
+from accord.response import CATALOG, ResponseType
+
+_OF_TOOLS: Final = frozenset({"tool", "list", "search", "find", "catalog", "discover", "mcp"})
+_ONLY_TOOLS: Final = frozenset("tools list all available get show mcp".split())
+"""The words of a name that says nothing but that tools are listed."""
+_OF_HELP: Final = frozenset({"help", "capabilities"})
+_A_TOOL: Final = re.compile(r"\btools?\b")
+_TOOLS: Final = re.compile(r"\btools\b")
+
+
+def catalog(case: Case) -> Verdict | None:
+    """Tools: what each takes is there, or the tool is named for listing them."""
+    value = case.value
+    is_act = case.called.doing == "act"
+    if type(value) is dict and "tools" in value and not is_act:
+        verdict = _told_tools(case, value["tools"])
+        if verdict is not None:
+            return verdict
+    collection = case.find_collection()
+    if collection is None or (case.arguments and is_echo(case, collection)):
+        return None
+    items, path = collection.items, collection.path
+    if is_act and case.tool != CATALOG:
+        return None  # which says what there is now
+    if case.tool == CATALOG or is_catalog(items):
+        return Verdict("tool_catalog", found=collection)
+    if "tools" not in path and not _lists_tools(case):
+        return None
+    named = path[-1:] == ("tools",)
+    if named and is_described(items) and not case.called.gives_content:
+        return Verdict("tool_catalog", "likely", found=collection)
+    is_sure = (
+        named
+        or collection.confidence == "certain"
+        or (is_generic(collection) and is_described(items))
+    )
+    if _lists_tools(case) and is_sure and _nameable(items):
+        return Verdict("tool_catalog", "likely", found=collection)
+    return None
+
+
+def _told_tools(case: Case, tools: Any) -> Verdict | None:
+    """The tools that stand under `tools`: a list of them, or each by its name."""
+    confidence: Confidence = "certain"
+    if isinstance(tools, dict) and (_lists_tools(case) or "help" in case.called.words):
+        tools, confidence = entries(tools, is_held=True), "likely"
+    elif not isinstance(tools, list) or not (
+        is_catalog(tools) or (not tools and case.value.keys() <= {"tools", "nextCursor"})
+    ):
+        return None
+    if tools is None:
+        return None
+    found = Collection(tools, _without(case.value, "tools"), ("tools",), confidence)
+    return Verdict("tool_catalog", confidence, found=found)
+
+
+def _nameable(items: list[Any]) -> bool:
+    return all(
+        isinstance(each, str) or (isinstance(each, dict) and "name" in each) for each in items
+    )
+
+
+def _lists_tools(case: Case) -> bool:
+    """Whether the tool is named for tools: `list_tools`, `tool_list`; not `tool_list_files`."""
+    words = case.called.words
+    is_named = "tools" in words or ("tool" in words and _OF_TOOLS.issuperset(words))
+    return is_named and case.called.wants_many
+
+
+def _without(value: Mapping[str, Any], name: str) -> dict[str, Any]:
+    return {key: each for key, each in value.items() if key != name}
+
+
+def kind_of_list(case: Case, *around: str) -> ResponseType:
+    """A list, or a catalog where a tool that lists tools says that these are some."""
+    if _ONLY_TOOLS.issuperset(case.called.words) and "tools" in case.called.words:
+        return "tool_catalog"
+    if _lists_tools(case) and any(_A_TOOL.search(words.lower()) for words in around):
+        return "tool_catalog"
+    is_help = not _OF_HELP.isdisjoint(case.called.words)
+    if is_help and any(_TOOLS.search(words.lower()) for words in around):
+        return "tool_catalog"
+    return "list"
+
+
+def is_echo(case: Case, collection: Collection) -> bool:
+    """Whether a collection is what the tool was given, beside what it has to say itself."""
+    given = case.arguments.get(collection.path[-1]) if collection.path else None
+    has_more = any(not is_of_list(member_of(name)) for name in collection.rest)
+    return bool(given) and given == collection.items and has_more

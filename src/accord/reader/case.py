@@ -157,7 +157,7 @@ Evidence = Sign | Items | Collection | None
 """The sign of a failure, or the items of a list; None of anything else."""
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class Verdict(msgspec.Struct, frozen=True, gc=False):  # read at once and let go, in no cycle
     """What a rule says."""
 
     kind: ResponseType

@@ -241,7 +241,7 @@ def _of_judged(asked: _Asked, called: Called, value: Value, is_error: bool | Non
     items: list[Any] | None = None
     message, page = value.message, None
     if verdict.kind in ("list", "tool_catalog"):
-        items, rest, message, page = _listed(asked, verdict.found, value, case.beside)
+        items, rest, message, page = _listed(asked, verdict.found, value, case)
         if rest:
             metadata = {**rest, **metadata} if metadata else dict(rest)
     elif verdict.kind == "single" and case.words is not None:
@@ -263,7 +263,7 @@ def _of_judged(asked: _Asked, called: Called, value: Value, is_error: bool | Non
 
 
 def _listed(
-    asked: _Asked, found: Evidence, value: Value, beside: Mapping[str, Any]
+    asked: _Asked, found: Evidence, value: Value, case: Case
 ) -> tuple[list[Any], Mapping[str, Any], str | None, Page | None]:
     """The items of a list, what stands beside them, the words around them, and the page."""
     if isinstance(found, Items):
@@ -271,7 +271,7 @@ def _listed(
         words, closing = found.heading, found.closing
         if closing:
             words = f"{words}\n{closing}" if words else closing
-        return found.items, beside, words or None, page_in_words(words)
+        return found.items, case.beside, words or None, page_in_words(words)
     items, rest, page = value.value, {}, None
     if isinstance(found, Collection):
         items, rest = found.items, found.rest

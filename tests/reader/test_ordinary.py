@@ -20,6 +20,21 @@ KINDS: dict[str, list[Case]] = {
         ("run_build", {}, '{"exitCode": 2, "stderr": "boom", "summary": {"duration": 3}}'),
     ],
     "single": [
+        ("bash", {"command": "echo done"}, "done"),
+        ("run_command", {"command": "kubectl auth can-i create pods"}, "yes"),
+        ("run_command", {"command": "git commit --dry-run"}, "On branch main\nNothing to add"),
+        ("run_command", {"command": "git show releases"}, "commit abc1234\nAuthor: a\nDate: b"),
+        ("get_site_info", {}, "Login required: No"),
+        ("get_post", {"id": 1}, "Got exception handling working today. Nice."),
+        ("read_note", {"id": 1}, "Rate limit exceeded: how to handle 429s"),
+        ("get_post", {"id": 1}, "We successfully converted our app to vue.js"),
+        ("impact_analysis", {}, '{"success": true, "affected_users": 1200, "severity": "high"}'),
+        ("dashboard", {}, '{"success": true, "memories_stored": 5, "size_mb": 3}'),
+        ("poll_job", {"id": 5}, '{"job_id": "5", "status": "partially_failed", "processed": 10}'),
+        ("get_secret", {"name": "a"}, '{"text": "[{\\"a\\": 1}, {\\"a\\": 2}]"}'),
+        ("tool_docs", {"name": "delete_user", "arguments": {}}, "Deletes a user.\nTakes an id."),
+        ("generate_request_id", {}, '{"request_id": "abc"}'),
+        ("lyrics", {"song": "Foo"}, "No lyrics found for Foo."),
         ("curl", {"url": "u"}, "Status code: 200\n\nhello world"),
         (
             "run_command",
@@ -146,6 +161,12 @@ KINDS: dict[str, list[Case]] = {
         ),
     ],
     "action": [
+        ("run_git", {"command": ""}, "ok"),
+        ("run_npm", {"args": []}, "ok"),
+        ("bash", {"command": "rm -rf build"}, ""),
+        ("create_rule", {}, "Missing error handler added to app.py"),
+        ("clear_queue", {}, "Failed jobs removed, no data deleted"),
+        ("run_sync", {}, "Import finished, but no items were found in the file."),
         ("redis", {"command": "DEL session:1"}, "(integer) 1"),
         ("browser", {"command": "click #submit"}, '{"url": "u", "title": "t"}'),
         ("device", {"command": "turn on"}, '{"state": "on"}'),
@@ -221,6 +242,11 @@ LISTS: list[tuple[str, str, int]] = [
     ("get_chat_messages", '{"messages": [{"id": 1}, {"id": 2}], "summary": "2 messages"}', 2),
     ("get_services_status", '{"services": [{"a": 1}, {"a": 2}], "overall": "healthy"}', 2),
     ("list_apps", "No running browser.", 0),
+    ("get_issues_summary", '{"state": "open", "issues": [{"id": 1}, {"id": 2}], "total": 2}', 2),
+    ("get_alerts_status", '{"state": "pending", "alerts": [{"id": 1}]}', 1),
+    ("get_product_details", '{"success": true, "details": [{"id": 1}, {"id": 2}]}', 2),
+    ("help_search", 'Found 2 articles for "developer tools":\n1. Open it\n2. Close it', 2),
+    ("get_custom_fields", "| Field | Value |\n|---|---|\n| a | 1 |\n| b | 2 |", 2),
     ("execute_search", "No results found", 0),
     ("run_tests", "No tests found.", 0),
     ("get_health_tips", "1. Drink water\n2. Sleep well\n3. Walk daily", 3),
@@ -320,3 +346,25 @@ def test_what_others_wrote_is_told_of_and_data_in_it_is_found() -> None:
 def test_marks_within_marks_have_no_end_that_matters() -> None:
     text = "<a-deadbeef>\n" * 5_000 + "x" + "\n</a-deadbeef>" * 5_000
     assert read({"content": [{"type": "text", "text": text}]}, "get_it").value == text
+
+
+GIVEN: list[tuple[str, dict[str, Any], str, int]] = [
+    ("list_labels", {"labels": ["bug"]}, '{"labels": ["bug"], "repo": "a/b"}', 1),
+    ("sort_items", {"items": [1, 2]}, '{"items": [1, 2], "order": "asc"}', 2),
+    ("execute_sql", {"sql": "SELECT name FROM users WHERE name = 'alice'"}, "alice", 1),
+    ("execute_sql", {"sql": "SHOW TABLES LIKE 'users'"}, "users", 1),
+    ("bash", {"command": "git log --oneline -2"}, "abc1234 Added x\ndef5678 Fixed y", 2),
+]
+
+
+@pytest.mark.parametrize(("tool", "arguments", "reply", "items"), GIVEN)
+def test_a_plain_list_is_one_whatever_was_given(
+    tool: str, arguments: dict[str, Any], reply: str, items: int
+) -> None:
+    require_items(tool, arguments, reply, items)
+
+
+def test_what_is_in_a_document_and_beside_it_by_one_name_is_both_kept() -> None:
+    inner = '{\n "items": [{"a": 1}], "total": 50, "status": "stale"\n}'
+    said = read({"result": inner, "status": "ok", "total": 1}, "list_things").response
+    assert said.metadata == {"total": 50, "status": "stale", "beside": {"status": "ok", "total": 1}}

@@ -22,7 +22,7 @@ NOTHING_BELOW = (
 KINDS: dict[str, list[Case]] = {
     "error": [
         ("get-library-docs", {"library": "x"}, "Rate limited due to too many requests."),
-        ("wishlist", {"op": "add", "id": "1"}, "Login required: no cookie found. It is as before."),
+        ("wishlist", {"op": "add", "id": "1"}, "Login required. There is no cookie."),
         (
             "create-product",
             {"title": ""},
@@ -76,11 +76,6 @@ KINDS: dict[str, list[Case]] = {
         ("BashCommand", {"line": "ls"}, "GOT EXCEPTION while calling tool. Error: it runs already"),
         ("TOOL_CALL", {"tool_name": "QUOTE"}, '{"Error Message": "Invalid API call."}'),
         ("set_price", {"price": 1}, '{"data": null, "error": true, "errorText": "It is set"}'),
-        (
-            "Powershell",
-            {"command": "Stop-Service a"},
-            "Status Code: 1\nResponse: Stop-Service : no",
-        ),
     ],
     "action": [
         ("review_write", {"method": "create"}, "pull request review submitted successfully"),
@@ -91,7 +86,6 @@ KINDS: dict[str, list[Case]] = {
             {"domain": "light", "service": "turn_on"},
             '{"success": true, "domain": "light", "affected_entities": [{"id": "light.a"}]}',
         ),
-        ("generate_model", {"prompt": "fox"}, '{"task_uuid": "1", "subscription_key": "2"}'),
         ("transcribe_async", {"file": "a"}, '{"job_id": "b2", "state": "queued", "position": 1}'),
         (
             "execute_kubectl",
@@ -99,7 +93,6 @@ KINDS: dict[str, list[Case]] = {
             '{"status": "success", "output": "a scaled"}',
         ),
         ("image_pull", {"name": "a"}, "d8ad8cd72600\ndocker.io/a:3 pulled successfully"),
-        ("crawl_page", {"url": "u"}, '{"success": true, "url": "u", "chunks_stored": 9}'),
         ("run-command", {"command": "cd /srv && git pull"}, "Updating 41c0b7e..9d2f113"),
         ("convert_to_pdf", {"filename": "a.docx"}, "Document successfully converted: a.pdf"),
     ],
@@ -135,11 +128,6 @@ KINDS: dict[str, list[Case]] = {
     "tool_catalog": [
         ("tools", {}, "upload(source) - Upload a file\ndelete(id) - Remove a file"),
         (
-            "help",
-            {},
-            "Available tools:\n\n| Tool | Use |\n|---|---|\n| chat | talk |\n| plan | do |",
-        ),
-        (
             "az_tools_list",
             {},
             '{"status": 200, "results": [{"name": "list", "description": "List groups."}]}',
@@ -167,7 +155,6 @@ LISTS: list[tuple[str, dict[str, Any], str, int]] = [
     ("list_annotations", {}, '{"headers": {"Link": ""}, "items": null}', 0),
     ("get_chats", {}, "Chat ID: 7, Title: A\nChat ID: 8, Title: B\nChat ID: 9, Title: C", 3),
     ("list_sessions", {}, "PID: 48122, Blocked: true, Runtime: 62s", 1),
-    ("mail", {"operation": "unread"}, "No unread emails found.", 0),
     ("list_tasks", {}, "## Notice\n\nCurrently, there are no tasks with that status in the system.", 0),
     ("introspect_schema", {"query": "x"}, NOTHING_BELOW, 0),
     ("search_by_tag", {"tag": "a"}, "Found the following:\n\nMemory 1:\nContent: a\nTags: b", 1),

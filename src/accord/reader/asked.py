@@ -14,7 +14,7 @@ _SQL_WRITES: Final = re.compile(
     r"\s*(?:insert\s+(?:or\s+\w+\s+)?into|update\s+\S+\s+set|delete\s+from|replace\s+into"
     r"|(?:create|drop|alter)\s+(?:\w+\s+){0,3}?"
     r"(?:table|index|view|database|schema|trigger|function|user|role|type|sequence|extension)"
-    r"|truncate|merge\s+into|upsert\s+into|grant\s+.{1,200}\s+to|revoke\s+.{1,200}\s+from"
+    r"|truncate|merge\s+into|upsert\s+into|grant\s+\S.{0,200}?\sto|revoke\s+\S.{0,200}?\sfrom"
     r"|vacuum|create\s*\(|match\s.{1,2000}\b(?:delete|set|create|merge|remove)\b)\b",
     re.I | re.S,
 )
@@ -27,7 +27,6 @@ _SQL_READS: Final = re.compile(
 )
 _MUTATION: Final = re.compile(r"\s*mutation\s*(?:\w+\s*)?(?:\([^{]{0,2000}\)\s*)?\{")
 _VERB_ARGUMENTS: Final = tuple("action operation op command subcommand method verb mode".split())
-_SHELLS: Final = frozenset({"shell", "bash", "powershell", "terminal"})
 _ACTIONS: Final = ("action", "operation")
 _TELLING: Final = frozenset("status list get info history stats".split())
 _WRITES_HTTP: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
@@ -103,9 +102,9 @@ def _names_tool(tool: str | None, arguments: Mapping[str, Any]) -> bool:
     """Whether another tool is to be called: `call_tool`, with its `name` and `arguments`."""
     if not _TOOLS.isdisjoint(arguments):
         return True
-    if not isinstance(arguments.get("name"), str):
+    if not isinstance(arguments.get("name"), str) or "tool" not in words_of(tool or ""):
         return False
-    return isinstance(arguments.get("arguments"), dict) and "tool" in words_of(tool or "")
+    return called(tool).doing == "run" and isinstance(arguments.get("arguments"), dict)
 
 
 def _inner_call(
@@ -158,8 +157,7 @@ def _by_action(tool: str | None, found: Called, arguments: Mapping[str, Any]) ->
     """The same call, by an argument that is a verb, or a command line."""
     for name in _VERB_ARGUMENTS:
         verb = arguments.get(name)
-        is_line = found.doing == "run" or not _SHELLS.isdisjoint(found.words)
-        if name == "command" and is_line:
+        if name == "command" and found.doing == "run":
             continue  # which is what it runs
         if isinstance(verb, str) and len(verb) < _LONGEST_VERB:
             asked = _acted(f"{tool or ''}\n{verb}")

@@ -123,17 +123,20 @@ class Case(msgspec.Struct, kw_only=True):
         if not self.has_looked and not self.is_text:
             self.has_looked = True
             self.collection = collection_in(self.value, self.called, self.arguments)
-            if self.collection is None and self.words is not None and self.words[:1] in ("[", "{"):
+            if self.collection is None and self.called.wants_many and self.words is not None:
                 self.collection = self._collection_in_words(self.words)
         return self.collection
 
     def _collection_in_words(self, words: str) -> Collection | None:
         """That of a document which stands in a member, as what a program wrote."""
-        found, inner = parse_json(words)
+        found, inner = parse_json(words) if words[:1] in ("[", "{") else (False, None)
         within = collection_in(inner, self.called, self.arguments) if found else None
         if within is None:
             return None
-        return within._replace(rest={**within.rest, **self.beside}, confidence="likely")
+        beside = self.beside
+        if not within.rest.keys().isdisjoint(beside):
+            beside = {"beside": beside}  # under another name than its own
+        return within._replace(rest={**within.rest, **beside}, confidence="likely")
 
 
 def _text_in(value: Mapping[str, Any]) -> str | None:

@@ -14,9 +14,7 @@ from accord.response import CATALOG, ResponseType
 _OF_TOOLS: Final = frozenset({"tool", "list", "search", "find", "catalog", "discover", "mcp"})
 _ONLY_TOOLS: Final = frozenset("tools list all available get show mcp".split())
 """The words of a name that says nothing but that tools are listed."""
-_OF_HELP: Final = frozenset({"help", "capabilities"})
 _A_TOOL: Final = re.compile(r"\btools?\b")
-_TOOLS: Final = re.compile(r"\btools\b")
 
 
 def catalog(case: Case) -> Verdict | None:
@@ -88,14 +86,13 @@ def kind_of_list(case: Case, *around: str) -> ResponseType:
         return "tool_catalog"
     if _lists_tools(case) and any(_A_TOOL.search(words.lower()) for words in around):
         return "tool_catalog"
-    is_help = not _OF_HELP.isdisjoint(case.called.words)
-    if is_help and any(_TOOLS.search(words.lower()) for words in around):
-        return "tool_catalog"
     return "list"
 
 
 def is_echo(case: Case, collection: Collection) -> bool:
     """Whether a collection is what the tool was given, beside what it has to say itself."""
-    given = case.arguments.get(collection.path[-1]) if collection.path else None
+    if case.called.doing != "unknown" or not collection.path:
+        return False
+    given = case.arguments.get(collection.path[-1])
     has_more = any(not is_of_list(member_of(name)) for name in collection.rest)
     return bool(given) and given == collection.items and has_more

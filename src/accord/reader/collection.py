@@ -24,7 +24,8 @@ _FOLDERS: Final = frozenset("dir directory folder subdir subdirectory subfolder"
 _MEASURED: Final = ("result", "value")
 _EPOCH: Final = 1_000_000_000
 _OF_A_QUERY: Final = ("ids", "documents")
-_STATES: Final = ("success", "failure", "pending", "error", "open", "closed")
+_CHECKS: Final = frozenset({"statuses", "checks", "check_runs"})
+"""Of which a state is made."""
 _NO_MATTER: Final = frozenset({"_meta", "cacheScope", "ttlMs", "resultType"})
 _NOTHING: Final = re.compile(
     r"\((?:empty\b[^()]{0,60}|none"
@@ -195,7 +196,7 @@ def _judged(
     main = member_of(name)
     is_named = main.is_generic or (main.noun in called.nouns and not _is_checked(items, called))
     pages = is_counted = is_a_thing = False
-    is_part = _is_part(rest, called) or (main.noun == "detail" and _is_told(rest, called))
+    is_part = _is_part(rest, called) or (called.is_one and _is_made_of(name, items, rest))
     for beside, said in rest.items() if SUMS.isdisjoint(rest) else _told(rest):
         _, _, is_paging, is_count, number_of, is_identity, _ = member_of(beside)
         pages = pages or is_paging
@@ -228,16 +229,19 @@ def _is_checked(items: list[Any], called: Called) -> bool:
 
 def _is_part(rest: Mapping[str, Any], called: Called) -> bool:
     """Whether what stands beside an array makes it a part of one thing that was asked for."""
-    if called.is_one and (_has_parts(rest) or _has_facts(rest) or rest.get("state") in _STATES):
+    if called.is_one and (_has_parts(rest) or _has_facts(rest)):
         return True
     if called.checks and _is_much(rest):
         return True
     return called.doing == "read" and not called.wants_many and _is_much(rest)
 
 
-def _is_told(rest: Mapping[str, Any], called: Called) -> bool:
-    """Whether details are those of one thing, which nobody counts."""
-    return called.is_one and not any(member_of(name).is_count for name in rest)
+def _is_made_of(name: str, items: list[Any], rest: Mapping[str, Any]) -> bool:
+    """Whether an array is what one thing is made of: checks of a state, details of many kinds."""
+    if name in _CHECKS:
+        return "state" in rest
+    kinds = {tuple(item) for item in items if isinstance(item, dict)}
+    return name == "details" and len(kinds) > 1 and not any(member_of(n).is_count for n in rest)
 
 
 def _is_one_value(name: str, items: list[Any]) -> bool:

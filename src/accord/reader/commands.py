@@ -36,11 +36,13 @@ def _is_deed(line: Any, called: Called) -> bool:
         line = _CHANGED_TO.sub("", line[:_LONGEST]).split()
     if not isinstance(line, list):
         return False
-    words = [str(word).lower() for word in line[: _FIRST + 1]]
+    words = [str(word).lower() for word in line[:_FIRST]]
     asked = _after_program(words, called)
     if asked is None:
-        return called.doing == "run" and any(map(_is_verb, words[:_FIRST]))
-    if words[0] == "aws":  # `aws ec2 stop-instances`
+        return called.doing == "run" and any(map(_is_verb, words))
+    if "--dry-run" in line:
+        return False
+    if words[:1] == ["aws"]:  # `aws ec2 stop-instances`
         asked = [word.partition("-")[0] for word in asked[1:]]
     if not asked or asked[0] in READING or asked[0] in LISTING:
         return False
@@ -64,8 +66,11 @@ def things_asked_for(arguments: Mapping[str, Any], called: Called) -> Called | N
     line = next((arguments[name] for name in _NAMES if isinstance(arguments.get(name), str)), "")
     if _CHAINED.search(line):
         return None
-    asked = _after_program(line[:_LONGEST].split(), called)
-    return None if asked is None else _things(" ".join(takewhile(_WORD.fullmatch, asked)))
+    words = line[:_LONGEST].split()
+    asked = _after_program(words, called)
+    if asked is None or words[:1] == ["git"]:  # which shows branches by their names, say
+        return None
+    return _things(" ".join(takewhile(_WORD.fullmatch, asked)))
 
 
 @kept

@@ -24,12 +24,7 @@ _FINE: Final = ("success", "ok", "OK")
 _BEGUN: Final = frozenset(
     "submitted queued pending started starting processing accepted scheduled in_progress".split()
 )
-_JOBS: Final = frozenset(
-    """task_id taskId task_uuid job_id jobId run_id runId request_id requestId prediction_id
-    subscription_key polling_url""".split()
-)
-"""By which one asks for what has only begun."""
-_KEPT: Final = ("_stored", "_indexed", "_ingested")
+_AFFECTED: Final = frozenset({"affected_entities", "affected_records", "affected_items"})
 _SUCCESS: Final = frozenset(name for name, english in MEMBERS.items() if english == "success")
 DONE: Final = frozenset({"success", "ok"}) | DEEDS | _BEGUN | _SUCCESS
 _PLACES: Final = frozenset({"path", "uri", "file", "file_path", "filePath"})
@@ -75,7 +70,7 @@ def _reports(case: Case, value: dict[str, Any]) -> bool:
         return True
     if not says_well(value) or (call.gives_output and not OUTPUT.isdisjoint(value)):
         return False
-    if any(_tells_affected(*member) for member in value.items()):
+    if not _AFFECTED.isdisjoint(value):
         return True
     if call.may_act and call.doing == "unknown" and case.find_collection() is None:
         return True
@@ -83,11 +78,6 @@ def _reports(case: Case, value: dict[str, Any]) -> bool:
         return False
     has_list = any(isinstance(each, list) for each in value.values())
     return not has_list and not isinstance(value.get("data"), dict)
-
-
-def _tells_affected(name: str, each: Any) -> bool:
-    """Whether a member says what was changed, or how much: `affected_rows`, `chunks_stored`."""
-    return name.startswith("affected_") or (type(each) is int and name.endswith(_KEPT))
 
 
 def _gives(case: Case, name: str, each: Any) -> bool:
@@ -170,8 +160,6 @@ def _tells_written(value: dict[str, Any], call: Called) -> bool:
 
 def _has_begun(value: dict[str, Any], call: Called) -> bool:
     """Whether a few members say that something was started, and by which name it goes on."""
-    if call.doing in ("make", "run") and 0 < len(value) <= 2 and _JOBS.issuperset(value):
-        return True
     status = value.get("status", value.get("state"))
     if not isinstance(status, str) or not OUTPUT.isdisjoint(value):
         return False

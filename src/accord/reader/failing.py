@@ -193,7 +193,7 @@ def all_failed(case: Case) -> Verdict | None:
 def _counted(case: Case) -> Verdict | None:
     """What an object says of how many succeeded and how many failed, in numbers or in a status."""
     value, call = case.value, case.called
-    if value.get("status") in _PARTLY and call.doing != "read":
+    if value.get("status") in _PARTLY and call.doing in ("act", "run", "make"):
         return Verdict("action", "likely", is_partial=True)
     counts = failed_counts(value)
     if counts is None or counts[1] == 0:
@@ -271,6 +271,8 @@ def _is_failed_list(case: Case, heading: str) -> bool:
     """Whether the words before a list say that it is what went wrong."""
     if _is_headed_error(heading):
         return True
+    if not all(isinstance(each, str) for each in case.value):
+        return False
     is_told = not case.gives_anything and not case.called.wants_many and not case.called.checks
     return is_told and _FAILED.match(heading) is not None and says_failed(heading) == "strong"
 

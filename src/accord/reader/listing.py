@@ -15,7 +15,6 @@ from accord.reader.nothing import (
     says_none,
     says_none_below_each,
     says_none_of_all,
-    says_plainly_none,
 )
 from accord.reader.phrases import split_sentence
 from accord.reader.reading import Confidence
@@ -40,12 +39,11 @@ _EMPTY: Final = re.compile(
 )
 _MOST_ABOVE: Final = 6
 _SELECTING: Final = ("type", "kind", "filter", "pattern", "contains", "category")
+_SELECTED: Final = re.compile(r"\s*select\s+(?:distinct\s+)?(\S[^\n]{0,400}?)\s+from\b", re.I)
 _FOUND: Final = re.compile(r"(?:Found|Showing|Listing) \d+ [^\n]{1,80}:\n")
 _HEADING: Final = re.compile(r"(?:search )?results (?:for|of|from)\b", re.I)
-_OF_ONE: Final = frozenset({"metric", "field", "property", "attribute"})
 _WAYS: Final = frozenset("direction directions route navigation".split())
 _PARTS: Final = frozenset({"steps", "legs", "segments"})
-_STEPS: Final = frozenset({"instruction", "instructions"})
 _SUMMING: Final = (("summarize",), ("summarise",))
 _SOURCES: Final = re.compile(r"\W*(?:sources|citations|references|see also)\b.{0,20}", re.I)
 _LISTING: Final = tuple(
@@ -119,7 +117,9 @@ def _is_way(collection: Collection) -> bool:
     if not isinstance(first, dict):
         return False
     is_way = len(collection.items) == 1 and not _PARTS.isdisjoint(first)
-    return is_way or not _STEPS.isdisjoint(first)
+    return is_way or all(
+        isinstance(each, dict) and "instruction" in each for each in collection.items
+    )
 
 
 def _is_made(case: Case, collection: Collection) -> bool:
@@ -134,10 +134,7 @@ def none_found(case: Case) -> Verdict | None:
     """Words that say that a search found nothing, which is no failure of a search."""
     words = case.told
     call = case.called
-    if words is None or call.gives_output or "count" in call.words:
-        return None
-    is_given = call.gives_content and (call.doing != "unknown" or call.is_one)
-    if is_given or (call.gives_content and not says_plainly_none(words)):
+    if words is None or call.gives_content or call.gives_output or "count" in call.words:
         return None
     is_of_all = call.is_bare and says_none_of_all(words)
     if not case.says_none and not is_of_all and not (call.wants_many and lacks(words) is not None):
@@ -189,8 +186,10 @@ def itemised(case: Case) -> Verdict | None:
 
 
 def _is_column(case: Case, word: str) -> bool:
-    """Whether the only word of a reply is that of a column, which the statement names."""
-    return any(isinstance(each, str) and word in each for each in case.arguments.values())
+    """Whether the only word of a reply is that of a column, which the statement selects."""
+    said = (each for each in case.arguments.values() if isinstance(each, str))
+    selected = next((found[1] for each in said if (found := _SELECTED.match(each))), "")
+    return word in [column.strip().rpartition(".")[2] for column in selected.split(",")]
 
 
 def _is_figures(items: Items) -> bool:
@@ -200,7 +199,7 @@ def _is_figures(items: Items) -> bool:
     if items.rule != "table" or not items.items:
         return False
     names = [name.lower() for name in items.items[0]]
-    return len(names) == 2 and names[0] in _OF_ONE and names[1] == "value"
+    return names == ["metric", "value"]
 
 
 def _is_of_one_thing(items: Items) -> bool:

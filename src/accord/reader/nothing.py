@@ -28,7 +28,6 @@ _NONE: Final = any_of(
     r"rows: 0\s*(?:\([^()\n]*\))?$",
     r"0 (?:\w+ ){0,3}(?:found|results?|matches|rows|items|records|returned).*$",
     r"0 \w+s[.!]*$",
-    r"[^.:]{1,60}, but no (?:\w+ ){0,2}(?:results|matches|items) (?:were )?found\b.*$",
     r"nothing (?:was )?(?:found|matched|to show|here).*$",
     r"(?:reached )?(?:the )?end of (?:the )?(?:\w+ )?(?:items|results|list|data|history)\b.{0,20}$",
     r"(?:the |your )?(?:\w+ )?(?:search|query|directory|folder|list|result|table|queue|inbox|cart)"
@@ -65,6 +64,7 @@ _NO_NAMES: Final = re.compile(
 )
 _NONE_AT_ALL: Final = any_of(
     r"(?:none of|empty|nothing|0 \w+s?)\b[^:]{0,80}$",
+    r"[^.:]{1,60}, but no (?:\w+ ){0,2}(?:results|matches|items) (?:were )?found\b.*$",
     r"you (?:are not|aren't) (?:a member|part) of any [^:.]{1,40}[.!]?$",
     r"(?:i|we|you|there)\b[^:.]{0,20}\b(?:no|zero|0|n't any|not any|aren't any|isn't any"
     r"|weren't any) [^:]{1,100}$",
@@ -138,12 +138,6 @@ def says_none_below_each(text: str) -> bool:
     lines = [line for line in text.splitlines() if line.strip()]
     below = [line.lower() for line in lines if line[0] != "#"]
     return 1 < len(below) == len(lines) - len(below) and all(map(_NO_ITEMS.match, below))
-
-
-def says_plainly_none(text: str) -> bool:
-    """Whether a text is nothing but a sentence that nothing was found, and could be no document."""
-    small = text.strip()[: _LONGEST_NONE + 1].lower()
-    return len(small) <= _LONGEST_NONE and _PLAINLY_NONE.fullmatch(small) is not None
 
 
 def _may_be_none(small: str) -> bool:

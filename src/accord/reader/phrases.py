@@ -77,11 +77,11 @@ def says_read(text: str) -> bool:
 
 
 _STILL_DONE: Final = any_of(
-    r"(?:(?!(?:not|cannot|be|is|are|no|never|failed|unable|invalid|error)\b)\S+ ){0,4}"
+    r"(?:(?!(?:not|cannot|be|is|are|no|never|failed|unable|invalid)\b)\S+ ){0,4}"
     rf"(?:{_DEED})\b",
     r".*\bsuccessfully\b",
     rf".*\b(?:has|have|was|were) (?:been )?(?:{_DEED})\b",
-    rf".*[,;] (?:but )?(?!no |not )(?:\S+ ){{0,3}}(?:{_DEED})\b",
+    rf".*[,;] (?:but )?(?:\S+ ){{0,3}}(?:{_DEED})\b",
 )
 
 
@@ -119,7 +119,8 @@ _EACH_FAILED: Final = re.compile(r"[^\s:]{0,200}[./][^\s:]{0,200}: (?:error|fail
 _ONLY_MARKS: Final = re.compile(r"[\W_]*")
 _KEPT: Final = any_of(
     r".*\b(?:saved|written|wrote|exported|downloaded)\b.{0,40}\b(?:to|as|in)\b",
-    r".*\bsuccessfully converted\b.{0,80}\.[a-z0-9]{2,5}$",
+    r"(?:(?:the )?(?:document|file|image|video|audio) )?successfully converted\b"
+    r".{0,80}\.[a-z0-9]{2,5}$",
 )
 _AFFECTED: Final = any_of(
     r"(?:query ok,? )?\d+ rows? (?:were |was )?(?:affected|inserted|updated|deleted)\b",

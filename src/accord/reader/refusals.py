@@ -44,7 +44,8 @@ _STRONG: Final = any_of(
     r"|connection refused|no route to host|operation not permitted)$",
     r"no (?:\w+ ){1,4}(?:provided|specified|supplied)\b[.!]?$",
     r"(?:\w+ )?validation (?:errors?|failed|failures?)\b",
-    r"(?:received|got|encountered|caught) (?:an? )?(?:error|exception)\b",
+    r"(?:received|got|encountered) (?:an? )?error\b",
+    r"caught exception[.:]|got exception while\b",
     r"[^\W\s]{0,12}(?:错误|錯誤|失败|失敗|出错|無效|无效|无法|缺少|未找到|找不到|不存在)",
 )
 _ERROR_NUMBER: Final = re.compile(r"E[A-Z]{4,}\b[:,]")
@@ -67,7 +68,7 @@ _STARTS: Final = any_of(
     r"(?:unable|not able|impossible|failing) to\b",
     r"(?:i |we )?(?:cannot|can't|can not|could not|couldn't|did not|won't|refus(?:ed|ing) to)\b",
     r"(?:unauthori[sz]ed|forbidden|not authori[sz]ed|access denied|permission denied)\b",
-    r"(?:authentication failed|(?:authentication|login) required)\b",
+    r"authentication (?:failed|required)\b|login required(?:[.!]|: (?!yes|no\b|true|false))",
     r"(?:not found|bad request|too many requests)\b",
     r"(?:rate limit(?:ed)?|quota|timed out|timeout|connection (?:refused|reset|failed)|no such)\b",
     rf"not (?:{_STATES}|enough|logged|signed|permitted)\b",
@@ -186,7 +187,8 @@ def _is_strong(small: str) -> bool:
     What follows `error: ` may be advice, which has words of deeds: `error: set confirm=true`.
     """
     is_advice = small.startswith(("error: set ", "error: enable ", "error: first "))
-    return _STRONG.match(small) is not None and (is_advice or not reports_deed(small))
+    is_sure = is_advice or small.startswith("error ")
+    return _STRONG.match(small) is not None and (is_sure or not reports_deed(small))
 
 
 def _says_weakly(words: str, lines: list[str], is_act: bool, wants_many: bool) -> Strength | None:
@@ -291,7 +293,7 @@ _CALL_FAILED: Final = any_of(
     r"(?:arguments?|parameters?|input|request)\b",
     r"(?:unable to|cannot|could not|couldn't|can't|failed to) (?:read|open|find|load|fetch|access"
     r"|retrieve|get|parse|connect|determine|resolve)\b",
-    r"rate[ -]?limit(?:ed due to| exceeded| reached)\b",
+    r"rate limited due to\b|rate limit exceeded[.!]",
 )
 _OFFERS: Final = any_of(r"\W*(?:available|valid|supported|known|did you mean|options|use one of)\b")
 _BAD_VALUE: Final = any_of(r"(?:invalid|unknown|unsupported|missing|unexpected) [\w ]{1,40}: \S")

@@ -180,6 +180,7 @@ def _after_prose(text: str) -> Found | None:
     end = text.rstrip()
     if not end or end[-1] not in "}]":
         return None
+    may_be_shown = True
     for tries, start in enumerate(_STARTS.finditer(end)):
         if tries >= _MOST_TRIES or start.end() > _LONGEST_PROSE:
             return None
@@ -191,7 +192,8 @@ def _after_prose(text: str) -> Found | None:
         found, value = parse_json(end[start.end() :])
         if (found and value != []) or (found and end[start.end() - 1] in "\n: "):
             return Found(value, end[: start.end()].strip(), "JSON after prose")
-        if not found and end[start.end() - 1] == "\n" and _SHOWN.match(end, start.end()):
+        if may_be_shown and end[start.end() - 1] == "\n" and _SHOWN.match(end, start.end()):
+            may_be_shown = False  # once, for it is long
             shown = _shown_after_prose(end, start.end())
             if shown is not None:
                 return shown

@@ -168,7 +168,7 @@ GIVING: Final = frozenset({"export", "capture"})
 """They give back what they made, or report where it is."""
 RUNNING: Final = frozenset("run execute exec call invoke process do eval request".split())
 SHELLS: Final = frozenset(
-    """command commands cmd shell bash terminal code script applescript powershell python javascript
+    """command commands cmd shell bash terminal code script applescript python javascript
     js exec eval http curl""".split()
 )
 """What is run gives its output."""

@@ -8,6 +8,7 @@ from accord.reader.items.found import LABEL, Items, states_number
 _TITLE: Final = re.compile(r"#{1,6}[ \t]+\S.*|={2,}[ \t]+\S.*|List of .*|.*:")
 _SENTENCE: Final = re.compile(r".{60,}[.!?]|.{300,}|.*[a-z]{3}[.!?] [A-Z].*")
 _LABELLED: Final = re.compile(r"[^:]{1,100}: +(?P<rest>\S.*)")
+_PAIR: Final = re.compile(r"[A-Z][\w ]{0,30}: ")
 _PART: Final = re.compile(r"(?:[^,()\[\]]|\((?:[^()]|\([^()]*\))*\)|\[[^\[\]]*\])+")
 _COUNTS: Final = re.compile(r"\b(?:showing|total|found|results?|page)\b.*\d", re.I)
 _NAME: Final = re.compile(r"[\w./:@#-]{1,80}(?: \([^()]{1,80}\))?")
@@ -116,6 +117,9 @@ def commas(lines: list[str], wants_list: bool) -> Items | None:
         is_names = len(names) > 1 and all(map(_NAME.fullmatch, names))
         is_names = is_names and any(map(str.isalpha, told[0]))
         return Items(list(names), "", "", "commas") if is_names else None
+    parts = labelled["rest"].split(", ")
+    if len(parts) > 1 and all(map(_PAIR.match, parts[1:])):
+        return None  # labels, of what one thing has
     return _split(labelled["rest"], told[0][: labelled.start("rest")].strip())
 
 

@@ -90,6 +90,7 @@ def _labelled(paragraphs: list[list[str]], key: str, heading: str, least: int) -
 
 
 _PAIR: Final = re.compile(r"(?P<key>[A-Z][\w #/-]{0,30}): ?(?P<value>[^:,|]{0,120})")
+_NAMING: Final = frozenset({"id", "pid", "name", "title", "key", "path", "url", "email"})
 _BETWEEN: Final = re.compile(r", | \| | - ")
 
 
@@ -104,7 +105,10 @@ def paired(lines: list[str], wants_list: bool) -> Items | None:
             return None
         found.append(record)
     is_alike = all(record.keys() == found[0].keys() for record in found)
-    return Items([*found], "", "", "pairs") if is_alike else None
+    has_name = any(
+        key.lower().rpartition(" ")[2] in _NAMING for record in found[:1] for key in record
+    )
+    return Items([*found], "", "", "pairs") if is_alike and has_name else None
 
 
 def _paragraphs(lines: list[str]) -> list[list[str]]:

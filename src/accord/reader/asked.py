@@ -34,10 +34,9 @@ _READS_HTTP: Final = frozenset({"GET", "HEAD"})
 _ADDRESSES: Final = frozenset({"url", "uri", "path", "endpoint"})
 _HTTP_VERBS: Final = (("post",), ("put",), ("patch",))
 _LONGEST_VERB: Final = 40
-_RUNS: Final = dict.fromkeys(
+_RUNS: Final = frozenset(
     "command cmd command_line commandLine argv code code_snippet script".split()
-).keys()
-"""What is run; in this order, in every process."""
+)
 _OPENS: Final = frozenset("read cat view open scrape load fetch".split())
 _SEARCHES: Final = frozenset(
     """search pattern keyword keywords search_pattern searchPattern search_term searchTerm
@@ -52,12 +51,11 @@ _TOOLS: Final = dict.fromkeys(
     """tool_name toolName tool function_name functionName command_name commandName operation_id
     operationId""".split()
 ).keys()
-"""The tool that is called by another one."""
-_POSITIONS: Final = frozenset({"line", "position"})
+"""The tool that is called by another one: the first of these, in every process."""
 _GIVEN: Final = ("arguments", "params", "parameters", "args", "input")
 _LINES: Final = ("args", "argv")
 _TELL: Final = (
-    frozenset((*_VERB_ARGUMENTS, *_STATEMENTS, *_TOOLS, *_LINES, *_POSITIONS, *_GIVEN))
+    frozenset((*_VERB_ARGUMENTS, *_STATEMENTS, *_TOOLS, *_LINES, *_GIVEN, "line", "position"))
     | _SEARCHES
     | _RUNS
     | _WHERE
@@ -73,7 +71,7 @@ def call_of(tool: str | None, arguments: Mapping[str, Any] | None) -> Called:
         return found._replace(is_bare=not (found.is_one or found.checks))
     if not arguments or _TELL.isdisjoint(arguments):
         return _vaguely(found)
-    if found.doing in ("run", "unknown") and _names_tool(tool, arguments):
+    if found.doing in ("run", "unknown") and _names_tool(tool, found, arguments):
         tool, arguments = _inner_call(tool, arguments)
         found = called(tool)
     if found.words[-1:] == ("hover",) and _is_in_text(arguments):
@@ -98,13 +96,13 @@ def call_of(tool: str | None, arguments: Mapping[str, Any] | None) -> Called:
     return found
 
 
-def _names_tool(tool: str | None, arguments: Mapping[str, Any]) -> bool:
+def _names_tool(tool: str | None, found: Called, arguments: Mapping[str, Any]) -> bool:
     """Whether another tool is to be called: `call_tool`, with its `name` and `arguments`."""
     if not _TOOLS.isdisjoint(arguments):
         return True
     if not isinstance(arguments.get("name"), str) or "tool" not in words_of(tool or ""):
         return False
-    return called(tool).doing == "run" and isinstance(arguments.get("arguments"), dict)
+    return found.doing == "run" and isinstance(arguments.get("arguments"), dict)
 
 
 def _inner_call(

@@ -10,6 +10,7 @@ from accord.reader.collection import collection_in
 from accord.reader.frames import FRAME, unframed
 from accord.reader.glossary import in_english
 from accord.reader.items import Items
+from accord.reader.members import is_of_list, member_of
 from accord.reader.nothing import says_none
 from accord.reader.phrases import CROSSES
 from accord.reader.reading import Confidence
@@ -98,6 +99,14 @@ class Case(msgspec.Struct, kw_only=True):
     def echoes(self, words: str) -> bool:
         """Whether a text is nothing but what the tool was given."""
         return any(each == words for each in self.arguments.values())
+
+    def repeats(self, collection: Collection) -> bool:
+        """Whether a collection is what the tool was given, beside what it has to say itself."""
+        if self.called.doing != "unknown" or not collection.path:
+            return False
+        given = self.arguments.get(collection.path[-1])
+        has_more = any(not is_of_list(member_of(name)) for name in collection.rest)
+        return bool(given) and given == collection.items and has_more
 
     @property
     def says_none(self) -> bool:

@@ -6,7 +6,6 @@ from typing import Any, Final
 
 from accord.reader.case import Case, Verdict
 from accord.reader.collection import is_generic
-from accord.reader.members import is_of_list, member_of
 from accord.reader.reading import Confidence
 from accord.reader.things import Collection, entries, is_catalog, is_described
 from accord.response import CATALOG, ResponseType
@@ -26,7 +25,7 @@ def catalog(case: Case) -> Verdict | None:
         if verdict is not None:
             return verdict
     collection = case.find_collection()
-    if collection is None or (case.arguments and is_echo(case, collection)):
+    if collection is None or (case.arguments and case.repeats(collection)):
         return None
     items, path = collection.items, collection.path
     if is_act and case.tool != CATALOG:
@@ -87,12 +86,3 @@ def kind_of_list(case: Case, *around: str) -> ResponseType:
     if _lists_tools(case) and any(_A_TOOL.search(words.lower()) for words in around):
         return "tool_catalog"
     return "list"
-
-
-def is_echo(case: Case, collection: Collection) -> bool:
-    """Whether a collection is what the tool was given, beside what it has to say itself."""
-    if case.called.doing != "unknown" or not collection.path:
-        return False
-    given = case.arguments.get(collection.path[-1])
-    has_more = any(not is_of_list(member_of(name)) for name in collection.rest)
-    return bool(given) and given == collection.items and has_more

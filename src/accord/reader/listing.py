@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from accord.reader.called import Called
 from accord.reader.case import Case, Verdict
-from accord.reader.catalogs import is_echo, kind_of_list
+from accord.reader.catalogs import kind_of_list
 from accord.reader.collection import is_generic
 from accord.reader.items import Items, find_items, is_record, is_symbols, split_advice, states_count
 from accord.reader.nothing import (
@@ -93,7 +93,7 @@ def main_array(case: Case) -> Verdict | None:
         return None  # which are what is attached
     if case.called.doing != "list" and _is_part(case, collection):
         return None
-    if case.arguments and is_echo(case, collection):
+    if case.arguments and case.repeats(collection):
         return None
     return Verdict("list", collection.confidence, found=collection)
 

@@ -12,7 +12,7 @@ from typing import IO, Any
 
 import wire
 from peer import request
-from serve.talk import ACCORD, HERE, UNWATCHED, ask, calling, cancel, serving, text
+from serve.talk import ACCORD, HERE, UNWATCHED, ask, calling, cancel, limited, serving, text
 
 AT_ONCE = 1.0
 """Seconds: far more than a message takes, and far less than the calls here would."""
@@ -44,6 +44,25 @@ def test_queued_calls_that_are_all_taken_back_delay_nobody() -> None:
         begin = monotonic()
         assert ask(peer, "echo", word="served") == "served"
         assert monotonic() - begin < 3 * AT_ONCE
+
+
+def test_calls_that_come_faster_than_they_are_done_are_all_done() -> None:
+    """Three times as many as may be open: the rest has to stay in the pipe meanwhile."""
+    with limited('{"max_calls": 1300}') as peer:
+        for number in range(4_000):
+            peer.send(calling(number, "take_turns"))
+        assert {text(reply) for reply in peer.replies(4_000, timeout=30)} == {"done"}
+
+
+def test_calls_that_wait_for_long_delay_nobody() -> None:
+    with serving(env=UNWATCHED, grace=0) as peer:
+        for number in range(2_500):
+            peer.send(calling(number, "when", name="never"))
+        assert ask(peer, "has", name="never") == "false"
+        begin = monotonic()
+        for _ in range(40):
+            ask(peer, "has", name="never")
+        assert monotonic() - begin < AT_ONCE
 
 
 def test_a_client_that_reads_again_is_answered_at_once() -> None:

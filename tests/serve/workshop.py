@@ -16,6 +16,7 @@ MARKS: defaultdict[str, "Future[str]"] = defaultdict(Future)
 """What has happened, by name: anybody may set a mark, once, and anybody may wait for it."""
 
 MEETINGS: defaultdict[int, list["Future[None]"]] = defaultdict(list)
+TURNS = asyncio.Lock()
 LABEL: ContextVar[str] = ContextVar("LABEL", default="unset")
 LABEL.set("set at import")
 
@@ -158,6 +159,14 @@ async def nap(seconds: float) -> str:
     """Take a while."""
     await asyncio.sleep(seconds)
     return "rested"
+
+
+@server.tool
+async def take_turns() -> str:
+    """Wait for all who came before, each of whom takes a turn of the loop."""
+    async with TURNS:
+        await asyncio.sleep(0)
+    return "done"
 
 
 @server.tool

@@ -31,7 +31,7 @@ class Crew:
         self._capacity = capacity
         self._jobs: deque[Work] = deque()
         self._in_charge: asyncio.Task[None] | None = None
-        self._open = 0
+        self.open = 0
         self._is_fork = False
         os.register_at_fork(after_in_child=self._disown)
 
@@ -40,9 +40,9 @@ class Crew:
 
     def submit(self, job: Work) -> bool:
         """Run it in the next turn of the loop; False if too many are open already."""
-        if self._open >= self._capacity:
+        if self.open >= self._capacity:
             return False
-        self._open += 1
+        self.open += 1
         self._jobs.append(job)
         if self._in_charge is None:
             self._put_in_charge()
@@ -89,10 +89,10 @@ class Crew:
                     done = await Pending(run, awaited, context)
                 if self._is_fork:  # see Pool
                     os._exit(0)
-                self._open -= 1
+                self.open -= 1
                 self._deliver(call, done)
             else:
-                self._open -= 1
+                self.open -= 1
             if me.cancelling():  # by its own call: it is not fit for another
                 break
 

@@ -36,6 +36,7 @@ demo: $(VENV)/.base ## install accord, and serve an example with its page; PORT=
 	@$(BIN)/python examples/demo --port $(PORT) --folder $(DEMO)
 
 test: $(VENV)/.test $(VENV)/.docs $(VENV)/.peers ## run the tests, child processes too, under branch coverage
+	$(BIN)/python -m compileall -q src  # once, where Python may not: the tests start thousands of servers
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest --numprocesses auto --dist worksteal
 	$(BIN)/coverage combine --quiet

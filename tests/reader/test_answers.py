@@ -251,6 +251,11 @@ LISTS: list[tuple[str, dict[str, Any], str, int]] = [
     ("list_layouts", {}, "=== LAYOUTS ===\n\n 0: Title - first\n    Parts: a, b\n 1: Plain - second\n"
      "    Parts: c", 2),
     ("run_sql", {"sql": "select * from a"}, "<table><tr><th>id</th><th>name</th></tr></table>", 0),
+    ("list_issues", {}, '<?xml version="1.0"?>\n<issues type="array" total_count="0" limit="25"/>', 0),
+    ("list_issues", {}, '<issues type="array"><issue><id>1</id></issue></issues>', 1),
+    ("list_files", {}, '<file name="a.log" size="0"/>', 1),
+    ("list_pages", {}, '<page total="0" id="7"/><page total="12" id="8"/>', 2),
+    ("search_issues", {}, "# Issues in **acme**\n\nNo issues found.\n\nTry another range.", 0),
     ("list_helpers", {}, "# All\n\n## Kind A\nThese are a.\n\n### one\nDoes one\n\n### two\nDoes two\n"
      "\n## Kind B\nThese are b.\n\n### three\nDoes three", 3),
     ("get_package_versions", {}, '{"name": "a", "versions": ["2", "1"], "recent_versions": ["2"]}', 2),

@@ -119,7 +119,7 @@ def says_none(text: str, *, wants_many: bool = False) -> bool:
         return True
     if len(lines) <= _MOST_LINES and len(text) <= 2 * _LONGEST_NONE:
         if len(lines) > 1 and (lines[0].endswith(":") or text.lstrip().startswith("#")):
-            return _is_none(lines[-1], wants_many)
+            return any(_is_none("\n".join(lines[at:]), wants_many) for at in (1, -1))
         if len(lines) > 1 and wants_many and _NO_ITEMS.match(lines[-1].lower()):
             return True
         return _is_none("\n".join(lines), wants_many) or _is_none(lines[0], wants_many)

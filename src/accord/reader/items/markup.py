@@ -11,6 +11,7 @@ _TAG: Final = re.compile(
     r"<(?P<close>/?)(?P<name>[A-Za-z][\w:.-]{0,60})(?P<attributes>(?:\s[^<>]{0,1000}?)?)(?P<empty>/?)>"
 )
 _ATTRIBUTE: Final = re.compile(r"""([\w:.-]{1,60})=(?:"([^"]*)"|'([^']*)')""")
+_OF_NONE: Final = re.compile(r"""\b(?:type=["']array|total[_-]?(?:count|results)?=["']0)["']""", re.I)
 _DEEPEST: Final = 3
 
 
@@ -36,13 +37,18 @@ def elements(lines: list[str], wants_list: bool) -> Items | None:
             break
         found = inner
     rows = [each for each in found or [] if not _is_head(each)]
-    if wants_list and found and not rows:
+    if wants_list and found and (not rows or (len(found) == 1 and _holds_none(found[0]))):
         return Items([], "\n".join(lines), "", "elements")
     found = rows
     if len(found) < (1 if wants_list else 2) or any(each.name != found[0].name for each in found):
         return None
     heading = "\n".join(line for line in lines[:first] if line.strip())
     return Items([_said(each) for each in found], heading, "", "elements")
+
+
+def _holds_none(element: Element) -> bool:
+    """Whether it stands around items of which there are none."""
+    return not element.inner and _OF_NONE.search(element.attributes) is not None
 
 
 def _is_head(element: Element) -> bool:

@@ -11,7 +11,9 @@ _TAG: Final = re.compile(
     r"<(?P<close>/?)(?P<name>[A-Za-z][\w:.-]{0,60})(?P<attributes>(?:\s[^<>]{0,1000}?)?)(?P<empty>/?)>"
 )
 _ATTRIBUTE: Final = re.compile(r"""([\w:.-]{1,60})=(?:"([^"]*)"|'([^']*)')""")
-_OF_NONE: Final = re.compile(r"""\b(?:type=["']array|total[_-]?(?:count|results)?=["']0)["']""", re.I)
+_OF_NONE: Final = re.compile(
+    r"""\b(?:type=["']array|total[_-]?(?:count|results)?=["']0)["']""", re.I
+)
 _DEEPEST: Final = 3
 
 

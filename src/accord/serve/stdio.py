@@ -14,6 +14,7 @@ from accord.protocol.messages import Wanted
 from accord.questions import Question
 from accord.serve.crew import Crew
 from accord.serve.desk import Desk
+from accord.serve.pace import Pace
 from accord.serve.pipes import Input, Output, Pipes, keep_from_forks
 from accord.serve.pool import DEFAULT_CAPACITY, DEFAULT_THREADS, Pool
 from accord.server import Server
@@ -26,9 +27,6 @@ AT_A_TERMINAL: Final = (
 )
 """For a person who has started what a client should start."""
 _FULL: Final = 1 << 20  # unsent bytes at which we read no more until the peer has read
-_BUSY: Final = 256  # calls waiting for a thread at which we let some finish before we read on
-_CROWD: Final = 1_000  # the same for calls that need none; what one read brings is far less
-_PATIENCE: Final = 0.05  # but not longer than this: what comes next may be a cancellation
 
 
 class Settings(NamedTuple):
@@ -109,15 +107,10 @@ class _Session:
             threads=settings.threads,
             capacity=settings.max_calls,
         )
+        self._pace = Pace(self.loop, self._input, self._crew, self._pool, self._is_full)
         self._desk = Desk(server, settings.answer_seconds, self._announce, self._is_full)
         self._desk.attend(self.loop)
         self.push = self.tell = self._output.send
-        self._patience: asyncio.TimerHandle | None = None
-        self._is_impatient = False
-        self._settled = 0
-        """Open calls that need no thread, and will not be done soon: nobody waits for them."""
-        self._crowd = 0
-        """How many were open when patience began."""
         self._ended = asyncio.Event()
         self._quiet = asyncio.Event()
 
@@ -209,32 +202,7 @@ class _Session:
             if self._connection.is_idle and not self._output.backlog:
                 self._quiet.set()
             return
-        is_busy = self._is_busy()
-        if is_busy and self._patience is None:
-            self._crowd = self._crew.open
-            self._patience = self.loop.call_later(_PATIENCE, self._lose_patience)
-        elif not is_busy and self._patience is not None:
-            self._patience.cancel()
-            self._patience = None
-        if self._is_full() or (is_busy and not self._is_impatient):
-            self._input.pause()
-        else:
-            self._is_impatient = False
-            self._input.resume()
-
-    def _is_busy(self) -> bool:
-        """Whether some calls had better be done before there are more."""
-        self._settled = min(self._settled, self._crew.open)
-        share = 2 if self._input.paused else 1
-        is_crowded = self._crew.open - self._settled > _CROWD // share
-        return is_crowded or self._pool.pending > _BUSY // share
-
-    def _lose_patience(self) -> None:
-        self._patience = None
-        self._is_impatient = True
-        if self._crew.open == self._crowd:
-            self._settled = self._crowd
-        self._regulate()
+        self._pace.keep()
 
     def _start(self, call: Call) -> None:
         call.edge = self

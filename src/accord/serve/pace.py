@@ -1,0 +1,71 @@
+"""How fast to read on: not faster than calls are done, and never deaf for long."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+from accord.serve.crew import Crew
+from accord.serve.pipes import Input
+from accord.serve.pool import Pool
+
+_BUSY: Final = 256  # calls waiting for a thread at which we let some finish before we read on
+_CROWD: Final = 1_000  # the same for calls that need none; what one read brings is far less
+_PATIENCE: Final = 0.05  # seconds to let them: what comes next may be a cancellation
+
+
+class Pace:
+    """Pauses an input while there is enough to do.
+
+    When patience ends, a little is read. Calls that need no thread, of which not one was done in
+    the meantime, wait for something else (an answer of the client, perhaps) and count no longer.
+    """
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        source: Input,
+        crew: Crew,
+        pool: Pool,
+        is_full: Callable[[], bool],
+    ) -> None:
+        """It `is_full` while the peer has to read first what it was told before."""
+        self._loop = loop
+        self._source = source
+        self._crew = crew
+        self._pool = pool
+        self._is_full = is_full
+        self._patience: asyncio.TimerHandle | None = None
+        self._is_impatient = False
+        self._crowd = 0
+        """How many calls needed no thread when patience began."""
+        self._idle = 0
+        """How many of them count no longer."""
+
+    def keep(self) -> None:
+        """Read on, or pause."""
+        is_busy = self._is_busy()
+        if is_busy and self._patience is None:
+            self._crowd = self._crew.open
+            self._patience = self._loop.call_later(_PATIENCE, self._lose_patience)
+        elif not is_busy and self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
+        if self._is_full() or (is_busy and not self._is_impatient):
+            self._source.pause()
+        else:
+            self._is_impatient = False
+            self._source.resume()
+
+    def _is_busy(self) -> bool:
+        """Whether some calls had better be done before there are more."""
+        self._idle = min(self._idle, self._crew.open)
+        share = 2 if self._source.paused else 1
+        is_crowded = self._crew.open - self._idle > _CROWD // share
+        return is_crowded or self._pool.pending > _BUSY // share
+
+    def _lose_patience(self) -> None:
+        self._patience = None
+        self._is_impatient = True
+        if self._crew.open == self._crowd:
+            self._idle = self._crowd
+        self.keep()

@@ -115,6 +115,12 @@ ERRORS: list[Case] = [
     ),
 ]
 ACTIONS: list[Case] = [
+    (
+        "execute_command",
+        {"command": "sleep 9"},
+        "Command started with PID 15537\nInitial output:\n\n"
+        "Command is still running. Use read_output to get more output.",
+    ),
     ("page_search_replace_all", {}, '{"success": true, "replacements_made": 1}'),
     ("html_to_markdown", {}, "Successfully converted and saved to: /a.md\n\nTitle: Doc"),
     ("snapshot_scene", {}, 'Snapshot "v1" saved (3 things)\n\n{"success": true, "name": "v1"}'),
@@ -154,6 +160,7 @@ ACTIONS: list[Case] = [
     ("build_project", {}, "Build succeeded in 3.2s"),
 ]
 SINGLES: list[Case] = [
+    ("get_settings", {}, '{"settings": {}}'),
     ("get_usage_examples", {}, "import { A } from 'a';\n\nfunction b() {\n  return A;\n}"),
     ("roll_dice", {}, '{"result": {"total": 9, "dice": [{"value": 4}, {"value": 5}]}}'),
     ("get_cleanup_hints", {}, '{"current_folder_size_mb": 0, "current_file_count": 0}'),
@@ -251,6 +258,10 @@ LISTS: list[tuple[str, dict[str, Any], str, int]] = [
     ("list_layouts", {}, "=== LAYOUTS ===\n\n 0: Title - first\n    Parts: a, b\n 1: Plain - second\n"
      "    Parts: c", 2),
     ("run_sql", {"sql": "select * from a"}, "<table><tr><th>id</th><th>name</th></tr></table>", 0),
+    ("list_collections", {}, "__NO_COLLECTIONS_FOUND__", 0),
+    ("find_cells", {"text": "x"}, '{"matches": {}}', 0),
+    ("milestone_list", {}, "Milestones (1):\n  - m-0: v1.0\n\nOn tasks (0):\n  (none)\n\nArchived (0):\n"
+     "  (none)\n\nHint: use milestone_add to create some.", 1),
     ("list_issues", {}, '<?xml version="1.0"?>\n<issues type="array" total_count="0" limit="25"/>', 0),
     ("list_issues", {}, '<issues type="array"><issue><id>1</id></issue></issues>', 1),
     ("list_files", {}, '<file name="a.log" size="0"/>', 1),
@@ -396,3 +407,26 @@ def test_a_failure_that_a_gateway_passes_on_is_a_failure() -> None:
 def test_tools_that_go_by_their_names_are_a_catalog() -> None:
     reply = '{"tools": {"help": "all tools", "get_board": "the board"}, "workflow": "begin"}'
     assert len(require_kind("tool_catalog", "help", {}, reply)) == 2
+
+
+@pytest.mark.parametrize(
+    ("tool", "reply"),
+    [
+        ("list-all-tools", '{"a": {"tools": [{"name": "x"}]}, "b": {"tools": [{"name": "y"}]}}'),
+        ("find-tools", '{"a": [{"name": "x", "description": "X."}], "b": [{"name": "y"}]}'),
+        ("available_tools", '{"count": 2, "kinds": {"a": [{"name": "x"}], "b": [{"name": "y"}]}}'),
+    ],
+)
+def test_tools_in_groups_are_a_catalog_and_keep_the_name_of_their_group(
+    tool: str, reply: str
+) -> None:
+    found = require_kind("tool_catalog", tool, {}, reply)
+    assert [(each["key"], each["name"]) for each in found] == [("a", "x"), ("b", "y")]
+
+
+def test_objects_between_words_are_the_items() -> None:
+    texts = ["Here they are:", '{"path": "a"}', '{"path": "b"}', "Do not mend them."]
+    blocks = [{"type": "text", "text": text} for text in texts]
+    reading = read({"content": blocks}, tool="lint_files")
+    assert reading.response.data == [{"path": "a"}, {"path": "b"}]
+    assert reading.response.message == "Here they are:\nDo not mend them."

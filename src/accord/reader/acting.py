@@ -42,7 +42,9 @@ _CONFIRM: Final = re.compile(
     r"\bconfirm(?:ed)?`?\s*[=:]\s*[`\"']?true\b",
     re.I,
 )
-_REPORTS: Final = re.compile(r"\W{0,4}(?:[a-z]+ed|success\w*|done|ok)\b|[^\n]{1,400}[.!:…]\n", re.I)
+_REPORTS: Final = re.compile(
+    r"\W{0,4}(?:[a-z]+ed|success\w*|done|ok)\b|\w+ started with pid \d|[^\n]{1,400}[.!:…]\n", re.I
+)
 """A first line that is no line of an output, but a sentence, or begins with a deed."""
 _SHOWING: Final = frozenset({"display", "show", "open", "view", "preview"})
 _SHOTS: Final = frozenset("screenshot screen image page snapshot frame pane window".split())

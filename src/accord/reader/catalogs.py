@@ -7,7 +7,7 @@ from typing import Any, Final
 from accord.reader.case import Case, Verdict
 from accord.reader.collection import is_generic
 from accord.reader.reading import Confidence
-from accord.reader.things import Collection, entries, is_catalog, is_described
+from accord.reader.things import Collection, entries, is_catalog, is_described, keyed
 from accord.response import CATALOG, ResponseType
 
 _OF_TOOLS: Final = frozenset({"tool", "list", "search", "find", "catalog", "discover", "mcp"})
@@ -24,6 +24,10 @@ def catalog(case: Case) -> Verdict | None:
         verdict = _told_tools(case, value["tools"])
         if verdict is not None:
             return verdict
+    if type(value) is dict and _lists_tools(case):
+        groups = _grouped_tools(value)
+        if groups is not None:
+            return Verdict("tool_catalog", "likely", found=groups)
     collection = case.find_collection()
     if collection is None or (case.arguments and case.repeats(collection)):
         return None
@@ -60,6 +64,33 @@ def _told_tools(case: Case, tools: Any) -> Verdict | None:
         return None
     found = Collection(tools, _without(case.value, "tools"), ("tools",), confidence)
     return Verdict("tool_catalog", confidence, found=found)
+
+
+def _grouped_tools(value: Mapping[str, Any]) -> Collection | None:
+    """The tools of several servers, or of several kinds, each with the name that it goes by."""
+    tools = _in_groups(value)
+    if tools is not None:
+        return Collection(tools, {}, (), "likely")
+    inner = [name for name, each in value.items() if isinstance(each, dict | list)]
+    groups = value[inner[0]] if len(inner) == 1 else None
+    tools = _in_groups(groups) if isinstance(groups, dict) else None
+    if tools is None:
+        return None
+    return Collection(tools, _without(value, inner[0]), (inner[0],), "likely")
+
+
+def _in_groups(value: Mapping[str, Any]) -> list[Any] | None:
+    found: list[Any] = []
+    for name, group in value.items():
+        tools = group.get("tools") if isinstance(group, dict) else group
+        if not isinstance(tools, list) or not all(_is_named(each) for each in tools):
+            return None
+        found += [keyed(name, each) for each in tools]
+    return found or None
+
+
+def _is_named(tool: Any) -> bool:
+    return isinstance(tool, dict) and isinstance(tool.get("name"), str)
 
 
 def _nameable(items: list[Any]) -> bool:

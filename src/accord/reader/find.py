@@ -242,7 +242,7 @@ def _of_texts(texts: list[str], notes: Notes, digs: Digs) -> Value:
     told = [i for i, value in enumerate(values) if value is not None]
     if len(told) == 1:
         return _among(texts, told[0], values[told[0]], notes)
-    if len(objects) == len(told) > len(texts) - len(told):
+    if len(objects) == len(told) >= len(texts) - len(told):
         notes.rule("block-per-item", "likely")
         prose = "\n".join(text for text, value in zip(texts, values, strict=True) if value is None)
         origin = "content[*].text: JSON objects"

@@ -83,7 +83,7 @@ def _is_remark(item: Any) -> bool:
     """Whether the only item of a list says that there is none."""
     if isinstance(item, dict) and len(item) == 1:
         item = item.get("message")
-    return isinstance(item, str) and says_none(item.strip("_").replace("_", " "), wants_many=True)
+    return isinstance(item, str) and says_none(item, wants_many=True)
 
 
 def main_array(case: Case) -> Verdict | None:
@@ -303,8 +303,8 @@ def nothing_listed(case: Case) -> Verdict | None:
 
 
 def _is_null(value: Any) -> bool:
-    """Whether an object has one member, which is null: `{"users": null}`."""
-    return isinstance(value, dict) and list(value.values()) == [None]
+    """Whether an object has one member, in which there is nothing: `{"users": null}`."""
+    return isinstance(value, dict) and list(value.values()) in ([None], [{}])
 
 
 def _selects(case: Case) -> bool:

@@ -89,6 +89,8 @@ _PLAINLY_NONE: Final = re.compile(
     r"|no (?:[a-z]+ )?[a-z]+s (?:created |added |defined |saved |recorded )?yet[.!]?$"
 )
 """What most of them say, and is seen at once."""
+_MARKER: Final = re.compile(r"\w{1,60}")
+"""A sentence for programs: `__NO_COLLECTIONS_FOUND__`."""
 _SOME: Final = re.compile(
     r"(?:found|showing|retrieved|returned|listing) (?:the )?[1-9]\d*\b|[^:]{1,80} \([1-9]\d*\)?:"
 )
@@ -105,6 +107,8 @@ def says_none(text: str, *, wants_many: bool = False) -> bool:
 
     From a tool that lists, that may stand below some lines about the search.
     """
+    if "_" in text and _MARKER.fullmatch(text):
+        text = text.strip("_").replace("_", " ")
     small = text[: 5 * _LONGEST_NONE].lower()
     if _PLAINLY_NONE.match(small) or (
         wants_many and not small.isascii() and _NONE_IN_CHINESE.match(small)

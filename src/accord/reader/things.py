@@ -88,7 +88,7 @@ def named_things(value: Mapping[str, Any]) -> list[Any] | None:
     things = [each for each in value.values() if isinstance(each, dict)]
     if len(things) < 2 or len(things) < len(value) or not set(things[0]).intersection(*things[1:]):
         return None
-    return [_keyed(name, each) for name, each in value.items()]
+    return [keyed(name, each) for name, each in value.items()]
 
 
 def mapped(value: Mapping[str, Any], called: tuple[str, ...], depth: int = 0) -> Collection | None:
@@ -128,7 +128,7 @@ def entries(value: Mapping[str, Any], *, is_held: bool = False) -> list[Any] | N
         return None
     each_of = value.values()
     if all(isinstance(each, dict) for each in each_of):
-        return [_keyed(name, each) for name, each in value.items()]
+        return [keyed(name, each) for name, each in value.items()]
     are_texts = all(isinstance(each, str) and "\n" not in each for each in each_of)
     if are_texts and not is_held:
         are_texts = len(value) >= _FEWEST and all(" " in each for each in each_of)
@@ -144,7 +144,7 @@ def _holds_objects(items: list[Any]) -> bool:
     return any(isinstance(item, dict) for item in items)
 
 
-def _keyed(name: str, thing: dict[str, Any]) -> dict[str, Any]:
+def keyed(name: str, thing: dict[str, Any]) -> dict[str, Any]:
     """A thing with the name that it goes by."""
     return {"_key" if "key" in thing else "key": name, **thing}
 

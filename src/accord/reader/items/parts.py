@@ -261,6 +261,10 @@ def sections(lines: list[str], wants_list: bool) -> Items | None:
 # Groups
 
 
+_NO_MEMBER: Final = re.compile(r"\s+\((?:none|empty)\)", re.I)
+"""What stands below the heading of a group that has nothing in it."""
+
+
 def grouped(lines: list[str], wants_list: bool) -> Items | None:
     """Marked lines under headings of their own: `## Files`, then a line for each."""
     items: list[list[str]] = []
@@ -270,6 +274,10 @@ def grouped(lines: list[str], wants_list: bool) -> Items | None:
     is_new = True
     for line in lines:
         if _blank(line):
+            continue
+        if above and _NO_MEMBER.fullmatch(line):
+            groups += is_new
+            is_new = False
             continue
         depth = len(line) - len(line.lstrip())
         is_item = _MARKED.match(line) is not None or (depth > 0 and bool(above))
@@ -287,7 +295,7 @@ def grouped(lines: list[str], wants_list: bool) -> Items | None:
                 return None
         else:
             return None
-    if groups < 2 or is_new:
+    if groups < 2 or is_new or not items:
         return None
     found: list[Any] = ["\n".join(_unmarked(item)) for item in items]
     return Items(found, "\n".join(above), "", "grouped")

@@ -430,3 +430,10 @@ def test_objects_between_words_are_the_items() -> None:
     reading = read({"content": blocks}, tool="lint_files")
     assert reading.response.data == [{"path": "a"}, {"path": "b"}]
     assert reading.response.message == "Here they are:\nDo not mend them."
+
+
+def test_a_member_of_the_root_does_not_hide_what_is_attached() -> None:
+    image = {"type": "image", "data": "QQ==", "mimeType": "image/png"}
+    reply = {"content": [{"type": "text", "text": "A map"}, image], "attachments": "none"}
+    (attached,) = read(reply).response.metadata["attachments"]
+    assert attached["mimeType"] == "image/png"

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import IO, Any
 
+import pytest
+
 import wire
 from peer import request
 from serve.talk import ACCORD, HERE, UNWATCHED, ask, calling, cancel, limited, serving, text
@@ -54,10 +56,14 @@ def test_calls_that_come_faster_than_they_are_done_are_all_done() -> None:
         assert {text(reply) for reply in peer.replies(4_000, timeout=30)} == {"done"}
 
 
-def test_calls_that_wait_for_long_delay_nobody() -> None:
+@pytest.mark.parametrize("quick", [2_501, 100, 7])
+def test_calls_that_wait_for_long_delay_nobody(quick: int) -> None:
+    """Also where one of so many is done at once."""
     with serving(env=UNWATCHED, grace=0) as peer:
         for number in range(2_500):
-            peer.send(calling(number, "when", name="never"))
+            tool = "when" if (number + 1) % quick else "has"
+            peer.send(calling(number, tool, name="never"))
+        peer.replies(2_500 // quick)
         assert ask(peer, "has", name="never") == "false"
         begin = monotonic()
         for _ in range(40):

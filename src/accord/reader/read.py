@@ -159,7 +159,7 @@ def _of_known(
             origin=origin,
             raw=asked.raw,
         )
-    kind, items, rest = _sorted(known, called, notes)
+    kind, items, rest = _kind_of_known(known, called, notes)
     if rest:
         metadata = {**rest, **metadata}
     return _reading(
@@ -177,7 +177,7 @@ def _of_known(
     )
 
 
-def _sorted(
+def _kind_of_known(
     known: Known, called: Called, notes: Notes
 ) -> tuple[ResponseType, list[Any] | None, Mapping[str, Any]]:
     """What a reply of a known shape is, its items, and what stands beside them."""
@@ -282,14 +282,13 @@ def _listed(
 
 
 def _metadata(value: Value, warnings: Sequence[Notice]) -> dict[str, Any]:
-    metadata: dict[str, Any] = {}
+    """What else was said, and over that what we know: no stranger's member stands in its place."""
+    said = value.value
+    metadata = {n: each for n, each in value.extras.items() if not _is_said(n, each, said)}
     if value.attachments:
         metadata["attachments"] = list(value.attachments)
     if warnings:
         metadata["warnings"] = list(warnings)
-    if value.extras:
-        said = value.value
-        metadata |= {n: each for n, each in value.extras.items() if not _is_said(n, each, said)}
     return metadata
 
 
@@ -307,8 +306,8 @@ def _of_failure(
     if sign is not None:
         asked.notes.rule_within(sign.rule)
     said = value.message or words or "The tool says that it failed"
-    words = value.prose or (said if sign is None else sign.message)
-    message = _EXECUTING.sub("", words, count=1)
+    told = value.prose or (said if sign is None else sign.message)
+    message = _EXECUTING.sub("", told, count=1)
     if message.startswith("<error>"):
         message = message.removeprefix("<error>").removesuffix("</error>").strip() or message
     code = sign.code if sign is not None else None

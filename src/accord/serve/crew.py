@@ -1,8 +1,8 @@
 """Tasks for async calls, each of them as long as it is needed, and no longer.
 
-A task a call would be simpler, and costs a quarter of everything else that a small call costs. So a
-task takes calls off a queue one after another. One that has to wait keeps its task to itself, and
-another task takes over the queue: to the tool it is a task of its own, with a context of its own.
+A task for each call would be simpler, and would add a quarter to what a small call costs. So a task
+takes calls off a queue, one after another, each in a context of its own. A call that has to wait
+keeps the task to itself from then on, and another task takes over the queue.
 """
 
 import asyncio
@@ -87,7 +87,7 @@ class Crew:
                 else:
                     self._hand_over()
                     done = await Pending(run, awaited, context)
-                if self._is_fork:  # see Pool
+                if self._is_fork:  # a tool has forked, and returned twice: here is nobody to tell
                     os._exit(0)
                 self.open -= 1
                 self._deliver(call, done)

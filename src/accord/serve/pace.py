@@ -8,16 +8,18 @@ from accord.serve.crew import Crew
 from accord.serve.pipes import Input
 from accord.serve.pool import Pool
 
-_BUSY: Final = 256  # calls waiting for a thread at which we let some finish before we read on
-_CROWD: Final = 1_000  # the same for calls that need none; what one read brings is far less
-_PATIENCE: Final = 0.05  # seconds to let them: what comes next may be a cancellation
+_BUSY: Final = 256  # open calls that need a thread: with more of them, nothing is read
+_CROWD: Final = 1_000  # open calls that need none, likewise; one read brings far less
+_PATIENCE: Final = 0.05  # seconds without reading: what comes next may be a cancellation
+_SOON: Final = 10.0  # seconds in which a crowd would be done, at the pace that it has
 
 
 class Pace:
-    """Pauses an input while there is enough to do.
+    """Pauses an input while there is enough to do, until half of that is done.
 
-    When patience ends, a little is read. Calls that need no thread, of which not one was done in
-    the meantime, wait for something else (an answer of the client, perhaps) and count no longer.
+    Where that takes too long, patience ends, and one chunk is read. Of a crowd that would not be
+    done soon, most wait for something else (an answer of the client, perhaps): those who are in it
+    then count no longer.
     """
 
     def __init__(
@@ -41,31 +43,35 @@ class Pace:
         self._idle = 0
         """How many of them count no longer."""
 
+    def note_read(self) -> None:
+        """A chunk has been read."""
+        self._is_impatient = False
+
     def keep(self) -> None:
         """Read on, or pause."""
-        is_busy = self._is_busy()
+        is_busy = self._is_busy() and not self._is_impatient
         if is_busy and self._patience is None:
             self._crowd = self._crew.open
             self._patience = self._loop.call_later(_PATIENCE, self._lose_patience)
         elif not is_busy and self._patience is not None:
             self._patience.cancel()
             self._patience = None
-        if self._is_full() or (is_busy and not self._is_impatient):
+        if is_busy or self._is_full():
             self._source.pause()
         else:
-            self._is_impatient = False
             self._source.resume()
 
     def _is_busy(self) -> bool:
         """Whether some calls had better be done before there are more."""
         self._idle = min(self._idle, self._crew.open)
-        share = 2 if self._source.paused else 1
-        is_crowded = self._crew.open - self._idle > _CROWD // share
-        return is_crowded or self._pool.pending > _BUSY // share
+        part = 2 if self._source.paused else 1
+        is_crowded = self._crew.open - self._idle > _CROWD // part
+        return is_crowded or self._pool.pending > _BUSY // part
 
     def _lose_patience(self) -> None:
         self._patience = None
         self._is_impatient = True
-        if self._crew.open == self._crowd:
-            self._idle = self._crowd
+        done = self._crowd - self._crew.open
+        if done * _SOON < self._crowd * _PATIENCE:
+            self._idle = self._crew.open
         self.keep()

@@ -193,6 +193,7 @@ class _Session:
         if not chunk:
             self.announce_end()
             self.stop()
+        self._pace.note_read()
         self._regulate()
 
     def _regulate(self) -> None:

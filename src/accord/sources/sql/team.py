@@ -18,13 +18,13 @@ from accord.sources.sql.process import Worker
 
 _AHEAD: Final = 8  # requests that a quick worker has at a time
 _QUICK: Final = 0.001  # seconds for an answer, about what it takes us to pass it on
-_FORGETTING: Final = 1.25  # what we saw was we who were slow, perhaps: the best of late counts
-_A_FEW: Final = 8  # answers of which one is quick, if it can be
-_STALL: Final = 0.02  # seconds after which an answer is not quick, and between looks at the clock
+_FORGETTING: Final = 1.25  # the most that one answer raises what we expect: we may have been slow
+_A_FEW: Final = 8  # answers after which we know whether a worker is quick
+_STALL: Final = 0.02  # seconds after which a worker has stalled, and between looks at the clock
 _SLACK: Final = 0.25  # seconds after the limit in which a worker may still say so itself
 _BOOT: Final = 30.0  # seconds for Python to start, on a machine that is busy
 _LATE: Final = 2.0  # seconds to start, after which another is tried
-_IN_LINE: Final = 2  # requests for each worker that wait for one, and not for those before them
+_IN_LINE: Final = 2  # requests for each worker that could be next, so that their time runs
 _STARTS: Final = 2  # that fail, one after the other, until we say that none will do better
 _NEVER: Final = float("inf")
 _NOBODY: Final = Problem.unavailable("No process can be started that asks the database")
@@ -221,7 +221,7 @@ class Team:
             if exchange is not None and not exchange.answer.done():
                 exchange.answer.set_result(reply)
         if replies:
-            if not self._settings.writes:
+            if not self._settings.writes:  # of whom nothing is asked ahead, for it could be lost
                 seat.note(len(replies), now)
             seat.since = now
         self._hand_out()

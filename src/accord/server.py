@@ -33,7 +33,7 @@ from accord.revisions import Revision
 from accord.seal import Seal
 from accord.stock import Stock
 from accord.telemetry import Telemetry, Watch
-from accord.telemetry import outcome_of as ending_of
+from accord.telemetry import outcome_of as label_of
 from accord.tool import Tool
 from accord.wording import Shortening, require_room, resumed, shortened_reject, size_of
 from accord.work import Done, Work, rejected
@@ -73,7 +73,7 @@ class Server(Stock):
 
     telemetry: Telemetry | None = None
     origin: object = None
-    """What keeps this server as it is, if it is made of others."""
+    """The Combined that made this server of others, if one did: it has to live as long."""
 
     def __init__(
         self,
@@ -145,7 +145,7 @@ class Server(Stock):
         """Say who this server is from now on."""
         self.identity = identity
         self._stamp = results.stamp(identity)
-        self._ending = results.ending(self._stamp)
+        self._end_of_result = results.ending(self._stamp)
         self.catalog.clear()
 
     @property
@@ -273,12 +273,12 @@ class Server(Stock):
             if place is not None:
                 answer = resumed(answer, tool, call.arguments, place)
             done = self.word(call, tool, answer, watch, place)
-        except BaseException as error:  # noqa: BLE001 - SystemExit too: nothing ends a server
+        except BaseException as error:  # noqa: BLE001 - nothing that a tool raises ends a server
             meaning = misfit_of if bound is None else meaning_of
             outcome = meaning(error, call.revision)
             done = self._failed(call, tool, outcome, watch)
         if watch is not None:
-            watch.end("cancelled" if call.cancelled else ending_of(done.outcome), len(done.reply))
+            watch.end("cancelled" if call.cancelled else label_of(done.outcome), len(done.reply))
         return done
 
     def resume(self, call: Call, tool: Tool, place: Place | None) -> Place | None:
@@ -294,7 +294,7 @@ class Server(Stock):
             return self._failed(call, tool, outcome)
         watch = self.telemetry.begin(tool.name, call.revision.date, call.meta)
         done = self._failed(call, tool, outcome, watch)
-        watch.end(ending_of(done.outcome), len(done.reply))
+        watch.end(label_of(done.outcome), len(done.reply))
         return done
 
     def _failed(
@@ -338,7 +338,7 @@ class Server(Stock):
         client = call.client
         is_usual = tool.profile is None and not client.capabilities
         profile = self.profile if is_usual else self._profile(tool, client)
-        observed = None if watch is None else watch.observed(ending_of(outcome))
+        observed = None if watch is None else watch.observed(label_of(outcome))
         revision = client.revision if self.structured else _without_structure(client.revision)
         setting = Setting(tool, revision, observed)
         if isinstance(outcome, Answer):
@@ -353,7 +353,7 @@ class Server(Stock):
 
     def _reply(self, call: Call, result: Brief | Result | Reject, revision: Revision) -> bytes:
         if isinstance(result, Brief):
-            end = self._ending if revision.stateless else b"}"
+            end = self._end_of_result if revision.stateless else b"}"
             return messages.success(call.id, result.parts(end))
         if isinstance(result, Reject):
             return messages.failure(call.id, result)
@@ -418,7 +418,7 @@ class Server(Stock):
         return tool_entry(tool, schema, revision)
 
     def _profile(self, tool: Tool, client: Client) -> Profile:
-        """How this client is answered by this tool: the one place that chooses."""
+        """How this client is answered by this tool; `word` spares the usual case the question."""
         asked = profile_asked(client.capabilities) if client.capabilities else None
         if asked is not None:
             return asked

@@ -80,7 +80,7 @@ def _hear_signals(session: "_Session") -> None:
 
 
 class _Session:
-    """One peer on two pipes."""
+    """One peer on two pipes; to its calls it is the Edge that carries their messages."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class _Session:
         self._pace = Pace(self.loop, self._input, self._crew, self._pool, self._is_full)
         self._desk = Desk(server, settings.answer_seconds, self._announce, self._is_full)
         self._desk.attend(self.loop)
-        self.push = self.tell = self._output.send
+        self.push = self.tell = self._output.send  # of the Edge, without a step between
         self._ended = asyncio.Event()
         self._quiet = asyncio.Event()
 

@@ -6,6 +6,7 @@
 import argparse
 import os
 import shlex
+import socket
 import sys
 from pathlib import Path
 
@@ -34,9 +35,20 @@ def main() -> int:
     words += ["--name", "demo", "--server-version", "1.0"]
     print(f"demo: accord {shlex.join(words)}", file=sys.stderr)
     code = accord(words)
-    if code == 2:
-        print("demo: where a port is taken, choose another: make demo PORT=8001", file=sys.stderr)
+    if code == 2 and _needs_another(options.port):
+        print("demo: make demo PORT=8001", file=sys.stderr)
     return code
+
+
+def _needs_another(port: str) -> bool:
+    """Whether this is a port, and cannot be had."""
+    try:
+        socket.create_server(("127.0.0.1", int(port))).close()
+    except OSError:
+        return True
+    except (ValueError, OverflowError):
+        return False
+    return False
 
 
 if __name__ == "__main__":

@@ -269,6 +269,7 @@ USELESS: dict[str, tuple[list[str], str]] = {
     "a folder": (["shop", "add", "--out", "x"], "--out"),
     "a folder for a peer": ([COMMAND, "add", "--out", "x"], "--out"),
     "a database's": ([COMMAND, "add", "--read-only"], "--read-only"),
+    "a key": ([COMMAND, "add", "--key-file", "x"], "--key-file"),
 }
 
 

@@ -44,6 +44,7 @@ LINES: dict[str, list[str]] = {
     "accord call no_such_module ": [],
     "accord call 'shop:server": [],
     "accord schema g": ["generic"],
+    "accord schema e": ["envelope"],
     "accord completion ": ["bash", "zsh", "fish"],
     "accord": [*VERBS, "--help", "--version"],
     "": [*VERBS, "--help", "--version"],

@@ -192,6 +192,20 @@ def test_cursors_outlive_the_server_with_a_key_file(folder: Path) -> None:
     assert pages[1]["page"] == {"offset": 2, "limit": 2, "hasMore": False}
 
 
+def test_a_cursor_leads_on_in_the_next_call_with_a_key_file(folder: Path) -> None:
+    rows: list[Any] = []
+    query: dict[str, Any] = {"query": "VALUES (1), (2), (3)", "limit": 2}
+    for _ in range(2):
+        words = ["call", "shop.db", "run_query", json.dumps(query), "--key-file", "key"]
+        done = accord(*words, cwd=folder)
+        assert done.code == 0
+        rows += json.loads(done.out)
+        page = re.search("^page: (.*)$", done.err, re.M)
+        assert page is not None
+        query["cursor"] = json.loads(page[1]).get("cursor")
+    assert (rows, query["cursor"]) == ([{"column1": n} for n in (1, 2, 3)], None)
+
+
 def test_it_is_served_over_http_too(folder: Path) -> None:
     words = ["serve", "sqlite:///shop.db", "--http", "127.0.0.1:0"]
     with HttpServer([ACCORD, *words], cwd=folder) as server, HttpPeer(server.port) as peer:
@@ -206,6 +220,13 @@ def test_a_table_that_is_not_there_is_warned_of_at_the_start(folder: Path) -> No
     assert server.stderr.count("WARNING") == 1
 
 
+def test_the_tools_can_be_looked_at_as_they_would_be_served(folder: Path) -> None:
+    done = accord("tools", "shop.db", "--read-only", "--allow", "users,potss", cwd=folder)
+    assert done.out.startswith("sqlite-mcp-server 1.0.0: 3 tools\n")
+    assert done.err == 'WARNING accord: shop: --allow: there is no table "potss"\n'
+    assert accord("tools", "shop.db", "--allow", "users", cwd=folder).err == ""
+
+
 def test_a_database_that_says_nothing_is_warned_of_and_holds_up_no_start(folder: Path) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as silent:
         url = f"postgresql://me:secret@127.0.0.1:{silent.getsockname()[1]}/orders"
@@ -214,6 +235,7 @@ def test_a_database_that_says_nothing_is_warned_of_and_holds_up_no_start(folder:
             assert peer.ask("tools/list").status == 200
             assert "WARNING" not in server.stderr
             server.said(re.compile("^WARNING accord: orders: .*$", re.M))
+            assert re.search("^ERROR accord: cannot reach the database: .*$", server.stderr, re.M)
     assert "secret" not in server.stderr
 
 

@@ -98,6 +98,8 @@ MISUSE: dict[str, tuple[list[str], list[str]]] = {
     ),
     "no number": (["serve", "shop", "--grace", "soon"], ["--grace", "soon"]),
     "a negative number": (["serve", "shop", "--grace", "-1"], ["--grace"]),
+    "the reader without HTTP": (["serve", "shop", "reader"], ["reader", "--http"]),
+    "a call of the reader": (["call", "reader", "read"], ["reader", "accord read"]),
     "no page without HTTP": (["serve", "shop", "--no-page"], ["--no-page", "--http"]),
     "a host without HTTP": (["serve", "shop", "--allow-host", "x"], ["--allow-host", "--http"]),
     "a log without HTTP": (["serve", "shop", "--log-format", "text"], ["--log-format", "--http"]),

@@ -19,14 +19,18 @@ from cli.command import (
 
 PRINTED: dict[str, tuple[list[str], object]] = {
     **{name: (["schema", name], schemas.load(name)) for name in schemas.NAMES},
+    "by the profile": (["schema", "envelope"], schemas.load("response-v2")),
     "for n8n": (
         ["schema", "plain", "--for", "n8n"],
         schemas.for_n8n(schemas.load("plain")),
     ),
-    "wrapped": (
-        ["schema", "response-v2", "--wrapped"],
-        {"name": "response_v2", "strict": False, "schema": schemas.load("response-v2")},
-    ),
+    **{
+        f"{name}, wrapped": (
+            ["schema", name, "--wrapped"],
+            {"name": "response_v2", "strict": False, "schema": schemas.load("response-v2")},
+        )
+        for name in ("response-v2", "envelope")
+    },
     "both": (
         ["schema", "--wrapped", "--for", "n8n", "generic"],
         {
@@ -38,7 +42,7 @@ PRINTED: dict[str, tuple[list[str], object]] = {
 }
 MISUSE: dict[str, tuple[list[str], list[str]]] = {
     "no name": (["schema"], ["NAME"]),
-    "an unknown name": (["schema", "envelope"], ["envelope", *schemas.NAMES]),
+    "an unknown name": (["schema", "v2"], ["v2", *schemas.NAMES, "envelope"]),
     "two names": (["schema", "plain", "bare"], ["bare"]),
     "an unknown reader": (["schema", "plain", "--for", "zapier"], ["zapier", "n8n"]),
 }

@@ -2,13 +2,16 @@
 
 import os
 import pty
+import re
 import signal
 import subprocess
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
 from cli.command import ACCORD, ENVIRONMENT, EXAMPLES, accord, write
+from http_peer import HttpServer
 from stdio_peer import StdioPeer
 
 OTHER = """
@@ -59,6 +62,40 @@ def test_a_person_at_a_terminal_is_told_what_it_waits_for() -> None:
     os.close(master)
     os.close(slave)
     assert child.returncode in (0, -signal.SIGINT)
+
+
+READY: dict[str, tuple[list[str], str]] = {
+    "a server": (["shop"], "MCP at {top}/mcp and a page at {top}/"),
+    "a server alone": (["shop", "--no-page"], "MCP at {top}/mcp"),
+    "the reader": (
+        ["reader"],
+        "replies are read at {top}/read, MCP at {top}/mcp and a page at {top}/",
+    ),
+    "a server that reads": (
+        ["shop", "reader", "--no-page"],
+        "replies are read at {top}/read, MCP at {top}/mcp",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", READY)
+def test_over_http_one_line_says_what_is_where(what: str) -> None:
+    words, said = READY[what]
+    command = [ACCORD, "serve", *words, "--name", "it", "--http", "127.0.0.1:0"]
+    with HttpServer(command, cwd=EXAMPLES, env=ENVIRONMENT) as server:
+        top = server.url.removesuffix("/mcp")
+        assert server.said(re.compile("^it: .*$", re.M))[0] == f"it: {said.format(top=top)}"
+
+
+@pytest.mark.parametrize(("everywhere", "here"), [("0.0.0.0", "127.0.0.1"), ("[::]", "[::1]")])
+def test_a_server_on_all_addresses_names_one_that_it_answers_to(everywhere: str, here: str) -> None:
+    words = ["serve", "shop", "--http", f"{everywhere}:0", "--allow-host", "shop.example"]
+    with HttpServer([ACCORD, *words], cwd=EXAMPLES, env=ENVIRONMENT) as server:
+        assert server.host == here
+        line = server.said(re.compile("MCP at.*"))[0]
+        assert line.endswith(f" and a page at http://{here}:{server.port}/")
+        with urlopen(f"http://{here}:{server.port}/", timeout=10) as page:
+            assert page.status == 200
 
 
 def test_a_name_and_a_version_can_be_given() -> None:

@@ -180,6 +180,9 @@ USELESS = {
     "a database's option": ["shop", "--read-only"],
     "to make a file": ["new.db", "--create"],
     "a number of rows": ["new.db", "--max-rows", "5"],
+    "tables of no database": ["shop", "--allow", "users"],
+    "the reader": ["reader"],
+    "the reader beside others": ["shop", "reader"],
 }
 
 

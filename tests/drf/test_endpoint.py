@@ -59,7 +59,7 @@ def test_only_post_is_for_here(method: str) -> None:
         ("", "application/json", {}, 400, -32700),
         (rpc("ping"), "text/plain", {}, 415, -32600),
         (rpc("ping"), "application/json", {"Accept": "text/html"}, 406, -32600),
-        (rpc("ping"), "application/json", {"MCP_Protocol_Version": "1999-01-01"}, 400, -32602),
+        (rpc("ping"), "application/json", {"MCP_Protocol_Version": "1999-01-01"}, 400, -32022),
         (rpc("nothing"), "application/json", {}, 200, -32601),
     ],
 )

@@ -221,6 +221,22 @@ def test_the_list_says_what_is_exposed_to_whom_with_which_arguments(
     assert "not for" not in manage(environment, "mcp", "--list").stdout
 
 
+def test_whoever_has_seen_enough_of_the_list_sees_no_traceback(
+    environment: dict[str, str],
+) -> None:
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    done = subprocess.run(
+        [sys.executable, "manage.py", "mcp", "--list"],
+        cwd=PROJECT,
+        env=environment,
+        stdout=write_end,
+        stderr=subprocess.PIPE,
+    )
+    os.close(write_end)
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
 def test_a_user_that_there_is_not_is_an_error(environment: dict[str, str]) -> None:
     done = manage(environment, "mcp", "--user", "zoe")
     assert (done.returncode, done.stderr) == (1, "CommandError: there is no user 'zoe'\n")

@@ -435,5 +435,6 @@ def test_objects_between_words_are_the_items() -> None:
 def test_a_member_of_the_root_does_not_hide_what_is_attached() -> None:
     image = {"type": "image", "data": "QQ==", "mimeType": "image/png"}
     reply = {"content": [{"type": "text", "text": "A map"}, image], "attachments": "none"}
-    (attached,) = read(reply).response.metadata["attachments"]
-    assert attached["mimeType"] == "image/png"
+    metadata = read(reply).response.metadata
+    assert metadata is not None
+    assert [each["mimeType"] for each in metadata["attachments"]] == ["image/png"]

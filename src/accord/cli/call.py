@@ -1,7 +1,6 @@
 """`accord call`: call one tool and print its answer."""
 
 import argparse
-import logging
 import os
 import signal
 import sys
@@ -13,6 +12,8 @@ import msgspec
 from accord.answer import Answer
 from accord.cli import databases, targets
 from accord.cli.form_arguments import add_sheet_arguments, said_of_sheets
+from accord.cli.keys import add_key_argument, key_of
+from accord.cli.logs import log_at_once
 from accord.cli.options import add_peer_options, patience
 from accord.cli.patience import Patience, tell_progress
 from accord.cli.quiet import quiet
@@ -72,6 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=list(REVISIONS),
         help=f"the MCP revision to speak (default {NEWEST.date}, or what the peer prefers)",
     )
+    add_key_argument(parser)
     add_peer_options(parser, timeout="; of a database, 5")
     databases.add_arguments(parser, timeout=False)
     add_sheet_arguments(parser)
@@ -79,7 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Call the tool; exit code 1 if it failed."""
-    logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
+    log_at_once()
     target = options.target
     is_peer = targets.is_peer(target)
     _require_use(options, is_peer=is_peer)
@@ -91,20 +93,24 @@ def run(options: argparse.Namespace) -> int:
 
 def _require_use(options: argparse.Namespace, *, is_peer: bool) -> None:
     """Refuse what would do nothing."""
+    targets.require_tools(options.target)
     if options.header and not is_peer:
         raise ContractError("--header is for somebody else's server; this one is called right here")
     if options.timeout is not None and not (is_peer or databases.is_database(options.target)):
         raise ContractError("--timeout is for a database, or for somebody else's server")
     if options.profile is not None and is_peer:
         raise ContractError("--profile is for a Server of ours; a peer words its answers itself")
+    if options.key_file is not None and is_peer:
+        raise ContractError("--key-file is for a Server of ours; a peer signs its cursors itself")
 
 
 def _call(
     options: argparse.Namespace, database: Mapping[str, Any], sheets: Mapping[str, Any]
 ) -> int:
     """Call a tool of a server that is loaded here."""
+    key = key_of(options)
     with quiet(), Patience(f"loading {options.target}"):
-        server = targets.load([options.target], database=database, sheets=sheets)
+        server = targets.load([options.target], database=database, sheets=sheets, key=key)
     if options.tool not in server.tools:
         known = ", ".join(list(server.tools)[:_MOST_NAMED]) or "none"
         raise ContractError(f"no tool {options.tool!r}; there are: {known}")

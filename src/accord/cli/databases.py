@@ -3,7 +3,7 @@
 import argparse
 import os
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,12 +28,6 @@ def add_arguments(parser: argparse.ArgumentParser, *, timeout: bool = True) -> N
     group = parser.add_argument_group("for a database")
     add_choice(group)
     group.add_argument(
-        "--allow",
-        type=_names,
-        metavar="TABLE,…",
-        help="the only tables that may be touched; a view needs its tables, too",
-    )
-    group.add_argument(
         "--max-rows", type=int, metavar="ROWS", help="the most rows of an answer (default 500)"
     )
     if timeout:
@@ -57,8 +51,14 @@ def add_arguments(parser: argparse.ArgumentParser, *, timeout: bool = True) -> N
 
 
 def add_choice(group: argparse._ArgumentGroup) -> None:
-    """What decides which tools a database has."""
+    """What decides which tools a database has, and what for."""
     group.add_argument("--read-only", action="store_true", help="offer no tools that write")
+    group.add_argument(
+        "--allow",
+        type=_names,
+        metavar="TABLE,…",
+        help="the only tables that may be touched; a view needs its tables, too",
+    )
 
 
 def said_of_databases(
@@ -117,6 +117,16 @@ def _path(target: str) -> Path | None:
         find(target)  # which says what is wrong, if something is
         return None
     return Path(os.path.abspath(target))  # noqa: PTH100 - links stay as they are
+
+
+def warn_of_tables(target: str, said: Mapping[str, Any]) -> None:
+    """Warn of tables that are to be touched and are not there, as a server does at its start."""
+    from accord.cli.forewarning import warn
+    from accord.sources.sql import Database, Options
+
+    database = Database(target, Options(**said))
+    warn(name_of(target), database)
+    database.close()
 
 
 def load(target: str, said: dict[str, Any], key: bytes | None, *, starts: bool) -> Server:

@@ -18,10 +18,11 @@ log = logging.getLogger("accord")
 def forewarn(name: str, database: Database) -> None:
     """Ask a database in the background, where there is something that may be wrong."""
     if database.options.allow is not None or not database.target.is_sqlite:
-        threading.Thread(target=_ask, args=(name, database), daemon=True).start()
+        threading.Thread(target=warn, args=(name, database), daemon=True).start()
 
 
-def _ask(name: str, database: Database) -> None:
+def warn(name: str, database: Database) -> None:
+    """Ask a database, and log what is wrong."""
     for fault in asyncio.run(_faults(database)):
         log.warning("%s: %s", name, fault)
 

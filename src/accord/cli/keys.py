@@ -1,5 +1,6 @@
 """The key that cursors are signed with, kept in a file so that they survive a restart."""
 
+import argparse
 import logging
 import os
 from pathlib import Path
@@ -13,7 +14,22 @@ log = logging.getLogger("accord")
 _BYTES: Final = 32
 
 
-def read_key(path: Path) -> bytes:
+def add_key_argument(parser: argparse.ArgumentParser) -> None:
+    """Where the key is kept."""
+    parser.add_argument(
+        "--key-file",
+        type=Path,
+        metavar="FILE",
+        help="the key that cursors are signed with; made if it is not there",
+    )
+
+
+def key_of(options: argparse.Namespace) -> bytes | None:
+    """The key in the file that was named; None where none was."""
+    return None if options.key_file is None else _read_key(options.key_file)
+
+
+def _read_key(path: Path) -> bytes:
     """The key in a file; a file that is not there yet is made, for its owner alone."""
     try:
         return _checked(path, path.read_bytes() if path.exists() else _make(path))

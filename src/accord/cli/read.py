@@ -96,9 +96,11 @@ def _object(text: str | None) -> dict[str, Any] | None:
 def _head(source: IO[bytes]) -> list[bytes]:
     """The input up to its second line that says something."""
     head: list[bytes] = []
+    found = 0
     for line in source:
         head.append(line)
-        if sum(1 for each in head if each.strip()) == 2:
+        found += bool(line.strip())
+        if found == 2:
             break
     return head
 

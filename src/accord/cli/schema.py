@@ -13,12 +13,17 @@ examples:
   accord schema generic --for n8n
   accord schema generic --wrapped
 """
+_ALIASES: Final = {"envelope": "response-v2"}
+"""Names that a schema has elsewhere."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What the verb takes."""
     parser.add_argument(
-        "name", choices=schemas.NAMES, metavar="NAME", help=f"one of {', '.join(schemas.NAMES)}"
+        "name",
+        choices=[*schemas.NAMES, *_ALIASES],
+        metavar="NAME",
+        help=f"one of {', '.join(schemas.NAMES)}; envelope is response-v2",
     )
     parser.add_argument(
         "--for",
@@ -35,10 +40,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the schema as indented JSON."""
-    schema = schemas.load(options.name)
+    name = _ALIASES.get(options.name, options.name)
+    schema = schemas.load(name)
     if options.reader == "n8n":
         schema = schemas.for_n8n(schema)
     if options.wrapped:
-        schema = schemas.wrapped(options.name, schema)
+        schema = schemas.wrapped(name, schema)
     print(msgspec.json.format(msgspec.json.encode(schema), indent=2).decode())
     return 0

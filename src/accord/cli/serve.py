@@ -3,14 +3,13 @@
 import argparse
 import gc
 import sys
-from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from accord.cli import databases, targets
 from accord.cli.form_arguments import add_sheet_arguments, said_of_sheets
-from accord.cli.keys import read_key
+from accord.cli.keys import add_key_argument, key_of
 from accord.cli.logs import log_in_background
 from accord.cli.options import seconds
 from accord.cli.startup import uncollected
@@ -33,6 +32,7 @@ examples:
   accord serve sheets --out ./sheets
 """
 _ON_A_PAGE: Final = "--http 127.0.0.1:8000 shows it on a page"
+_HERE: Final = {"//0.0.0.0:": "//127.0.0.1:", "//[::]:": "//[::1]:"}
 _CONTRACTS: Final = {"v1": "plain", "v2": "envelope", None: None}
 
 
@@ -101,12 +101,7 @@ def _add_answer_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="BYTES",
         help="the most text that an answer may have (default 262144)",
     )
-    parser.add_argument(
-        "--key-file",
-        type=Path,
-        metavar="FILE",
-        help="the key that cursors are signed with; made if it is not there",
-    )
+    add_key_argument(parser)
     parser.add_argument(
         "--telemetry",
         action="store_true",
@@ -137,8 +132,8 @@ def run(options: argparse.Namespace) -> int:
 
 def require_stdio(options: argparse.Namespace) -> None:
     """Refuse what cannot be done over stdio, or would do nothing."""
-    if all(map(targets.is_reader, options.targets)):
-        raise ContractError("the reader alone is served over HTTP: add --http 127.0.0.1:8000")
+    if any(map(targets.is_reader, options.targets)):
+        raise ContractError("the reader is served over HTTP alone: add --http 127.0.0.1:8000")
     given = {
         "--no-page": options.no_page,
         "--allow-host": options.allow_host,
@@ -159,7 +154,7 @@ def _load(options: argparse.Namespace) -> Server:
         profile=options.profile or _CONTRACTS[options.contract],
         structured=False if options.no_structure else None,
         max_bytes=options.max_bytes,
-        key=None if options.key_file is None else read_key(options.key_file),
+        key=key_of(options),
         telemetry=Telemetry(spans=True) if options.telemetry else None,
     )
     changes = {"name": options.name, "version": options.server_version}
@@ -183,20 +178,31 @@ def _serve_http(server: Server, options: argparse.Namespace) -> None:
     page = None
     if tally is not None:
         page = Page(Own(server, access), tally, is_open=True, mcp_path=settings.path)
+    reads = any(map(targets.is_reader, options.targets))
+
+    def tell(url: str) -> None:
+        said = _places(url, reads=reads, has_page=page is not None)
+        print(f"{server.identity.name}: {said}", file=sys.stderr)
+
     http.serve(
         server,
         http.Address.parse(options.http),
         settings,
         access,
         page=page,
-        ready=lambda url: print(_ready(server, url, has_page=page is not None), file=sys.stderr),
+        ready=tell,
         on_end=exit_within,
     )
 
 
-def _ready(server: Server, url: str, *, has_page: bool) -> str:
-    page = f" and a page at {url.removesuffix('mcp')}" if has_page else ""
-    return f"{server.identity.name}: MCP at {url}{page}"
+def _places(url: str, *, reads: bool, has_page: bool) -> str:
+    """What is served where, at an address that the server answers to from this machine."""
+    for everywhere, here in _HERE.items():
+        url = url.replace(everywhere, here)
+    top = url.removesuffix("mcp")
+    replies = f"replies are read at {top}read, " if reads else ""
+    page = f" and a page at {top}" if has_page else ""
+    return f"{replies}MCP at {url}{page}"
 
 
 def _collect_less() -> None:

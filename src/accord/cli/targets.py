@@ -73,6 +73,15 @@ def is_reader(target: str) -> bool:
     return target == READER and _is_no_module(target)
 
 
+def require_tools(*targets: str) -> None:
+    """Raise where one of them has none by its nature, and never will have."""
+    if any(map(is_reader, targets)):
+        raise ContractError(
+            "the reader has no tools: accord read reads replies, and so does"
+            " accord serve reader --http 127.0.0.1:8000"
+        )
+
+
 def is_sheets(target: str) -> bool:
     """Whether our filler of sheets is meant, and no module of that name."""
     return target == SHEETS and _is_no_module(target)

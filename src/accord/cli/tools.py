@@ -8,6 +8,7 @@ from itertools import zip_longest
 from typing import Any, Final
 
 from accord.cli import databases, targets
+from accord.cli.logs import log_at_once
 from accord.cli.options import add_peer_options, patience
 from accord.cli.patience import Patience
 from accord.cli.quiet import quiet
@@ -40,10 +41,12 @@ def run(options: argparse.Namespace) -> int:
 
     Servers of ours are one table, as they would be served; each of somebody else's has its own.
     """
+    log_at_once()
     peers = [target for target in options.targets if targets.is_peer(target)]
     ours = [target for target in options.targets if target not in peers]
     if not peers and (options.header or options.timeout is not None):
         raise ContractError("--header and --timeout: for somebody else's server, and none is named")
+    targets.require_tools(*ours)
     said = databases.said_of_databases(options, *ours, but=["timeout"])
     if ours:
         _print_ours(ours, said)
@@ -55,6 +58,8 @@ def run(options: argparse.Namespace) -> int:
 def _print_ours(names: Sequence[str], said: Mapping[str, Any]) -> None:
     with quiet(), Patience(f"loading {' '.join(names)}"):
         server = targets.load(names, database=said)
+        for name in filter(databases.is_database, names if "allow" in said else ()):
+            databases.warn_of_tables(name, said)
     identity = server.identity
     _print(identity.name, identity.version, [_of_ours(tool) for tool in server.tools.values()])
 

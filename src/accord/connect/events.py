@@ -13,6 +13,7 @@ from accord.errors import PeerError
 _LINE_END: Final = re.compile(rb"\r\n|\n|\r")
 _BOM: Final = b"\xef\xbb\xbf"
 _MOST_DIGITS: Final = 9
+_A_LINE: Final = 64  # bytes that each takes beside its own, until the event is whole
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -84,7 +85,7 @@ class Events:
         match name:
             case b"data":
                 self._data.append(value)
-                self._data_size += len(value) + 1
+                self._data_size += len(value) + _A_LINE
             case b"event":
                 self._type = value.decode(errors="replace")
             case b"id" if b"\0" not in value:

@@ -107,7 +107,8 @@ class _Session:
             threads=settings.threads,
             capacity=settings.max_calls,
         )
-        self._pace = Pace(self.loop, self._input, self._crew, self._pool, self._is_full)
+        most = settings.max_calls // 2
+        self._pace = Pace(self.loop, self._input, self._crew, self._pool, self._is_full, most=most)
         self._desk = Desk(server, settings.answer_seconds, self._announce, self._is_full)
         self._desk.attend(self.loop)
         self.push = self.tell = self._output.send  # of the Edge, without a step between

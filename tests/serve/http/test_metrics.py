@@ -58,8 +58,9 @@ def test_it_is_kept_from_other_sites(counting: HttpServer) -> None:
 
 
 def test_a_server_that_does_not_count_has_none(server: HttpServer) -> None:
-    response, _ = get(server, "/metrics")
+    response, body = get(server, "/metrics")
     assert response.status == 404
+    assert "--telemetry" in body
 
 
 def test_a_call_in_a_thread_that_is_taken_back_is_counted_once_as_cancelled(

@@ -314,6 +314,35 @@ def test_a_header_with_an_unknown_revision_is_a_400(
         assert response.status == 400
 
 
+@pytest.mark.parametrize("date", UNKNOWN)
+def test_a_header_alone_with_an_unknown_revision_learns_which_are_known(
+    server: HttpServer, date: str
+) -> None:
+    with peer(server, "2025-11-25") as client:
+        error = client.post(PING, {"MCP-Protocol-Version": date}).message["error"]
+        assert (error["code"], error["message"]) == (-32022, "Unsupported protocol version")
+        assert error["data"] == {"supported": [*reversed(REVISIONS)], "requested": date}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        PING,
+        {"jsonrpc": "2.0", "id": 7, "method": "tools/list", "params": {"cursor": 1}},
+        {"jsonrpc": "2.0", "id": "x", "method": "initialize", "params": {}},
+        {"jsonrpc": "2.0", "id": 7, "method": "no/such"},
+    ],
+    ids=lambda message: message["method"],
+)
+def test_what_an_unknown_revision_asks_is_judged_by_no_other(
+    server: HttpServer, message: dict[str, Any]
+) -> None:
+    with peer(server, "2025-11-25") as client:
+        response = client.post(message, {"MCP-Protocol-Version": "2099-12-31"})
+        assert (response.status, response.code) == (400, -32022)
+        assert response.message["id"] == message["id"]
+
+
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
 def test_an_unknown_revision_opens_and_ends_nothing(server: HttpServer, method: str) -> None:
     with peer(server, "2025-11-25", begin=True) as client:

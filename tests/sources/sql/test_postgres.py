@@ -501,7 +501,8 @@ def test_a_role_that_may_do_more_than_read_is_warned_of(
     if power is None:
         assert said == ""
     else:
-        assert said.startswith(f"the role '{role}' {power}: by functions such as pg_read_file")
+        words = f"the role '{role}' {power}: by functions such as pg_read_file"
+        assert said.startswith(f"WARNING accord: {words}")
         assert said.count("the role") == 1
 
 

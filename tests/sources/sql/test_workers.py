@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
@@ -18,6 +19,7 @@ from accord.answer import Problem
 from accord.sources.sql import Database, Options
 from accord.sources.sql.frames import Ended, Frames, frame
 from accord.sources.sql.messages import Insert, Select
+from accord.sources.sql.process import Worker
 from sources.sql.shop import NUMBERS, make, serving
 from sources.sql.test_durability import workers_of
 
@@ -217,3 +219,58 @@ def test_frames_come_whole_however_a_pipe_cuts_them(bodies: list[bytes], cuts: l
 def test_a_frame_that_is_too_long_to_be_true_ends_it() -> None:
     with pytest.raises(Ended):
         Frames().feed(b"\xff\xff\xff\xff")
+
+
+def test_a_worker_that_cannot_start_leaves_no_descriptor_behind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pipe = os.pipe
+    made: list[tuple[int, int]] = []
+
+    def one_pipe() -> tuple[int, int]:
+        if made:
+            raise OSError(errno.EMFILE, "Too many open files")
+        made.append(pipe())
+        return made[0]
+
+    monkeypatch.setattr(os, "pipe", one_pipe)
+    with pytest.raises(OSError, match="Too many"):
+        Worker(b"")
+    for descriptor in made[0]:
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.fstat(descriptor)
+
+
+def test_whoever_waits_behind_many_endless_queries_is_told_so_in_time(tmp_path: Path) -> None:
+    async def wait() -> None:
+        database = Database(str(make(tmp_path / "shop.db")), Options(timeout=1))
+        await database.read(QUICK[0])
+        endless = [
+            asyncio.create_task(database.read(Select(FOR_EVER, None, 1, 0))) for _ in range(60)
+        ]
+        await asyncio.sleep(0.1)
+        async with asyncio.timeout(8):  # they alone would take 15 s
+            with pytest.raises(Problem, match="busy"):
+                await database.read(QUICK[0])
+        for task in endless:
+            task.cancel()
+        await asyncio.gather(*endless, return_exceptions=True)
+        database.close()
+
+    asyncio.run(wait())
+
+
+def test_a_query_that_is_under_way_ends_with_its_database(tmp_path: Path) -> None:
+    async def begin_and_close() -> int:
+        before = set(workers_of(os.getpid()))
+        database = Database(str(make(tmp_path / "shop.db")), Options(timeout=600))
+        endless = asyncio.create_task(database.read(Select(FOR_EVER, None, 1, 0)))
+        await asyncio.wait([endless], timeout=1)
+        assert not endless.done()
+        (worker,) = set(workers_of(os.getpid())) - before
+        database.close()
+        endless.cancel()
+        return worker
+
+    with suppress(ChildProcessError):  # it has been waited for
+        os.waitpid(asyncio.run(begin_and_close()), 0)

@@ -38,6 +38,7 @@ Beside = Callable[[Exchange], Coroutine[Any, Any, Response | None] | None]
 
 _USUAL: Final = Settings()
 _ENDING: Final = "The server is about to end"
+_UNCOUNTED: Final = "Calls are not counted here; accord serve --telemetry does that"
 _SMALL: Final = 32 * 1024  # bytes that are read at once
 
 
@@ -133,7 +134,7 @@ class App:
     async def _beside(self, exchange: Exchange) -> Response | None:
         if exchange.path == "/health":
             return Response(200, b'{"status":"ok"}')
-        if exchange.path == "/metrics" and self._server.telemetry is not None:
+        if exchange.path == "/metrics":
             return _metrics(self._server.telemetry, text(exchange.head.fields.get(b"accept")))
         if exchange.path == "/read" and self._settings.reader:
             return await self._read(exchange)
@@ -231,7 +232,7 @@ class App:
             return self._begin_session(connection, exchange, reply or b"")
         if reply is None:
             reply = unacceptable(body, head.mirror.revision, revision)
-        return response_to(reply, revision)
+        return response_to(reply, revision, head.mirror.revision)
 
     def _connection(self, exchange: Exchange, revision: Revision) -> Connection:
         if exchange.session is not None:
@@ -250,8 +251,10 @@ class App:
         self._sessions.tell(lambda connection: connection.news(change))
 
 
-def _metrics(telemetry: Telemetry, accept: str | None) -> Response:
-    """The server's figures, as far as the extra that writes them is installed."""
+def _metrics(telemetry: Telemetry | None, accept: str | None) -> Response:
+    """The server's figures, if it has any and the extra that writes them is installed."""
+    if telemetry is None:
+        return refused(refuse(404, _UNCOUNTED))
     try:
         from accord.telemetry.prometheus import exposition
     except ContractError as error:

@@ -27,6 +27,7 @@ _EVENTS: Final = (
     (b"cache-control", b"no-store"),
     (b"x-accel-buffering", b"no"),
 )
+_MOST_DIGITS: Final = 18  # of a length: with more it is too large anyway
 _LINGER: Final = 0.25  # seconds to take in what nobody will read
 
 
@@ -65,8 +66,8 @@ class Exchange(msgspec.Struct, eq=False):
 
     async def read(self, loop: asyncio.AbstractEventLoop) -> bytes | Refusal | None:
         """The body, a refusal of one that is too large or too slow, or None if the client left."""
-        length = self.head.fields.get(b"content-length", b"0")
-        if not length.isdigit() or int(length) > self.settings.max_request:
+        length = self.head.fields.get(b"content-length", b"").lstrip(b"0")[:_MOST_DIGITS]
+        if length and (not length.isdigit() or int(length) > self.settings.max_request):
             return await self._too_large()
         task = asyncio.current_task(loop)
         too_slow = loop.call_later(self.settings.body_seconds, self._hurry, task)

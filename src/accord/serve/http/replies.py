@@ -2,6 +2,8 @@
 
 from typing import Final
 
+import msgspec
+
 from accord.errors import (
     HEADER_MISMATCH,
     INVALID_PARAMS,
@@ -10,6 +12,7 @@ from accord.errors import (
     MISSING_CLIENT_CAPABILITY,
     PARSE_ERROR,
     UNSUPPORTED_PROTOCOL_VERSION,
+    Reject,
 )
 from accord.protocol import ErrorReply, messages
 from accord.revisions import REVISIONS, Revision
@@ -47,11 +50,31 @@ def without_null_id(reply: bytes) -> bytes:
     return reply.without_null_id() if isinstance(reply, ErrorReply) else reply
 
 
-def response_to(reply: bytes | None, revision: Revision | None) -> Response:
-    """A reply with the status that its revision has for it; no reply is one, too."""
+def response_to(
+    reply: bytes | None, revision: Revision | None, date: str | None = None
+) -> Response:
+    """A reply with the status that its revision has for it; no reply is one, too.
+
+    `date` is what the header calls its revision, where nobody has looked yet if there is such.
+    """
     if not reply:
         return _ACCEPTED
     if not isinstance(reply, ErrorReply):
         return Response(200, reply)
+    if reply.code == INVALID_PARAMS and date is not None and date not in REVISIONS:
+        reply = _unsupported(msgspec.json.decode(reply, type=_Numbered).id, date)
     statuses = _STATELESS_STATUS if revision is None else _HANDSHAKE_STATUS
     return Response(statuses.get(reply.code, 200), reply)
+
+
+class _Numbered(msgspec.Struct, frozen=True):
+    """A reply, as far as it says what it answers."""
+
+    id: messages.Id
+
+
+def _unsupported(request_id: messages.Id, date: str) -> ErrorReply:
+    """That a revision is not known here, and which ones the header may name."""
+    data = {"supported": sorted(REVISIONS, reverse=True), "requested": date}
+    error = Reject(UNSUPPORTED_PROTOCOL_VERSION, "Unsupported protocol version", data)
+    return messages.failure(request_id, error)

@@ -41,4 +41,4 @@ class SyncApp:
                 reply = event if revision and revision.null_ids else without_null_id(event)
         if reply is None:
             reply = unacceptable(body, head.mirror.revision, revision)
-        return response_to(reply, revision)
+        return response_to(reply, revision, head.mirror.revision)

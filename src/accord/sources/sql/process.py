@@ -34,6 +34,12 @@ class Worker:
             os.kill(self._pid, signal.SIGKILL)
         threading.Thread(target=self.close, name="accord-reaper", daemon=True).start()
 
+    def abort(self) -> None:
+        """End it at once, and do not wait for that."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self._pid, signal.SIGKILL)
+        self.hang_up()
+
     def hang_up(self) -> None:
         """Let it finish by itself what it is doing, and end."""
         self._end()
@@ -50,7 +56,12 @@ def _spawn() -> tuple[int, Line]:
     if not hasattr(os, "posix_spawn"):
         raise ContractError("databases are served where a process can be spawned: not on Windows")
     theirs_in, ours_out = os.pipe()
-    ours_in, theirs_out = os.pipe()
+    try:
+        ours_in, theirs_out = os.pipe()
+    except OSError:
+        os.close(theirs_in)
+        os.close(ours_out)
+        raise
     _widen(ours_in)
     line = Line(ours_in, ours_out)
     try:

@@ -33,11 +33,12 @@ _NOBODY: Final = Problem.unavailable("No process can be started that asks the da
 class _Exchange:
     """A request, and the answer that somebody waits for."""
 
-    __slots__ = ("answer", "deadline", "request")
+    __slots__ = ("answer", "deadline", "request", "since")
 
     def __init__(self, request: bytes, answer: "asyncio.Future[bytes]") -> None:
         self.request = request
         self.answer = answer
+        self.since = monotonic()
         self.deadline = _NEVER
 
     def end(self, problem: Problem) -> None:
@@ -290,14 +291,27 @@ class Team:
         return exchange.answer.cancelled() and not self._settings.writes
 
     def _look_along_the_line(self, now: float) -> None:
-        """Those at its front have waited long enough when their time is up, and nobody starts."""
+        """Once the time of those at its front is up, all who have waited as long wait for nothing.
+
+        But not while somebody starts.
+        """
         is_staffed = all(seat.is_ready for seat in self._seats)
-        for exchange in list(islice(self._waiting, _IN_LINE * self._size)):
+        is_late = False
+        for exchange in islice(self._waiting, _IN_LINE * self._size):
             latest = self._deadline(now)
             exchange.deadline = min(exchange.deadline, latest) if is_staffed else latest
-            if now > exchange.deadline - _SLACK:
-                self._waiting.remove(exchange)
+            is_late = is_late or now > exchange.deadline - _SLACK
+        if is_late:
+            self._send_away(now - self._settings.timeout)
+
+    def _send_away(self, since: float) -> None:
+        """Tell those who have waited since then that nobody has time for them."""
+        waiting, self._waiting = self._waiting, deque()
+        for exchange in waiting:
+            if exchange.since <= since:
                 exchange.end(Problem.unavailable("The database is busy; try again later"))
+            else:
+                self._waiting.append(exchange)
 
     def disband(self) -> None:
         """Let go of all workers, as somebody whose they are not."""
@@ -306,13 +320,15 @@ class Team:
         self._seats.clear()
 
     def close(self) -> None:
-        """End those that are idle."""
+        """End those that are idle, and those that only read; a change may come to its end."""
         seats, self._seats = self._seats, []
         for seat in seats:
             if not self.is_free and self.loop is not None:
                 self.loop.remove_reader(seat.line.reader)
             if not seat.asked:
                 seat.worker.close()
+            elif not self._settings.writes:
+                seat.worker.abort()
 
 
 def _lost(*, is_write: bool) -> Problem:

@@ -1,6 +1,7 @@
 """The worker process: it owns one connection, and answers what it is asked, one thing at a time."""
 
 import gc
+import logging
 import os
 import signal
 import sys
@@ -60,6 +61,7 @@ def _serve() -> None:
     kind = engine_for(settings)
     engine: Engine | None = None
     _collect_less()
+    logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
     write_frame(target, encode_reply(Ready()))
     for request in requests:
         signal.setitimer(signal.ITIMER_REAL, settings.timeout + _ORPHANED)  # and SIGALRM ends us

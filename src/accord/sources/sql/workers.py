@@ -74,6 +74,6 @@ class Workers:
         return team
 
     def close(self) -> None:
-        """End those that are idle."""
+        """End them, but for a change that is under way."""
         for team in self._teams:
             team.close()

@@ -1,5 +1,7 @@
 """`manage.py mcp`: the project's tools over stdio, or a list of them."""
 
+import os
+import sys
 from argparse import ArgumentParser
 from typing import Any
 
@@ -33,11 +35,15 @@ class Command(BaseCommand):  # type: ignore[misc]  # Django has no types
         try:
             if options["list"]:
                 self._list(user)
+                self.stdout.flush()
                 return
             server = project.server(user)
             server.configure(profile=options["profile"])
         except ContractError as error:
             raise CommandError(str(error)) from error
+        except BrokenPipeError:  # whoever reads the list has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(1)
         stdio.serve(server, take_pipes(), on_end=exit_within)
 
     def _list(self, user: Any) -> None:

@@ -48,7 +48,7 @@ def problem_of(error: psycopg.Error, settings: Settings) -> Problem:
     if state is None and "out of memory" in str(error):
         return _too_large()
     if state is None or state[:2] in ("08", "3D", "28"):
-        log.error("cannot reach the database: %s", error)
+        log.error("cannot reach the database: %s", " ".join(str(error).split()))
         return _unreachable()
     words = error.diag.message_primary or "The database refuses this"
     if isinstance(error, errors.QueryCanceled):

@@ -60,9 +60,15 @@ _PAST: Final = re.compile(
 )
 
 
+_COMMENTS: Final = ("/*", "//", "<!--")
+"""With which a file begins that was generated, rather than a report on that."""
+
+
 def says_done(text: str) -> bool:
     """Whether a text reports that something was done."""
     words = text.strip()
+    if words.startswith(_COMMENTS):
+        return False
     if not words or len(words) > _LONGEST_REPORT:
         words = words.partition("\n")[0]
         if not words or len(words) > _LONGEST_REPORT:

@@ -27,20 +27,22 @@ def delimited(lines: list[str], wants_list: bool) -> Items | None:
 
 def _rows(lines: list[str], at: int, mark: str, wants_list: bool) -> Items | None:
     names = [name.removeprefix('"').removesuffix('"') for name in lines[at].split(mark)]
-    if mark == "|":
+    is_ruled = _RULED.fullmatch("".join(lines[at + 1 : at + 2])) is not None
+    is_spaced = mark == "|" or is_ruled
+    if is_spaced:
         names = [name.strip() for name in names]
     if len(names) > 3 and not names[0]:
         names[0] = "index"
     if len(names) < (2 if wants_list else 3) or not _are_names(names, mark, wants_list):
         return None
-    table, below = _joined(lines[at + 1 :])
+    table, below = _joined(lines[at + 1 + is_ruled :])
     if table is None:
         return None
     try:
         rows = [row for row in csv.reader(table, delimiter=mark) if row]
     except csv.Error:  # a cell that is larger than they come
         return None
-    if mark == "|":
+    if is_spaced:
         rows = [[cell.strip() for cell in row] for row in rows]
     if mark == "\t":  # of which those at the end of a line are easily lost
         rows = [row + [""] * (len(names) - len(row)) for row in rows]

@@ -120,7 +120,7 @@ def split_advice(lines: list[str]) -> tuple[list[str], list[str]]:
         is_heading = line.endswith(":") and _ADVISES.match(line) is not None
         if not is_heading and _is_above(lines, at):
             continue
-        if (is_apart or is_heading) and not any(each.startswith("#") for each in lines[at:]):
+        if (is_apart or is_heading) and not any(map(_GOES_ON.match, lines[at:])):
             return lines[:at], lines[at:]
     return lines, []
 
@@ -130,6 +130,8 @@ def _is_above(lines: list[str], at: int) -> bool:
     return any(map(_LISTED.match, lines[at + 1 :])) and not any(map(_LISTED.match, lines[:at]))
 
 
+_GOES_ON: Final = re.compile(r"#|\[\d{1,4}\] ")
+"""A line with which something else begins."""
 _LISTED: Final = re.compile(r"\s*(?:[-*•|]|\d{1,4}[.)])(?: |-)\s*\S|\|-")
 
 

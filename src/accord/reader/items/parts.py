@@ -88,7 +88,8 @@ def _is_lone(item: str, heading: str) -> bool:
 def _headed_part(part: list[str], shape: str) -> tuple[str, list[str]]:
     """The heading above the first part, and that part, if it is one of the items."""
     for at in range(min(len(part), _MOST_LINES_ABOVE + 1)):
-        if (at == 0 or _blank(part[at - 1])) and shape_of(part[at:]) == shape:
+        is_begun = at == 0 or _blank(part[at - 1]) or (at == 1 and part[0].endswith(":"))
+        if is_begun and shape_of(part[at:]) == shape:
             return "\n".join(line for line in part[:at] if not _blank(line)), part[at:]
     return "\n".join(line for line in part if not _blank(line)), []
 

@@ -80,8 +80,10 @@ class Channel(Protocol):
     def cancelled(self) -> bool: ...
     @property
     def sender(self) -> Any: ...
-    def progress(self, progress: float, total: float | None, message: str | None) -> None: ...
-    def log(self, level: Level, data: Any, logger: str | None) -> None: ...
+    def progress(
+        self, progress: float, total: float | None, message: str | None
+    ) -> Awaitable[object] | None: ...
+    def log(self, level: Level, data: Any, logger: str | None) -> Awaitable[object] | None: ...
     def detach(self, seconds: float) -> None: ...
     async def ask(self, questions: Mapping[str, Question]) -> Mapping[str, bytes]: ...
 
@@ -153,17 +155,18 @@ class Context:
         """
         if not isfinite(progress) or not isfinite(total or 0):
             raise ContractError("progress is told in finite numbers")
+        room = None
         if progress > self._told:
             self._told = progress
-            self._channel.progress(progress, total, message)
-        await _Turn()
+            room = self._channel.progress(progress, total, message)
+        await (room or _Turn())
 
     async def log(self, level: Level, data: Any, logger: str | None = None) -> None:
         """Send the caller a line of log, if it wants to hear of that level; `data` is any JSON."""
         if level not in LEVELS:
             raise ContractError(f"no level {level!r}; there are {', '.join(LEVELS)}")
-        self._channel.log(level, as_json(data, "a line of log"), logger)
-        await _Turn()
+        room = self._channel.log(level, as_json(data, "a line of log"), logger)
+        await (room or _Turn())
 
     async def detach(self, seconds: float = 1.0) -> None:
         """Let go of the caller's connection, which comes back for the rest after so many seconds.

@@ -7,7 +7,8 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from time import monotonic
+from pathlib import Path
+from time import monotonic, sleep
 from typing import IO, Any
 
 import pytest
@@ -73,7 +74,7 @@ def test_calls_that_wait_for_long_delay_nobody(quick: int) -> None:
 
 def test_a_client_that_reads_again_is_answered_at_once() -> None:
     """It left three megabytes unread while two hundred calls sleep, until the server paused."""
-    with _workshop() as (requests, replies):
+    with _workshop() as (_, requests, replies):
         sleeping = [calling(n, "nap_in_thread", seconds=600) for n in range(200)]
         _send(requests, *sleeping, calling("large", "text", size=3_000_000))
         pings = _ping_until_nobody_reads(requests)
@@ -85,8 +86,29 @@ def test_a_client_that_reads_again_is_answered_at_once() -> None:
         assert monotonic() - begin < 2 * AT_ONCE
 
 
+def test_a_tool_that_reports_waits_for_a_client_that_does_not_read() -> None:
+    """Of fifty megabytes one is kept for it; and all of them come, once it reads."""
+    message = calling("large", "report", times=50_000)
+    message["params"]["_meta"]["progressToken"] = 1
+    with _workshop() as (child, requests, replies):
+        _send(requests, calling("first", "text", size=1))
+        replies.readline()
+        before = _memory(child)
+        _send(requests, message)
+        sleep(1)
+        assert _memory(child) - before < 8_000_000
+        said = [json.loads(replies.readline()) for _ in range(50_001)]
+    assert [each["params"]["progress"] for each in said[:-1]] == list(range(50_000))
+    assert text(said[-1]) == "reported"
+
+
+def _memory(child: "subprocess.Popen[bytes]") -> int:
+    status = Path(f"/proc/{child.pid}/status").read_text()
+    return int(status.split("VmRSS:")[1].split()[0]) * 1024
+
+
 @contextmanager
-def _workshop() -> Iterator[tuple[IO[bytes], IO[bytes]]]:
+def _workshop() -> Iterator[tuple["subprocess.Popen[bytes]", IO[bytes], IO[bytes]]]:
     """A server whose replies stay in the pipe until the test reads them, for ten seconds at most."""
     pipe = subprocess.PIPE
     command = [ACCORD, "serve", "workshop", "--grace", "0"]
@@ -96,7 +118,7 @@ def _workshop() -> Iterator[tuple[IO[bytes], IO[bytes]]]:
         end = threading.Timer(10, child.kill)
         end.start()
         try:
-            yield child.stdin, child.stdout
+            yield child, child.stdin, child.stdout
         finally:
             end.cancel()
             child.kill()

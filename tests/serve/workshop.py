@@ -170,6 +170,14 @@ async def take_turns() -> str:
 
 
 @server.tool
+async def report(times: int, context: Context) -> str:
+    """Say so many times how far it is, each time with a kilobyte of words."""
+    for n in range(times):
+        await context.progress(n, message="x" * 1_000)
+    return "reported"
+
+
+@server.tool
 def nap_in_thread(seconds: float) -> str:
     """Take a while in a thread."""
     time.sleep(seconds)

@@ -1,6 +1,6 @@
 """What a connection makes of what a peer sent."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from typing import Any, Protocol
 
 import msgspec
@@ -31,8 +31,11 @@ class Edge(Protocol):
     def principal(self) -> bytes | None:
         """Who the sender is, by what came with the request itself."""
 
-    def push(self, message: bytes) -> None:
-        """Send a message that belongs to a call, before its result."""
+    def push(self, message: bytes) -> Awaitable[object] | None:
+        """Send a message that belongs to a call, before its result.
+
+        What comes back is to be awaited before more is sent, where the caller has to read first.
+        """
 
     def tell(self, change: bytes) -> None:
         """Send that something has changed; the same need not be said twice before it is read."""
@@ -97,23 +100,25 @@ class Call(msgspec.Struct, eq=False):
             raise ContractError("who sent a call is not known after its end")
         return self.edge.sender
 
-    def progress(self, progress: float, total: float | None, message: str | None) -> None:
+    def progress(
+        self, progress: float, total: float | None, message: str | None
+    ) -> Awaitable[object] | None:
         """Send how far the call has come, if its caller asked for that and still waits."""
         if self.cancelled or self.edge is None or not self.meta:
-            return
+            return None
         token = decode_meta(self.meta)
-        if token is not None and token.progress_token is not None:
-            params = Progress(token.progress_token, progress, total, message)
-            self.edge.push(notification("notifications/progress", params))
+        if token is None or token.progress_token is None:
+            return None
+        params = Progress(token.progress_token, progress, total, message)
+        return self.edge.push(notification("notifications/progress", params))
 
-    def log(self, level: Level, data: Any, logger: str | None) -> None:
+    def log(self, level: Level, data: Any, logger: str | None) -> Awaitable[object] | None:
         """Send a line of log, if the caller wants to hear of that level and still waits."""
         wanted = None if self.cancelled else self._level()
-        if self.edge is None or wanted is None:
-            return
-        if LEVELS.index(level) >= LEVELS.index(wanted):
-            said = LogMessage(level, data, logger)
-            self.edge.push(notification("notifications/message", said))
+        if self.edge is None or wanted is None or LEVELS.index(level) < LEVELS.index(wanted):
+            return None
+        said = LogMessage(level, data, logger)
+        return self.edge.push(notification("notifications/message", said))
 
     def _level(self) -> Level | None:
         """From where on log is wanted: each request says so, or the conversation does."""

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from typing import Any, Final, NamedTuple
 
 from accord.answer import Problem
@@ -111,7 +111,8 @@ class _Session:
         self._pace = Pace(self.loop, self._input, self._crew, self._pool, self._is_full, most=most)
         self._desk = Desk(server, settings.answer_seconds, self._announce, self._is_full)
         self._desk.attend(self.loop)
-        self.push = self.tell = self._output.send  # of the Edge, without a step between
+        self._room = _Room()
+        self.tell = self._output.send  # of the Edge, without a step between
         self._ended = asyncio.Event()
         self._quiet = asyncio.Event()
 
@@ -134,6 +135,14 @@ class _Session:
         """End, once the calls that are open are done and answered."""
         self._ended.set()
         self._desk.end()
+
+    def push(self, message: bytes) -> "_Room | None":
+        """Send a message that belongs to a call; while it is full, the call had better wait."""
+        self._output.send(message)
+        if not self._is_full():
+            return None
+        self._room.clear()
+        return self._room
 
     @property
     def sender(self) -> None:
@@ -200,6 +209,8 @@ class _Session:
     def _regulate(self) -> None:
         """Read only as fast as the peer reads, and as calls are done; know when all is done."""
         self._desk.catch_up()
+        if not self._is_full():
+            self._room.set()
         if self._ended.is_set():
             if self._connection.is_idle and not self._output.backlog:
                 self._quiet.set()
@@ -229,3 +240,10 @@ class _Session:
 
     def _stop(self, call: Call) -> None:
         (self._pool if call.running is None else self._crew).abandon(call)
+
+
+class _Room(asyncio.Event):
+    """Set while the peer reads what it is told; to be awaited where it does not."""
+
+    def __await__(self) -> Generator[Any, None, object]:
+        return self.wait().__await__()

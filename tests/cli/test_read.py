@@ -366,3 +366,19 @@ def test_every_character_that_drives_a_terminal_is_escaped_as_in_json() -> None:
             assert json.loads(f'"{visible(character)}"') == character
     assert visible("plain wörds, 日本語 🙂") == "plain wörds, 日本語 🙂"
     assert json.loads(f'"{visible(chr(0xE0041))}"') == chr(0xE0041)
+
+
+def test_what_does_not_fit_into_memory_is_one_line() -> None:
+    limit = "import resource, sys; resource.setrlimit(resource.RLIMIT_AS, (400 << 20,) * 2);"
+    start = f"{limit} from accord.cli.main import main; sys.exit(main(['read', '-']))"
+    command = [sys.executable, "-c", start]
+    done = subprocess.run(command, input=bytes(600 << 20), capture_output=True, env=ENVIRONMENT)
+    assert done.returncode == 2
+    words = "accord read: there is not enough memory for a reply of that size\n"
+    assert done.stderr.decode() == words
+
+
+def test_blank_lines_before_a_reply_cost_no_more_than_themselves() -> None:
+    """With each as dear as all before it, they would take far longer than a command may."""
+    done = accord("read", "-", stdin=b"\n" * 200_000 + b"Found 2 rows:\n- a\n- b\n")
+    assert json.loads(done.out)["data"] == ["a", "b"]

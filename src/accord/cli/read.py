@@ -60,6 +60,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print what each reply says; whatever the input is, it is a reply."""
     arguments = _object(options.arguments)
+    try:
+        return _run(options, arguments)
+    except MemoryError as error:
+        raise ContractError("there is not enough memory for a reply of that size") from error
+
+
+def _run(options: argparse.Namespace, arguments: dict[str, Any] | None) -> int:
     with _open(options.file) as source:
         head = [] if options.lines else _head(source)
         if options.lines or _are_replies(head):

@@ -301,6 +301,14 @@ def test_a_body_that_is_no_http_is_a_400(server: HttpServer) -> None:
         assert answers.rest() == b""
 
 
+def test_a_length_may_begin_with_zeros(server: HttpServer) -> None:
+    """More of them than Python makes a number of."""
+    with HttpPeer(server.port) as client, _connected(server) as connection:
+        call = _request(client, client.calling("echo", word="hi"))
+        connection.sendall(call.replace(b"Content-Length: ", b"Content-Length: " + b"0" * 5_000))
+        assert _Answers(connection).text() == "hi"
+
+
 @pytest.mark.parametrize("tool", ["echo", "echo_later"])
 def test_what_came_before_garbage_is_answered_first(server: HttpServer, tool: str) -> None:
     with HttpPeer(server.port) as client, _connected(server) as connection:

@@ -24,7 +24,7 @@ def catalog(case: Case) -> Verdict | None:
         verdict = _told_tools(case, value["tools"])
         if verdict is not None:
             return verdict
-    if type(value) is dict and _lists_tools(case):
+    if "tools" in case.called.words and type(value) is dict and _lists_tools(case):
         groups = _grouped_tools(value)
         if groups is not None:
             return Verdict("tool_catalog", "likely", found=groups)
@@ -36,7 +36,8 @@ def catalog(case: Case) -> Verdict | None:
         return None  # which says what there is now
     if case.tool == CATALOG or is_catalog(items):
         return Verdict("tool_catalog", found=collection)
-    if "tools" not in path and not _lists_tools(case):
+    lists_tools = _lists_tools(case)
+    if not lists_tools and "tools" not in path:
         return None
     named = path[-1:] == ("tools",)
     if named and is_described(items) and not case.called.gives_content:
@@ -46,7 +47,7 @@ def catalog(case: Case) -> Verdict | None:
         or collection.confidence == "certain"
         or (is_generic(collection) and is_described(items))
     )
-    if _lists_tools(case) and is_sure and _nameable(items):
+    if lists_tools and is_sure and _nameable(items):
         return Verdict("tool_catalog", "likely", found=collection)
     return None
 
@@ -101,9 +102,10 @@ def _nameable(items: list[Any]) -> bool:
 
 def _lists_tools(case: Case) -> bool:
     """Whether the tool is named for tools: `list_tools`, `tool_list`; not `tool_list_files`."""
-    words = case.called.words
+    called = case.called
+    words = called.words
     is_named = "tools" in words or ("tool" in words and _OF_TOOLS.issuperset(words))
-    return is_named and case.called.wants_many
+    return is_named and called.wants_many
 
 
 def _without(value: Mapping[str, Any], name: str) -> dict[str, Any]:

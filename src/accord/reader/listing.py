@@ -290,16 +290,14 @@ def nothing_listed(case: Case) -> Verdict | None:
     words = None if case.words is None else case.words.strip()
     if (case.attachments and words is None) or call.gives_output:
         return None
+    is_asked = call.wants_many or not _HISTORIES.isdisjoint(call.words) or _opens(words)
+    if not is_asked and (call.doing != "unknown" or words or not _selects(case)):
+        return None
     if words:
         is_none = words in _NOTHING or _is_heading(words)
     else:
         is_none = words is not None or case.value in (None, {}) or _is_null(case.value)
-    if not is_none:
-        return None
-    is_asked = call.wants_many or not _HISTORIES.isdisjoint(call.words) or _opens(words)
-    if is_asked or (call.doing == "unknown" and not words and _selects(case)):
-        return _perhaps(Items([], words or "", "", "nothing"))
-    return None
+    return _perhaps(Items([], words or "", "", "nothing")) if is_none else None
 
 
 def _is_null(value: Any) -> bool:

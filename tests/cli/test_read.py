@@ -368,11 +368,13 @@ def test_every_character_that_drives_a_terminal_is_escaped_as_in_json() -> None:
     assert json.loads(f'"{visible(chr(0xE0041))}"') == chr(0xE0041)
 
 
-def test_what_does_not_fit_into_memory_is_one_line() -> None:
+def test_what_does_not_fit_into_memory_is_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "large"
+    with file.open("wb") as hole:
+        hole.truncate(600 << 20)  # of zeros, that take no room
     limit = "import resource, sys; resource.setrlimit(resource.RLIMIT_AS, (400 << 20,) * 2);"
-    start = f"{limit} from accord.cli.main import main; sys.exit(main(['read', '-']))"
-    command = [sys.executable, "-c", start]
-    done = subprocess.run(command, input=bytes(600 << 20), capture_output=True, env=ENVIRONMENT)
+    start = f"{limit} from accord.cli.main import main; sys.exit(main(['read', '{file}']))"
+    done = subprocess.run([sys.executable, "-c", start], capture_output=True, env=ENVIRONMENT)
     assert done.returncode == 2
     words = "accord read: there is not enough memory for a reply of that size\n"
     assert done.stderr.decode() == words

@@ -125,8 +125,10 @@ def warn_of_tables(target: str, said: Mapping[str, Any]) -> None:
     from accord.sources.sql import Database, Options
 
     database = Database(target, Options(**said))
-    warn(name_of(target), database)
-    database.close()
+    try:
+        warn(name_of(target), database)
+    finally:
+        database.close()
 
 
 def load(target: str, said: dict[str, Any], key: bytes | None, *, starts: bool) -> Server:

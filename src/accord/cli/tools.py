@@ -58,10 +58,10 @@ def run(options: argparse.Namespace) -> int:
 def _print_ours(names: Sequence[str], said: Mapping[str, Any]) -> None:
     with quiet(), Patience(f"loading {' '.join(names)}"):
         server = targets.load(names, database=said)
-        for name in filter(databases.is_database, names if "allow" in said else ()):
-            databases.warn_of_tables(name, said)
     identity = server.identity
     _print(identity.name, identity.version, [_of_ours(tool) for tool in server.tools.values()])
+    for name in filter(databases.is_database, names if "allow" in said else ()):
+        databases.warn_of_tables(name, said)
 
 
 def _print_theirs(target: str, options: argparse.Namespace) -> None:

@@ -13,7 +13,6 @@ from accord.errors import PeerError
 _LINE_END: Final = re.compile(rb"\r\n|\n|\r")
 _BOM: Final = b"\xef\xbb\xbf"
 _MOST_DIGITS: Final = 9
-_A_LINE: Final = 64  # bytes that each takes beside its own, until the event is whole
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -41,8 +40,7 @@ class Events:
         self._after_cr = False
         self._id = ""
         self._type = ""
-        self._data: list[bytes] = []
-        self._data_size = 0
+        self._data: bytearray | None = None
 
     def feed(self, chunk: bytes) -> list[Event]:
         """The events that this chunk completes. An event beyond the limit is a PeerError."""
@@ -65,7 +63,7 @@ class Events:
         if part:
             self._partial.append(part)
             self._partial_size += len(part)
-            if self._partial_size + self._data_size > self._limit:
+            if self._partial_size + len(self._data or b"") > self._limit:
                 raise PeerError(f"an event of the stream is longer than {self._limit} bytes")
 
     def _whole_line(self) -> bytes:
@@ -84,8 +82,7 @@ class Events:
         value = value.removeprefix(b" ")
         match name:
             case b"data":
-                self._data.append(value)
-                self._data_size += len(value) + _A_LINE
+                self._add(value)
             case b"event":
                 self._type = value.decode(errors="replace")
             case b"id" if b"\0" not in value:
@@ -94,12 +91,19 @@ class Events:
                 self.retry = int(value)
         return None
 
+    def _add(self, line: bytes) -> None:
+        """One more line of data, in one piece with the others: each alone would take more room."""
+        if self._data is None:
+            self._data = bytearray(line)
+        else:
+            self._data += b"\n"
+            self._data += line
+
     def _dispatch(self) -> Event | None:
         self.last_id = self._id
         event = None
-        if self._data:
-            event = Event(b"\n".join(self._data), self._type or "message", self.last_id)
+        if self._data is not None:
+            event = Event(bytes(self._data), self._type or "message", self.last_id)
         self._type = ""
-        self._data = []
-        self._data_size = 0
+        self._data = None
         return event

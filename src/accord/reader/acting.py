@@ -43,7 +43,9 @@ _CONFIRM: Final = re.compile(
     re.I,
 )
 _REPORTS: Final = re.compile(
-    r"\W{0,4}(?:[a-z]+ed|success\w*|done|ok)\b|\w+ started with pid \d|[^\n]{1,400}[.!:…]\n", re.I
+    r"\W{0,4}(?:[a-z]+ed|success\w*|done|ok)\b|(?:command|process) started with pid \d"
+    r"|[^\n]{1,400}[.!:…]\n",
+    re.I,
 )
 """A first line that is no line of an output, but a sentence, or begins with a deed."""
 _SHOWING: Final = frozenset({"display", "show", "open", "view", "preview"})

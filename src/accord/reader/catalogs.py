@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from accord.reader.case import Case, Verdict
 from accord.reader.collection import is_generic
+from accord.reader.members import member_of
 from accord.reader.reading import Confidence
 from accord.reader.things import Collection, entries, is_catalog, is_described, keyed
 from accord.response import CATALOG, ResponseType
@@ -13,6 +14,8 @@ from accord.response import CATALOG, ResponseType
 _OF_TOOLS: Final = frozenset({"tool", "list", "search", "find", "catalog", "discover", "mcp"})
 _ONLY_TOOLS: Final = frozenset("tools list all available get show mcp".split())
 """The words of a name that says nothing but that tools are listed."""
+_NO_GROUPS: Final = frozenset("tools resources prompts servers errors warnings".split())
+"""What stands beside tools, rather than for a kind of them."""
 _A_TOOL: Final = re.compile(r"\btools?\b")
 
 
@@ -81,13 +84,18 @@ def _grouped_tools(value: Mapping[str, Any]) -> Collection | None:
 
 
 def _in_groups(value: Mapping[str, Any]) -> list[Any] | None:
+    """The tools in several groups, where there is nothing else."""
+    if len(value) < 2 or not _NO_GROUPS.isdisjoint(value):
+        return None
     found: list[Any] = []
     for name, group in value.items():
         tools = group.get("tools") if isinstance(group, dict) else group
-        if not isinstance(tools, list) or not all(_is_named(each) for each in tools):
+        if not isinstance(tools, list) or not tools or not all(map(_is_named, tools)):
+            return None
+        if member_of(name).is_generic:
             return None
         found += [keyed(name, each) for each in tools]
-    return found or None
+    return found
 
 
 def _is_named(tool: Any) -> bool:

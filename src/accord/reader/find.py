@@ -242,12 +242,20 @@ def _of_texts(texts: list[str], notes: Notes, digs: Digs) -> Value:
     told = [i for i, value in enumerate(values) if value is not None]
     if len(told) == 1:
         return _among(texts, told[0], values[told[0]], notes)
-    if len(objects) == len(told) >= len(texts) - len(told):
+    others = len(texts) - len(told)
+    is_most = len(told) > others or (len(told) == others and _are_alike(objects))
+    if len(objects) == len(told) and is_most:
         notes.rule("block-per-item", "likely")
         prose = "\n".join(text for text, value in zip(texts, values, strict=True) if value is None)
         origin = "content[*].text: JSON objects"
         return Value(value=objects, message=prose, origin=origin)
     return _labelled(texts, notes) if digs and not told else _joined(texts, notes)
+
+
+def _are_alike(objects: list[dict[str, Any]]) -> bool:
+    """Whether most members of each have the names that those of the first have, as items do."""
+    first = objects[0].keys() if objects else set()
+    return all(2 * len(first & each.keys()) > len(first | each.keys()) for each in objects)
 
 
 def _document(text: str) -> Any:

@@ -9,6 +9,7 @@ from accord.reader.case import Case, Verdict
 from accord.reader.catalogs import kind_of_list
 from accord.reader.collection import is_generic
 from accord.reader.items import Items, find_items, is_record, is_symbols, split_advice, states_count
+from accord.reader.members import member_of
 from accord.reader.nothing import (
     lacks,
     says_all_well,
@@ -253,6 +254,8 @@ def lone_item(case: Case) -> Verdict | None:
         return None
     if nothing_in(case.value, call.nouns) or _says_none(case.value) or _has_no_items(case.value):
         return _perhaps(Collection([], dict(case.value), (), "guess"))
+    if _is_empty_map(case):
+        return _perhaps(Collection([], dict(case.value), (), "guess"))
     named = named_things(case.value)
     if named is not None and not call.is_one:
         return _perhaps(Collection(named, {}, (), "guess"))
@@ -301,8 +304,17 @@ def nothing_listed(case: Case) -> Verdict | None:
 
 
 def _is_null(value: Any) -> bool:
-    """Whether an object has one member, in which there is nothing: `{"users": null}`."""
-    return isinstance(value, dict) and list(value.values()) in ([None], [{}])
+    """Whether an object has one member, which is null: `{"users": null}`."""
+    return isinstance(value, dict) and list(value.values()) == [None]
+
+
+def _is_empty_map(case: Case) -> bool:
+    """Whether a tool that lists gives a map of things by name, with none in it: `{"users": {}}`."""
+    if case.called.doing != "list" or type(case.value) is not dict or len(case.value) != 1:
+        return False
+    ((name, held),) = case.value.items()
+    member = member_of(name)
+    return held == {} and (member.is_generic or member.noun in case.called.nouns)
 
 
 def _selects(case: Case) -> bool:

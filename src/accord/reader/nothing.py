@@ -89,7 +89,8 @@ _PLAINLY_NONE: Final = re.compile(
     r"|no (?:[a-z]+ )?[a-z]+s (?:created |added |defined |saved |recorded )?yet[.!]?$"
 )
 """What most of them say, and is seen at once."""
-_MARKER: Final = re.compile(r"\w{1,60}")
+_ADVICE: Final = re.compile(r"(?:try|please|use|you can|consider|check|tip|hint)\b[^:\d]*")
+_MARKER: Final = re.compile(r"_{0,2}[A-Z]{1,20}(?:_[A-Z]{1,20}){1,5}_{0,2}")
 """A sentence for programs: `__NO_COLLECTIONS_FOUND__`."""
 _SOME: Final = re.compile(
     r"(?:found|showing|retrieved|returned|listing) (?:the )?[1-9]\d*\b|[^:]{1,80} \([1-9]\d*\)?:"
@@ -123,7 +124,8 @@ def says_none(text: str, *, wants_many: bool = False) -> bool:
         return True
     if len(lines) <= _MOST_LINES and len(text) <= 2 * _LONGEST_NONE:
         if len(lines) > 1 and (lines[0].endswith(":") or text.lstrip().startswith("#")):
-            return any(_is_none("\n".join(lines[at:]), wants_many) for at in (1, -1))
+            is_advised = all(_ADVICE.fullmatch(line.lower()) for line in lines[2:])
+            return _is_none(lines[1 if is_advised else -1], wants_many)
         if len(lines) > 1 and wants_many and _NO_ITEMS.match(lines[-1].lower()):
             return True
         return _is_none("\n".join(lines), wants_many) or _is_none(lines[0], wants_many)

@@ -7,8 +7,8 @@ import signal
 import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Self
 
 import pytest
@@ -264,13 +264,19 @@ def test_a_query_that_is_under_way_ends_with_its_database(tmp_path: Path) -> Non
     async def begin_and_close() -> int:
         before = set(workers_of(os.getpid()))
         database = Database(str(make(tmp_path / "shop.db")), Options(timeout=600))
-        endless = asyncio.create_task(database.read(Select(FOR_EVER, None, 1, 0)))
-        await asyncio.wait([endless], timeout=1)
-        assert not endless.done()
+        await database.read(QUICK[0])
+        asked = [Select(FOR_EVER, None, 1, 0), *QUICK]
+        tasks = [asyncio.create_task(database.read(each)) for each in asked]
+        await asyncio.sleep(0)  # they ask
         (worker,) = set(workers_of(os.getpid())) - before
         database.close()
-        endless.cancel()
+        for said in await asyncio.gather(*tasks, return_exceptions=True):
+            assert isinstance(said, Problem)
+            assert "has ended" in said.message
         return worker
 
-    with suppress(ChildProcessError):  # it has been waited for
-        os.waitpid(asyncio.run(begin_and_close()), 0)
+    worker = asyncio.run(begin_and_close())
+    end = monotonic() + 10
+    while Path(f"/proc/{worker}").exists():  # and nobody but we would have waited for it
+        assert monotonic() < end
+        sleep(0.01)

@@ -10,6 +10,7 @@ _MARKS: Final = ("\t", ",", ";", "|")
 _NAME: Final = re.compile(r"[A-Za-z_][\w.#-]{0,40}")
 _TITLE: Final = re.compile(r"[^\W\d]{1,60}(?:[ ./%()$€-]{1,2}[^\W\d]{1,60}){0,5}[%)]?")
 """What a column may be called as well, where nothing else could be meant."""
+_NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?")
 _GAP: Final = re.compile(r"\s{2,}")
 _RULED: Final = re.compile(r"[-=─━ ]{4,}")
 _INDEX: Final = re.compile(r"(?:\d{1,9}|\d{4}-\d\d-\d\d\S*)\s+\S")
@@ -48,6 +49,8 @@ def _rows(lines: list[str], at: int, mark: str, wants_list: bool) -> Items | Non
         rows = [row + [""] * (len(names) - len(row)) for row in rows]
         if len(names) == 2 and not any(map(str.isupper, lines[at])) and not _has_digits(rows):
             return None  # the first of the rows, as likely
+    if is_ruled and len(names) == 2 and not _has_numbers(rows):
+        return None
     if any(not _fits(row, names) for row in rows) or not (rows or len(names) > 2):
         return None
     if not wants_list and not rows:
@@ -65,6 +68,10 @@ def _fits(row: list[str], names: list[str]) -> bool:
 
 def _has_digits(rows: list[list[str]]) -> bool:
     return any(cell.isdigit() for row in rows for cell in row)
+
+
+def _has_numbers(rows: list[list[str]]) -> bool:
+    return any(_NUMBER.fullmatch(cell) for row in rows for cell in row)
 
 
 def _are_names(names: list[str], mark: str, wants_list: bool) -> bool:

@@ -5,6 +5,7 @@ from collections import Counter
 from typing import Any, Final, NamedTuple
 
 from accord.reader.items.found import MOST_HEADING, Items
+from accord.reader.members import member_of
 
 _PROLOG: Final = re.compile(r"(?:\s*<[?!][^>]{0,500}>)*\s*")
 _TAG: Final = re.compile(
@@ -12,7 +13,7 @@ _TAG: Final = re.compile(
 )
 _ATTRIBUTE: Final = re.compile(r"""([\w:.-]{1,60})=(?:"([^"]*)"|'([^']*)')""")
 _OF_NONE: Final = re.compile(
-    r"""\b(?:type=["']array|total[_-]?(?:count|results)?=["']0)["']""", re.I
+    r"""(?<![\w-])(?:type=["']array|total[_-]?(?:count|results)=["']0)["']""", re.I
 )
 _DEEPEST: Final = 3
 
@@ -30,6 +31,8 @@ def elements(lines: list[str], wants_list: bool) -> Items | None:
         return None
     text = "\n".join(lines[first:])
     found = _siblings(text)
+    if wants_list and found is not None and len(found) == 1 and _holds_none(found[0]):
+        return Items([], "\n".join(lines), "", "elements")
     for _ in range(_DEEPEST if wants_list else 0):
         if found is None or len(found) != 1 or "<" not in found[0].inner or _is_head(found[0]):
             break
@@ -39,7 +42,7 @@ def elements(lines: list[str], wants_list: bool) -> Items | None:
             break
         found = inner
     rows = [each for each in found or [] if not _is_head(each)]
-    if wants_list and found and (not rows or (len(found) == 1 and _holds_none(found[0]))):
+    if wants_list and found and not rows:
         return Items([], "\n".join(lines), "", "elements")
     found = rows
     if len(found) < (1 if wants_list else 2) or any(each.name != found[0].name for each in found):
@@ -49,8 +52,11 @@ def elements(lines: list[str], wants_list: bool) -> Items | None:
 
 
 def _holds_none(element: Element) -> bool:
-    """Whether it stands around items of which there are none."""
-    return not element.inner and _OF_NONE.search(element.attributes) is not None
+    """Whether it stands around items of which there are none, and is none itself."""
+    if element.inner or not _OF_NONE.search(element.attributes):
+        return False
+    names = (found[0] for found in _ATTRIBUTE.findall(element.attributes))
+    return not any(member_of(name).is_identity for name in names)
 
 
 def _is_head(element: Element) -> bool:

@@ -34,12 +34,6 @@ class Worker:
             os.kill(self._pid, signal.SIGKILL)
         threading.Thread(target=self.close, name="accord-reaper", daemon=True).start()
 
-    def abort(self) -> None:
-        """End it at once, and do not wait for that."""
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self._pid, signal.SIGKILL)
-        self.hang_up()
-
     def hang_up(self) -> None:
         """Let it finish by itself what it is doing, and end."""
         self._end()

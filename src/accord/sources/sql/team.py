@@ -322,13 +322,25 @@ class Team:
     def close(self) -> None:
         """End those that are idle, and those that only read; a change may come to its end."""
         seats, self._seats = self._seats, []
+        waiting, self._waiting = self._waiting, deque()
+        if self._next_look is not None:
+            self._next_look.cancel()
+            self._next_look = None
         for seat in seats:
-            if not self.is_free and self.loop is not None:
-                self.loop.remove_reader(seat.line.reader)
-            if not seat.asked:
-                seat.worker.close()
-            elif not self._settings.writes:
-                seat.worker.abort()
+            waiting += [each for each in seat.asked if each is not None]
+            self._leave(seat)
+        if not self.is_free:
+            for exchange in waiting:
+                exchange.end(_lost(is_write=self._settings.writes))
+
+    def _leave(self, seat: _Seat) -> None:
+        if not self.is_free and self.loop is not None:
+            self.loop.remove_reader(seat.line.reader)
+            self.loop.remove_writer(seat.line.writer)
+        if not seat.asked:
+            seat.worker.close()
+        elif not self._settings.writes:
+            seat.worker.kill()
 
 
 def _lost(*, is_write: bool) -> Problem:

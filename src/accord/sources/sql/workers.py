@@ -74,6 +74,10 @@ class Workers:
         return team
 
     def close(self) -> None:
-        """End them, but for a change that is under way."""
+        """End them, but for a change that is under way; those of a parent process are let go."""
+        is_ours = self._owner == os.getpid()
         for team in self._teams:
-            team.close()
+            if is_ours:
+                team.close()
+            else:
+                team.disband()

@@ -6,6 +6,7 @@ import os
 import signal
 import sqlite3
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import monotonic, sleep
@@ -20,8 +21,10 @@ from accord.sources.sql import Database, Options
 from accord.sources.sql.frames import Ended, Frames, frame
 from accord.sources.sql.messages import Insert, Select
 from accord.sources.sql.process import Worker
+from serve.talk import ACCORD
 from sources.sql.shop import NUMBERS, make, serving
 from sources.sql.test_durability import workers_of
+from stdio_peer import StdioPeer
 
 FOR_EVER = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 
@@ -276,7 +279,33 @@ def test_a_query_that_is_under_way_ends_with_its_database(tmp_path: Path) -> Non
         return worker
 
     worker = asyncio.run(begin_and_close())
+    _wait_until(lambda: _stat(worker) == ["gone"])  # and nobody but we would have waited for it
+
+
+def test_a_query_that_is_under_way_ends_with_its_server(tmp_path: Path) -> None:
+    command = [ACCORD, "serve", str(make(tmp_path / "shop.db")), "--timeout", "600", "--grace", "0"]
+    with StdioPeer(command) as peer:
+        peer.initialize()
+        call = {"name": "run_query", "arguments": {"query": "SELECT 1"}}
+        peer.request("tools/call", call)
+        (worker,) = workers_of(peer.process.pid)
+        call["arguments"] = {"query": FOR_EVER}
+        peer.send({"jsonrpc": "2.0", "id": "endless", "method": "tools/call", "params": call})
+        idle = int(_stat(worker)[11])
+        _wait_until(lambda: int(_stat(worker)[11]) > idle + 20)  # hundredths of a second
+    _wait_until(lambda: _stat(worker)[0] in ("gone", "Z"))
+
+
+def _wait_until(holds: Callable[[], bool]) -> None:
     end = monotonic() + 10
-    while Path(f"/proc/{worker}").exists():  # and nobody but we would have waited for it
+    while not holds():
         assert monotonic() < end
         sleep(0.01)
+
+
+def _stat(pid: int) -> list[str]:
+    """What Linux says of a process: its state, and at 11 how long it has run."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return ["gone"]

@@ -22,9 +22,10 @@ _WIDE: Final = 512 * 1024  # bytes of answers that a pipe has room for
 class Worker:
     """A child process that answers on its line, one request after the other."""
 
-    def __init__(self, settings: bytes) -> None:
+    def __init__(self, settings: bytes, *, writes: bool = False) -> None:
+        """One that `writes` is left to finish what it does, also when Python ends."""
         self._pid, self.line = _spawn()
-        self._end = weakref.finalize(self, _abandon, os.getpid(), self._pid, self.line)
+        self._end = weakref.finalize(self, _abandon, os.getpid(), self._pid, self.line, writes)
         with contextlib.suppress(Ended):  # whoever listens will notice
             self.line.send(settings)
 
@@ -35,7 +36,7 @@ class Worker:
         threading.Thread(target=self.close, name="accord-reaper", daemon=True).start()
 
     def hang_up(self) -> None:
-        """Let it finish by itself what it is doing, and end."""
+        """Let it end: a change that it is making comes to its end."""
         self._end()
 
     def close(self) -> None:
@@ -84,9 +85,11 @@ def _widen(reader: int) -> None:
             fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, _WIDE)
 
 
-def _abandon(owner: int, pid: int, line: Line) -> None:
-    """Hang up on a worker: it ends by itself once all have hung up."""
+def _abandon(owner: int, pid: int, line: Line, writes: bool) -> None:
+    """Hang up on a worker: it ends by itself once all have hung up, and one that reads at once."""
     line.close()
     if os.getpid() == owner:
-        with contextlib.suppress(ChildProcessError):
+        with contextlib.suppress(ChildProcessError, ProcessLookupError):
+            if not writes:
+                os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, os.WNOHANG)

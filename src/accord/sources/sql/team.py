@@ -132,7 +132,7 @@ class Team:
     def start(self) -> None:
         """Have one more worker, if the system has room for it."""
         try:
-            self._seat(_Seat(Worker(self._told)))
+            self._seat(_Seat(Worker(self._told, writes=self._settings.writes)))
         except OSError:
             self._note_failed_start()
 

@@ -103,9 +103,7 @@ def _is_named(tool: Any) -> bool:
 
 
 def _nameable(items: list[Any]) -> bool:
-    return all(
-        isinstance(each, str) or (isinstance(each, dict) and "name" in each) for each in items
-    )
+    return all(isinstance(each, str) or _is_named(each) for each in items)
 
 
 def _lists_tools(case: Case) -> bool:

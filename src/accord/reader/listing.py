@@ -252,9 +252,8 @@ def lone_item(case: Case) -> Verdict | None:
     call = case.called
     if not call.wants_many or not isinstance(case.value, dict) or case.words is not None:
         return None
-    if nothing_in(case.value, call.nouns) or _says_none(case.value) or _has_no_items(case.value):
-        return _perhaps(Collection([], dict(case.value), (), "guess"))
-    if _is_empty_map(case):
+    is_none = nothing_in(case.value, call.nouns) or _says_none(case.value)
+    if is_none or _has_no_items(case.value) or _is_empty_map(case):
         return _perhaps(Collection([], dict(case.value), (), "guess"))
     named = named_things(case.value)
     if named is not None and not call.is_one:

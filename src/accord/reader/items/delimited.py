@@ -47,7 +47,7 @@ def _rows(lines: list[str], at: int, mark: str, wants_list: bool) -> Items | Non
         rows = [[cell.strip() for cell in row] for row in rows]
     if mark == "\t":  # of which those at the end of a line are easily lost
         rows = [row + [""] * (len(names) - len(row)) for row in rows]
-        if len(names) == 2 and not any(map(str.isupper, lines[at])) and not _has_digits(rows):
+        if len(names) == 2 and not any(map(str.isupper, lines[at])) and not _has_numbers(rows):
             return None  # the first of the rows, as likely
     if is_ruled and len(names) == 2 and not _has_numbers(rows):
         return None
@@ -64,10 +64,6 @@ def _rows(lines: list[str], at: int, mark: str, wants_list: bool) -> Items | Non
 def _fits(row: list[str], names: list[str]) -> bool:
     """Whether a row has a cell for each name; one in brackets may have been taken for several."""
     return len(row) == len(names) or (len(row) > len(names) > 3 and "[" in "".join(row))
-
-
-def _has_digits(rows: list[list[str]]) -> bool:
-    return any(cell.isdigit() for row in rows for cell in row)
 
 
 def _has_numbers(rows: list[list[str]]) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from accord.inspector.page import Page
+from accord.serve.flow_control import OutputGate
 from accord.serve.http.exchange import Exchange, Receive, Send
 from accord.serve.http.request import Heads, refuse
 from accord.serve.http.response import Response, refused
@@ -17,6 +18,7 @@ class Alone:
         self._page = page
         self._ready = ready
         self.heads = Heads(())
+        self.gate = OutputGate()
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Live as long as whoever serves it."""

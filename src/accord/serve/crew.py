@@ -10,10 +10,14 @@ import os
 from collections import deque
 from collections.abc import Callable
 from contextvars import copy_context
+from typing import Final
 
 from accord.protocol import Call
 from accord.serve.eager import Pending
+from accord.serve.flow_control import OutputGate, StartWindow
 from accord.work import Done, Work
+
+_BATCH: Final = 128  # calls that may run before the loop looks at its input again
 
 
 class Crew:
@@ -24,11 +28,15 @@ class Crew:
         loop: asyncio.AbstractEventLoop,
         deliver: Callable[[Call, Done], None],
         *,
+        gate: OutputGate,
         capacity: int,
     ) -> None:
         self._loop = loop
         self._deliver = deliver
         self._capacity = capacity
+        self._gate = gate
+        self.window = StartWindow(gate)
+        self.window.on_room = self._continue
         self._jobs: deque[Work] = deque()
         self._in_charge: asyncio.Task[None] | None = None
         self.open = 0
@@ -45,7 +53,7 @@ class Crew:
         self.open += 1
         self._jobs.append(job)
         if self._in_charge is None:
-            self._put_in_charge()
+            self._continue()
         return True
 
     def abandon(self, call: Call) -> None:
@@ -73,7 +81,8 @@ class Crew:
                 self._hand_over()
 
     async def _run_jobs(self, me: "asyncio.Task[None]") -> None:
-        while self._jobs and self._in_charge is me:
+        window, count = self.window, 0
+        while self._jobs and self._in_charge is me and window.has_room:
             job = self._jobs.popleft()
             call = job.call
             if not call.cancelled:
@@ -85,8 +94,12 @@ class Crew:
                 except StopIteration as stop:
                     done = stop.value
                 else:
+                    window.enter()
                     self._hand_over()
-                    done = await Pending(run, awaited, context)
+                    try:
+                        done = await Pending(run, awaited, context, self._gate)
+                    finally:
+                        window.leave()
                 if self._is_fork:  # a tool has forked, and returned twice: here is nobody to tell
                     os._exit(0)
                 self.open -= 1
@@ -95,8 +108,19 @@ class Crew:
                 self.open -= 1
             if me.cancelling():  # by its own call: it is not fit for another
                 break
+            count += 1
+            if count % _BATCH == 0:
+                await asyncio.sleep(0)
 
     def _hand_over(self) -> None:
         self._in_charge = None
-        if self._jobs:
+        self._continue()
+
+    def _continue(self) -> None:
+        """Go on with the queue, if there is one and a call may start."""
+        if not self._jobs or self._in_charge is not None:
+            return
+        if self.window.has_room:
             self._put_in_charge()
+        else:
+            self.window.watch(self._loop)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
 
 import msgspec
@@ -13,6 +13,7 @@ from accord.protocol import Answered, Call, Connection
 from accord.protocol.messages import Wanted
 from accord.protocol.news import news_for
 from accord.questions import Question
+from accord.serve.flow_control import StartWindow
 from accord.server import Server
 
 
@@ -41,6 +42,8 @@ class Desk:
         self._is_full = is_full
         self._late: dict[Change, None] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
+        self.window: StartWindow | None = None
+        """Does not count calls while they wait here."""
         self._held: dict[Call, tuple[Wanted, asyncio.Future[None]]] = {}
         server.changes.watch(self.hear)
 
@@ -77,7 +80,8 @@ class Desk:
         ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._held[call] = (wanted, ended)
         try:
-            await ended
+            with self._uncounted():
+                await ended
         except asyncio.CancelledError:
             if not call.cancelled:
                 raise
@@ -103,8 +107,9 @@ class Desk:
                 one.waiter = waiting[key]
                 posed.append(one)
                 _push(call, one.message)
-            async with asyncio.timeout(self._seconds):
-                await asyncio.gather(*waiting.values())
+            with self._uncounted():
+                async with asyncio.timeout(self._seconds):
+                    await asyncio.gather(*waiting.values())
         except TimeoutError:
             raise Problem.timeout("The client has not answered in time") from None
         finally:
@@ -113,6 +118,9 @@ class Desk:
                 if withdrawal is not None:
                     _push(call, withdrawal)
         return {key: future.result() for key, future in waiting.items()}
+
+    def _uncounted(self) -> AbstractContextManager[None]:
+        return nullcontext() if self.window is None else self.window.left()
 
     def answer(self, answered: Answered) -> None:
         """Hand an answer to whoever waits for it."""

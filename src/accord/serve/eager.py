@@ -6,28 +6,46 @@ Whoever knows that nothing had to wait needs no timer, and no entry in any list 
 from collections.abc import Awaitable, Coroutine, Generator
 from contextvars import Context
 from types import CoroutineType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 T = TypeVar("T")
 
 
-class Pending(Generic[T]):
-    """A coroutine that had to wait, half run, in the context that it began in, if any."""
+class Gate(Protocol):
+    """What may keep a coroutine from going on: see `flow_control.OutputGate`."""
 
-    __slots__ = ("_awaited", "_context", "_rest")
+    is_open: bool
+
+    async def wait(self) -> None: ...
+
+
+class Pending(Generic[T]):
+    """A coroutine that had to wait, half run, in the context that it began in, if any.
+
+    With a `gate` it goes on only while that is open.
+    """
+
+    __slots__ = ("_awaited", "_context", "_gate", "_rest")
 
     def __init__(
-        self, rest: Coroutine[Any, Any, T], awaited: Any, context: Context | None = None
+        self,
+        rest: Coroutine[Any, Any, T],
+        awaited: Any,
+        context: Context | None = None,
+        gate: Gate | None = None,
     ) -> None:
         self._rest = rest
         self._awaited = awaited
         self._context = context
+        self._gate = gate
 
     def __await__(self) -> Generator[Any, Any, T]:
         while True:
             step, given = self._rest.send, None
             try:
                 yield self._awaited
+                if self._gate is not None and not self._gate.is_open:
+                    yield from self._gate.wait().__await__()
             except BaseException as error:  # noqa: BLE001 - passed on, as `await` does
                 step, given = self._rest.throw, error
             try:
@@ -38,15 +56,15 @@ class Pending(Generic[T]):
                 return result
 
 
-def start(awaitable: Awaitable[T]) -> T | Pending[T]:
-    """What it comes to, if that is known at once; else what is left of it, to be awaited."""
+def start(awaitable: Awaitable[T], gate: Gate | None = None) -> T | Pending[T]:
+    """Run an awaitable up to its first wait: its result, or what is left of it to be awaited."""
     rest: Any = awaitable if type(awaitable) is CoroutineType else _awaiting(awaitable)
     try:
         awaited = rest.send(None)
     except StopIteration as stop:
         result: T = stop.value
         return result
-    return Pending(rest, awaited)
+    return Pending(rest, awaited, gate=gate)
 
 
 async def _awaiting(awaitable: Awaitable[T]) -> T:

@@ -8,13 +8,14 @@ import signal
 import stat
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from accord.errors import ContractError
 
 _CHUNK: Final = 16_384  # some hundred calls: more would only pile up their replies
-_MUCH: Final = 32_768  # bytes: memory that is used again at once is cheaper than more of it
+_PIECE: Final = 32_768  # bytes: short lines are joined up to this, longer ones are not copied
 _GATHERS: Final = hasattr(os, "writev")  # not on Windows
 _STDERR: Final = 2
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
@@ -145,9 +146,10 @@ class Input:
 
 
 class Output:
-    """Lines to a descriptor: what one turn of the loop brings goes out together, if it is little.
+    """Writes lines to a descriptor: short ones of one turn of the loop together, long ones alone.
 
-    `drained` is called whenever the peer has taken everything, `broken` when it is gone.
+    `on_unsent` is given the number of unsent bytes where that may be many; `on_progress` is called
+    after each write, `on_broken` when the peer is gone.
     """
 
     def __init__(
@@ -155,22 +157,27 @@ class Output:
         descriptor: int,
         loop: asyncio.AbstractEventLoop,
         *,
-        drained: Callable[[], None],
-        broken: Callable[[], None],
+        on_unsent: Callable[[int], None],
+        on_progress: Callable[[], None],
+        on_broken: Callable[[], None],
     ) -> None:
         self._descriptor = descriptor
         self._loop = loop
-        self._on_drained = drained
-        self._on_broken = broken
-        self._lines: list[bytes] = []
-        self._unsent = memoryview(b"")
+        self._on_unsent = on_unsent
+        self._on_progress = on_progress
+        self._on_broken = on_broken
+        self._lines: deque[bytes] = deque()
+        self._piece: bytes | None = None
+        """The line, or the short lines, being written."""
+        self._written = 0
+        """How many bytes of the piece and its newline are written."""
         self._is_waiting = False
         self.backlog = 0
         """How many bytes the peer has not taken yet."""
         mode = os.fstat(descriptor).st_mode
         self._polls = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)  # not a file, nor a terminal
         os.set_blocking(descriptor, not self._polls)
-        if stat.S_ISFIFO(mode):  # nothing comes from its writing end but the news that it is broken
+        if stat.S_ISFIFO(mode):  # readable only when the other end is closed
             loop.add_reader(descriptor, self._break)
 
     def send(self, line: bytes) -> None:
@@ -179,9 +186,11 @@ class Output:
             self._loop.call_soon(self._write)
         self._lines.append(line)
         self.backlog += len(line) + 1
-        if self.backlog > _MUCH and not self._is_waiting:
-            with contextlib.suppress(OSError):  # which the end of the turn will meet as well
-                self._push()
+        if self.backlog > _PIECE:
+            if not self._is_waiting:
+                with contextlib.suppress(OSError):  # which the end of the turn will meet as well
+                    self._push()
+            self._on_unsent(self.backlog)
 
     def _write(self) -> None:
         try:
@@ -190,38 +199,50 @@ class Output:
             pass
         except OSError:
             self._break()
+            return
         self._wait_for_peer(self.backlog > 0)
+        self._on_unsent(self.backlog)
+        self._on_progress()
 
     def _push(self) -> None:
-        """Write all, unless it raises."""
-        while self._unsent or self._lines:
-            if _GATHERS and len(self._lines) == 1 and not self._unsent:
-                sent = self._push_line(self._lines[0])
-            else:
-                sent = self._push_all()
+        """Write all, or raise BlockingIOError."""
+        while self.backlog:
+            piece = self._piece
+            if piece is None:
+                piece = self._piece = self._next_piece()
+            sent = self._write_some(piece)
             self.backlog -= sent
+            self._written += sent
+            if self._written > len(piece):
+                self._piece = None
+                self._written = 0
 
-    def _push_line(self, line: bytes) -> int:
-        """Write a line that is alone, which may be long, without a copy of it."""
-        sent = os.writev(self._descriptor, (line, b"\n"))
-        self._lines.clear()
-        if sent <= len(line):
-            self._unsent = memoryview(b"%s\n" % line)[sent:]
-        return sent
+    def _next_piece(self) -> bytes:
+        """Take lines off the queue: a long one as it is, or as many short ones as fit together."""
+        lines = self._lines
+        piece = lines.popleft()
+        if len(piece) > _PIECE or not lines:
+            return piece
+        short, size = [piece], len(piece)
+        while lines and size + len(lines[0]) <= _PIECE:
+            size += len(lines[0])
+            short.append(lines.popleft())
+        return b"\n".join(short)
 
-    def _push_all(self) -> int:
-        if not self._unsent:
-            self._unsent = memoryview(b"\n".join([*self._lines, b""]))
-            self._lines.clear()
-        sent = os.write(self._descriptor, self._unsent)
-        self._unsent = self._unsent[sent:] or memoryview(b"")  # and let go of what is sent
-        return sent
+    def _write_some(self, piece: bytes) -> int:
+        """Write what is left of a piece, and a newline after it, as far as there is room."""
+        rest = memoryview(piece)[self._written :] if self._written else piece
+        if _GATHERS:
+            return os.writev(self._descriptor, (rest, b"\n"))
+        return os.write(self._descriptor, rest or b"\n")
 
     def _break(self) -> None:
+        """The peer is gone."""
         self._loop.remove_reader(self._descriptor)
+        self._wait_for_peer(False)
         self._lines.clear()
-        self._unsent = memoryview(b"")
-        self.backlog = 0
+        self._piece = None
+        self._written = self.backlog = 0
         self._on_broken()
 
     def _wait_for_peer(self, wait: bool) -> None:
@@ -230,5 +251,3 @@ class Output:
         elif self._is_waiting and not wait:
             self._loop.remove_writer(self._descriptor)
         self._is_waiting = wait
-        if not wait:
-            self._on_drained()

@@ -12,10 +12,12 @@ from typing import Final
 
 from accord.answer import Problem
 from accord.protocol import Call
+from accord.serve.flow_control import OutputGate
 from accord.work import Done, Work, drive
 
 DEFAULT_THREADS: Final = 32
 DEFAULT_CAPACITY: Final = 10_000
+_LARGE: Final = 4096  # bytes of a reply that is worth counting while it waits for the event loop
 _SPARE: Final = 4  # so many times the threads may there be when some hang in cancelled calls
 
 
@@ -31,9 +33,11 @@ class Pool:
         loop: AbstractEventLoop,
         deliver: Callable[[Call, Done], None],
         *,
+        gate: OutputGate | None = None,
         threads: int = DEFAULT_THREADS,
         capacity: int = DEFAULT_CAPACITY,
     ) -> None:
+        self._gate = gate
         self._loop = loop
         self._deliver = deliver
         self._size = threads
@@ -91,6 +95,8 @@ class Pool:
         while True:
             job, context = self._jobs.get()
             call = job.call
+            if self._gate is not None and not self._gate.is_open:
+                self._gate.wait_in_thread()
             self._running.add(call)
             done = None if call.cancelled else context.run(drive, job.run())
             if self._is_fork:  # a tool has forked, and returned twice: there is nobody to tell here
@@ -100,6 +106,8 @@ class Pool:
             del job, context, call, done  # a large answer must not stay until the next call
 
     def _hand_over(self, call: Call, done: Done | None) -> None:
+        if done is not None and self._gate is not None and len(done.reply) > _LARGE:
+            self._gate.arrive(len(done.reply))
         self._done.append((call, done))
         if not self._delivery_due:  # cleared before the loop drains, so none is left behind
             self._delivery_due = True
@@ -114,3 +122,8 @@ class Pool:
             self._lost.discard(call)
             if done is not None:
                 self._deliver(call, done)
+
+    def release(self, done: Done) -> None:
+        """Stop counting a reply: it has been sent, or nobody wants it."""
+        if self._gate is not None and len(done.reply) > _LARGE:
+            self._gate.take(len(done.reply))

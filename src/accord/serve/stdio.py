@@ -14,7 +14,7 @@ from accord.protocol.messages import Wanted
 from accord.questions import Question
 from accord.serve.crew import Crew
 from accord.serve.desk import Desk
-from accord.serve.pace import Pace
+from accord.serve.flow_control import DEFAULT_MAX_UNSENT, OutputGate, ReadThrottle
 from accord.serve.pipes import Input, Output, Pipes, keep_from_forks
 from accord.serve.pool import DEFAULT_CAPACITY, DEFAULT_THREADS, Pool
 from accord.server import Server
@@ -26,7 +26,7 @@ AT_A_TERMINAL: Final = (
     "MCP on standard input and output, for a client that starts it; Ctrl-C ends it"
 )
 """For a person who has started what a client should start."""
-_FULL: Final = 1 << 20  # unsent bytes at which we read no more until the peer has read
+_FULL: Final = 1 << 20  # unsent bytes at which calls that report progress wait for the peer
 
 
 class Settings(NamedTuple):
@@ -39,6 +39,8 @@ class Settings(NamedTuple):
     threads: int = DEFAULT_THREADS
     answer_seconds: float = 300.0
     """How long a client may take to answer a question."""
+    max_unsent: int = DEFAULT_MAX_UNSENT
+    """Bytes of unsent replies above which no call starts until the client has read."""
 
 
 _USUAL: Final = Settings()
@@ -99,18 +101,32 @@ class _Session:
         self._connection = server.connect()
         self._lines = Lines(settings.max_request)
         self._input = Input(pipes.reader, self.loop, self._take)
-        self._output = Output(pipes.writer, self.loop, drained=self._regulate, broken=self._lose)
-        self._crew = Crew(self.loop, self._finish, capacity=settings.max_calls)
+        gate = OutputGate(settings.max_unsent)
+        self._output = Output(
+            pipes.writer,
+            self.loop,
+            on_unsent=gate.update,
+            on_progress=self._regulate,
+            on_broken=self._lose,
+        )
+        self._crew = Crew(self.loop, self._finish, gate=gate, capacity=settings.max_calls)
         self._pool = Pool(
             self.loop,
-            self._finish,
+            self._finish_thread,
+            gate=gate,
             threads=settings.threads,
             capacity=settings.max_calls,
         )
-        most = settings.max_calls // 2
-        self._pace = Pace(self.loop, self._input, self._crew, self._pool, self._is_full, most=most)
+        self._throttle = ReadThrottle(
+            self.loop,
+            self._input,
+            gate,
+            lambda: self._crew.open + self._pool.pending,
+            max_open=settings.max_calls // 2,
+        )
         self._desk = Desk(server, settings.answer_seconds, self._announce, self._is_full)
         self._desk.attend(self.loop)
+        self._desk.window = self._crew.window
         self._room = _Room()
         self.tell = self._output.send  # of the Edge, without a step between
         self._ended = asyncio.Event()
@@ -203,7 +219,7 @@ class _Session:
         if not chunk:
             self.announce_end()
             self.stop()
-        self._pace.note_read()
+        self._throttle.note_read()
         self._regulate()
 
     def _regulate(self) -> None:
@@ -215,10 +231,11 @@ class _Session:
             if self._connection.is_idle and not self._output.backlog:
                 self._quiet.set()
             return
-        self._pace.keep()
+        self._throttle.regulate(self._output.backlog)
 
     def _start(self, call: Call) -> None:
         call.edge = self
+        self._throttle.hold(_size(call))
         job = self._server.prepare(call)
         if isinstance(job, Done):
             self._finish(call, job)
@@ -227,19 +244,31 @@ class _Session:
             self._finish(call, job.refuse(busy))
 
     def _finish(self, call: Call, done: Done) -> None:
+        if not call.cancelled:
+            self._throttle.hold(-_size(call))
         reply = self._connection.finish(call, done.reply)
         if reply is not None:
             self._output.send(reply)
         if self._input.paused:
             self._regulate()
 
+    def _finish_thread(self, call: Call, done: Done) -> None:
+        self._finish(call, done)
+        self._pool.release(done)
+
     def _cancel(self, cancel: Cancel) -> None:
+        self._throttle.hold(-_size(cancel.call))
         self._stop(cancel.call)
         if cancel.reply is not None:
             self._output.send(cancel.reply)
 
     def _stop(self, call: Call) -> None:
         (self._pool if call.running is None else self._crew).abandon(call)
+
+
+def _size(call: Call) -> int:
+    """Bytes of the arguments that a call keeps in memory."""
+    return len(call.arguments if call.special is None else call.sent)
 
 
 class _Room(asyncio.Event):

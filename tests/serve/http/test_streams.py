@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from accord.serve.http.streams import MOST_EVENTS, Stream
+from accord.serve.http.streams import MAX_BYTES, MOST_EVENTS, Stream
 from http_peer import HttpPeer, HttpServer, text_of
 from serve.http.talk import ERAS, REVISIONS, STATELESS, census, eventually, limited
 
@@ -244,3 +244,15 @@ def test_the_stateless_era_does_not_resume(server: HttpServer) -> None:
     with HttpPeer(server.port, STATELESS) as client:
         event, _ = client.post(client.watching("say", message="m")).rest()
         assert client.listen(event.id or "0-0").status == 405
+
+
+def test_a_stream_keeps_a_bounded_number_of_bytes_and_always_the_newest_event() -> None:
+    async def read() -> list[bytes]:
+        stream = Stream()
+        for message in (b"1" * MAX_BYTES, b"2" * MAX_BYTES, b"3" * (2 * MAX_BYTES)):
+            stream.append(message)
+        stream.close()
+        return [event async for event in stream.follow(0, 1)]
+
+    [event] = asyncio.run(read())
+    assert event.startswith(b"id: 0-2\ndata: 3")

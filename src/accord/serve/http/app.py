@@ -11,6 +11,7 @@ from accord.errors import ContractError
 from accord.protocol import Call, Cancel, Connection
 from accord.revisions import Revision
 from accord.serve.desk import Desk
+from accord.serve.flow_control import OutputGate
 from accord.serve.http.access import AccessLog
 from accord.serve.http.exchange import Exchange
 from accord.serve.http.replies import response_to, unacceptable, without_null_id
@@ -62,6 +63,11 @@ class App:
         self._desk = Desk(server, settings.answer_seconds, self._announce)
         self._runs = Runs(server, settings, self._desk, access)
         self._paths = frozenset({settings.path.rstrip("/"), settings.path.rstrip("/") + "/"})
+
+    @property
+    def gate(self) -> OutputGate:
+        """Closed while clients leave too much unread."""
+        return self._runs.gate
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":

@@ -14,6 +14,7 @@ from urllib.parse import unquote
 import httptools
 from uvicorn.server import ServerState
 
+from accord.serve.flow_control import OutputGate
 from accord.serve.http.exchange import Exchange, Receive, Send
 from accord.serve.http.request import Header, Heads
 from accord.serve.http.response import TEXT, Response
@@ -23,7 +24,11 @@ from accord.serve.http.visit import CLOSE, MUCH, Visit, head_of
 _IDLE: Final = 5.0  # seconds that a connection may wait for its next request
 _LINGER: Final = 1.0  # seconds to let go of what a client still sends, so that it hears the answer
 _LAST_PATIENCE: Final = 1.0  # seconds for a client that reads nothing, once the server is to end
+_MAX_STALL: Final = 0.5  # seconds for a client that reads nothing, while no call can start
+_MAX_SLOW: Final = 5.0  # seconds for a client that reads slowly, likewise
+_TICK_WHEN_FULL: Final = 0.25  # seconds between looks at the clock, likewise
 _NEVER: Final = float("inf")
+_HIGH_WATER: Final = 16_384  # unsent bytes of one connection at which it is not written to
 _MANY: Final = 16  # requests that came before the ones before them were answered: more wait outside
 _LONGEST_HEAD: Final = 65_536  # bytes of a request line and its headers, or of trailers
 _TOO_LARGE: Final = Response(431, b"The headers are too large.", content_type=TEXT)
@@ -35,6 +40,8 @@ class Served(Protocol):
 
     @property
     def heads(self) -> Heads: ...
+    @property
+    def gate(self) -> OutputGate: ...
     def answer(self, exchange: Exchange) -> Response | Coroutine[Any, Any, Response | None]: ...
     def stop(self, *, at_once: bool = False) -> None: ...
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None: ...
@@ -49,6 +56,7 @@ class Lines:
         self.patience = settings.body_seconds
         """How long a client may read nothing of what is there for it."""
         self._open: set[Line] = set()
+        self._unsent = 0
         self._tick = min(settings.body_seconds / 4, 1.0)
         self._clock: asyncio.TimerHandle | None = None
 
@@ -66,12 +74,22 @@ class Lines:
         """A connection was lost."""
         self._open.discard(line)
 
+    def count_unsent(self, size: int) -> None:
+        """A client has left so many bytes more, or less, unread."""
+        self._unsent += size
+        self.app.gate.update(self._unsent)
+
     def _look(self, loop: asyncio.AbstractEventLoop) -> None:
-        """End what is late: a look at all of them costs less than a timer for each request."""
+        """End what is late: a look at all of them costs less than a timer for each request.
+
+        While too much is unsent for calls to start, clients that read slowly are late sooner.
+        """
         now = loop.time()
-        for line in [line for line in self._open if line.is_late(now)]:
+        is_full = not self.app.gate.is_open
+        for line in [line for line in self._open if line.is_late(now, is_full=is_full)]:
             line.transport.abort()
-        self._clock = loop.call_later(self._tick, self._look, loop) if self._open else None
+        tick = min(self._tick, _TICK_WHEN_FULL) if is_full else self._tick
+        self._clock = loop.call_later(tick, self._look, loop) if self._open else None
 
 
 class Line(asyncio.Protocol):
@@ -92,6 +110,10 @@ class Line(asyncio.Protocol):
         """How much the client had not read when we last looked."""
         self._read_at = 0.0
         """When it read some of that."""
+        self._counted = 0
+        """How much of it counts as unsent, since the client stopped reading."""
+        self._stopped_at = 0.0
+        """When that was."""
         self._connections: set[Any] = state.connections
         self._tasks: set[asyncio.Task[None]] = state.tasks
         self._parser = httptools.HttpRequestParser(self)
@@ -115,6 +137,7 @@ class Line(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Wait for a request."""
         self.transport = transport  # type: ignore[assignment]  # it is one, of whatever class
+        self.transport.set_write_buffer_limits(_HIGH_WATER)
         peer = transport.get_extra_info("peername")
         self.scope = {"client": peer if isinstance(peer, tuple) else None}
         self._connections.add(self)
@@ -151,20 +174,29 @@ class Line(asyncio.Protocol):
         """The client does not read."""
         if self.drained is None:
             self.drained = self.loop.create_future()
+            self._stopped_at = self._read_at = self.loop.time()
+            self._counted = self._unsent = self.transport.get_write_buffer_size()
+            self.lines.count_unsent(self._counted)
 
     def resume_writing(self) -> None:
         """It does again, or has left."""
         drained, self.drained = self.drained, None
         if drained is not None:
+            self.lines.count_unsent(-self._counted)
             drained.set_result(None)
 
-    def is_late(self, now: float) -> bool:
+    def is_late(self, now: float, *, is_full: bool) -> bool:
         """Whether the client has not sent, or not read, what it had to by now."""
         unsent = self.transport.get_write_buffer_size()
         if unsent < self._unsent or not self._unsent:
             self._read_at = now
         self._unsent = unsent
-        return now - self._read_at > self.lines.patience if unsent else self._deadline < now
+        if not unsent:
+            return self._deadline < now
+        if is_full and self.drained is not None and now - self._stopped_at > _MAX_SLOW:
+            return True
+        patience = min(self.lines.patience, _MAX_STALL) if is_full else self.lines.patience
+        return now - self._read_at > patience
 
     # The parser's side
 

@@ -57,6 +57,8 @@ class Run:
             stop(call)
 
     def end(self) -> None:
-        """All is done."""
+        """All is done. No cycle may keep what it held: large replies, say."""
+        self.begun = None
         if self._watcher is not None:
             self._watcher.cancel()
+            self._watcher = None

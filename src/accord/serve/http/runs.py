@@ -10,6 +10,7 @@ from accord.protocol import Call, Cancel, Connection
 from accord.revisions import Revision
 from accord.serve.desk import Desk
 from accord.serve.eager import Pending, start
+from accord.serve.flow_control import OutputGate, StartWindow
 from accord.serve.http.access import AccessLog
 from accord.serve.http.exchange import Exchange
 from accord.serve.http.replies import response_to
@@ -22,6 +23,7 @@ from accord.telemetry import outcome_of
 from accord.work import Done, Work
 
 _CANCELLED: Final = Done(Reject(INTERNAL_ERROR, "Cancelled"), b"")  # never sent
+_BUSY: Final = Problem.unavailable("Too many calls are open; try again later")
 _PATIENCE: Final = 0.05  # seconds after which we look whether a stateless caller is still there
 
 
@@ -39,6 +41,7 @@ class Runs:
         self._open: set[Run] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._pool: Pool | None = None
+        self._limit_output()
         self._watch: asyncio.TimerHandle | None = None
         self.is_closing = False
         self._quiet = asyncio.Event()
@@ -78,9 +81,11 @@ class Runs:
         server = self._server
         mismatch = server.mismatch(call, exchange.fields) if server.mirrored else None
         job = mismatch or server.prepare(call)
-        if isinstance(job, Done) or not job.is_async or len(self._open) >= self._most:
+        if isinstance(job, Done) or not job.is_async:
             return job
-        return start(job.run())
+        if not self.window.has_room or len(self._open) >= self._most:
+            return job
+        return start(job.run(), self.gate)
 
     async def wait(self, run: Run) -> Response | None:
         """Wait for the calls of one request, and give back what answers it."""
@@ -133,10 +138,13 @@ class Runs:
         if isinstance(begun, Done):
             return begun
         if not isinstance(begun, Pending):
-            return await self._elsewhere(begun, loop)
+            if len(self._open) > self._most:
+                return begun.refuse(_BUSY)
+            if not begun.is_async:
+                return await self._elsewhere(begun, loop)
         task = call.running = asyncio.current_task(loop)
         before = 0 if task is None else task.cancelling()
-        done = await begun
+        done = await self._run(call, begun)
         call.running = None
         while task is not None and task.cancelling() > before:
             try:
@@ -149,6 +157,25 @@ class Runs:
             task.uncancel()
         return done
 
+    async def _run(self, call: Call, begun: Pending[Done] | Work) -> Done:
+        """Run an async call: the rest of it, or all of it as soon as it may start."""
+        if not isinstance(begun, Pending):
+            try:
+                await self.window.wait()
+            except asyncio.CancelledError:
+                if not call.cancelled:
+                    raise
+                return _CANCELLED
+            started = start(begun.run(), self.gate)
+            if isinstance(started, Done):
+                return started
+            begun = started
+        self.window.enter()
+        try:
+            return await begun
+        finally:
+            self.window.leave()
+
     async def _alone(self, call: Call, run: Run, loop: asyncio.AbstractEventLoop) -> Done:
         """Run a call in a task of its own, beside others of a batch."""
         call.edge = run.exchange
@@ -156,20 +183,25 @@ class Runs:
         job = self._server.prepare(call)
         if isinstance(job, Done):
             return job
-        return await (job.run() if job.is_async else self._elsewhere(job, loop))
+        return await (self._run(call, job) if job.is_async else self._elsewhere(job, loop))
 
     async def _elsewhere(self, job: Work, loop: asyncio.AbstractEventLoop) -> Done:
         """Run a call in a thread, if there is room."""
         future: asyncio.Future[Done] = loop.create_future()
         job.call.running = future
-        if job.is_async or not self._threads(loop).submit(job):
-            return job.refuse(Problem.unavailable("Too many calls are open; try again later"))
+        pool = self._threads(loop)
+        if not pool.submit(job):
+            return job.refuse(_BUSY)
         try:
             return await future
         except asyncio.CancelledError:
             if not job.call.cancelled:
                 raise
             return _CANCELLED  # and counted where it runs
+        finally:
+            job.call.running = None  # or a cycle would keep a large reply
+            if future.done() and not future.cancelled():
+                pool.release(future.result())
 
     def _finish(self, connection: Connection, call: Call, done: Done, began: float) -> bytes | None:
         if self._access is not None:
@@ -206,19 +238,27 @@ class Runs:
         if self._loop is None or not self._loop.is_running():
             self._loop = asyncio.get_running_loop()
             self._pool = self._watch = None  # which belonged to another loop
+            self._limit_output()
         return self._loop
+
+    def _limit_output(self) -> None:
+        self.gate = OutputGate(self._settings.max_unsent)
+        self.window = self._desk.window = StartWindow(self.gate)
 
     def _threads(self, loop: asyncio.AbstractEventLoop) -> Pool:
         if self._pool is None:
             self._pool = Pool(
                 loop,
-                _deliver,
+                self._deliver,
+                gate=self.gate,
                 threads=self._settings.threads,
                 capacity=self._settings.max_calls,
             )
         return self._pool
 
-
-def _deliver(call: Call, done: Done) -> None:
-    if not call.running.done():
-        call.running.set_result(done)
+    def _deliver(self, call: Call, done: Done) -> None:
+        """Hand the outcome of a thread to the task that waits for it."""
+        if call.running is not None and not call.running.done():
+            call.running.set_result(done)
+        elif self._pool is not None:
+            self._pool.release(done)

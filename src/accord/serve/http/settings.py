@@ -2,6 +2,7 @@
 
 from typing import NamedTuple, TypedDict
 
+from accord.serve.flow_control import DEFAULT_MAX_UNSENT
 from accord.serve.pool import DEFAULT_CAPACITY, DEFAULT_THREADS
 
 
@@ -27,6 +28,8 @@ class Settings(NamedTuple):
     """How often an idle stream says that it is still there."""
     answer_seconds: float = 300.0
     """How long a client may take to answer a question."""
+    max_unsent: int = DEFAULT_MAX_UNSENT
+    """Bytes that clients have not read, of all connections, above which no call starts."""
 
 
 class Wishes(TypedDict, total=False):
@@ -44,3 +47,4 @@ class Wishes(TypedDict, total=False):
     session_seconds: float
     keep_alive_seconds: float
     answer_seconds: float
+    max_unsent: int

@@ -8,6 +8,8 @@ from typing import Final
 from accord.protocol.messages import MOST_WATCHED
 
 MOST_EVENTS: Final = 256
+MAX_BYTES: Final = 4 * 1024 * 1024
+"""Bytes of events that are kept; the newest event always is."""
 
 KEEP_ALIVE: Final = b":\n\n"
 PRIMING: Final = b""
@@ -23,6 +25,7 @@ class Stream:
         """Whether it is for what belongs to no call."""
         self._follower = 0
         self._events: deque[bytes] = deque()
+        self._size = 0
         self._most = MOST_EVENTS
         self._untold: set[bytes] = set()
         self.count = 0
@@ -33,9 +36,10 @@ class Stream:
     def append(self, message: bytes) -> None:
         """Add a message. It is one line: JSON has no bare CR or LF, so neither has the event."""
         self._events.append(message)
+        self._size += len(message)
         self.count += 1
-        if len(self._events) > self._most:
-            self._events.popleft()
+        while len(self._events) > self._most or (self._size > MAX_BYTES and len(self._events) > 1):
+            self._size -= len(self._events.popleft())
         self._wake()
 
     def tell(self, change: bytes) -> None:

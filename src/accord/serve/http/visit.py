@@ -91,6 +91,8 @@ class Visit:
         """Have the app answer."""
         line = self._line
         try:
+            if line.drained is not None:  # an answer to one before it is still unread
+                await asyncio.shield(line.drained)
             found = line.lines.app.answer(self._exchange())
             response = found if isinstance(found, Response) else await found
             if response is not None:
@@ -146,8 +148,14 @@ class Visit:
             self.keep_alive = False
         elif not self._may_keep_alive():
             headers.append(CLOSE)
-        head = head_of(response.status, headers)
-        self._line.transport.write(head if self._method == "HEAD" else head + response.body)
+        head, body = head_of(response.status, headers), response.body
+        if self._method == "HEAD":
+            body = b""
+        if len(body) > MUCH:  # two writes cost less than a copy
+            self._line.transport.write(head)
+            self._line.transport.write(body)
+        else:
+            self._line.transport.write(head + body)
         self._end()
 
     def _may_keep_alive(self) -> bool:

@@ -27,19 +27,22 @@ _LATE: Final = 2.0  # seconds to start, after which another is tried
 _IN_LINE: Final = 2  # requests for each worker that could be next, so that their time runs
 _STARTS: Final = 2  # that fail, one after the other, until we say that none will do better
 _NEVER: Final = float("inf")
+_MAX_UNCLAIMED: Final = 16 * 1024 * 1024  # bytes of answers that callers have not taken yet
 _NOBODY: Final = Problem.unavailable("No process can be started that asks the database")
 
 
 class _Exchange:
     """A request, and the answer that somebody waits for."""
 
-    __slots__ = ("answer", "deadline", "request", "since")
+    __slots__ = ("answer", "deadline", "request", "since", "size")
 
     def __init__(self, request: bytes, answer: "asyncio.Future[bytes]") -> None:
         self.request = request
         self.answer = answer
         self.since = monotonic()
         self.deadline = _NEVER
+        self.size = 0
+        """Bytes of the answer, once it is there."""
 
     def end(self, problem: Problem) -> None:
         """There is no answer."""
@@ -109,6 +112,8 @@ class Team:
         self._seats: list[_Seat] = []
         self._waiting: deque[_Exchange] = deque()
         self._failed_starts = 0
+        self._unclaimed = 0
+        """Bytes of answers that callers have not taken yet: they may be held back."""
         self._next_look: asyncio.TimerHandle | None = None
         self.loop: asyncio.AbstractEventLoop | None = None
 
@@ -121,6 +126,7 @@ class Team:
         """Work for another loop, without those who have not finished for the last one."""
         self.loop = loop
         self._waiting.clear()
+        self._unclaimed = 0
         self._next_look = None
         seats, self._seats = self._seats, []
         for seat in seats:
@@ -152,13 +158,28 @@ class Team:
         try:
             return await exchange.answer
         finally:
+            self._claim(exchange)
             if exchange.answer.cancelled() and exchange in self._waiting:
                 self._waiting.remove(exchange)
+
+    def _claim(self, exchange: _Exchange) -> None:
+        """The caller has taken its answer, or no longer wants it."""
+        if not exchange.size:
+            return
+        was_full = self._is_full
+        self._unclaimed -= exchange.size
+        if was_full and not self._is_full:
+            self._hand_out()
+
+    @property
+    def _is_full(self) -> bool:
+        """Whether callers have to take their answers before more is asked."""
+        return self._unclaimed > _MAX_UNCLAIMED
 
     def _hand_out(self) -> None:
         """Ask whoever can be asked."""
         now = monotonic()
-        while self._waiting and (seat := self._find_seat(now)) is not None:
+        while self._waiting and not self._is_full and (seat := self._find_seat(now)) is not None:
             given = [self._waiting.popleft() for _ in range(min(seat.room, len(self._waiting)))]
             try:
                 seat.give(given, now)
@@ -221,6 +242,8 @@ class Team:
             exchange = seat.asked.popleft()
             if exchange is not None and not exchange.answer.done():
                 exchange.answer.set_result(reply)
+                exchange.size = len(reply)
+                self._unclaimed += exchange.size
         if replies:
             if not self._settings.writes:  # of whom nothing is asked ahead, for it could be lost
                 seat.note(len(replies), now)
@@ -293,9 +316,9 @@ class Team:
     def _look_along_the_line(self, now: float) -> None:
         """Once the time of those at its front is up, all who have waited as long wait for nothing.
 
-        But not while somebody starts.
+        But not while a worker starts, or while callers do not take their answers.
         """
-        is_staffed = all(seat.is_ready for seat in self._seats)
+        is_staffed = all(seat.is_ready for seat in self._seats) and not self._is_full
         is_late = False
         for exchange in islice(self._waiting, _IN_LINE * self._size):
             latest = self._deadline(now)

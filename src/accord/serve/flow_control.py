@@ -1,0 +1,269 @@
+"""Flow control: when calls start and go on, and when stdin is read.
+
+`OutputGate` holds calls back while too much output is unsent, `StartWindow` bounds how many calls
+run at once, and `ReadThrottle` pauses stdin. Together they bound the memory that a peer can claim
+by sending calls and not reading the replies.
+"""
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Final
+
+from accord.serve.pipes import Input
+
+DEFAULT_MAX_UNSENT: Final = 16 * 1024 * 1024
+_WINDOW: Final = 256  # running calls: their answers may all arrive while none can be sent
+_MAX_PAUSE: Final = 0.05  # seconds; a cancellation may be waiting in the pipe
+_TRIM_INTERVAL: Final = 0.25  # seconds: it takes milliseconds
+_MAX_REQUESTS: Final = 16 * 1024 * 1024  # bytes of requests that are read and not answered
+
+
+class _Waiters:
+    """Tasks that wait in order of arrival. Each one that goes on wakes the next."""
+
+    def __init__(self) -> None:
+        self._futures: deque[asyncio.Future[None]] = deque()
+
+    def __len__(self) -> int:
+        return len(self._futures)
+
+    async def wait(self) -> None:
+        """Wait for `wake`."""
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._futures.append(future)
+        await future
+
+    def wake(self) -> None:
+        """Let the first task go on that still waits."""
+        while self._futures:
+            future = self._futures.popleft()
+            if not future.done():
+                future.set_result(None)
+                return
+
+
+class OutputGate:
+    """Open while at most `limit` bytes of output are unsent.
+
+    A call starts, or goes on after an await, only while the gate is open. `arrive` and
+    `wait_in_thread` are for threads, everything else for the event loop's own.
+    """
+
+    def __init__(self, limit: int = DEFAULT_MAX_UNSENT) -> None:
+        self.limit = limit
+        self.unsent = 0
+        self.is_open = True
+        self.on_open: Callable[[], None] = lambda: None
+        self._trim: asyncio.TimerHandle | None = None
+        self._arriving = 0
+        """Bytes of replies that threads have made and the event loop has not taken yet."""
+        self._lock = threading.Lock()
+        self._event = threading.Event()
+        self._event.set()
+        self._waiters = _Waiters()
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the peer keeps up with the output."""
+        return self.unsent <= self.limit // 4
+
+    def update(self, unsent: int) -> None:
+        """Set how many bytes are unsent."""
+        self.unsent = unsent
+        self._settle()
+
+    def arrive(self, size: int) -> None:
+        """Count a reply that a thread has made."""
+        with self._lock:
+            self._arriving += size
+            if self.unsent + self._arriving > self.limit:
+                self._close()
+
+    def take(self, size: int) -> None:
+        """Stop counting such a reply: it is sent, or will never be."""
+        with self._lock:
+            self._arriving -= size
+        self._settle()
+
+    def _close(self) -> None:
+        self.is_open = False
+        self._event.clear()
+
+    def _settle(self) -> None:
+        """Open or close the gate."""
+        with self._lock:
+            is_open = self.unsent + self._arriving <= self.limit
+            if is_open is self.is_open:
+                return
+            if is_open:
+                self.is_open = True
+                self._event.set()
+            else:
+                self._close()
+        if is_open:
+            self._waiters.wake()
+            self.on_open()
+        if self._trim is None:
+            self._trim = asyncio.get_running_loop().call_later(_TRIM_INTERVAL, self._trim_heap)
+
+    def _trim_heap(self) -> None:
+        """Return freed memory to the system until the peer keeps up again."""
+        _trim_heap()
+        again = not self.is_clear
+        loop = asyncio.get_running_loop()
+        self._trim = loop.call_later(_TRIM_INTERVAL, self._trim_heap) if again else None
+
+    async def wait(self) -> None:
+        """Wait until the gate is open."""
+        try:
+            while not self.is_open:
+                await self._waiters.wait()
+        finally:
+            if self.is_open:
+                self._waiters.wake()
+
+    def wait_in_thread(self) -> None:
+        """Block until the gate is open."""
+        self._event.wait()
+
+
+def _trim_heap() -> None:
+    """Return freed memory to the system: glibc keeps it otherwise."""
+    import ctypes  # takes milliseconds, and few servers ever come here
+
+    with suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+class StartWindow:
+    """Bounds how many calls run at once.
+
+    The window doubles while calls wait for it and the peer keeps up with the output: then the
+    running calls wait for something else. It shrinks again when most of them have finished.
+    """
+
+    def __init__(self, gate: OutputGate) -> None:
+        self.on_room: Callable[[], None] = lambda: None
+        self._gate = gate
+        self._size = _WINDOW
+        self._running = 0
+        self._waiters = _Waiters()
+        self._timer: asyncio.TimerHandle | None = None
+        gate.on_open = self._wake
+
+    @property
+    def has_room(self) -> bool:
+        """Whether a call may start now."""
+        return self._running < self._size and self._gate.is_open
+
+    def enter(self) -> None:
+        """Count a call that runs and has to wait for something."""
+        self._running += 1
+
+    def leave(self) -> None:
+        """Stop counting a call: it has finished, or waits for its client."""
+        self._running -= 1
+        if self._running < _WINDOW // 2:
+            self._size = _WINDOW
+        self._wake()
+
+    @contextmanager
+    def left(self) -> Iterator[None]:
+        """Do not count a call while it waits for its client."""
+        self.leave()
+        try:
+            yield
+        finally:
+            self.enter()
+
+    async def wait(self) -> None:
+        """Wait until a call may start."""
+        try:
+            while not self.has_room:
+                self.watch(asyncio.get_running_loop())
+                await self._waiters.wait()
+        finally:
+            if self.has_room:
+                self._waiters.wake()
+
+    def watch(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Calls wait: let the window grow if that takes long."""
+        if self._timer is None:
+            self._timer = loop.call_later(_MAX_PAUSE, self._grow, loop)
+
+    def _grow(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._timer = None
+        if self._running >= self._size and self._gate.is_clear:
+            self._size *= 2
+        self._wake()
+        if self._running >= self._size:
+            self.watch(loop)
+
+    def _wake(self) -> None:
+        if self.has_room:
+            self._waiters.wake()
+            self.on_room()
+
+
+class ReadThrottle:
+    """Pauses stdin while many calls are open, or while much output is unsent.
+
+    If no call finishes for a while although the peer reads, one chunk is read: a cancellation may
+    be waiting in the pipe.
+    """
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        source: Input,
+        gate: OutputGate,
+        open_calls: Callable[[], int],
+        *,
+        max_open: int,
+    ) -> None:
+        self._loop = loop
+        self._source = source
+        self._gate = gate
+        self._open_calls = open_calls
+        self._max_open = max_open
+        self._held = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self._may_exceed = False
+        self._open_before = 0
+
+    def hold(self, size: int) -> None:
+        """Count the bytes of a request until it is answered; a negative `size` uncounts them."""
+        self._held += size
+
+    def note_read(self) -> None:
+        """A chunk has been read."""
+        self._may_exceed = False
+
+    def regulate(self, unsent: int) -> None:
+        """Pause or resume reading; `unsent` is how many bytes of output wait for the peer."""
+        is_busy = self._is_busy()
+        if is_busy and self._timer is None:
+            self._open_before = self._open_calls()
+            self._timer = self._loop.call_later(_MAX_PAUSE, self._check_stall)
+        if (is_busy and not self._may_exceed) or unsent > self._max_unsent:
+            self._source.pause()
+        else:
+            self._source.resume()
+
+    @property
+    def _max_unsent(self) -> int:
+        """The gate's limit, and as much for calls that run and for replies that need no call."""
+        return 2 * self._gate.limit
+
+    def _is_busy(self) -> bool:
+        """Whether calls should finish before more are read; if paused, half of them."""
+        share = 2 if self._source.paused else 1
+        return self._open_calls() > self._max_open // share or self._held > _MAX_REQUESTS // share
+
+    def _check_stall(self) -> None:
+        self._timer = None
+        self._may_exceed = self._gate.is_clear and self._open_calls() >= self._open_before
+        self.regulate(self._gate.unsent)

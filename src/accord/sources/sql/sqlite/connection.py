@@ -115,6 +115,20 @@ class SqliteEngine:
             raise problem_of(error, self._settings, asked.query) from error
 
     def _guarded(self, connection: apsw.Connection, asked: Select, bindings: Any) -> Rows:
+        """Run a query under the guard; one that is refused runs again with all tables connected.
+
+        A virtual table that connects prepares statements of its own, also some that write. The
+        guard cannot tell them from those of the query, so they are prepared while it is off.
+        """
+        try:
+            return self._judged(connection, asked, bindings)
+        except Problem as problem:
+            if not self._guard.has_raised(problem):
+                raise
+        schema.connect_virtual_tables(connection)
+        return self._judged(connection, asked, bindings)
+
+    def _judged(self, connection: apsw.Connection, asked: Select, bindings: Any) -> Rows:
         if self._guard.is_fence:
             self._guard.learn(schema.kinds(connection))
         try:
@@ -157,9 +171,10 @@ class SqliteEngine:
             raise _misbound(error) from error
         except apsw.SQLError as error:
             guard.end()
-            raise guard.refusal or self._unknown_table(connection, error) or error from None
+            refusal = guard.refusal_behind(error)
+            raise refusal or self._unknown_table(connection, error) or error from None
         except apsw.Error as error:
-            raise guard.refusal or error from None
+            raise guard.refusal_behind(error) or error from None
         except UnicodeDecodeError:
             raise
         except ValueError as error:
@@ -192,7 +207,7 @@ class SqliteEngine:
             room = self._settings.max_bytes
             return collect(sheet, rows, asked.most, room, one_by_one=one_by_one)
         except apsw.Error as error:
-            raise self._guard.refusal or error from None
+            raise self._guard.refusal_behind(error) or error from None
         finally:
             cursor.close(force=True)
 

@@ -20,6 +20,8 @@ _UNFINISHED: Final = (
 )
 _DAMAGED: Final = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError, UnicodeDecodeError)
 _MEMORY: Final = (apsw.NoMemError, MemoryError)
+_UNCONNECTED: Final = "vtable constructor failed"
+_UNEXPLAINED: Final = "SQL logic error"  # of a virtual table that fails without a message
 _COLUMN: Final = re.compile(r"constraint failed: (?P<columns>[^.\s]+\.[^,]+(?:, [^.\s]+\.[^,]+)*)$")
 
 # What SQLite says of a limit: the words to know it by, what it counts, and how many there may be.
@@ -57,7 +59,7 @@ def problem_of(error: Exception, settings: Settings, query: str | None = None) -
             return _too_long(settings, query)
         case _ if isinstance(error, _MEMORY):
             return _too_much(query)
-        case _ if isinstance(error, _DAMAGED):
+        case _ if isinstance(error, _DAMAGED) or words.startswith(_UNCONNECTED):
             return _damaged(words if isinstance(error, apsw.Error) else "text is no UTF-8")
         case apsw.BusyError() | apsw.LockedError():
             return Problem.unavailable("The database is locked by somebody else; try again later")
@@ -84,6 +86,8 @@ def _refused(words: str) -> Problem:
             break
     if words == "Recursion limit":
         words = "The query is nested too deeply"
+    if words == _UNEXPLAINED:
+        words += ": a virtual table is damaged, or cannot do what the query asks of it"
     return Problem.validation(words, fields=[FieldError("query", words)])
 
 

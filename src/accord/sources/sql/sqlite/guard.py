@@ -56,6 +56,7 @@ _OF_ALL: Final = frozenset(
 )
 _OWN: Final = frozenset({"data_version"})  # what a virtual table asks for itself
 _CAPITALS: Final = re.compile("[A-Z]+")
+_UNAUTHORIZED: Final = "not authorized"  # how SQLite begins, of a function with no code of its own
 
 
 def fold(name: str) -> str:
@@ -87,7 +88,7 @@ class Guard:
         self._is_running = False
         self._is_prepared_anew = False
         self.columns: tuple[str, ...] = ()
-        self.refusal: Problem | None = None
+        self._refusal: Problem | None = None
 
     def end(self) -> None:
         """What follows are statements of our own. (To take the authorizer away would cost more:
@@ -163,8 +164,20 @@ class Guard:
         return apsw.SQLITE_OK if is_fine else self._refuse(closed(argument or name, self._allow))
 
     def _refuse(self, problem: Problem) -> int:
-        self.refusal = self.refusal or problem
+        self._refusal = problem
         return int(apsw.SQLITE_DENY)
+
+    def refusal_behind(self, error: apsw.Error) -> Problem | None:
+        """Return the refusal that an error comes from, or None if it has another cause.
+
+        A virtual table prepares statements of its own, and may go on without one that is refused.
+        """
+        is_refused = isinstance(error, apsw.AuthError) or str(error).startswith(_UNAUTHORIZED)
+        return self._refusal if is_refused else None
+
+    def has_raised(self, problem: Problem) -> bool:
+        """Return whether a problem is the refusal of the statement that ran last."""
+        return problem is self._refusal
 
     def judge(self, cursor: apsw.Cursor, statement: str, _bindings: object) -> bool:
         """Look at a statement that has been prepared, before it runs; for `exec_trace`."""

@@ -1,6 +1,7 @@
 """What a database is made of, from SQLite's own tables."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, Final
 
 import apsw
@@ -45,6 +46,13 @@ def kinds(connection: apsw.Connection) -> Iterator[tuple[str, str]]:
     """Every table with what it is: a table, a view, virtual, or the shadow of a virtual one."""
     for row in connection.execute("PRAGMA main.table_list"):
         yield row[1], row[2]
+
+
+def connect_virtual_tables(connection: apsw.Connection) -> None:
+    """Connect every virtual table; one that cannot be is reported by the query that needs it."""
+    for table in [name for name, kind in kinds(connection) if kind == "virtual"]:
+        with suppress(apsw.Error):
+            connection.execute(f"SELECT 1 FROM {quote(table)} LIMIT 0")
 
 
 def has_rowid(connection: apsw.Connection, table: str) -> bool:

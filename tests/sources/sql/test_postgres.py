@@ -1,5 +1,6 @@
 """The same six tools of a PostgreSQL, which is started for these tests and refuses writes itself."""
 
+import os
 from collections.abc import Iterator
 from time import monotonic
 from typing import Any
@@ -8,6 +9,14 @@ import pytest
 
 from sources.sql.cluster import folder, programs, running
 from sources.sql.shop import Shop, serving
+from sources.sql.test_parent_death import (
+    SECONDS,
+    begin,
+    least,
+    seconds_after_a_kill,
+    wait_until,
+)
+from sources.sql.test_parent_death import serving as accord_serving
 
 psycopg = pytest.importorskip("psycopg", reason="the extra `sql` is not installed")
 pytestmark = [
@@ -224,6 +233,26 @@ def test_a_query_cannot_take_its_time_limit_away(shop: Shop, url: str) -> None:
         deadline = monotonic() + 10
         while connection.execute(still).fetchone() != (0,):
             assert monotonic() < deadline, "PostgreSQL still sleeps for nobody"
+
+
+def test_a_worker_is_gone_a_second_after_its_server_is_killed(url: str) -> None:
+    asleep = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+
+    def attempt() -> float:
+        with (
+            accord_serving(url, dict(os.environ)) as (peer, workers),
+            psycopg.connect(url, autocommit=True) as connection,
+        ):
+            begin(peer, "run_query", query="SELECT pg_sleep(30)")
+            wait_until(lambda: connection.execute(asleep).fetchone() == (1,))
+            taken = seconds_after_a_kill(peer, workers)
+            connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+            )
+            wait_until(lambda: connection.execute(asleep).fetchone() == (0,))
+            return taken
+
+    assert least(attempt) < SECONDS
 
 
 def test_a_lock_that_outlives_transactions_does_not_outlive_the_query(shop: Shop, url: str) -> None:

@@ -50,7 +50,9 @@ def shop(path: Path, request: pytest.FixtureRequest) -> Iterator[Shop]:
 
 def renew(path: Path) -> None:
     """Put a copy in the place of a file: the next query opens it, and connects its tables."""
-    shutil.copy(path, path.with_suffix(".new")).replace(path)
+    copy = path.with_suffix(".new")
+    shutil.copy(path, copy)
+    copy.replace(path)
 
 
 def test_an_ordinary_match_is_the_first_query(shop: Shop) -> None:

@@ -10,11 +10,12 @@ import weakref
 from typing import Final
 
 from accord.errors import ContractError
+from accord.parent_death import release, spawn
 from accord.sources.sql.frames import Ended, Line
 
 _MAIN: Final = (  # Ctrl-C is for whoever started us, also while we are starting
     "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
-    "from accord.sources.sql.worker import main; main()"
+    "import sys; from accord.sources.sql.worker import main; main(int(sys.argv[1]))"
 )
 _WIDE: Final = 512 * 1024  # bytes of answers that a pipe has room for
 
@@ -60,14 +61,9 @@ def _spawn() -> tuple[int, Line]:
     _widen(ours_in)
     line = Line(ours_in, ours_out)
     try:
-        pid = os.posix_spawn(
-            sys.executable,
-            [sys.executable, "-P", "-c", _MAIN],
-            os.environ,
-            file_actions=[
-                (os.POSIX_SPAWN_DUP2, theirs_in, 0),
-                (os.POSIX_SPAWN_DUP2, theirs_out, 1),
-            ],
+        pid = spawn(
+            [sys.executable, "-P", "-c", _MAIN, str(os.getpid())],
+            [(os.POSIX_SPAWN_DUP2, theirs_in, 0), (os.POSIX_SPAWN_DUP2, theirs_out, 1)],
         )
     except OSError:
         line.close()
@@ -90,6 +86,8 @@ def _abandon(owner: int, pid: int, line: Line, writes: bool) -> None:
     line.close()
     if os.getpid() == owner:
         with contextlib.suppress(ChildProcessError, ProcessLookupError):
-            if not writes:
+            if writes:
+                release(pid)
+            else:
                 os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, os.WNOHANG)

@@ -362,7 +362,9 @@ class Team:
             self.loop.remove_writer(seat.line.writer)
         if not seat.asked:
             seat.worker.close()
-        elif not self._settings.writes:
+        elif self._settings.writes:
+            seat.worker.hang_up()
+        else:
             seat.worker.kill()
 
 

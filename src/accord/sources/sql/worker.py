@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from accord.answer import Problem
+from accord.parent_death import end_with_parent
 from accord.sources.sql.confine import confine
 from accord.sources.sql.engine import Engine, engine_for
 from accord.sources.sql.frames import frames_from, write_frame
@@ -45,19 +46,20 @@ _ANSWERS: Final[dict[type, Callable[[Any, Any], Reply]]] = {
 }
 
 
-def main() -> None:
+def main(parent: int) -> None:
     """Answer on the pipes that are standard input and output until they are closed."""
     with suppress(BrokenPipeError):  # nobody waits for the answer any more
-        _serve()
+        _serve(parent)
 
 
-def _serve() -> None:
+def _serve(parent: int) -> None:
     source, target = _take_pipes()
     requests = frames_from(source)
     told = next(requests, None)
     if told is None:
         return
     settings = msgspec.json.decode(told, type=Settings)
+    end_with_parent(parent, can_be_released=settings.writes)
     kind = engine_for(settings)
     engine: Engine | None = None
     _collect_less()

@@ -2,7 +2,9 @@
 
 import json
 import shutil
+import subprocess
 from io import BytesIO
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,8 @@ from cli.command import accord, accord_in_terminal, assert_one_line_of_misuse
 from sources.sheets.characters import FIGHTER, HOMEBREW, MULTICLASS, thorin
 from sources.sheets.filling import values
 from sources.sheets.forms import make_form, official_fields
+from sources.sql.test_durability import workers_of
+from sources.sql.test_parent_death import ACCORD, SECONDS, are_gone, least, wait_until
 
 SPELLS = {"first_level": [{"name": "Fireball", "level": 3}]}
 
@@ -76,6 +80,24 @@ def test_one_process_and_several_do_the_same(party: Path, jobs: str) -> None:
     assert len(done.out.splitlines()) == 12
     names = {held(path)["character.name"] for path in (party / "out").iterdir()}
     assert names == {f"Clone {number}" for number in range(12)}
+
+
+def test_the_processes_that_fill_sheets_end_with_a_command_that_is_killed(party: Path) -> None:
+    files = [f"clone{number}.json" for number in range(1000)]
+    for name in files:
+        (party / name).symlink_to("thorin.json")
+    folders = (f"out{number}" for number in count())
+
+    def attempt() -> float:
+        words = ["sheet", *files, "-o", (folder := next(folders)), "--jobs", "2"]
+        with subprocess.Popen([ACCORD, *words], cwd=party, stdout=subprocess.DEVNULL) as process:
+            wait_until(lambda: any(party.glob(f"{folder}/*.pdf")))
+            workers = workers_of(process.pid)
+            process.kill()
+        assert len(workers) == 2
+        return wait_until(lambda: are_gone(workers))
+
+    assert least(attempt) < SECONDS
 
 
 def test_a_person_sees_a_bar_without_colour(party: Path) -> None:

@@ -1,5 +1,7 @@
 """Sheets filled one after the other, by as many processes as there are cores."""
 
+import multiprocessing
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +16,7 @@ from accord.answer import Problem
 from accord.cli.fillers import filler
 from accord.cli.visible import visible
 from accord.errors import ContractError
+from accord.parent_death import end_with_parent
 from accord.sources import sheets
 
 STDIN: Final = "-"
@@ -65,6 +68,10 @@ _worker: "Worker"
 
 def _start(wishes: Wishes) -> None:
     global _worker  # noqa: PLW0603 - a process of a pool has no other place
+    end_with_parent(os.getppid())
+    parent = multiprocessing.parent_process()
+    if parent is None or not parent.is_alive():  # it died before we asked who it is
+        sys.exit()
     _worker = Worker(wishes)
 
 

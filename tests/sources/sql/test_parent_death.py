@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -144,10 +145,18 @@ def changing(path: Path, *words: str) -> Iterator[tuple[StdioPeer, int, sqlite3.
         (writer,) = set(workers_of(peer.process.pid)) - set(readers)
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
+        before = waits_of(writer)
         begin(peer, "insert_row", table_name="posts", data={"title": "second"})
-        wait_until(lambda: "sleep" in Path(f"/proc/{writer}/wchan").read_text())
+        wait_until(lambda: waits_of(writer) > before + 5)
         yield peer, writer, other
         other.close()
+
+
+def waits_of(pid: int) -> int:
+    """How often a process has waited: whoever tries for a lock does that again and again."""
+    return int(
+        re.findall(r"^voluntary_\S+\s+(\d+)", Path(f"/proc/{pid}/status").read_text(), re.M)[0]
+    )
 
 
 def titles(path: Path) -> list[str]:
@@ -211,6 +220,7 @@ asyncio.run(database.read(Tables()))
 if os.fork() == 0:
     asyncio.run(database.read(Tables()))
     print(os.getpid(), flush=True)
+    signal.alarm(30)
     signal.pause()
 os.wait()
 """

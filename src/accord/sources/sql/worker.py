@@ -59,12 +59,12 @@ def _serve(parent: int) -> None:
     if told is None:
         return
     settings = msgspec.json.decode(told, type=Settings)
-    end_with_parent(parent, can_be_released=settings.writes)
     kind = engine_for(settings)
     engine: Engine | None = None
     _collect_less()
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
     write_frame(target, encode_reply(Ready()))
+    end_with_parent(parent, can_be_released=settings.writes)  # until here, closed pipes do that
     for request in requests:
         signal.setitimer(signal.ITIMER_REAL, settings.timeout + _ORPHANED)  # and SIGALRM ends us
         try:

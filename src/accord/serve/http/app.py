@@ -40,7 +40,6 @@ Beside = Callable[[Exchange], Coroutine[Any, Any, Response | None] | None]
 _USUAL: Final = Settings()
 _ENDING: Final = "The server is about to end"
 _UNCOUNTED: Final = "Calls are not counted here; accord serve --telemetry does that"
-_SMALL: Final = 32 * 1024  # bytes that are read at once
 
 
 class App:
@@ -103,6 +102,9 @@ class App:
             async with asyncio.timeout(self._settings.grace):
                 await self._runs.ended()
         self._sessions.end_all()
+        from accord.serve.isolated import close_isolated  # which a server seldom needs
+
+        close_isolated()
         await send({"type": "lifespan.shutdown.complete"})
 
     def answer(self, exchange: Exchange) -> "Response | Coroutine[Any, Any, Response | None]":
@@ -150,7 +152,7 @@ class App:
         return refused(refuse(404, f"Nothing is here; MCP is at {self._settings.path}"))
 
     async def _read(self, exchange: Exchange) -> Response | None:
-        """Read the reply in a body; one that takes long does not hold up the others."""
+        """Read the reply in a body; a large one is read in a child process."""
         if exchange.method != "POST":
             return refused(refuse(405, f"{exchange.method} is not for here"), allow="POST")
         body = self._unfit(exchange.head) or exchange.read_at_once()
@@ -160,9 +162,12 @@ class App:
             return refused(body)
         if body is None:  # the client has left
             return None
-        from accord.serve.http.reading import answer  # a server starts without it, and faster
+        from accord.serve.http.reading import answer, answer_isolated  # slow to import
+        from accord.serve.isolated import IN_PLACE
 
-        return answer(body) if len(body) <= _SMALL else await asyncio.to_thread(answer, body)
+        if len(body) <= IN_PLACE:
+            return answer(body)
+        return await exchange.while_connected(answer_isolated(body, self._settings.read_seconds))
 
     async def _visit(self, exchange: Exchange) -> Response | None:
         """GET and DELETE of the handshake era: to listen to a session, and to end it."""

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -21,6 +21,7 @@ from accord.serve.http.streams import Stream
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
+T = TypeVar("T")
 
 _EVENTS: Final = (
     (b"content-type", b"text/event-stream"),
@@ -205,6 +206,19 @@ class Exchange(msgspec.Struct, eq=False):
         """Wait until the client has left."""
         while (await self.receive())["type"] != "http.disconnect":
             pass
+
+    async def while_connected(self, work: Awaitable[T]) -> T | None:
+        """Await some work, or cancel it and return None once the client has left."""
+        task = asyncio.ensure_future(work)
+        gone = asyncio.ensure_future(self.gone())
+        try:
+            await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+            return task.result() if task.done() else None
+        finally:
+            task.cancel()
+            gone.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await gone
 
     async def _send_events(self, stream: Stream, start: int) -> None:
         headers = list(_EVENTS)

@@ -19,6 +19,8 @@ class Settings(NamedTuple):
     """How long a client may take to send a request, or read nothing of what it was sent."""
     reader: bool = False
     """Whether replies of anybody are read at `/read`."""
+    read_seconds: float = 10.0
+    """Time limit for reading a large reply; then it is answered as text."""
     max_calls: int = DEFAULT_CAPACITY
     threads: int = DEFAULT_THREADS
     max_sessions: int = 10_000
@@ -41,6 +43,7 @@ class Wishes(TypedDict, total=False):
     max_request: int
     body_seconds: float
     reader: bool
+    read_seconds: float
     max_calls: int
     threads: int
     max_sessions: int

@@ -8,6 +8,7 @@ from accord.serve.flow_control import OutputGate
 from accord.serve.http.exchange import Exchange, Receive, Send
 from accord.serve.http.request import Heads, refuse
 from accord.serve.http.response import Response, refused
+from accord.serve.isolated import close_isolated
 
 
 class Alone:
@@ -26,6 +27,7 @@ class Alone:
         self._ready()
         await send({"type": "lifespan.startup.complete"})
         await receive()
+        close_isolated()
         await send({"type": "lifespan.shutdown.complete"})
 
     def answer(self, exchange: Exchange) -> Response | Coroutine[Any, Any, Response | None]:

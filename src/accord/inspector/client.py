@@ -1,6 +1,5 @@
 """A client of a server in this process, which takes down all that is said."""
 
-import asyncio
 import json
 from collections.abc import Mapping
 from typing import Any, Final
@@ -10,11 +9,11 @@ import msgspec
 from accord.answer import Asking
 from accord.errors import PeerError
 from accord.inspector.going import Going
+from accord.inspector.reading import Received, read_reply
 from accord.inspector.target import Asked, Line, Said, Talk
 from accord.profiles import asking_for
 from accord.protocol import Answered, Call
 from accord.questions import Question
-from accord.reader import read
 from accord.revisions import NEWEST, REVISIONS
 from accord.serve.desk import Desk
 from accord.serve.listener import Listener
@@ -112,18 +111,19 @@ class Client(Listener):
         """Wait no longer."""
         self.going.cancel()
 
-    async def talk(self, seconds: float, *, is_open: bool) -> Talk:
-        """All that was said, and what it means; a large reply is read beside the loop."""
+    async def talk(
+        self, seconds: float, schema: Mapping[str, Any] | None, *, is_open: bool
+    ) -> Talk:
+        """Return the messages of the call, and what is read in its reply."""
         asked = self.going.asked
         reply = NO_ANSWER_YET if is_open else self.wire[-1].raw.encode()
-        arguments = msgspec.json.decode(asked.arguments)
-        reading = await asyncio.to_thread(read, reply, asked.tool, arguments)
+        received = Received(reply, asked.tool, bytes(asked.arguments), _encode(schema))
         return Talk(
             tool=asked.tool,
             arguments=asked.arguments,
             wire=self.wire,
             reply=reply,
-            reading=reading,
+            report=await read_reply(received),
             seconds=seconds,
             revision=self._revision.date,
             asked=tuple(self.going.open.values()),

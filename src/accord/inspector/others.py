@@ -6,11 +6,11 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from functools import partial
 from itertools import count
 from time import perf_counter
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
-from accord.answer import KINDS, Answer, FieldError, Kind, Problem
+from accord.answer import FieldError
 from accord.arguments import Checker
 from accord.connect import Peer, Reply, connect
 from accord.connect.faults import Gone
@@ -19,18 +19,14 @@ from accord.inspector.calling import Calling, unbidden
 from accord.inspector.client import ASKABLE, NO_ANSWER_YET
 from accord.inspector.going import Waiting
 from accord.inspector.kept import Kept
+from accord.inspector.reading import Received, read_reply, render_reply
 from accord.inspector.tally import Tally
 from accord.inspector.target import Asked, Line, Said, Talk, Wish
 from accord.profiles import PROFILES
-from accord.reader import Reading, read
 from accord.reader.report import to_json
 from accord.revisions import NEWEST, REVISIONS
 from accord.serve.http.access import Noted
 from accord.telemetry import Ending
-from accord.wording import render
-
-_ROOM: Final = 64 * 1024 * 1024
-_KIND_OF: Final[Mapping[str, Kind]] = {rule.code: kind for kind, rule in KINDS.items()}
 
 
 class Others:
@@ -157,22 +153,21 @@ class Others:
             await call.dismiss()
         raw = NO_ANSWER_YET if reply is None else reply.raw
         asked = call.asked
-        reading = await asyncio.to_thread(
-            read, raw, asked.tool, msgspec.json.decode(asked.arguments)
-        )
+        report = await read_reply(self._received(asked, raw))
         if reply is not None:
-            self._note((asked.tool, _ending(reading), call.seconds))
+            ending: Ending = "internal" if report.is_failure else "success"
+            self._note((asked.tool, ending, call.seconds))
         talk = Talk(
             tool=asked.tool,
             arguments=asked.arguments,
             wire=call.wire(),
             reply=raw,
-            reading=reading,
+            report=report,
             seconds=call.seconds,
             revision=call.peer.revision,
             asked=tuple(call.open.values()),
         )
-        number = self._kept.add(talk, 2 * len(raw))
+        number = self._kept.add(talk, 2 * len(raw) + len(report.json))
         if call.open:
             self._waiting.add(number, call)
         return number, talk
@@ -190,24 +185,21 @@ class Others:
         if talk is None or wish.profile is None:
             return talk
         date = wish.revision or talk.revision
-        result = render(
-            _said(talk.reading),
-            tool=talk.tool,
-            profile=wish.profile,
-            revision=date,
-            is_text=isinstance(talk.reading.value, str),
-            max_bytes=_ROOM,
-        )
-        raw = to_json({"jsonrpc": "2.0", "id": 1, "result": result})
+        received = Received(talk.reply, talk.tool, bytes(talk.arguments))
+        rendered = await render_reply(received, wish.profile, date)
         sent = [line for line in talk.wire if line.direction == "sent"]
         return msgspec.structs.replace(
             talk,
-            wire=[*sent, Line.of("received", raw)],
-            reply=raw,
-            reading=read(raw, talk.tool),
+            wire=[*sent, Line.of("received", rendered.raw)],
+            reply=rendered.raw,
+            report=rendered.report,
             revision=date,
             is_ours=True,
         )
+
+    def _received(self, asked: Asked, raw: bytes) -> Received:
+        schema = to_json(self.schema(asked.tool))
+        return Received(raw, asked.tool, bytes(asked.arguments), schema)
 
     async def _reach(self) -> Peer:
         """The server, reached anew if it has ended since."""
@@ -225,24 +217,3 @@ class Others:
     def _note(self, noted: Noted) -> None:
         if self._tally is not None:
             self._tally.add([noted])
-
-
-def _ending(reading: Reading) -> Ending:
-    return "internal" if reading.is_failure else "success"
-
-
-def _said(reading: Reading) -> Answer[Any] | Problem:
-    """What was read, as a tool of ours would have said it."""
-    response = reading.response
-    if response.error is not None:
-        code = str(response.error.code)
-        return Problem(response.error.message, kind=_KIND_OF.get(code, "internal"), code=code)
-    is_list = isinstance(response.data, list)
-    return Answer(
-        response.data if is_list else reading.value,
-        message=response.message,
-        page=reading.page,
-        warnings=reading.warnings,
-        partial=reading.is_partial,
-        truncated=reading.is_truncated,
-    )

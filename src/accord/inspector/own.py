@@ -114,7 +114,8 @@ class Own:
         number = self._kept.add(ended, 0 if done is None else len(done.reply))
         if going.open:
             self._waiting.add(number, client)
-        return number, await client.talk(going.seconds, is_open=done is None)
+        schema = self.schema(going.asked.tool)
+        return number, await client.talk(going.seconds, schema, is_open=done is None)
 
     async def word(self, number: int, wish: Wish) -> Talk | None:
         """The same answer as another client would get it."""
@@ -130,7 +131,8 @@ class Own:
             done = await asyncio.to_thread(self._worded, done, client, ended.outcome)
         if done is not None:
             client.receive(client.connection.finish(call, done.reply) or b"")
-        return await client.talk(ended.seconds, is_open=done is None)
+        schema = self.schema(asked.tool)
+        return await client.talk(ended.seconds, schema, is_open=done is None)
 
     def _worded(self, job: Job, client: Client, outcome: Outcome) -> Done | None:
         """An outcome in other words, of which there may be too many."""

@@ -5,7 +5,6 @@ import hmac
 import json
 import secrets
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from contextlib import suppress
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -13,12 +12,11 @@ import msgspec
 from accord.arguments import Checker
 from accord.errors import ContractError, PeerError
 from accord.inspector.assets import Assets
+from accord.inspector.reading import Received, read_reply
 from accord.inspector.tally import Tally
 from accord.inspector.target import Asked, Said, Talk, Target, Wish
 from accord.profiles import profile_named
-from accord.reader import Reading, read
-from accord.reader.follow import following
-from accord.reader.report import report, to_json
+from accord.reader.report import to_json
 from accord.revisions import REVISIONS
 from accord.serve.http.exchange import Exchange
 from accord.serve.http.request import Refusal, refuse
@@ -26,7 +24,6 @@ from accord.serve.http.response import Response, refused
 
 API: Final = "/inspector/api/"
 TOKEN: Final = b"x-accord-token"
-_SMALL: Final = 32 * 1024  # bytes that are read at once
 _FRESH: Final = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
 _FORGOTTEN: Final = {"forgotten": True}
 _T = TypeVar("_T")
@@ -118,7 +115,7 @@ class Page:
         if isinstance(body, Refusal):
             return refused(body)
         try:
-            said = await _while_there(self._verbs[verb](body), exchange)
+            said = await exchange.while_connected(self._verbs[verb](body))
         except PeerError as error:
             return refused(refuse(502, str(error)))
         except ContractError as error:
@@ -147,7 +144,7 @@ class Page:
     async def _call(self, body: bytes) -> dict[str, Any]:
         asked = _asked(body)
         number, talk = await self._target.call(asked)
-        return self._told(number, talk)
+        return _told(number, talk)
 
     async def _go_on(self, body: bytes) -> dict[str, Any]:
         given = _decoded(body, _Answers)
@@ -155,7 +152,7 @@ class Page:
             self._target.leave(given.call)
             return _FORGOTTEN
         went = await self._target.answer(given.call, given.answers)
-        return _FORGOTTEN if went is None else self._told(*went)
+        return _FORGOTTEN if went is None else _told(*went)
 
     async def _fit(self, body: bytes) -> dict[str, Any]:
         filled = _decoded(body, _Filled)
@@ -164,30 +161,19 @@ class Page:
         except ContractError:  # then the tool has to say what it wants
             return {"fields": ()}
 
-    def _told(self, number: int, talk: Talk) -> dict[str, Any]:
-        told = {"call": number, **_said(talk), "asked": talk.asked}
-        return {**told, "next": None if talk.asked else self._next(talk)}
-
     async def _word(self, body: bytes) -> dict[str, Any]:
         wanted = _decoded(body, _Reworded)
         _require_known(wanted.wish)
         talk = await self._target.word(wanted.call, wanted.wish)
         return _FORGOTTEN if talk is None else {"call": wanted.call, **_said(talk)}
 
-    async def _read(self, body: bytes) -> dict[str, Any]:
+    async def _read(self, body: bytes) -> msgspec.Raw:
         pasted = _decoded(body, _Pasted, json.loads)  # which takes halves of a character, too
-        if len(body) <= _SMALL:
-            return _report(read(pasted.reply, pasted.tool))
-        return _report(await asyncio.to_thread(read, pasted.reply, pasted.tool))
+        report = await read_reply(Received.from_text(pasted.reply, pasted.tool))
+        return msgspec.Raw(report.json)
 
     async def _counts(self, body: bytes) -> dict[str, Any]:
         return self._tally.report()
-
-    def _next(self, talk: Talk) -> dict[str, Any] | None:
-        """The call that gets the next page, if there is one and a way to it."""
-        arguments = json.loads(bytes(talk.arguments))
-        found = following(talk.reading, talk.tool, arguments, self._target.schema(talk.tool))
-        return None if found is None else {"tool": found[0], "arguments": found[1]}
 
 
 def _asked(body: bytes) -> Asked:
@@ -213,6 +199,12 @@ def _require_known(wish: Wish) -> None:
         raise ContractError(f"no revision {wish.revision!r}; there are {', '.join(REVISIONS)}")
 
 
+def _told(number: int, talk: Talk) -> dict[str, Any]:
+    following = None if talk.asked else msgspec.Raw(talk.report.next)
+    asked = msgspec.Raw(to_json(talk.asked))  # in which halves of a character may be
+    return {"call": number, **_said(talk), "asked": asked, "next": following}
+
+
 def _said(talk: Talk) -> dict[str, Any]:
     return {
         "tool": talk.tool,
@@ -220,25 +212,5 @@ def _said(talk: Talk) -> dict[str, Any]:
         "revision": talk.revision,
         "wire": talk.wire,
         "isOurs": talk.is_ours,
-        "reading": _report(talk.reading),
+        "reading": msgspec.Raw(talk.report.json),
     }
-
-
-def _report(reading: Reading) -> dict[str, Any]:
-    return {**report(reading), "page": reading.page, "warnings": reading.warnings}
-
-
-async def _while_there(work: Awaitable[_T], exchange: Exchange) -> _T | None:
-    """What it comes to; nothing, and no more of it, once the client has left."""
-    task = asyncio.ensure_future(work)
-    gone = asyncio.ensure_future(exchange.gone())
-    try:
-        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
-        if not task.done():
-            return None
-        return task.result()
-    finally:
-        task.cancel()
-        gone.cancel()
-        with suppress(asyncio.CancelledError):
-            await gone

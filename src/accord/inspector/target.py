@@ -6,7 +6,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from accord.answer import FieldError
-from accord.reader import Reading
+from accord.inspector.reading import Report
 
 Direction = Literal["sent", "received"]
 
@@ -71,7 +71,8 @@ class Talk(msgspec.Struct, frozen=True):
     wire: Sequence[Line]
     reply: bytes
     """The message that answered it."""
-    reading: Reading
+    report: Report
+    """What is read in it."""
     seconds: float
     revision: str
     is_ours: bool = False

@@ -1,0 +1,152 @@
+"""Reads replies for the page; large ones, which may be anything, in a child process."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from accord.answer import KINDS, Answer, Kind, Problem
+from accord.errors import PeerError
+from accord.reader import Reading, read
+from accord.reader.follow import following
+from accord.reader.report import report, to_json
+from accord.serve.http.reading import unread
+from accord.serve.isolated import Busy, Stopped, run_isolated
+from accord.wording import render
+
+_MAX_RENDERED: Final = 64 * 1024 * 1024  # bytes
+_KIND_OF: Final[Mapping[str, Kind]] = {rule.code: kind for kind, rule in KINDS.items()}
+
+
+class Received(msgspec.Struct, frozen=True):
+    """A reply, and what was called to get it."""
+
+    reply: bytes
+    tool: str | None = None
+    arguments: bytes = b"{}"
+    schema: bytes = b"null"
+    """What the tool takes, as JSON."""
+    is_text: bool = False
+    """Whether the reply was text, of which half a character may be part."""
+
+    @classmethod
+    def from_text(cls, text: str, tool: str | None) -> "Received":
+        """A reply that was pasted."""
+        return cls(text.encode(errors="surrogatepass"), tool, is_text=True)
+
+    @property
+    def _readable(self) -> str | bytes:
+        return self.reply.decode(errors="surrogatepass") if self.is_text else self.reply
+
+    def read(self) -> Reading:
+        """Read it in this process."""
+        return read(self._readable, self.tool, json.loads(self.arguments))
+
+    def unread(self, reason: str) -> Reading:
+        """Return it as text."""
+        return unread(self.reply.decode(errors="replace"), self.tool, reason)
+
+
+class Report(msgspec.Struct, frozen=True):
+    """What was read, as JSON: it may be large, and is only passed on."""
+
+    json: bytes
+    is_failure: bool = False
+    next: bytes = b"null"
+    """The call that gets the next page, if there is one and a way to it."""
+
+
+class Rendered(msgspec.Struct, frozen=True):
+    """A reply as a server of ours would have sent it, and what is read in that."""
+
+    raw: bytes
+    report: Report
+
+
+class _Rendering(msgspec.Struct, frozen=True):
+    """A reply, and how it is to be rendered."""
+
+    received: Received
+    profile: str
+    revision: str
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_received = msgspec.msgpack.Decoder(Received).decode
+_report = msgspec.msgpack.Decoder(Report).decode
+_rendering = msgspec.msgpack.Decoder(_Rendering).decode
+_rendered = msgspec.msgpack.Decoder(Rendered).decode
+
+
+async def read_reply(received: Received) -> Report:
+    """Report what a reply says; one that cannot be read in time is reported as text."""
+    try:
+        return _report(await run_isolated(encoded_report, _encode(received)))
+    except (Stopped, Busy) as error:
+        return Report(_to_json(received.unread(str(error))))
+
+
+async def render_reply(received: Received, profile: str, revision: str) -> Rendered:
+    """Render a reply in a profile, or raise a PeerError if it cannot be read in time."""
+    payload = _encode(_Rendering(received, profile, revision))
+    try:
+        return _rendered(await run_isolated(encoded_rendering, payload))
+    except (Stopped, Busy) as error:
+        raise PeerError(f"the reply could not be shown in {profile}: {error}") from error
+
+
+def encoded_report(payload: bytes) -> bytes:
+    """Read a reply and report on it."""
+    return _encode(_reported(_received(payload)))
+
+
+def encoded_rendering(payload: bytes) -> bytes:
+    """Read a reply, render it, and report on that."""
+    wanted = _rendering(payload)
+    received = wanted.received
+    reading = received.read()
+    result = render(
+        _outcome(reading),
+        tool=received.tool or "",
+        profile=wanted.profile,
+        revision=wanted.revision,
+        is_text=isinstance(reading.value, str),
+        max_bytes=_MAX_RENDERED,
+    )
+    raw = to_json({"jsonrpc": "2.0", "id": 1, "result": result})
+    return _encode(Rendered(raw, _reported(Received(raw, received.tool))))
+
+
+def _reported(received: Received) -> Report:
+    reading = received.read()
+    return Report(_to_json(reading), reading.is_failure, _next(reading, received))
+
+
+def _to_json(reading: Reading) -> bytes:
+    return to_json({**report(reading), "page": reading.page, "warnings": reading.warnings})
+
+
+def _next(reading: Reading, received: Received) -> bytes:
+    if received.tool is None:
+        return b"null"
+    arguments, schema = json.loads(received.arguments), json.loads(received.schema)
+    found = following(reading, received.tool, arguments, schema)
+    return b"null" if found is None else to_json({"tool": found[0], "arguments": found[1]})
+
+
+def _outcome(reading: Reading) -> Answer[Any] | Problem:
+    """What was read, as a tool of ours would have returned it."""
+    response = reading.response
+    if response.error is not None:
+        code = str(response.error.code)
+        return Problem(response.error.message, kind=_KIND_OF.get(code, "internal"), code=code)
+    is_list = isinstance(response.data, list)
+    return Answer(
+        response.data if is_list else reading.value,
+        message=response.message,
+        page=reading.page,
+        warnings=reading.warnings,
+        partial=reading.is_partial,
+        truncated=reading.is_truncated,
+    )

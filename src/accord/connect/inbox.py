@@ -61,6 +61,7 @@ class Inbox:
         self._ids = count(1)
         self._waiting: dict[int, asyncio.Future[Reply]] = {}
         self._strays: deque[str] = deque(maxlen=3)
+        self._noises = 0
 
     def expect(self) -> tuple[int, "asyncio.Future[Reply]"]:
         """A new id, and what will be the reply to it."""
@@ -75,6 +76,7 @@ class Inbox:
 
     def noise(self, raw: bytes) -> None:
         """Keep something that is no message."""
+        self._noises += 1
         self.record.add("noise", raw)
 
     def receive(self, raw: bytes, asked: int | None = None) -> list[Outgoing]:
@@ -156,7 +158,10 @@ class Inbox:
 
     @property
     def strays(self) -> str:
-        """What is to be said of replies that answered nothing that was asked."""
-        if not self._strays:
-            return ""
-        return f"; replies came that answer nothing that is open: {', '.join(self._strays)}"
+        """What is to be said of replies that answered nothing that was asked, and of no replies."""
+        said = ""
+        if self._noises:
+            said += f"; messages came that are not JSON-RPC, or too deep: {self._noises}"
+        if self._strays:
+            said += f"; replies came that answer nothing that is open: {', '.join(self._strays)}"
+        return said

@@ -15,6 +15,7 @@ from accord.errors import HEADER_MISMATCH, PeerError
 log = logging.getLogger("accord")
 
 _MOST_PAGES: Final = 1_000
+_MOST_BYTES: Final = 16 * 1024 * 1024  # of all pages of tools/list
 
 
 class Peer:
@@ -102,8 +103,13 @@ class Peer:
         found: list[dict[str, Any]] = []
         params: dict[str, Any] = {}
         seen: set[str] = set()
+        size = 0
         for _ in range(_MOST_PAGES):
-            result = _page(await self._ask("tools/list", params, None))
+            reply = await self._ask("tools/list", params, None)
+            size += len(reply.raw)
+            if size > _MOST_BYTES:
+                raise PeerError(f"tools/list has more than {_MOST_BYTES} bytes")
+            result = _page(reply)
             found += result["tools"]
             cursor = result.get("nextCursor")
             if cursor is None:

@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from functools import partial
 from itertools import count
 from time import perf_counter
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -27,6 +27,9 @@ from accord.reader.report import to_json
 from accord.revisions import NEWEST, REVISIONS
 from accord.serve.http.access import Noted
 from accord.telemetry import Ending
+
+MAX_MESSAGE: Final = 16 * 1024 * 1024
+"""Bytes of a message of the server; a longer one is not taken."""
 
 
 class Others:
@@ -49,6 +52,7 @@ class Others:
             revision=revision,
             timeout=timeout,
             capabilities=ASKABLE,
+            max_bytes=MAX_MESSAGE,
             on_request=self._asked,
         )
         self._tally = tally
@@ -157,15 +161,17 @@ class Others:
         if reply is not None:
             ending: Ending = "internal" if report.is_failure else "success"
             self._note((asked.tool, ending, call.seconds))
+        wire, omitted = call.wire(reply, is_whole=reply is not None and not report.is_heavy)
         talk = Talk(
             tool=asked.tool,
             arguments=asked.arguments,
-            wire=call.wire(),
+            wire=wire,
             reply=raw,
             report=report,
             seconds=call.seconds,
             revision=call.peer.revision,
             asked=tuple(call.open.values()),
+            omitted=omitted,
         )
         number = self._kept.add(talk, 2 * len(raw) + len(report.json))
         if call.open:
@@ -174,8 +180,7 @@ class Others:
 
     def _asked(self, request: dict[str, Any]) -> dict[str, Any] | None:
         """Whoever called last is asked; what is asked unbidden, nobody answers."""
-        if self._under_way:
-            self._under_way[-1].hear_request(request)
+        if self._under_way and self._under_way[-1].hear_request(request):
             return None
         return unbidden(str(request["method"]))
 
@@ -200,6 +205,11 @@ class Others:
     def _received(self, asked: Asked, raw: bytes) -> Received:
         schema = to_json(self.schema(asked.tool))
         return Received(raw, asked.tool, bytes(asked.arguments), schema)
+
+    async def reconnect(self) -> None:
+        """Leave the server and reach it anew."""
+        async with self._opening:
+            await self.open()
 
     async def _reach(self) -> Peer:
         """The server, reached anew if it has ended since."""

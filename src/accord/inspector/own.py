@@ -103,6 +103,9 @@ class Own:
         """End a call that waits."""
         self._waiting.leave(number)
 
+    async def reconnect(self) -> None:
+        """A server of this process is always reached."""
+
     async def _go_on(self, client: Client, call: Call | None) -> tuple[int, Talk]:
         """As far as the call goes: to its end, or to a question."""
         going = client.going

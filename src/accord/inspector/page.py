@@ -82,6 +82,7 @@ class Page:
             "word": self._word,
             "read": self._read,
             "counts": self._counts,
+            "reconnect": self._reconnect,
         }
 
     def link(self, url: str) -> str:
@@ -172,6 +173,10 @@ class Page:
         report = await read_reply(Received.from_text(pasted.reply, pasted.tool))
         return msgspec.Raw(report.json)
 
+    async def _reconnect(self, body: bytes) -> dict[str, Any]:
+        await self._target.reconnect()
+        return {}
+
     async def _counts(self, body: bytes) -> dict[str, Any]:
         return self._tally.report()
 
@@ -211,6 +216,7 @@ def _said(talk: Talk) -> dict[str, Any]:
         "ms": round(talk.seconds * 1_000, 3),
         "revision": talk.revision,
         "wire": talk.wire,
+        "omitted": talk.omitted,
         "isOurs": talk.is_ours,
         "reading": msgspec.Raw(talk.report.json),
     }

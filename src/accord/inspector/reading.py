@@ -1,6 +1,7 @@
 """Reads replies for the page; large ones, which may be anything, in a child process."""
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -15,7 +16,10 @@ from accord.serve.http.reading import unread
 from accord.serve.isolated import Busy, Stopped, run_isolated
 from accord.wording import render
 
+MAX_VALUES: Final = 250_000
+"""JSON values that a browser is given at once: with more it would not respond for seconds."""
 _MAX_RENDERED: Final = 64 * 1024 * 1024  # bytes
+_STRING: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.S)
 _KIND_OF: Final[Mapping[str, Kind]] = {rule.code: kind for kind, rule in KINDS.items()}
 
 
@@ -53,6 +57,8 @@ class Report(msgspec.Struct, frozen=True):
 
     json: bytes
     is_failure: bool = False
+    is_heavy: bool = False
+    """Whether the reply has more than MAX_VALUES values."""
     next: bytes = b"null"
     """The call that gets the next page, if there is one and a way to it."""
 
@@ -120,7 +126,21 @@ def encoded_rendering(payload: bytes) -> bytes:
 
 def _reported(received: Received) -> Report:
     reading = received.read()
-    return Report(_to_json(reading), reading.is_failure, _next(reading, received))
+    found = _to_json(reading)
+    if _is_heavy(found):
+        reading = received.unread(f"the reply has more than {MAX_VALUES} values")
+        return Report(_to_json(reading), is_heavy=True)
+    is_heavy = _is_heavy(received.reply)
+    return Report(found, reading.is_failure, is_heavy, _next(reading, received))
+
+
+def _is_heavy(raw: bytes) -> bool:
+    """Whether JSON has more than MAX_VALUES values; commas in strings count only at first."""
+    return _commas(raw) > MAX_VALUES and _commas(_STRING.sub(b"", raw)) > MAX_VALUES
+
+
+def _commas(raw: bytes) -> int:
+    return raw.count(b",") + raw.count(b"[") + raw.count(b"{")
 
 
 def _to_json(reading: Reading) -> bytes:

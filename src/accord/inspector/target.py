@@ -20,11 +20,19 @@ class Line(msgspec.Struct, frozen=True, rename="camel"):
     """Its bytes."""
     is_prelude: bool = False
     """Whether it only prepares the call: the handshake."""
+    is_cut: bool = False
+    """Whether only its beginning is here."""
 
     @classmethod
     def of(cls, direction: Direction, raw: bytes, *, is_prelude: bool = False) -> "Line":
         """A message; what is no UTF-8 in it is shown as such."""
         return cls(direction, raw.decode(errors="replace"), len(raw), is_prelude)
+
+    @classmethod
+    def up_to(cls, limit: int, direction: Direction, raw: bytes) -> "Line":
+        """A message of which so many bytes are shown at most."""
+        text = raw[:limit].decode(errors="replace")
+        return cls(direction, text, len(raw), is_cut=len(raw) > limit)
 
 
 class Wish(msgspec.Struct, frozen=True):
@@ -79,6 +87,8 @@ class Talk(msgspec.Struct, frozen=True):
     """Whether the words are ours and were never on a wire."""
     asked: Sequence[Posed] = ()
     """What has to be answered before the call goes on."""
+    omitted: int = 0
+    """Messages that are left out of `wire`."""
 
 
 class Target(Protocol):
@@ -107,3 +117,6 @@ class Target(Protocol):
 
     async def word(self, number: int, wish: Wish) -> Talk | None:
         """The same answer in other words; nothing is called. None once it is forgotten."""
+
+    async def reconnect(self) -> None:
+        """Leave the server and reach it anew; a command is ended and started again."""

@@ -57,10 +57,12 @@ class Tab:
         if not request.url.startswith(self._own):
             self._strange.append(request.url)
 
-    def check(self, *, quiet: bool = True) -> None:
-        """There was nothing to complain of; not to be `quiet` is no fault."""
+    def check(self, *, quiet: bool = True, besides: str | None = None) -> None:
+        """There was nothing to complain of `besides`; not to be `quiet` is no fault."""
         assert self._strange == []
         complaints, self._complaints = self._complaints, []
+        if besides is not None:
+            complaints = [each for each in complaints if besides not in each]
         assert not quiet or complaints == []
 
     def close(self) -> None:
@@ -70,7 +72,13 @@ class Tab:
 
 @contextmanager
 def opened(
-    browser: Any, address: str, sign: str = "#tools a", *, quiet: bool = True, **settings: Any
+    browser: Any,
+    address: str,
+    sign: str = "#tools a",
+    *,
+    quiet: bool = True,
+    besides: str | None = None,
+    **settings: Any,
 ) -> Iterator[Any]:
     """The page at an address, in a tab of its own."""
     tab = Tab(browser, address, **settings)
@@ -80,7 +88,7 @@ def opened(
         yield tab.page
     finally:
         tab.close()
-    tab.check(quiet=quiet)
+    tab.check(quiet=quiet, besides=besides)
 
 
 def choose(page: Any, tool: str) -> None:

@@ -1,16 +1,21 @@
 """What a server says stays text, whatever it is; and a page that is shown it stays a page."""
 
 import json
+import signal
 import sys
+import threading
 from collections.abc import Iterator
-from typing import Any
+from contextlib import contextmanager, nullcontext, suppress
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
 from http_peer import HttpServer
 from inspector import hostile
 from inspector.browser.tab import PATIENCE, call, home, opened, word
-from inspector.talk import HERE, inspecting
+from inspector.talk import HERE, Api, inspecting
 
 pytestmark = pytest.mark.timeout(240)
 SIGNS = "\x1b\u202e\u202c\u200b\u2066\u2069"
@@ -161,3 +166,174 @@ def test_what_is_copied_presses_no_keys(enemy: Any) -> None:
         copied = enemy.evaluate("navigator.clipboard.readText()")
         assert not set(SIGNS[:3]) & set(copied), kind
         assert "\\u001b" in copied
+
+
+# A server that answers too much, too deep, too late, never, or to somebody else
+
+SECONDS = "3"
+TRANSPORTS = ("stdio", "http")
+TOO_LONG = "than 16777216 bytes"
+LATE = f"tools/call was not answered within {SECONDS} s"
+
+
+class Shown(NamedTuple):
+    """What the page says of an answer, by the way that it came."""
+
+    stdio: str
+    http: str
+
+
+def both(words: str) -> Shown:
+    return Shown(words, words)
+
+
+CASES: dict[str, Shown] = {
+    "fine": both("all is well"),
+    "schema": both("all is well"),
+    "tool_2999": both("all is well"),
+    "large_text": both("words, and more words"),
+    "large_nothing": both("the reply has more than 250000 values"),
+    "large_delicate": both("1.0"),
+    "huge_text": both(TOO_LONG),
+    "huge_line": both(TOO_LONG),
+    "huge_rows": both(TOO_LONG),
+    "too_large": both(TOO_LONG),
+    "endless": both(TOO_LONG),
+    "dripping": both(LATE),
+    "never": both(LATE),
+    "deep": Shown(
+        f"{LATE}; messages came that are not JSON-RPC, or too deep", "HTTP 200, and said"
+    ),
+    "deep_text": both('{"a":{"a":'),
+    "dies": Shown("the server ended with exit code 7", "HTTP 200, and said"),
+    "wrong_ids": Shown("replies came that answer nothing that is open", "without one"),
+    "flood": both("after the flood"),
+    "noise": Shown("after the noise", "HTTP 200, and said"),
+    "failure": both("The call failed"),
+    "questions": both("asked enough"),
+}
+
+
+@contextmanager
+def attacked(transport: str, tools: str = "all_tools") -> Iterator[HttpServer]:
+    """`accord inspect` of the adversary."""
+    command = [sys.executable, str(HERE / "adversary.py"), transport, tools]
+    foreign = HttpServer(command) if transport == "http" else nullcontext()
+    with foreign as served:
+        target = " ".join(command) if served is None else served.url
+        with inspecting(target, "--timeout", SECONDS) as running:
+            yield running
+    assert "Traceback" not in running.stderr
+
+
+@pytest.fixture(scope="module", params=TRANSPORTS)
+def adverse(request: pytest.FixtureRequest, browser: Any) -> Iterator[tuple[str, Any]]:
+    """A transport, and one page for all that follows."""
+    with (
+        attacked(request.param) as running,
+        opened(browser, running.url, besides="status of 502") as page,
+    ):
+        yield request.param, page
+
+
+def test_the_adversary_is_shown_and_searched_like_any_other(adverse: Any) -> None:
+    _, page = adverse
+    assert page.locator("#tools a").count() == 500
+    assert "more: search for them" in page.inner_text("#tools")
+    page.fill("#search", "tool_2999")
+    assert page.locator("#tools a").count() == 1
+    page.fill("#search", "")
+    assert_harmless(page, "tools")
+
+
+def open_tool(page: Any, name: str) -> None:
+    page.evaluate("name => { location.hash = `#/tool/${encodeURIComponent(name)}` }", name)
+    page.wait_for_selector(f'h1:has-text("{name}")')
+
+
+def call_adverse(page: Any, name: str) -> None:
+    open_tool(page, name)
+    page.evaluate("document.querySelectorAll('.answer, .banner').forEach((each) => each.remove())")
+    page.click("main .actions .primary")
+    page.wait_for_selector(".answer:not([aria-busy]), .work > div > .banner", timeout=2 * PATIENCE)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_whatever_is_answered_the_page_says_so_and_goes_on(adverse: Any, name: str) -> None:
+    transport, page = adverse
+    call_adverse(page, name)
+    words = page.inner_text("main")
+    assert getattr(CASES[name], transport) in words
+    assert len(words) < 500_000
+    assert_harmless(page, name)
+    again = page.get_by_role("button", name="Connect again")
+    if again.count():
+        again.click()
+        page.wait_for_selector("#announcer:has-text('Connected again')")
+    call_adverse(page, "fine")
+    assert "all is well" in page.inner_text(".pane-person")
+
+
+def test_the_page_is_of_use_while_a_call_hangs(adverse: Any) -> None:
+    _, page = adverse
+    open_tool(page, "never")
+    page.click("main .actions .primary")
+    page.click("text=Read a reply")
+    page.fill("#pasted", "[1, 2, 3]")
+    page.click("main .primary")
+    page.wait_for_selector("main .pane:has-text('list')")
+    page.click("nav.tabs >> text=Activity")
+    page.wait_for_selector('h1:has-text("Activity")')
+    open_tool(page, "never")
+    page.wait_for_selector("main .banner, main button:has-text('Cancel'):visible")
+    assert_harmless(page, "never")
+
+
+LISTS = {
+    "deep": Shown("messages came that are not JSON-RPC, or too deep", "HTTP 200, and said"),
+    "huge_rows": both(TOO_LONG),
+    "more_and_more": both("tools/list has more than 16777216 bytes"),
+    "failure": both("tools/list failed"),
+    "never": both("tools/list was not answered within"),
+}
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+@pytest.mark.parametrize("tools", LISTS)
+def test_a_list_of_tools_that_cannot_be_had_is_told_of(
+    browser: Any, transport: str, tools: str
+) -> None:
+    with (
+        attacked(transport, tools) as running,
+        opened(browser, running.url, "text=Try again", besides="status of 502") as page,
+    ):
+        words = page.inner_text("main")
+        assert getattr(LISTS[tools], transport) in words
+        assert len(words) < 5_000
+        assert page.get_by_role("button", name="Try again").is_visible()
+        assert_harmless(page, tools)
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+@pytest.mark.parametrize("name", ["endless", "dripping", "never", "flood", "large_nothing"])
+def test_accord_inspect_ends_when_it_is_told_to(transport: str, name: str) -> None:
+    with attacked(transport) as running:
+        api = Api.linked(running)
+        calling = threading.Thread(target=_call, args=[api, name])
+        calling.start()
+        assert api.post("about").status == 200
+        children = _children(running)
+        running.process.send_signal(signal.SIGTERM)
+        assert running.wait(30) == 0
+        calling.join()
+        assert not any(Path(f"/proc/{child}").exists() for child in children)
+
+
+def _call(api: Api, name: str) -> None:
+    with suppress(OSError, HTTPException):
+        api.post("call", {"tool": name})
+
+
+def _children(running: HttpServer) -> list[str]:
+    tasks = Path(f"/proc/{running.process.pid}/task").glob("*/children")
+    return [child for task in tasks for child in task.read_text().split()]

@@ -1,6 +1,6 @@
 // One answer, side by side: for a person, as the generic response, and as it was on the wire.
 
-import { code } from "./code.js";
+import { code, json } from "./code.js";
 import { button, copy, h, show } from "./dom.js";
 import { decoded, isObject, lines } from "./json.js";
 import { models } from "./models.js";
@@ -104,7 +104,8 @@ export class AnswerView {
   }
 
   update(talk) {
-    const reply = decoded(talk.wire.findLast((line) => line.direction === "received")?.raw ?? "{}");
+    const last = talk.wire.findLast((line) => line.direction === "received");
+    const reply = last ? valueOf(last) : {};
     const blocks = isObject(reply?.result) && Array.isArray(reply.result.content) ? reply.result.content : [];
     const isOpen = this.asking !== null || isAsking(reply);
     const asked = { isOpen, questions: this.questions(reply, talk) };
@@ -125,12 +126,17 @@ export class AnswerView {
             "Generic response",
             h("p", { class: "muted pad" }, "None yet: the tool has a question."),
           )
-        : pane("generic", "Generic response", [code(lines(talk.reading.response), "Generic response")], () =>
+        : pane("generic", "Generic response", [json(talk.reading.response, "Generic response")], () =>
             lines(talk.reading.response).join("\n"),
           ),
       pane("wire", "Wire", wire(talk), () => talk.wire.map((line) => line.raw).join("\n")),
     );
-    show(this.models, models(isObject(reply) ? reply : {}));
+    show(
+      this.models,
+      last?.isCut
+        ? h("p", { class: "muted pad" }, `All ${bytes(last.size)} of the reply, which is too large to be shown here.`)
+        : models(isObject(reply) ? reply : {}),
+    );
     this.element.removeAttribute("aria-busy");
   }
 
@@ -196,6 +202,9 @@ function wire(talk) {
           prelude.map((line) => message(line)),
         )
       : null,
+    talk.omitted
+      ? h("p", { class: "muted pad" }, `${count(talk.omitted, "earlier message")} left out`)
+      : null,
     rest.map((line) => message(line, line === rest.at(-1) ? talk.ms : null)),
   ]
     .flat()
@@ -203,13 +212,22 @@ function wire(talk) {
 }
 
 function message(line, ms = null) {
-  const value = decoded(line.raw);
+  const value = valueOf(line);
   const title = line.direction === "sent" ? "Sent" : "Received";
-  const said = [bytes(line.size), ms === null ? null : milliseconds(ms)].filter(Boolean).join(", ");
+  const cut = line.isCut ? "cut" : null;
+  const said = [bytes(line.size), ms === null ? null : milliseconds(ms), cut].filter(Boolean).join(", ");
   return h(
     "div",
     { class: `message-box ${line.direction}` },
     h("p", { class: "direction" }, h("strong", {}, title), h("span", { class: "muted" }, said)),
-    code(value === null ? [line.raw] : lines(value), title),
+    value === null ? code([line.raw], title) : json(value, title),
   );
+}
+
+const values = new WeakMap();
+
+// A message is decoded once; what is cut, or no JSON, is null.
+function valueOf(line) {
+  if (!values.has(line)) values.set(line, line.isCut ? null : decoded(line.raw));
+  return values.get(line);
 }

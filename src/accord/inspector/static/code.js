@@ -1,23 +1,25 @@
 // Text of any length, of which only the lines in sight are in the page.
 
 import { h, show } from "./dom.js";
+import { lines } from "./json.js";
 import { clip, visible } from "./text.js";
 
 const HEIGHT = 19;
 const FEW = 400;
+const MOST = 100_000;
 const MARGIN = 20;
 const LONGEST = 2000;
 const PARTS = /^(\s*)("(?:[^"\\]|\\.)*": )?(.*?)(,?)$/s;
 
-export function code(lines, label) {
+export function code(rows, label) {
   const block = h("pre", { class: "lines" });
   const space = h("div", { class: "space" }, block);
   const box = h("div", { class: "code", tabindex: "0", role: "region", "aria-label": label }, space);
-  if (lines.length <= FEW) {
-    show(block, lines.map(line));
+  if (rows.length <= FEW) {
+    show(block, rows.map(line));
     return box;
   }
-  space.style.height = `${lines.length * HEIGHT}px`;
+  space.style.height = `${rows.length * HEIGHT}px`;
   space.classList.add("virtual");
   let first = -1;
   const draw = () => {
@@ -26,7 +28,7 @@ export function code(lines, label) {
     first = start;
     const many = Math.ceil((box.clientHeight || 600) / HEIGHT) + 2 * MARGIN;
     block.style.transform = `translateY(${start * HEIGHT}px)`;
-    show(block, lines.slice(start, start + many).map(line));
+    show(block, rows.slice(start, start + many).map(line));
   };
   box.addEventListener("scroll", () => requestAnimationFrame(draw), { passive: true });
   draw();
@@ -49,6 +51,11 @@ function kind(value) {
   if (value.startsWith('"')) return "string";
   if (/^-?\d/.test(value)) return "number";
   return /^(true|false|null)$/.test(value) ? "word" : "bracket";
+}
+
+// JSON, as much of it as somebody would scroll through.
+export function json(value, label) {
+  return code(lines(value, MOST), label);
 }
 
 // Words that break at the edge; very long ones as lines.

@@ -13,12 +13,16 @@ export class Exact {
 }
 
 export function parse(text) {
+  if (!DELICATE.test(text)) return JSON.parse(text);
   return JSON.parse(text, (key, value, context) =>
     typeof value === "number" && context?.source !== undefined && String(value) !== context.source
       ? new Exact(context.source)
       : value,
   );
 }
+
+// A number that JavaScript may change: long, with an exponent, a fraction, or a minus before zero.
+const DELICATE = /\d{16}|\d[.eE]|-0/;
 
 // What is no JSON is null.
 export function decoded(text) {
@@ -46,14 +50,16 @@ export function shown(value) {
   return typeof value === "string" ? value : stringify(value);
 }
 
-// One line for each member and item, indented by two.
-export function lines(value) {
+// One line for each member and item, indented by two; after `most` lines there are no more.
+export function lines(value, most = Infinity) {
   const found = [];
-  write(value, "", "", "", found);
-  return found;
+  write(value, "", "", "", found, most);
+  if (found.length < most) return found;
+  return [...found.slice(0, most), "… and more than is shown here"];
 }
 
-function write(value, indent, before, after, found) {
+function write(value, indent, before, after, found, most) {
+  if (found.length >= most) return;
   const isList = Array.isArray(value);
   if (!isList && !isObject(value)) {
     found.push(indent + before + stringify(value) + after);
@@ -75,6 +81,7 @@ function write(value, indent, before, after, found) {
       name,
       at < entries.length - 1 ? "," : "",
       found,
+      most,
     ),
   );
   found.push(indent + close + after);

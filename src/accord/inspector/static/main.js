@@ -58,6 +58,18 @@ class Page {
     afterPaint(() => PARTS.forEach((load) => load().catch(() => {})));
   }
 
+  // A server that hangs is left, and reached anew; a command is ended and started again.
+  async reconnect() {
+    this.say("Connecting again …");
+    try {
+      await ask("reconnect");
+      await this.begin();
+      this.say("Connected again");
+    } catch (error) {
+      this.trouble(error);
+    }
+  }
+
   // The tools as they are now; what was typed for one that is still the same is kept.
   take(tools) {
     this.tools = tools.filter((tool) => typeof tool?.name === "string");

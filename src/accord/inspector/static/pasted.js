@@ -1,10 +1,9 @@
 // Paste any reply and see it read, with the rules that fired.
 
 import { ask } from "./api.js";
-import { code } from "./code.js";
+import { json } from "./code.js";
 import { button, empty, h, show } from "./dom.js";
 import { how } from "./how.js";
-import { lines } from "./json.js";
 import { person } from "./person.js";
 
 const EXAMPLE = '{"content": [{"type": "text", "text": "Found 2 tables:\\n- users\\n- posts"}]}';
@@ -81,7 +80,7 @@ export class Pasted {
       "div",
       { class: "panes two" },
       pane("As a person reads it", h("div", {}, person(reading, []), how(reading))),
-      pane("Generic response", code(lines(reading.response), "Generic response")),
+      pane("Generic response", json(reading.response, "Generic response")),
     );
   }
 }

@@ -1,9 +1,9 @@
 // An answer as a person would read it: a table, a card, a banner, a picture.
 
 import { attachments } from "./attachments.js";
-import { code, prose } from "./code.js";
+import { json, prose } from "./code.js";
 import { button, empty, h, show } from "./dom.js";
-import { Exact, isObject, lines, shown, stringify } from "./json.js";
+import { Exact, isObject, shown, stringify } from "./json.js";
 import { brief, clip, count } from "./text.js";
 
 const ROWS = 50;
@@ -214,7 +214,7 @@ function member(value, depth) {
   if (isFew(value)) return value.map(shown).join(", ");
   if (isObject(value) && Object.keys(value).length && depth < DEEPEST) return card(value, depth + 1);
   if (Array.isArray(value) && value.length && depth < DEEPEST) return table(value);
-  if (isObject(value) || Array.isArray(value)) return code(lines(value), "Value");
+  if (isObject(value) || Array.isArray(value)) return json(value, "Value");
   return h(
     "span",
     { class: typeof value === "number" || value instanceof Exact ? "figure" : "word" },

@@ -1,10 +1,10 @@
 // What a tool asks its caller before it can go on, and what a person answers.
 
 import { ask } from "./api.js";
-import { code } from "./code.js";
+import { json } from "./code.js";
 import { button, h, identity, show } from "./dom.js";
 import { Form } from "./form.js";
-import { decoded, isObject, lines, parse, stringify } from "./json.js";
+import { decoded, isObject, parse, stringify } from "./json.js";
 import { clip } from "./text.js";
 
 const ELICIT = "elicitation/create";
@@ -47,7 +47,7 @@ function heading({ method, params }) {
 // A question that is over, or was never asked in these words.
 export function questionView(question) {
   const params = isObject(question.params) ? question.params : {};
-  return h("div", { class: "inquiry" }, heading({ ...question, params }), code(lines(params), "Question"));
+  return h("div", { class: "inquiry" }, heading({ ...question, params }), json(params, "Question"));
 }
 
 // The questions that are open. Once each has an answer, all are sent; `isStateless` ones have no way to say no
@@ -83,7 +83,7 @@ export class Asking {
       heading({ ...question, params }),
       element,
       actions,
-      h("details", {}, h("summary", {}, "As it was asked"), code(lines(params), "Question")),
+      h("details", {}, h("summary", {}, "As it was asked"), json(params, "Question")),
     );
     box.settle = settle;
     return box;

@@ -1,7 +1,7 @@
 // One tool: what it is, a form for its arguments, the call, and its answer.
 
 import { Stale, Stopped, ask, currentStart, later } from "./api.js";
-import { code } from "./code.js";
+import { json } from "./code.js";
 import { copies } from "./copies.js";
 import { button, copy, empty, h, show } from "./dom.js";
 import { Form } from "./form.js";
@@ -55,7 +55,7 @@ export class ToolView {
       : [];
     const schemas = ["inputSchema", "outputSchema"]
       .filter((name) => isObject(tool[name]))
-      .map((name) => h("div", {}, h("h3", {}, name), code(lines(tool[name]), name)));
+      .map((name) => h("div", {}, h("h3", {}, name), json(tool[name], name)));
     return h(
       "header",
       { class: "title" },
@@ -331,12 +331,15 @@ export class ToolView {
           "div",
           { class: "banner", role: "alert" },
           h("strong", {}, "No answer came"),
-          h("p", {}, error.message),
+          h("p", {}, clip(error.message, 2000)),
           h(
             "p",
             { class: "hint" },
             "Call the tool again to try anew; a server that has ended is started again.",
           ),
+          this.page.about.kind === "own"
+            ? null
+            : h("p", {}, button("Connect again", () => this.page.reconnect(), { class: "quiet" })),
         ),
       );
     }

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
+from accord.answer import Notice
 from accord.reader import Reading, read
 from accord.reader.report import report, to_json
 from accord.response import Response as Generic
@@ -62,6 +63,7 @@ def unread(text: str, tool: str | None, reason: str) -> Reading:
     is_cut = len(text) > MAX_TEXT
     text = text[:MAX_TEXT]
     extent = f"its first {MAX_TEXT} characters" if is_cut else "it"
+    finding = f"{reason}; this is {extent} as text"
     return Reading(
         response=Generic(
             tool_name=tool or _UNKNOWN,
@@ -70,10 +72,11 @@ def unread(text: str, tool: str | None, reason: str) -> Reading:
             metadata={"truncated": True} if is_cut else None,
         ),
         value=text,
+        warnings=[Notice(finding)],
         is_truncated=is_cut,
         origin="the reply as text",
         confidence="guess",
-        findings=[f"{reason}; this is {extent} as text"],
+        findings=[finding],
         raw=None,
     )
 

@@ -15,7 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from accord.sources.sql.frames import Ended, Line
+from accord.frames import Ended, Line
+from accord.parent_death import spawn
 
 Function = Callable[[bytes], bytes]
 """A function of a module; the child imports it by its name."""
@@ -232,14 +233,9 @@ def _spawn() -> tuple[int, Line]:
     ours_in, theirs_out = os.pipe()
     line = Line(ours_in, ours_out)
     try:
-        pid = os.posix_spawn(
-            sys.executable,
+        pid = spawn(
             [sys.executable, "-I", "-c", _MAIN, str(os.getpid()), *path],
-            os.environ,
-            file_actions=[
-                (os.POSIX_SPAWN_DUP2, theirs_in, 0),
-                (os.POSIX_SPAWN_DUP2, theirs_out, 1),
-            ],
+            [(os.POSIX_SPAWN_DUP2, theirs_in, 0), (os.POSIX_SPAWN_DUP2, theirs_out, 1)],
         )
     except OSError:
         line.close()

@@ -4,26 +4,25 @@ import contextlib
 import importlib
 import os
 import select
-import signal
 import sys
 from typing import Final
 
+from accord.frames import frames_from, write_frame
+from accord.parent_death import end_with_parent
 from accord.serve.isolated import NO_MEMORY, OK, TOO_LARGE, Function
-from accord.sources.sql.frames import frames_from, write_frame
 
 MAX_MEMORY: Final = 1024 * 1024 * 1024
 """Bytes of address space that the child may have."""
 MAX_RESULT: Final = 64 * 1024 * 1024 - 1
 """Bytes that a result may have."""
-_PR_SET_PDEATHSIG: Final = 1
 _IDLE_SECONDS: Final = 60.0  # after which the child ends; the parent starts another when needed
 
 
 def main(parent: int) -> None:
     """Answer calls on the pipes that are standard input and output."""
+    end_with_parent(parent)
     import accord.reader  # noqa: F401 - slow to import, which is not part of a call's time
 
-    _end_with(parent)
     source, target = _take_pipes()
     _limit_memory()
     with contextlib.suppress(BrokenPipeError):  # the parent is gone
@@ -52,16 +51,6 @@ def _function(name: str) -> Function:
     module, _, function = name.partition(":")
     found: Function = getattr(importlib.import_module(module), function)
     return found
-
-
-def _end_with(parent: int) -> None:
-    """Have the system end this process with its parent, also while `re` holds the GIL."""
-    if sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        sys.exit()
 
 
 def _limit_memory() -> None:

@@ -335,5 +335,8 @@ def _call(api: Api, name: str) -> None:
 
 
 def _children(running: HttpServer) -> list[str]:
-    tasks = Path(f"/proc/{running.process.pid}/task").glob("*/children")
-    return [child for task in tasks for child in task.read_text().split()]
+    found: list[str] = []
+    for task in Path(f"/proc/{running.process.pid}/task").glob("*/children"):
+        with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has ended
+            found += task.read_text().split()
+    return found

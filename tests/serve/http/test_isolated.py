@@ -72,11 +72,11 @@ def health(server: HttpServer) -> int:
 
 
 def children(pid: int) -> list[int]:
-    return [
-        int(child)
-        for task in Path(f"/proc/{pid}/task").glob("*/children")
-        for child in task.read_text().split()
-    ]
+    found: list[int] = []
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has ended
+            found += map(int, task.read_text().split())
+    return found
 
 
 def child_of(server: HttpServer) -> int:

@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.answer import Problem
+from accord.frames import Ended, Frames, frame
 from accord.sources.sql import Database, Options
-from accord.sources.sql.frames import Ended, Frames, frame
 from accord.sources.sql.messages import Insert, Select
 from accord.sources.sql.process import Worker
 from serve.talk import ACCORD

@@ -10,8 +10,8 @@ import weakref
 from typing import Final
 
 from accord.errors import ContractError
+from accord.frames import Ended, Line
 from accord.parent_death import release, spawn
-from accord.sources.sql.frames import Ended, Line
 
 _MAIN: Final = (  # Ctrl-C is for whoever started us, also while we are starting
     "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"

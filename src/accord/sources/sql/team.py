@@ -12,7 +12,7 @@ from time import monotonic
 from typing import Final
 
 from accord.answer import Problem
-from accord.sources.sql.frames import Ended
+from accord.frames import Ended
 from accord.sources.sql.messages import Settings
 from accord.sources.sql.process import Worker
 

@@ -14,6 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 
 MEGABYTE: Final = 1_000_000
+STEPS: Final = 600
 MARKUP: Final = '<script>window.hacked=1</script><img src=x onerror="window.hacked=1">'
 EVIL: Final = "http://evil.example/icon.png"
 ICONS: Final = [
@@ -121,6 +122,13 @@ def flood(id: Any) -> Pieces:
     yield from reply(id, "after the flood")
 
 
+def steps(id: Any) -> Pieces:
+    """Notifications that belong to any call, and then the answer."""
+    message = {"jsonrpc": "2.0", "method": "notifications/message", "params": {"data": MARKUP}}
+    yield (json.dumps(message).encode() + b"\n") * STEPS
+    yield from reply(id, "after the steps")
+
+
 def noise(id: Any) -> Pieces:
     for _ in range(50):
         yield b"\x1b[2J not JSON \xff" + MARKUP.encode() + b"\n" + b"\n" * 1_000
@@ -146,7 +154,7 @@ TOOLS: Final[dict[str, Callable[[Any], Pieces]]] = {
     for each in (
         *(fine, large_text, large_nothing, large_delicate, huge_text, huge_line, huge_rows),
         *(too_large, endless, dripping),
-        *(deep, deep_text, never, dies, wrong_ids, flood, noise, failure, questions),
+        *(deep, deep_text, never, dies, wrong_ids, flood, steps, noise, failure, questions),
     )
 }
 MANY: Final = 3_000
@@ -245,7 +253,12 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("content-length", "0")
             self.end_headers()
             return
-        events = message.get("params", {}).get("name") in ("flood", "questions", "wrong_ids")
+        events = message.get("params", {}).get("name") in (
+            "flood",
+            "steps",
+            "questions",
+            "wrong_ids",
+        )
         self.send_response(200)
         self.send_header("content-type", "text/event-stream" if events else "application/json")
         self.send_header("connection", "close")

@@ -38,6 +38,7 @@ _MAIN: Final = (  # Ctrl-C is for the parent, also while the child starts
     "from accord.serve.isolated_child import main; main(int(parent))"
 )
 _BUSY: Final = "Too many large replies are waiting to be read; try again later"
+_NO_PROCESS: Final = "reading was stopped because no process could be started"
 _REASONS: Final = {
     NO_MEMORY: "reading was stopped because it needed too much memory",
     TOO_LARGE: "reading was stopped because its result is too large",
@@ -213,10 +214,13 @@ async def _start() -> _Child:
     try:
         child = _Child()
     except OSError as error:
-        raise Stopped("reading was stopped because no process could be started") from error
+        raise Stopped(_NO_PROCESS) from error
     try:
         async with asyncio.timeout(_BOOT_SECONDS):
             await child.receive()
+    except TimeoutError as error:
+        child.kill()
+        raise Stopped(_NO_PROCESS) from error
     except BaseException:
         child.kill()
         raise

@@ -208,6 +208,7 @@ CASES: dict[str, Shown] = {
     "dies": Shown("the server ended with exit code 7", "HTTP 200, and said"),
     "wrong_ids": Shown("replies came that answer nothing that is open", "without one"),
     "flood": both("after the flood"),
+    "steps": both("after the steps"),
     "noise": Shown("after the noise", "HTTP 200, and said"),
     "failure": both("The call failed"),
     "questions": both("asked enough"),

@@ -19,7 +19,7 @@ from accord import Server
 from accord.serve.http import reading
 from accord.serve.isolated import IN_PLACE, MAX_WAITING
 from http_peer import HttpServer
-from serve.http.talk import eventually, limited
+from serve.http.talk import children, eventually, limited
 
 LARGE = IN_PLACE + 1
 ROWS = [{"id": n, "name": f"row {n}"} for n in range(2_000)]
@@ -69,14 +69,6 @@ def health(server: HttpServer) -> int:
     status = connection.getresponse().status
     connection.close()
     return status
-
-
-def children(pid: int) -> list[int]:
-    found: list[int] = []
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has ended
-            found += map(int, task.read_text().split())
-    return found
 
 
 def child_of(server: HttpServer) -> int:

@@ -1,0 +1,104 @@
+"""`accord inspect` of a server that answers as none should, where there is no browser."""
+
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from accord.reader import read
+from accord.reader.report import report, to_json
+from http_peer import HttpServer
+from inspector import adversary
+from inspector.talk import HERE, Api, inspecting
+from serve.http.talk import children
+
+pytestmark = pytest.mark.timeout(120)
+COMMAND = f"{sys.executable} {HERE / 'adversary.py'} stdio"
+
+
+@pytest.fixture(scope="module")
+def api() -> Iterator[Api]:
+    with inspecting(COMMAND, "--timeout", "10") as running:
+        yield Api.linked(running)
+    assert "Traceback" not in running.stderr
+
+
+def called(api: Api, tool: str) -> Any:
+    got = api.post("call", {"tool": tool})
+    assert got.status == 200, got.body
+    return got.said
+
+
+def test_a_reply_of_too_many_values_is_text_and_cut(api: Api) -> None:
+    talk = called(api, "large_nothing")
+    assert "the reply has more than 250000 values" in talk["reading"]["findings"][0]
+    assert talk["reading"]["warnings"][0]["message"] == talk["reading"]["findings"][0]
+    reply = talk["wire"][-1]
+    assert reply["isCut"]
+    assert reply["size"] > 10_000_000
+    assert len(reply["raw"]) <= 65_536
+
+
+def test_a_large_reply_of_few_values_is_whole(api: Api) -> None:
+    talk = called(api, "large_text")
+    raw = talk["wire"][-1]["raw"]
+    text = json.loads(raw)["result"]["content"][0]["text"]
+    assert talk["reading"]["response"]["data"] == {"text": text}
+    assert len(text) > 10_000_000
+
+
+def test_a_large_reply_in_another_profile_is_rendered_from_what_was_read(api: Api) -> None:
+    talk = called(api, "large_text")
+    worded = api.post("word", {"call": talk["call"], "wish": {"profile": "envelope"}}).said
+    reply = json.loads(worded["wire"][-1]["raw"])
+    envelope = json.loads(reply["result"]["content"][0]["text"])
+    assert envelope["success"] is True
+    assert worded["reading"]["response"]["data"] == talk["reading"]["response"]["data"]
+
+
+def test_a_flood_does_not_wash_the_reply_away(api: Api) -> None:
+    wire = called(api, "flood")["wire"]
+    assert "after the flood" in wire[-1]["raw"]
+
+
+def test_few_questions_are_put_to_a_person_and_few_messages_shown(api: Api) -> None:
+    talk = called(api, "questions")
+    assert len(talk["asked"]) <= 20
+    assert len(talk["wire"]) <= 201
+    assert sum(len(line["raw"]) for line in talk["wire"]) < 1_100_000
+
+
+def test_messages_that_are_left_out_are_counted(api: Api) -> None:
+    talk = called(api, "steps")
+    sent, *rest = talk["wire"]
+    assert (sent["direction"], len(rest)) == ("sent", 200)
+    assert talk["omitted"] == adversary.STEPS + 1 - 200
+
+
+def test_a_server_that_hangs_is_left_and_reached_anew(api: Api) -> None:
+    assert api.post("call", {"tool": "endless"}).status == 502
+    assert api.post("reconnect").status == 200
+    assert called(api, "fine")["reading"]["response"]["data"] == {"text": "all is well"}
+
+
+def test_tools_on_pages_without_end_are_refused() -> None:
+    with inspecting(f"{COMMAND} more_and_more") as running:
+        got = Api.linked(running).post("tools")
+    assert (got.status, got.refusal) == (502, "tools/list has more than 16777216 bytes")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["x" * 100_000, json.dumps({"rows": [{"id": n} for n in range(9_000)]}), "\ud800" * 40_000],
+    ids=["text", "rows", "halves of characters"],
+)
+def test_a_large_reply_that_is_pasted_reads_as_it_would_in_this_process(
+    server: HttpServer, reply: str
+) -> None:
+    read_here = read(reply, "list_rows")
+    got = Api(server).post("read", {"reply": reply, "tool": "list_rows"})
+    expected = {**report(read_here), "page": read_here.page, "warnings": read_here.warnings}
+    assert got.body == to_json(expected)
+    assert len(children(server.process.pid)) == 1

@@ -125,13 +125,18 @@ def encoded_rendering(payload: bytes) -> bytes:
 
 
 def _reported(received: Received) -> Report:
+    if _is_heavy(received.reply):
+        return _too_heavy(received)
     reading = received.read()
     found = _to_json(reading)
-    if _is_heavy(found):
-        reading = received.unread(f"the reply has more than {MAX_VALUES} values")
-        return Report(_to_json(reading), is_heavy=True)
-    is_heavy = _is_heavy(received.reply)
-    return Report(found, reading.is_failure, is_heavy, _next(reading, received))
+    if _is_heavy(found):  # the values were in a text
+        return _too_heavy(received)
+    return Report(found, reading.is_failure, next=_next(reading, received))
+
+
+def _too_heavy(received: Received) -> Report:
+    reading = received.unread(f"the reply has more than {MAX_VALUES} values")
+    return Report(_to_json(reading), is_heavy=True)
 
 
 def _is_heavy(raw: bytes) -> bool:

@@ -11,6 +11,7 @@ import msgspec
 
 from accord.answer import FieldError, Notice, Problem
 from accord.errors import ContractError
+from accord.values import is_deep
 
 JsonSchema = dict[str, Any]
 _LONGEST_STEP: Final = 64
@@ -47,25 +48,24 @@ class Checker:
         self._validator: Any = None
 
     def fits(self, value: object) -> bool:
-        """Whether all of `value` fits; what is too deep to be told does not."""
+        """Whether all of `value` fits; what is nested too deeply does not."""
+        if is_deep(value):  # the validator may use up the C stack
+            return False
         if self._validator is None:
             self.compile("the schema")
-        try:
-            return bool(self._validator.is_valid(value))
-        except ValueError:  # 255 levels are its limit
-            return False
+        return bool(self._validator.is_valid(value))
 
     def errors(self, value: object) -> list[FieldError]:
         """Some fields of `value` that do not fit, to be told; only `fits` says that there are none.
 
-        There may be none also because it is too deep, or the beginning of a long list fits.
+        There may be none also because it is nested too deeply, or the beginning of a long list
+        fits.
         """
+        if is_deep(value):
+            return []
         if self._validator is None:
             self.compile("the schema")
-        try:
-            return list(islice(_each(self._validator.iter_errors(_trimmed(value))), _MOST))
-        except ValueError:  # 255 levels are its limit
-            return []
+        return list(islice(_each(self._validator.iter_errors(_trimmed(value))), _MOST))
 
     def compile(self, what: str) -> None:
         """Make sure that the schema is one, and says all it has to say itself."""

@@ -2,6 +2,7 @@
 
     AccordError
     ├── ContractError    ours: a server, tool or answer breaks its own promise
+    │   └── TooDeep      a value is nested deeper than a message may be
     └── PeerError        theirs: what a peer sent cannot be taken
 
 Neither is what a tool raises: that is a `Problem` (see answer.py). And neither reaches a peer:
@@ -29,6 +30,10 @@ class AccordError(Exception):
 
 class ContractError(AccordError):
     """A server, a tool or an answer that breaks the contract it makes itself."""
+
+
+class TooDeep(ContractError):
+    """A value is nested deeper than `values.MAX_DEPTH`, or contains itself."""
 
 
 class PeerError(AccordError):

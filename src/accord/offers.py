@@ -1,8 +1,6 @@
 """The prompts and resources of a server, and what clients can have done with them."""
 
-import logging
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -12,7 +10,7 @@ from accord.answer import Asking, Problem
 from accord.completion import Completer, among, completion_of
 from accord.context import Context
 from accord.errors import INTERNAL_ERROR, INVALID_PARAMS, ContractError, Reject
-from accord.outcome import Outcome, meaning_of
+from accord.outcome import MASKED, Outcome, log_failure, mask, meaning_of
 from accord.prompt import Prompt
 from accord.protocol import Call, messages
 from accord.protocol.events import COMPLETION, PROMPT, RESOURCE, Special
@@ -23,9 +21,6 @@ from accord.revisions import Revision
 from accord.values import known
 from accord.work import GIVEN, Done, Work, rejected
 
-log = logging.getLogger("accord")
-
-_MASKED: Final = Problem.internal("Internal error")
 _NO_COMPLETION: Final = among(())
 _encode = msgspec.json.Encoder().encode
 
@@ -68,10 +63,12 @@ class Errand(msgspec.Struct, frozen=True, eq=False):
             done = self._said(outcome)
         except Exception as error:  # noqa: BLE001 - a message that cannot be sent, say
             done, outcome = None, error
-        if done is None and not self.call.cancelled and isinstance(outcome, BaseException):
-            with suppress(Exception):  # not even a log that somebody has broken
-                log.error("%s failed", self.what, exc_info=outcome)
-        return done or self.refuse(_MASKED)
+        if done is not None:
+            return done
+        assert isinstance(outcome, BaseException)
+        if not self.call.cancelled:
+            log_failure(self.what, outcome)
+        return self.refuse(mask(outcome))
 
     def _said(self, outcome: Outcome | BaseException) -> Done | None:
         if isinstance(outcome, Asking):
@@ -98,7 +95,7 @@ def reject_of(problem: Problem, call: Call) -> Reject:
     if problem.kind == "validation":
         return Reject(INVALID_PARAMS, problem.message, {"validation_errors": problem.fields})
     details = known(code=problem.code, remediation=problem.remediation)
-    return Reject(INTERNAL_ERROR, problem.message, None if problem is _MASKED else details)
+    return Reject(INTERNAL_ERROR, problem.message, None if problem is MASKED else details)
 
 
 class Offers:

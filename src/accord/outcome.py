@@ -1,22 +1,35 @@
 """How a call ends: what a tool returned or raised, as an Answer, a Problem, Asking or a Reject."""
 
+import logging
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
 from msgspec import Raw
 
 from accord.answer import Answer, Asking, Encoded, FieldError, Notice, Problem, Said
+from accord.arguments import invalid
 from accord.blocks import Block
 from accord.context import MissingCapability, WrongAnswer
 from accord.envelope import Envelope, said_by
-from accord.errors import INVALID_PARAMS, MISSING_CLIENT_CAPABILITY, ContractError, Reject
+from accord.errors import (
+    INVALID_PARAMS,
+    MISSING_CLIENT_CAPABILITY,
+    ContractError,
+    Reject,
+    TooDeep,
+)
 from accord.revisions import Revision
 from accord.tool import Tool
-from accord.values import require_json
+from accord.values import MAX_DEPTH, is_deep_json, require_json, too_deep
 
 Outcome = Answer[Said] | Problem | Reject | Asking
 
+log = logging.getLogger("accord")
+
+MASKED: Final = Problem.internal("Internal error")
+"""What a caller is told of any error that is not theirs."""
 _READY: Final = frozenset({Encoded, Raw})
 _WORDED: Final = (Answer, Envelope)
 _encode = msgspec.json.Encoder().encode
@@ -24,6 +37,13 @@ _replace = msgspec.structs.replace
 _NEWLINE: Final = ord("\n")
 _NOTHING: Final = Encoded(b"null")
 _encode_sorted = msgspec.json.Encoder(order="deterministic").encode
+
+
+def require_shallow(arguments: bytes, tool: str) -> None:
+    """Raise a validation Problem if arguments have more than `MAX_DEPTH` levels."""
+    if len(arguments) > 2 * MAX_DEPTH and is_deep_json(arguments):
+        fault = f"must not be nested more than {MAX_DEPTH} levels deep"
+        raise invalid(tool, [FieldError("arguments", fault)])
 
 
 def answer_of(value: Any, tool: Tool, warnings: Sequence[Notice] = ()) -> Answer[Said]:
@@ -72,7 +92,7 @@ def _said(data: Any, tool: Tool) -> Said:
     if type(data) in _READY:
         is_checked = isinstance(data, Encoded) and data.is_checked
         given = data.json if isinstance(data, Encoded) else bytes(data)
-        json = given if is_checked else _compact(given)
+        json = given if is_checked else _compact(given, tool)
         if output.check is not None:
             output.check(json)
         return Encoded(json)
@@ -80,12 +100,16 @@ def _said(data: Any, tool: Tool) -> Said:
         json = _encode_sets(data) if output.is_unordered else _encode(data)
         check = output.check
         if check is None or _NEWLINE in json:  # inside may be JSON of the author's own
-            json = _compact(json)
+            json = _format(json)
         if check is not None:
             check(json)
-    except (TypeError, RecursionError, msgspec.ValidationError):
+    except RecursionError:
+        raise too_deep(_returned(tool)) from None
+    except (TypeError, msgspec.ValidationError):
         _require_json(data, tool)
         raise
+    if output.is_recursive and is_deep_json(json):
+        raise too_deep(_returned(tool))
     if output.is_loose or (output.hides_nan and b"null" in json):
         _require_json(data, tool)
     return Encoded(json)
@@ -93,7 +117,11 @@ def _said(data: Any, tool: Tool) -> Said:
 
 def _require_json(data: Any, tool: Tool) -> None:
     """Raise if what a tool returned is not JSON, and say where."""
-    require_json(data, f"what {tool.name} returned", is_declared=not tool.output.is_loose)
+    require_json(data, _returned(tool), is_declared=not tool.output.is_loose)
+
+
+def _returned(tool: Tool) -> str:
+    return f"what {tool.name} returned"
 
 
 def _encode_sets(data: Any) -> bytes:
@@ -104,8 +132,18 @@ def _encode_sets(data: Any) -> bytes:
         return _encode(data)
 
 
-def _compact(json: bytes) -> bytes:
+def _compact(json: bytes, tool: Tool) -> bytes:
     """A source's own JSON, looked through: one line of it, or an error."""
+    try:
+        line = _format(json)
+    except RecursionError:
+        raise too_deep(_returned(tool)) from None
+    if is_deep_json(line):
+        raise too_deep(_returned(tool))
+    return line
+
+
+def _format(json: bytes) -> bytes:
     json.decode()
     return msgspec.json.format(json, indent=-1)
 
@@ -132,11 +170,8 @@ def _meaning_of_group(
         return group
     (only,) = group.exceptions
     meaning = meaning_of(only, revision)
-    return group if isinstance(meaning, BaseException) and not _is_said(meaning) else meaning
-
-
-def _is_said(error: BaseException) -> bool:
-    return isinstance(error, Problem)
+    is_told = isinstance(meaning, Problem | TooDeep) or not isinstance(meaning, BaseException)
+    return meaning if is_told else group
 
 
 def _leaves(group: BaseExceptionGroup[Any]) -> list[Asking]:
@@ -160,6 +195,23 @@ def _misanswered(wrong: WrongAnswer, revision: Revision) -> Outcome:
         return Problem.validation(str(wrong), fields=wrong.fields)
     fields = [FieldError(f"inputResponses.{each.field}", each.error) for each in wrong.fields]
     return Reject(INVALID_PARAMS, str(wrong), {"validation_errors": fields})
+
+
+def mask(error: BaseException) -> Problem:
+    """What a caller is told of an error that is not the caller's business."""
+    if isinstance(error, TooDeep):
+        sentence = str(error)
+        return Problem.internal(sentence[:1].upper() + sentence[1:], code="TOO_DEEP")
+    return MASKED
+
+
+def log_failure(what: str, error: BaseException) -> None:
+    """Log why a call failed, where the caller is told less."""
+    with suppress(Exception):  # a log that a tool has broken does not break the call
+        if isinstance(error, TooDeep):
+            log.error("%s failed: %s", what, error)
+        else:
+            log.error("%s failed", what, exc_info=error)
 
 
 def misfit_of(error: BaseException, revision: Revision) -> Outcome | BaseException:

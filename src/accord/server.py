@@ -1,11 +1,9 @@
 """A server: tools by name, what it says of itself, and how one call is run and worded."""
 
-import logging
 import os
 from collections.abc import Collection, Coroutine, Mapping, Sequence
-from contextlib import suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
 from msgspec import Raw
@@ -21,7 +19,15 @@ from accord.limits import DEFAULT_MAX_BYTES, Place
 from accord.listening import Listening
 from accord.mirrored import fault as mirrored_fault
 from accord.offers import Errand
-from accord.outcome import Outcome, answer_of, meaning_of, misfit_of
+from accord.outcome import (
+    Outcome,
+    answer_of,
+    log_failure,
+    mask,
+    meaning_of,
+    misfit_of,
+    require_shallow,
+)
 from accord.profiles import Brief, Profile, Result, Setting, profile_asked, profile_named
 from accord.protocol import Call, Connection, messages, results
 from accord.protocol.entries import tool_entry
@@ -35,14 +41,13 @@ from accord.stock import Stock
 from accord.telemetry import Telemetry, Watch
 from accord.telemetry import outcome_of as label_of
 from accord.tool import Tool
+from accord.values import too_deep
 from accord.wording import Shortening, require_room, resumed, shortened_reject, size_of
 from accord.work import Done, Work, rejected
 
 if TYPE_CHECKING:
     from accord.reader import Reading
     from accord.serve.http import App, Wishes
-
-log = logging.getLogger("accord")
 
 
 class Job(msgspec.Struct, frozen=True, eq=False):
@@ -262,6 +267,7 @@ class Server(Stock):
                 watch = self.telemetry.begin(tool.name, call.revision.date, call.meta)
             if tool.name in self.with_cursor:
                 place = self.resume(call, tool, place)
+            require_shallow(call.arguments, tool.name)
             bound = tool.bind(call.arguments)
             context = None
             if tool.wants_context:
@@ -307,17 +313,16 @@ class Server(Stock):
         """How a call ends that did not end well; the cause of what is masked goes to the log."""
         cause: BaseException | None = None
         if isinstance(outcome, BaseException) and not isinstance(outcome, Problem | Asking):
-            cause, outcome = outcome, _MASKED
+            cause, outcome = outcome, mask(outcome)
         try:
             if isinstance(outcome, Asking):
                 done = self.asking(call, outcome)
             else:
                 done = self.word(call, tool, outcome, watch)
         except Exception as error:  # noqa: BLE001 - a message that cannot be sent, say
-            cause, done = error, self.word(call, tool, _MASKED, watch)
+            cause, done = error, self.word(call, tool, mask(error), watch)
         if cause is not None and not call.cancelled:
-            with suppress(Exception):  # not even a log that a tool has broken
-                log.error("tool %s failed", tool.name, exc_info=cause)
+            log_failure(f"tool {tool.name}", cause)
         return done
 
     def word(
@@ -341,11 +346,14 @@ class Server(Stock):
         observed = None if watch is None else watch.observed(label_of(outcome))
         revision = client.revision if self.structured else _without_structure(client.revision)
         setting = Setting(tool, revision, observed)
-        if isinstance(outcome, Answer):
-            result: Brief | Result | Reject = profile.success(outcome, setting)
-        else:
-            result = profile.failure(outcome, setting)
-        reply = self._reply(call, result, revision)
+        try:
+            if isinstance(outcome, Answer):
+                result: Brief | Result | Reject = profile.success(outcome, setting)
+            else:
+                result = profile.failure(outcome, setting)
+            reply = self._reply(call, result, revision)
+        except RecursionError:
+            raise too_deep(f"what {tool.name} says beside its data") from None
         if len(reply) > limit and size_of(result) > limit:
             result = self._shortened(call, profile, outcome, setting, place)
             reply = self._reply(call, result, revision)
@@ -426,7 +434,6 @@ class Server(Stock):
 
 
 _encode = msgspec.json.Encoder().encode
-_MASKED: Final = Problem.internal("Internal error")
 
 
 @lru_cache

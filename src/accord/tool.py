@@ -42,6 +42,8 @@ class Output(msgspec.Struct, frozen=True, kw_only=True):
     """Some part of a result may be anything, also what JSON has no word for."""
     hides_nan: bool = False
     """Null fits where a number does, and null is how a NaN is written."""
+    is_recursive: bool = False
+    """Its schema refers to itself, so that a result may have any number of levels."""
     is_unordered: bool = False
     """There are sets in it, which come in another order in another process."""
 

@@ -1,7 +1,9 @@
 """Python values that JSON can hold, and those that it cannot."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
+from itertools import accumulate
 from math import isfinite
 from types import NoneType
 from typing import Any, Final, NamedTuple
@@ -9,10 +11,23 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec import Raw
 
-from accord.errors import ContractError
+from accord.errors import ContractError, TooDeep
+
+MAX_DEPTH: Final = 100
+"""Maximum levels of arrays and objects in arguments, results and log data.
+
+A reply adds up to five levels. Readers stop at 127 (serde_json) or 199 (pydantic), and msgspec at
+Python's recursion limit less the frames in use.
+"""
 
 _ATOMS: Final = frozenset({str, int, bool, NoneType})
 _STRANGERS: Final = (set, frozenset, bytes, bytearray, memoryview)
+
+_STRING: Final = re.compile(rb'"[^"]*+"')
+_AS_ARRAYS: Final = bytes.maketrans(b"{}", b"[]")
+_NEITHER_BRACKET_NOR_QUOTE: Final = bytes(set(range(256)) - set(b'{}[]"'))
+_STEPS: Final = bytes.maketrans(b"[]", b"\x01\xff")  # as signed bytes: one level down, one up
+_USUAL_DEPTH: Final = 8
 
 _encode = msgspec.json.Encoder().encode
 read_exactly: Final = msgspec.json.Decoder(float_hook=lambda digits: Raw(digits.encode())).decode
@@ -20,15 +35,16 @@ read_exactly: Final = msgspec.json.Decoder(float_hook=lambda digits: Raw(digits.
 
 
 def require_json(value: object, what: str, *, is_declared: bool = False) -> None:
-    """Raise if there is a set, bytes, a NaN, an infinity, itself or something else odd in it.
+    """Raise if there is a set, bytes, a NaN, an infinity or something else odd in it.
 
     An encoder would write most of them somehow, and no reader could tell what they were. Where it
-    `is_declared` what the value is, a reader can, and sets and bytes are fine.
+    `is_declared` what the value is, a reader can, and sets and bytes are fine. Raise TooDeep if it
+    has more than `MAX_DEPTH` levels.
     """
     try:
-        fault = _fault(value, () if is_declared else _STRANGERS)
-    except RecursionError as error:
-        raise ContractError(f"{what} holds itself, or has no end") from error
+        fault = _fault(value, () if is_declared else _STRANGERS, MAX_DEPTH)
+    except RecursionError:
+        raise too_deep(what) from None
     if fault is not None:
         place = "".join(f"[{step!r}]" for step in reversed(fault.steps))
         at = f" at {place}" if place else ""
@@ -42,8 +58,45 @@ def as_json(value: object, what: str) -> Any:
         plain = msgspec.to_builtins(value, str_keys=True, enc_hook=_as_dict)
         _encode(plain)  # text may still hold half of a character
         return plain
-    except (TypeError, ValueError, RecursionError) as error:
+    except RecursionError:
+        raise too_deep(what) from None
+    except (TypeError, ValueError) as error:
         raise ContractError(f"{what} holds what JSON does not have: {error}") from error
+
+
+def too_deep(what: str) -> TooDeep:
+    """The error for a value of too many levels."""
+    return TooDeep(f"{what} is nested more than {MAX_DEPTH} levels deep, or contains itself")
+
+
+def is_deep(value: object, most: int = MAX_DEPTH) -> bool:
+    """Whether a value of dicts and lists has more than so many levels."""
+    if not isinstance(value, dict | list):
+        return False
+    items = value.values() if isinstance(value, dict) else value
+    return most == 0 or any(is_deep(item, most - 1) for item in items)
+
+
+def is_deep_json(json: bytes, most: int = MAX_DEPTH) -> bool:
+    """Whether JSON has more than so many levels."""
+    if json.count(b"[") + json.count(b"{") <= most:
+        return False
+    brackets = _brackets(json)
+    for _ in range(min(most, _USUAL_DEPTH)):  # each time the innermost arrays go
+        brackets = brackets.replace(b"[]", b"")
+        most -= 1
+        if not brackets:
+            return False
+    depths = accumulate(memoryview(brackets.translate(_STEPS)).cast("b"))
+    return max(depths, default=0) > most
+
+
+def _brackets(json: bytes) -> bytes:
+    """The brackets of JSON, those of objects written as those of arrays, without strings."""
+    if b"\\" in json:
+        json = json.replace(b"\\\\", b"").replace(b'\\"', b"")
+    found = json.translate(_AS_ARRAYS, _NEITHER_BRACKET_NOR_QUOTE).replace(b'""', b"")
+    return _STRING.sub(b"", found) if b'"' in found else found
 
 
 def _as_dict(value: object) -> object:
@@ -63,7 +116,8 @@ class _Fault(NamedTuple):
     """How to get there, the last step first."""
 
 
-def _fault(value: Any, refused: tuple[type, ...]) -> _Fault | None:
+def _fault(value: Any, refused: tuple[type, ...], most: int) -> _Fault | None:
+    """The first fault of a value that may have so many levels; RecursionError if it has more."""
     if type(value) in _ATOMS:
         return None
     if isinstance(value, refused):
@@ -71,22 +125,26 @@ def _fault(value: Any, refused: tuple[type, ...]) -> _Fault | None:
     if isinstance(value, float):
         return None if isfinite(value) else _Fault("a float that JSON does not have", [])
     if isinstance(value, Mapping):
-        return _fault_in_names(value) or _fault_in(value.items(), refused)
+        return _fault_in_names(value) or _fault_in(value.items(), refused, most)
     if isinstance(value, list | tuple | set | frozenset):
-        return _fault_in(enumerate(value), refused)
+        return _fault_in(enumerate(value), refused, most)
     if isinstance(value, msgspec.Struct):
         names = value.__struct_fields__
-        return _fault_in(((name, getattr(value, name)) for name in names), refused)
+        return _fault_in(((name, getattr(value, name)) for name in names), refused, most)
     if is_dataclass(value) and not isinstance(value, type):
         names = tuple(field.name for field in fields(value))
-        return _fault_in(((name, getattr(value, name, None)) for name in names), refused)
-    return _fault_of_stranger(value)
+        return _fault_in(((name, getattr(value, name, None)) for name in names), refused, most)
+    return _fault_of_stranger(value, most)
 
 
-def _fault_in(items: Iterable[tuple[Any, Any]], refused: tuple[type, ...]) -> _Fault | None:
+def _fault_in(
+    items: Iterable[tuple[Any, Any]], refused: tuple[type, ...], most: int
+) -> _Fault | None:
+    if most == 0:
+        raise RecursionError
     for step, item in items:
         if type(item) not in _ATOMS:
-            found = _fault(item, refused)
+            found = _fault(item, refused, most - 1)
             if found is not None:
                 found.steps.append(step)
                 return found
@@ -105,11 +163,13 @@ def _fault_in_names(value: Mapping[Any, Any]) -> _Fault | None:
     return None if len(written) == len(value) else _Fault("two members of one name", [])
 
 
-def _fault_of_stranger(value: object) -> _Fault | None:
+def _fault_of_stranger(value: object, most: int) -> _Fault | None:
     try:
-        _encode(value)
+        json = _encode(value)
     except TypeError:
         return _stranger(value)
+    if is_deep_json(json, most):
+        raise RecursionError
     return None
 
 

@@ -36,6 +36,7 @@ def promised(hint: Any, tool: str) -> Output:
         check=msgspec.json.Decoder(hint).decode,
         is_loose=any(_is_open(part) for part in parts),
         hides_nan=any(_is_nullable_number(part) for part in parts),
+        is_recursive=_is_recursive(schema),
         is_unordered=any("uniqueItems" in part for part in parts),
     )
 
@@ -57,6 +58,19 @@ def _parts(schema: JsonSchema) -> Iterator[JsonSchema]:
     for part in inner:
         if isinstance(part, dict):
             yield from _parts(part)
+
+
+def _is_recursive(schema: JsonSchema) -> bool:
+    """Whether a definition refers to itself, or to one that does."""
+    defs = schema.get("$defs", {})
+    refers = {name: _references(part) for name, part in defs.items()}
+    for _ in defs:  # those that refer to nothing that is left are no part of a circle
+        refers = {name: names & refers.keys() for name, names in refers.items() if names}
+    return bool(refers)
+
+
+def _references(schema: JsonSchema) -> set[str]:
+    return {part["$ref"].rpartition("/")[2] for part in _parts(schema) if "$ref" in part}
 
 
 def _is_open(part: JsonSchema) -> bool:

@@ -11,6 +11,7 @@ from psycopg.types.json import Jsonb, set_json_loads
 from psycopg.types.string import TextLoader
 
 from accord.sources.sql.values import marked, unmarked
+from accord.values import MAX_DEPTH, is_deep_json
 
 # Dates come as they are stored: Python knows no date before the year 1, and no infinity. So do
 # rows, of which Python would not know the types.
@@ -20,6 +21,7 @@ _AS_TEXT: Final = (
     " int4multirange int8multirange nummultirange datemultirange tsmultirange tstzmultirange"
 ).split()
 
+_MAX_DEPTH: Final = MAX_DEPTH - 8  # a row, a list of rows and six dimensions may be around it
 _FAR: Final = re.compile(rb"[eE]\+?\d{3}|\d{309}")  # where a number may be beyond a double
 
 
@@ -37,9 +39,10 @@ def _as_it_is(json: str | bytes) -> msgspec.Raw | str:
     try:
         if _FAR.search(raw):
             msgspec.json.decode(raw)
-        return msgspec.Raw(msgspec.json.format(raw, indent=-1))
+        line = msgspec.json.format(raw, indent=-1)
     except (msgspec.DecodeError, RecursionError):
         return raw.decode(errors="replace")
+    return raw.decode() if is_deep_json(line, _MAX_DEPTH) else msgspec.Raw(line)
 
 
 def plain(value: Any) -> Any:

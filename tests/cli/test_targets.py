@@ -1,5 +1,6 @@
 """What can be named on the command line, and what is said where it cannot."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,9 @@ SERVERS = {
     "good.py": "good",
     "good.py:admin": "admin",
     "./good.py:server": "good",
+    "./good": "good",
+    "./good:admin": "admin",
+    "package/inner:server": "inner",
     "package/inner.py:server": "inner",
     "package.inner:server": "inner",
 }
@@ -41,6 +45,85 @@ def test_a_target_is_a_module_or_a_file_and_perhaps_a_name(tmp_path: Path) -> No
     write(tmp_path / "package", inner=GOOD.replace('"good"', '"inner"'))
     shown = accord_each({target: ["tools", target] for target in SERVERS}, tmp_path)
     assert {target: done.out.partition(" ")[0] for target, done in shown.items()} == SERVERS
+
+
+RESERVED = {
+    "sheets": "dnd-character-sheet-filler",
+    "./sheets": "good",
+    "./sheets.py": "good",
+    "./sheets.py:admin": "admin",
+    "./sheets:admin": "admin",
+    "sheets.py": "good",
+    "sheets:server": "good",
+    "./reader": "good",
+    "reader:server": "good",
+    "./django": "good",
+    "django.py": "good",
+}
+
+
+@pytest.fixture
+def with_reserved_files(tmp_path: Path) -> Path:
+    """A folder whose files are called as the reserved targets are."""
+    (tmp_path / "sheets").mkdir()  # as `accord serve sheets --out ./sheets` makes it
+    return write(tmp_path, sheets=GOOD, reader=GOOD, django=GOOD)
+
+
+def test_reserved_names_win_over_files_and_a_path_is_a_file(with_reserved_files: Path) -> None:
+    commands = {target: ["tools", target] for target in RESERVED}
+    shown = accord_each(commands, with_reserved_files)
+    assert {target: done.out.partition(" ")[0] for target, done in shown.items()} == RESERVED
+
+
+def test_so_they_do_for_every_verb(with_reserved_files: Path) -> None:
+    here = with_reserved_files
+    done = accord_each(
+        {
+            "call": ["call", "sheets", "add"],
+            "call a file": ["call", "./sheets", "add", '{"a": 3}'],
+            "serve": ["serve", "sheets", "--paper", "letter"],
+            "serve a file": ["serve", "./sheets"],
+            "serve the reader": ["serve", "reader"],
+            "tools of the reader": ["tools", "reader"],
+            "inspect": ["inspect", "sheets"],
+            "inspect a file": ["inspect", "./sheets"],
+            "install": ["install", "cursor", "sheets", "--print"],
+            "install a file": ["install", "cursor", "./sheets:admin", "--print"],
+            "complete": ["completion", "candidates", "accord call sheets "],
+            "complete a file": ["completion", "candidates", "accord call ./sheets "],
+            "a project without settings": ["serve", "django"],
+        },
+        here,
+    )
+    assert "fill_dnd_character_sheet" in done["call"].err
+    assert done["call a file"].out == "3\n"
+    assert done["serve"] == Done(0, "", "")
+    assert done["serve a file"] == Done(0, "", "")
+    assert_one_line_of_misuse(done["serve the reader"], "over HTTP alone")
+    assert_one_line_of_misuse(done["tools of the reader"], "has no tools")
+    assert_one_line_of_misuse(done["inspect"], "accord serve sheets --http")
+    assert_one_line_of_misuse(done["inspect a file"], "accord serve ./sheets --http")
+    assert json.loads(done["install"].out)["mcpServers"].popitem()[1]["args"][1] == "sheets"
+    written = json.loads(done["install a file"].out)["mcpServers"].popitem()[1]["args"]
+    assert written == ["serve", f"{here}/sheets.py:admin"]
+    assert "fill_dnd_character_sheet" in done["complete"].out
+    assert done["complete a file"].out == "add\n"
+    assert_one_line_of_misuse(done["a project without settings"], "django:shop.settings")
+
+
+def test_an_option_for_sheets_is_refused_for_a_file_of_that_name(with_reserved_files: Path) -> None:
+    done = accord("serve", "./sheets", "--paper", "letter", cwd=with_reserved_files)
+    assert_one_line_of_misuse(done, "--paper")
+
+
+def test_a_program_wins_over_a_file_beside_it(tmp_path: Path) -> None:
+    """The path is exactly its own; the file needs `.py`."""
+    write(tmp_path, serve=GOOD)
+    program = tmp_path / "serve"
+    program.write_text("#!/bin/sh\nexit 3\n")
+    program.chmod(0o755)
+    assert_one_line_of_misuse(accord("serve", "./serve", cwd=tmp_path), "somebody else's server")
+    assert accord("tools", "./serve.py", cwd=tmp_path).out.startswith("good 1.0")
 
 
 def test_a_file_can_import_what_stands_beside_it(tmp_path: Path) -> None:

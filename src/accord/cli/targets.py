@@ -1,4 +1,8 @@
-"""What people name on the command line, into a server."""
+"""Targets of the command line: which server, database or program a word names.
+
+In this order: a reserved name (`sheets`, `reader`, `django:SETTINGS`), a database, a URL, a Python
+file (`FILE.py`, or a path with a slash), a command line, a module.
+"""
 
 import importlib
 import importlib.util
@@ -27,6 +31,8 @@ READER: Final = "reader"
 """The target that has no tools, and reads replies over HTTP."""
 SHEETS: Final = "sheets"
 """The target that fills character sheets."""
+_RESERVED: Final = frozenset({READER, SHEETS, DJANGO})
+"""Names that mean the same whatever files and modules there are; `./NAME` is the file."""
 
 _URL: Final = re.compile(r"([a-z][a-z0-9+.-]*)://", re.I)
 _ADDRESS: Final = re.compile(r"(?:[\w.-]+|\[[0-9a-f:]+\]):\d+(?:/.*)?", re.I)
@@ -38,15 +44,16 @@ def is_peer(target: str) -> bool:
     """Whether a target is somebody else's server, not a Server of ours to load.
 
     It is if it is a URL, or a command line: several words, or a program whose name no module could
-    have (`mcp-server-time`, `./serve`). A Python file is none, whatever blanks are in its path, and
-    no more is a database. A URL of a kind that nobody here knows is an error.
+    have (`mcp-server-time`, `./serve`). A Python file is not, whatever blanks are in its path, nor
+    is a reserved name or a database. A URL of an unknown kind is an error.
     """
-    if databases.is_database(target):
+    if target in _RESERVED or databases.is_database(target):
         return False
     if _is_url(target):
         return True
     place = target.partition(":")[0]
-    if place.endswith(".py") and (Path(place).is_file() or len(place.split()) == 1):
+    file = _python_file(place)
+    if file is not None and (file.is_file() or len(place.split()) == 1):
         return False
     return len(target.split()) > 1 or (_MODULE.fullmatch(target) is None and _is_program(target))
 
@@ -62,6 +69,16 @@ def _is_url(target: str) -> bool:
     return found is not None
 
 
+def _python_file(place: str) -> Path | None:
+    """The Python file that a path names, which may leave out `.py` if it has a slash."""
+    if place.endswith(".py"):
+        return Path(place)
+    if "/" not in place or Path(place).is_file():
+        return None
+    file = Path(f"{place}.py")
+    return file if file.is_file() else None
+
+
 def _is_program(name: str) -> bool:
     from shutil import which  # seldom asked for, and slow to load
 
@@ -69,8 +86,8 @@ def _is_program(name: str) -> bool:
 
 
 def is_reader(target: str) -> bool:
-    """Whether the reader alone is meant, and no module of that name."""
-    return target == READER and _is_no_module(target)
+    """Whether the target is the reader."""
+    return target == READER
 
 
 def require_tools(*targets: str) -> None:
@@ -83,13 +100,8 @@ def require_tools(*targets: str) -> None:
 
 
 def is_sheets(target: str) -> bool:
-    """Whether our filler of sheets is meant, and no module of that name."""
-    return target == SHEETS and _is_no_module(target)
-
-
-def _is_no_module(target: str) -> bool:
-    found = PathFinder.find_spec(target, [str(Path.cwd()), *sys.path])
-    return found is None or found.origin is None  # a folder is no module yet
+    """Whether the target fills character sheets."""
+    return target == SHEETS
 
 
 def load(
@@ -139,15 +151,16 @@ def _require_ours(target: str) -> None:
 
 def from_anywhere(target: str) -> str:
     """A target that means the same in every folder: where a file is meant, with its whole path."""
-    if is_reader(target) or is_sheets(target):
+    if target in _RESERVED:
         return target
     if databases.is_database(target):
         return databases.from_anywhere(target)
     place, colon, name = target.partition(":")
     if place == DJANGO and name:
         return target
-    if Path(place).exists():
-        return str(Path(place).absolute()) + colon + name
+    file = _python_file(place)
+    if file is not None:
+        return str(file.absolute()) + colon + name
     try:
         spec = importlib.util.find_spec(place)
     except (ImportError, ValueError):
@@ -183,15 +196,15 @@ def _load_one(target: str, sheets: Mapping[str, Any]) -> Server:
 
 def _load_module(target: str) -> Server:
     place, _, name = target.partition(":")
-    if place == DJANGO and name:
+    if place == DJANGO:
         return _load_project(name)
     path = (name or _DEFAULT_NAME).split(".")
-    is_file = place.endswith(".py")
-    if not is_file:
+    file = _python_file(place)
+    if file is None:
         _require_module(target, place)
     try:
         sys.path.insert(0, str(Path.cwd()))
-        module = _import_file(Path(place)) if is_file else importlib.import_module(place)
+        module = importlib.import_module(place) if file is None else _import_file(file)
         found: Any = module
         for part in path:
             found = getattr(found, part, None)
@@ -210,7 +223,7 @@ def _require_module(target: str, place: str) -> None:
     """Raise where what is meant is something else than a module."""
     if _ADDRESS.fullmatch(target):
         raise ContractError(f"{target} is no module; for a server there say http://{target}")
-    if "." in place and Path(place).is_file():
+    if ("." in place or "/" in place) and Path(place).is_file():
         raise ContractError(f"{place} is neither a Python file (.py) nor a database (.db, .sqlite)")
     if _MODULE.fullmatch(target) is None:
         raise ContractError(
@@ -220,6 +233,8 @@ def _require_module(target: str, place: str) -> None:
 
 def _load_project(settings: str) -> Server:
     """A Django project by its settings."""
+    if not settings:
+        raise ContractError(f"{DJANGO} needs the settings of a project: {DJANGO}:shop.settings")
     try:
         sys.path.insert(0, str(Path.cwd()))
         from accord.django.load import load

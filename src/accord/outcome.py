@@ -1,8 +1,9 @@
 """How a call ends: what a tool returned or raised, as an Answer, a Problem, Asking or a Reject."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from types import TracebackType
 from typing import Any, Final
 
 import msgspec
@@ -30,6 +31,7 @@ log = logging.getLogger("accord")
 
 MASKED: Final = Problem.internal("Internal error")
 """What a caller is told of any error that is not theirs."""
+_MAX_FRAMES: Final = 20  # at each end of a traceback in the log; a recursion has thousands
 _READY: Final = frozenset({Encoded, Raw})
 _WORDED: Final = (Answer, Envelope)
 _encode = msgspec.json.Encoder().encode
@@ -155,7 +157,10 @@ def meaning_of(error: BaseException, revision: Revision) -> Outcome | BaseExcept
     if isinstance(error, WrongAnswer):
         return _misanswered(error, revision)
     if isinstance(error, BaseExceptionGroup):
-        return _meaning_of_group(error, revision)
+        try:
+            return _meaning_of_group(error, revision)
+        except RecursionError:  # thousands of groups inside of each other
+            return error
     return error
 
 
@@ -210,8 +215,29 @@ def log_failure(what: str, error: BaseException) -> None:
     with suppress(Exception):  # a log that a tool has broken does not break the call
         if isinstance(error, TooDeep):
             log.error("%s failed: %s", what, error)
-        else:
+            return
+        frames = list(_frames(error.__traceback__))
+        left_out = len(frames) - 2 * _MAX_FRAMES
+        if left_out <= 0:
             log.error("%s failed", what, exc_info=error)
+            return
+        shown = _linked(frames[:_MAX_FRAMES] + frames[-_MAX_FRAMES:])
+        exc_info = (type(error), error, shown)
+        log.error("%s failed (%d frames left out)", what, left_out, exc_info=exc_info)
+
+
+def _frames(traceback: TracebackType | None) -> Iterator[TracebackType]:
+    while traceback is not None:
+        yield traceback
+        traceback = traceback.tb_next
+
+
+def _linked(frames: Sequence[TracebackType]) -> TracebackType | None:
+    """A traceback of these frames alone; their own stay as they are."""
+    linked: TracebackType | None = None
+    for each in reversed(frames):
+        linked = TracebackType(linked, each.tb_frame, each.tb_lasti, each.tb_lineno)
+    return linked
 
 
 def misfit_of(error: BaseException, revision: Revision) -> Outcome | BaseException:

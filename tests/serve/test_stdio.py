@@ -235,7 +235,6 @@ UNSAYABLE = [
     "lone_surrogate_in_problem",
     "lone_surrogate_in_warning",
     "lone_surrogate_in_thread",
-    "endless_recursion",
     "no_json",
     "no_block",
     "other_than_promised",
@@ -251,6 +250,12 @@ def test_an_answer_that_cannot_be_worded_is_an_internal_error(broken: StdioPeer,
     assert _words_of_failure(reply) == "Internal error"
     assert ask(broken, "fine") == "fine"
     assert ask(broken, "fine_in_thread") == "fine"
+
+
+def test_an_answer_that_contains_itself_is_a_failure_that_says_so(broken: StdioPeer) -> None:
+    reply = broken.modern("tools/call", {"name": "endless_recursion", "arguments": {}}, timeout=2)
+    assert "more than 100 levels deep, or contains itself" in _words_of_failure(reply)
+    assert ask(broken, "fine") == "fine"
 
 
 def _words_of_failure(reply: dict[str, Any]) -> str:

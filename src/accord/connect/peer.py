@@ -167,7 +167,7 @@ class Peer:
             try:
                 self._mirrored[str(tool.get("name"))] = find_mirrored(tool.get("inputSchema"))
             except PeerError as error:
-                log.warning("the tool %r is left out: %s", tool.get("name"), error)
+                log.warning("the tool %.80r is left out: %.200r", tool.get("name"), str(error))
             else:
                 kept.append(tool)
         return kept

@@ -245,7 +245,7 @@ class Connection:
         try:
             found = self._request(request_id, method, frame.params, batch, mirror)
         except Exception:  # a bug of ours is no reason to leave a peer waiting
-            log.exception("%s failed", method)
+            log.exception("%s failed", method if method in ROUTES else "an unknown method")
             found = Reject(INTERNAL_ERROR, "Internal error")
         return found if isinstance(found, Call) else messages.reply(request_id, found)
 

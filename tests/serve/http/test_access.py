@@ -4,6 +4,7 @@ import json
 import os
 import re
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -69,6 +70,27 @@ def test_a_name_that_a_client_made_up_is_no_line_of_its_own_and_no_long_one(styl
     assert [line[:80] for line in lines if len(line) > 500] == []
     if style == "text":
         assert all(line.isprintable() for line in lines)
+
+
+ODD = """
+from accord import Server
+
+server = Server("odd")
+
+@server.prompt(name="a\\nb\\x1b[2J")
+def odd() -> str:
+    return "odd"
+"""
+
+
+def test_a_name_that_its_author_made_up_is_one_line_too(tmp_path: Path) -> None:
+    (tmp_path / "odd.py").write_text(ODD)
+    command = [ACCORD, "serve", "odd", "--http", "127.0.0.1:0"]
+    with HttpServer(command, cwd=tmp_path, env=UNWATCHED) as server:
+        with HttpPeer(server.port, "2025-11-25") as peer:
+            peer.ask("prompts/get", {"name": "a\nb\x1b[2J"})
+        (line,) = _end(server)
+    assert line.startswith("a\\nb\\x1b[2J success ")
 
 
 def test_a_call_that_was_taken_back_is_cancelled() -> None:

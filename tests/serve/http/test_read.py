@@ -204,7 +204,8 @@ def test_the_reader_alone_needs_http(tmp_path: Path) -> None:
     assert_one_line_of_misuse(accord("serve", "reader", cwd=tmp_path), "--http")
 
 
-def test_a_module_of_that_name_comes_first(tmp_path: Path) -> None:
+def test_a_module_of_that_name_has_to_be_named_as_one(tmp_path: Path) -> None:
     source = "from accord import Server\nserver = Server('mine', version='1.0')\n"
     write(tmp_path, reader=source)
-    assert accord("tools", "reader", cwd=tmp_path).out == "mine 1.0: 0 tools\n"
+    assert accord("tools", "reader:server", cwd=tmp_path).out == "mine 1.0: 0 tools\n"
+    assert_one_line_of_misuse(accord("tools", "reader", cwd=tmp_path), "has no tools")

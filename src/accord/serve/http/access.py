@@ -49,7 +49,8 @@ class AccessLog:
 
 
 def _text_line(tool: str, ending: Ending, seconds: float) -> str:
-    return f"{tool} {ending} {seconds * 1_000:.3f} ms\n"
+    name = tool if tool.isprintable() else ascii(tool)[1:-1]
+    return f"{name} {ending} {seconds * 1_000:.3f} ms\n"
 
 
 def _json_line(tool: str, ending: Ending, seconds: float) -> str:

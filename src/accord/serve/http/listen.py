@@ -104,6 +104,7 @@ def _config(app: Served, settings: Settings) -> uvicorn.Config:
         http=Lines(app, settings),  # type: ignore[arg-type]  # called like a class, and no more
         lifespan="on",
         ws="none",
+        log_config=None,  # its records go where all others go, and are bounded there
         log_level="warning",
         access_log=False,
         server_header=False,

@@ -20,6 +20,7 @@ from accord.arguments import Checker
 from accord.errors import ContractError
 from accord.values import MAX_DEPTH, as_json, is_deep, is_deep_json, require_json
 from peer import Peer, asking
+from stdio_peer import modern_params
 
 REASON = f"is nested more than {MAX_DEPTH} levels deep, or contains itself"
 V1, V2, V3, V4, V5 = wire.REVISIONS
@@ -195,19 +196,48 @@ def test_a_schema_that_refers_to_itself_sends_what_is_within_the_limit() -> None
 # Arguments
 
 
-@pytest.mark.parametrize("depth", [MAX_DEPTH, 500, 900])
-def test_deep_arguments_are_refused_with_the_limit(
-    depth: int, caplog: pytest.LogCaptureFixture
-) -> None:
+def taking() -> Server:
     server = Server("deep")
 
     @server.tool
-    def count(value: Any) -> int:
+    def anything(value: Any) -> int:
         return len(value)
 
-    reply = Peer(server, V5).call("count", value=lists(depth))
-    assert f"must not be nested more than {MAX_DEPTH} levels deep" in failure_of(reply)
-    assert Peer(server, V5).call("count", value=lists(MAX_DEPTH - 1))["result"]
+    @server.tool
+    def number(value: int) -> int:
+        return value
+
+    @server.tool
+    def tree(value: list[Any] | None = None, other: int = 0) -> int:
+        return len(value or [])
+
+    @server.tool
+    def struct(value: Node) -> int:
+        return 1
+
+    return server
+
+
+@pytest.mark.parametrize("tool", ["anything", "number", "tree", "struct"])
+@pytest.mark.parametrize("others", [{}, {"unknown": 1}, {"other": "x"}], ids=str)
+def test_deep_arguments_are_taken_or_refused_and_never_an_internal_error(
+    tool: str, others: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    peer = Peer(taking(), V5)
+    for depth in [101, 300, 500, *range(880, 1_000)]:
+        arguments = (
+            b'"value":'
+            + text_of(depth)
+            + b"".join(
+                b",%s:%s" % (json.dumps(name).encode(), json.dumps(value).encode())
+                for name, value in others.items()
+            )
+        )
+        params = json.dumps(modern_params({"name": tool, "arguments": {}})).encode()
+        params = params.replace(b'"arguments": {}', b'"arguments": {' + arguments + b"}")
+        message = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":' + params + b"}"
+        (reply,) = peer.send(message)
+        assert "Internal error" not in str(reply), depth
     assert not caplog.records
 
 

@@ -10,7 +10,6 @@ import msgspec
 from msgspec import Raw
 
 from accord.answer import Answer, Asking, Encoded, FieldError, Notice, Problem, Said
-from accord.arguments import invalid
 from accord.blocks import Block
 from accord.context import MissingCapability, WrongAnswer
 from accord.envelope import Envelope, said_by
@@ -23,7 +22,7 @@ from accord.errors import (
 )
 from accord.revisions import Revision
 from accord.tool import Tool
-from accord.values import MAX_DEPTH, is_deep_json, require_json, too_deep
+from accord.values import is_deep_json, require_json, too_deep
 
 Outcome = Answer[Said] | Problem | Reject | Asking
 
@@ -39,13 +38,6 @@ _replace = msgspec.structs.replace
 _NEWLINE: Final = ord("\n")
 _NOTHING: Final = Encoded(b"null")
 _encode_sorted = msgspec.json.Encoder(order="deterministic").encode
-
-
-def require_shallow(arguments: bytes, tool: str) -> None:
-    """Raise a validation Problem if arguments have more than `MAX_DEPTH` levels."""
-    if len(arguments) > 2 * MAX_DEPTH and is_deep_json(arguments):
-        fault = f"must not be nested more than {MAX_DEPTH} levels deep"
-        raise invalid(tool, [FieldError("arguments", fault)])
 
 
 def answer_of(value: Any, tool: Tool, warnings: Sequence[Notice] = ()) -> Answer[Said]:

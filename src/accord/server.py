@@ -26,7 +26,6 @@ from accord.outcome import (
     mask,
     meaning_of,
     misfit_of,
-    require_shallow,
 )
 from accord.profiles import Brief, Profile, Result, Setting, profile_asked, profile_named
 from accord.protocol import Call, Connection, messages, results
@@ -267,7 +266,6 @@ class Server(Stock):
                 watch = self.telemetry.begin(tool.name, call.revision.date, call.meta)
             if tool.name in self.with_cursor:
                 place = self.resume(call, tool, place)
-            require_shallow(call.arguments, tool.name)
             bound = tool.bind(call.arguments)
             context = None
             if tool.wants_context:

@@ -14,7 +14,7 @@ from msgspec import Raw
 from accord.errors import ContractError, TooDeep
 
 MAX_DEPTH: Final = 100
-"""Maximum levels of arrays and objects in arguments, results and log data.
+"""Maximum levels of arrays and objects in what is sent: results, resources, log data.
 
 A reply adds up to five levels. Readers stop at 127 (serde_json) or 199 (pydantic), and msgspec at
 Python's recursion limit less the frames in use.

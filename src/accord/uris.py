@@ -17,6 +17,7 @@ from accord.errors import ContractError
 _EXPRESSION: Final = re.compile(r"\{([^{}]*)\}")
 _NAMES: Final = re.compile(r"(?P<kind>[+?]?)(?P<names>\w+(?:,\w+)*)")
 _URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:[^\s\x00-\x1f]+")
+_SLASH: Final = re.compile(r"[/\\]")
 _HIDDEN: Final = frozenset("/\\\0")
 _LONGEST: Final = 8_192
 """The characters of a URI that is looked at."""
@@ -100,4 +101,4 @@ class Template:
             return False
         if name in self.path_names and name != self._many:
             return value not in (".", "..") and _HIDDEN.isdisjoint(value)
-        return value[:1] not in ("/", "\\") and not {".", ".."} & set(re.split(r"[/\\]", value))
+        return value[:1] not in ("/", "\\") and not {".", ".."} & set(_SLASH.split(value))

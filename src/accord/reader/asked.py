@@ -21,7 +21,7 @@ _SQL_WRITES: Final = re.compile(
 _SQL_READS: Final = re.compile(
     r"\s*(?:select\s+\S|with\s+\w+\s.{0,80}\bas\s*\(|values\s*\("
     r"|show\s+(?:full\s+|all\s+)?(?:tables|databases|schemas|columns|indexe?s|keys|views|create|grants"
-    r"|variables|status|processlist|collections|users|functions)\b|describe\s+\S+\s*;?\s*$"
+    r"|variables|status|processlist|collections|users|functions)\b|describe\s+\S+\s*+;?\s*+$"
     r"|pragma\s+\w|match\s*\(.{1,2000}\breturn\b|from\s+\S+\s*\|)",
     re.I | re.S,
 )

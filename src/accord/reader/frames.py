@@ -7,13 +7,14 @@ FRAME: Final = ("<<<", "---", "===", "***", "[BEGIN", "[START")
 _BEGIN: Final = re.compile(r"[-=*<\[ ]{1,12}(?:BEGIN|START)(?:\s[\w ]{1,40})?[-=*>\] ]{1,12}")
 _END: Final = re.compile(r"[-=*<\[ /]{1,12}END(?:\s[\w ]{1,40})?[-=*>\] ]{1,12}")
 _GUARD: Final = r"<(?P<guard>[a-z][\w-]{2,40}-[0-9a-f][0-9a-f-]{7,40})>\n"
+_OPENS_GUARD: Final = re.compile(_GUARD)
 _GUARDED: Final = re.compile(rf"{_GUARD}(?P<text>.*)\n</(?P=guard)>", re.S)
 """What somebody else wrote, within marks that he cannot have written: `<untrusted-data-3f9e…>`."""
 
 
 def is_guarded(text: str) -> bool:
     """Whether such a mark is anywhere in a text."""
-    return "-" in text and "</" in text and re.search(_GUARD, text) is not None
+    return "-" in text and "</" in text and _OPENS_GUARD.search(text) is not None
 
 
 def unguarded(text: str) -> str | None:

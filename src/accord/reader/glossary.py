@@ -5,7 +5,6 @@ far as it says that something was done, that it failed, or that nothing was foun
 """
 
 import re
-from functools import cache
 from typing import Final
 
 from accord.reader.patterns import Pattern
@@ -142,11 +141,10 @@ def _longest_first(words: dict[str, str]) -> str:
     return "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
 
 
-@cache
-def _foreign() -> "re.Pattern[str]":
-    """Any of them; compiled for the first reply that may have one."""
-    spaced, unspaced = _longest_first(_SPACED), _longest_first(_UNSPACED)
-    return re.compile(rf"(?<!\w)(?:{spaced})(?!\w)|{unspaced}|成功(?=\W|$)")
+_FOREIGN: Final = Pattern(
+    rf"(?<!\w)(?:{_longest_first(_SPACED)})(?!\w)|{_longest_first(_UNSPACED)}|成功(?=\W|$)"
+)
+"""Any of them."""
 
 
 def in_english(words: str, *, is_foreign: bool = False) -> str:
@@ -158,5 +156,5 @@ def in_english(words: str, *, is_foreign: bool = False) -> str:
     if not is_foreign and (head.isascii() or _LETTERS.search(head) is None):
         return words
     small = head.lower()
-    told = _foreign().sub(lambda found: _ENGLISH[found[0]], small)
+    told = _FOREIGN.sub(lambda found: _ENGLISH[found[0]], small)
     return words if told == small else told.lstrip() + words[_LONGEST:]

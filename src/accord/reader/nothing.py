@@ -73,7 +73,9 @@ _ZERO: Final = re.compile(
     r".{1,160}[(\[ ]0 (?:occurrences|match(?:es)?|results?|usages|references|hits)[\])]?[.!]?$"
 )
 """A heading that says that there is nothing below it."""
-_LISTS: Final = re.compile(r"\n\s*(?:[-*•]|\d|\S+[./]\S+$|.*:\s*$|.*[1-9])", re.M)
+_LISTS: Final = re.compile(
+    r"\n[^\S\n]*+(?:[-*•]|\d|\S[^\s./]*+[./]\S++$|.*:[^\S\n]*+$|.*[1-9])", re.M
+)
 """A line that is an item, or has some below it."""
 _INSTEAD: Final = any_of(
     r".*\b(?:showing|similar|instead|falling back|did you mean|closest|found [1-9]|but here)\b"

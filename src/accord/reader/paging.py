@@ -228,7 +228,7 @@ def _use_arguments(said: dict[str, Any], arguments: Mapping[str, Any]) -> None:
 
 _SHOWING: Final = re.compile(
     r"""(?:showing|displaying|returned|listing|found|results?)\D{0,30}?
-        (?:(?P<first>\d[\d,]{0,15})\s*(?:-|\u2013|to)\s*)?(?P<shown>\d[\d,]{0,15})\s*(?:\w+\s+){0,2}?(?:of|out\s+of|/)\s*(?:a\s+total\s+of\s+)?(?P<total>\d[\d,]{0,15})""",
+        (?:(?P<first>\d[\d,]{0,15})\s*(?:-|\u2013|to)\s*)?(?P<shown>\d[\d,]{0,15})\s*(?:\w{1,40}\s+){0,2}?(?:of|out\s+of|/)\s*(?:a\s+total\s+of\s+)?(?P<total>\d[\d,]{0,15})""",
     re.X,
 )
 
@@ -247,7 +247,8 @@ def page_in_words(words: str) -> Page | None:
 
 
 _CUT: Final = re.compile(
-    r"(?:start|offset|skip|index|position|line)\w*[\W_]{1,3}(?:of |to |is )?(?P<next>\d{1,15})\b"
+    r"(?:start|offset|skip|index|position|line)\w{0,40}[\W_]{1,3}(?:of |to |is )?"
+    r"(?P<next>\d{1,15})\b"
 )
 _LONGEST_NOTICE: Final = 300
 _LENGTHS: Final = _LIMIT | {

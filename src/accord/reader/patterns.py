@@ -4,35 +4,48 @@ import re
 from collections.abc import Callable, Iterable
 from itertools import groupby
 from operator import itemgetter
+from typing import Any, Final
+
+LONGEST_LINE: Final = 100_000
+"""Characters of the longest line that is held against patterns."""
+_METHODS: Final = ("match", "fullmatch", "search", "sub")
+
+
+def lines_of(text: str) -> list[str] | None:
+    """The lines of a text; None if one is longer than any that is held against patterns."""
+    lines = text.splitlines()
+    if len(text) > LONGEST_LINE and max(map(len, lines)) > LONGEST_LINE:
+        return None
+    return lines
 
 
 class Pattern:
-    """The half of `re.Pattern` that is needed here."""
+    """The part of `re.Pattern` that is needed here."""
 
-    __slots__ = ("_flags", "_source", "fullmatch", "match", "search")
+    __slots__ = ("flags", "fullmatch", "match", "search", "source", "sub")
 
     match: Callable[[str], re.Match[str] | None]
     fullmatch: Callable[[str], re.Match[str] | None]
     search: Callable[[str], re.Match[str] | None]
+    sub: Callable[[Callable[[re.Match[str]], str], str], str]
 
     def __init__(self, source: str, flags: int = 0) -> None:
-        self._source = source
-        self._flags = flags
+        self.source = source
+        self.flags = flags
 
-    def __getattr__(self, name: str) -> Callable[[str], re.Match[str] | None]:
-        """Only asked for what is not there yet, which is once."""
-        if name not in ("match", "fullmatch", "search"):
+    def __getattr__(self, name: str) -> Any:
+        """Compile the pattern: this is called for a method that is not there yet, which is once."""
+        if name not in _METHODS:
             raise AttributeError(name)
-        compiled = re.compile(self._source, self._flags)
-        self.match, self.fullmatch = compiled.match, compiled.fullmatch
-        self.search = compiled.search
-        found: Callable[[str], re.Match[str] | None] = getattr(compiled, name)
-        return found
+        compiled = re.compile(self.source, self.flags)
+        for method in _METHODS:
+            setattr(self, method, getattr(compiled, method))
+        return getattr(compiled, name)
 
 
 def any_of(*patterns: str) -> Pattern:
-    """One pattern of several; a blank in them is any space."""
-    spaced = (pattern.replace(" ", r"\s+") for pattern in patterns)
+    """One pattern of several; a blank in them is any space, all of it: no other way is tried."""
+    spaced = (pattern.replace(" ", r"\s++") for pattern in patterns)
     return Pattern("|".join(f"(?:{pattern})" for pattern in spaced), re.S)
 
 

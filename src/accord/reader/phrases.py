@@ -46,9 +46,9 @@ _DONE: Final = any_of(
     rf"(?:(?!(?:not|never|no|cannot|nothing)\b)\S+ ){{1,4}}(?:{_DEED})\b",
     r"now (?:\w+ing|set|at|on|off)\b",
     r"(?:\S+ ){1,3}succeeded\b",
-    r"\w+ing .{1,200}(?:\.{3}|…) ?(?:done|ok|success)\b",
+    r"\w+ing .{1,200}(?:\.{3}|…) (?:done|ok|success)\b",
 )
-_TICKED: Final = re.compile(r"[^\w\s]*[✅✓✔☑🎉]\W{1,4}(?:\S+ ){0,4}[a-z]{2,}ed\b")
+_TICKED: Final = re.compile(r"[^\w\s]{0,12}[✅✓✔☑🎉]\W{1,4}(?:\S+ ){0,4}[a-z]{2,}ed\b")
 _READ: Final = any_of(
     r".*\b(?:retrieved|fetched|found|listed|read|loaded|queried|returned|searched|analy[sz]ed"
     r"|calculated|computed|parsed|checked|validated|extracted|converted|processed)\b"
@@ -119,7 +119,7 @@ def says_deed(text: str, deeds: frozenset[str]) -> bool:
 _ALL_FAILED: Final = any_of(
     r".*\b0\s*/\s*[1-9]\d*\b.{0,20}success",
     r".{0,60}\b0 of [1-9]\d*\b.*\b(?:errors?|failed|failures?|not found)\b",
-    r".*\bsuccess\w*\b[^\n]{0,40}:\s*0\b.*\bfailed\b[^\n]{0,40}:\s*[1-9]",
+    r"(?>.*?\bsuccess\w*\b[^\n]{0,40}?:\s*0\b).*\bfailed\b[^\n]{0,40}:\s*[1-9]",
 )
 _EACH_FAILED: Final = re.compile(r"[^\s:]{0,200}[./][^\s:]{0,200}: (?:error|failed)\b")
 _ONLY_MARKS: Final = re.compile(r"[\W_]*")

@@ -27,7 +27,7 @@ _NOT_DOING: Final = "(?!handling|reporting|tracking|logging|monitoring|correctin
 
 _STRONG: Final = any_of(
     r"(?!no |last |without |zero )(?:[a-z]+ ){0,2}(?:error|exception|failure|fatal)\b"
-    r"[*_]{0,2}\s*(?:[:(\[!—]|[*_]*$| - )",
+    r"[*_]{0,2}\s*+(?:[:(\[!—]|[*_]*$|(?<=\s)- )",
     rf"(?:error|exception) (?:while|when|in|from|occurred|calling|during|{_NOT_DOING}\w+ing)\b",
     r"(?:\w+ )?error \#?\d{1,5}\b(?!-)",
     r"(?:an? |the )?(?:\w+ ){0,2}(?:error|exception) (?:has )?occurred\b",
@@ -110,7 +110,7 @@ _WITHIN: Final = any_of(
     r")",
 )
 _CODE: Final = re.compile(
-    r"(?:[a-z]+_)*(?:not_found|failed|error|denied|required|unauthorized|forbidden|expired|not_authed"
+    r"(?:[a-z]+_){0,12}(?:not_found|failed|error|denied|required|unauthorized|forbidden|expired|not_authed"
     r"|rate_limited|(?:invalid|missing|unknown|no|not|already|cannot)_[a-z_]+)"
 )
 """An error that is told by its name alone: `channel_not_found`."""
@@ -233,7 +233,7 @@ def _begins_badly(sentence: str, lines: int) -> bool:
 
 
 _UNDERLINE: Final = re.compile(r"[=-]{3,}")
-_QUOTED: Final = re.compile(r"""(?<!\w)(?:'[^'\n]*'|"[^"\n]*"|`[^`\n]*`|“[^”\n]*”)(?!\w)""")
+_QUOTED: Final = re.compile(r"""(?<!\w)(?:'[^'\n]*'|"[^"\n]*"|`[^`\n]*`|“[^”\n]{0,400}”)(?!\w)""")
 
 
 def _denies(sentence: str, is_act: bool) -> bool:

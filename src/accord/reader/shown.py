@@ -18,6 +18,7 @@ _TOKEN: Final = re.compile(
       | (?P<parenthesis>[()])""",
     re.X,
 )
+_LAST_COMMA: Final = re.compile(r",\s*([\]}])")
 _WORDS: Final = {"None": "null", "True": "true", "False": "false"}
 _ESCAPE: Final = re.compile(
     r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-7]{1,3}|.)", re.S
@@ -39,7 +40,9 @@ def python_value(text: str) -> tuple[bool, Any]:
         at = token.end()
     if at != len(stripped):
         return False, None
-    source = re.sub(r",\s*([\]}])", r"\1", "".join(parts)) if ",)" in stripped else "".join(parts)
+    source = "".join(parts)
+    if ",)" in stripped:
+        source = _LAST_COMMA.sub(r"\1", source)
     try:
         return True, msgspec.json.decode(source)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):

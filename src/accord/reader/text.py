@@ -10,7 +10,7 @@ import msgspec
 from accord.reader.reading import Notes
 from accord.reader.shown import python_value
 
-_FENCE: Final = re.compile(r"^[ \t]*```[ \t]*([\w+-]*)[ \t]*\n", re.M)
+_FENCE: Final = re.compile(r"^[ \t]*+```[ \t]*+([\w+-]*+)[ \t]*+\n", re.M)
 _ELEMENT: Final = re.compile(r"^[ \t]*<(json|data|results?|output|response)>[ \t]*\n", re.M)
 _FENCE_END: Final = re.compile(r"```[ \t]*$", re.M)
 _DATA_FENCES: Final = frozenset({"", "json", "jsonc", "json5", "javascript", "js"})

@@ -5,6 +5,8 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from accord.reader.patterns import lines_of
+
 _ARRAY: Final = re.compile(r"^[ \t]*(?:- )?[\w.\"-]*\[#?\d{1,9}[\t|,]?\](?:\{[^}\n]*\})?:", re.M)
 """An array with its length: what no other notation has."""
 _HEADER: Final = re.compile(
@@ -12,6 +14,12 @@ _HEADER: Final = re.compile(
     r"(?:\{(?P<names>[^}]*)\})?:(?:[ ](?P<inline>.*))?"
 )
 _MEMBER: Final = re.compile(r'(?P<key>[\w.-]+|"(?:[^"\\]|\\.)*"):(?:[ ](?P<value>.*))?')
+_CELL: Final = {
+    ",": re.compile(r'\s*("(?:[^"\\]|\\.)*"|[^,]*)\s*(?:,|$)'),
+    "\t": re.compile(r'\s*("(?:[^"\\]|\\.)*"|[^\t]*)\s*(?:\t|$)'),
+    "|": re.compile(r'\s*("(?:[^"\\]|\\.)*"|[^|]*)\s*(?:\||$)'),
+}
+"""A cell, by the mark behind it."""
 _DEEPEST: Final = 60
 
 
@@ -28,10 +36,11 @@ def toon_value(text: str) -> tuple[bool, Any]:
     """Whether a text is in this notation, and the value that it stands for."""
     if ("]:" not in text and "}:" not in text) or _ARRAY.search(text) is None:
         return False, None
+    whole = lines_of(text)
+    if whole is None:
+        return False, None
     lines = [
-        Line(len(line) - len(line.lstrip(" ")), line.strip(" "))
-        for line in text.splitlines()
-        if line.strip()
+        Line(len(line) - len(line.lstrip(" ")), line.strip(" ")) for line in whole if line.strip()
     ]
     try:
         reader = _Reader(lines)
@@ -125,8 +134,7 @@ class _Reader:
 
 
 def _cells(words: str, mark: str) -> list[str]:
-    pattern = rf'\s*("(?:[^"\\]|\\.)*"|[^{re.escape(mark)}]*)\s*(?:{re.escape(mark)}|$)'
-    cells = [found[1].strip() for found in re.finditer(pattern, words)]
+    cells = [found[1].strip() for found in _CELL[mark].finditer(words)]
     return cells if words.endswith(mark) else cells[:-1] if cells[-1:] == [""] else cells
 
 

@@ -10,6 +10,8 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from accord.reader.patterns import lines_of
+
 _OPENS: Final = re.compile(
     r"\s*(?:---\n)?(?:- )?(?:[a-z_][\w.-]{0,60}|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+):(?:[ ]|\n)"
 )
@@ -45,10 +47,10 @@ def yaml_value(text: str) -> tuple[bool, Any]:
     text = text.replace("\r\n", "\n")
     if _OPENS.match(text) is None or "\n" not in text.strip() or _TELLING.search(text) is None:
         return False, None
-    lines = [
-        _Line(len(line) - len(line.lstrip(" ")), line.strip(), line)
-        for line in text.strip("\n").removeprefix("---\n").splitlines()
-    ]
+    whole = lines_of(text.strip("\n").removeprefix("---\n"))
+    if whole is None:
+        return False, None
+    lines = [_Line(len(line) - len(line.lstrip(" ")), line.strip(), line) for line in whole]
     reader = _Reader(lines)
     try:
         value = reader.block(0)

@@ -36,6 +36,7 @@ from accord.reader.items.parts import (
 from accord.reader.items.plain import commas, is_record, lone_name, one_per_line
 from accord.reader.items.records import as_many, counted, paired, records, sequence
 from accord.reader.items.tables import dashed_columns, ruled_table
+from accord.reader.patterns import lines_of
 
 __all__ = ["Items", "find_items", "is_record", "is_symbols", "split_advice", "states_count"]
 
@@ -128,7 +129,10 @@ def find_items(text: str, *, wants_list: bool = False, blocks: Sequence[str] = (
         if found is not None:
             return found
         text = "\n\n".join(block for block in blocks if not is_advice(block))
-    lines = [line.rstrip() for line in text.strip("\n").splitlines()]
+    whole = lines_of(text.strip("\n"))
+    if whole is None:
+        return None
+    lines = [line.rstrip() for line in whole]
     if wants_list and "```" in text:
         lines = _unfenced(lines)
     found = plain_bullets(lines)

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from accord.reader.items.found import MOST_HEADING, Items, around, listed_around
 
-_RULE: Final = re.compile(r"[ \t]*[|+]?(?:[ \t]*:?[-=]{2,}:?[ \t]*(?:[|+]|$))+")
+_RULE: Final = re.compile(r"[ \t]*+[|+]?+(?:[ \t]*+:?[-=]{2,}+:?[ \t]*+(?:[|+]|$))++")
 _DASHES: Final = re.compile(r"[ \t]*(?:-{2,}|={2,})(?:[ \t]+(?:-{2,}|={2,}))+")
 _RUN: Final = re.compile(r"[ \t]*(?:-{8,}|={8,})")
 _SPAN: Final = re.compile(r"-{2,}|={2,}")

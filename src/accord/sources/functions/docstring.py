@@ -12,8 +12,9 @@ _OTHER_GOOGLE: Final = re.compile(
     r"(Attributes|Examples?|Notes?|Raises|References|Returns?|See Also|Warnings?|Warns|Yields?):"
 )
 _NUMPY: Final = re.compile(r"(Other )?Parameters")
+_UNDERLINE: Final = re.compile(r"-{3,}")
 _SPHINX: Final = re.compile(r":[a-z]+\b[^:]*:")
-_SPHINX_PARAM: Final = re.compile(r":param\s+(?:[^:]*\s)?(\w+):\s*(.*)")
+_SPHINX_PARAM: Final = re.compile(r":param\s++(?:[^:]*\s)?(\w+):\s*(.*)")
 _GOOGLE_PARAM: Final = re.compile(r"\*{0,2}(\w+)\s*(?:\(.*?\))?:\s*(.*)")
 
 
@@ -45,7 +46,7 @@ def _is_heading(lines: list[str], index: int) -> bool:
 
 
 def _is_underlined(lines: list[str], index: int) -> bool:
-    return index + 1 < len(lines) and re.fullmatch(r"-{3,}", lines[index + 1]) is not None
+    return index + 1 < len(lines) and _UNDERLINE.fullmatch(lines[index + 1]) is not None
 
 
 def _parameters(heading: str, below: list[str]) -> Iterator[tuple[str, str]]:

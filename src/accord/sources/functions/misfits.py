@@ -15,8 +15,9 @@ from accord.arguments import Checker, path_of
 _EXACT: Final = 2**53  # up to it, a float that is whole is the number that was written
 _EXPECTED: Final = re.compile(r"Expected `(?P<wanted>[^`]*)`, got `(?P<got>[^`]*)`")
 _PATH: Final = re.compile(r"`\$(?P<steps>[^`]*)`$")
+_STEP: Final = re.compile(r"[^.\[\]]+")
 _INVALID: Final = re.compile(r"Invalid (?P<what>[\w\- ]+?)(?: - at .*)?")
-_TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?')
+_TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?')
 _JSON_NAMES: Final = {
     "int": "an integer",
     "str": "a string",
@@ -57,7 +58,7 @@ def misfits(name: str, raw: bytes, error: Exception, checker: Checker) -> list[F
 def _in_words(name: str, sentence: str) -> FieldError:
     """What msgspec says, without the value that it may hold."""
     path = _PATH.search(sentence)
-    steps = re.findall(r"[^.\[\]]+", path["steps"]) if path else []
+    steps = _STEP.findall(path["steps"]) if path else []
     field = path_of([name, *(int(step) if step.isdigit() else step for step in steps)])
     if expected := _EXPECTED.match(sentence):
         wanted, got = _named(expected["wanted"]), _named(expected["got"])

@@ -31,7 +31,7 @@ _USUAL_SIZE: Final = 9.0
 _LARGEST_SIZE: Final = 14.0
 _LARGEST_GIVEN_SIZE: Final = 72.0
 _LONGEST_SIDE: Final = 14_400.0  # as ISO 32000-1 has it for pages
-_SIZE: Final = re.compile(r"(-?\d*\.?\d+)\s+Tf")
+_SIZE: Final = re.compile(r"(-?\d{0,9}\.?\d{1,9})\s+Tf")
 _START: Final = re.compile(rb"startxref\s+(\d+)\s+%%EOF\s*$")
 _UNREADABLE: Final = (
     *(pikepdf.PdfError, pikepdf.PikepdfError, ValueError, TypeError),

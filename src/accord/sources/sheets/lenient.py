@@ -67,6 +67,9 @@ _MAIN_LIST: Final[Mapping[type, str]] = {
     model.Equipment: "items",
     model.Proficiencies: "skills",
 }
+_BETWEEN_ITEMS: Final = re.compile(r"[,;\n]")
+_BETWEEN_CLASSES: Final = re.compile("[/,;]")
+_BETWEEN_WORDS: Final = re.compile(r"[\s\-]+")
 _CLASS_WITH_LEVEL: Final = re.compile(
     r"(?P<name>[^\d(]+?) ?(?:\((?P<sub>[^)]*)\))? ?(?P<level>\d{1,9})"
 )
@@ -113,7 +116,7 @@ class Tidy:
 
     def _list(self, value: Any, kind: types.ListType, path: Steps) -> Any:
         if isinstance(value, str):
-            value = [part.strip() for part in re.split(r"[,;\n]", value) if part.strip()]
+            value = [part.strip() for part in _BETWEEN_ITEMS.split(value) if part.strip()]
         if not isinstance(value, list):
             return value
         return [self._value(each, kind.item_type, (*path, i)) for i, each in enumerate(value)]
@@ -159,7 +162,7 @@ def _takes_name(kind: types.StructType) -> bool:
 
 
 def _name(written: str) -> str:
-    return re.sub(r"[\s\-]+", "_", written.strip().casefold())
+    return _BETWEEN_WORDS.sub("_", written.strip().casefold())
 
 
 def _known(name: str, fields: Mapping[str, Any], aliases: Mapping[str, str]) -> str | None:
@@ -187,7 +190,9 @@ def _with_classes(who: dict[str, Any]) -> dict[str, Any]:
     """`Paladin 5 / Sorcerer 3` as two classes; class and level from the classes if left out."""
     written = _written_class(who)
     if written is not None and not who.get("classes"):
-        parts = [_CLASS_WITH_LEVEL.fullmatch(part.strip()) for part in re.split("[/,;]", written)]
+        parts = [
+            _CLASS_WITH_LEVEL.fullmatch(part.strip()) for part in _BETWEEN_CLASSES.split(written)
+        ]
         if all(parts):
             who = {**who, "classes": [_class_level(part) for part in parts if part]}
     classes = _classes(who.get("classes"))

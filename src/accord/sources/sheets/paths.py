@@ -27,6 +27,8 @@ _LONGEST_STEM: Final = 60
 _LONGEST_STEP: Final = 255
 _LONGEST_PATH: Final = 1024  # bytes: a tree that is deeper can hardly be deleted
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_BETWEEN_WORDS: Final = re.compile(r"[\W_]+")
+_DRIVE: Final = re.compile("[A-Za-z]:")
 _OUTSIDE: Final = "must be a relative path inside the output folder"
 _SHORTER: Final = "must have shorter names"
 _NO_LINKS: Final = "must not lead through a symbolic link or to anything but a plain file"
@@ -65,8 +67,8 @@ def file_name(given: str | None, character: str) -> str:
 
 def _stem(character: str) -> str:
     letters = unicodedata.normalize("NFC", character).casefold()
-    words = re.sub(r"[\W_]+", "_", letters).strip("_")
-    while len(words.encode()) > 3 * _LONGEST_STEM or len(words) > _LONGEST_STEM:
+    words = _BETWEEN_WORDS.sub("_", letters).strip("_")[:_LONGEST_STEM]
+    while len(words.encode()) > 3 * _LONGEST_STEM:
         words = words[:-1]
     return words or "character"
 
@@ -76,7 +78,7 @@ def _steps(name: str) -> tuple[str, ...]:
     steps = name.split("/")
     if path.is_absolute() or not path.name or "\\" in name or _has_controls(name):
         raise _refused(_OUTSIDE)
-    if any(step in ("", ".", "..") for step in steps) or re.match(r"[A-Za-z]:", name):
+    if any(step in ("", ".", "..") for step in steps) or _DRIVE.match(name):
         raise _refused(_OUTSIDE)
     if len(name.encode()) > _LONGEST_PATH or any(len(s.encode()) > _LONGEST_STEP for s in steps):
         raise _refused(_SHORTER)

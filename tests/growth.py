@@ -22,7 +22,7 @@ TOKENS = (
     # words
     *("Found ", "found ", "showing ", "total ", "results ", "page ", "page 1 ", "Found 2 "),
     *("Showing 1 of ", "error: ", "Error ", "failed ", "not found ", "no ", "0 ", "has been "),
-    *("success: 0 ", "failed: 1 ", "0/1 ", "0 of 1 ", "created ", "no results ", "without ", "a "),
+    *("success: 0 ", "failed: 1 ", "0/1 ", "0 of 1 ", "created ", "no results ", "without "),
     *("the end. ", "Abc. ", "Done! A ", "list of ", "select a ", "insert into ", "commit abc1 "),
     *("no encontrado ", "не найдено ", "未找到", "没有", "1 to 2 of ", "1 of ", "line 1 ", "a.b "),
     # parts of lines

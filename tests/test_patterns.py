@@ -287,6 +287,7 @@ def used(pattern: "re.Pattern[Any]", method: str) -> Callable[[str], Any]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("each", written(), ids=str)
 def test_the_cpu_time_of_a_pattern_is_linear_in_the_text(each: Written) -> None:
     wrong = (

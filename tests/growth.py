@@ -1,6 +1,7 @@
 """How the CPU time of something grows with its text: once and twice as long."""
 
 import gc
+import math
 import time
 from collections.abc import Callable
 from typing import Any
@@ -55,7 +56,7 @@ def cpu(act: Callable[[str], Any], text: str, times: int = 1) -> float:
 def growth(act: Callable[[str], Any], head: str, token: str, tail: str, size: int) -> float:
     """Times the CPU time for twice the length, at best."""
     short, long = (f"{head}{token * (n // len(token))}{tail}" for n in (size // 2, size))
-    found = MOST + 1
+    found = math.inf
     gc.disable()
     try:
         for _ in range(LOOKS):

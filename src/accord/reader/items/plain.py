@@ -10,7 +10,7 @@ _SENTENCE: Final = re.compile(r".{60,}[.!?]|.{300,}|.*[a-z]{3}[.!?] [A-Z].*")
 _LABELLED: Final = re.compile(r"[^:]{1,100}: +(?P<rest>\S.*)")
 _PAIR: Final = re.compile(r"[A-Z][\w ]{0,30}: ")
 _PART: Final = re.compile(r"(?:[^,()\[\]]|\((?:[^()]|\([^()]*\))*\)|\[[^\[\]]*\])+")
-_COUNTS: Final = re.compile(r"(?>.*?\b(?:showing|total|found|results?|page)\b).*\d", re.I)
+_COUNTS: Final = re.compile(r"\b(?:showing|total|found|results?|page)\b", re.I)
 _NAME: Final = re.compile(r"[\w./:@#-]{1,80}(?: \([^()]{1,80}\))?")
 _ALONE: Final = re.compile(
     r"(?!(?:ok|yes|done|success|none|null|true|false|empty|unknown|undefined|pending|loading|ready"
@@ -101,8 +101,10 @@ def _start(lines: list[str]) -> int:
             break
         if _TITLE.fullmatch(line) or states_number(line):
             start = at + 1
-        elif LABEL.fullmatch(line) is None and _COUNTS.match(line) is None:
-            break
+        elif LABEL.fullmatch(line) is None:
+            told = _COUNTS.search(line)
+            if told is None or not any(map(str.isdecimal, line[told.end() :])):
+                break
     return start
 
 

@@ -18,7 +18,7 @@ DEFAULT_MAX_UNSENT: Final = 16 * 1024 * 1024
 _WINDOW: Final = 256  # running calls: their answers may all arrive while none can be sent
 _MAX_PAUSE: Final = 0.05  # seconds; a cancellation may be waiting in the pipe
 _TRIM_INTERVAL: Final = 0.25  # seconds: it takes milliseconds
-_MAX_REQUESTS: Final = 16 * 1024 * 1024  # bytes of requests that are read and not answered
+_MAX_HELD: Final = 16 * 1024 * 1024  # bytes of requests that are read and not answered
 
 
 class _Waiters:
@@ -56,7 +56,7 @@ class OutputGate:
         self.limit = limit
         self.unsent = 0
         self.is_open = True
-        self.on_open: Callable[[], None] = lambda: None
+        self.on_change: Callable[[], None] = lambda: None
         self._trim: asyncio.TimerHandle | None = None
         self._arriving = 0
         """Bytes of replies that threads have made and the event loop has not taken yet."""
@@ -91,6 +91,7 @@ class OutputGate:
     def _close(self) -> None:
         self.is_open = False
         self._event.clear()
+        self.on_change()
 
     def _settle(self) -> None:
         """Open or close the gate."""
@@ -105,7 +106,7 @@ class OutputGate:
                 self._close()
         if is_open:
             self._waiters.wake()
-            self.on_open()
+            self.on_change()
         if self._trim is None:
             self._trim = asyncio.get_running_loop().call_later(_TRIM_INTERVAL, self._trim_heap)
 
@@ -146,29 +147,29 @@ class StartWindow:
     """
 
     def __init__(self, gate: OutputGate) -> None:
+        self.has_room = True
+        """Whether a call may start now."""
         self.on_room: Callable[[], None] = lambda: None
         self._gate = gate
         self._size = _WINDOW
         self._running = 0
         self._waiters = _Waiters()
         self._timer: asyncio.TimerHandle | None = None
-        gate.on_open = self._wake
-
-    @property
-    def has_room(self) -> bool:
-        """Whether a call may start now."""
-        return self._running < self._size and self._gate.is_open
+        gate.on_change = self._settle
 
     def enter(self) -> None:
         """Count a call that runs and has to wait for something."""
         self._running += 1
+        if self._running >= self._size:
+            self.has_room = False
 
     def leave(self) -> None:
         """Stop counting a call: it has finished, or waits for its client."""
         self._running -= 1
         if self._running < _WINDOW // 2:
             self._size = _WINDOW
-        self._wake()
+        if not self.has_room:
+            self._settle()
 
     @contextmanager
     def left(self) -> Iterator[None]:
@@ -198,11 +199,13 @@ class StartWindow:
         self._timer = None
         if self._running >= self._size and self._gate.is_clear:
             self._size *= 2
-        self._wake()
+        self._settle()
         if self._running >= self._size:
             self.watch(loop)
 
-    def _wake(self) -> None:
+    def _settle(self) -> None:
+        """Find out whether there is room, and let a call start if so."""
+        self.has_room = self._running < self._size and self._gate.is_open
         if self.has_room:
             self._waiters.wake()
             self.on_room()
@@ -229,6 +232,7 @@ class ReadThrottle:
         self._gate = gate
         self._open_calls = open_calls
         self._max_open = max_open
+        self._max_unsent = 2 * gate.limit  # the gate lets running calls exceed its limit
         self._held = 0
         self._timer: asyncio.TimerHandle | None = None
         self._may_exceed = False
@@ -244,24 +248,16 @@ class ReadThrottle:
 
     def regulate(self, unsent: int) -> None:
         """Pause or resume reading; `unsent` is how many bytes of output wait for the peer."""
-        is_busy = self._is_busy()
+        source = self._source
+        share = 2 if source.paused else 1  # once paused, until half of the calls have finished
+        is_busy = self._open_calls() > self._max_open // share or self._held > _MAX_HELD // share
         if is_busy and self._timer is None:
             self._open_before = self._open_calls()
             self._timer = self._loop.call_later(_MAX_PAUSE, self._check_stall)
         if (is_busy and not self._may_exceed) or unsent > self._max_unsent:
-            self._source.pause()
-        else:
-            self._source.resume()
-
-    @property
-    def _max_unsent(self) -> int:
-        """The gate's limit, and as much for calls that run and for replies that need no call."""
-        return 2 * self._gate.limit
-
-    def _is_busy(self) -> bool:
-        """Whether calls should finish before more are read; if paused, half of them."""
-        share = 2 if self._source.paused else 1
-        return self._open_calls() > self._max_open // share or self._held > _MAX_REQUESTS // share
+            source.pause()
+        elif source.paused:
+            source.resume()
 
     def _check_stall(self) -> None:
         self._timer = None

@@ -174,6 +174,8 @@ class Output:
         self._is_waiting = False
         self.backlog = 0
         """How many bytes the peer has not taken yet."""
+        self._reported = 0
+        """The backlog as last given to `on_unsent`."""
         mode = os.fstat(descriptor).st_mode
         self._polls = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)  # not a file, nor a terminal
         os.set_blocking(descriptor, not self._polls)
@@ -190,7 +192,7 @@ class Output:
             if not self._is_waiting:
                 with contextlib.suppress(OSError):  # which the end of the turn will meet as well
                     self._push()
-            self._on_unsent(self.backlog)
+            self._report()
 
     def _write(self) -> None:
         try:
@@ -200,9 +202,15 @@ class Output:
         except OSError:
             self._break()
             return
-        self._wait_for_peer(self.backlog > 0)
-        self._on_unsent(self.backlog)
+        if self.backlog or self._is_waiting:
+            self._wait_for_peer(self.backlog > 0)
+        if self.backlog or self._reported:
+            self._report()
         self._on_progress()
+
+    def _report(self) -> None:
+        self._reported = self.backlog
+        self._on_unsent(self.backlog)
 
     def _push(self) -> None:
         """Write all, or raise BlockingIOError."""

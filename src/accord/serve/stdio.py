@@ -26,6 +26,7 @@ AT_A_TERMINAL: Final = (
     "MCP on standard input and output, for a client that starts it; Ctrl-C ends it"
 )
 """For a person who has started what a client should start."""
+_LARGE: Final = 4096  # bytes of arguments that are worth counting while a call is open
 _FULL: Final = 1 << 20  # unsent bytes at which calls that report progress wait for the peer
 
 
@@ -235,7 +236,8 @@ class _Session:
 
     def _start(self, call: Call) -> None:
         call.edge = self
-        self._throttle.hold(_size(call))
+        if len(call.arguments) > _LARGE:
+            self._throttle.hold(len(call.arguments))
         job = self._server.prepare(call)
         if isinstance(job, Done):
             self._finish(call, job)
@@ -244,8 +246,8 @@ class _Session:
             self._finish(call, job.refuse(busy))
 
     def _finish(self, call: Call, done: Done) -> None:
-        if not call.cancelled:
-            self._throttle.hold(-_size(call))
+        if len(call.sent) > _LARGE and not call.cancelled:
+            self._throttle.hold(-len(call.sent))
         reply = self._connection.finish(call, done.reply)
         if reply is not None:
             self._output.send(reply)
@@ -257,18 +259,14 @@ class _Session:
         self._pool.release(done)
 
     def _cancel(self, cancel: Cancel) -> None:
-        self._throttle.hold(-_size(cancel.call))
+        if len(cancel.call.sent) > _LARGE:
+            self._throttle.hold(-len(cancel.call.sent))
         self._stop(cancel.call)
         if cancel.reply is not None:
             self._output.send(cancel.reply)
 
     def _stop(self, call: Call) -> None:
         (self._pool if call.running is None else self._crew).abandon(call)
-
-
-def _size(call: Call) -> int:
-    """Bytes of the arguments that a call keeps in memory."""
-    return len(call.arguments if call.special is None else call.sent)
 
 
 class _Room(asyncio.Event):

@@ -11,7 +11,7 @@ import pytest
 
 from accord import schemas
 from accord.response import ResponseType
-from accord.serve.http.reading import answer
+from accord.serve.http.read_endpoint import answer
 from cli.command import ACCORD
 
 FOLDER = Path(__file__).parents[1] / "examples/n8n"

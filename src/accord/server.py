@@ -167,9 +167,9 @@ class Server(Stock):
         Both are taken for that, for the rest of the process: what is printed then goes to standard
         error.
         """
-        from accord.serve import here
+        from accord.serve import inprocess
 
-        here.run(self)
+        inprocess.run(self)
 
     async def call(
         self,
@@ -182,9 +182,9 @@ class Server(Stock):
 
         `profile` is what the peer asks for; without, the server or the tool chooses.
         """
-        from accord.serve import here
+        from accord.serve import inprocess
 
-        return await here.call(self, name, arguments or {}, profile)
+        return await inprocess.call(self, name, arguments or {}, profile)
 
     def asgi(self, **settings: Unpack["Wishes"]) -> "App":
         """This server as an ASGI app, for uvicorn and its like, one of which has to serve it."""

@@ -13,7 +13,7 @@ from accord.cli.patience import Patience
 from accord.cli.visible import visible
 from accord.errors import ContractError
 from accord.revisions import REVISIONS
-from accord.serve.ending import exit_within
+from accord.serve.shutdown import exit_within
 
 EXAMPLES: Final = """\
 examples:

@@ -13,7 +13,7 @@ from traceback import TracebackException
 from typing import Any, Final
 
 from accord.cli.visible import visible
-from accord.serve import background
+from accord.serve import log_writer
 
 MAX_RECORD: Final = 16_384
 """Maximum bytes of a log record with its traceback; the middle of a longer one is left out."""
@@ -40,7 +40,7 @@ def log_in_background() -> None:
 class _Background(logging.Handler):
     def __init__(self) -> None:
         super().__init__()
-        self._writer = background.stderr()
+        self._writer = log_writer.stderr()
 
     def emit(self, record: logging.LogRecord) -> None:
         self._writer.write(self.format(record) + "\n")

@@ -16,8 +16,8 @@ from accord.cli.startup import uncollected
 from accord.errors import ContractError
 from accord.profiles import PROFILES
 from accord.serve import stdio
-from accord.serve.ending import exit_within
 from accord.serve.pipes import take_pipes
+from accord.serve.shutdown import exit_within
 from accord.server import Server
 from accord.telemetry import Telemetry
 

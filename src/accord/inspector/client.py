@@ -15,8 +15,8 @@ from accord.profiles import asking_for
 from accord.protocol import Answered, Call
 from accord.questions import Question
 from accord.revisions import NEWEST, REVISIONS
-from accord.serve.desk import Desk
 from accord.serve.listener import Listener
+from accord.serve.pending_requests import PendingRequests
 from accord.server import Server
 from accord.work import Done
 
@@ -37,7 +37,7 @@ class Client(Listener):
     It can be asked all there is to ask, and waits for a person to answer.
     """
 
-    def __init__(self, server: Server, asked: Asked, desk: Desk) -> None:
+    def __init__(self, server: Server, asked: Asked, desk: PendingRequests) -> None:
         wish = asked.wish
         self._revision = REVISIONS[wish.revision or NEWEST.date]
         super().__init__(self.receive)

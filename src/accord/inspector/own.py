@@ -17,9 +17,9 @@ from accord.outcome import Outcome, meaning_of, misfit_of
 from accord.profiles import PROFILES
 from accord.protocol import Call
 from accord.revisions import NEWEST, REVISIONS
-from accord.serve.desk import Desk
 from accord.serve.http.access import AccessLog
-from accord.serve.pool import Pool
+from accord.serve.pending_requests import PendingRequests
+from accord.serve.thread_runner import ThreadRunner
 from accord.server import Job, Server
 from accord.telemetry import outcome_of
 from accord.tool import Tool
@@ -45,8 +45,8 @@ class Own:
         self._path = path
         self._kept: Kept[_Ended] = Kept()
         self._waiting: Waiting[Client] = Waiting()
-        self._desk = Desk(server, PATIENCE, lambda change: None)
-        self._pool: Pool | None = None
+        self._desk = PendingRequests(server, PATIENCE, lambda change: None)
+        self._pool: ThreadRunner | None = None
 
     def about(self) -> dict[str, Any]:
         """What the server calls itself, and how it words its answers if nobody asks."""
@@ -171,7 +171,7 @@ class Own:
     async def _run(self, job: Work) -> Done:
         """Run it where a client's call would run: on the loop, or in a thread."""
         loop = asyncio.get_running_loop()
-        pool = self._pool = self._pool or Pool(loop, _deliver)
+        pool = self._pool = self._pool or ThreadRunner(loop, _deliver)
         ended: asyncio.Future[Done]
         if job.is_async:
             ended = loop.create_task(job.run())
@@ -184,7 +184,7 @@ class Own:
         except asyncio.CancelledError:
             job.call.cancelled = True
             ended.cancel()
-            pool.abandon(job.call)
+            pool.cancel(job.call)
             raise
 
     def _note(self, call: Call, done: Done, seconds: float) -> None:

@@ -12,7 +12,7 @@ from accord.errors import PeerError
 from accord.reader import Reading, read
 from accord.reader.follow import following
 from accord.reader.report import report, to_json
-from accord.serve.http.reading import unread
+from accord.serve.http.read_endpoint import unread
 from accord.serve.isolated import Busy, Stopped, run_isolated
 from accord.wording import render
 

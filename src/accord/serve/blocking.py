@@ -1,4 +1,4 @@
-"""A call run to its end where nothing else is going on: for the command line and for WSGI."""
+"""Runs one call to its end on the current thread: for the command line and for WSGI."""
 
 import asyncio
 from collections.abc import Mapping
@@ -14,38 +14,38 @@ from accord.work import Done, drive
 
 
 class OneWay:
-    """An edge where nothing can be said before the result, and nobody can be asked."""
+    """An edge without a way to the client: no notifications, no elicitation."""
 
     def __init__(self, sender: Any = None) -> None:
         self.sender = sender
 
     @property
     def principal(self) -> bytes | None:
-        """Who the sender is, which only those know who know its kind."""
+        """Not known here; subclasses that authenticate the sender return it."""
         return None
 
     def push(self, message: bytes) -> None:
-        """There is no way to send it."""
+        """Drop a notification."""
 
     def tell(self, change: bytes) -> None:
-        """Nobody would hear of it."""
+        """Drop a notification of a change."""
 
     def detach(self, seconds: float) -> None:
-        """There is nothing to let go of."""
+        """Do nothing: there is no stream to detach from."""
 
     async def ask(self, call: Call, questions: Mapping[str, Question]) -> Mapping[str, bytes]:
-        """Nobody would hear the questions."""
+        """Refuse: elicitation requires a session."""
         raise MissingCapability({"session": {}})
 
     async def hold(self, call: Call, wanted: Wanted) -> None:
-        """Nobody would hear of changes."""
+        """Return at once: changes cannot be sent."""
 
 
-_NOBODY: Final = OneWay()
+_ONE_WAY: Final = OneWay()
 
 
-def run(server: Server, call: Call, edge: Edge = _NOBODY) -> Done:
-    """Run one call on this thread and wait for its end."""
+def run(server: Server, call: Call, edge: Edge = _ONE_WAY) -> Done:
+    """Run a call on this thread and return its outcome."""
     call.edge = edge
     job = server.prepare(call)
     if isinstance(job, Done):

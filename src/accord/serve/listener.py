@@ -1,4 +1,4 @@
-"""The edge of a call whose caller only listens."""
+"""An edge for callers that take notifications but cannot be asked."""
 
 from collections.abc import Callable, Mapping
 
@@ -9,20 +9,20 @@ from accord.serve.blocking import OneWay
 
 
 class Listener(OneWay):
-    """Hands on what is said on the way to a result. There is nobody to ask, and none to leave."""
+    """Passes notifications of a call to a callback."""
 
     def __init__(self, push: Callable[[bytes], None]) -> None:
         super().__init__()
         self._push = push
 
     def push(self, message: bytes) -> None:
-        """Hand on a message that belongs to the call."""
+        """Pass on a notification of the call."""
         self._push(message)
 
     def tell(self, change: bytes) -> None:
-        """Hand on that something has changed."""
+        """Pass on a notification of a change."""
         self._push(change)
 
     async def ask(self, call: Call, questions: Mapping[str, Question]) -> Mapping[str, bytes]:
-        """Nobody answers."""
-        raise Problem.unavailable("Nobody is here who could be asked", retryable=False)
+        """Refuse: there is no client to ask."""
+        raise Problem.unavailable("The client cannot be asked", retryable=False)

@@ -1,4 +1,4 @@
-"""Standard input and output for the protocol alone, read and written without blocking the loop."""
+"""Reads and writes the protocol's pipes without blocking the event loop."""
 
 import asyncio
 import contextlib
@@ -22,14 +22,14 @@ _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
 class Pipes(NamedTuple):
-    """The descriptors that carry the protocol, out of everybody else's reach."""
+    """The descriptors that carry the protocol, apart from standard input and output."""
 
     reader: int
     writer: int
 
 
 def keep_from_forks(pipes: Pipes) -> None:
-    """A process that a tool forks has no part in this: neither our peer nor our signals are its.
+    """Close the pipes and restore the signals in processes that a tool forks.
 
     A signal that comes while it is being forked waits until the child can die of it.
     """
@@ -54,10 +54,10 @@ def _let_through() -> None:
 
 
 def take_pipes() -> Pipes:
-    """Take standard input and output for the protocol alone, for the rest of the process.
+    """Reserve standard input and output for the protocol, for the rest of the process.
 
-    Whatever prints, writes to descriptor 1 or starts a chatty child then reaches standard error,
-    and whatever reads standard input finds it empty.
+    Prints, writes to descriptor 1 and the output of child processes then go to standard error;
+    standard input is empty.
     """
     for descriptor, name in ((0, "input"), (1, "output")):
         try:
@@ -76,7 +76,7 @@ def take_pipes() -> Pipes:
 
 
 class Input:
-    """Chunks of bytes from a descriptor, given to a callback on the loop; `b""` at the end."""
+    """Reads chunks from a descriptor and passes them to a callback; `b""` at the end."""
 
     def __init__(
         self, descriptor: int, loop: asyncio.AbstractEventLoop, take: Callable[[bytes], None]
@@ -90,7 +90,7 @@ class Input:
         self.paused = False
 
     def start(self) -> None:
-        """Begin to read: by polling where the system can poll it, else from a thread."""
+        """Start reading: by polling if the descriptor can be polled, else in a thread."""
         try:
             self._loop.add_reader(self._descriptor, self._read)
         except (OSError, NotImplementedError):  # a plain file, or Windows
@@ -99,13 +99,13 @@ class Input:
             threading.Thread(target=self._read_all, name="accord-input", daemon=True).start()
 
     def pause(self) -> None:
-        """Leave what comes in the pipe, so that the peer has to wait."""
+        """Stop reading, so that the peer's writes block."""
         self.paused = True
         if self._polls:
             self._loop.remove_reader(self._descriptor)
 
     def resume(self) -> None:
-        """Go on after `pause`; nothing once stopped."""
+        """Read again after `pause`; does nothing after `stop`."""
         if self._stopped or not self.paused:
             return
         self.paused = False
@@ -115,7 +115,7 @@ class Input:
             self._wanted.set()
 
     def stop(self) -> None:
-        """Read no more."""
+        """Stop reading for good."""
         self.pause()
         self._stopped = True
 
@@ -129,9 +129,9 @@ class Input:
         self._take(chunk)
 
     def _read_all(self) -> None:
-        """In a thread: read a chunk, and no further one before the loop has taken it."""
+        """Read chunks in a thread, one at a time: the loop takes each before the next is read."""
         chunk = b"\n"
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody reads on
+        with contextlib.suppress(RuntimeError):  # the loop is closed
             while chunk:
                 self._wanted.wait()
                 self._wanted.clear()
@@ -245,7 +245,7 @@ class Output:
         return os.write(self._descriptor, rest or b"\n")
 
     def _break(self) -> None:
-        """The peer is gone."""
+        """Drop the output: the peer is gone."""
         self._loop.remove_reader(self._descriptor)
         self._wait_for_peer(False)
         self._lines.clear()

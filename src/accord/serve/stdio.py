@@ -12,11 +12,11 @@ from accord.changes import Change
 from accord.protocol import Call, Cancel, Lines
 from accord.protocol.messages import Wanted
 from accord.questions import Question
-from accord.serve.crew import Crew
-from accord.serve.desk import Desk
 from accord.serve.flow_control import DEFAULT_MAX_UNSENT, OutputGate, ReadThrottle
+from accord.serve.pending_requests import PendingRequests
 from accord.serve.pipes import Input, Output, Pipes, keep_from_forks
-from accord.serve.pool import DEFAULT_CAPACITY, DEFAULT_THREADS, Pool
+from accord.serve.task_runner import TaskRunner
+from accord.serve.thread_runner import DEFAULT_CAPACITY, DEFAULT_THREADS, ThreadRunner
 from accord.server import Server
 from accord.work import Done
 
@@ -25,13 +25,13 @@ log = logging.getLogger("accord")
 AT_A_TERMINAL: Final = (
     "MCP on standard input and output, for a client that starts it; Ctrl-C ends it"
 )
-"""For a person who has started what a client should start."""
+"""Shown to a person who starts the server at a terminal."""
 _LARGE: Final = 4096  # bytes of arguments that are worth counting while a call is open
 _FULL: Final = 1 << 20  # unsent bytes at which calls that report progress wait for the peer
 
 
 class Settings(NamedTuple):
-    """How a stdio server behaves at its limits."""
+    """Limits of a stdio server."""
 
     grace: float = 5.0
     """Seconds that calls in flight have to finish once the input ends."""
@@ -39,51 +39,51 @@ class Settings(NamedTuple):
     max_calls: int = DEFAULT_CAPACITY
     threads: int = DEFAULT_THREADS
     answer_seconds: float = 300.0
-    """How long a client may take to answer a question."""
+    """Time limit for responses to the server's own requests."""
     max_unsent: int = DEFAULT_MAX_UNSENT
     """Bytes of unsent replies above which no call starts until the client has read."""
 
 
-_USUAL: Final = Settings()
+_DEFAULTS: Final = Settings()
 
 
 def serve(
     server: Server,
     pipes: Pipes,
-    settings: Settings = _USUAL,
+    settings: Settings = _DEFAULTS,
     *,
     on_end: Callable[[float], None] = lambda _: None,
 ) -> None:
     """Serve one peer until its input ends or a signal comes; then let open calls finish.
 
-    `on_end` is told how many seconds are left as soon as the end begins: the grace period, or none
-    if the peer is gone or a signal comes again.
+    `on_end` is given the seconds that are left as soon as the end begins: the grace period, or 0
+    if the peer is gone or a second signal comes.
     """
     with asyncio.Runner() as runner:
         loop = runner.get_loop()
         session = _Session(server, pipes, settings, on_end, loop)
-        _hear_signals(session)
+        _handle_signals(session)
         keep_from_forks(pipes)
         session.start()
         while not session.is_over:
             try:
                 loop.run_until_complete(session.wait())
             except (SystemExit, RuntimeError, asyncio.CancelledError):
-                log.exception("a task of some tool tried to end the server")
+                log.exception("a task of a tool tried to end the server")
 
 
-def _hear_signals(session: "_Session") -> None:
-    def stop(*_: Any) -> None:  # not by the loop, which a tool may be blocking
+def _handle_signals(session: "_Session") -> None:
+    def stop(*_: Any) -> None:  # not through the loop, which a tool may be blocking
         session.announce_end()
         session.loop.call_soon_threadsafe(session.stop)
 
-    with contextlib.suppress(ValueError):  # only the main thread hears signals
+    with contextlib.suppress(ValueError):  # only the main thread can handle signals
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, stop)
 
 
 class _Session:
-    """One peer on two pipes; to its calls it is the Edge that carries their messages."""
+    """The session of one peer on two pipes; the Edge of its calls."""
 
     def __init__(
         self,
@@ -108,10 +108,10 @@ class _Session:
             self.loop,
             on_unsent=gate.update,
             on_progress=self._regulate,
-            on_broken=self._lose,
+            on_broken=self._disconnect,
         )
-        self._crew = Crew(self.loop, self._finish, gate=gate, capacity=settings.max_calls)
-        self._pool = Pool(
+        self._tasks = TaskRunner(self.loop, self._finish, gate=gate, capacity=settings.max_calls)
+        self._threads = ThreadRunner(
             self.loop,
             self._finish_thread,
             gate=gate,
@@ -122,23 +122,25 @@ class _Session:
             self.loop,
             self._input,
             gate,
-            lambda: self._crew.open + self._pool.pending,
+            lambda: self._tasks.open + self._threads.pending,
             max_open=settings.max_calls // 2,
         )
-        self._desk = Desk(server, settings.answer_seconds, self._announce, self._is_full)
-        self._desk.attend(self.loop)
-        self._desk.window = self._crew.window
-        self._room = _Room()
-        self.tell = self._output.send  # of the Edge, without a step between
+        self._requests = PendingRequests(
+            server, settings.answer_seconds, self._announce, self._is_full
+        )
+        self._requests.bind(self.loop)
+        self._requests.window = self._tasks.window
+        self._drained = _Drained()
+        self.tell = self._output.send  # part of Edge; one call less
         self._ended = asyncio.Event()
         self._quiet = asyncio.Event()
 
     def start(self) -> None:
-        """Begin to read."""
+        """Start reading."""
         self._input.start()
 
     async def wait(self) -> None:
-        """Wait for the end, and for the calls that are open then. May be waited for again."""
+        """Wait for the end of the session and for its open calls. May be awaited again."""
         await self._ended.wait()
         self._input.stop()
         self._regulate()
@@ -149,58 +151,58 @@ class _Session:
         self.is_over = True
 
     def stop(self) -> None:
-        """End, once the calls that are open are done and answered."""
+        """End the session once its open calls are answered."""
         self._ended.set()
-        self._desk.end()
+        self._requests.end()
 
-    def push(self, message: bytes) -> "_Room | None":
-        """Send a message that belongs to a call; while it is full, the call had better wait."""
+    def push(self, message: bytes) -> "_Drained | None":
+        """Send a notification of a call; what is returned is to be awaited before the next."""
         self._output.send(message)
         if not self._is_full():
             return None
-        self._room.clear()
-        return self._room
+        self._drained.clear()
+        return self._drained
 
     @property
     def sender(self) -> None:
-        """No HTTP request comes by here."""
+        """None: there is no HTTP request."""
 
     @property
     def principal(self) -> None:
-        """There is only one who can talk here."""
+        """None: there is only one client."""
 
     def detach(self, seconds: float) -> None:
-        """There is nothing to let go of."""
+        """Do nothing: there is no stream to detach from."""
 
     async def ask(self, call: Call, questions: Mapping[str, Question]) -> dict[str, bytes]:
-        """Send questions to the peer and wait for its answers."""
-        return await self._desk.ask(self._connection, call, questions)
+        """Send requests to the peer and wait for its responses."""
+        return await self._requests.ask(self._connection, call, questions)
 
     async def hold(self, call: Call, wanted: Wanted) -> None:
-        """Tell the peer of changes until it has heard enough."""
-        await self._desk.hold(call, wanted)
+        """Send changes to a subscription until it ends."""
+        await self._requests.hold(call, wanted)
 
     def _announce(self, change: Change) -> None:
-        """Tell a peer that has begun with a handshake."""
+        """Send a change to a peer of the handshake era."""
         message = self._connection.news(change)
         if message is not None:
             self.push(message)
 
     def _is_full(self) -> bool:
-        """Whether the peer has to read first what it was told before."""
+        """True if the peer has to read before more is sent."""
         return self._output.backlog > _FULL
 
     def announce_end(self) -> None:
-        """Tell how long it may take, which is not long when told again."""
+        """Start the grace period; a second call ends it."""
         self._on_end(0 if self._is_ending else self._settings.grace)
         self._is_ending = True
 
-    def _lose(self) -> None:
+    def _disconnect(self) -> None:
         self._on_end(0)
         self._abandon()
 
     def _abandon(self) -> None:
-        """End now: nobody waits for the calls that are open."""
+        """End now and cancel the open calls."""
         self._ended.set()
         self._quiet.set()
         for call in self._connection.abandon():
@@ -216,7 +218,7 @@ class _Session:
                 elif isinstance(event, Cancel):
                     self._cancel(event)
                 else:
-                    self._desk.answer(event)
+                    self._requests.answer(event)
         if not chunk:
             self.announce_end()
             self.stop()
@@ -224,10 +226,10 @@ class _Session:
         self._regulate()
 
     def _regulate(self) -> None:
-        """Read only as fast as the peer reads, and as calls are done; know when all is done."""
-        self._desk.catch_up()
+        """Pause or resume reading, release calls that wait for the output, notice the end."""
+        self._requests.catch_up()
         if not self._is_full():
-            self._room.set()
+            self._drained.set()
         if self._ended.is_set():
             if self._connection.is_idle and not self._output.backlog:
                 self._quiet.set()
@@ -241,7 +243,7 @@ class _Session:
         job = self._server.prepare(call)
         if isinstance(job, Done):
             self._finish(call, job)
-        elif not (self._crew if job.is_async else self._pool).submit(job):
+        elif not (self._tasks if job.is_async else self._threads).submit(job):
             busy = Problem.unavailable("Too many calls are open; try again later")
             self._finish(call, job.refuse(busy))
 
@@ -256,7 +258,7 @@ class _Session:
 
     def _finish_thread(self, call: Call, done: Done) -> None:
         self._finish(call, done)
-        self._pool.release(done)
+        self._threads.release(done)
 
     def _cancel(self, cancel: Cancel) -> None:
         if len(cancel.call.sent) > _LARGE:
@@ -266,11 +268,11 @@ class _Session:
             self._output.send(cancel.reply)
 
     def _stop(self, call: Call) -> None:
-        (self._pool if call.running is None else self._crew).abandon(call)
+        (self._threads if call.running is None else self._tasks).cancel(call)
 
 
-class _Room(asyncio.Event):
-    """Set while the peer reads what it is told; to be awaited where it does not."""
+class _Drained(asyncio.Event):
+    """Set while the peer reads its output; calls that send notifications await it."""
 
     def __await__(self) -> Generator[Any, None, object]:
         return self.wait().__await__()

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from accord import Server
-from accord.serve.http import reading
+from accord.serve.http import read_endpoint
 from accord.serve.isolated import IN_PLACE, MAX_WAITING
 from http_peer import HttpServer
 from serve.http.talk import children, eventually, limited
@@ -144,7 +144,7 @@ def test_a_child_answers_byte_for_byte_what_its_parent_would(
     server: HttpServer, body: bytes
 ) -> None:
     assert len(body) > IN_PLACE
-    expected = reading.answer(body)
+    expected = read_endpoint.answer(body)
     answer = post(server, body)
     assert (answer.status, answer.raw) == (expected.status, expected.body)
 
@@ -362,7 +362,7 @@ def run_by_uvloop(work: Any) -> Any:
 
 @pytest.mark.parametrize("run", [asyncio.run, run_by_uvloop], ids=["asyncio", "uvloop"])
 def test_one_app_reads_on_one_loop_after_the_other_and_leaves_nothing(run: Any) -> None:
-    expected = reading.answer(BODY)
+    expected = read_endpoint.answer(BODY)
     before = children(os.getpid())
     for _ in range(2):
         app = Server("own").asgi(reader=True)
@@ -380,7 +380,7 @@ def test_an_app_that_is_not_told_of_its_end_leaves_one_child_at_most() -> None:
 
 
 def test_loops_in_two_threads_have_a_child_each() -> None:
-    expected = reading.answer(BODY).body
+    expected = read_endpoint.answer(BODY).body
 
     def run() -> bytes:
         return asyncio.run(live(Server("own").asgi(reader=True), BODY))[0][1]
@@ -392,7 +392,7 @@ def test_loops_in_two_threads_have_a_child_each() -> None:
 
 FORKS = """
 import asyncio, os, sys
-from accord.serve.http.reading import answer, answer_isolated
+from accord.serve.http.read_endpoint import answer, answer_isolated
 body = sys.stdin.buffer.read()
 expected = answer(body)
 def check():

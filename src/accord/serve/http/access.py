@@ -1,16 +1,16 @@
-"""One line for each call: which tool, how it ended, how long it took. Never what was said."""
+"""The access log: one line a call with tool, outcome and duration, never arguments or data."""
 
 from collections.abc import Callable, Sequence
 from typing import Literal
 
 import msgspec
 
-from accord.serve import background
+from accord.serve import log_writer
 from accord.telemetry import Ending
 
 Format = Literal["text", "json"]
 Noted = tuple[str, Ending, float]
-"""A tool, how its call ended, and the seconds that took."""
+"""Tool, outcome and duration in seconds."""
 
 
 class AccessLog:
@@ -23,7 +23,7 @@ class AccessLog:
         self, style: Format, count: Callable[[Sequence[Noted]], None] | None = None
     ) -> None:
         self._line = _json_line if style == "json" else _text_line
-        self._writer = background.stderr()
+        self._writer = log_writer.stderr()
         self._count = count
         self._noted: list[Noted] = []
 
@@ -34,7 +34,7 @@ class AccessLog:
         seconds: float,
         later: Callable[[Callable[[], None]], object],
     ) -> None:
-        """Note a call; `later` is how to have the lines written at the end of this turn."""
+        """Log a call; `later` schedules the write at the end of this turn of the loop."""
         if not self._noted:
             later(self._write)
         self._noted.append((tool, ending, seconds))

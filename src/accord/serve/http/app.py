@@ -1,4 +1,4 @@
-"""The ASGI app: what comes in, who it is for, and what goes out."""
+"""The ASGI app: routes requests to sessions, calls and the other endpoints."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
@@ -10,10 +10,10 @@ from accord.changes import Change
 from accord.errors import ContractError
 from accord.protocol import Call, Cancel, Connection
 from accord.revisions import Revision
-from accord.serve.desk import Desk
 from accord.serve.flow_control import OutputGate
 from accord.serve.http.access import AccessLog
 from accord.serve.http.exchange import Exchange
+from accord.serve.http.execution import Execution, RequestRun
 from accord.serve.http.replies import response_to, unacceptable, without_null_id
 from accord.serve.http.request import (
     Head,
@@ -24,49 +24,48 @@ from accord.serve.http.request import (
     text,
 )
 from accord.serve.http.response import Response, refused
-from accord.serve.http.run import Run
-from accord.serve.http.runs import Runs
 from accord.serve.http.sessions import Session, Sessions
 from accord.serve.http.settings import Settings
+from accord.serve.pending_requests import PendingRequests
 from accord.server import Server
 from accord.telemetry import Telemetry
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-Beside = Callable[[Exchange], Coroutine[Any, Any, Response | None] | None]
-"""What else is served: an answer to be awaited, or None if a request is not for it."""
+OtherRoute = Callable[[Exchange], Coroutine[Any, Any, Response | None] | None]
+"""Answers a request to another path; None if the path is not known."""
 
-_USUAL: Final = Settings()
-_ENDING: Final = "The server is about to end"
+_DEFAULTS: Final = Settings()
+_SHUTTING_DOWN: Final = "The server is about to end"
 _UNCOUNTED: Final = "Calls are not counted here; accord serve --telemetry does that"
 
 
 class App:
-    """A server as an ASGI app: MCP at its path, `/health` and perhaps more beside it."""
+    """A server as an ASGI app: MCP at its path, `/health` and other endpoints beside it."""
 
     def __init__(
         self,
         server: Server,
-        settings: Settings = _USUAL,
+        settings: Settings = _DEFAULTS,
         access: AccessLog | None = None,
-        page: Beside | None = None,
+        page: OtherRoute | None = None,
     ) -> None:
         self._server = server
         self._page = page
         self._settings = settings
         self.heads = Heads(settings.allow_hosts)
-        """What is known of headers: whoever makes an Exchange looks there."""
+        """Parses request headers, with a cache; for the Exchanges of this app."""
         self._stateless = Connection(server, handshake=False, is_shared=True)
         self._sessions = Sessions(settings.max_sessions, settings.session_seconds)
-        self._desk = Desk(server, settings.answer_seconds, self._announce)
-        self._runs = Runs(server, settings, self._desk, access)
+        self._requests = PendingRequests(server, settings.answer_seconds, self._send_change)
+        self._execution = Execution(server, settings, self._requests, access)
         self._paths = frozenset({settings.path.rstrip("/"), settings.path.rstrip("/") + "/"})
 
     @property
     def gate(self) -> OutputGate:
-        """Closed while clients leave too much unread."""
-        return self._runs.gate
+        """Closed while clients have too much output to read."""
+        return self._execution.gate
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -82,25 +81,25 @@ class App:
                 )
                 await send({"type": "http.response.body", "body": response.body})
         elif scope["type"] == "lifespan":
-            await self._live(receive, send)
+            await self._run_lifespan(receive, send)
 
     def stop(self, *, at_once: bool = False) -> None:
-        """Take no further calls, and close the streams that nothing is in flight for.
+        """Take no further calls, and close the streams without a call in flight.
 
         `at_once`, what is in flight ends as cancelled.
         """
-        self._runs.close(at_once=at_once)
+        self._execution.close(at_once=at_once)
         self._sessions.close_listeners()
-        self._desk.end()
+        self._requests.end()
 
-    async def _live(self, receive: Receive, send: Send) -> None:
+    async def _run_lifespan(self, receive: Receive, send: Send) -> None:
         await receive()
         await send({"type": "lifespan.startup.complete"})
         await receive()
         self.stop()
         with suppress(TimeoutError):
             async with asyncio.timeout(self._settings.grace):
-                await self._runs.ended()
+                await self._execution.ended()
         self._sessions.end_all()
         from accord.serve.isolated import close_isolated  # which a server seldom needs
 
@@ -108,7 +107,7 @@ class App:
         await send({"type": "lifespan.shutdown.complete"})
 
     def answer(self, exchange: Exchange) -> "Response | Coroutine[Any, Any, Response | None]":
-        """What answers a request, or what has to be awaited for that.
+        """Return the response to a request, or a coroutine that does.
 
         That comes to None if it has been answered by then, or nobody waits for it.
         """
@@ -116,30 +115,30 @@ class App:
         if head.refusal is not None:
             return refused(head.refusal)
         if exchange.path not in self._paths:
-            return self._beside(exchange)
+            return self._serve_other(exchange)
         if exchange.method != "POST":
-            return self._visit(exchange)
+            return self._get_or_delete(exchange)
         unfit = None if head.revision is None else self._join_session(exchange)
-        is_unfit = self._runs.is_closing or head.unfit is not None
-        body = self._unfit(head) if is_unfit else exchange.read_at_once()
+        is_unfit = self._execution.is_closing or head.unfit is not None
+        body = self._refusal(head) if is_unfit else exchange.read_at_once()
         if body is None:
-            return self._read_on(exchange, unfit)
+            return self._answer_late(exchange, unfit)
         if isinstance(body, Refusal):
             return refused(body)
-        taken = refused(unfit) if unfit is not None else self._take(body, exchange)
-        return taken if isinstance(taken, Response) else self._runs.wait(taken)
+        taken = refused(unfit) if unfit is not None else self._receive(body, exchange)
+        return taken if isinstance(taken, Response) else self._execution.wait(taken)
 
-    async def _read_on(self, exchange: Exchange, unfit: Refusal | None) -> Response | None:
-        """The same where the body takes a while to come."""
-        body = await exchange.read(self._runs.find_loop())
+    async def _answer_late(self, exchange: Exchange, unfit: Refusal | None) -> Response | None:
+        """Answer a request whose body is not complete yet."""
+        body = await exchange.read(self._execution.find_loop())
         if body is None:  # the client has left
             return None
         if isinstance(body, Refusal):
             return refused(body)
-        taken = refused(unfit) if unfit is not None else self._take(body, exchange)
-        return taken if isinstance(taken, Response) else await self._runs.wait(taken)
+        taken = refused(unfit) if unfit is not None else self._receive(body, exchange)
+        return taken if isinstance(taken, Response) else await self._execution.wait(taken)
 
-    async def _beside(self, exchange: Exchange) -> Response | None:
+    async def _serve_other(self, exchange: Exchange) -> Response | None:
         if exchange.path == "/health":
             return Response(200, b'{"status":"ok"}')
         if exchange.path == "/metrics":
@@ -155,27 +154,29 @@ class App:
         """Read the reply in a body; a large one is read in a child process."""
         if exchange.method != "POST":
             return refused(refuse(405, f"{exchange.method} is not for here"), allow="POST")
-        body = self._unfit(exchange.head) or exchange.read_at_once()
+        body = self._refusal(exchange.head) or exchange.read_at_once()
         if body is None:
-            body = await exchange.read(self._runs.find_loop())
+            body = await exchange.read(self._execution.find_loop())
         if isinstance(body, Refusal):
             return refused(body)
         if body is None:  # the client has left
             return None
-        from accord.serve.http.reading import answer, answer_isolated  # slow to import
+        from accord.serve.http.read_endpoint import answer, answer_isolated  # slow to import
         from accord.serve.isolated import IN_PLACE
 
         if len(body) <= IN_PLACE:
             return answer(body)
         return await exchange.while_connected(answer_isolated(body, self._settings.read_seconds))
 
-    async def _visit(self, exchange: Exchange) -> Response | None:
+    async def _get_or_delete(self, exchange: Exchange) -> Response | None:
         """GET and DELETE of the handshake era: to listen to a session, and to end it."""
         method, head = exchange.method, exchange.head
         if head.revision is None or method not in ("GET", "DELETE"):
             allow = "POST" if head.revision is None else "POST, GET, DELETE"
             return refused(refuse(405, f"{method} is not for here"), allow=allow)
-        session = refuse(503, _ENDING) if self._runs.is_closing else self._session(exchange)
+        session = (
+            refuse(503, _SHUTTING_DOWN) if self._execution.is_closing else self._session(exchange)
+        )
         if isinstance(session, Refusal):
             return refused(session)
         if method == "DELETE":
@@ -205,7 +206,7 @@ class App:
         return session or refuse(404, "There is no such session; begin again with initialize")
 
     def _join_session(self, exchange: Exchange) -> Refusal | None:
-        """Find the session that a request of the handshake era names, if it names one."""
+        """Set the session of a request that names one."""
         if exchange.head.session is None:
             return None
         session = self._session(exchange)
@@ -214,17 +215,17 @@ class App:
         exchange.session = session
         return None
 
-    def _unfit(self, head: Head) -> Refusal | None:
-        return refuse(503, _ENDING) if self._runs.is_closing else head.unfit
+    def _refusal(self, head: Head) -> Refusal | None:
+        return refuse(503, _SHUTTING_DOWN) if self._execution.is_closing else head.unfit
 
-    def _take(self, body: bytes, exchange: Exchange) -> Response | Run:
-        """What answers a message, or the calls that have to be awaited first."""
+    def _receive(self, body: bytes, exchange: Exchange) -> Response | RequestRun:
+        """Return the response to a message, or the calls to await for it."""
         head = exchange.head
         revision = head.revision
         connection = self._stateless if revision is None else self._connection(exchange, revision)
         events = connection.receive(body, head.mirror)
         if len(events) == 1 and isinstance(events[0], Call):
-            return self._runs.answer(events[0], connection, exchange, revision)
+            return self._execution.answer(events[0], connection, exchange, revision)
         calls: list[Call] = []
         reply: bytes | None = None
         for event in events:
@@ -233,12 +234,12 @@ class App:
             elif isinstance(event, bytes):
                 reply = event if revision and revision.null_ids else without_null_id(event)
             elif isinstance(event, Cancel):
-                self._runs.cancel(event)
+                self._execution.cancel(event)
             else:
-                self._desk.answer(event)
+                self._requests.answer(event)
         calls = [call for call in calls if not call.cancelled]
         if calls:
-            return Run(calls, connection, exchange, revision, perf_counter())
+            return RequestRun(calls, connection, exchange, revision, perf_counter())
         if exchange.session is None and connection.has_begun:
             return self._begin_session(connection, exchange, reply or b"")
         if reply is None:
@@ -252,18 +253,18 @@ class App:
 
     def _begin_session(self, connection: Connection, exchange: Exchange, reply: bytes) -> Response:
         session = Session(connection, exchange.principal)
-        self._desk.attend(self._runs.find_loop())
+        self._requests.bind(self._execution.find_loop())
         if not self._sessions.add(session):
             return refused(refuse(503, "There are too many sessions; try again later"))
         return Response(200, reply, ((b"mcp-session-id", session.id.encode()),))
 
-    def _announce(self, change: Change) -> None:
-        """Tell every session that wants to hear of a change."""
+    def _send_change(self, change: Change) -> None:
+        """Send a change to every session that subscribes to it."""
         self._sessions.tell(lambda connection: connection.news(change))
 
 
 def _metrics(telemetry: Telemetry | None, accept: str | None) -> Response:
-    """The server's figures, if it has any and the extra that writes them is installed."""
+    """Return the counters for Prometheus, if telemetry and its extra are there."""
     if telemetry is None:
         return refused(refuse(404, _UNCOUNTED))
     try:

@@ -11,29 +11,29 @@ from accord.answer import Problem
 from accord.protocol import Call
 from accord.protocol.messages import Wanted
 from accord.questions import Question
-from accord.serve.desk import Desk
-from accord.serve.eager import Pending, start
+from accord.serve.eager_task import Pending, start
 from accord.serve.http.request import Fields, Head, Refusal, refuse
 from accord.serve.http.sessions import Session
 from accord.serve.http.settings import Settings
 from accord.serve.http.streams import Stream
+from accord.serve.pending_requests import PendingRequests
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 T = TypeVar("T")
 
-_EVENTS: Final = (
+_SSE_HEADERS: Final = (
     (b"content-type", b"text/event-stream"),
     (b"cache-control", b"no-store"),
     (b"x-accel-buffering", b"no"),
 )
-_MOST_DIGITS: Final = 18  # of a length: with more it is too large anyway
+_MAX_DIGITS: Final = 18  # of a length: with more it is too large anyway
 _LINGER: Final = 0.25  # seconds to take in what nobody will read
 
 
 class Exchange(msgspec.Struct, eq=False):
-    """A request as an ASGI server hands it over, and the way to answer it."""
+    """A request from an ASGI server, and the means to answer it; the Edge of its calls."""
 
     method: str
     path: str
@@ -42,20 +42,20 @@ class Exchange(msgspec.Struct, eq=False):
     send: Send
     settings: Settings
     scope: Mapping[str, Any]
-    """What is known of its connection, under ASGI's names."""
+    """The ASGI scope of its connection."""
     body: bytes | None = None
-    """All of the body, if the server has it before it is asked."""
+    """The whole body, if the server has it already."""
     session: Session | None = None
     _first: Message | Pending[Message] | None = None
     stream: Stream | None = None
-    """What the answer is, once something was sent before the result."""
-    desk: Desk | None = None
-    """Where its calls wait."""
-    _pump: "asyncio.Task[None] | None" = None
+    """The event stream, once something was sent before the result."""
+    requests: PendingRequests | None = None
+    """Sends requests to the client, and its subscriptions."""
+    _sender: "asyncio.Task[None] | None" = None
     _is_too_slow: bool = False
 
     def read_at_once(self) -> bytes | Refusal | None:
-        """The body, if all of it is there already; else None, and `read` waits for it."""
+        """Return the body if it is complete, else None: then `read` waits for it."""
         body = self.body
         if body is None:
             message = start(self.receive())
@@ -66,12 +66,12 @@ class Exchange(msgspec.Struct, eq=False):
         return body if len(body) <= self.settings.max_request else self._refuse_size()
 
     async def read(self, loop: asyncio.AbstractEventLoop) -> bytes | Refusal | None:
-        """The body, a refusal of one that is too large or too slow, or None if the client left."""
-        length = self.head.fields.get(b"content-length", b"").lstrip(b"0")[:_MOST_DIGITS]
+        """Return the body, a refusal of it, or None if the client disconnected."""
+        length = self.head.fields.get(b"content-length", b"").lstrip(b"0")[:_MAX_DIGITS]
         if length and (not length.isdigit() or int(length) > self.settings.max_request):
             return await self._too_large()
         task = asyncio.current_task(loop)
-        too_slow = loop.call_later(self.settings.body_seconds, self._hurry, task)
+        too_slow = loop.call_later(self.settings.body_seconds, self._time_out, task)
         try:
             return await self._read()
         except asyncio.CancelledError:
@@ -82,13 +82,13 @@ class Exchange(msgspec.Struct, eq=False):
         finally:
             too_slow.cancel()
 
-    def _hurry(self, task: "asyncio.Task[Any] | None") -> None:
+    def _time_out(self, task: "asyncio.Task[Any] | None") -> None:
         self._is_too_slow = True
         if task is not None:
             task.cancel()
 
     async def _next(self) -> Message:
-        """What comes next, beginning with what `read_at_once` met."""
+        """Receive the next message, beginning with the one of `read_at_once`."""
         first, self._first = self._first, None
         if first is None:
             return await self.receive()
@@ -108,7 +108,7 @@ class Exchange(msgspec.Struct, eq=False):
         return b"".join(parts) if size <= limit else await self._too_large()
 
     async def _too_large(self) -> Refusal:
-        """Let go of some of the rest: a client that is still sending would not hear the answer."""
+        """Drain some of the body: a client that is still sending would not read the response."""
         left = self.settings.max_request
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_LINGER):
@@ -123,22 +123,22 @@ class Exchange(msgspec.Struct, eq=False):
         return refuse(413, f"A request has at most {self.settings.max_request} bytes")
 
     def push(self, message: bytes) -> None:
-        """Send something before the result: from then on the answer is a stream."""
+        """Send a message before the result: the response becomes a stream."""
         self._open_stream().append(message)
 
     def tell(self, change: bytes) -> None:
-        """Send that something has changed, which is said once until it is read."""
+        """Send a notification of a change, once until it is read."""
         self._open_stream().tell(change)
 
     def _open_stream(self) -> Stream:
         if self.stream is None:
             self.stream = self.session.open_stream() if self.session else Stream()
-            self._pump = asyncio.create_task(self._send_events(self.stream, 0))
+            self._sender = asyncio.create_task(self._send_events(self.stream, 0))
         return self.stream
 
     @property
     def sender(self) -> "Exchange":
-        """What a tool may want to know of whoever sends this: see `fields` and `address`."""
+        """The request itself, for tools: see `fields` and `address`."""
         return self
 
     @property
@@ -148,49 +148,49 @@ class Exchange(msgspec.Struct, eq=False):
 
     @property
     def address(self) -> str | None:
-        """Where it comes from; None behind a socket that is a file."""
+        """The client's IP address; None for a Unix socket."""
         client = self.scope.get("client")
         return client[0] if client else None
 
     @property
     def principal(self) -> bytes | None:
-        """Who sends this, by what it shows for it."""
+        """The client's identity, by its Authorization header."""
         return self.head.principal
 
     def detach(self, seconds: float) -> None:
-        """End the response here; in a session the client can come back for the rest."""
+        """End the response; in a session the client can resume its stream."""
         if self.session is not None:
             self._open_stream().pause(seconds)
 
     async def ask(self, call: Call, questions: Mapping[str, Question]) -> dict[str, bytes]:
-        """Send questions to the client and wait for its answers, which come as other requests."""
-        if self.session is None or self.desk is None:
-            raise Problem.unavailable("Only in a session can be asked", retryable=False)
-        return await self.desk.ask(self.session.connection, call, questions)
+        """Send requests to the client and wait for its responses, which come as HTTP requests."""
+        if self.session is None or self.requests is None:
+            raise Problem.unavailable("Elicitation requires a session", retryable=False)
+        return await self.requests.ask(self.session.connection, call, questions)
 
     async def hold(self, call: Call, wanted: Wanted) -> None:
-        """Tell the client of changes until it leaves."""
-        if self.desk is not None:
-            await self.desk.hold(call, wanted)
+        """Send changes to the client until it disconnects."""
+        if self.requests is not None:
+            await self.requests.hold(call, wanted)
 
     async def end_stream(self, reply: bytes | None) -> None:
-        """Send the result where the rest of the answer went."""
+        """Send the result on the stream and close it."""
         assert self.stream is not None
-        assert self._pump is not None
+        assert self._sender is not None
         if reply is not None:
             self.stream.append(reply)
         self.stream.close()
-        await self._pump
+        await self._sender
 
     def drop(self) -> None:
-        """Send nothing more: nobody waits for it."""
+        """Close the stream and send nothing more."""
         if self.stream is not None:
             self.stream.close()
-        if self._pump is not None:
-            self._pump.cancel()
+        if self._sender is not None:
+            self._sender.cancel()
 
     async def follow(self, stream: Stream, start: int) -> None:
-        """Send a stream until it ends or the client leaves."""
+        """Send a stream until it ends or the client disconnects."""
         pump = asyncio.create_task(self._send_events(stream, start))
         gone = asyncio.create_task(self.gone())
         try:
@@ -203,12 +203,12 @@ class Exchange(msgspec.Struct, eq=False):
             pump.result()
 
     async def gone(self) -> None:
-        """Wait until the client has left."""
+        """Wait until the client has disconnected."""
         while (await self.receive())["type"] != "http.disconnect":
             pass
 
     async def while_connected(self, work: Awaitable[T]) -> T | None:
-        """Await some work, or cancel it and return None once the client has left."""
+        """Await some work, or cancel it and return None once the client has disconnected."""
         task = asyncio.ensure_future(work)
         gone = asyncio.ensure_future(self.gone())
         try:
@@ -221,7 +221,7 @@ class Exchange(msgspec.Struct, eq=False):
                 await gone
 
     async def _send_events(self, stream: Stream, start: int) -> None:
-        headers = list(_EVENTS)
+        headers = list(_SSE_HEADERS)
         await self.send({"type": "http.response.start", "status": 200, "headers": headers})
         async for event in stream.follow(start, self.settings.keep_alive_seconds):
             await self.send({"type": "http.response.body", "body": event, "more_body": True})

@@ -1,4 +1,4 @@
-"""An HTTP server of our own: the app on uvicorn, on this machine unless told otherwise."""
+"""Serves the app with uvicorn, on loopback unless hosts are allowed."""
 
 import asyncio
 import math
@@ -10,14 +10,14 @@ from typing import Any, Final, NamedTuple
 
 from accord.errors import ContractError
 from accord.serve.http.access import AccessLog
-from accord.serve.http.app import App, Beside
+from accord.serve.http.app import App, OtherRoute
 from accord.serve.http.settings import Settings
 from accord.server import Server
 
 try:
     import uvicorn
 
-    from accord.serve.http.line import Lines, Served
+    from accord.serve.http.connection import Connections, HTTPApp
 except ImportError as error:
     raise ContractError("HTTP needs an extra: pip install 'accord-mcp[http]'") from error
 
@@ -30,14 +30,14 @@ _BACKLOG: Final = 2048
 
 
 class Address(NamedTuple):
-    """Where to listen."""
+    """A host and a port to listen on."""
 
     host: str
     port: int
 
     @classmethod
     def parse(cls, text: str) -> "Address":
-        """`127.0.0.1:8000`, `[::1]:8000`, or a port alone."""
+        """Parse `127.0.0.1:8000`, `[::1]:8000`, or a port alone."""
         host, _, port = text.rpartition(":")
         if ":" in host and not (host.startswith("[") and host.endswith("]")):
             raise ContractError(f"{text!r} is no address; put an IPv6 address in brackets")
@@ -47,7 +47,7 @@ class Address(NamedTuple):
 
     @property
     def url(self) -> str:
-        """How a client on this machine writes it."""
+        """The URL for a client on this machine."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self.port}"
 
@@ -58,14 +58,13 @@ def serve(
     settings: Settings,
     access: AccessLog | None = None,
     *,
-    page: Beside | None = None,
+    page: OtherRoute | None = None,
     ready: Callable[[str], None] = lambda _: None,
     on_end: Callable[[float], None] = lambda _: None,
 ) -> None:
     """Serve until a signal comes; then let open calls finish.
 
-    `ready` is told the URL once it is served, and a signal would end it well; `on_end` is what it
-    is for stdio.
+    `ready` is given the URL once requests are served; `on_end` is as for stdio.
     """
     with listening(address, settings.allow_hosts) as (listener, where):
         app = App(server, settings, access, page)
@@ -74,13 +73,13 @@ def serve(
 
 
 async def host(
-    app: Served,
+    app: HTTPApp,
     listener: socket.socket,
     settings: Settings,
     *,
     on_end: Callable[[float], None] = lambda _: None,
 ) -> None:
-    """Serve some other app on a loop that is running already, until a signal comes."""
+    """Serve another app on the running loop until a signal comes."""
     await _Uvicorn(app, settings, on_end).serve(sockets=[listener])
 
 
@@ -88,7 +87,7 @@ async def host(
 def listening(
     address: Address, allow_hosts: tuple[str, ...] = ()
 ) -> Iterator[tuple[socket.socket, Address]]:
-    """A socket that listens, and where that is: the port may have been left to the system."""
+    """Open a listening socket; gives it with its address, since port 0 lets the system choose."""
     if address.host not in _LOOPBACK and not allow_hosts:
         raise ContractError(
             f"{address.host!r} can be reached from elsewhere; name the hosts it may answer to with"
@@ -98,10 +97,10 @@ def listening(
         yield listener, Address(address.host, listener.getsockname()[1])
 
 
-def _config(app: Served, settings: Settings) -> uvicorn.Config:
+def _config(app: HTTPApp, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
         _living(app),
-        http=Lines(app, settings),  # type: ignore[arg-type]  # called like a class, and no more
+        http=Connections(app, settings),  # type: ignore[arg-type]  # called like a class, and no more
         lifespan="on",
         ws="none",
         log_config=None,  # its records go where all others go, and are bounded there
@@ -113,10 +112,10 @@ def _config(app: Served, settings: Settings) -> uvicorn.Config:
     )
 
 
-def _living(app: Served) -> Lifespan:
-    """An app for as long as it is served; all else comes to it by `Lines`.
+def _living(app: HTTPApp) -> Lifespan:
+    """Wrap the lifespan of an app; requests reach it through `Connections`.
 
-    Who is told a second time to end, ends it where it stands. uvicorn would call that a failure.
+    A second signal cancels it, which uvicorn would log as a failure.
     """
 
     async def live(scope: Any, receive: Any, send: Any) -> None:
@@ -143,11 +142,11 @@ def _listen(address: Address) -> socket.socket:
 
 
 class _Uvicorn(uvicorn.Server):
-    """uvicorn, that tells the app at once when it is to end."""
+    """uvicorn's server, which also stops the app as soon as a signal comes."""
 
     def __init__(
         self,
-        app: Served,
+        app: HTTPApp,
         settings: Settings,
         on_end: Callable[[float], None],
         ready: Callable[[], None] = lambda: None,
@@ -159,12 +158,12 @@ class _Uvicorn(uvicorn.Server):
         self._ready = ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin, and say so."""
+        """Start, then call `ready`."""
         await super().startup(sockets)
         self._ready()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """End gracefully, and at once when told again; uvicorn itself would die of the signal."""
+        """Shut down gracefully, at once on a second signal; uvicorn would raise it again."""
         self._on_end(0 if self.should_exit else self._grace)
         self._app.stop(at_once=self.should_exit)
         self.force_exit = self.should_exit

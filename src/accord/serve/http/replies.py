@@ -1,4 +1,4 @@
-"""Replies as responses: each with the status that its revision has for it."""
+"""Maps JSON-RPC replies to HTTP responses, by revision."""
 
 from typing import Final
 
@@ -37,7 +37,7 @@ _HANDSHAKE_STATUS: Final = {
 
 
 def unacceptable(body: bytes, date: str | None, revision: Revision | None) -> bytes | None:
-    """Of what gets no reply, the reply to what cannot be accepted either."""
+    """Return the error for a body that is neither a message nor a notification, if it is one."""
     if body.strip() and (date is None or date in REVISIONS):
         return None
     blank = messages.parse_error()
@@ -53,7 +53,7 @@ def without_null_id(reply: bytes) -> bytes:
 def response_to(
     reply: bytes | None, revision: Revision | None, date: str | None = None
 ) -> Response:
-    """A reply with the status that its revision has for it; no reply is one, too.
+    """Return the HTTP response for a reply, or for none.
 
     `date` is what the header calls its revision, where nobody has looked yet if there is such.
     """
@@ -68,13 +68,13 @@ def response_to(
 
 
 class _Numbered(msgspec.Struct, frozen=True):
-    """A reply, as far as it says what it answers."""
+    """The members of a reply that decide its status."""
 
     id: messages.Id
 
 
 def _unsupported(request_id: messages.Id, date: str) -> ErrorReply:
-    """That a revision is not known here, and which ones the header may name."""
+    """Return the error for an unsupported protocol version."""
     data = {"supported": sorted(REVISIONS, reverse=True), "requested": date}
     error = Reject(UNSUPPORTED_PROTOCOL_VERSION, "Unsupported protocol version", data)
     return messages.failure(request_id, error)

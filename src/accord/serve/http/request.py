@@ -1,4 +1,4 @@
-"""What a request's headers say, and whether it may come in at all."""
+"""Parses and checks request headers: Host, Origin, content type, protocol version."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -27,14 +27,14 @@ Value = TypeVar("Value")
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """An HTTP status instead of an answer, and the JSON-RPC error that says why."""
+    """An HTTP error status and the JSON-RPC error in its body."""
 
     status: int
     error: Reject
 
 
 def refuse(status: int, reason: str) -> Refusal:
-    """A refusal that has nothing to do with what the body says."""
+    """Return a refusal with a message."""
     return Refusal(status, Reject(INVALID_REQUEST, reason))
 
 
@@ -44,7 +44,7 @@ Fields = dict[bytes, bytes]
 
 
 def read_fields(raw: Sequence[Header]) -> Fields:
-    """The headers; one that comes twice is a list, and so is none of what we expect."""
+    """Return the headers by name; values of repeated ones are joined by commas."""
     fields = dict(raw)
     if len(fields) != len(raw):
         said: dict[bytes, list[bytes]] = {}
@@ -55,44 +55,44 @@ def read_fields(raw: Sequence[Header]) -> Fields:
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """What the headers come to that a client says again and again."""
+    """What follows from the headers that a client repeats on each request."""
 
     refusal: Refusal | None
-    """Why the request may not come in at all."""
+    """The refusal of a request that is not allowed."""
     unfit: Refusal | None
-    """Why what it carries cannot be taken, or answered."""
+    """The refusal of a POST whose body or Accept header is not supported."""
     revision: Revision | None
-    """None for the stateless era, whose requests name it themselves."""
+    """The protocol revision; None for the stateless era."""
     mirror: Mirror
-    """What they repeat of the body."""
+    """The headers that repeat members of the body."""
 
 
 class Head(Verdict, frozen=True):
-    """The headers of a request, and what they come to."""
+    """The headers of a request and what follows from them."""
 
     fields: Fields
     session: str | None
-    """The id of the session that it names."""
+    """The Mcp-Session-Id header."""
     principal: bytes | None
-    """Who sends it, by what it shows for it."""
+    """The client's identity, by its Authorization header."""
 
 
 class Heads:
-    """Heads, by what the headers say: read once, remembered while it is little.
+    """Parses headers, with a cache of small ones.
 
     Most requests of a client have the same headers throughout. Those that differ in a length or a
     session still come to the same.
     """
 
     def __init__(self, allow_hosts: Iterable[str] | None) -> None:
-        """Without any names it is somebody else who checks Host and Origin."""
+        """None leaves the check of Host and Origin to another layer."""
         allowed = None if allow_hosts is None else frozenset(host.lower() for host in allow_hosts)
         self._allowed = allowed
         self._heads: dict[tuple[Header, ...], Head] = {}
         self._verdicts: dict[tuple[bytes | None, ...], Verdict] = {}
 
     def find(self, raw: Iterable[Header]) -> Head:
-        """The head of a request with these headers."""
+        """Return the parsed headers of a request."""
         try:
             return self._heads.get(key := tuple(raw)) or self._read(key)
         except TypeError:  # some servers make lists of them
@@ -130,7 +130,7 @@ def _remember(seen: dict[Key, Value], key: Key, value: Value, size: int) -> None
 
 
 def text(value: bytes | None) -> str | None:
-    """A header as text, without blanks around it; None where it is absent."""
+    """Return a header as stripped text; None if it is absent."""
     return None if value is None else value.strip(b" \t").decode("latin-1")
 
 
@@ -168,13 +168,13 @@ def _is_allowed(authority: str, allowed: frozenset[str]) -> bool:
 
 
 def is_json(content_type: bytes | None) -> bool:
-    """Whether a body is announced as JSON."""
+    """True if the content type is JSON."""
     kind = (content_type or b"").partition(b";")[0]
     return kind.strip(b" \t").lower() == b"application/json"
 
 
 def accepts(accept: bytes | None, media_type: bytes) -> bool:
-    """Whether the client takes such an answer; one that says nothing takes anything."""
+    """True if the client accepts a content type; without an Accept header it accepts all."""
     if accept is None:
         return True
     kinds = {part.partition(b";")[0].strip().lower() for part in accept.split(b",")}

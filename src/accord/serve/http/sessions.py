@@ -1,4 +1,4 @@
-"""Sessions of the handshake era: one connection each, known by an id that nobody can guess."""
+"""Sessions of the handshake era, by random ids."""
 
 import secrets
 from collections import Counter, OrderedDict
@@ -17,7 +17,7 @@ _MOST_KEPT: Final = MOST_WATCHED + len(KINDS)  # changes for a client that does 
 
 
 class Session:
-    """One client's connection, and the streams that it may come back to."""
+    """A client's protocol connection and the streams that it may resume."""
 
     def __init__(self, connection: Connection, principal: bytes | None) -> None:
         self.id = secrets.token_urlsafe(24)
@@ -25,18 +25,18 @@ class Session:
         self.principal = principal
         self.used = monotonic()
         self.listeners: Counter[Stream] = Counter()
-        """The streams for what belongs to no call, and how many follow each."""
+        """The streams of this session's GET requests, with the number of followers."""
         self._streams: OrderedDict[str, Stream] = OrderedDict()
         self._opened = 0
         self._unheard: dict[bytes, None] = {}
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is open in it."""
+        """True if it has no open call and no listener."""
         return self.connection.is_idle and not self.listeners
 
     def open_stream(self, *, of_session: bool = False) -> Stream:
-        """A new stream; when there are too many, the oldest is forgotten, those of calls first."""
+        """Open a stream; above the limit the oldest is dropped, those of calls first."""
         self._opened += 1
         stream = Stream(str(self._opened), of_session=of_session)
         if self.connection.primes_streams:
@@ -48,7 +48,7 @@ class Session:
         return stream
 
     def listen(self) -> Stream:
-        """A stream for what belongs to no call."""
+        """Open a stream for messages that belong to no call."""
         stream = self.open_stream(of_session=True)
         self._hear(stream)
         return stream
@@ -60,14 +60,14 @@ class Session:
         self.listeners[stream] += 1
 
     def leave(self, stream: Stream) -> None:
-        """One who followed a stream does so no longer."""
+        """Remove a follower of a stream."""
         if self.listeners[stream] > 1:
             self.listeners[stream] -= 1
         else:
             del self.listeners[stream]
 
     def tell(self, message: bytes) -> None:
-        """Send what belongs to no call: to one who listens, or to the next one who does."""
+        """Send a message that belongs to no call: to a listener, or to the next one."""
         listener = next(iter(self.listeners), None)
         if listener is not None:
             listener.tell(message)
@@ -75,7 +75,7 @@ class Session:
             self._unheard[message] = None
 
     def resume(self, last_event: str) -> tuple[Stream, int] | None:
-        """The stream that an event belonged to, and the number of the next one."""
+        """Return the stream of an event and the number of the next one; None if not kept."""
         name, _, number = last_event.partition("-")
         stream = self._streams.get(name)
         if stream is None or not (number.isascii() and number.isdigit() and len(number) < _DIGITS):
@@ -88,7 +88,7 @@ class Session:
         return stream, int(number) + 1
 
     def close(self) -> None:
-        """End everything that hangs on it."""
+        """Close its streams and cancel its calls."""
         for call in self.connection.abandon():
             if call.running is not None:
                 call.running.cancel()
@@ -97,7 +97,7 @@ class Session:
 
 
 class Sessions:
-    """All sessions, the one that was used last at the end."""
+    """All sessions, in order of their last use."""
 
     def __init__(
         self, limit: int, idle_seconds: float, clock: Callable[[], float] = monotonic
@@ -107,13 +107,13 @@ class Sessions:
         self._clock = clock
         self._by_id: OrderedDict[str, Session] = OrderedDict()
         self._due = 0.0
-        """Before that no session can expire."""
+        """The earliest time at which a session can expire."""
 
     def __len__(self) -> int:
         return len(self._by_id)
 
     def add(self, session: Session) -> bool:
-        """Take it in; False if there are too many that are in use."""
+        """Add a session; False if too many are in use."""
         now = self._clock()
         self._expire(now)
         if len(self._by_id) >= self._limit:
@@ -126,7 +126,7 @@ class Sessions:
         return True
 
     def find(self, session_id: str, principal: bytes | None) -> Session | None:
-        """The session of that id, if it belongs to this caller and still lives."""
+        """Return the session with an id, if it is this principal's and has not expired."""
         now = self._clock()
         if now >= self._due:
             self._expire(now)
@@ -138,25 +138,25 @@ class Sessions:
         return session
 
     def end(self, session: Session) -> None:
-        """Forget a session."""
+        """End a session."""
         self._by_id.pop(session.id, None)
         session.close()
 
     def tell(self, message_for: Callable[[Connection], bytes | None]) -> None:
-        """Send every client what there is for it."""
+        """Send each session its message, if there is one."""
         for session in self._by_id.values():
             message = message_for(session.connection)
             if message is not None:
                 session.tell(message)
 
     def close_listeners(self) -> None:
-        """End the streams that nothing is in flight for."""
+        """Close the listening streams."""
         for session in self._by_id.values():
             for stream in session.listeners:
                 stream.close()
 
     def end_all(self) -> None:
-        """Forget every session."""
+        """End all sessions."""
         for session in list(self._by_id.values()):
             self.end(session)
 

@@ -1,37 +1,37 @@
-"""How an HTTP server behaves at its limits."""
+"""Limits of an HTTP server."""
 
 from typing import NamedTuple, TypedDict
 
 from accord.serve.flow_control import DEFAULT_MAX_UNSENT
-from accord.serve.pool import DEFAULT_CAPACITY, DEFAULT_THREADS
+from accord.serve.thread_runner import DEFAULT_CAPACITY, DEFAULT_THREADS
 
 
 class Settings(NamedTuple):
-    """The limits of an HTTP server, and the names it answers to."""
+    """Limits of an HTTP server, and the hosts that it answers to."""
 
     path: str = "/mcp"
     allow_hosts: tuple[str, ...] = ()
-    """Names, with a port or without, that Host and Origin may say beside this machine's own."""
+    """Hosts, with or without a port, that Host and Origin may name beside loopback."""
     grace: float = 5.0
-    """Seconds that calls in flight have to finish once the server is told to end."""
+    """Seconds for calls in flight to finish once the server shuts down."""
     max_request: int = 4 * 1024 * 1024
     body_seconds: float = 30.0
-    """How long a client may take to send a request, or read nothing of what it was sent."""
+    """Seconds for a client to send a request, or to read nothing of its output."""
     reader: bool = False
-    """Whether replies of anybody are read at `/read`."""
+    """True if `POST /read` is served."""
     read_seconds: float = 10.0
     """Time limit for reading a large reply; then it is answered as text."""
     max_calls: int = DEFAULT_CAPACITY
     threads: int = DEFAULT_THREADS
     max_sessions: int = 10_000
     session_seconds: float = 30 * 60.0
-    """How long a session lives that nobody uses."""
+    """Seconds until an unused session ends."""
     keep_alive_seconds: float = 15.0
-    """How often an idle stream says that it is still there."""
+    """Seconds between the comments that keep an idle stream open."""
     answer_seconds: float = 300.0
-    """How long a client may take to answer a question."""
+    """Seconds for a client to answer a request of the server."""
     max_unsent: int = DEFAULT_MAX_UNSENT
-    """Bytes that clients have not read, of all connections, above which no call starts."""
+    """Bytes of unsent output over all connections above which no call starts."""
 
 
 class Wishes(TypedDict, total=False):

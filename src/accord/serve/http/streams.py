@@ -1,4 +1,4 @@
-"""Event streams: what was sent before a result, kept for a while so that a client can resume."""
+"""Event streams of calls and sessions, kept for a while so that clients can resume them."""
 
 import asyncio
 from collections import deque
@@ -9,20 +9,20 @@ from accord.protocol.messages import MOST_WATCHED
 
 MOST_EVENTS: Final = 256
 MAX_BYTES: Final = 4 * 1024 * 1024
-"""Bytes of events that are kept; the newest event always is."""
+"""Maximum bytes of kept events; the newest one is always kept."""
 
 KEEP_ALIVE: Final = b":\n\n"
 PRIMING: Final = b""
-"""An event that says nothing, for a client to come back to."""
+"""An empty event whose id a client can resume from."""
 
 
 class Stream:
-    """Messages in order, each with an id, to be followed from any point that is still kept."""
+    """Messages in order, each with an id; clients follow them from any kept one."""
 
     def __init__(self, name: str = "0", *, of_session: bool = False) -> None:
         self.name = name
         self.of_session = of_session
-        """Whether it is for what belongs to no call."""
+        """True for messages that belong to no call."""
         self._follower = 0
         self._events: deque[bytes] = deque()
         self._size = 0
@@ -43,9 +43,9 @@ class Stream:
         self._wake()
 
     def tell(self, change: bytes) -> None:
-        """Add a message that says no more than the same one before it, if nobody has read that.
+        """Add a message unless an equal one is still unread.
 
-        All that one client can be told of finds room, so that none is lost on one who is slow.
+        There is room for every resource that a client can subscribe to, so a slow one misses none.
         """
         if change not in self._untold:
             self._most = MOST_EVENTS + MOST_WATCHED
@@ -53,17 +53,17 @@ class Stream:
             self.append(change)
 
     def close(self) -> None:
-        """Say that nothing more will come."""
+        """Mark the stream as complete."""
         self._closed = True
         self._wake()
 
     def pause(self, seconds: float) -> None:
-        """Let those go who follow it; they may come back after so many seconds."""
+        """End the responses that follow it; clients reconnect after so many seconds."""
         self._pause = seconds
         self._wake()
 
     def unpause(self) -> None:
-        """Somebody has come back."""
+        """Continue after `pause`: a client is back."""
         self._pause = None
 
     def _wake(self) -> None:
@@ -71,9 +71,9 @@ class Stream:
         self._changed = asyncio.Event()
 
     async def follow(self, after: int, keep_alive: float) -> AsyncIterator[bytes]:
-        """The events after the one with that number, as they go on the wire, until it is closed.
+        """Yield the events after a number, encoded, until the stream is closed.
 
-        Whoever follows it next takes over: no message goes to two.
+        The latest follower takes over: no message is sent twice.
         """
         at = after
         self._follower += 1

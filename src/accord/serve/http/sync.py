@@ -1,4 +1,4 @@
-"""MCP over HTTP where nothing runs but the thread that a request came on: WSGI, and Django.
+"""MCP over HTTP on the thread of each request: for WSGI and Django.
 
 There are no sessions and no streams, which a server of either era may do without.
 """
@@ -15,7 +15,7 @@ from accord.server import Server
 
 
 class SyncApp:
-    """A server as what answers one request at a time, in as many threads as there are."""
+    """Answers requests of a server synchronously; safe in several threads."""
 
     def __init__(self, server: Server) -> None:
         self.server = server
@@ -23,7 +23,7 @@ class SyncApp:
         self._stateless = Connection(server, handshake=False, is_shared=True)
 
     def answer(self, method: str, headers: Iterable[Header], body: bytes, edge: Edge) -> Response:
-        """What answers a request whose Host and Origin are right, from whom the edge knows."""
+        """Return the response to a request whose Host and Origin are checked already."""
         head = self._heads.find(headers)
         if method != "POST":
             return refused(refuse(405, f"{method} is not for here"), allow="POST")

@@ -12,8 +12,8 @@ from accord.django import project
 from accord.errors import ContractError
 from accord.profiles import PROFILES
 from accord.serve import stdio
-from accord.serve.ending import exit_within
 from accord.serve.pipes import take_pipes
+from accord.serve.shutdown import exit_within
 from accord.sources.drf.build import Exposed
 
 

@@ -1,6 +1,6 @@
-"""Awaiting what seldom has to wait: first as far as it goes at once, then the rest of it.
+"""Run a coroutine up to its first wait, and await the rest of it later.
 
-Whoever knows that nothing had to wait needs no timer, and no entry in any list of what is open.
+A call that finishes without waiting then needs no task, no timer and no bookkeeping.
 """
 
 from collections.abc import Awaitable, Coroutine, Generator
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class Gate(Protocol):
-    """What may keep a coroutine from going on: see `flow_control.OutputGate`."""
+    """Holds a coroutine back while closed: see `flow_control.OutputGate`."""
 
     is_open: bool
 
@@ -20,9 +20,9 @@ class Gate(Protocol):
 
 
 class Pending(Generic[T]):
-    """A coroutine that had to wait, half run, in the context that it began in, if any.
+    """A coroutine that has run up to its first wait; awaiting this runs the rest of it.
 
-    With a `gate` it goes on only while that is open.
+    Each step runs in `context`, if given, and only while the `gate` is open.
     """
 
     __slots__ = ("_awaited", "_context", "_gate", "_rest")

@@ -1,4 +1,4 @@
-"""A client's connection to our own HTTP server: requests come off it, and answers go onto it.
+"""HTTP connections of `accord serve --http`: an asyncio protocol for uvicorn.
 
 It takes the place of uvicorn's protocol, which does for every call what a call does not need: a
 scope, an event, two timers, and two writes for one answer. uvicorn is left with the sockets, the
@@ -17,26 +17,26 @@ from uvicorn.server import ServerState
 from accord.serve.flow_control import OutputGate
 from accord.serve.http.exchange import Exchange, Receive, Send
 from accord.serve.http.request import Header, Heads
+from accord.serve.http.request_cycle import BODY_HIGH_WATER, CLOSE, RequestCycle, head_of
 from accord.serve.http.response import TEXT, Response
 from accord.serve.http.settings import Settings
-from accord.serve.http.visit import CLOSE, MUCH, Visit, head_of
 
 _IDLE: Final = 5.0  # seconds that a connection may wait for its next request
 _LINGER: Final = 1.0  # seconds to let go of what a client still sends, so that it hears the answer
-_LAST_PATIENCE: Final = 1.0  # seconds for a client that reads nothing, once the server is to end
+_SHUTDOWN_STALL: Final = 1.0  # seconds for a client that reads nothing, once the server is to end
 _MAX_STALL: Final = 0.5  # seconds for a client that reads nothing, while no call can start
 _MAX_SLOW: Final = 5.0  # seconds for a client that reads slowly, likewise
 _TICK_WHEN_FULL: Final = 0.25  # seconds between looks at the clock, likewise
 _NEVER: Final = float("inf")
 _HIGH_WATER: Final = 16_384  # unsent bytes of one connection at which it is not written to
-_MANY: Final = 16  # requests that came before the ones before them were answered: more wait outside
-_LONGEST_HEAD: Final = 65_536  # bytes of a request line and its headers, or of trailers
+_MAX_PIPELINED: Final = 16  # requests of one connection that wait for the ones before them
+_MAX_HEAD: Final = 65_536  # bytes of a request line and its headers, or of trailers
 _TOO_LARGE: Final = Response(431, b"The headers are too large.", content_type=TEXT)
 _INVALID: Final = Response(400, b"Invalid HTTP request received.", content_type=TEXT)
 
 
-class Served(Protocol):
-    """What can be served: `App`, or something like it. It is called for its lifespan alone."""
+class HTTPApp(Protocol):
+    """The app that answers requests; uvicorn calls it for its lifespan only."""
 
     @property
     def heads(self) -> Heads: ...
@@ -47,146 +47,152 @@ class Served(Protocol):
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None: ...
 
 
-class Lines:
-    """All connections of one server: what they share, and the clock that ends those that idle."""
+class Connections:
+    """All connections of one server, and the timer that closes those that are late."""
 
-    def __init__(self, app: Served, settings: Settings) -> None:
+    def __init__(self, app: HTTPApp, settings: Settings) -> None:
         self.app = app
         self.settings = settings
-        self.patience = settings.body_seconds
-        """How long a client may read nothing of what is there for it."""
-        self._open: set[Line] = set()
+        self.max_stall = settings.body_seconds
+        """Seconds that a client may read nothing while output waits for it."""
+        self._open: set[HTTPConnection] = set()
         self._unsent = 0
-        self._tick = min(settings.body_seconds / 4, 1.0)
-        self._clock: asyncio.TimerHandle | None = None
+        self._interval = min(settings.body_seconds / 4, 1.0)
+        self._timer: asyncio.TimerHandle | None = None
 
-    def __call__(self, *, server_state: ServerState, **_: Any) -> "Line":
-        """What uvicorn calls for each connection."""
-        return Line(self, server_state, asyncio.get_running_loop())
+    def __call__(self, *, server_state: ServerState, **_: Any) -> "HTTPConnection":
+        """Create the protocol of a new connection, for uvicorn."""
+        return HTTPConnection(self, server_state, asyncio.get_running_loop())
 
-    def add(self, line: "Line") -> None:
-        """A connection was made."""
-        self._open.add(line)
-        if self._clock is None:
-            self._clock = line.loop.call_later(self._tick, self._look, line.loop)
+    def add(self, connection: "HTTPConnection") -> None:
+        """Add a connection."""
+        self._open.add(connection)
+        if self._timer is None:
+            self._timer = connection.loop.call_later(
+                self._interval, self._close_late, connection.loop
+            )
 
-    def discard(self, line: "Line") -> None:
-        """A connection was lost."""
-        self._open.discard(line)
+    def discard(self, connection: "HTTPConnection") -> None:
+        """Remove a connection."""
+        self._open.discard(connection)
 
     def count_unsent(self, size: int) -> None:
-        """A client has left so many bytes more, or less, unread."""
+        """Add to the number of unsent bytes of all connections."""
         self._unsent += size
         self.app.gate.update(self._unsent)
 
-    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
-        """End what is late: a look at all of them costs less than a timer for each request.
+    def _close_late(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Abort late connections: checking all costs less than a timer for each request.
 
         While too much is unsent for calls to start, clients that read slowly are late sooner.
         """
         now = loop.time()
         is_full = not self.app.gate.is_open
-        for line in [line for line in self._open if line.is_late(now, is_full=is_full)]:
-            line.transport.abort()
-        tick = min(self._tick, _TICK_WHEN_FULL) if is_full else self._tick
-        self._clock = loop.call_later(tick, self._look, loop) if self._open else None
+        for connection in [
+            connection for connection in self._open if connection.is_late(now, is_full=is_full)
+        ]:
+            connection.transport.abort()
+        tick = min(self._interval, _TICK_WHEN_FULL) if is_full else self._interval
+        self._timer = loop.call_later(tick, self._close_late, loop) if self._open else None
 
 
-class Line(asyncio.Protocol):
-    """One connection. Its methods are called by the transport, by the parser and by uvicorn."""
+class HTTPConnection(asyncio.Protocol):
+    """One connection. The transport, the parser and uvicorn call its methods."""
 
     transport: asyncio.Transport
 
-    def __init__(self, lines: Lines, state: Any, loop: asyncio.AbstractEventLoop) -> None:
-        self.lines = lines
+    def __init__(
+        self, connections: Connections, state: Any, loop: asyncio.AbstractEventLoop
+    ) -> None:
+        self.connections = connections
         self.loop = loop
         self.scope: dict[str, Any] = {}
-        """Where the client is, as ASGI says it."""
+        """The client's address, as in an ASGI scope."""
         self.drained: asyncio.Future[None] | None = None
-        """To be awaited before anything is written: the client does not read."""
+        """Set while the client does not read; to be awaited before more is written."""
         self._deadline = _NEVER
-        """When the client has to have sent the headers of its next request."""
+        """When the headers of the next request must be complete."""
         self._unsent = 0
-        """How much the client had not read when we last looked."""
+        """Unsent bytes at the last check."""
         self._read_at = 0.0
-        """When it read some of that."""
+        """When the client last read some of them."""
         self._counted = 0
-        """How much of it counts as unsent, since the client stopped reading."""
+        """Bytes counted as unsent since the client stopped reading."""
         self._stopped_at = 0.0
-        """When that was."""
+        """When the client stopped reading."""
         self._connections: set[Any] = state.connections
         self._tasks: set[asyncio.Task[None]] = state.tasks
         self._parser = httptools.HttpRequestParser(self)
-        self._is_deaf = False
+        self._ignores_input = False
         self.is_reading = True
         self._in_head = False
-        """Whether a request has begun whose headers are not all there."""
+        """True while the headers of a request are incomplete."""
         self._overhead = 0
-        """Bytes since the last headers or part of a body: of a head, of trailers, of nothing."""
-        self._coming: Visit | None = None
-        """The request that is being read, or was read last."""
-        self._active: Visit | None = None
-        """The one that is being answered."""
-        self._waiting: deque[Visit] = deque()
+        """Bytes received since the last complete headers or part of a body."""
+        self._incoming: RequestCycle | None = None
+        """The request being read, or the last one read."""
+        self._active: RequestCycle | None = None
+        """The request being answered."""
+        self._waiting: deque[RequestCycle] = deque()
         self._url = self._known_url = b""
         self._path = ""
         self._headers: list[Header] = []
 
-    # The transport's side
+    # Called by the transport
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Wait for a request."""
+        """Start to wait for a request."""
         self.transport = transport  # type: ignore[assignment]  # it is one, of whatever class
         self.transport.set_write_buffer_limits(_HIGH_WATER)
         peer = transport.get_extra_info("peername")
         self.scope = {"client": peer if isinstance(peer, tuple) else None}
         self._connections.add(self)
-        self._deadline = self.loop.time() + self.lines.settings.body_seconds
-        self.lines.add(self)
+        self._deadline = self.loop.time() + self.connections.settings.body_seconds
+        self.connections.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Tell those who wait for the client."""
+        """Wake the tasks that wait for the client."""
         self._connections.discard(self)
-        self.lines.discard(self)
+        self.connections.discard(self)
         self._waiting.clear()
         if self._active is not None:
-            self._active.leave()
+            self._active.disconnect()
         self.resume_writing()
 
     def data_received(self, data: bytes) -> None:
-        """Read on."""
+        """Feed the parser."""
         self._overhead += len(data)
-        if self._is_deaf:
-            if self._overhead > self.lines.settings.max_request:
+        if self._ignores_input:
+            if self._overhead > self.connections.settings.max_request:
                 self.transport.abort()
             return
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:  # to what is not spoken here, nor is what follows
-            self._hear_no_more()
+            self._stop_reading()
         except httptools.HttpParserError:
-            self._misunderstand(_INVALID)
+            self._reject(_INVALID)
         else:
-            if self._overhead > _LONGEST_HEAD:
-                self._misunderstand(_TOO_LARGE)
+            if self._overhead > _MAX_HEAD:
+                self._reject(_TOO_LARGE)
 
     def pause_writing(self) -> None:
-        """The client does not read."""
+        """Count the output as unsent: the client does not read."""
         if self.drained is None:
             self.drained = self.loop.create_future()
             self._stopped_at = self._read_at = self.loop.time()
             self._counted = self._unsent = self.transport.get_write_buffer_size()
-            self.lines.count_unsent(self._counted)
+            self.connections.count_unsent(self._counted)
 
     def resume_writing(self) -> None:
-        """It does again, or has left."""
+        """Wake the writer: the client reads again, or is gone."""
         drained, self.drained = self.drained, None
         if drained is not None:
-            self.lines.count_unsent(-self._counted)
+            self.connections.count_unsent(-self._counted)
             drained.set_result(None)
 
     def is_late(self, now: float, *, is_full: bool) -> bool:
-        """Whether the client has not sent, or not read, what it had to by now."""
+        """True if the client takes too long to send a request or to read its output."""
         unsent = self.transport.get_write_buffer_size()
         if unsent < self._unsent or not self._unsent:
             self._read_at = now
@@ -195,29 +201,31 @@ class Line(asyncio.Protocol):
             return self._deadline < now
         if is_full and self.drained is not None and now - self._stopped_at > _MAX_SLOW:
             return True
-        patience = min(self.lines.patience, _MAX_STALL) if is_full else self.lines.patience
-        return now - self._read_at > patience
+        max_stall = (
+            min(self.connections.max_stall, _MAX_STALL) if is_full else self.connections.max_stall
+        )
+        return now - self._read_at > max_stall
 
-    # The parser's side
+    # Called by the parser
 
     def on_message_begin(self) -> None:
-        """A request begins."""
+        """Start a request."""
         self._url = b""
         self._headers = []
         self._in_head = True
-        self._deadline = self.loop.time() + self.lines.settings.body_seconds
+        self._deadline = self.loop.time() + self.connections.settings.body_seconds
 
     def on_url(self, url: bytes) -> None:
-        """Where it goes, or a part of that."""
+        """Add a part of the URL."""
         self._url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """One of its headers; trailers are let go."""
+        """Add a header; trailers are dropped."""
         if self._in_head:
             self._headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
-        """Answer it in its turn."""
+        """Queue the request for an answer."""
         self._in_head = False
         self._overhead = 0
         self._deadline = _NEVER
@@ -226,82 +234,84 @@ class Line(asyncio.Protocol):
         parser = self._parser
         is_old = parser.get_http_version() != "1.1"
         keep_alive = parser.should_keep_alive() and not is_old
-        head = self.lines.app.heads.find(self._headers)
-        visit = Visit(self, parser.get_method().decode(), self._path, head, keep_alive, is_old)
-        self._coming = visit
+        head = self.connections.app.heads.find(self._headers)
+        cycle = RequestCycle(
+            self, parser.get_method().decode(), self._path, head, keep_alive, is_old
+        )
+        self._incoming = cycle
         if self._active is None:
-            self._start(visit)
+            self._start(cycle)
         else:
-            self._waiting.append(visit)
+            self._waiting.append(cycle)
             self.regulate()
 
     def on_body(self, body: bytes) -> None:
-        """A part of its body."""
-        assert self._coming is not None
+        """Add a part of the body."""
+        assert self._incoming is not None
         self._overhead = 0
-        self._coming.add(body)
+        self._incoming.feed(body)
 
     def on_message_complete(self) -> None:
-        """All of it is there."""
-        assert self._coming is not None
-        self._coming.complete()
+        """Mark the body as complete."""
+        assert self._incoming is not None
+        self._incoming.feed_eof()
 
-    def _hear_no_more(self) -> None:
-        """Answer what came whole, and close."""
-        self._is_deaf = True
-        if self._waiting and not self._waiting[-1].is_whole:
+    def _stop_reading(self) -> None:
+        """Answer the complete requests, then close."""
+        self._ignores_input = True
+        if self._waiting and not self._waiting[-1].is_body_complete:
             self._waiting.pop()
         last = self._waiting[-1] if self._waiting else self._active
         if last is not None:
             last.keep_alive = False
 
-    def _misunderstand(self, response: Response) -> None:
-        """Close, but not before what came whole is answered."""
-        self._hear_no_more()
-        if self._active is not None and self._active.is_whole:
+    def _reject(self, response: Response) -> None:
+        """Reject malformed input once the complete requests are answered."""
+        self._stop_reading()
+        if self._active is not None and self._active.is_body_complete:
             return
         if self._active is not None:
-            self._active.leave()
+            self._active.disconnect()
         self.transport.write(head_of(response.status, [*response.headers(), CLOSE]) + response.body)
-        self._see_off()
+        self._close_gently()
 
-    def _see_off(self) -> None:
-        """Close, but first let a client that is still sending read why."""
+    def _close_gently(self) -> None:
+        """Close, but let a client that is still sending read the response first."""
         if self.transport.is_closing():
             return
-        self._is_deaf = True
+        self._ignores_input = True
         self._overhead = 0
         self._in_head = False
         self._deadline = self.loop.time() + _LINGER
         self.transport.write_eof()
         self.regulate()
 
-    # uvicorn's side
+    # Called by uvicorn
 
     def shutdown(self) -> None:
-        """The server is about to end."""
-        self.lines.patience = min(self.lines.patience, _LAST_PATIENCE)
+        """Close the connection, after the response that is under way."""
+        self.connections.max_stall = min(self.connections.max_stall, _SHUTDOWN_STALL)
         if self._active is None:
             self.transport.close()
         else:
             self._active.keep_alive = False
 
-    # The visits' side
+    # Called by request cycles
 
-    def _start(self, visit: Visit) -> None:
-        self._active = visit
-        visit.task = self.loop.create_task(visit.run())
-        self._tasks.add(visit.task)
+    def _start(self, cycle: RequestCycle) -> None:
+        self._active = cycle
+        cycle.task = self.loop.create_task(cycle.run())
+        self._tasks.add(cycle.task)
 
-    def turn(self, visit: Visit) -> None:
-        """A request was answered: it is the turn of the next."""
+    def finish_cycle(self, cycle: RequestCycle) -> None:
+        """Start the next request: this one is answered."""
         self._active = None
-        if not visit.keep_alive:
+        if not cycle.keep_alive:
             self._waiting.clear()
-            if visit.is_whole and not self._is_deaf:
+            if cycle.is_body_complete and not self._ignores_input:
                 self.transport.close()
             else:
-                self._see_off()
+                self._close_gently()
         elif self._waiting:
             self._start(self._waiting.popleft())
         elif not self._in_head:
@@ -309,14 +319,14 @@ class Line(asyncio.Protocol):
         if not self.is_reading:
             self.regulate()
 
-    def forget(self, visit: Visit) -> None:
-        """A request's task is about to end."""
-        self._tasks.discard(visit.task)
+    def discard_task(self, cycle: RequestCycle) -> None:
+        """Forget the task of a request."""
+        self._tasks.discard(cycle.task)
 
     def regulate(self) -> None:
-        """Read only as fast as what was read is taken."""
-        unread = 0 if self._coming is None else self._coming.unread
-        may_read = unread <= MUCH and len(self._waiting) < _MANY
+        """Pause reading while requests wait or a body is not consumed."""
+        unread = 0 if self._incoming is None else self._incoming.unread
+        may_read = unread <= BODY_HIGH_WATER and len(self._waiting) < _MAX_PIPELINED
         if may_read == self.is_reading or self.transport.is_closing():
             return
         self.is_reading = may_read
@@ -325,7 +335,7 @@ class Line(asyncio.Protocol):
         else:
             self.transport.pause_reading()
         if self._in_head:  # which takes no time while we do not read it
-            now, allowed = self.loop.time(), self.lines.settings.body_seconds
+            now, allowed = self.loop.time(), self.connections.settings.body_seconds
             self._deadline = now + allowed if may_read else _NEVER
 
 

@@ -1,4 +1,4 @@
-"""A bounded pool of daemon threads for calls that block."""
+"""Runs blocking calls in a bounded pool of daemon threads."""
 
 import contextlib
 import os
@@ -18,14 +18,14 @@ from accord.work import Done, Work, drive
 DEFAULT_THREADS: Final = 32
 DEFAULT_CAPACITY: Final = 10_000
 _LARGE: Final = 4096  # bytes of a reply that is worth counting while it waits for the event loop
-_SPARE: Final = 4  # so many times the threads may there be when some hang in cancelled calls
+_MAX_GROWTH: Final = 4  # times the threads, while some hang in cancelled calls
 
 
-class Pool:
-    """Runs jobs in threads and delivers them on the loop, many at a time where many are done.
+class ThreadRunner:
+    """Execution jobs in threads and delivers them on the loop, many at a time where many are done.
 
-    Only the loop's own thread calls `submit` and `abandon`. Threads start when there is more work
-    than threads, and being daemons they never hold the process when it wants to end.
+    Only the loop's own thread calls `submit` and `cancel`. Threads start when there are more jobs
+    than threads; as daemons they do not delay the exit of the process.
     """
 
     def __init__(
@@ -47,18 +47,18 @@ class Pool:
         self._delivery_due = False
         self._threads = 0
         self._running: set[Call] = set()
-        self._lost: set[Call] = set()
-        """Cancelled calls that go on: nobody waits for them, but they keep a thread."""
+        self._orphaned: set[Call] = set()
+        """Cancelled calls that still occupy a thread."""
         self.pending = 0
         self._is_fork = False
-        os.register_at_fork(after_in_child=self._disown)
+        os.register_at_fork(after_in_child=self._note_fork)
 
-    def _disown(self) -> None:
+    def _note_fork(self) -> None:
         self._is_fork = True
 
     def submit(self, job: Work) -> bool:
-        """Run it as soon as a thread is free; False if there is no prospect of one."""
-        if self.pending >= self._capacity or len(self._lost) >= _SPARE * self._size:
+        """Run a job as soon as a thread is free; False if none can be expected."""
+        if self.pending >= self._capacity or len(self._orphaned) >= _MAX_GROWTH * self._size:
             return False
         self.pending += 1
         self._grow()
@@ -68,16 +68,16 @@ class Pool:
         self._jobs.put((job, copy_context()))
         return True
 
-    def abandon(self, call: Call) -> None:
-        """A call was cancelled; if it runs, let another thread take its place."""
+    def cancel(self, call: Call) -> None:
+        """Let another thread take the place of a cancelled call that runs."""
         if call in self._running:
-            self._lost.add(call)
+            self._orphaned.add(call)
             self._grow()
-            if len(self._lost) >= self._threads:
-                self._give_up()
+            if len(self._orphaned) >= self._threads:
+                self._refuse_queued()
 
-    def _give_up(self) -> None:
-        """Every thread hangs, and there can be no more: tell those who wait."""
+    def _refuse_queued(self) -> None:
+        """Refuse the queued jobs: every thread hangs, and no more can start."""
         busy = Problem.unavailable("Too many calls hang; try again later")
         with contextlib.suppress(Empty):
             while True:
@@ -85,9 +85,9 @@ class Pool:
                 self._hand_over(job.call, job.refuse(busy))
 
     def _grow(self) -> None:
-        most = min(self._size + len(self._lost), _SPARE * self._size)
+        most = min(self._size + len(self._orphaned), _MAX_GROWTH * self._size)
         if self._threads < min(self.pending, most):
-            with contextlib.suppress(RuntimeError):  # the system has no more; others may come free
+            with contextlib.suppress(RuntimeError):  # the system has no more; one may come free
                 threading.Thread(target=self._serve, name="accord-tool", daemon=True).start()
                 self._threads += 1
 
@@ -99,7 +99,7 @@ class Pool:
                 self._gate.wait_in_thread()
             self._running.add(call)
             done = None if call.cancelled else context.run(drive, job.run())
-            if self._is_fork:  # a tool has forked, and returned twice: there is nobody to tell here
+            if self._is_fork:  # the tool forked, and both processes come back here
                 os._exit(0)
             self._running.discard(call)
             self._hand_over(call, done)
@@ -111,7 +111,7 @@ class Pool:
         self._done.append((call, done))
         if not self._delivery_due:  # cleared before the loop drains, so none is left behind
             self._delivery_due = True
-            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits for it
+            with contextlib.suppress(RuntimeError):  # the loop is closed
                 self._loop.call_soon_threadsafe(self._drain)
 
     def _drain(self) -> None:
@@ -119,11 +119,11 @@ class Pool:
         while self._done:
             call, done = self._done.popleft()
             self.pending -= 1
-            self._lost.discard(call)
+            self._orphaned.discard(call)
             if done is not None:
                 self._deliver(call, done)
 
     def release(self, done: Done) -> None:
-        """Stop counting a reply: it has been sent, or nobody wants it."""
+        """Stop counting a reply: it is sent, or will never be."""
         if self._gate is not None and len(done.reply) > _LARGE:
             self._gate.take(len(done.reply))

@@ -1,4 +1,4 @@
-"""A server used by the program that made it: served on its own pipes, or called right there."""
+"""Serve a server on this process's own pipes, or call its tools in process."""
 
 import asyncio
 import sys
@@ -14,8 +14,8 @@ from accord.protocol import Call
 from accord.revisions import NEWEST
 from accord.serve import stdio
 from accord.serve.blocking import OneWay
-from accord.serve.ending import ending_in_time
 from accord.serve.pipes import take_pipes
+from accord.serve.shutdown import ending_in_time
 from accord.server import Server
 from accord.work import Done, drive
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def run(server: Server) -> None:
-    """Serve over standard input and output, which are taken for that, until the peer is gone."""
+    """Serve over standard input and output until the peer is gone."""
     is_terminal = sys.stdin is not None and sys.stdin.isatty()
     pipes = take_pipes()
     if is_terminal and sys.stderr is not None:
@@ -36,16 +36,15 @@ def run(server: Server) -> None:
 async def call(
     server: Server, name: str, arguments: Mapping[str, Any], profile: str | None
 ) -> "Reading":
-    """What a peer reads of a tool's answer, in the newest revision."""
+    """Call a tool as a peer of the newest revision would, and read its result."""
     from accord.reader import read  # as long to load as all the rest
 
-    asked = _call(name, arguments, profile)
-    job = server.prepare(asked)
+    job = server.prepare(_call(name, arguments, profile))
     if isinstance(job, Done):
         done = job
     elif job.is_async:
         done = await job.run()
-    else:  # in a thread, as it would be served: it may block, or mind a loop that runs
+    else:  # in a thread, as it would be served: it may block, or call asyncio.run
         done = await asyncio.to_thread(drive, job.run())
     return read(done.reply, name, dict(arguments))
 

@@ -1,4 +1,4 @@
-"""The end of a process that serves: no tool can hold it up."""
+"""Ends the process in time, also if a tool blocks the loop or a thread."""
 
 import os
 import threading
@@ -6,17 +6,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-_LAST_BREATH: Final = 0.5  # seconds for Python to end by itself once the time is up
+_EXIT_SECONDS: Final = 0.5  # for Python to exit by itself once the time is up
 
 
 def exit_within(seconds: float) -> None:
-    """End the process in any case: a tool may block the loop, or hold on to a thread."""
+    """Exit the process after so many seconds, whatever it does by then."""
     _watchdog(seconds)
 
 
 @contextmanager
 def ending_in_time() -> Iterator[Callable[[float], None]]:
-    """The same for as long as the block lasts: who leaves it in time has the process back."""
+    """Give a function like `exit_within` whose time limits end with this block."""
     watchdogs: list[threading.Timer] = []
     try:
         yield lambda seconds: watchdogs.append(_watchdog(seconds))
@@ -26,7 +26,7 @@ def ending_in_time() -> Iterator[Callable[[float], None]]:
 
 
 def _watchdog(seconds: float) -> threading.Timer:
-    watchdog = threading.Timer(seconds + _LAST_BREATH, os._exit, [0])
+    watchdog = threading.Timer(seconds + _EXIT_SECONDS, os._exit, [0])
     watchdog.daemon = True
     watchdog.start()
     return watchdog

@@ -1,4 +1,4 @@
-"""Where calls wait: for the answers of their clients, and for changes of their server."""
+"""Requests of the server to its clients that wait for a response, and held subscriptions."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -18,13 +18,16 @@ from accord.server import Server
 
 
 class _Fault(msgspec.Struct, frozen=True):
-    """The error with which a client refuses to answer."""
+    """The error with which a client refuses a request."""
 
     message: str = "it gave no reason"
 
 
-class Desk:
-    """One for all that an edge serves. Only `hear` may be called from another thread."""
+class PendingRequests:
+    """Sends requests to clients and waits for responses; passes changes to subscribers.
+
+    One for all connections of an edge. Only `notify` may be called from another thread.
+    """
 
     def __init__(
         self,
@@ -33,9 +36,9 @@ class Desk:
         announce: Callable[[Change], None],
         is_full: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`seconds` is how long a client may take to answer; `announce` tells all others.
+        """`seconds` is how long a client may take to answer; `announce` sends a change to sessions.
 
-        While it `is_full`, what changes is told later, and once.
+        While the output `is_full`, changes are kept, each once, and sent later.
         """
         self._seconds = seconds
         self._announce = announce
@@ -45,26 +48,26 @@ class Desk:
         self.window: StartWindow | None = None
         """Does not count calls while they wait here."""
         self._held: dict[Call, tuple[Wanted, asyncio.Future[None]]] = {}
-        server.changes.watch(self.hear)
+        server.changes.watch(self.notify)
 
-    def attend(self, loop: asyncio.AbstractEventLoop) -> None:
-        """From now on there may be somebody who wants to hear of changes."""
+    def bind(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Set the loop on which changes are sent; without one they are dropped."""
         self._loop = loop
 
-    def hear(self, change: Change) -> None:
-        """The server has changed. Safe in any thread."""
+    def notify(self, change: Change) -> None:
+        """Send a change of the server to its subscribers. Safe in any thread."""
         if self._loop is not None:
-            with suppress(RuntimeError):  # the loop is closed: nobody listens any longer
-                self._loop.call_soon_threadsafe(self._spread, change)
+            with suppress(RuntimeError):  # the loop is closed
+                self._loop.call_soon_threadsafe(self._send_change, change)
 
     def catch_up(self) -> None:
-        """Tell of what changed while nobody read."""
+        """Send the changes that were kept while the output was full."""
         if self._late and not self._is_full():
             late, self._late = self._late, {}
             for change in late:
-                self._spread(change)
+                self._send_change(change)
 
-    def _spread(self, change: Change) -> None:
+    def _send_change(self, change: Change) -> None:
         if self._is_full():
             self._late[change] = None
             return
@@ -75,8 +78,8 @@ class Desk:
         self._announce(change)
 
     async def hold(self, call: Call, wanted: Wanted) -> None:
-        """Tell a call of changes until it is cancelled or all is to end."""
-        self.attend(asyncio.get_running_loop())
+        """Send changes to a subscription until it is cancelled or the server ends."""
+        self.bind(asyncio.get_running_loop())
         ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._held[call] = (wanted, ended)
         try:
@@ -89,7 +92,7 @@ class Desk:
             del self._held[call]
 
     def end(self) -> None:
-        """Let all those go that are held."""
+        """End all subscriptions."""
         for _, ended in self._held.values():
             if not ended.done():
                 ended.set_result(None)
@@ -97,7 +100,7 @@ class Desk:
     async def ask(
         self, connection: Connection, call: Call, questions: Mapping[str, Question]
     ) -> dict[str, bytes]:
-        """Send questions to a client and wait for all its answers, but not for ever."""
+        """Send requests to a client and wait for all responses, up to the time limit."""
         loop = asyncio.get_running_loop()
         waiting: dict[str, asyncio.Future[bytes]] = {key: loop.create_future() for key in questions}
         posed = []
@@ -123,7 +126,7 @@ class Desk:
         return nullcontext() if self.window is None else self.window.left()
 
     def answer(self, answered: Answered) -> None:
-        """Hand an answer to whoever waits for it."""
+        """Pass a response to the call that waits for it."""
         waiter: asyncio.Future[Any] = answered.posed.waiter
         if waiter.done():
             return

@@ -1,4 +1,4 @@
-"""Lines on standard error that never hold up a server: not even if nobody reads them."""
+"""Writes log lines to standard error from a thread, so that no call waits for them."""
 
 import atexit
 import os
@@ -10,13 +10,13 @@ from time import sleep
 from typing import Final
 
 _STDERR: Final = 2
-_MOST_WAITING: Final = 10_000
+_MAX_QUEUED: Final = 10_000
 _PAUSE: Final = 0.05  # seconds between two writes: under load a thread is woken for many lines
-_LAST_WORDS: Final = 0.2  # seconds for what is still to be written when Python ends
+_FLUSH_SECONDS: Final = 0.2  # for what is still queued when Python exits
 
 
-class Writer:
-    """Hands text to a thread that writes it, and drops it when that is far behind."""
+class LogWriter:
+    """Queues text for a thread that writes it; drops it when the queue is full."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -25,15 +25,15 @@ class Writer:
         atexit.register(self._finish)
 
     def write(self, text: str) -> None:
-        """Have it written soon. Safe in any thread."""
-        if self._waiting.qsize() < _MOST_WAITING:
+        """Queue a text. Safe in any thread."""
+        if self._waiting.qsize() < _MAX_QUEUED:
             self._waiting.put(text.encode(errors="backslashreplace"))
 
     def _finish(self) -> None:
-        """Let the last lines out, if they are wanted."""
+        """Wait a moment for the queued lines to be written."""
         written = threading.Event()
         self._waiting.put(written)
-        written.wait(_LAST_WORDS)
+        written.wait(_FLUSH_SECONDS)
 
     def _serve(self) -> None:
         while True:
@@ -46,12 +46,12 @@ class Writer:
             sleep(_PAUSE)
 
     def _write(self, text: bytes) -> None:
-        with suppress(OSError):  # nobody is there to read it
+        with suppress(OSError):  # standard error is closed
             while text:
                 text = text[os.write(self._descriptor, text) :]
 
 
 @cache
-def stderr() -> Writer:
-    """The one that all of this process shares, so that lines keep their order."""
-    return Writer(_STDERR)
+def stderr() -> LogWriter:
+    """Return the writer of this process; sharing it keeps lines in order."""
+    return LogWriter(_STDERR)

@@ -1,8 +1,9 @@
-"""For every test: how hypothesis runs, and one line at the end that says what was checked.
+"""For every test: signals, how hypothesis runs, and one line at the end that says what was checked.
 
 Tests run in several processes (pytest-xdist), which report to the one that started them.
 """
 
+import signal
 from collections.abc import Generator
 from typing import Any
 
@@ -11,9 +12,15 @@ import pytest
 
 import wire
 
+# Where Ctrl-C is ignored (`nohup make test &`), a child would ignore it too: a handler is not inherited.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 # How busy a machine is says nothing about us.
 hypothesis.settings.register_profile(
     "accord", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.register_profile(
+    "quick", hypothesis.settings.get_profile("accord"), max_examples=50
 )
 hypothesis.settings.load_profile("accord")
 

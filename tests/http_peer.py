@@ -15,6 +15,7 @@ from time import monotonic
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
+import commands
 import wire
 from stdio_peer import CLIENT_INFO, META, modern_params
 from wire import Message, RequestId
@@ -51,7 +52,7 @@ class HttpServer:
         self._ended = False
 
     def __enter__(self) -> Self:
-        self.process = subprocess.Popen(
+        self.process = commands.start(
             self._command, cwd=self._cwd, env=self._env, stderr=subprocess.PIPE
         )
         self._reader = threading.Thread(target=self._read, daemon=True)

@@ -14,6 +14,7 @@ from time import monotonic
 from types import TracebackType
 from typing import IO, Any, NoReturn, Self
 
+import commands
 import wire
 from wire import Message, RequestId
 
@@ -81,7 +82,7 @@ class StdioPeer:
 
     def __enter__(self) -> Self:
         pipe = subprocess.PIPE
-        self.process = subprocess.Popen(
+        self.process = commands.start(
             self.command, stdin=pipe, stdout=pipe, stderr=pipe, env=self._env, cwd=self._cwd
         )
         work: list[tuple[Callable[[IO[bytes]], None], IO[bytes] | None]] = [

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from mcp import Client
 
+from commands import Popen
 from http_peer import HttpServer
 from serve.talk import ENVIRONMENT
 
@@ -135,7 +136,7 @@ def test_make_runs_it_where_it_was_made_before_and_ctrl_c_ends_it_quietly(
         port = free.getsockname()[1]
     venv = os.path.relpath(sys.prefix, ROOT)
     words = [f"VENV={venv}", f"PORT={port}", f"DEMO={folder}", f"--old-file={venv}/.base"]
-    with subprocess.Popen(
+    with Popen(
         ["make", "demo", *words],
         cwd=ROOT,
         env={key: value for key, value in ENVIRONMENT.items() if key != "MAKEFLAGS"},

@@ -4,35 +4,21 @@ import fcntl
 import os
 import pty
 import struct
-import subprocess
-import sys
 import termios
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
 
-ACCORD = str(Path(sys.executable).with_name("accord"))
+import commands
+from commands import ACCORD, Done
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
-ENVIRONMENT = {
-    key: value for key, value in os.environ.items() if key not in ("COLUMNS", "PYTHONUNBUFFERED")
-}
-
-
-class Done(NamedTuple):
-    """How a command ended."""
-
-    code: int
-    out: str
-    err: str
+ENVIRONMENT = {key: value for key, value in commands.ENVIRONMENT.items() if key != "COLUMNS"}
 
 
 def accord(*words: str | bytes, cwd: Path = EXAMPLES, stdin: bytes = b"") -> Done:
     """Run `accord` with these words, where nothing is a terminal."""
-    done = subprocess.run(
-        [ACCORD, *words], cwd=cwd, env=ENVIRONMENT, input=stdin, capture_output=True, timeout=30
-    )
-    return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+    return commands.run([ACCORD, *words], cwd=cwd, env=ENVIRONMENT, stdin=stdin)
 
 
 def accord_each(
@@ -54,11 +40,12 @@ def accord_in_terminal(columns: int, *words: str, cwd: Path = EXAMPLES) -> str:
     """What a terminal of that width shows."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    with subprocess.Popen(
+    child = commands.start(
         [ACCORD, *words], cwd=cwd, env=ENVIRONMENT, stdin=slave, stdout=slave, stderr=slave
-    ):
-        os.close(slave)
-        shown = b"".join(iter(lambda: _read(master), b""))
+    )
+    os.close(slave)
+    shown = b"".join(iter(lambda: _read(master), b""))
+    child.wait()
     os.close(master)
     return shown.decode().replace("\r\n", "\n")
 

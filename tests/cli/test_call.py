@@ -23,6 +23,7 @@ from cli.command import (
     assert_one_line_of_misuse,
     write,
 )
+from commands import Popen
 from stdio_peer import StdioPeer
 
 requirement = pytest.mark.requirement
@@ -412,7 +413,7 @@ def test_a_tool_of_a_server_without_tools_is_one_line_that_says_so(folder: Path)
 def test_ctrl_c_ends_a_call_at_once_and_without_a_traceback(folder: Path, tool: str) -> None:
     command = [ACCORD, "call", "tools", tool]
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, cwd=folder, env=ENVIRONMENT, stderr=pipe) as child:
+    with Popen(command, cwd=folder, env=ENVIRONMENT, stderr=pipe) as child:
         assert child.stderr is not None
         assert child.stderr.readline() == b"begun\n"
         child.send_signal(signal.SIGINT)

@@ -25,6 +25,7 @@ from cli.command import (
     assert_one_line_of_misuse,
     write,
 )
+from commands import Popen
 from connect.stand import Request, standing
 from connect.talk import run, serving_shop
 from http_peer import HttpServer
@@ -307,7 +308,7 @@ def test_what_cannot_be_is_one_line_and_exit_code_2(misused: dict[str, Done], na
 def test_ctrl_c_ends_the_server_too(odd: Path) -> None:
     (odd / "begun").unlink(missing_ok=True)
     command = [ACCORD, "call", f"{quote(ACCORD)} serve odd --grace 0", "sleep"]
-    with subprocess.Popen(command, cwd=odd, env=ENVIRONMENT, stderr=subprocess.PIPE) as child:
+    with Popen(command, cwd=odd, env=ENVIRONMENT, stderr=subprocess.PIPE) as child:
         assert child.stderr is not None
         children = Path(f"/proc/{child.pid}/task/{child.pid}/children")
         while not (odd / "begun").exists():

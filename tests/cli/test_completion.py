@@ -20,6 +20,7 @@ from cli.command import (
     assert_one_line_of_misuse,
     write,
 )
+from commands import Popen
 
 PATH = {"PATH": f"{Path(ACCORD).parent}:{ENVIRONMENT['PATH']}"}
 LINES: dict[str, list[str]] = {
@@ -115,7 +116,7 @@ def test_zsh_completes(tmp_path: Path) -> None:
     (tmp_path / ".zshrc").write_text(
         "autoload -Uz compinit; compinit -u -D; source <(accord completion zsh)\n"
     )
-    with subprocess.Popen(
+    with Popen(
         ["zsh", "-i"], cwd=EXAMPLES, env=env, stdin=slave, stdout=slave, stderr=slave
     ) as shell:
         os.close(slave)

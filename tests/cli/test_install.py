@@ -21,6 +21,7 @@ from cli.command import (
     assert_one_line_of_misuse,
     write,
 )
+from commands import Popen
 from sources.sql.shop import make
 from stdio_peer import StdioPeer
 
@@ -257,7 +258,7 @@ def test_what_cannot_be_is_one_line_and_nothing_is_written(folder: Path) -> None
 @pytest.mark.parametrize(("answer", "is_written"), [("y", True), ("n", False), ("", False)])
 def test_at_a_terminal_it_asks(folder: Path, answer: str, is_written: bool) -> None:
     master, slave = pty.openpty()
-    with subprocess.Popen(
+    with Popen(
         [ACCORD, "install", "cursor", SHOP],
         env=ENVIRONMENT,
         stdin=slave,

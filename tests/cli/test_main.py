@@ -18,6 +18,7 @@ from cli.command import (
     assert_one_line_of_misuse,
     write,
 )
+from commands import Popen
 from sources.sql.shop import make
 
 VERBS = [
@@ -62,7 +63,7 @@ def test_ctrl_c_while_a_target_is_loaded_ends_it_without_a_traceback(
 ) -> None:
     slow = "import os, time\nos.write(2, b'loading\\n')\ntime.sleep(60)\n"
     write(tmp_path, slow=slow)
-    with subprocess.Popen(
+    with Popen(
         [ACCORD, verb, "slow"],
         cwd=tmp_path,
         env=ENVIRONMENT,

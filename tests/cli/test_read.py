@@ -13,6 +13,7 @@ import pytest
 
 from accord.cli.visible import visible
 from cli.command import ACCORD, ENVIRONMENT, Done, accord, accord_in_terminal
+from commands import Popen
 
 CHANNELS = {
     "totalChannels": 150,
@@ -194,7 +195,7 @@ def test_many_replies_may_be_tables() -> None:
 
 
 def test_a_reply_is_answered_before_the_next_one_comes() -> None:
-    with subprocess.Popen(
+    with Popen(
         [ACCORD, "read", "-", "--lines"],
         env=ENVIRONMENT,
         stdin=subprocess.PIPE,
@@ -235,7 +236,7 @@ def _peak(path: Path) -> int:
 def test_progress_is_shown_where_somebody_looks_on() -> None:
     master, slave = pty.openpty()
     lines = b"[1]\n" * 1_000
-    with subprocess.Popen(
+    with Popen(
         [ACCORD, "read", "-"],
         env=ENVIRONMENT,
         stdin=subprocess.PIPE,

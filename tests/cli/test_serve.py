@@ -11,6 +11,7 @@ from urllib.request import urlopen
 import pytest
 
 from cli.command import ACCORD, ENVIRONMENT, EXAMPLES, accord, write
+from commands import Popen
 from http_peer import HttpServer
 from stdio_peer import StdioPeer
 
@@ -46,7 +47,7 @@ def test_one_target_is_served_under_its_own_name() -> None:
 
 def test_a_person_at_a_terminal_is_told_what_it_waits_for() -> None:
     master, slave = pty.openpty()
-    with subprocess.Popen(
+    with Popen(
         [ACCORD, "serve", "shop"],
         cwd=EXAMPLES,
         env=ENVIRONMENT,

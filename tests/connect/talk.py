@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 
 import wire
 from accord.connect import Peer, Reply, connect
+from commands import ACCORD
 from http_peer import HttpServer
 
 T = TypeVar("T")
 
 HERE = Path(__file__).parent
 SHOP = str(HERE.parents[1] / "examples/shop.py")
-ACCORD = str(Path(sys.executable).with_name("accord"))
 UNWATCHED = {key: value for key, value in os.environ.items() if not key.startswith("COVERAGE")}
 """Coverage slows the start of what is not ours."""
 REVISIONS = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]

@@ -1,19 +1,18 @@
 """The document of the SQLite server, replayed against `accord serve` and a database as it shows."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from commands import ACCORD
 from golden.rule import differences
 from golden.test_golden import HANDSHAKE, conversation, document
 from sources.sql.shop import make
 from stdio_peer import StdioPeer
 
 requirement = pytest.mark.requirement
-ACCORD = str(Path(sys.executable).with_name("accord"))
 OURS = {  # the properties that the tools take beside the document's
     "describe_table": {"details"},
     "run_query": {"params", "limit", "cursor"},

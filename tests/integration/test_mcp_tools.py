@@ -6,7 +6,6 @@ succeed and arguments that fail. A tool that is in no row is a failure too.
 
 import json
 import shutil
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,11 +15,11 @@ import pytest
 
 import wire
 from accord import schemas
+from commands import ACCORD
 from sources.sql.shop import make
 from stdio_peer import StdioPeer
 
 requirement = pytest.mark.requirement
-ACCORD = str(Path(sys.executable).with_name("accord"))
 HERE = Path(__file__).parent
 V2 = jsonschema_rs.validator_for(schemas.load("response-v2"))
 Arguments = dict[str, Any]

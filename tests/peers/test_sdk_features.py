@@ -5,7 +5,6 @@ One session for each combination does it all; each test looks at a part of what 
 
 import asyncio
 import os
-import sys
 import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -28,10 +27,10 @@ from mcp.types import (
 )
 from pydantic import FileUrl
 
+from commands import ACCORD
 from http_peer import HttpServer
 
 HERE = Path(__file__).parent
-ACCORD = str(Path(sys.executable).with_name("accord"))
 MODES = {"legacy": "2025-11-25", "auto": "2026-07-28"}
 WAYS = ["stdio", "http"]
 

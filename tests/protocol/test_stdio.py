@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from commands import ACCORD
 from peer import notification, request
 from protocol import office
 from serve.http.talk import eventually
 from stdio_peer import StdioPeer
 
 OFFICE = str(Path(office.__file__))
-ACCORD = str(Path(sys.executable).with_name("accord"))
 SERVE = [ACCORD, "serve", f"{OFFICE}:server", "--grace", "1"]
 NARROW = [sys.executable, OFFICE]
 

@@ -1,17 +1,14 @@
 """How the tests of this folder start a server, and word a call."""
 
-import os
 import sys
 from pathlib import Path
 from typing import Any
 
+from commands import ACCORD, ENVIRONMENT
 from stdio_peer import StdioPeer, modern_params
 from wire import Message, RequestId
 
 HERE = Path(__file__).parent
-ACCORD = str(Path(sys.executable).with_name("accord"))
-ENVIRONMENT = {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}
-"""As a client starts a server: with Python's buffers in place."""
 UNWATCHED = {key: value for key, value in ENVIRONMENT.items() if not key.startswith("COVERAGE")}
 """For what is timed: coverage writes its data when a process ends."""
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import wire
+from commands import Popen
 from http_peer import HttpPeer, HttpServer, Response
 from peer import request
 from serve.booth import FLAG
@@ -339,7 +340,7 @@ def test_a_peer_that_does_not_read_hears_of_a_change_once_when_it_reads_again(er
     ]
     command = [sys.executable, "-m", "serve.booth", "stdio", "{}"]
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, cwd=TESTS, env=ENVIRONMENT, stdin=pipe, stdout=pipe) as child:
+    with Popen(command, cwd=TESTS, env=ENVIRONMENT, stdin=pipe, stdout=pipe) as child:
         assert child.stdin is not None
         assert child.stdout is not None
         FLAG.unlink(missing_ok=True)

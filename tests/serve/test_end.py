@@ -11,6 +11,7 @@ from typing import IO, NamedTuple
 
 import pytest
 
+from commands import Popen, Process
 from serve.talk import ACCORD, ENVIRONMENT, HERE, UNWATCHED, ask, calling, serving, text
 from stdio_peer import StdioPeer
 from wire import Message
@@ -119,7 +120,7 @@ def _end(tool: str, grace: float, tell: Telling) -> Ended:
         return Ended(peer.wait(GRACE + AT_ONCE), monotonic() - begin)
 
 
-def _terminate_again_and_again(child: "subprocess.Popen[bytes]") -> None:
+def _terminate_again_and_again(child: Process) -> None:
     """Two signals that come together count as one, so a second one is sent until it counts."""
     end = monotonic() + AT_ONCE
     while child.poll() is None and monotonic() < end:
@@ -190,9 +191,7 @@ def _started(grace: float) -> "Iterator[subprocess.Popen[bytes]]":
     """A server whose pipes the test holds itself."""
     command = [ACCORD, "serve", "workshop", "--grace", str(grace)]
     pipe = subprocess.PIPE
-    with subprocess.Popen(
-        command, cwd=HERE, env=ENVIRONMENT, stdin=pipe, stdout=pipe, stderr=pipe
-    ) as child:
+    with Popen(command, cwd=HERE, env=ENVIRONMENT, stdin=pipe, stdout=pipe, stderr=pipe) as child:
         try:
             yield child
         finally:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from accord import Answer, Context, ContractError, FieldError, Problem, Server
+from commands import Popen
 from stdio_peer import StdioPeer
 
 PROGRAM = """
@@ -54,7 +55,7 @@ def test_run_serves_until_the_peer_is_gone_and_gives_the_process_back(program: l
 
 def test_a_person_who_starts_it_is_told_what_it_waits_for(program: list[str]) -> None:
     master, slave = pty.openpty()
-    with subprocess.Popen(program, stdin=slave, stdout=slave, stderr=subprocess.PIPE) as running:
+    with Popen(program, stdin=slave, stdout=slave, stderr=subprocess.PIPE) as running:
         assert running.stderr is not None
         assert running.stderr.readline().startswith(b"own: MCP on standard input and output")
         os.write(master, b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n')

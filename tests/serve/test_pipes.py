@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import wire
 from accord.serve.pipes import Output
+from commands import Popen
 from serve.talk import ACCORD, ENVIRONMENT, HERE, ask, calling, limited, serving, text
 from stdio_peer import StdioPeer
 
@@ -147,7 +148,7 @@ def test_a_peer_that_does_not_read_is_made_to_wait_and_loses_nothing() -> None:
     calls, size = 2_000, 25_000
     requests = _lines([calling(n, "text", size=size, padding="x" * 16_000) for n in range(calls)])
     pipe = subprocess.PIPE
-    with subprocess.Popen(
+    with Popen(
         [ACCORD, "serve", "workshop"], cwd=HERE, env=ENVIRONMENT, stdin=pipe, stdout=pipe
     ) as child:
         assert child.stdin is not None

@@ -17,6 +17,7 @@ from typing import IO, Any
 import pytest
 
 import wire
+from commands import Popen
 from peer import request
 from serve.talk import ACCORD, HERE, UNWATCHED, ask, calling, cancel, limited, serving, text
 
@@ -125,7 +126,7 @@ def _workshop() -> Iterator[tuple["subprocess.Popen[bytes]", IO[bytes], IO[bytes
     """A server whose replies stay in the pipe until the test reads them, for half a minute at most."""
     pipe = subprocess.PIPE
     command = [ACCORD, "serve", "workshop", "--grace", "0"]
-    with subprocess.Popen(command, cwd=HERE, env=UNWATCHED, stdin=pipe, stdout=pipe) as child:
+    with Popen(command, cwd=HERE, env=UNWATCHED, stdin=pipe, stdout=pipe) as child:
         assert child.stdin is not None
         assert child.stdout is not None
         end = threading.Timer(30, child.kill)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from commands import Popen
 from serve.talk import (
     ACCORD,
     HERE,
@@ -304,9 +305,7 @@ def test_no_task_of_a_tool_ends_the_server(tool: str) -> None:
 def test_a_stderr_that_nobody_reads_does_not_hold_the_server() -> None:
     command = [ACCORD, "serve", "broken"]
     pipe = subprocess.PIPE
-    with subprocess.Popen(
-        command, cwd=HERE, env=UNWATCHED, stdin=pipe, stdout=pipe, stderr=pipe
-    ) as child:
+    with Popen(command, cwd=HERE, env=UNWATCHED, stdin=pipe, stdout=pipe, stderr=pipe) as child:
         assert child.stdin is not None
         assert child.stdout is not None
         for number in range(50):

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from commands import Popen
 from http_peer import HttpPeer, HttpServer
 from serve.http.talk import ERAS, HERE, WORKSHOP, serving
 from serve.talk import ACCORD, UNWATCHED
@@ -113,7 +114,7 @@ def test_a_log_that_nobody_reads_holds_up_no_call() -> None:
     command = [ACCORD, "serve", WORKSHOP, "--http", "127.0.0.1:0", "--grace", "0.2"]
     with (
         os.fdopen(unread, "rb", buffering=0) as log,
-        subprocess.Popen(command, cwd=HERE, env=UNWATCHED, stderr=stderr) as process,
+        Popen(command, cwd=HERE, env=UNWATCHED, stderr=stderr) as process,
     ):
         try:
             port = int(re.search(rb":(\d+)/mcp", log.readline())[1])  # type: ignore[index]

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from accord.answer import Problem
 from accord.errors import ContractError
 from accord.sources.sheets.paths import Folder, file_name
+from commands import Popen
 
 OLD, NEW = b"old" * 1_000, b"new" * 100_000
 
@@ -203,7 +204,7 @@ while True:
         print("written", flush=True)
 """
     command = [sys.executable, "-c", code, str(world / "inside")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+    with Popen(command, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
         for _ in range(after):
             child.stdout.readline()

@@ -19,6 +19,9 @@ BIN := $(CURDIR)/$(VENV)/bin
 PIP := $(BIN)/python -m pip
 INSTALL := $(PIP) install --quiet --constraint constraints.txt --build-constraint constraints.txt
 PEERS := $(VENV)/peers
+PYTEST := pytest --numprocesses auto --dist worksteal
+# Once, where Python may not do it as it imports: the tests start thousands of processes.
+COMPILE = $(BIN)/python -m compileall -q src
 # What is no page of the site, or a link to nowhere, is an error.
 SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
@@ -27,19 +30,27 @@ export COVERAGE_FILE := $(CURDIR)/$(VENV)/coverage
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check docs conformance readings bench pictures template clean
+.PHONY: help demo test test-all test-long check docs conformance readings bench pictures template clean
 
 help: ## list the jobs
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.base ## install accord, and serve an example with its page; PORT=8001 for another port
 	@$(BIN)/python examples/demo --port $(PORT) --folder $(DEMO)
 
-test: $(VENV)/.test $(VENV)/.docs $(VENV)/.peers ## run the tests, child processes too, under branch coverage
-	$(BIN)/python -m compileall -q src  # once, where Python may not: the tests start thousands of servers
+test: $(VENV)/.test ## run the tests that say in a few minutes whether all works
+	$(COMPILE)
+	$(BIN)/python -m $(PYTEST) -m "not slow and not long" --hypothesis-profile few
+
+test-all: $(VENV)/.test $(VENV)/.docs $(VENV)/.peers ## run all tests but the long ones, child processes too, under branch coverage
+	$(COMPILE)
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest --numprocesses auto --dist worksteal
+	$(BIN)/coverage run -m $(PYTEST) -m "not long"
 	$(BIN)/coverage combine --quiet
+
+test-long: $(VENV)/.test ## run what takes long: laws with ten times the examples
+	$(COMPILE)
+	$(BIN)/python -m $(PYTEST) -m "long or hypothesis" --hypothesis-profile many --timeout 3600
 
 check: $(VENV)/.test $(VENV)/.check $(VENV)/.docs $(COVERAGE_FILE) ## lint, format, types, imports, coverage, the site
 	$(BIN)/ruff check
@@ -76,7 +87,7 @@ clean: ## remove everything that was made here
 
 # The tests, only where no data of theirs is there yet.
 $(COVERAGE_FILE):
-	$(MAKE) test
+	$(MAKE) test-all
 
 # The pip of a new environment may be too old for --group.
 $(VENV)/.base: pyproject.toml constraints.txt

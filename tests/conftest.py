@@ -7,22 +7,15 @@ import signal
 from collections.abc import Generator
 from typing import Any
 
-import hypothesis
 import pytest
 
+import laws
 import wire
 
 # Where Ctrl-C is ignored (`nohup make test &`), a child would ignore it too: a handler is not inherited.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# How busy a machine is says nothing about us.
-hypothesis.settings.register_profile(
-    "accord", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
-)
-hypothesis.settings.register_profile(
-    "quick", hypothesis.settings.get_profile("accord"), max_examples=50
-)
-hypothesis.settings.load_profile("accord")
+laws.register()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -23,7 +23,7 @@ import textwrap
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -164,7 +164,12 @@ def _run(command: list[str], folder: Path) -> "subprocess.CompletedProcess[str]"
     )
 
 
-@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
+def _param(page: Path) -> Any:
+    marks = () if page.name == "README.md" else pytest.mark.slow
+    return pytest.param(page, id=str(page.relative_to(ROOT)), marks=marks)
+
+
+@pytest.mark.parametrize("page", [_param(page) for page in PAGES])
 def test_the_code_of_a_page_runs_and_prints_what_the_page_shows(page: Path, tmp_path: Path) -> None:
     check(page.read_text(), tmp_path)
 

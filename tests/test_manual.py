@@ -38,6 +38,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", CHANGES)
 def test_a_part_that_was_changed_is_named_and_made_anew(page: str, copy: Path) -> None:
     before = (copy / page).read_text()

@@ -45,6 +45,7 @@ def test_help_names_every_verb() -> None:
     assert [line.split()[0] for line in verbs.splitlines()[: len(VERBS)]] == VERBS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", ["tools", "call", "schema"])
 def test_the_examples_in_the_help_work(verb: str, tmp_path: Path) -> None:
     path = {"PATH": f"{Path(ACCORD).parent}:{ENVIRONMENT['PATH']}"}

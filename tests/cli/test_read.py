@@ -211,6 +211,7 @@ def test_a_reply_is_answered_before_the_next_one_comes() -> None:
         assert child.wait(10) == 0
 
 
+@pytest.mark.slow
 def test_many_replies_take_no_more_memory_than_few(tmp_path: Path) -> None:
     line = reply({"items": [{"id": n, "name": "x" * 100} for n in range(50)]}) + b"\n"
     path = tmp_path / "many.jsonl"

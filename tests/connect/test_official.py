@@ -11,6 +11,8 @@ from accord.connect import Peer, connect
 from connect.talk import UNWATCHED, run, text
 from http_peer import HttpServer
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = str(Path(__file__).with_name("official.py"))
 ERAS: dict[Any, str] = {"auto": "2026-07-28", "handshake": "2025-11-25"}
 

@@ -9,6 +9,8 @@ import sys
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
+import pytest
+
 from cli.command import ACCORD, ENVIRONMENT, EXAMPLES
 
 PAGE = EXAMPLES.parent / "docs/django.md"
@@ -17,6 +19,7 @@ SHIPPED = {"django", "djangorestframework"}
 """What the extra `django` brings."""
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_page_make_something_to_look_at(tmp_path: Path) -> None:
     shutil.copytree(PROJECT, tmp_path / "shop", ignore=shutil.ignore_patterns("*.sqlite3"))
     env = ENVIRONMENT | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}

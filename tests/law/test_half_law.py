@@ -19,7 +19,7 @@ import wire
 from accord import Answer, Audio, Encoded, Link, Notice, Problem, Server, render
 from law import channels, generators
 from law.channels import Failed, Said
-from laws import at_most
+from laws import examples
 from peer import Peer, asking
 
 V1, V2, V3, V4, V5 = wire.REVISIONS
@@ -244,7 +244,7 @@ def is_excused(case: Case, profile: str, revision: str) -> bool:
 # Successes
 
 
-@settings(max_examples=at_most(1_600), derandomize=True)
+@settings(max_examples=examples(1_600), derandomize=True)
 @given(answer_cases, profiles, revisions)
 def test_an_answer_is_the_same_in_every_channel(case: Case, profile: str, revision: str) -> None:
     result = replied(case, profile, revision)["result"]
@@ -350,7 +350,7 @@ def check_promise(case: Case, profile: str, revision: str, result: Any) -> None:
 # Failures
 
 
-@settings(max_examples=at_most(600), derandomize=True)
+@settings(max_examples=examples(600), derandomize=True)
 @given(problem_cases, profiles, revisions)
 def test_a_problem_is_the_same_in_every_channel(case: Case, profile: str, revision: str) -> None:
     reply = replied(case, profile, revision)

@@ -29,7 +29,7 @@ from law.test_half_law import (
     revisions,
     same,
 )
-from laws import at_most
+from laws import examples
 
 SAYS_FAILED = {"payload-failed", "all-failed", "error-text"}
 
@@ -86,7 +86,7 @@ def is_document(data: Any) -> bool:
     return True
 
 
-@settings(max_examples=at_most(1_500), derandomize=True)
+@settings(max_examples=examples(1_500), derandomize=True)
 @given(answer_cases, profiles, revisions)
 def test_an_answer_is_read_as_it_was_said(case: Case, profile: str, revision: str) -> None:
     result = replied(case, profile, revision)["result"]
@@ -124,7 +124,7 @@ def check(
     assert same(beside_in(reading).get("page"), said.get("page") or None) or not said.get("page")
 
 
-@settings(max_examples=at_most(600), derandomize=True)
+@settings(max_examples=examples(600), derandomize=True)
 @given(problem_cases, profiles, revisions)
 def test_a_problem_is_read_as_it_was_said(case: Case, profile: str, revision: str) -> None:
     reply = replied(case, profile, revision)

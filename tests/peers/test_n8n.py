@@ -10,6 +10,8 @@ import pytest
 
 from generic_examples import EXAMPLES, LIST
 
+pytestmark = pytest.mark.slow
+
 BIN = Path(sys.executable).parent
 PEERS = Path(sys.prefix, "peers")
 CONVERTER = PEERS / "node_modules/@n8n/json-schema-to-zod"

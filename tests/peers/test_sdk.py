@@ -39,7 +39,7 @@ def wrapped(mode: str, value: Any) -> Any:
     return value if REVISIONS[mode] == "2026-07-28" else {"result": value}
 
 
-pytestmark = pytest.mark.parametrize("mode", REVISIONS)
+pytestmark = [pytest.mark.slow, pytest.mark.parametrize("mode", REVISIONS)]
 
 
 def test_it_lists_our_tools(mode: str) -> None:

@@ -30,6 +30,8 @@ from pydantic import FileUrl
 from commands import ACCORD
 from http_peer import HttpServer
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent
 MODES = {"legacy": "2025-11-25", "auto": "2026-07-28"}
 WAYS = ["stdio", "http"]

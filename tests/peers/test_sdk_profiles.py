@@ -22,6 +22,8 @@ import wire
 from peer import ASKED_BY
 from peers.market import ROWS
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent
 MODES = {"legacy": "2025-11-25", "2026-07-28": "2026-07-28"}
 DATA: Mapping[str, Any] = {

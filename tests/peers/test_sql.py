@@ -16,6 +16,8 @@ from mcp.types import CallToolResult, TextContent
 
 from sources.sql.shop import make
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
 INSPECTOR = Path(sys.prefix, "peers/node_modules/.bin/mcp-inspector")

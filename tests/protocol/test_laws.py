@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import wire
 from accord import Server
 from accord.protocol import Lines
-from laws import at_most
+from laws import examples
 from peer import Peer, notification, request
 from protocol.office import add, echo, server
 from stdio_peer import modern_params
@@ -88,7 +88,7 @@ def mutants(draw: st.DrawFn) -> bytes:
     return frame
 
 
-@settings(max_examples=at_most(500))
+@settings(max_examples=examples(500))
 @given(st.lists(mutants(), min_size=1, max_size=3), st.sampled_from(BEGUN))
 def test_after_any_frame_a_good_call_works(frames: list[bytes], revision: str | None) -> None:
     peer = Peer(quick, revision)
@@ -112,7 +112,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=at_most(300))
+@settings(max_examples=examples(300))
 @given(steps, st.sampled_from(wire.REVISIONS[:-1]))
 def test_every_call_not_cancelled_gets_its_own_reply_once(
     steps: list[tuple[str, Any, bool]], revision: str

@@ -5,11 +5,13 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from accord.reader import read
+
+pytestmark = pytest.mark.slow
 
 FEW, MANY = 80_000, 640_000
 MOST = 4  # times what the growth in bytes explains; a quadratic scan comes to eight
@@ -108,6 +110,15 @@ SHAPES: dict[str, Shape] = {
     "digits": lambda n: "Found:\n- a\n- b\nshowing " + "1" * n,
     "carriage returns": lambda n: "a\r" * (n // 2),
 }
+
+
+@pytest.fixture(autouse=True)
+def untraced() -> Iterator[None]:
+    """What is measured is the reader: coverage has no part in it."""
+    tracer = sys.gettrace()
+    sys.settrace(None)
+    yield
+    sys.settrace(tracer)
 
 
 def cpu(text: str, tool: str) -> float:

@@ -32,6 +32,7 @@ def taking_back(id: Any) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("mcp.cancellation.races")
 @pytest.mark.parametrize("revision", ["2025-11-25", wire.STATELESS])
 def test_ten_thousand_cancellations_race_with_their_calls(revision: str) -> None:

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from mypy import api
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
 ERROR = re.compile(r":(?P<line>\d+): error: .*\[(?P<code>[\w-]+)\]$")

@@ -8,7 +8,7 @@ import pytest
 
 from inspector.browser.tab import call, choose, generic, received, settled, word
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
 
 def test_a_list_is_a_table_and_the_three_views_agree(page: Any) -> None:

@@ -9,7 +9,7 @@ from http_peer import HttpServer
 from inspector.browser.tab import call, choose, home, opened, received
 from inspector.talk import COMMAND, Api, inspecting, studio
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
 
 def _cancelled(server: HttpServer) -> int:

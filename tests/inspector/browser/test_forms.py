@@ -8,7 +8,7 @@ import pytest
 
 from inspector.browser.tab import call, choose
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
 
 def test_errors_stand_beside_their_fields(page: Any) -> None:

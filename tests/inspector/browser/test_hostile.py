@@ -17,7 +17,7 @@ from inspector import hostile
 from inspector.browser.tab import PATIENCE, call, home, opened, word
 from inspector.talk import HERE, Api, inspecting
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 SIGNS = "\x1b\u202e\u202c\u200b\u2066\u2069"
 """None of them may be seen by anybody."""
 SEEN = """() => {

@@ -7,7 +7,7 @@ import pytest
 from http_peer import HttpServer
 from inspector.browser.tab import call, choose, home, opened
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
 
 def test_every_word_can_be_read(page: Any) -> None:

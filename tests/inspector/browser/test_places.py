@@ -13,7 +13,7 @@ from http_peer import HttpPeer, HttpServer
 from inspector.browser.tab import call, choose, home, opened
 from inspector.talk import MANY
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
 
 def test_the_first_paint_is_small_and_has_tools_that_can_be_searched(page: Any) -> None:

@@ -9,7 +9,7 @@ from http_peer import HttpServer
 from inspector.browser.tab import call, home, opened, settled
 from inspector.talk import NEWEST
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 ERAS = [NEWEST, "2025-11-25"]
 
 

@@ -12,7 +12,7 @@ from inspector.browser.tab import PATIENCE
 from test_docs import blocks, commands
 
 pytest.importorskip("material", reason="make .venv/.docs installs what builds the site")
-pytestmark = pytest.mark.timeout(120)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 ROOT = Path(__file__).parents[3]
 WIDE, PHONE = (1280, 800), (390, 780)
 

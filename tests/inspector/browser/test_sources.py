@@ -15,7 +15,7 @@ from serve.talk import ENVIRONMENT
 from sources.sheets.characters import THORIN
 from sources.sql.shop import SEED, make
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
 
 def test_a_database_has_a_page(browser: Any, tmp_path: Path) -> None:

@@ -106,6 +106,7 @@ def test_a_call_that_an_sdk_client_gives_up_is_cancelled(quiet: HttpServer, mode
     assert result.content == [TextContent(text="CancelledError")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 @pytest.mark.parametrize(
     ("words", "code"),

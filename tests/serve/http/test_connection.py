@@ -145,6 +145,7 @@ def test_a_stateless_client_that_sent_much_and_leaves_has_taken_back_its_call(
         assert client.call("when", name="much ended") == "CancelledError"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("revision", ERAS)
 def test_a_client_that_does_not_read_gets_no_more_work_done_for_it(revision: str) -> None:
     calls, size = 100, 1_000_000

@@ -73,6 +73,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     sys.platform != "linux", reason="a limit on CPU time, and kilobytes, are Linux's"
 )

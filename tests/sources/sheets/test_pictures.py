@@ -35,9 +35,12 @@ CHARACTERS: dict[str, Given] = {
 PAGES = ["fighter-1", "fighter-2", "wizard-1", "wizard-3", "multiclass-1", "multiclass-3"]
 PAGES += ["homebrew-1", "homebrew-3", "overflow-2", "overflow-4"]
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("pdftoppm") is None, reason="needs pdftoppm: apt-get install poppler-utils"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        shutil.which("pdftoppm") is None, reason="needs pdftoppm: apt-get install poppler-utils"
+    ),
+]
 
 
 @pytest.fixture(scope="module")

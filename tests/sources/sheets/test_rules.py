@@ -13,7 +13,7 @@ from accord.sources.sheets.model import ABILITIES, SPELL_LISTS
 from accord.sources.sheets.request import bind
 from accord.sources.sheets.rules import RULES, violations
 from accord.sources.sheets.srd import facts, spells
-from laws import at_most
+from laws import examples
 from sources.sheets.characters import Given, thorin
 from sources.sheets.filling import draw
 
@@ -282,7 +282,7 @@ def lawful(draw_from: Any) -> Given:
     return thorin(character={"class": name, "level": level}, abilities=scores, spells=lists)
 
 
-@settings(max_examples=at_most(200))
+@settings(max_examples=examples(200))
 @given(lawful(), st.data())
 def test_rules_and_figures_agree_with_themselves(character: Given, data: st.DataObject) -> None:
     """What holds for every character: bonuses are made of modifiers, and one broken score is one error."""

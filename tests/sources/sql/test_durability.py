@@ -46,6 +46,7 @@ def workers_of(pid: int) -> list[int]:
     return [int(child) for task in tasks for child in task.read_text().split()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [[], ["--wal"]], ids=["journal", "wal"])
 @pytest.mark.parametrize("acknowledged", [1, 120])
 def test_a_kill_during_200_inserts_loses_no_acknowledged_row(
@@ -139,6 +140,7 @@ def test_a_slow_query_holds_up_nobody_else(tmp_path: Path) -> None:
         assert [reply["id"] for reply in peer.replies(2)] == [2, 1]
 
 
+@pytest.mark.slow
 def test_of_more_slow_queries_than_workers_none_waits_for_longer_than_its_time(
     tmp_path: Path,
 ) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accord.sources.sql.scan import is_blank, pieces
-from laws import at_most
+from laws import examples
 from sources.sql.shop import NUMBERS, Shop, make, serving, state
 from sources.sql.test_run_query import pages
 
@@ -88,7 +88,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Shop, Pat
         yield served, path
 
 
-@settings(max_examples=at_most(300))
+@settings(max_examples=examples(300))
 @given(soup=st.lists(st.sampled_from(WORDS), max_size=9))
 def test_no_text_at_all_changes_anything(reader: tuple[Shop, Path], soup: list[str]) -> None:
     shop, path = reader

@@ -20,6 +20,7 @@ from sources.sql.test_parent_death import serving as accord_serving
 
 psycopg = pytest.importorskip("psycopg", reason="the extra `sql` is not installed")
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(programs() is None, reason="needs initdb: apt-get install postgresql"),
     pytest.mark.timeout(120),
 ]

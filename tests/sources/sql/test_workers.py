@@ -97,6 +97,7 @@ def test_what_nobody_has_begun_with_can_be_cancelled(tmp_path: Path) -> None:
     asyncio.run(cancel())
 
 
+@pytest.mark.slow
 def test_of_many_calls_none_is_refused_for_the_length_of_the_line(tmp_path: Path) -> None:
     """They take longer than the time limit of one together, and each has a worker in time."""
     database = Database(str(make(tmp_path / "shop.db")), Options(timeout=2))

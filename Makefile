@@ -47,6 +47,7 @@ test-all: $(VENV)/.test $(VENV)/.docs $(VENV)/.peers ## run all tests but the lo
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m $(PYTEST) -m "not long"
 	$(BIN)/coverage combine --quiet
+	rm -f $(COVERAGE_FILE).*  # of processes that were killed as they wrote it
 
 test-long: $(VENV)/.test ## run what takes long: laws with ten times the examples
 	$(COMPILE)

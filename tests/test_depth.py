@@ -184,8 +184,12 @@ def test_a_reply_is_never_deeper_than_others_read() -> None:
     for profile in wire.PROFILES:
         for value in (lists(MAX_DEPTH), dicts(MAX_DEPTH)):
             for revision in (V1, V3, V5):
-                peer = Peer(returning(lambda value=value: value), revision, asking(profile))
-                assert not is_deep([peer.call("get")], 127)
+                assert not is_deep([replied(value, profile, revision)], 127)
+
+
+def replied(value: Any, profile: str, revision: str) -> Any:
+    """The reply of a tool that returns a value."""
+    return Peer(returning(lambda: value), revision, asking(profile)).call("get")
 
 
 def test_a_schema_that_refers_to_itself_sends_what_is_within_the_limit() -> None:

@@ -234,7 +234,12 @@ def _spawn() -> tuple[int, Line]:
     home = str(Path(accord.__file__).parents[1])
     path = [home, *(each for each in sys.path if each)]
     theirs_in, ours_out = os.pipe()
-    ours_in, theirs_out = os.pipe()
+    try:
+        ours_in, theirs_out = os.pipe()
+    except OSError:
+        os.close(theirs_in)
+        os.close(ours_out)
+        raise
     line = Line(ours_in, ours_out)
     try:
         pid = spawn(

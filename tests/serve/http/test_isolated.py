@@ -390,6 +390,26 @@ def test_loops_in_two_threads_have_a_child_each() -> None:
         assert {each.result() for each in both} == {expected}
 
 
+SCARCE = """
+import asyncio, os, resource, sys
+from accord.serve.http.reading import answer_isolated
+body = sys.stdin.buffer.read()
+async def check():
+    open_files = set(os.listdir("/proc/self/fd"))
+    limit = max(map(int, open_files)) + 3  # one pipe, but not two
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+    for _ in range(3):
+        assert b"no process could be started" in (await answer_isolated(body, 60)).body
+    assert len(os.listdir("/proc/self/fd")) == len(open_files)
+asyncio.run(check())
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
+def test_a_child_that_finds_no_descriptors_leaves_none_open() -> None:
+    subprocess.run([sys.executable, "-W", "error", "-c", SCARCE], input=BODY, check=True)
+
+
 FORKS = """
 import asyncio, os, sys
 from accord.serve.http.read_endpoint import answer, answer_isolated

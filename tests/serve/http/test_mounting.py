@@ -287,6 +287,23 @@ def test_an_app_that_moves_to_another_loop_runs_its_threads_there() -> None:
     assert [asyncio.run(ask()) for _ in range(2)] == [200, 200]
 
 
+def test_output_that_is_unsent_before_the_first_call_holds_that_back() -> None:
+    async def ask() -> int:
+        app = _whence().asgi()
+        app.gate.update(app.gate.limit + 1)
+        line = Line(app, mcp_protocol_version="2025-11-25")
+        line.feed(TALK | {"params": {"name": "whence"}})
+        request = asyncio.create_task(line.run())
+        for _ in range(50):
+            await asyncio.sleep(0)
+        assert not request.done()
+        app.gate.update(0)
+        await request
+        return await line.status()
+
+    assert asyncio.run(ask()) == 200
+
+
 # An app whose server cancels its requests
 
 

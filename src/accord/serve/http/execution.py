@@ -299,7 +299,9 @@ class Execution:
 
     def find_loop(self) -> asyncio.AbstractEventLoop:
         """Return the running loop; cached, since Python 3.11 makes a system call to find it."""
-        if self._loop is None or not self._loop.is_running():
+        if self._loop is None:
+            self._loop = asyncio.get_running_loop()
+        elif not self._loop.is_running():
             self._loop = asyncio.get_running_loop()
             self._threads = self._watch = None  # they belong to the loop before
             self._reset_flow_control()

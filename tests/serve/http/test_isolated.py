@@ -392,7 +392,7 @@ def test_loops_in_two_threads_have_a_child_each() -> None:
 
 SCARCE = """
 import asyncio, os, resource, sys
-from accord.serve.http.reading import answer_isolated
+from accord.serve.http.read_endpoint import answer_isolated
 body = sys.stdin.buffer.read()
 async def check():
     open_files = set(os.listdir("/proc/self/fd"))

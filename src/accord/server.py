@@ -279,8 +279,8 @@ class Server(Stock):
             done = self.word(call, tool, answer, watch, place)
         except BaseException as error:  # noqa: BLE001 - nothing that a tool raises ends a server
             meaning = misfit_of if bound is None else meaning_of
-            outcome = meaning(error, call.revision)
-            done = self._failed(call, tool, outcome, watch)
+            done = self._failed(call, tool, meaning(error, call.revision), watch)
+            error.__traceback__ = None  # a cycle: its frames hold this one, and the tool's locals
         if watch is not None:
             watch.end("cancelled" if call.cancelled else label_of(done.outcome), len(done.reply))
         return done
@@ -319,8 +319,10 @@ class Server(Stock):
                 done = self.word(call, tool, outcome, watch)
         except Exception as error:  # noqa: BLE001 - a message that cannot be sent, say
             cause, done = error, self.word(call, tool, mask(error), watch)
-        if cause is not None and not call.cancelled:
-            log_failure(f"tool {tool.name}", cause)
+        if cause is not None:
+            if not call.cancelled:
+                log_failure(f"tool {tool.name}", cause)
+            cause = cause.__traceback__ = None  # a cycle, if it was raised here
         return done
 
     def word(

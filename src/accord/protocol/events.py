@@ -160,6 +160,12 @@ class Call(msgspec.Struct, eq=False):
             special.sent = self.arguments
         self.arguments = arguments
 
+    def drop_arguments(self) -> None:
+        """Free the arguments of a cancelled call, which may stay in a queue."""
+        self.arguments = b"{}"
+        if self.special is not None:
+            self.special.sent = None
+
     @property
     def sent(self) -> bytes:
         """The arguments as they came."""

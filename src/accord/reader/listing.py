@@ -338,9 +338,10 @@ def _is_heading(words: str) -> bool:
     if "\n" not in words and words[-1] != ":":
         return _EMPTY.fullmatch(words) is not None
     lines = [line for line in words.splitlines() if not line or not is_symbols(line.strip())]
-    *above, last = split_advice(lines)[0] or [""]
+    above = list(split_advice(lines)[0]) or [""]
+    last = above.pop()
     while above and not last.strip():
-        *above, last = above
+        last = above.pop()
     if not last.endswith(":"):
         return not above and _EMPTY.fullmatch(last) is not None
     return not above or (len(above) <= _MOST_ABOVE and not above[-1].strip())

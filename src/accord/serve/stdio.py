@@ -263,6 +263,7 @@ class _Session:
     def _cancel(self, cancel: Cancel) -> None:
         if len(cancel.call.sent) > _LARGE:
             self._throttle.hold(-len(cancel.call.sent))
+            cancel.call.drop_arguments()
         self._stop(cancel.call)
         if cancel.reply is not None:
             self._output.send(cancel.reply)

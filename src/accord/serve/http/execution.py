@@ -294,6 +294,7 @@ class Execution:
     def _cancel(self, call: Call) -> None:
         if call.running is not None:
             call.running.cancel()
+        call.drop_arguments()
         if self._threads is not None:
             self._threads.cancel(call)
 

@@ -81,6 +81,27 @@ def test_a_ping_is_answered_before_calls_that_wait_to_start() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("tool", ["start", "in_thread"])
+@pytest.mark.parametrize("place", ["arguments", "_meta"])
+def test_large_requests_that_are_cancelled_before_they_start_stay_bounded(
+    tool: str, place: str
+) -> None:
+    """200 MB of requests, each taken back at once: the server keeps no more than it can hold."""
+    with _serving("large.py") as server:
+        server.send([calling(n, "now", size=SIZE) for n in range(90)])
+        server.wait_until_steady()
+        for number in range(200):
+            call = calling(f"large {number}", tool)
+            call["params"][place]["name"] = "x" * MB
+            cancelled = {"method": "notifications/cancelled", "params": {"requestId": call["id"]}}
+            server.send([call, {"jsonrpc": "2.0"} | cancelled])
+        server.send([calling("last", "started", name="last")])
+        server.wait_until_steady()
+        assert server.peak < STDIO_LIMIT - 100 * MB
+        assert "last" in server.read(91)
+
+
+@pytest.mark.slow
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize(("tool", "arguments"), TOOLS)
 def test_connections_that_never_read_cost_little_and_their_memory_comes_back(

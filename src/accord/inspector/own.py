@@ -226,6 +226,6 @@ def _misfit(tool: Tool, arguments: bytes) -> Problem | None:
     return None
 
 
-def _deliver(call: Call, done: Done) -> None:
+def _deliver(call: Call, done: Done | None) -> None:
     if not call.running.done():
         call.running.set_result(done)

@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
 
+from accord.protocol import Call
 from accord.serve.pipes import Input
 
 DEFAULT_MAX_UNSENT: Final = 16 * 1024 * 1024
 _WINDOW: Final = 256  # running calls: their answers may all arrive while none can be sent
 _MAX_PAUSE: Final = 0.05  # seconds; a cancellation may be waiting in the pipe
 _TRIM_INTERVAL: Final = 0.25  # seconds: it takes milliseconds
-_MAX_HELD: Final = 16 * 1024 * 1024  # bytes of requests that are read and not answered
+_MAX_HELD: Final = 16 * 1024 * 1024  # bytes of requests whose calls are not over
 
 
 class _Waiters:
@@ -233,14 +234,21 @@ class ReadThrottle:
         self._open_calls = open_calls
         self._max_open = max_open
         self._max_unsent = 2 * gate.limit  # the gate lets running calls exceed its limit
+        self.held: dict[Call, int] = {}
+        """Bytes of each large request that is read and whose call is not over."""
         self._held = 0
         self._timer: asyncio.TimerHandle | None = None
         self._may_exceed = False
         self._open_before = 0
 
-    def hold(self, size: int) -> None:
-        """Count the bytes of a request until it is answered; a negative `size` uncounts them."""
+    def hold(self, call: Call, size: int) -> None:
+        """Count the bytes of a request until `release`."""
+        self.held[call] = size
         self._held += size
+
+    def release(self, call: Call) -> None:
+        """Stop counting a request: nothing refers to its call any more."""
+        self._held -= self.held.pop(call, 0)
 
     def note_read(self) -> None:
         """A chunk has been read."""

@@ -26,7 +26,7 @@ AT_A_TERMINAL: Final = (
     "MCP on standard input and output, for a client that starts it; Ctrl-C ends it"
 )
 """Shown to a person who starts the server at a terminal."""
-_LARGE: Final = 4096  # bytes of arguments that are worth counting while a call is open
+_LARGE: Final = 4096  # bytes of a request that is worth counting while its call is open
 _FULL: Final = 1 << 20  # unsent bytes at which calls that report progress wait for the peer
 
 
@@ -210,9 +210,11 @@ class _Session:
 
     def _take(self, chunk: bytes) -> None:
         for line in self._lines.feed(chunk) if chunk else self._lines.end():
-            for event in self._connection.receive(line):
+            events = self._connection.receive(line)
+            for event in events:
                 if isinstance(event, Call):
-                    self._start(event)
+                    assert isinstance(line, bytes)  # no call comes in a line that is too long
+                    self._start(event, len(line) // len(events))
                 elif isinstance(event, bytes):
                     self._output.send(event)
                 elif isinstance(event, Cancel):
@@ -236,10 +238,10 @@ class _Session:
             return
         self._throttle.regulate(self._output.backlog)
 
-    def _start(self, call: Call) -> None:
+    def _start(self, call: Call, size: int) -> None:
         call.edge = self
-        if len(call.arguments) > _LARGE:
-            self._throttle.hold(len(call.arguments))
+        if size > _LARGE:
+            self._throttle.hold(call, size)
         job = self._server.prepare(call)
         if isinstance(job, Done):
             self._finish(call, job)
@@ -247,23 +249,22 @@ class _Session:
             busy = Problem.unavailable("Too many calls are open; try again later")
             self._finish(call, job.refuse(busy))
 
-    def _finish(self, call: Call, done: Done) -> None:
-        if len(call.sent) > _LARGE and not call.cancelled:
-            self._throttle.hold(-len(call.sent))
-        reply = self._connection.finish(call, done.reply)
+    def _finish(self, call: Call, done: Done | None) -> None:
+        if self._throttle.held:
+            self._throttle.release(call)
+        reply = None if done is None else self._connection.finish(call, done.reply)
         if reply is not None:
             self._output.send(reply)
         if self._input.paused:
             self._regulate()
 
-    def _finish_thread(self, call: Call, done: Done) -> None:
+    def _finish_thread(self, call: Call, done: Done | None) -> None:
         self._finish(call, done)
-        self._threads.release(done)
+        if done is not None:
+            self._threads.release(done)
 
     def _cancel(self, cancel: Cancel) -> None:
-        if len(cancel.call.sent) > _LARGE:
-            self._throttle.hold(-len(cancel.call.sent))
-            cancel.call.drop_arguments()
+        cancel.call.drop_arguments()
         self._stop(cancel.call)
         if cancel.reply is not None:
             self._output.send(cancel.reply)

@@ -21,12 +21,15 @@ _BATCH: Final = 128  # calls that may run before the loop looks at its input aga
 
 
 class TaskRunner:
-    """Runs async jobs on the loop and delivers their outcomes; see also ThreadRunner."""
+    """Runs async jobs on the loop and delivers their outcomes; see also ThreadRunner.
+
+    A job that was cancelled before it began is delivered as None.
+    """
 
     def __init__(
         self,
         loop: asyncio.AbstractEventLoop,
-        deliver: Callable[[Call, Done], None],
+        deliver: Callable[[Call, Done | None], None],
         *,
         gate: OutputGate,
         capacity: int,
@@ -108,6 +111,7 @@ class TaskRunner:
                 self._deliver(call, done)
             else:
                 self.open -= 1
+                self._deliver(call, None)
             if task.cancelling():  # by its own call: it cannot run another
                 break
             count += 1

@@ -22,7 +22,9 @@ _MAX_GROWTH: Final = 4  # times the threads, while some hang in cancelled calls
 
 
 class ThreadRunner:
-    """Execution jobs in threads and delivers them on the loop, many at a time where many are done.
+    """Runs jobs in threads and delivers them on the loop, many at a time where many are done.
+
+    A job that was cancelled before it began is delivered as None.
 
     Only the loop's own thread calls `submit` and `cancel`. Threads start when there are more jobs
     than threads; as daemons they do not delay the exit of the process.
@@ -31,7 +33,7 @@ class ThreadRunner:
     def __init__(
         self,
         loop: AbstractEventLoop,
-        deliver: Callable[[Call, Done], None],
+        deliver: Callable[[Call, Done | None], None],
         *,
         gate: OutputGate | None = None,
         threads: int = DEFAULT_THREADS,
@@ -120,8 +122,7 @@ class ThreadRunner:
             call, done = self._done.popleft()
             self.pending -= 1
             self._orphaned.discard(call)
-            if done is not None:
-                self._deliver(call, done)
+            self._deliver(call, done)
 
     def release(self, done: Done) -> None:
         """Stop counting a reply: it is sent, or will never be."""

@@ -323,8 +323,10 @@ class Execution:
             )
         return self._threads
 
-    def _deliver(self, call: Call, done: Done) -> None:
+    def _deliver(self, call: Call, done: Done | None) -> None:
         """Pass the outcome of a thread to the task that waits for it."""
+        if done is None:
+            return
         if call.running is not None and not call.running.done():
             call.running.set_result(done)
         elif self._threads is not None:

@@ -4,7 +4,7 @@ import asyncio
 
 from accord import Server
 
-server = Server("large", version="1.0", max_bytes=1024 * 1024)
+server = Server("large", version="1.0", max_bytes=64 * 1024 * 1024)
 STARTED: dict[str, int] = {}
 
 

@@ -124,6 +124,19 @@ def test_connections_that_never_read_cost_little_and_their_memory_comes_back(
         assert peak < HTTP_LIMIT
 
 
+def test_what_a_client_has_read_of_a_large_answer_no_longer_holds_up_others() -> None:
+    """It stops while 12 of 40 MB are left: less than the limit, and more than a socket holds."""
+    size, left = 40 * MB, 12 * MB
+    with _serving("large.py", "--http", "127.0.0.1:0") as server:
+        port = server.port()
+        with socket.create_connection(("127.0.0.1", port), timeout=30) as slow:
+            slow.sendall(_request(port, "later", {"size": size}))
+            with slow.makefile("rb") as stream:
+                received = len(stream.read(size - left))
+                assert _post(port, _request(port, "later", {"size": 10})) > 10
+                assert received + len(stream.read(left)) == size
+
+
 def _target(tool: str, folder: Path) -> str:
     """What serves a tool; of a query, a database whose rows make an answer of that size."""
     if tool != "run_query":

@@ -113,11 +113,9 @@ class HTTPConnection(asyncio.Protocol):
         self._deadline = _NEVER
         """When the headers of the next request must be complete."""
         self._unsent = 0
-        """Unsent bytes at the last check."""
+        """Unsent bytes at the last check; they count for all connections while `drained` is set."""
         self._read_at = 0.0
         """When the client last read some of them."""
-        self._counted = 0
-        """Bytes counted as unsent since the client stopped reading."""
         self._stopped_at = 0.0
         """When the client stopped reading."""
         self._connections: set[Any] = state.connections
@@ -181,14 +179,14 @@ class HTTPConnection(asyncio.Protocol):
         if self.drained is None:
             self.drained = self.loop.create_future()
             self._stopped_at = self._read_at = self.loop.time()
-            self._counted = self._unsent = self.transport.get_write_buffer_size()
-            self.connections.count_unsent(self._counted)
+            self._unsent = self.transport.get_write_buffer_size()
+            self.connections.count_unsent(self._unsent)
 
     def resume_writing(self) -> None:
         """Wake the writer: the client reads again, or is gone."""
         drained, self.drained = self.drained, None
         if drained is not None:
-            self.connections.count_unsent(-self._counted)
+            self.connections.count_unsent(-self._unsent)
             drained.set_result(None)
 
     def is_late(self, now: float, *, is_full: bool) -> bool:
@@ -196,6 +194,8 @@ class HTTPConnection(asyncio.Protocol):
         unsent = self.transport.get_write_buffer_size()
         if unsent < self._unsent or not self._unsent:
             self._read_at = now
+        if self.drained is not None and unsent != self._unsent:
+            self.connections.count_unsent(unsent - self._unsent)
         self._unsent = unsent
         if not unsent:
             return self._deadline < now

@@ -195,7 +195,7 @@ def test_a_reply_that_takes_too_long_is_answered_as_text() -> None:
     ids=["text", "an object", "not UTF-8", "a tool that is no text", "half a character"],
 )
 def test_the_text_is_that_of_the_reply(body: bytes, text: str) -> None:
-    with reading_server(read_seconds=0.2) as server, stopped(child_of(server)):
+    with reading_server(read_seconds=2) as server, stopped(child_of(server)):
         answer = post(server, body)
     assert "reading was stopped" in answer.finding
     assert answer.body["response"]["data"]["text"].startswith(text)

@@ -322,7 +322,7 @@ class Server(Stock):
         if cause is not None:
             if not call.cancelled:
                 log_failure(f"tool {tool.name}", cause)
-            cause = cause.__traceback__ = None  # a cycle, if it was raised here
+            cause.__traceback__ = None  # a cycle, if it was raised here
         return done
 
     def word(

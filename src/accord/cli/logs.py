@@ -20,7 +20,6 @@ MAX_RECORD: Final = 16_384
 _MAX_LINE: Final = MAX_RECORD // 4
 _MAX_PART: Final = 4 * MAX_RECORD  # before it is escaped
 _FRAME: Final = re.compile(r'[ |]*File "|[ |]*Traceback |[ |]*\[Previous line')
-_MISUSED: Final = (TypeError, ValueError, KeyError, IndexError, RecursionError)
 
 
 def log_at_once() -> None:
@@ -43,7 +42,10 @@ class _Background(logging.Handler):
         self._writer = log_writer.stderr()
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._writer.write(self.format(record) + "\n")
+        try:
+            self._writer.write(self.format(record) + "\n")
+        except Exception:  # noqa: BLE001 - as in every handler: logging raises nothing
+            self.handleError(record)
 
 
 class BoundedFormatter(logging.Formatter):
@@ -76,8 +78,9 @@ def shorten(text: str, most: int) -> str:
 def _message(record: logging.LogRecord) -> str:
     try:
         return record.getMessage()
-    except _MISUSED:
-        return f"{record.msg!s:.200} (its arguments do not fit)"
+    except Exception:  # noqa: BLE001 - a __str__ or __repr__ of the user's
+        text = record.msg if isinstance(record.msg, str) else f"a {type(record.msg).__name__}"
+        return f"{text:.200} (its arguments do not fit)"
 
 
 def _rendered(exc_info: Any) -> str:

@@ -236,8 +236,9 @@ def _load_project(settings: str) -> Server:
     if not settings:
         raise ContractError(f"{DJANGO} needs the settings of a project: {DJANGO}:shop.settings")
     try:
+        from accord.django.load import load  # before the folder, which may have a django.py
+
         sys.path.insert(0, str(Path.cwd()))
-        from accord.django.load import load
 
         return load(settings)
     except (KeyboardInterrupt, ContractError):

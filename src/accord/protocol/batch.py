@@ -4,11 +4,25 @@ from typing import Final
 
 import msgspec
 
+from accord.budget import Budget
+from accord.errors import INTERNAL_ERROR, Reject
 from accord.protocol.diagnosis import diagnose, read_json
-from accord.protocol.messages import invalid
+from accord.protocol.messages import Id, failure, invalid
 
 _LONGEST: Final = 100
+_TOO_LARGE: Final = Reject(
+    INTERNAL_ERROR, "The replies of open batches are too large; send this request by itself"
+)
 _decode = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+
+class _Reply(msgspec.Struct, frozen=True):
+    """The id of a reply."""
+
+    id: Id | None = None
+
+
+_decode_reply = msgspec.json.Decoder(_Reply).decode
 
 
 def read_batch(message: bytes, *, allowed: bool) -> list[bytes] | bytes | None:
@@ -39,19 +53,31 @@ def _members(message: bytes) -> list[bytes] | None:
         return None
 
 
+_BUDGET: Final = Budget(16 * 1024 * 1024)
+"""For the replies that the incomplete batches of this process hold."""
+
+
 class Batch:
     """Collects the replies of one batch."""
 
     def __init__(self) -> None:
         self._replies: list[bytes] = []
+        self._size = 0
         self._awaited = 1  # the batch itself, until all its messages have been read
+
+    def __del__(self) -> None:
+        _BUDGET.add(-self._size)
 
     def expect(self) -> None:
         """One more reply will come, or be dropped, later."""
         self._awaited += 1
 
     def add(self, reply: bytes) -> None:
-        """A reply that goes into the array."""
+        """Add a reply to the array, or an error in its place if batches hold too much already."""
+        if not _BUDGET.take(len(reply)):
+            reply = failure(_decode_reply(reply).id, _TOO_LARGE)
+        else:
+            self._size += len(reply)
         self._replies.append(reply)
 
     def settle(self) -> bytes | None:
@@ -59,4 +85,7 @@ class Batch:
         self._awaited -= 1
         if self._awaited or not self._replies:
             return None
-        return b"[" + b",".join(self._replies) + b"]"
+        replies, self._replies = self._replies, []
+        _BUDGET.add(-self._size)
+        self._size = 0
+        return b"[%b]" % b",".join(replies)

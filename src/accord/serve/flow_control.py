@@ -31,11 +31,18 @@ class _Waiters:
     def __len__(self) -> int:
         return len(self._futures)
 
-    async def wait(self) -> None:
-        """Wait for `wake`."""
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._futures.append(future)
-        await future
+    async def wait_until(self, condition: Callable[[], bool]) -> None:
+        """Wait until the condition holds after a `wake`; a task woken in vain keeps its place."""
+        insert = self._futures.append
+        try:
+            while not condition():
+                future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+                insert(future)
+                await future
+                insert = self._futures.appendleft
+        finally:
+            if condition():
+                self.wake()
 
     def wake(self) -> None:
         """Let the first task go on that still waits."""
@@ -57,7 +64,11 @@ class OutputGate:
         self.limit = limit
         self.unsent = 0
         self.is_open = True
+        self.waiting = 0
+        """Number of tasks that wait for the gate."""
+        self._blocked_threads = 0
         self.on_change: Callable[[], None] = lambda: None
+        """Called when the gate opens or closes; may run in any thread, with the lock held."""
         self._trim: asyncio.TimerHandle | None = None
         self._arriving = 0
         """Bytes of replies that threads have made and the event loop has not taken yet."""
@@ -120,16 +131,24 @@ class OutputGate:
 
     async def wait(self) -> None:
         """Wait until the gate is open."""
+        self.waiting += 1
         try:
-            while not self.is_open:
-                await self._waiters.wait()
+            await self._waiters.wait_until(lambda: self.is_open)
         finally:
-            if self.is_open:
-                self._waiters.wake()
+            self.waiting -= 1
 
     def wait_in_thread(self) -> None:
         """Block until the gate is open."""
+        with self._lock:
+            self._blocked_threads += 1
         self._event.wait()
+        with self._lock:
+            self._blocked_threads -= 1
+
+    @property
+    def is_contended(self) -> bool:
+        """True if calls wait for the gate to open."""
+        return not self.is_open and (self.waiting > 0 or self._blocked_threads > 0)
 
 
 def _trim_heap() -> None:
@@ -143,8 +162,8 @@ def _trim_heap() -> None:
 class StartWindow:
     """Bounds how many calls run at once.
 
-    The window doubles while calls wait for it and the peer keeps up with the output: then the
-    running calls wait for something else. It shrinks again when most of them have finished.
+    The window doubles while calls wait for it and the gate is open: then the running calls wait for
+    something else than the peer. It shrinks again when most of them have finished.
     """
 
     def __init__(self, gate: OutputGate) -> None:
@@ -182,14 +201,18 @@ class StartWindow:
             self.enter()
 
     async def wait(self) -> None:
-        """Wait until a call may start."""
+        """Wait until a call may start, in order of arrival."""
+        self._gate.waiting += 1
         try:
-            while not self.has_room:
-                self.watch(asyncio.get_running_loop())
-                await self._waiters.wait()
+            self.watch(asyncio.get_running_loop())
+            await self._waiters.wait_until(lambda: self.has_room)
         finally:
-            if self.has_room:
-                self._waiters.wake()
+            self._gate.waiting -= 1
+
+    @property
+    def is_free(self) -> bool:
+        """True if a call may start now, and none waits for that."""
+        return self.has_room and not self._waiters
 
     def watch(self, loop: asyncio.AbstractEventLoop) -> None:
         """Calls wait: let the window grow if that takes long."""
@@ -198,10 +221,10 @@ class StartWindow:
 
     def _grow(self, loop: asyncio.AbstractEventLoop) -> None:
         self._timer = None
-        if self._running >= self._size and self._gate.is_clear:
+        if self._running >= self._size and self._gate.is_open:
             self._size *= 2
         self._settle()
-        if self._running >= self._size:
+        if self._running >= self._size or self._waiters:
             self.watch(loop)
 
     def _settle(self) -> None:

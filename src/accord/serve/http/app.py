@@ -130,13 +130,16 @@ class App:
 
     async def _answer_late(self, exchange: Exchange, unfit: Refusal | None) -> Response | None:
         """Answer a request whose body is not complete yet."""
-        body = await exchange.read(self._execution.find_loop())
-        if body is None:  # the client has left
-            return None
-        if isinstance(body, Refusal):
-            return refused(body)
-        taken = refused(unfit) if unfit is not None else self._receive(body, exchange)
-        return taken if isinstance(taken, Response) else await self._execution.wait(taken)
+        try:
+            body = await exchange.read(self._execution.find_loop())
+            if body is None:  # the client has left
+                return None
+            if isinstance(body, Refusal):
+                return refused(body)
+            taken = refused(unfit) if unfit is not None else self._receive(body, exchange)
+            return taken if isinstance(taken, Response) else await self._execution.wait(taken)
+        finally:
+            exchange.release()
 
     async def _serve_other(self, exchange: Exchange) -> Response | None:
         if exchange.path == "/health":
@@ -144,7 +147,10 @@ class App:
         if exchange.path == "/metrics":
             return _metrics(self._server.telemetry, text(exchange.head.fields.get(b"accept")))
         if exchange.path == "/read" and self._settings.reader:
-            return await self._read(exchange)
+            try:
+                return await self._read(exchange)
+            finally:
+                exchange.release()
         visit = None if self._page is None else self._page(exchange)
         if visit is not None:
             return await visit

@@ -84,10 +84,10 @@ class Connections:
     def _close_late(self, loop: asyncio.AbstractEventLoop) -> None:
         """Abort late connections: checking all costs less than a timer for each request.
 
-        While too much is unsent for calls to start, clients that read slowly are late sooner.
+        While calls wait because too much is unsent, clients that read slowly are late sooner.
         """
         now = loop.time()
-        is_full = not self.app.gate.is_open
+        is_full = self.app.gate.is_contended
         for connection in [
             connection for connection in self._open if connection.is_late(now, is_full=is_full)
         ]:

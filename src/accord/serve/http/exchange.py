@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from accord.answer import Problem
+from accord.budget import Budget
 from accord.protocol import Call
 from accord.protocol.messages import Wanted
 from accord.questions import Question
@@ -15,7 +16,7 @@ from accord.serve.eager_task import Pending, start
 from accord.serve.http.request import Fields, Head, Refusal, refuse
 from accord.serve.http.sessions import Session
 from accord.serve.http.settings import Settings
-from accord.serve.http.streams import Stream
+from accord.serve.http.streams import Drained, Stream
 from accord.serve.pending_requests import PendingRequests
 
 Message = MutableMapping[str, Any]
@@ -29,6 +30,8 @@ _SSE_HEADERS: Final = (
     (b"x-accel-buffering", b"no"),
 )
 _MAX_DIGITS: Final = 18  # of a length: with more it is too large anyway
+_BODIES: Final = Budget(64 * 1024 * 1024)
+"""For the bodies of open requests in this process that come in several parts."""
 _LINGER: Final = 0.25  # seconds to take in what nobody will read
 
 
@@ -53,6 +56,8 @@ class Exchange(msgspec.Struct, eq=False):
     """Sends requests to the client, and its subscriptions."""
     _sender: "asyncio.Task[None] | None" = None
     _is_too_slow: bool = False
+    _held: int = 0
+    """Bytes of the body that count in the budget of all large ones."""
 
     def read_at_once(self) -> bytes | Refusal | None:
         """Return the body if it is complete, else None: then `read` waits for it."""
@@ -103,9 +108,23 @@ class Exchange(msgspec.Struct, eq=False):
             message = await self._next()
             parts.append(message.get("body", b""))
             size += len(parts[-1])
+            if not self._hold(len(parts[-1])):
+                return refuse(503, "The server holds too many large requests; try again later")
         if message["type"] == "http.disconnect":
             return None
         return b"".join(parts) if size <= limit else await self._too_large()
+
+    def _hold(self, size: int) -> bool:
+        """Count a part of the body until `release`; False if there is no room for it."""
+        if not _BODIES.take(size):
+            return False
+        self._held += size
+        return True
+
+    def release(self) -> None:
+        """Stop counting the body: the request is answered."""
+        _BODIES.add(-self._held)
+        self._held = 0
 
     async def _too_large(self) -> Refusal:
         """Drain some of the body: a client that is still sending would not read the response."""
@@ -122,9 +141,11 @@ class Exchange(msgspec.Struct, eq=False):
     def _refuse_size(self) -> Refusal:
         return refuse(413, f"A request has at most {self.settings.max_request} bytes")
 
-    def push(self, message: bytes) -> None:
+    def push(self, message: bytes) -> Drained | None:
         """Send a message before the result: the response becomes a stream."""
-        self._open_stream().append(message)
+        stream = self._open_stream()
+        stream.append(message)
+        return stream.drained() if stream.is_behind else None
 
     def tell(self, change: bytes) -> None:
         """Send a notification of a change, once until it is read."""

@@ -141,7 +141,7 @@ class Execution:
         job = mismatch or server.prepare(call)
         if isinstance(job, Done) or not job.is_async:
             return job
-        if not self.window.has_room or len(self._open) >= self._max_calls:
+        if not self.window.is_free or len(self._open) >= self._max_calls:
             return job
         return start(job.run(), self.gate)
 

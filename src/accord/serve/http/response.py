@@ -10,7 +10,7 @@ from accord.serve.http.request import Header, Refusal
 JSON: Final = b"application/json"
 TEXT: Final = b"text/plain; charset=utf-8"
 _JSON: Final = (b"content-type", JSON)
-_UNREAD: Final = (408, 413)  # what is left of the request would be taken for the next one
+_UNREAD: Final = (408, 413, 503)  # what is left of the request would be taken for the next one
 
 
 class Response(msgspec.Struct, frozen=True):

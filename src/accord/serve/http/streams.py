@@ -2,14 +2,19 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
-from typing import Final
+from collections.abc import AsyncIterator, Generator
+from itertools import islice
+from typing import Any, Final
 
+from accord.budget import Budget
 from accord.protocol.messages import MOST_WATCHED
 
 MOST_EVENTS: Final = 256
 MAX_BYTES: Final = 4 * 1024 * 1024
 """Maximum bytes of kept events; the newest one is always kept."""
+_MAX_UNREAD: Final = 128 * 1024  # bytes at which a call that sends messages waits for its client
+_KEPT: Final = Budget(32 * 1024 * 1024)
+"""For the events that all streams of this process keep."""
 
 KEEP_ALIVE: Final = b":\n\n"
 PRIMING: Final = b""
@@ -24,6 +29,9 @@ class Stream:
         self.of_session = of_session
         """True for messages that belong to no call."""
         self._follower = 0
+        self._followers = 0
+        self._at = 0
+        """The number of the next event that its follower reads."""
         self._events: deque[bytes] = deque()
         self._size = 0
         self._most = MOST_EVENTS
@@ -37,10 +45,36 @@ class Stream:
         """Add a message. It is one line: JSON has no bare CR or LF, so neither has the event."""
         self._events.append(message)
         self._size += len(message)
+        _KEPT.add(len(message))
         self.count += 1
-        while len(self._events) > self._most or (self._size > MAX_BYTES and len(self._events) > 1):
-            self._size -= len(self._events.popleft())
+        while len(self._events) > self._most or (self._is_too_large and len(self._events) > 1):
+            self._drop_oldest()
         self._wake()
+
+    @property
+    def _is_too_large(self) -> bool:
+        return self._size > MAX_BYTES or _KEPT.is_exceeded
+
+    def _drop_oldest(self) -> None:
+        size = len(self._events.popleft())
+        self._size -= size
+        _KEPT.add(-size)
+
+    def __del__(self) -> None:
+        _KEPT.add(-self._size)
+
+    @property
+    def is_behind(self) -> bool:
+        """True if a client follows it and has much to read."""
+        if not self._followers or self._size <= _MAX_UNREAD:
+            return False
+        first = self.count - len(self._events)
+        unread = islice(self._events, max(self._at - first, 0), None)
+        return sum(map(len, unread)) > _MAX_UNREAD
+
+    def drained(self) -> "Drained":
+        """Return what can be awaited until its client has read, or is gone."""
+        return Drained(self)
 
     def tell(self, change: bytes) -> None:
         """Add a message unless an equal one is still unread.
@@ -75,29 +109,54 @@ class Stream:
 
         The latest follower takes over: no message is sent twice.
         """
-        at = after
         self._follower += 1
         me = self._follower
+        self._followers += 1
+        self._at = at = after
         self._wake()
-        while me == self._follower:
-            first = self.count - len(self._events)
-            at = max(at, first)  # a reader that is too slow misses what is no longer kept
-            if at < self.count:
-                message = self._events[at - first]
-                self._untold.discard(message)
-                at += 1
-                yield self._event(at - 1, message)
-            elif self._closed:
-                return
-            elif self._pause is not None:
-                yield b"retry: %d\n\n" % (self._pause * 1000)
-                return
-            else:
-                try:
-                    async with asyncio.timeout(keep_alive):
-                        await self._changed.wait()
-                except TimeoutError:
-                    yield KEEP_ALIVE
+        try:
+            while me == self._follower:
+                first = self.count - len(self._events)
+                at = max(at, first)  # a reader that is too slow misses what is no longer kept
+                if at < self.count:
+                    message = self._events[at - first]
+                    self._untold.discard(message)
+                    at += 1
+                    self._at = at
+                    if self._size > _MAX_UNREAD:
+                        self._wake()
+                    yield self._event(at - 1, message)
+                elif self._closed:
+                    while _KEPT.is_exceeded and self._events:  # all is sent; only resuming needs it
+                        self._drop_oldest()
+                    return
+                elif self._pause is not None:
+                    yield b"retry: %d\n\n" % (self._pause * 1000)
+                    return
+                else:
+                    try:
+                        async with asyncio.timeout(keep_alive):
+                            await self._changed.wait()
+                    except TimeoutError:
+                        yield KEEP_ALIVE
+        finally:
+            self._followers -= 1
+            self._wake()
 
     def _event(self, number: int, message: bytes) -> bytes:
         return b"id: %s-%d\ndata: %s\n\n" % (self.name.encode(), number, message)
+
+    async def wait_until_drained(self) -> None:
+        """Wait until its client has read, or is gone."""
+        while self.is_behind:
+            await self._changed.wait()
+
+
+class Drained:
+    """Waits for the client of a stream when awaited."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+
+    def __await__(self) -> Generator[Any, None, None]:
+        return self._stream.wait_until_drained().__await__()

@@ -30,7 +30,7 @@ export COVERAGE_FILE := $(CURDIR)/$(VENV)/coverage
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-all test-long check docs conformance readings bench pictures template clean
+.PHONY: help demo test test-all test-long check docs conformance readings bench pictures sheet clean
 
 help: ## list the jobs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,13 +57,13 @@ check: $(VENV)/.test $(VENV)/.check $(VENV)/.docs $(COVERAGE_FILE) ## lint, form
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy --strict src
-	$(BIN)/mypy --cache-dir .mypy_cache/tests tests examples manual
+	$(BIN)/mypy --cache-dir .mypy_cache/tests tests examples tools/docgen
 	$(BIN)/lint-imports
 	$(SITE) --site-dir build/checked
 	$(BIN)/coverage report
 
-docs: $(VENV)/.docs ## make the made parts of README and docs anew, and the site in build/site
-	$(BIN)/python -m manual
+docs: $(VENV)/.docs ## regenerate the generated parts of README and docs, build the site in build/site
+	$(BIN)/python -m tools.docgen
 	$(SITE)
 	@echo "the site: build/site/index.html"
 
@@ -79,12 +79,12 @@ bench: $(VENV)/.bench ## measure accord beside its peers
 pictures: $(VENV)/.test ## take the pictures of the page in docs/
 	cd tests && $(BIN)/python -m inspector.pictures
 
-template: $(VENV)/.template ## draw the character sheet that ships in the package
-	$(BIN)/python -m template
+sheet: $(VENV)/.sheet ## draw the character sheet that ships in the package
+	$(BIN)/python -m tools.draw_sheet
 
 clean: ## remove everything that was made here
 	rm -rf .venv .venv-* .hypothesis .*_cache build dist
-	find src tests bench examples manual -name __pycache__ -prune -exec rm -rf {} +
+	find src tests bench examples tools -name __pycache__ -prune -exec rm -rf {} +
 
 # The tests, only where no data of theirs is there yet.
 $(COVERAGE_FILE):
@@ -99,7 +99,7 @@ $(VENV)/.base: pyproject.toml constraints.txt
 	$(INSTALL) --editable '.[all]'
 	@touch $@
 
-$(VENV)/.test $(VENV)/.check $(VENV)/.docs $(VENV)/.bench $(VENV)/.template: $(VENV)/.%: $(VENV)/.base
+$(VENV)/.test $(VENV)/.check $(VENV)/.docs $(VENV)/.bench $(VENV)/.sheet: $(VENV)/.%: $(VENV)/.base
 	$(INSTALL) --group $*
 	@touch $@
 

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from compileall import compile_dir
 
-from manual.pages import write as write_manual
+from tools.docgen.pages import write as write_docs
 
 from bench.child import ROOT
 from bench.contenders import ACCORD, CONTENDERS, HTTP_CONTENDERS, Contender
@@ -65,7 +65,7 @@ def main() -> int:
     else:
         PAGE.parent.mkdir(exist_ok=True)
         PAGE.write_text(page, encoding="utf-8")
-        write_manual()
+        write_docs()
     return 1 if has_failed else 0
 
 

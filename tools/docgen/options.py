@@ -1,16 +1,16 @@
-"""What each verb of the command line takes, from the parsers themselves."""
+"""Arguments and options of each `accord` verb, from the argparse parsers."""
 
 import argparse
 from collections.abc import Iterator
 
 from accord.cli.main import VERBS, parser_of
 
-SHORT = 20
-"""Characters: choices that are longer stand behind what they are for."""
+MAX_INLINE_CHOICES = 20
+"""Characters; longer choices follow the help text instead of the option."""
 
 
-def made() -> str:
-    """A section for each verb."""
+def generate() -> str:
+    """Return a section for each verb."""
     return "\n\n".join(_section(verb, summary) for verb, summary in VERBS.items())
 
 
@@ -20,7 +20,7 @@ def _section(verb: str, summary: str) -> str:
     lines = "\n".join(line.strip() for line in examples.splitlines())
     parts = [
         f"### accord {verb}",
-        f"{_capital(summary)}.",
+        f"{_capitalize(summary)}.",
         *_tables(parser),
         f"```sh\n{lines}\n```",
     ]
@@ -28,15 +28,15 @@ def _section(verb: str, summary: str) -> str:
 
 
 def _tables(parser: argparse.ArgumentParser) -> Iterator[str]:
-    """What it takes in any case, and then each group below its title, as `--help` has them."""
+    """Yield a table of the general arguments, then one for each group, in the order of `--help`."""
     arguments, options, *groups = parser._action_groups
-    yield _table([*_shown(arguments), *_shown(options)])
-    for group in filter(_shown, groups):
-        yield f"{_capital(group.title or '')}:"
-        yield _table(_shown(group))
+    yield _table([*_visible(arguments), *_visible(options)])
+    for group in filter(_visible, groups):
+        yield f"{_capitalize(group.title or '')}:"
+        yield _table(_visible(group))
 
 
-def _shown(group: argparse._ArgumentGroup) -> list[argparse.Action]:
+def _visible(group: argparse._ArgumentGroup) -> list[argparse.Action]:
     actions = group._group_actions
     return [each for each in actions if each.help != argparse.SUPPRESS and each.dest != "help"]
 
@@ -46,14 +46,14 @@ def _table(actions: list[argparse.Action]) -> str:
 
 
 def _row(action: argparse.Action) -> str:
-    said = (action.help or "") % {"default": action.default, "prog": "accord"}
-    if action.metavar is None and _choices(action) and not _is_short(action):
-        said += f"; one of {', '.join(map(str, action.choices or ()))}"
-    return f"| `{_cell(_name(action))}` | {_cell(said)} |"
+    text = (action.help or "") % {"default": action.default, "prog": "accord"}
+    if action.metavar is None and _choices(action) and not _is_inline(action):
+        text += f"; one of {', '.join(map(str, action.choices or ()))}"
+    return f"| `{_cell(_name(action))}` | {_cell(text)} |"
 
 
 def _name(action: argparse.Action) -> str:
-    choices = _choices(action) if _is_short(action) else ""
+    choices = _choices(action) if _is_inline(action) else ""
     value = str(action.metavar or choices or action.dest.upper())
     if not action.option_strings:
         return value
@@ -65,12 +65,12 @@ def _choices(action: argparse.Action) -> str:
     return "{" + ",".join(map(str, action.choices)) + "}" if action.choices else ""
 
 
-def _is_short(action: argparse.Action) -> bool:
-    return len(_choices(action)) <= SHORT
+def _is_inline(action: argparse.Action) -> bool:
+    return len(_choices(action)) <= MAX_INLINE_CHOICES
 
 
-def _capital(words: str) -> str:
-    return words[:1].upper() + words[1:]
+def _capitalize(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _cell(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The same answers in every profile, as the server of docs/contract.md gives them."""
+"""Example results in every profile, from the server in docs/contract.md."""
 
 import json
 import re
@@ -15,8 +15,8 @@ CASES = {"A success": {}, "A failure": {"limit": 0}}
 _FIRST_BLOCK = re.compile(r"^```python\n(.*?)^```$", re.M | re.S)
 
 
-def made(page: str) -> str:
-    """Each profile with a success and a failure, whole."""
+def generate(page: str) -> str:
+    """Return a section for each profile with a success and a failure."""
     server = _server(page)
     return "\n\n".join(
         f"### {name}\n\n" + "\n\n".join(_case(server, name, case) for case in CASES)
@@ -25,10 +25,10 @@ def made(page: str) -> str:
 
 
 def _server(page: str) -> Server:
-    """The server in the first block of the page."""
+    """Return the server that the first code block of the page defines."""
     block = _FIRST_BLOCK.search(page)
     if block is None:
-        raise ValueError("the page has no server")
+        raise ValueError("docs/contract.md has no Python block with a server")
     module: dict[str, Any] = {}
     exec(compile(block[1], "contract.md", "exec"), module)
     server = module["server"]
@@ -41,11 +41,11 @@ def _case(server: Server, profile: str, case: str) -> str:
     call = Call(1, client, name="stock", arguments=json.dumps(CASES[case]).encode())
     reply = json.loads(run(server, call).reply)
     kind = "result" if "result" in reply else "error"
-    words = case if kind == "result" else f"{case}, as a JSON-RPC error"
-    return f"{words}:\n\n```json\n{_shown(reply[kind])}\n```"
+    title = case if kind == "result" else f"{case}, as a JSON-RPC error"
+    return f"{title}:\n\n```json\n{_format(reply[kind])}\n```"
 
 
-def _shown(result: dict[str, Any]) -> str:
-    """A line for each member."""
+def _format(result: dict[str, Any]) -> str:
+    """Format an object with one line for each member."""
     lines = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in result.items()]
     return "{\n" + ",\n".join(lines) + "\n}"

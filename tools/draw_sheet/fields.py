@@ -1,4 +1,4 @@
-"""Fields into a drawn PDF: real ones, named by the path of their value, with marks that show."""
+"""Adds AcroForm fields to a drawn PDF; each is named by the path of its value."""
 
 from io import BytesIO
 from pathlib import Path
@@ -7,11 +7,11 @@ from typing import Any
 import pikepdf
 from pikepdf import Array, Dictionary, Name, Pdf, Stream, String
 
-from template.board import FieldSpec
+from tools.draw_sheet.sheet import FieldSpec
 
 PRINTED = 4
 MULTILINE = 1 << 12
-MARKS = {
+CHECK_MARKS = {
     # drawn in a square of side 1
     "check-circle": "0.11 0.13 0.22 rg 0.5 0.14 m 0.7 0.14 0.86 0.3 0.86 0.5 c 0.86 0.7 0.7 0.86 0.5 0.86 c "
     "0.3 0.86 0.14 0.7 0.14 0.5 c 0.14 0.3 0.3 0.14 0.5 0.14 c f",
@@ -20,7 +20,7 @@ MARKS = {
 
 
 def put_fields(drawn: bytes, fields: list[FieldSpec], target: Path) -> None:
-    """Save a drawing with its fields; several of one name are one field that shows in each place."""
+    """Save a drawing with its fields; fields of one name share their value."""
     with pikepdf.open(BytesIO(drawn)) as pdf:
         helvetica = pdf.make_indirect(
             Dictionary(
@@ -39,8 +39,8 @@ def put_fields(drawn: bytes, fields: list[FieldSpec], target: Path) -> None:
         )
         pdf.Root.AcroForm = form
         pdf.Root.Lang = String("en")
-        tree = _Tree(pdf, form)
-        marks = {kind: _marks(pdf, kind) for kind in MARKS}
+        tree = _FieldTree(pdf, form)
+        marks = {kind: _marks(pdf, kind) for kind in CHECK_MARKS}
         for spec in fields:
             tree.add(spec, marks.get(spec.kind))
         pdf.docinfo["/Title"] = String("Character sheet")
@@ -50,7 +50,7 @@ def put_fields(drawn: bytes, fields: list[FieldSpec], target: Path) -> None:
 
 
 def _marks(pdf: Pdf, kind: str) -> Any:
-    """How a mark looks when it is set, and when it is not: shared by all marks of a kind."""
+    """Return the on and off appearance streams shared by all checkboxes of a kind."""
 
     def drawing(content: str) -> Any:
         return pdf.make_indirect(
@@ -63,11 +63,11 @@ def _marks(pdf: Pdf, kind: str) -> Any:
             )
         )
 
-    return Dictionary(N=Dictionary(Yes=drawing(MARKS[kind]), Off=drawing("")))
+    return Dictionary(N=Dictionary(Yes=drawing(CHECK_MARKS[kind]), Off=drawing("")))
 
 
-class _Tree:
-    """The fields by the parts of their names."""
+class _FieldTree:
+    """The field tree, by the dotted parts of field names."""
 
     def __init__(self, pdf: Pdf, form: Any) -> None:
         self._pdf = pdf
@@ -99,18 +99,18 @@ class _Tree:
         if spec.name in self._leaves:
             self._share(spec.name, widget)
             return
-        path, _, own = spec.name.rpartition(".")
-        widget.T, widget.TU = String(own), String(spec.tip)
+        path, _, last = spec.name.rpartition(".")
+        widget.T, widget.TU = String(last), String(spec.tip)
         widget.FT = Name.Btn if is_mark else Name.Tx
         if is_mark:
             widget.V = Name.Off
         if spec.is_multiline:
             widget.Ff = MULTILINE
         self._leaves[spec.name] = widget
-        self._hang(widget, path)
+        self._insert(widget, path)
 
     def _share(self, name: str, widget: Any) -> None:
-        """A second place for a field: what is the field's own moves up to a parent of both."""
+        """Add a second widget to a field: its field entries move to a common parent."""
         leaf = self._leaves[name]
         if "/Kids" not in leaf:
             first = leaf
@@ -131,15 +131,15 @@ class _Tree:
         leaf.Kids.append(widget)
         widget.Parent = leaf
 
-    def _hang(self, node: Any, path: str) -> None:
+    def _insert(self, node: Any, path: str) -> None:
         self._siblings(path).append(node)
         if path:
             node.Parent = self._nodes[path]
 
     def _siblings(self, path: str) -> Any:
         if path not in self._nodes:
-            above, _, own = path.rpartition(".")
-            node = self._pdf.make_indirect(Dictionary(T=String(own), Kids=Array()))
+            above, _, last = path.rpartition(".")
+            node = self._pdf.make_indirect(Dictionary(T=String(last), Kids=Array()))
             self._nodes[path] = node
-            self._hang(node, above)
+            self._insert(node, above)
         return self._nodes[path].Kids if path else self._nodes[""].Fields

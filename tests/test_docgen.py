@@ -1,4 +1,4 @@
-"""What README and docs quote from the code and from measurements is what these say."""
+"""The generated parts of README and docs match the code and the benchmarks."""
 
 import re
 import shutil
@@ -13,26 +13,26 @@ ROOT = Path(__file__).parents[1]
 FIGURE = re.compile(r"[\d,.]+")
 
 
-def manual(*words: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "manual", *words]
+def docgen(*words: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "tools.docgen", *words]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=50)
 
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """The pages, to change."""
+    """A copy of the pages that a test may change."""
     shutil.copy(ROOT / "README.md", tmp_path)
     shutil.copytree(ROOT / "docs", tmp_path / "docs", ignore=shutil.ignore_patterns("*.png"))
     return tmp_path
 
 
-def test_every_made_part_is_as_the_code_makes_it() -> None:
-    done = manual("--check")
+def test_every_generated_part_is_up_to_date() -> None:
+    done = docgen("--check")
     assert (done.returncode, done.stderr) == (0, "")
 
 
 CHANGES = {
-    "README.md": ("| start to first answer, ms |", "| start, ms |"),
+    "README.md": ("| start to first reply, ms |", "| start, ms |"),
     "docs/contract.md": ('"isError": true', '"isError": false'),
     "docs/cli.md": ("| `--no-page` |", "| `--no-pages` |"),
 }
@@ -40,21 +40,31 @@ CHANGES = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", CHANGES)
-def test_a_part_that_was_changed_is_named_and_made_anew(page: str, copy: Path) -> None:
+def test_a_changed_part_is_named_and_regenerated(page: str, copy: Path) -> None:
     before = (copy / page).read_text()
     (copy / page).write_text(before.replace(*CHANGES[page]))
     assert (copy / page).read_text() != before
-    done = manual("--check", "--folder", str(copy))
-    assert (done.returncode, done.stderr) == (1, f"{page} is out of date: make docs\n")
-    assert manual("--folder", str(copy)).stderr == f"made {page}\n"
+    done = docgen("--check", "--folder", str(copy))
+    assert (done.returncode, done.stderr) == (1, f"{page} is out of date; run make docs\n")
+    assert docgen("--folder", str(copy)).stderr == f"wrote {page}\n"
     assert (copy / page).read_text() == before
 
 
-def test_other_figures_make_another_table(copy: Path) -> None:
+def test_other_figures_give_another_table(copy: Path) -> None:
     page = copy / "docs/benchmarks.md"
     page.write_text(re.sub(r"\| 2026-07-28 \| [\d.,]+", "| 2026-07-28 | 12.3", page.read_text()))
-    assert manual("--folder", str(copy)).stderr == "made README.md\n"
+    assert docgen("--folder", str(copy)).stderr == "wrote README.md\n"
     assert "| 12.3 | 12.3 | 12.3 | 12.3 |" in (copy / "README.md").read_text()
+
+
+def test_the_readme_compares_calls_made_one_at_a_time() -> None:
+    page = (ROOT / "docs/benchmarks.md").read_text()
+    table = page.partition("one at a time\n\n|")[2].partition("\n\n")[0]
+    rows = [[cell.strip() for cell in line.split("|")] for line in table.splitlines()]
+    cpu, p50 = next(row[3:5] for row in rows if row[1:3] == ["Accord", "2026-07-28"])
+    readme = (ROOT / "README.md").read_text()
+    assert f"one at a time: CPU per call, `async def add`, µs | {cpu.split()[0]} |" in readme
+    assert f"one at a time: median latency, `async def add`, µs | {p50} |" in readme
 
 
 def test_every_figure_of_the_readme_is_one_of_the_benchmarks() -> None:
@@ -63,8 +73,8 @@ def test_every_figure_of_the_readme_is_one_of_the_benchmarks() -> None:
     rows = [line.split("|")[2:-1] for line in table.splitlines() if line.startswith("|")]
     figures = [cell.strip() for row in rows for cell in row if FIGURE.fullmatch(cell.strip())]
     assert len(figures) >= 20
-    known = set(FIGURE.findall((ROOT / "docs/benchmarks.md").read_text()))
-    assert [figure for figure in figures if figure not in known] == []
+    published = set(FIGURE.findall((ROOT / "docs/benchmarks.md").read_text()))
+    assert [figure for figure in figures if figure not in published] == []
 
 
 def test_a_target_whose_figure_looks_like_its_limit_says_by_how_much_it_is_missed() -> None:

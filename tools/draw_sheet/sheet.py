@@ -1,4 +1,4 @@
-"""A drawing board: pages measured from the top left, in points, and the fields that stand on them."""
+"""A PDF with form fields while it is drawn; positions are points from the top left of the print area."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ LATO = FONTS / "truetype/lato"
 DISPLAY = FONTS / "opentype/ebgaramond/EBGaramond12-Regular.otf"
 
 WIDTH, HEIGHT = 535.0, 736.0
-"""The part of a page that is drawn on: it fits A4 and Letter alike."""
+"""Size of the print area; it fits both A4 and Letter."""
 PAPERS = {"a4": (595.276, 841.89), "letter": (612.0, 792.0)}
 
 INK = HexColor("#2a2825")
@@ -35,7 +35,7 @@ BOLD_RULE, LINE, HAIRLINE = 1.4, 0.7, 0.45
 
 @dataclass(frozen=True)
 class FieldSpec:
-    """A field: its full name, its page, where it stands, and how its text is set."""
+    """A form field: full name, page, rectangle and text style."""
 
     name: str
     page: int
@@ -48,8 +48,8 @@ class FieldSpec:
 
 
 @dataclass
-class Board:
-    """One document while it is drawn."""
+class Sheet:
+    """The document being drawn and the fields added so far."""
 
     paper: str
     buffer: BytesIO = field(default_factory=BytesIO)
@@ -65,7 +65,7 @@ class Board:
         self.left = (self.size[0] - WIDTH) / 2
         self.top = self.size[1] - (self.size[1] - HEIGHT) / 2
 
-    # Places
+    # Coordinates
 
     def x(self, x: float) -> float:
         return self.left + x
@@ -73,8 +73,8 @@ class Board:
     def y(self, y: float) -> float:
         return self.top - y
 
-    def turn(self) -> None:
-        """Go on to the next page."""
+    def next_page(self) -> None:
+        """Start the next page."""
         self.canvas.showPage()
         self.page += 1
 
@@ -132,7 +132,7 @@ class Board:
         self.polygon([(x, y - radius), (x + radius, y), (x, y + radius), (x - radius, y)])
 
     def shield(self, x: float, y: float, width: float, height: float) -> None:
-        """An outline in the shape of a shield."""
+        """Draw the outline of a shield."""
         c, path = self.canvas, self.canvas.beginPath()
         left, right, middle = self.x(x), self.x(x + width), self.x(x + width / 2)
         top, waist, foot = self.y(y), self.y(y + height * 0.52), self.y(y + height)
@@ -149,9 +149,9 @@ class Board:
         c.setLineWidth(1.0)
         c.drawPath(path, stroke=1, fill=1)
 
-    # Words
+    # Text
 
-    def words(
+    def text(
         self,
         text: str,
         x: float,
@@ -163,7 +163,7 @@ class Board:
         spacing: float = 0.0,
         align: str = "left",
     ) -> None:
-        """Words on a baseline."""
+        """Draw one line of text on a baseline."""
         width = pdfmetrics.stringWidth(text, font, size) + spacing * max(len(text) - 1, 0)
         left = {"left": x, "center": x - width / 2, "right": x - width}[align]
         line = self.canvas.beginText(self.x(left), self.y(y))
@@ -174,18 +174,18 @@ class Board:
         self.canvas.drawText(line)
 
     def label(self, text: str, x: float, y: float, align: str = "left") -> None:
-        """What a field is for: small spaced capitals."""
-        self.words(text.upper(), x, y, size=5.6, spacing=0.55, align=align)
+        """Draw a field label in small spaced capitals."""
+        self.text(text.upper(), x, y, size=5.6, spacing=0.55, align=align)
 
     def heading(self, text: str, x: float, y: float, width: float) -> None:
-        """A section: its name over a rule that spans it."""
-        self.words(text.upper(), x, y, size=7.4, font="Lato-Heavy", color=ACCENT, spacing=0.9)
+        """Draw a section title with a rule below it."""
+        self.text(text.upper(), x, y, size=7.4, font="Lato-Heavy", color=ACCENT, spacing=0.9)
         self.rule(x, y + 3.6, width, LINE, RULE)
 
     def title(
         self, text: str, x: float, y: float, size: float, color: Color = INK, align: str = "left"
     ) -> None:
-        """Large words, as outlines of the display face."""
+        """Draw large text as outlines of the display font."""
         glyphs, cmap = self.display.getGlyphSet(), self.display.getBestCmap()
         scale = size / self.display["head"].unitsPerEm
         names = [cmap[ord(character)] for character in text]
@@ -224,7 +224,7 @@ class Board:
         align: int = 0,
         tip: str = "",
     ) -> None:
-        """A line to fill in; x and y are its top left."""
+        """Add a single-line text field; x and y are its top left corner."""
         self._add(name, x, y, width, height, size=size, align=align, tip=tip)
 
     def area(
@@ -237,13 +237,13 @@ class Board:
         tip: str,
         size: float = 8.5,
     ) -> None:
-        """Lines to fill in."""
+        """Add a multi-line text field."""
         self._add(name, x, y, width, height, size=size, is_multiline=True, tip=tip)
 
     def check(
         self, name: str, x: float, y: float, radius: float, tip: str, *, shape: str = "circle"
     ) -> None:
-        """A mark to set, around a middle."""
+        """Add a checkbox centred at x and y."""
         (self.circle if shape == "circle" else self.diamond)(x, y, radius)
         kind = f"check-{shape}"
         self._add(name, x - radius, y - radius, 2 * radius, 2 * radius, kind=kind, tip=tip)
@@ -254,7 +254,7 @@ class Board:
 
 
 def _steps(path: Shape) -> Iterable[tuple[object, ...]]:
-    """The steps of a reportlab graphics path, as a canvas path has them."""
+    """Yield the operations of a reportlab graphics path as methods of a canvas path."""
     names = {
         _MOVETO: ("moveTo", 2),
         _LINETO: ("lineTo", 2),

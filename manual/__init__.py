@@ -1,1 +1,0 @@
-"""The parts of README and docs that code makes, so that they cannot say anything else."""

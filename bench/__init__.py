@@ -1,1 +1,5 @@
-"""Accord side by side with its peers over stdio and HTTP: `python -m bench`."""
+"""Benchmarks of Accord and other MCP servers over stdio and HTTP: `python -m bench`.
+
+Read `contenders` (the servers), `trial` and `http_trial` (one measurement), `rounds` (all of them),
+then `report` (the tables). The other modules measure parts of Accord.
+"""

@@ -1,4 +1,4 @@
-"""`python -m bench`: measures everything, prints it, writes docs/benchmarks.md and what quotes it."""
+"""Run all benchmarks, print the tables, and write docs/benchmarks.md and the README's comparison."""
 
 import argparse
 import sys
@@ -18,50 +18,52 @@ from bench.reader import ROUNDS as READING_ROUNDS
 from bench.reader import measure_reading, reading_parts
 from bench.rendering import ROUNDS, measure_rendering, rendering_parts
 from bench.report import one_line, render, stdio_parts
-from bench.rounds import FAILURES, Plan, run
+from bench.rounds import FAILURES, Plan, run_stdio
 from bench.sheets import MANY, measure_sheets, sheets_parts
 from bench.sheets import ROUNDS as SHEET_ROUNDS
 from bench.sql import measure_sql, sql_parts
 
 PAGE = ROOT / "docs" / "benchmarks.md"
 SECONDS = 240
-Measure = Callable[[bool], list[str]]
-"""What is to be printed of one part, measured in full or quickly."""
+Benchmark = Callable[[bool], list[str]]
+"""Runs one benchmark, in quick mode if true, and returns its Markdown parts."""
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="one round with fewer calls")
-    parser.add_argument("--only-http", action="store_true", help="leave out stdio")
+    parser.add_argument(
+        "--only-http", action="store_true", help="skip stdio and the benchmarks of Accord alone"
+    )
     parser.add_argument(
         "--only",
         action="append",
         choices=[contender.name for contender in CONTENDERS],
-        help="measure this contender only; may be repeated",
+        help="measure this server only; may be repeated",
     )
     options = parser.parse_args()
     if sys.platform != "linux":
-        parser.exit(2, "bench: reads CPU time and memory of its children as Linux gives them\n")
+        parser.exit(2, "bench: must run on Linux; CPU time and memory are read from /proc\n")
     contenders = [c for c in CONTENDERS if not options.only or c.name in options.only]
     for folder in ("src", "bench"):
-        compile_dir(ROOT / folder, quiet=1)  # as pip does with what it installs
+        compile_dir(ROOT / folder, quiet=1)  # as pip does on installation
 
     parts: list[str] = []
     has_failed = False
     if not options.only_http:
         parts, has_failed = measure_stdio(contenders, is_quick=options.quick)
         if ACCORD in contenders:
-            for title, measure in MEASURES.items():
-                more, has_failed_there = measure_part(title, measure, is_quick=options.quick)
+            for title, benchmark in BENCHMARKS.items():
+                more, has_failed_here = run_benchmark(title, benchmark, is_quick=options.quick)
                 parts += more
-                has_failed |= has_failed_there
+                has_failed |= has_failed_here
     more_parts, has_failed_too = measure_http(contenders, is_quick=options.quick)
     has_failed |= has_failed_too
     show_progress("")
     page = render([*parts, *more_parts], "python -m bench")
     print(page)
     if options.quick or options.only or options.only_http or has_failed or not has_wrk():
-        print(f"Not a complete run: {PAGE.relative_to(ROOT)} is left as it was.")
+        print(f"The run was not complete; {PAGE.relative_to(ROOT)} is unchanged.")
     else:
         PAGE.parent.mkdir(exist_ok=True)
         PAGE.write_text(page, encoding="utf-8")
@@ -70,59 +72,59 @@ def main() -> int:
 
 
 def measure_stdio(contenders: list[Contender], *, is_quick: bool) -> tuple[list[str], bool]:
-    """What is to be printed, and whether Accord failed."""
+    """Return Markdown parts, and True if Accord failed."""
     rounds, scale = (1, 0.25) if is_quick else (3, 1.0)
     plan = Plan(contenders, rounds, scale, SECONDS)
-    figures = run(plan, show_progress)
+    figures = run_stdio(plan, show_progress)
     has_failed = not figures.failures.keys().isdisjoint({ACCORD.name, "growth"})
     return stdio_parts(figures, plan), has_failed
 
 
-def measure_part(title: str, measure: Measure, *, is_quick: bool) -> tuple[list[str], bool]:
-    """What is to be printed, and whether Accord failed."""
+def run_benchmark(title: str, benchmark: Benchmark, *, is_quick: bool) -> tuple[list[str], bool]:
+    """Return Markdown parts, and True if Accord failed."""
     show_progress(title)
     try:
-        return measure(is_quick), False
+        return benchmark(is_quick), False
     except FAILURES as error:
         return [f"## {title}", f"Failed: {one_line(str(error))}"], True
 
 
-def measure_wording(is_quick: bool) -> list[str]:
+def run_rendering(is_quick: bool) -> list[str]:
     rounds = ROUNDS // 5 if is_quick else ROUNDS
     return rendering_parts(measure_rendering(rounds), rounds)
 
 
-def measure_reader(is_quick: bool) -> list[str]:
+def run_reading(is_quick: bool) -> list[str]:
     rounds = READING_ROUNDS // 5 if is_quick else READING_ROUNDS
     return reading_parts(measure_reading(rounds), rounds)
 
 
-def measure_queries(is_quick: bool) -> list[str]:
+def run_sql(is_quick: bool) -> list[str]:
     rounds = 1 if is_quick else 3
     return sql_parts(measure_sql(rounds), rounds)
 
 
-def measure_filling(is_quick: bool) -> list[str]:
+def run_sheets(is_quick: bool) -> list[str]:
     rounds, many = (SHEET_ROUNDS // 5, MANY // 5) if is_quick else (SHEET_ROUNDS, MANY)
     return sheets_parts(measure_sheets(rounds, many))
 
 
-def measure_list(is_quick: bool) -> list[str]:
+def run_drf(is_quick: bool) -> list[str]:
     rounds = LIST_ROUNDS // 5 if is_quick else LIST_ROUNDS
     return drf_parts(measure_drf(rounds), rounds)
 
 
-MEASURES: dict[str, Measure] = {
-    "Rendering, Accord only": measure_wording,
-    "Reading, Accord only": measure_reader,
-    "Queries of a database": measure_queries,
-    "Character sheets": measure_filling,
-    "A Django REST framework list": measure_list,
+BENCHMARKS: dict[str, Benchmark] = {
+    "Rendering, Accord only": run_rendering,
+    "Reading, Accord only": run_reading,
+    "SQL queries": run_sql,
+    "Character sheets": run_sheets,
+    "A Django REST framework list": run_drf,
 }
 
 
 def measure_http(contenders: list[Contender], *, is_quick: bool) -> tuple[list[str], bool]:
-    """What is to be printed, and whether Accord failed."""
+    """Return Markdown parts, and True if Accord failed."""
     chosen = [contender for contender in HTTP_CONTENDERS if contender.over_stdio in contenders]
     if not chosen:
         return [], False

@@ -1,4 +1,4 @@
-"""A server as a child process: its pipes, its clock, its memory."""
+"""A server in a child process: pipes, CPU time, memory."""
 
 import os
 import socket
@@ -20,6 +20,8 @@ class ChildError(Exception):
 
 
 class Child:
+    """A server process with pipes for stdin and stdout."""
+
     def __init__(
         self,
         command: Sequence[str],
@@ -27,9 +29,8 @@ class Child:
         *,
         keep_stderr: bool = True,
     ) -> None:
-        # Closed in __exit__.
-        self._stderr = tempfile.TemporaryFile() if keep_stderr else open(os.devnull, "r+b")  # noqa: PTH123, SIM115 - as above
-        self._rest = b""
+        self._stderr = tempfile.TemporaryFile() if keep_stderr else open(os.devnull, "r+b")  # noqa: PTH123, SIM115 - closed in __exit__
+        self._buffer = b""
         self.started = time.perf_counter()
         self._process = subprocess.Popen(
             command,
@@ -74,26 +75,26 @@ class Child:
             while view:
                 view = view[os.write(self._input, view) :]
         except BrokenPipeError:
-            pass  # the reader meets the end of the output and says why
+            pass  # receive() reaches the end of stdout and reports it
 
-    def ask(self, message: bytes) -> bytes:
+    def request(self, message: bytes) -> bytes:
         self.send(message)
         return self.receive(1)[0]
 
     def receive(self, count: int) -> list[bytes]:
-        chunks = [self._rest]
-        missing = count - self._rest.count(b"\n")
+        chunks = [self._buffer]
+        missing = count - self._buffer.count(b"\n")
         while missing > 0:
             chunk = os.read(self._output, 1 << 20)
             if not chunk:
-                raise ChildError(self._last_words(missing, count))
+                raise ChildError(self._failure(missing, count))
             chunks.append(chunk)
             missing -= chunk.count(b"\n")
-        *lines, self._rest = b"".join(chunks).split(b"\n", count)
+        *lines, self._buffer = b"".join(chunks).split(b"\n", count)
         return lines
 
     def pipeline(self, requests: bytes, count: int) -> list[bytes]:
-        """Writes everything from one thread while another reads."""
+        """Write all requests in a thread while this one reads the replies."""
         writer = threading.Thread(target=self.send, args=(requests,), daemon=True)
         writer.start()
         replies = self.receive(count)
@@ -101,10 +102,10 @@ class Child:
         return replies
 
     def end_input(self) -> bytes:
-        """What the server still writes before it ends, which should be nothing."""
+        """Close stdin and return the remaining output, which should be empty."""
         assert self._process.stdin
         self._process.stdin.close()
-        chunks = [self._rest]
+        chunks = [self._buffer]
         while chunk := os.read(self._output, 1 << 20):
             chunks.append(chunk)
         return b"".join(chunks)
@@ -114,8 +115,8 @@ class Child:
         return self._process.pid
 
     def cpu_seconds(self) -> float:
-        """User and system time of all threads so far, to the nanosecond."""
-        self._wait_until_asleep()
+        """Return the user and system time of all threads so far."""
+        self._wait_until_idle()
         # The process clock of another pid, as clock_getcpuclockid(3) makes it on Linux.
         return time.clock_gettime((~self._process.pid << 3) | 2)
 
@@ -123,10 +124,10 @@ class Child:
         status = Path(f"/proc/{self._process.pid}/status").read_text()
         return int(status.split("VmRSS:")[1].split()[0]) * 1024
 
-    def _wait_until_asleep(self) -> None:
-        # The clock of a thread that runs is up to one scheduler tick old, which is a thousand calls.
-        give_up = time.perf_counter() + 0.25
-        while time.perf_counter() < give_up and self._is_running():
+    def _wait_until_idle(self) -> None:
+        # The clock of a running thread is up to one scheduler tick old: the time of a thousand calls.
+        deadline = time.perf_counter() + 0.25
+        while time.perf_counter() < deadline and self._is_running():
             time.sleep(0.0005)
 
     def _is_running(self) -> bool:
@@ -134,18 +135,18 @@ class Child:
         try:
             return any(stat.read_text().rpartition(")")[2].split()[0] == "R" for stat in stats)
         except (FileNotFoundError, ProcessLookupError):
-            return True  # a thread ended between its listing and its reading
+            return True  # a thread ended between glob and read_text
 
-    def _last_words(self, missing: int, count: int) -> str:
+    def _failure(self, missing: int, count: int) -> str:
         status = self._process.wait()
         self._stderr.seek(0)
         lines = self._stderr.read().decode(errors="replace").strip().splitlines()
-        last = lines[-1] if lines else "nothing on stderr"
+        last = lines[-1] if lines else "stderr is empty"
         return f"ended with status {status}, {missing} of {count} replies missing: {last}"
 
 
 class HttpChild(Child):
-    """A server that listens on a port of this machine; `{port}` in its command stands for which."""
+    """A server on a free loopback port, which replaces `{port}` in its command."""
 
     def __init__(
         self, command: Sequence[str], env: Mapping[str, str], *, keep_stderr: bool = True
@@ -173,4 +174,4 @@ class HttpChild(Child):
                 time.sleep(0.01)
             else:
                 return
-        raise ChildError(self._last_words(1, 1))
+        raise ChildError(self._failure(1, 1))

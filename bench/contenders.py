@@ -1,4 +1,4 @@
-"""Who is compared: how each server is started, and with how many calls it is measured."""
+"""The servers that are compared: command, environment and number of calls of each."""
 
 import sys
 from collections.abc import Mapping
@@ -11,10 +11,12 @@ from bench.wire import HANDSHAKE, STATELESS, Era, Tool
 
 @dataclass(frozen=True)
 class Contender:
+    """A server that is measured over stdio."""
+
     name: str
     title: str
     command: tuple[str, ...]
-    module: str | None  # what has to be importable
+    module: str | None  # must be importable
     calls: Mapping[Tool, int]
     env: Mapping[str, str] = field(default_factory=dict)
 
@@ -25,17 +27,19 @@ class Contender:
     def count(self, tool: Tool, scale: float) -> int:
         return max(1, round(self.calls[tool] * scale))
 
-    def count_alone(self, scale: float) -> int:
-        """How many calls are made one by one."""
+    def sequential_count(self, scale: float) -> int:
+        """Return the number of calls made one at a time."""
         return max(1, round(self.calls["rows"] * scale / 2))
 
 
 @dataclass(frozen=True)
 class HttpContender:
+    """A server in one mode that is measured over HTTP."""
+
     name: str
     title: str
     mode: str
-    over_stdio: Contender  # the same, or what does the same
+    over_stdio: Contender  # the same server over stdio
     command: tuple[str, ...]  # with {port}
     era: Era
     tools: tuple[Tool, ...] = ("add",)
@@ -43,7 +47,7 @@ class HttpContender:
 
 
 def accord_command(*arguments: str) -> tuple[str, ...]:
-    """The installed command, or what it does where accord is only on the path."""
+    """Return the installed `accord serve`, or its equivalent if accord is on the path only."""
     script = Path(sys.executable).with_name("accord")
     if script.exists():
         return (str(script), "serve", *arguments)
@@ -56,7 +60,7 @@ def python_module(name: str, *arguments: str) -> tuple[str, ...]:
 
 
 def uvicorn_command(app: str) -> tuple[str, ...]:
-    """uvicorn as `accord serve` sets it up."""
+    """Return a uvicorn command with the settings of `accord serve`."""
     return (
         *(sys.executable, "-m", "uvicorn", f"bench.servers.{app}:app", "--port={port}"),
         *("--loop=uvloop", "--http=httptools", "--ws=none", "--log-level=warning"),
@@ -64,8 +68,7 @@ def uvicorn_command(app: str) -> tuple[str, ...]:
     )
 
 
-# The counts differ so that each is measured over about a second of work: a slow server need not be
-# called a hundred thousand times to be told from a fast one.
+# Calls per trial: about one second of work for each server.
 SLOW: Mapping[Tool, int] = {"add": 1_000, "add_sync": 800, "rows": 400}
 FAST: Mapping[Tool, int] = {"add": 20_000, "add_sync": 10_000, "rows": 2_000}
 CONSTANT: Mapping[Tool, int] = {"add": 80_000, "add_sync": 40_000, "rows": 2_000}
@@ -100,14 +103,14 @@ FASTMCP_JSON = python_module("fastmcp_server", "{port}", "json")
 
 
 def accord_http(name: str, mode: str, era: Era) -> HttpContender:
-    """The command, with its line for each call on a stderr that goes nowhere."""
+    """Return `accord serve --http`, whose access log goes to /dev/null."""
     tools: tuple[Tool, ...] = ("add", "add_sync")
     return HttpContender(name, "Accord", mode, ACCORD, ACCORD_HTTP, era, tools, keep_stderr=False)
 
 
-def on_uvicorn(name: str, title: str, mode: str, of: Contender, app: str) -> HttpContender:
+def on_uvicorn(name: str, title: str, mode: str, contender: Contender, app: str) -> HttpContender:
     era = STATELESS if mode == "2026" else HANDSHAKE
-    return HttpContender(name, title, mode, of, uvicorn_command(app), era)
+    return HttpContender(name, title, mode, contender, uvicorn_command(app), era)
 
 
 ACCORD_SESSIONS = accord_http("accord-sessions", "sessions", HANDSHAKE)

@@ -1,4 +1,4 @@
-"""What a viewset's list costs over MCP, beside the same list through DRF's own test client."""
+"""The cost of a viewset's list over MCP, compared with DRF's own test client."""
 
 import gc
 import json
@@ -15,66 +15,66 @@ from bench.wire import WrongReplyError
 
 Run = Callable[[], bytes]
 SIZES = (1, 10, 100)
-MOST = 1.25
+MAX_RATIO = 1.25
 ROUNDS = 60
-TIMES = 20  # a round
+CALLS = 20  # per round
 TOKEN = "0123456789"
 DRF = "DRF's test client"
-MINE = "Accord, inside Django"
+INSIDE = "Accord, inside Django"
 PEER = "django-rest-framework-mcp"
-HOW = """\
-In one process, the example project (`examples/drf_shop`) with tables in memory; the caller has a token.
-*DRF's test client*: `APIClient().get("/api/customers/")`, all the way through middleware, routing, the view, filters and the
-renderer. *Inside Django*: the same client posts `tools/call` of `customers_list` to the endpoint, so the
-request goes through middleware once, and the view is called inside of it. *By itself*: the message to a server
-in a process of its own, which goes through middleware for the view. *{peer}*: the same client posts the same
-call to its endpoint; it calls the action without middleware, content negotiation or a renderer in between. CPU
-time, {rounds} rounds of {times} calls by turns, the least of them; the garbage collector is off. django-mcp-server
-does not import beside the SDK's second version."""
+METHOD = """\
+In one process, the example project (`examples/drf_shop`) with an in-memory database; the caller has a token.
+*DRF's test client*: `APIClient().get("/api/customers/")`, through middleware, routing, the view, filters and the
+renderer. *Inside Django*: the same client posts `tools/call` of `customers_list` to the endpoint; the request
+passes the middleware once, and the view is called inside it. *Standalone*: the message goes to a server in its
+own process, which passes the view's request through the middleware. *{peer}*: the same client posts the
+same call to its endpoint, which calls the action without middleware, content negotiation or a renderer. CPU time,
+{rounds} rounds of {times} calls each, alternating, the minimum; the garbage collector is off. django-mcp-server cannot
+be imported together with version 2 of the SDK."""
 
 
 @dataclass
 class Figures:
-    """Microseconds a call: the least of all rounds, by way and number of rows."""
+    """Microseconds per call: the minimum of all rounds, by client and number of rows."""
 
-    least: dict[tuple[str, int], float] = field(default_factory=dict)
+    minimum: dict[tuple[str, int], float] = field(default_factory=dict)
     missing: str | None = None
 
-    def note(self, way: str, rows: int, figure: float) -> None:
-        key = (way, rows)
-        self.least[key] = min(figure, self.least.get(key, figure))
+    def add(self, client: str, rows: int, figure: float) -> None:
+        key = (client, rows)
+        self.minimum[key] = min(figure, self.minimum.get(key, figure))
 
 
 def measure_drf(rounds: int = ROUNDS) -> Figures:
-    """Measure each way in turn, with each number of rows."""
+    """Measure each client in turn, with each number of rows."""
     set_up()
     figures = Figures()
     for rows in SIZES:
         fill(rows)
-        ways = ways_to_ask(figures)
-        for way, run in ways.items():
-            check(way, run(), rows)
-        measure_ways(figures, ways, rows, rounds)
+        clients = make_clients(figures)
+        for name, run in clients.items():
+            check(name, run(), rows)
+        measure_clients(figures, clients, rows, rounds)
     return figures
 
 
-def measure_ways(figures: Figures, ways: dict[str, Run], rows: int, rounds: int) -> None:
+def measure_clients(figures: Figures, clients: dict[str, Run], rows: int, rounds: int) -> None:
     was_on = gc.isenabled()
     gc.disable()
     try:
         for _ in range(rounds):
-            for way, run in ways.items():
-                begun = time.process_time_ns()
-                for _ in range(TIMES):
+            for name, run in clients.items():
+                started = time.process_time_ns()
+                for _ in range(CALLS):
                     run()
-                figures.note(way, rows, (time.process_time_ns() - begun) / TIMES / 1e3)
+                figures.add(name, rows, (time.process_time_ns() - started) / CALLS / 1e3)
     finally:
         if was_on:
             gc.enable()
 
 
 def set_up() -> None:
-    """The example project, in memory."""
+    """Set up the example project with an in-memory database."""
     sys.path.insert(0, str(ROOT / "examples" / "drf_shop"))
     from storefront import settings
 
@@ -89,7 +89,7 @@ def set_up() -> None:
     from django.contrib.auth.models import User
     from rest_framework.authtoken.models import Token
 
-    Token.objects.create(user=User.objects.create_user("somebody"), key=TOKEN)
+    Token.objects.create(user=User.objects.create_user("caller"), key=TOKEN)
 
 
 def fill(rows: int) -> None:
@@ -101,7 +101,7 @@ def fill(rows: int) -> None:
     )
 
 
-def ways_to_ask(figures: Figures) -> dict[str, Run]:
+def make_clients(figures: Figures) -> dict[str, Run]:
     from rest_framework.test import APIClient
 
     from accord.django import project
@@ -114,7 +114,7 @@ def ways_to_ask(figures: Figures) -> dict[str, Run]:
     server = project.server()
     connection = server.connect()
 
-    def by_itself() -> bytes:
+    def standalone() -> bytes:
         (call,) = connection.receive(message)
         assert isinstance(call, Call)
         done = blocking.run(server, call, blocking.OneWay(CALLER))
@@ -123,23 +123,23 @@ def ways_to_ask(figures: Figures) -> dict[str, Run]:
         return reply
 
     def post(path: str, message: bytes) -> bytes:
-        sent = client.generic("POST", path, message, "application/json", headers=HEADERS)
-        return bytes(sent.content)
+        response = client.generic("POST", path, message, "application/json", headers=HEADERS)
+        return bytes(response.content)
 
-    ways: dict[str, Run] = {
+    clients: dict[str, Run] = {
         DRF: lambda: bytes(client.get("/api/customers/").content),
-        MINE: lambda: post("/mcp/", message),
-        "Accord, by itself": by_itself,
+        INSIDE: lambda: post("/mcp/", message),
+        "Accord, standalone": standalone,
     }
     from bench import drf_urls
 
     figures.missing = drf_urls.MISSING
-    peers = call_message("list_customers")
-    return ways if drf_urls.MISSING else ways | {PEER: lambda: post("/peer/", peers)}
+    peer_message = call_message("list_customers")
+    return clients if drf_urls.MISSING else clients | {PEER: lambda: post("/peer/", peer_message)}
 
 
 class Caller(NamedTuple):
-    """What an HTTP server of ours would know of who is calling."""
+    """The HTTP request of a call, as Accord's HTTP server passes it on."""
 
     fields: dict[bytes, bytes]
     address: str = "127.0.0.1"
@@ -162,47 +162,47 @@ def call_message(tool: str = "customers_list") -> bytes:
     return json.dumps(message).encode()
 
 
-def check(way: str, reply: bytes, rows: int) -> None:
-    """That it is the whole list."""
-    said: Any = json.loads(reply)
-    listed = said if isinstance(said, list) else json.loads(said["result"]["content"][0]["text"])
+def check(name: str, reply: bytes, rows: int) -> None:
+    """Check that the reply has all rows."""
+    value: Any = json.loads(reply)
+    listed = value if isinstance(value, list) else json.loads(value["result"]["content"][0]["text"])
     if len(listed) != rows:
-        raise WrongReplyError(f"{way}: {reply[:300]!r}")
+        raise WrongReplyError(f"{name}: {reply[:300]!r}")
 
 
 def drf_parts(figures: Figures, rounds: int = ROUNDS) -> list[str]:
-    """As Markdown."""
-    ways = list(dict.fromkeys(way for way, _ in figures.least))
-    head = ["CPU µs/call", *map(named, SIZES)]
-    lines = [head, *([way, *(cell(figures, way, rows) for rows in SIZES)] for way in ways)]
+    """Return the figures as Markdown."""
+    clients = list(dict.fromkeys(client for client, _ in figures.minimum))
+    head = ["CPU µs/call", *map(row_count, SIZES)]
+    lines = [head, *([name, *(cell(figures, name, rows) for rows in SIZES)] for name in clients)]
     return [
         "## A Django REST framework list",
         table(lines),
-        goals(figures),
+        targets(figures),
         "## How the list was measured",
-        HOW.format(peer=PEER, rounds=rounds, times=TIMES),
+        METHOD.format(peer=PEER, rounds=rounds, times=CALLS),
     ]
 
 
-def named(rows: int) -> str:
+def row_count(rows: int) -> str:
     return "1 row" if rows == 1 else f"{rows} rows"
 
 
-def cell(figures: Figures, way: str, rows: int) -> str:
-    figure = figures.least[way, rows]
-    return f"{number(figure)} ({figure / figures.least[DRF, rows]:.2f}×)"
+def cell(figures: Figures, client: str, rows: int) -> str:
+    figure = figures.minimum[client, rows]
+    return f"{number(figure)} ({figure / figures.minimum[DRF, rows]:.2f}×)"
 
 
-def goals(figures: Figures) -> str:
-    least = figures.least
-    lines = [["goal", "measured", ""]]
+def targets(figures: Figures) -> str:
+    minimum = figures.minimum
+    lines = [["target", "measured", ""]]
     for rows in SIZES:
-        share = least[MINE, rows] / least[DRF, rows]
-        words = f"{named(rows)}: at most {MOST} times DRF's test client"
-        lines.append([words, f"{share:.2f}×", verdict(share, MOST)])
-        if (PEER, rows) in least:
-            against = least[MINE, rows] / least[PEER, rows]
-            words = f"{named(rows)}: less than {PEER}"
-            lines.append([words, f"{against:.2f}×", verdict(against, 1.0)])
-    note = f"\n\n{PEER} is not there: {figures.missing}" if figures.missing else ""
+        share = minimum[INSIDE, rows] / minimum[DRF, rows]
+        title = f"{row_count(rows)}: at most {MAX_RATIO} times DRF's test client"
+        lines.append([title, f"{share:.2f}×", verdict(share, MAX_RATIO)])
+        if (PEER, rows) in minimum:
+            against = minimum[INSIDE, rows] / minimum[PEER, rows]
+            title = f"{row_count(rows)}: less than {PEER}"
+            lines.append([title, f"{against:.2f}×", verdict(against, 1.0)])
+    note = f"\n\n{PEER} is not installed: {figures.missing}" if figures.missing else ""
     return table(lines) + note

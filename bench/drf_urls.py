@@ -1,12 +1,12 @@
-"""The example's URLs, and beside them a peer's endpoint for the same list."""
+"""The example project's URLs, and the endpoint of django-rest-framework-mcp for the same list."""
 
 from django.urls import include, path
 
-from storefront.urls import urlpatterns as own
+from storefront.urls import urlpatterns as project_patterns
 from storefront.views import CustomerViewSet
 
 MISSING: str | None = None
-urlpatterns = list(own)
+urlpatterns = list(project_patterns)
 
 try:
     from djangorestframework_mcp.registry import registry

@@ -1,4 +1,4 @@
-"""The figures over HTTP as Markdown."""
+"""Markdown tables of the figures over HTTP."""
 
 import statistics
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from bench.contenders import (
 from bench.http_rounds import HttpFigures, HttpPlan
 from bench.http_trial import CONNECTIONS, WARM_UP_SECONDS
 from bench.report import number, one_line, ratio, table, verdict
-from bench.sessions import CALLS, MEMORY_LIMIT_MB, SESSIONS, Crowd
+from bench.sessions import CALLS, MEMORY_LIMIT_MB, SESSIONS, Sessions
 from bench.sessions import CONNECTIONS as SESSION_CONNECTIONS
 from bench.wire import STATELESS, Tool
 
@@ -25,28 +25,27 @@ SDK_SHARE = 1 / 8
 CONSTANT_MULTIPLE = 1.6
 
 NO_WRK = "Left out: it needs `wrk` (`apt-get install -y wrk` on Debian and Ubuntu)."
-HOW = """\
-One process each on 127.0.0.1, all on uvicorn with httptools and uvloop; `wrk` with one thread repeats one
-call on {connections} connections, {warm_up} s to warm up and {seconds} s measured. Medians of {rounds}, each with
-fresh processes that take turns. Before and after, one call is made by hand and its reply checked in full, and
-while it warms up wrk looks for the sum in every reply; a status that is no success, or a connection that fails,
-fails the contender.
+METHOD = """\
+One process per server on 127.0.0.1, all on uvicorn with httptools and uvloop. `wrk` with one thread
+repeats one call on {connections} connections: {warm_up} s of warm-up, then {seconds} s measured. Medians of {rounds};
+each round starts new processes, and the servers alternate. Before and after, one call is made and its
+reply checked in full; during the warm-up wrk checks that every reply has the sum. A status other than 2xx
+or a failed connection fails the server.
 
-- *Accord*: `accord serve --http` as users run it; its line for each call goes to /dev/null. *Accord's ASGI
-  app*: `server.asgi()` on uvicorn, which keeps no access log and is set up as `accord serve` does.
-  *Constant reply*: on that same uvicorn, a bare ASGI app that reads the body and sends Accord's reply, always
-  the same bytes, to the same request.
-- *SDK* and *FastMCP*: their high-level servers, as they come and with `json_response` and `stateless_http`;
-  in the 2026 era with `json_response`. They log warnings only.
-- *CPU µs*: what the process clock, all threads, moved by over the calls that wrk counted. *calls/s* depends on
-  what else the machine does. In parentheses: the ratio to the SDK's fastest mode, and *× constant* the ratio to
+- *Accord*: `accord serve --http`; its access log goes to /dev/null. *Accord's ASGI app*: `server.asgi()` on
+  uvicorn with the settings of `accord serve` and without an access log. *Constant reply*: an ASGI app on
+  the same uvicorn that reads the body and sends the bytes of Accord's reply to the same request.
+- *SDK* and *FastMCP*: their high-level servers, with default settings and with `json_response` and
+  `stateless_http`; in the 2026 era with `json_response`. They log warnings only.
+- *CPU µs*: CPU time of the process, all threads, divided by the calls that wrk counted. *calls/s* depends on
+  the load of the machine. In parentheses: the ratio to the SDK's fastest mode; *× constant*: the ratio to
   the constant reply of the same era.
-- *Sessions*: all are opened, then each makes {calls} calls, `add` and `def add` by turns, with the same ids as
-  all others but numbers of its own, over {session_connections} connections; memory is the server's after that."""
+- *Sessions*: all sessions are opened, then each makes {calls} calls, alternating `add` and `def add`, with the
+  same ids as the others and different arguments, over {session_connections} connections. Memory is read after that."""
 
 
 def http_parts(figures: HttpFigures, plan: HttpPlan) -> list[str]:
-    how = HOW.format(
+    how = METHOD.format(
         connections=CONNECTIONS,
         warm_up=WARM_UP_SECONDS,
         seconds=plan.seconds,
@@ -57,8 +56,8 @@ def http_parts(figures: HttpFigures, plan: HttpPlan) -> list[str]:
     parts = ["## Calls over HTTP", http_table(figures, plan.contenders)]
     if len(targets := target_lines(figures)) > 1:
         parts += ["## Targets over HTTP", table(targets)]
-    if figures.crowd is not None:
-        parts += ["## Sessions over HTTP, Accord only", crowd_table(figures.crowd)]
+    if figures.sessions is not None:
+        parts += ["## Sessions over HTTP, Accord only", sessions_table(figures.sessions)]
     elif reason := figures.failures.get("sessions"):
         parts += ["## Sessions over HTTP, Accord only", f"Failed: {one_line(reason)}"]
     return [*parts, "## How HTTP was measured", how]
@@ -81,8 +80,8 @@ def memory(figures: HttpFigures, contender: HttpContender) -> float | None:
 
 def fastest_sdk(figures: HttpFigures) -> tuple[HttpContender, float] | None:
     costs = [(c, cpu(figures, c)) for c in HTTP_CONTENDERS if c.over_stdio is SDK]
-    known = [(contender, cost) for contender, cost in costs if cost is not None]
-    return min(known, key=lambda entry: entry[1], default=None)
+    measured = [(contender, cost) for contender, cost in costs if cost is not None]
+    return min(measured, key=lambda entry: entry[1], default=None)
 
 
 def http_table(figures: HttpFigures, contenders: Sequence[HttpContender]) -> str:
@@ -108,47 +107,47 @@ def http_table(figures: HttpFigures, contenders: Sequence[HttpContender]) -> str
             [
                 contender.title,
                 contender.mode,
-                shown(cost) + against_sdk,
+                cell_of(cost) + against_sdk,
                 against_constant,
-                shown(rate(figures, contender, "add")),
-                shown(cpu(figures, contender, "add_sync")),
-                shown(rate(figures, contender, "add_sync")),
-                shown(memory(figures, contender)),
+                cell_of(rate(figures, contender, "add")),
+                cell_of(cpu(figures, contender, "add_sync")),
+                cell_of(rate(figures, contender, "add_sync")),
+                cell_of(memory(figures, contender)),
             ]
         )
     return table(lines)
 
 
 def target_lines(figures: HttpFigures) -> list[list[str]]:
-    lines = [["`async def add`, CPU a call", "against", "at most", "measured", ""]]
+    lines = [["`async def add`, CPU per call", "against", "at most", "measured", ""]]
     targets = [(APP_SESSIONS, CONSTANT_SESSIONS, CONSTANT_MULTIPLE)]
     targets.append((APP_2026, CONSTANT_2026, CONSTANT_MULTIPLE))
     if sdk := fastest_sdk(figures):
         targets += [(ours, sdk[0], SDK_SHARE) for ours in (ACCORD_SESSIONS, ACCORD_2026)]
-    for ours, rival, limit in targets:
-        cost, reference = cpu(figures, ours), cpu(figures, rival)
-        if cost is not None and reference is not None:
-            found = cost / reference
-            names = [f"{contender.title}, {contender.mode}" for contender in (ours, rival)]
+    for ours, reference, limit in targets:
+        cost, baseline = cpu(figures, ours), cpu(figures, reference)
+        if cost is not None and baseline is not None:
+            found = cost / baseline
+            names = [f"{contender.title}, {contender.mode}" for contender in (ours, reference)]
             lines.append([*names, ratio(limit), ratio(found), verdict(found, limit)])
     return lines
 
 
-def crowd_table(crowd: Crowd) -> str:
-    right = f"{crowd.answers:,} of {SESSIONS * CALLS:,}"
+def sessions_table(sessions: Sessions) -> str:
+    correct = f"{sessions.replies:,} of {SESSIONS * CALLS:,}"
     return table(
         [
             [f"{SESSIONS:,} sessions, {CALLS} calls each, all with the same ids", "", ""],
-            ["right answers to their own callers", right, "met"],
+            ["correct replies to their own sessions", correct, "met"],
             [
                 f"memory MB, at most {MEMORY_LIMIT_MB}",
-                number(crowd.memory_mb),
-                verdict(crowd.memory_mb, MEMORY_LIMIT_MB),
+                number(sessions.memory_mb),
+                verdict(sessions.memory_mb, MEMORY_LIMIT_MB),
             ],
-            ["seconds, with the client on the same machine", number(crowd.seconds), ""],
+            ["seconds, with the client on the same machine", number(sessions.seconds), ""],
         ]
     )
 
 
-def shown(figure: float | None) -> str:
+def cell_of(figure: float | None) -> str:
     return "–" if figure is None else number(figure)

@@ -1,4 +1,4 @@
-"""One process of one contender over HTTP: called once, then by wrk, then once more."""
+"""One measurement of one server over HTTP: one checked call, wrk, one more checked call."""
 
 import json
 import shutil
@@ -19,7 +19,7 @@ CONNECTIONS = 16
 WARM_UP_SECONDS = 1
 PATH = "/mcp"
 
-# What wrk runs, after the values it uses are set.
+# The wrk script; the values that it uses are set before it.
 SCRIPT = """
 wrk.method = "POST"
 wrong = 0
@@ -30,7 +30,7 @@ function done(summary)
     worker:get("wrong") + e.status + e.connect + e.read + e.write + e.timeout))
 end
 """
-# Only to warm up: it takes wrk longer to read a reply than a fast server to write it.
+# For the warm-up only: wrk takes longer to search a reply than a fast server to write it.
 CHECK = """
 function response(status, headers, body)
   if status ~= 200 or not body:find(expected, 1, true) then wrong = wrong + 1 end
@@ -39,8 +39,8 @@ end
 
 
 @dataclass(frozen=True)
-class Asked:
-    """One request, as it is sent over and over, and the JSON-RPC reply to it."""
+class Exchange:
+    """A request that is repeated, and the JSON-RPC reply to it."""
 
     headers: Mapping[str, str]
     body: bytes
@@ -49,6 +49,8 @@ class Asked:
 
 @dataclass(frozen=True)
 class HttpTrial:
+    """The figures of one tool on one process."""
+
     cpu_us: float
     calls_per_second: float
     memory_mb: float
@@ -59,59 +61,59 @@ def has_wrk() -> bool:
 
 
 def measure_http(
-    contender: HttpContender, seconds: int, asked: Asked | None = None
+    contender: HttpContender, seconds: int, constant: Exchange | None = None
 ) -> dict[Tool, HttpTrial]:
-    """`asked` is for the constant reply: what it is asked, and what it says."""
-    env = {**contender.over_stdio.env, "BENCH_REPLY": asked.reply.decode() if asked else ""}
+    """Measure each tool; `constant` is the request and reply of the constant app."""
+    env = {**contender.over_stdio.env, "BENCH_REPLY": constant.reply.decode() if constant else ""}
     trials: dict[Tool, HttpTrial] = {}
     with HttpChild(contender.command, env, keep_stderr=contender.keep_stderr) as child:
         child.wait_until_listening()
-        opened = asked.headers if asked else open_http(child, contender)
+        session = constant.headers if constant else open_session(child, contender)
         for tool in contender.tools:
-            headers = {**opened, **wire.http_headers(contender.era, "tools/call", tool)}
-            call = ask(child, contender, headers, tool)
+            headers = {**session, **wire.http_headers(contender.era, "tools/call", tool)}
+            call = call_once(child, contender, headers, tool)
             expected = str(wire.expected_value(tool, FIRST_CALL))
-            load(child, call, WARM_UP_SECONDS, expected)
+            run_wrk(child, call, WARM_UP_SECONDS, expected)
             cpu = child.cpu_seconds()
-            calls, elapsed = load(child, call, seconds)
+            calls, elapsed = run_wrk(child, call, seconds)
             cpu = child.cpu_seconds() - cpu
-            ask(child, contender, headers, tool)
+            call_once(child, contender, headers, tool)
             trials[tool] = HttpTrial(cpu / calls * 1e6, calls / elapsed, child.memory_bytes() / 1e6)
     return trials
 
 
-def first_asked(contender: HttpContender) -> Asked:
-    """A real request and the reply to it, for the constant reply to say."""
+def first_exchange(contender: HttpContender) -> Exchange:
+    """Return a real request and reply, for the constant app to repeat."""
     with HttpChild(contender.command, contender.over_stdio.env) as child:
         child.wait_until_listening()
-        headers = open_http(child, contender)
+        headers = open_session(child, contender)
         headers |= wire.http_headers(contender.era, "tools/call", "add")
-        return ask(child, contender, headers, "add")
+        return call_once(child, contender, headers, "add")
 
 
-def open_http(child: HttpChild, contender: HttpContender) -> dict[str, str]:
-    """The handshake where the era has one, and the headers of the session where there is one."""
+def open_session(child: HttpChild, contender: HttpContender) -> dict[str, str]:
+    """Make the handshake if the era has one, and return the session's headers."""
     if contender.era != HANDSHAKE:
         return {}
     headers = wire.http_headers(HANDSHAKE, "initialize")
-    reply, session = post(child, headers, wire.initialize())
+    reply, session_id = post(child, headers, wire.initialize())
     wire.result_in(reply, 0)
-    opened = {"Mcp-Session-Id": session} if session else {}
-    post(child, headers | opened, wire.initialized())
-    return opened
+    session = {"Mcp-Session-Id": session_id} if session_id else {}
+    post(child, headers | session, wire.initialized())
+    return session
 
 
-def ask(
+def call_once(
     child: HttpChild, contender: HttpContender, headers: Mapping[str, str], tool: Tool
-) -> Asked:
+) -> Exchange:
     body = wire.call(contender.era, FIRST_CALL, tool).rstrip()
     reply, _ = post(child, headers, body)
     wire.check_calls([reply], tool, range(FIRST_CALL, FIRST_CALL + 1))
-    return Asked(headers, body, reply)
+    return Exchange(headers, body, reply)
 
 
 def post(child: HttpChild, headers: Mapping[str, str], body: bytes) -> tuple[bytes, str | None]:
-    """The message in a response, and the session it names."""
+    """Return the message and the session id of the response."""
     connection = HTTPConnection("127.0.0.1", child.port, timeout=TIME_LIMIT)
     try:
         connection.request("POST", PATH, body, dict(headers))
@@ -131,12 +133,12 @@ def post(child: HttpChild, headers: Mapping[str, str], body: bytes) -> tuple[byt
     return reply, response.headers["Mcp-Session-Id"]
 
 
-def load(
-    child: HttpChild, call: Asked, seconds: int, expected: str | None = None
+def run_wrk(
+    child: HttpChild, call: Exchange, seconds: int, expected: str | None = None
 ) -> tuple[int, float]:
-    """The same request from all connections at once: how many were answered, in what time.
+    """Repeat a request on all connections; return the number of calls and the seconds.
 
-    Every reply has to have `expected` in it, if that is given.
+    If `expected` is given, every reply must contain it.
     """
     values = [f"wrk.headers[{json.dumps(k)}] = {json.dumps(v)}" for k, v in call.headers.items()]
     values.append(f"wrk.body = {json.dumps(call.body.decode())}")
@@ -154,7 +156,7 @@ def load(
             check=True,
             timeout=TIME_LIMIT,
         )
-    said = json.loads(done.stdout.splitlines()[-1])
-    if said["errors"] or not said["calls"]:
-        raise WrongReplyError(f"wrk met errors: {said}")
-    return said["calls"], said["microseconds"] / 1e6
+    summary = json.loads(done.stdout.splitlines()[-1])
+    if summary["errors"] or not summary["calls"]:
+        raise WrongReplyError(f"wrk reported errors: {summary}")
+    return summary["calls"], summary["microseconds"] / 1e6

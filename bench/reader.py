@@ -1,4 +1,4 @@
-"""What it costs to read a reply, beside decoding its JSON and nothing else; and many of them."""
+"""The cost of reading a reply, compared with decoding its JSON alone; and of a file of replies."""
 
 import gc
 import os
@@ -20,29 +20,28 @@ from bench.servers.data import make_rows
 from bench.wire import WrongReplyError
 
 ROUNDS = 25
-MOST_RATIO = 1.5
-MOST_US = 15.0
-MOST_GROWTH = 1.1
-DIFFERENT = 50  # replies of each kind, so that none is read again at once
+MAX_RATIO = 1.5
+MAX_US = 15.0
+MAX_GROWTH = 1.1
+VARIANTS = 50  # replies of each kind, so that no reply repeats at once
 FEW, MANY = 10_000, 100_000
 
-HOW = """\
+METHOD = """\
 In one process, from the bytes of a JSON-RPC message to a `Reading`, with the name of the tool. *msgspec*: decoding
-the message and, where its text is JSON, that too, and nothing else. {different} replies of each kind take turns,
-which differ in what they say, so that none is read again at once. What the reader keeps are the names of tools and
-members, never a reply. CPU time, {rounds} rounds with both by turns, medians; the ratio is the median of the rounds'
-ratios; the garbage collector is off.
+the message, and its text if that is JSON. {variants} different replies of each kind alternate, so no reply is read
+twice in a row; the reader caches names of tools and members, never replies. CPU time, {rounds} rounds,
+alternating, medians; the ratio is the median of the ratios of the rounds; the garbage collector is off.
 
-*JSON Lines*: `accord read replies.jsonl --lines` in a process of its own, its output thrown away: the CPU time a
-reply, the start of the process included, and the most memory that it ever held."""
+*JSON Lines*: `accord read replies.jsonl --lines` in its own process, with stdout to /dev/null: CPU time per reply,
+including the start of the process, and peak memory."""
 
 
 class Kind(NamedTuple):
-    """A kind of reply: the tool, what number n of them says, and what it reads as."""
+    """A kind of reply: the tool, the payload of the n-th reply, and the expected response type."""
 
     title: str
     tool: str
-    say: Callable[[int], Any]
+    payload: Callable[[int], Any]
     expected: str
     is_small: bool = True
     is_error: bool = False
@@ -61,7 +60,7 @@ def page(n: int) -> dict[str, Any]:
 KINDS = (
     Kind("100 rows, an array", "list_orders", rows, "list", is_small=False),
     Kind(
-        "100 rows and their number",
+        "100 rows and their count",
         "list_orders",
         lambda n: {"total": 100, "orders": rows(n)},
         "list",
@@ -69,14 +68,14 @@ KINDS = (
     ),
     Kind("an object", "add", lambda n: {"sum": n}, "single"),
     Kind(
-        "an object, also as structure",
+        "an object, also as structured content",
         "add",
         lambda n: {"sum": n},
         "single",
         has_structure=True,
     ),
     Kind(
-        "a deed",
+        "an action",
         "discord_send_message",
         lambda n: {"success": True, "messageId": str(n), "channelId": "2"},
         "action",
@@ -90,11 +89,11 @@ KINDS = (
 
 
 def message(kind: Kind, n: int) -> bytes:
-    said = kind.say(n)
-    text = said if isinstance(said, str) else msgspec.json.encode(said).decode()
+    value = kind.payload(n)
+    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
     result: dict[str, Any] = {"content": [{"type": "text", "text": text}]}
     if kind.has_structure:
-        result["structuredContent"] = said
+        result["structuredContent"] = value
     if kind.is_error:
         result["isError"] = True
     return msgspec.json.encode({"jsonrpc": "2.0", "id": n, "result": result})
@@ -102,22 +101,22 @@ def message(kind: Kind, n: int) -> bytes:
 
 @dataclass
 class Cost:
-    """Microseconds a reply, round by round."""
+    """Microseconds per reply, for each round."""
 
-    ours: list[float] = field(default_factory=list)
-    bare: list[float] = field(default_factory=list)
+    accord: list[float] = field(default_factory=list)
+    msgspec_only: list[float] = field(default_factory=list)
 
     @property
     def ratio(self) -> float:
-        return statistics.median(a / b for a, b in zip(self.ours, self.bare, strict=True))
+        return statistics.median(a / b for a, b in zip(self.accord, self.msgspec_only, strict=True))
 
     @property
     def us(self) -> float:
-        return statistics.median(self.ours)
+        return statistics.median(self.accord)
 
 
 class Stream(NamedTuple):
-    """Many replies in a file: CPU microseconds a reply, and the most memory in megabytes."""
+    """A file of replies: CPU microseconds per reply, and peak memory in megabytes."""
 
     cpu_us: float
     peak_mb: float
@@ -125,22 +124,26 @@ class Stream(NamedTuple):
 
 @dataclass
 class Figures:
+    """The costs by kind of reply, and of files by number of replies."""
+
     costs: dict[str, Cost] = field(default_factory=dict)
     streams: dict[int, Stream] = field(default_factory=dict)
 
 
 def measure_reading(count: int = ROUNDS) -> Figures:
     figures = Figures()
-    replies = {kind: [message(kind, n) for n in range(DIFFERENT)] for kind in KINDS}
+    replies = {kind: [message(kind, n) for n in range(VARIANTS)] for kind in KINDS}
     for kind, messages in replies.items():
         check(kind, messages[0])
         figures.costs[kind.title] = Cost()
     was_on = gc.isenabled()
     gc.disable()
     try:
-        for turn in range(count):
+        for index in range(count):
             for kind, messages in replies.items():
-                measure_turn(figures.costs[kind.title], kind, messages, ours_first=turn % 2 == 0)
+                measure_round(
+                    figures.costs[kind.title], kind, messages, accord_first=index % 2 == 0
+                )
     finally:
         if was_on:
             gc.enable()
@@ -154,23 +157,23 @@ def check(kind: Kind, reply: bytes) -> None:
         raise WrongReplyError(f"{kind.title} reads as {reading.response.response_type}")
 
 
-def measure_turn(cost: Cost, kind: Kind, messages: list[bytes], *, ours_first: bool) -> None:
+def measure_round(cost: Cost, kind: Kind, messages: list[bytes], *, accord_first: bool) -> None:
     many = messages * (10 if kind.is_small else 1)
-    is_text = isinstance(kind.say(0), str)
-    turns = [
-        (cost.ours, lambda: by_accord(kind.tool, many)),
-        (cost.bare, lambda: decode_once(many) if is_text else decode_twice(many)),
+    is_text = isinstance(kind.payload(0), str)
+    runs = [
+        (cost.accord, lambda: read_all(kind.tool, many)),
+        (cost.msgspec_only, lambda: decode_once(many) if is_text else decode_twice(many)),
     ]
-    for figures, run in turns if ours_first else reversed(turns):
-        begun = time.process_time_ns()
+    for figures, run in runs if accord_first else reversed(runs):
+        started = time.process_time_ns()
         run()
-        figures.append((time.process_time_ns() - begun) / len(many) / 1e3)
+        figures.append((time.process_time_ns() - started) / len(many) / 1e3)
 
 
 decode = msgspec.json.Decoder().decode
 
 
-def by_accord(tool: str, messages: Iterable[bytes]) -> None:
+def read_all(tool: str, messages: Iterable[bytes]) -> None:
     for reply in messages:
         read(reply, tool)
 
@@ -186,7 +189,7 @@ def decode_twice(messages: Iterable[bytes]) -> None:
 
 
 def measure_stream(length: int) -> Stream:
-    """`accord read` on a file of so many replies of all kinds."""
+    """Run `accord read` on a file of this many replies of all kinds."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "replies.jsonl"
         with path.open("wb") as file:
@@ -202,16 +205,13 @@ def measure_stream(length: int) -> Stream:
     return Stream((used.ru_utime + used.ru_stime) / length * 1e6, used.ru_maxrss / 1024)
 
 
-# As Markdown
-
-
 def reading_parts(figures: Figures, count: int = ROUNDS) -> list[str]:
     return [
         "## Reading, Accord only",
         costs_table(figures),
         streams_table(figures),
         "## How reading was measured",
-        HOW.format(different=DIFFERENT, rounds=count),
+        METHOD.format(variants=VARIANTS, rounds=count),
     ]
 
 
@@ -220,10 +220,14 @@ def costs_table(figures: Figures) -> str:
     lines = [titles]
     for kind in KINDS:
         cost = figures.costs[kind.title]
-        limit = f"{MOST_US:.0f} µs" if kind.is_small else f"{MOST_RATIO}×"
-        is_met = verdict(cost.us, MOST_US) if kind.is_small else verdict(cost.ratio, MOST_RATIO)
-        shown = [number(statistics.median(cost.bare)), number(cost.us), f"{cost.ratio:.2f}×"]
-        lines.append([kind.title, f"{len(message(kind, 0)):,}", *shown, limit, is_met])
+        limit = f"{MAX_US:.0f} µs" if kind.is_small else f"{MAX_RATIO}×"
+        result = verdict(cost.us, MAX_US) if kind.is_small else verdict(cost.ratio, MAX_RATIO)
+        shown = [
+            number(statistics.median(cost.msgspec_only)),
+            number(cost.us),
+            f"{cost.ratio:.2f}×",
+        ]
+        lines.append([kind.title, f"{len(message(kind, 0)):,}", *shown, limit, result])
     return table(lines)
 
 
@@ -232,14 +236,14 @@ def streams_table(figures: Figures) -> str:
     growth = many.peak_mb / few.peak_mb
     return table(
         [
-            ["JSON Lines", "CPU µs a reply", "peak memory MB", "ratio", f"at most {MOST_GROWTH}×"],
+            ["JSON Lines", "CPU µs per reply", "peak memory MB", "ratio", f"at most {MAX_GROWTH}×"],
             [f"{FEW:,} replies", number(few.cpu_us), f"{few.peak_mb:.1f}", "", ""],
             [
                 f"{MANY:,} replies",
                 number(many.cpu_us),
                 f"{many.peak_mb:.1f}",
                 f"{growth:.2f}×",
-                verdict(growth, MOST_GROWTH),
+                verdict(growth, MAX_GROWTH),
             ],
         ]
     )

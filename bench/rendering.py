@@ -1,4 +1,4 @@
-"""What it costs to word an answer, beside the msgspec calls that make the same bytes."""
+"""The cost of rendering an answer, compared with the msgspec calls that make the same bytes."""
 
 import gc
 import time
@@ -23,20 +23,19 @@ Size = Literal["small", "rows"]
 Render = Callable[[], bytes]
 PROFILES = ("plain", "envelope", "bare", "prose", "generic")
 SIZES: tuple[Size, ...] = ("small", "rows")
-MORE_US = 4.0
-MORE_SHARE = 0.10
+MAX_EXTRA_US = 4.0
+MAX_EXTRA_SHARE = 0.10
 ROUNDS = 50
-TIMES: dict[Size, int] = {"small": 500, "rows": 40}  # a round
+CALLS: dict[Size, int] = {"small": 500, "rows": 40}  # per round
 
-HOW = """\
-In one process, from the value that a tool returned to the bytes of the reply: `{{"sum": 5}}`, and a list of 100
-objects of six columns. *msgspec*: the calls that those bytes need however they are made, in as few steps as can
-be: encoding the data, decoding and escaping it as text, indenting it for `prose`, and encoding the reply around
-it. *Accord*: `answer_of` and `Server.word`, as every call goes through them, with the profile, the revision and
-the size limit looked up. Both give the same bytes, which is checked first. The tool declares what it returns;
-that its result is also checked against that is not counted here, since it is no part of the wording. CPU time,
-{rounds} rounds of {small:,} and {rows:,} calls with both by turns, the least of each, since what else the machine
-does only adds; the garbage collector is off."""
+METHOD = """\
+In one process, from the value that a tool returns to the bytes of the reply: `{{"sum": 5}}`, and a list of 100
+objects of six columns. *msgspec*: the calls that produce these bytes in the fewest steps: encode the data, decode
+and escape it as text, indent it for `prose`, and encode the reply around it. *Accord*: the code that renders every
+call, including the lookup of profile, revision and size limit. That both give the same bytes is checked first. The
+tool declares its return type; checking the result against it is not part of rendering and not included. CPU time,
+{rounds} rounds of {small:,} and {rows:,} calls, alternating, the minimum, since load of the machine only adds to it;
+the garbage collector is off."""
 
 
 class Sum(TypedDict):
@@ -65,18 +64,18 @@ VALUES: dict[Size, Any] = {"small": small(), "rows": rows()}
 
 @dataclass
 class Cost:
-    """Microseconds a call, round by round."""
+    """Microseconds per call, for each round."""
 
-    ours: list[float] = field(default_factory=list)
-    bare: list[float] = field(default_factory=list)
-
-    @property
-    def more_us(self) -> float:
-        return min(self.ours) - min(self.bare)
+    accord: list[float] = field(default_factory=list)
+    msgspec: list[float] = field(default_factory=list)
 
     @property
-    def more_share(self) -> float:
-        return min(self.ours) / min(self.bare) - 1
+    def extra_us(self) -> float:
+        return min(self.accord) - min(self.msgspec)
+
+    @property
+    def extra_share(self) -> float:
+        return min(self.accord) / min(self.msgspec) - 1
 
 
 Costs = dict[tuple[str, Era, Size], Cost]
@@ -84,39 +83,43 @@ Costs = dict[tuple[str, Era, Size], Cost]
 
 def measure_rendering(rounds: int = ROUNDS) -> Costs:
     cells = list(product(PROFILES, ERAS, SIZES))
-    pairs = {cell: (by_accord(*cell), by_msgspec(*cell)) for cell in cells}
-    for cell, (ours, bare) in pairs.items():
-        made, expected = ours(), bare()
-        if made != expected:
-            raise WrongReplyError(f"{cell}: {made[:300]!r} is not {expected[:300]!r}")
+    pairs = {cell: (accord_renderer(*cell), msgspec_renderer(*cell)) for cell in cells}
+    for cell, (accord, reference) in pairs.items():
+        rendered, expected = accord(), reference()
+        if rendered != expected:
+            raise WrongReplyError(f"{cell}: {rendered[:300]!r} is not {expected[:300]!r}")
     costs: Costs = {cell: Cost() for cell in cells}
     was_on = gc.isenabled()
     gc.disable()
     try:
-        for turn in range(rounds):
-            for cell, (ours, bare) in pairs.items():
-                measure_turn(costs[cell], ours, bare, TIMES[cell[2]], ours_first=turn % 2 == 0)
+        for index in range(rounds):
+            for cell, (accord, reference) in pairs.items():
+                measure_round(
+                    costs[cell], accord, reference, CALLS[cell[2]], accord_first=index % 2 == 0
+                )
     finally:
         if was_on:
             gc.enable()
     return costs
 
 
-def measure_turn(cost: Cost, ours: Render, bare: Render, times: int, *, ours_first: bool) -> None:
-    turns = [(cost.ours, ours), (cost.bare, bare)]
-    for figures, render in turns if ours_first else reversed(turns):
-        begun = time.process_time_ns()
-        for _ in range(times):
+def measure_round(
+    cost: Cost, accord: Render, reference: Render, calls: int, *, accord_first: bool
+) -> None:
+    runs = [(cost.accord, accord), (cost.msgspec, reference)]
+    for figures, render in runs if accord_first else reversed(runs):
+        started = time.process_time_ns()
+        for _ in range(calls):
             render()
-        figures.append((time.process_time_ns() - begun) / times / 1e3)
+        figures.append((time.process_time_ns() - started) / calls / 1e3)
 
 
-def by_accord(profile: str, era: Era, size: Size) -> Render:
+def accord_renderer(profile: str, era: Era, size: Size) -> Render:
     server = Server("bench", version="1.0", profile=profile)
     server.tool(read_only=True)(small)
     server.tool(read_only=True)(rows)
     tool: Tool = server.tools[size]
-    output = msgspec.structs.replace(tool.output, check=bool)  # there, and free
+    output = msgspec.structs.replace(tool.output, check=bool)  # present, at no cost
     tool = msgspec.structs.replace(tool, output=output)
     call = Call(1, Client(REVISIONS[era]), name=size)
     answer = Answer(VALUES[size])
@@ -127,8 +130,7 @@ def by_accord(profile: str, era: Era, size: Size) -> Render:
     return render
 
 
-# The same bytes, by msgspec alone
-
+# The same bytes with msgspec alone
 
 encode = msgspec.json.Encoder().encode
 Raw = msgspec.Raw
@@ -140,15 +142,15 @@ class Reply(msgspec.Struct):
     result: dict[str, Any]
 
 
-STAMP = Raw(b'{"io.modelcontextprotocol/serverInfo":{"name":"bench","version":"1.0"}}')
+SERVER_META = Raw(b'{"io.modelcontextprotocol/serverInfo":{"name":"bench","version":"1.0"}}')
 
 
-def by_msgspec(profile: str, era: Era, size: Size) -> Render:
+def msgspec_renderer(profile: str, era: Era, size: Size) -> Render:
     value = VALUES[size]
     root = SHAPES.get(profile)
     if root is not None:
-        return of_own_shape(root(value, size), is_stateless=era == STATELESS)
-    return of_data(
+        return render_object(root(value, size), is_stateless=era == STATELESS)
+    return render_data(
         value,
         is_indented=profile == "prose",
         is_wrapped=size == "rows" and era != STATELESS,
@@ -181,7 +183,7 @@ def generic(value: Any, size: Size) -> Callable[[], Any]:
 SHAPES = {"envelope": envelope, "generic": generic}
 
 
-def of_own_shape(root: Callable[[], Any], *, is_stateless: bool) -> Render:
+def render_object(root: Callable[[], Any], *, is_stateless: bool) -> Render:
     def render() -> bytes:
         json = encode(root())
         result: dict[str, Any] = {
@@ -190,13 +192,13 @@ def of_own_shape(root: Callable[[], Any], *, is_stateless: bool) -> Render:
         }
         if is_stateless:
             result["resultType"] = "complete"
-            result["_meta"] = STAMP
+            result["_meta"] = SERVER_META
         return encode(Reply("2.0", 1, result))
 
     return render
 
 
-def of_data(
+def render_data(
     value: Any, *, is_indented: bool, is_wrapped: bool, is_at_root: bool, is_stateless: bool
 ) -> Render:
     def render() -> bytes:
@@ -213,18 +215,15 @@ def of_data(
                 result["result"] = Raw(json)
         if is_stateless:
             result["resultType"] = "complete"
-            result["_meta"] = STAMP
+            result["_meta"] = SERVER_META
         return encode(Reply("2.0", 1, result))
 
     return render
 
 
-# As Markdown
-
-
 def rendering_parts(costs: Costs, rounds: int = ROUNDS) -> list[str]:
-    counts = {"rounds": rounds, "small": TIMES["small"], "rows": TIMES["rows"]}
-    how = HOW.format(**counts)
+    counts = {"rounds": rounds, "small": CALLS["small"], "rows": CALLS["rows"]}
+    how = METHOD.format(**counts)
     return [
         "## Rendering, Accord only",
         rendering_table(costs),
@@ -234,8 +233,8 @@ def rendering_parts(costs: Costs, rounds: int = ROUNDS) -> list[str]:
 
 
 def rendering_table(costs: Costs) -> str:
-    small_titles = ["small: msgspec µs", "Accord µs", "more", f"at most {MORE_US:.0f} µs"]
-    rows_titles = ["100 rows: msgspec µs", "Accord µs", "more", f"at most {MORE_SHARE:.0%}"]
+    small_titles = ["small: msgspec µs", "Accord µs", "extra", f"at most {MAX_EXTRA_US:.0f} µs"]
+    rows_titles = ["100 rows: msgspec µs", "Accord µs", "extra", f"at most {MAX_EXTRA_SHARE:.0%}"]
     lines: list[Sequence[str]] = [["profile", "era", *small_titles, *rows_titles]]
     for profile, era in product(PROFILES, ERAS):
         few, many = costs[profile, era, "small"], costs[profile, era, "rows"]
@@ -243,16 +242,16 @@ def rendering_table(costs: Costs) -> str:
             [
                 profile,
                 era,
-                *least(few),
-                f"{few.more_us:.2f} µs",
-                verdict(few.more_us, MORE_US),
-                *least(many),
-                f"{many.more_share:.1%}",
-                verdict(many.more_share, MORE_SHARE),
+                *minima(few),
+                f"{few.extra_us:.2f} µs",
+                verdict(few.extra_us, MAX_EXTRA_US),
+                *minima(many),
+                f"{many.extra_share:.1%}",
+                verdict(many.extra_share, MAX_EXTRA_SHARE),
             ]
         )
     return table(lines)
 
 
-def least(cost: Cost) -> list[str]:
-    return [number(min(cost.bare)), number(min(cost.ours))]
+def minima(cost: Cost) -> list[str]:
+    return [number(min(cost.msgspec)), number(min(cost.accord))]

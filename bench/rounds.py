@@ -1,4 +1,4 @@
-"""All contenders, interleaved, round after round."""
+"""Measures all servers over stdio in interleaved rounds."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -8,60 +8,68 @@ from itertools import product
 from bench.child import ChildError
 from bench.contenders import ACCORD, CONTENDERS, LOOP, Contender
 from bench.growth import Growth, measure_growth
-from bench.trial import Trial, cut_reply, measure
+from bench.trial import Trial, measure, split_reply
 from bench.wire import ERAS, TOOLS, Era, Tool, WrongReplyError
 
-# What a server that is broken or absent can cause; a wrong reply may also be no JSON at all.
+# Errors that a broken or missing server causes; a wrong reply may not be JSON.
 FAILURES = (ChildError, WrongReplyError, OSError, ValueError, KeyError, TypeError)
 
-Canned = Mapping[tuple[Era, Tool], tuple[str, str]]
+ConstantReplies = Mapping[tuple[Era, Tool], tuple[str, str]]
 
 
 @dataclass
 class Figures:
+    """The trials of all servers, and the reasons of failures."""
+
     trials: dict[tuple[str, Era, Tool], list[Trial]] = field(default_factory=dict)
     growth: list[Growth] = field(default_factory=list)
-    failures: dict[str, str] = field(default_factory=dict)  # why, by contender or "growth"
+    failures: dict[str, str] = field(default_factory=dict)  # reason, by server or "growth"
     rounds: int = 0
 
 
 @dataclass(frozen=True)
 class Plan:
+    """Servers to measure, and for how long."""
+
     contenders: Sequence[Contender]
     rounds: int
-    scale: float  # of the numbers of calls
-    seconds: float  # no round begins that would end later
+    scale: float  # factor for the number of calls
+    seconds: float  # no round starts that would end later
 
 
-def run(plan: Plan, progress: Callable[[str], None]) -> Figures:
+def run_stdio(plan: Plan, progress: Callable[[str], None]) -> Figures:
     figures = Figures()
-    begun = time.perf_counter()
+    started = time.perf_counter()
     for contender in plan.contenders:
         if not contender.is_installed:
             figures.failures[contender.name] = "not installed"
-    canned = canned_replies() if LOOP in plan.contenders else {}
-    if LOOP in plan.contenders and not canned:
-        figures.failures[LOOP.name] = "no server is there whose reply it could repeat"
-    for turn in range(plan.rounds):
-        spent = time.perf_counter() - begun
-        if turn and spent * (turn + 1) / turn > plan.seconds:
-            progress(f"stopped after round {turn}: the next would pass {plan.seconds:.0f} s")
+    replies = constant_replies() if LOOP in plan.contenders else {}
+    if LOOP in plan.contenders and not replies:
+        figures.failures[LOOP.name] = "no server is installed whose reply it could repeat"
+    for number in range(plan.rounds):
+        spent = time.perf_counter() - started
+        if number and spent * (number + 1) / number > plan.seconds:
+            progress(f"stopped after round {number}: the next would pass {plan.seconds:.0f} s")
             break
-        run_round(plan, turn, canned, figures, progress)
-        figures.rounds = turn + 1
+        run_round(plan, number, replies, figures, progress)
+        figures.rounds = number + 1
     return figures
 
 
 def run_round(
-    plan: Plan, turn: int, canned: Canned, figures: Figures, progress: Callable[[str], None]
+    plan: Plan,
+    number: int,
+    replies: ConstantReplies,
+    figures: Figures,
+    progress: Callable[[str], None],
 ) -> None:
-    first = turn % len(plan.contenders)
+    first = number % len(plan.contenders)
     order = [*plan.contenders[first:], *plan.contenders[:first]]
     for era, tool, contender in product(ERAS, TOOLS, order):
         if contender.name in figures.failures:
             continue
-        progress(f"round {turn + 1} of {plan.rounds}: {era} {tool} {contender.name}")
-        arguments = canned[era, tool] if contender is LOOP else ()
+        progress(f"round {number + 1} of {plan.rounds}: {era} {tool} {contender.name}")
+        arguments = replies[era, tool] if contender is LOOP else ()
         try:
             trial = measure(contender, era, tool, plan.scale, arguments)
         except FAILURES as error:
@@ -69,19 +77,19 @@ def run_round(
         else:
             figures.trials.setdefault((contender.name, era, tool), []).append(trial)
     if ACCORD in plan.contenders and not figures.failures.keys() & {ACCORD.name, "growth"}:
-        progress(f"round {turn + 1} of {plan.rounds}: growth")
+        progress(f"round {number + 1} of {plan.rounds}: growth")
         try:
             figures.growth.append(measure_growth())
         except FAILURES as error:
             figures.failures["growth"] = str(error)
 
 
-def canned_replies() -> Canned:
-    """What the constant loop says: real replies, of Accord if it is there."""
+def constant_replies() -> ConstantReplies:
+    """Return the replies that the constant loop repeats: Accord's, or another server's."""
     for source in CONTENDERS:
         if source is not LOOP and source.is_installed:
             try:
-                return {key: cut_reply(source, *key) for key in product(ERAS, TOOLS)}
+                return {key: split_reply(source, *key) for key in product(ERAS, TOOLS)}
             except FAILURES:
                 continue
     return {}

@@ -1,4 +1,4 @@
-"""`run_query` of a database: beside the fastest way in one process, and the official SDK's."""
+"""The cost of `run_query`, compared with one process without limits and with the official SDK."""
 
 import json
 import sqlite3
@@ -24,23 +24,24 @@ TITLES = {"accord": "Accord", "one process": "one process", "sdk": "SDK, high le
 WARM_UP = 100
 FIRST_ROW_CALLS = 300
 MANY = 1_000_000
-MOST_ROWS = 500
+MAX_ROWS = 500
 LIMITS = {"one process": 1.3, "sdk": 0.5}
 FIRST_ROW_LIMIT = 1.25  # the noise of a shared machine
 
-HOW = """\
-The same 100 rows of six columns, from a table in a file. *Accord*: `accord serve shop.db`, its `run_query`
-over stdio, pipelined; the CPU time of the server and of the worker that holds the connection are added up.
-*One process*: a loop that takes the same calls and gives the same results, with apsw and the JSON written by
-SQLite's `json_group_array`; it has no limits, no authorizer, no time limit and no protocol beyond these calls.
-*SDK*: the official `mcp` package with the stdlib's sqlite3, as one writes such a tool; it sends text alone.
-Every reply is checked. *First row*: `limit: 1` of a table of 100 rows and of one of {many:,}, each called
-{first} times, one after the other. *Rows read*: a query whose evaluation fails at a row; with `--max-rows
-{most}` it may only fail if that is one of the first {one_more}. Medians of {rounds} rounds."""
+METHOD = """\
+The same 100 rows of six columns, from a table in a file. *Accord*: `run_query` of `accord serve shop.db` over
+stdio, pipelined; CPU time of the server and of its worker process. *One process*: a loop that gives the same
+results to the same calls with apsw and SQLite's `json_group_array`; it has no limits, no authorizer, no timeout and
+no other methods. *SDK*: the official `mcp` package with the standard library's sqlite3; it sends text only. Every
+reply is checked. *First row*: `limit: 1` on a table of 100 rows and on one of {many:,}, {first} calls each, one at a
+time. *Rows read*: a query that fails at a certain row; with `--max-rows {most}` it may fail only if that row is one of
+the first {one_more}. Medians of {rounds} rounds."""
 
 
 @dataclass
 class SqlFigures:
+    """CPU time, time to the first row, and rows read beyond the limit."""
+
     cpu_us: dict[str, list[float]] = field(default_factory=dict)
     few_us: list[float] = field(default_factory=list)
     many_us: list[float] = field(default_factory=list)
@@ -58,8 +59,8 @@ def measure_sql(rounds: int) -> SqlFigures:
             few, many = first_rows(shop)
             figures.few_us.append(few)
             figures.many_us.append(many)
-        figures.reads_one_more = fails_at(shop, MOST_ROWS + 1)
-        figures.reads_two_more = fails_at(shop, MOST_ROWS + 2)
+        figures.reads_one_more = fails_at(shop, MAX_ROWS + 1)
+        figures.reads_two_more = fails_at(shop, MAX_ROWS + 2)
     return figures
 
 
@@ -92,12 +93,12 @@ def call(identity: int, **arguments: Any) -> bytes:
 
 
 def cost(command: Sequence[str], calls: int) -> float:
-    """CPU microseconds a call, of the process and of those that it started."""
+    """Return CPU microseconds per call, child processes included."""
     with Child(command) as child:
-        begin(child)
+        initialize(child)
         requests = b"".join(call(1 + n, query=ROWS_QUERY) for n in range(calls))
         warm_up = b"".join(call(-1 - n, query=ROWS_QUERY) for n in range(WARM_UP))
-        child.pipeline(warm_up, WARM_UP)  # until all workers there will be have started
+        child.pipeline(warm_up, WARM_UP)  # until all workers have started
         cpu = tree_seconds(child)
         replies = child.pipeline(requests, calls)
         spent = tree_seconds(child) - cpu
@@ -105,8 +106,8 @@ def cost(command: Sequence[str], calls: int) -> float:
     return spent / calls * 1e6
 
 
-def begin(child: Child) -> None:
-    child.ask(wire.initialize())
+def initialize(child: Child) -> None:
+    child.request(wire.initialize())
     child.send(wire.initialized())
 
 
@@ -134,40 +135,40 @@ def check_rows(replies: Sequence[bytes], calls: int) -> None:
         seen.add(message["id"])
         text = message["result"]["content"][0]["text"]
         if json.loads(text.partition("\n")[2]) != expected:
-            raise WrongReplyError(f"other rows: {text[:200]}")
+            raise WrongReplyError(f"unexpected rows: {text[:200]}")
     if len(seen) != calls:
-        raise WrongReplyError(f"{len(seen)} of {calls} calls were answered")
+        raise WrongReplyError(f"{len(seen)} of {calls} calls have a reply")
 
 
 def first_rows(shop: Path) -> tuple[float, float]:
-    """Median microseconds to the first row of a small table, and of a large one."""
+    """Return the median microseconds to the first row of a small and of a large table."""
     with Child(accord_command(str(shop))) as child:
-        begin(child)
-        waits: dict[str, list[float]] = {"orders": [], "many": []}
-        for turn in range(FIRST_ROW_CALLS):
-            for name in waits:
-                message = call(turn, query=f"SELECT * FROM {name}", limit=1)
-                begun = time.perf_counter()
-                reply = child.ask(message)
-                waits[name].append((time.perf_counter() - begun) * 1e6)
+        initialize(child)
+        latencies: dict[str, list[float]] = {"orders": [], "many": []}
+        for number in range(FIRST_ROW_CALLS):
+            for name in latencies:
+                message = call(number, query=f"SELECT * FROM {name}", limit=1)
+                started = time.perf_counter()
+                reply = child.request(message)
+                latencies[name].append((time.perf_counter() - started) * 1e6)
                 if b"Found 1 rows" not in reply:
                     raise WrongReplyError(f"no first row: {reply[:200]!r}")
-    return statistics.median(waits["orders"]), statistics.median(waits["many"])
+    return statistics.median(latencies["orders"]), statistics.median(latencies["many"])
 
 
 def fails_at(shop: Path, row: int) -> bool:
-    """Whether a query that cannot evaluate a row comes so far as to notice."""
+    """Return True if a query reads as far as a row that it cannot evaluate."""
     query = f"SELECT iif(id = {row}, abs(-9223372036854775807 - 1), id) FROM many"
-    with Child(accord_command(str(shop), "--max-rows", str(MOST_ROWS))) as child:
-        begin(child)
-        reply = json.loads(child.ask(call(1, query=query)))
+    with Child(accord_command(str(shop), "--max-rows", str(MAX_ROWS))) as child:
+        initialize(child)
+        reply = json.loads(child.request(call(1, query=query)))
     return bool(reply["result"].get("isError", False))
 
 
 def sql_parts(figures: SqlFigures, rounds: int) -> list[str]:
-    """The figures as Markdown."""
+    """Return the figures as Markdown."""
     ours = statistics.median(figures.cpu_us["accord"])
-    lines = [["`run_query`, 100 rows", "CPU µs a call", "Accord's share", "at most", ""]]
+    lines = [["`run_query`, 100 rows", "CPU µs per call", "ratio", "at most", ""]]
     for name, costs in figures.cpu_us.items():
         theirs = statistics.median(costs)
         shown = [TITLES[name], number(theirs)]
@@ -182,9 +183,9 @@ def sql_parts(figures: SqlFigures, rounds: int) -> list[str]:
     read = "met" if is_exact else "**missed**"
     lines += [
         [*first, ratio(many / few), ratio(FIRST_ROW_LIMIT), verdict(many / few, FIRST_ROW_LIMIT)],
-        [f"rows read beyond the {MOST_ROWS} returned", "1" if is_exact else "?", "", "1", read],
+        [f"rows read beyond the {MAX_ROWS} returned", "1" if is_exact else "?", "", "1", read],
     ]
-    how = HOW.format(
-        many=MANY, first=FIRST_ROW_CALLS, most=MOST_ROWS, one_more=MOST_ROWS + 1, rounds=rounds
+    how = METHOD.format(
+        many=MANY, first=FIRST_ROW_CALLS, most=MAX_ROWS, one_more=MAX_ROWS + 1, rounds=rounds
     )
-    return ["## Queries of a database", table(lines), "## How queries were measured", how]
+    return ["## SQL queries", table(lines), "## How queries were measured", how]

@@ -1,4 +1,4 @@
-"""One process of one contender: started, called once, then called many times."""
+"""One measurement of one server over stdio: start, first call, pipelined calls, calls one at a time."""
 
 import time
 from collections.abc import Sequence
@@ -13,13 +13,13 @@ FIRST_CALL = 1
 
 
 @dataclass(frozen=True)
-class Span:
-    """Calls made on one process, one after the other or pipelined."""
+class Calls:
+    """Calls made to one process, pipelined or one at a time."""
 
     replies: list[bytes]
     seconds: float
     cpu_seconds: float
-    waits_us: list[float] = field(default_factory=list)  # for each reply; not where pipelined
+    latencies_us: list[float] = field(default_factory=list)  # empty if pipelined
 
     @property
     def cpu_us(self) -> float:
@@ -28,12 +28,14 @@ class Span:
 
 @dataclass(frozen=True)
 class Trial:
+    """The figures of one process."""
+
     start_ms: float
     cpu_us: float
     calls_per_second: float
     memory_mb: float
-    depth_1_cpu_us: float
-    depth_1_us: tuple[float, ...]  # sorted
+    sequential_cpu_us: float
+    latencies_us: tuple[float, ...]  # sorted
 
 
 def measure(
@@ -41,64 +43,64 @@ def measure(
 ) -> Trial:
     constant = FIRST_CALL if contender is LOOP else None
     first_number = range(FIRST_CALL, FIRST_CALL + 1)
-    numbers = following(first_number, contender.count(tool, scale))
-    numbers_alone = following(numbers, contender.count_alone(scale))
+    numbers = next_numbers(first_number, contender.count(tool, scale))
+    sequential_numbers = next_numbers(numbers, contender.sequential_count(scale))
     with Child((*contender.command, *arguments), contender.env) as child:
         first = open_session(child, era, tool)
         start = time.perf_counter() - child.started
-        together = pipelined(child, era, tool, numbers)
+        pipelined_calls = pipelined(child, era, tool, numbers)
         memory = child.memory_bytes()
-        alone = one_by_one(child, era, tool, numbers_alone)
-        rest = child.end_input()
+        sequential = one_at_a_time(child, era, tool, sequential_numbers)
+        extra = child.end_input()
     wire.check_calls([first], tool, first_number, constant)
-    wire.check_calls(together.replies, tool, numbers, constant)
-    wire.check_calls(alone.replies, tool, numbers_alone, constant)
-    if rest:
-        raise WrongReplyError(f"more was said than asked: {rest[:300]!r}")
+    wire.check_calls(pipelined_calls.replies, tool, numbers, constant)
+    wire.check_calls(sequential.replies, tool, sequential_numbers, constant)
+    if extra:
+        raise WrongReplyError(f"output after the last reply: {extra[:300]!r}")
     return Trial(
         start_ms=start * 1e3,
-        cpu_us=together.cpu_us,
-        calls_per_second=len(numbers) / together.seconds,
+        cpu_us=pipelined_calls.cpu_us,
+        calls_per_second=len(numbers) / pipelined_calls.seconds,
         memory_mb=memory / 1e6,
-        depth_1_cpu_us=alone.cpu_us,
-        depth_1_us=tuple(sorted(alone.waits_us)),
+        sequential_cpu_us=sequential.cpu_us,
+        latencies_us=tuple(sorted(sequential.latencies_us)),
     )
 
 
-def following(numbers: range, count: int) -> range:
+def next_numbers(numbers: range, count: int) -> range:
     return range(numbers.stop, numbers.stop + count)
 
 
 def open_session(child: Child, era: Era, tool: Tool) -> bytes:
-    """The reply to the first call, after the handshake where the era has one."""
+    """Return the reply to the first call, after the handshake if the era has one."""
     if era == HANDSHAKE:
-        wire.result_in(child.ask(wire.initialize()), 0)
+        wire.result_in(child.request(wire.initialize()), 0)
         child.send(wire.initialized())
-    return child.ask(wire.call(era, FIRST_CALL, tool))
+    return child.request(wire.call(era, FIRST_CALL, tool))
 
 
-def pipelined(child: Child, era: Era, tool: Tool, numbers: range) -> Span:
+def pipelined(child: Child, era: Era, tool: Tool, numbers: range) -> Calls:
     requests = b"".join(wire.call(era, number, tool) for number in numbers)
     cpu = child.cpu_seconds()
-    begun = time.perf_counter()
+    started = time.perf_counter()
     replies = child.pipeline(requests, len(numbers))
-    seconds = time.perf_counter() - begun
-    return Span(replies, seconds, child.cpu_seconds() - cpu)
+    seconds = time.perf_counter() - started
+    return Calls(replies, seconds, child.cpu_seconds() - cpu)
 
 
-def one_by_one(child: Child, era: Era, tool: Tool, numbers: range) -> Span:
+def one_at_a_time(child: Child, era: Era, tool: Tool, numbers: range) -> Calls:
     requests = [wire.call(era, number, tool) for number in numbers]
-    replies, waits = [], []
+    replies, latencies = [], []
     cpu = child.cpu_seconds()
     for message in requests:
-        begun = time.perf_counter_ns()
-        replies.append(child.ask(message))
-        waits.append((time.perf_counter_ns() - begun) / 1e3)
-    return Span(replies, sum(waits) / 1e6, child.cpu_seconds() - cpu, waits)
+        started = time.perf_counter_ns()
+        replies.append(child.request(message))
+        latencies.append((time.perf_counter_ns() - started) / 1e3)
+    return Calls(replies, sum(latencies) / 1e6, child.cpu_seconds() - cpu, latencies)
 
 
-def cut_reply(source: Contender, era: Era, tool: Tool) -> tuple[str, str]:
-    """A real reply in two parts, before and after its id, for the constant loop to say."""
+def split_reply(source: Contender, era: Era, tool: Tool) -> tuple[str, str]:
+    """Return the parts of a real reply before and after its id, for the constant loop."""
     with Child(source.command, source.env) as child:
         reply = open_session(child, era, tool)
     wire.check_calls([reply], tool, range(FIRST_CALL, FIRST_CALL + 1))

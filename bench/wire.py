@@ -1,4 +1,4 @@
-"""The messages that are sent, and what a right reply to each says."""
+"""The requests that are sent, and checks of the replies."""
 
 import json
 from collections.abc import Iterable
@@ -17,12 +17,12 @@ TOOLS: tuple[Tool, ...] = ("add", "add_sync", "rows")
 
 CLIENT = {"name": "bench", "version": "1.0"}
 ROWS = [asdict(row) for row in make_rows()]
-# Large enough that all sums have as many digits, so that all replies are of one length.
+# All sums have the same number of digits, so all replies have the same length.
 FIRST_TERM = 1_000_000
 
 
 class WrongReplyError(Exception):
-    """A server did not answer what it was asked."""
+    """A reply does not match its request."""
 
 
 def request(era: Era, number: int, method: str, params: dict[str, Any]) -> bytes:
@@ -74,7 +74,7 @@ def expected_value(tool: Tool, number: int) -> Any:
 def result_in(reply: bytes, number: int) -> dict[str, Any]:
     message = json.loads(reply)
     if message.get("id") != number or not isinstance(message.get("result"), dict):
-        raise WrongReplyError(f"request {number} was answered with {reply[:300]!r}")
+        raise WrongReplyError(f"wrong reply to request {number}: {reply[:300]!r}")
     result: dict[str, Any] = message["result"]
     return result
 
@@ -82,29 +82,29 @@ def result_in(reply: bytes, number: int) -> dict[str, Any]:
 def check_calls(
     replies: Iterable[bytes], tool: Tool, numbers: range, constant: int | None = None
 ) -> None:
-    """Every number answered exactly once, each with its own value.
+    """Check that every number has exactly one reply, with the value of that number.
 
-    `constant` is for the constant loop: the number whose value all its replies carry.
+    `constant` is the number whose value all replies of the constant loop have.
     """
-    open_numbers = set(numbers)
+    pending = set(numbers)
     for reply in replies:
         number = json.loads(reply).get("id")
-        if number not in open_numbers:
-            raise WrongReplyError(f"nobody asked for, or had already: {reply[:300]!r}")
-        open_numbers.remove(number)
+        if number not in pending:
+            raise WrongReplyError(f"reply to no pending request: {reply[:300]!r}")
+        pending.remove(number)
         expected = expected_value(tool, number if constant is None else constant)
         check_value(result_in(reply, number), expected)
-    if open_numbers:
-        raise WrongReplyError(f"{len(open_numbers)} of {len(numbers)} calls were not answered")
+    if pending:
+        raise WrongReplyError(f"{len(pending)} of {len(numbers)} calls have no reply")
 
 
 def check_value(result: dict[str, Any], expected: Any) -> None:
-    """Text and structure both say `expected`, in whichever of its forms a server words it."""
+    """Check that text and structured content equal `expected`, in any of the servers' forms."""
     texts = [json.loads(block["text"]) for block in result["content"]]
-    said = [texts[0] if len(texts) == 1 else texts]
+    values = [texts[0] if len(texts) == 1 else texts]
     if "structuredContent" in result:
         structure = result["structuredContent"]
         is_wrapper = isinstance(structure, dict) and structure.keys() == {"result"}
-        said.append(structure["result"] if is_wrapper else structure)
-    if result.get("isError") or any(value != expected for value in said):
+        values.append(structure["result"] if is_wrapper else structure)
+    if result.get("isError") or any(value != expected for value in values):
         raise WrongReplyError(f"expected {str(expected)[:80]}, got {str(result)[:300]}")

@@ -1,1 +1,1 @@
-"""The same three tools, `add`, `add_sync` and `rows`, once for each contender."""
+"""The tools `add`, `add_sync` and `rows` on each server that is compared."""

@@ -1,4 +1,4 @@
-"""Accord as an ASGI app, for a uvicorn of one's own."""
+"""Accord as an ASGI app, for uvicorn."""
 
 from bench.servers.accord_server import server
 

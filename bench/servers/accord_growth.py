@@ -1,4 +1,4 @@
-"""Accord with as many tools as `BENCH_TOOLS` says; the last one is `add`."""
+"""Accord with `BENCH_TOOLS` tools; the last one is `add`."""
 
 import os
 from collections.abc import Awaitable, Callable

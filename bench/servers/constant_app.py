@@ -1,4 +1,4 @@
-"""The floor over HTTP: a bare ASGI app that reads the body and always says `BENCH_REPLY`."""
+"""The lower bound over HTTP: an ASGI app that reads the body and replies with `BENCH_REPLY`."""
 
 import os
 from collections.abc import Awaitable, Callable

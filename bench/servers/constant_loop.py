@@ -1,6 +1,6 @@
-"""The floor: answers every request with the same bytes, the request's id spliced in.
+"""The lower bound over stdio: replies to every request with the same bytes around its id.
 
-Arguments: what stands before the id in the reply, and what stands after it.
+Arguments: the part of the reply before the id, and the part after it.
 """
 
 import os
@@ -9,9 +9,9 @@ import sys
 
 def main(head: bytes, tail: bytes) -> None:
     for line in sys.stdin.buffer:
-        _, is_request, rest = line.partition(b'"id":')
+        _, is_request, value = line.partition(b'"id":')
         if is_request:
-            os.write(1, head + rest[: rest.index(b",")] + tail)
+            os.write(1, head + value[: value.index(b",")] + tail)
 
 
 if __name__ == "__main__":

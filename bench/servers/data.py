@@ -1,4 +1,4 @@
-"""The rows that every server returns: one plain table in memory."""
+"""The rows that every server returns."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""`run_query` as one writes it with the official SDK: the stdlib's sqlite3, rows as JSON."""
+"""`run_query` with the official SDK and the standard library's sqlite3."""
 
 import json
 import sqlite3

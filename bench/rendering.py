@@ -11,10 +11,10 @@ import msgspec
 
 from accord import Answer, Server
 from accord.context import Client
+from accord.model.tool import Tool
 from accord.outcome import answer_of
 from accord.protocol import Call
 from accord.revisions import REVISIONS
-from accord.tool import Tool
 from bench.report import number, table, verdict
 from bench.servers.data import make_rows
 from bench.wire import ERAS, STATELESS, Era, WrongReplyError

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 import wire
 from accord import Answer, Context, Encoded, Problem, Server, read, render, success_response
-from accord.arguments import Checker
 from accord.errors import ContractError
-from accord.values import MAX_DEPTH, as_json, is_deep, is_deep_json, require_json
+from accord.model.arguments import Checker
+from accord.model.values import MAX_DEPTH, as_json, is_deep, is_deep_json, require_json
 from peer import Peer, asking
 from stdio_peer import modern_params
 

@@ -11,10 +11,10 @@ import pytest
 import wire
 from accord import Client, ContractError, Header, Server
 from accord.mirrored import Mark, fault, mirrored_parameters
+from accord.model.tool import Bound, Tool
 from accord.protocol import Call
 from accord.protocol.events import PROMPT, Special
 from accord.revisions import NEWEST
-from accord.tool import Bound, Tool
 from http_peer import HttpPeer, HttpServer
 from peer import request
 from serve.talk import ENVIRONMENT

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, get_args
 
 import pytest
 
-from accord import schemas
-from accord.response import ResponseType
+from accord.model import schemas
+from accord.model.response import ResponseType
 from accord.serve.http.read_endpoint import answer
 from cli.command import ACCORD
 

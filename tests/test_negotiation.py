@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 import wire
-from accord import Answer, ContractError, Server, render, schemas
+from accord import Answer, ContractError, Server, render
 from accord.combined import combine
+from accord.model import schemas
 from accord.sources.functions import Options
 from cli.command import ACCORD, ENVIRONMENT, accord, assert_one_line_of_misuse, write
 from http_peer import HttpPeer, HttpServer

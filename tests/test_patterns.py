@@ -34,7 +34,7 @@ PASSED = "match"
 """What is called of a pattern that is an argument."""
 GIVEN = {
     ("accord.reader.patterns", "Pattern"): "what it is made of",
-    ("accord.uris", "Template"): "the template of a resource",
+    ("accord.model.uris", "Template"): "the template of a resource",
     ("accord.sources.drf.routes", "Route"): "a route of the project",
 }
 """Where patterns are made as a program runs, and from what."""

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wire
-from accord import Problem, Server, schemas
-from accord.tool import Bound, Tool
+from accord import Problem, Server
+from accord.model import schemas
+from accord.model.tool import Bound, Tool
 from peer import Peer, request
 
 requirement = pytest.mark.requirement

@@ -37,10 +37,10 @@ from accord import (
     Telemetry,
     error_response,
     render,
-    schemas,
     success_response,
 )
-from accord.answer import KINDS
+from accord.model import schemas
+from accord.model.answer import KINDS
 from peer import Peer, asking
 
 requirement = pytest.mark.requirement

@@ -35,7 +35,7 @@ from mcp_types.version import (
 )
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from accord import schemas
+from accord.model import schemas
 
 Message = dict[str, Any]
 RequestId = int | str

@@ -2,16 +2,16 @@
 
 import typing
 
-from accord.answer import Answer, Encoded, FieldError, Notice, Page, Problem
-from accord.blocks import Annotations, Audio, Embedded, Icon, Image, Link, Message
-from accord.completion import Completion
 from accord.context import Client, Context
-from accord.cursors import Cursors
-from accord.envelope import Envelope, error_response, success_response
 from accord.errors import AccordError, ContractError, PeerError
 from accord.mirrored import Header
+from accord.model.answer import Answer, Encoded, FieldError, Notice, Page, Problem
+from accord.model.completion import Completion
+from accord.model.content import Annotations, Audio, Embedded, Icon, Image, Link, Message
+from accord.model.envelope import Envelope, error_response, success_response
 from accord.questions import Elicit, Elicited, ListRoots, Root, Sample, Sampled, Visit
 from accord.server import Server
+from accord.signing import Cursors
 from accord.telemetry import Telemetry
 from accord.wording import render
 

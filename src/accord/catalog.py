@@ -7,20 +7,20 @@ from typing import Any, Final
 
 from msgspec import Raw
 
-from accord.changes import KINDS, Kind
 from accord.context import Client
 from accord.errors import INVALID_PARAMS, ContractError, Reject
+from accord.model.changes import KINDS, Kind
+from accord.model.prompt import Prompt
+from accord.model.resource import Resource
+from accord.model.tool import Audience, Tool
 from accord.offers import Offers, missing
 from accord.profiles import profile_asked
-from accord.prompt import Prompt
 from accord.protocol import results
 from accord.protocol.entries import prompt_entry, resource_entry
 from accord.protocol.messages import MOST_WATCHED, Wanted
 from accord.protocol.results import Result
-from accord.resource import Resource
 from accord.revisions import Revision
-from accord.seal import BrokenSeal, Seal
-from accord.tool import Audience, Tool
+from accord.signing import BrokenSeal, Seal
 
 _PAGE_OF: Final = {
     "tools/list": "tools",

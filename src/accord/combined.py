@@ -6,14 +6,14 @@ from typing import Any
 
 import msgspec
 
-from accord.changes import Change, Updated
 from accord.errors import ContractError
-from accord.prompt import Prompt
-from accord.resource import Resource
+from accord.model.changes import Change, Updated
+from accord.model.prompt import Prompt
+from accord.model.resource import Resource
+from accord.model.tool import Tool
 from accord.rest import READ_MORE
 from accord.server import Server
 from accord.telemetry import Telemetry
-from accord.tool import Tool
 
 Offer = Tool | Prompt | Resource
 

@@ -6,22 +6,22 @@ from typing import Any, Final, Literal, Protocol, TypeVar, overload
 
 import msgspec
 
-from accord.answer import FieldError
 from accord.errors import AccordError, ContractError
-from accord.forms import Misfit
+from accord.model.answer import FieldError
+from accord.model.content import MessageContent
+from accord.model.forms import Misfit
+from accord.model.values import as_json
 from accord.questions import (
     Elicit,
     Elicited,
     ListRoots,
     Question,
     Root,
-    Said,
     Sample,
     Sampled,
     Visit,
 )
 from accord.revisions import Revision
-from accord.values import as_json
 
 T = TypeVar("T")
 
@@ -189,7 +189,9 @@ class Context:
         """Send a person to a page: see `Visit`."""
         return self._one("visit", Visit(message, url))
 
-    def sample(self, messages: Said | Sequence[Said], **options: Any) -> Awaitable[Sampled]:
+    def sample(
+        self, messages: MessageContent | Sequence[MessageContent], **options: Any
+    ) -> Awaitable[Sampled]:
         """Ask the client's model: see `Sample` for the options."""
         return self._one("sample", Sample(messages, **options))
 

@@ -5,7 +5,7 @@
     │   └── TooDeep      a value is nested deeper than a message may be
     └── PeerError        theirs: what a peer sent cannot be taken
 
-Neither is what a tool raises: that is a `Problem` (see answer.py). And neither reaches a peer:
+Neither is what a tool raises: that is a `Problem` (see model/answer.py). And neither reaches a peer:
 a message that must be refused is answered with a `Reject`, which is data.
 """
 

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from accord.answer import Problem
 from accord.errors import INTERNAL_ERROR, Reject
+from accord.model.answer import Problem
 from accord.offers import Sealing
 from accord.protocol import Call, messages, results
 from accord.protocol.messages import Wanted

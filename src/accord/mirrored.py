@@ -9,10 +9,10 @@ from typing import Any, Final
 
 import msgspec
 
-from accord.arguments import JsonSchema
 from accord.errors import HEADER_MISMATCH, ContractError, Reject
+from accord.model.arguments import JsonSchema
+from accord.model.tool import Tool
 from accord.protocol.mirror import decoded
-from accord.tool import Tool
 
 KEY: Final = "x-mcp-header"
 PREFIX: Final = "mcp-param-"

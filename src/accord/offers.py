@@ -6,19 +6,19 @@ from typing import Any, Final, Protocol
 import msgspec
 from msgspec import Raw
 
-from accord.answer import Asking, Problem
-from accord.completion import Completer, among, completion_of
 from accord.context import Context
 from accord.errors import INTERNAL_ERROR, INVALID_PARAMS, ContractError, Reject
+from accord.model.answer import Asking, Problem
+from accord.model.completion import Completer, among, completion_of
+from accord.model.prompt import Prompt
+from accord.model.resource import Resource
+from accord.model.values import known
 from accord.outcome import MASKED, Outcome, log_failure, mask, meaning_of
-from accord.prompt import Prompt
 from accord.protocol import Call, messages
 from accord.protocol.events import COMPLETION, PROMPT, RESOURCE, Special
 from accord.protocol.messages import CompleteParams, PromptReference
 from accord.protocol.results import Result, cacheable
-from accord.resource import Resource
 from accord.revisions import Revision
-from accord.values import known
 from accord.work import GIVEN, Done, Work, rejected
 
 _NO_COMPLETION: Final = among(())

@@ -9,10 +9,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw
 
-from accord.answer import Answer, Asking, Encoded, FieldError, Notice, Problem, Said
-from accord.blocks import Block
 from accord.context import MissingCapability, WrongAnswer
-from accord.envelope import Envelope, said_by
 from accord.errors import (
     INVALID_PARAMS,
     MISSING_CLIENT_CAPABILITY,
@@ -20,9 +17,12 @@ from accord.errors import (
     Reject,
     TooDeep,
 )
+from accord.model.answer import Answer, Asking, Encoded, FieldError, Notice, Problem, Said
+from accord.model.content import Block
+from accord.model.envelope import Envelope, said_by
+from accord.model.tool import Tool
+from accord.model.values import is_deep_json, require_json, too_deep
 from accord.revisions import Revision
-from accord.tool import Tool
-from accord.values import is_deep_json, require_json, too_deep
 
 Outcome = Answer[Said] | Problem | Reject | Asking
 

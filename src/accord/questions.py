@@ -10,13 +10,12 @@ from typing import Any, ClassVar, Final, Generic, Literal, Protocol, TypeVar
 
 import msgspec
 
-from accord.answer import FieldError
-from accord.blocks import Block, Message
-from accord.content import message
 from accord.errors import ContractError
-from accord.forms import Misfit, form_of
+from accord.model.answer import FieldError
+from accord.model.content import MessageContent, message, messages_of
+from accord.model.forms import Misfit, form_of
+from accord.model.values import known
 from accord.revisions import Revision
-from accord.values import known
 
 T = TypeVar("T")
 Capabilities = Mapping[str, Any]
@@ -141,14 +140,11 @@ class Visit(msgspec.Struct, frozen=True):
         return Elicited(_read(answer, _ELICITED).action)
 
 
-Said = str | Block | Message
-
-
 class Sample(msgspec.Struct, frozen=True):
     """Ask the client's model for text: one thing said to it, or a conversation."""
 
     method: ClassVar[str] = "sampling/createMessage"
-    messages: Said | Sequence[Said]
+    messages: MessageContent | Sequence[MessageContent]
     max_tokens: int = 1_000
     system: str | None = None
     temperature: float | None = None
@@ -161,7 +157,7 @@ class Sample(msgspec.Struct, frozen=True):
 
     def params(self, revision: Revision) -> dict[str, Any]:
         return known(
-            messages=[message(each, revision) for each in conversation(self.messages)],
+            messages=[message(each, revision) for each in messages_of(self.messages)],
             maxTokens=self.max_tokens,
             systemPrompt=self.system,
             temperature=self.temperature,
@@ -186,20 +182,6 @@ class ListRoots(msgspec.Struct, frozen=True):
 
     def read(self, answer: bytes) -> list[Root]:
         return _read(answer, _ROOTS).roots
-
-
-def conversation(said: Said | Sequence[Said]) -> list[Message]:
-    """What is said to a model: one thing or several, by the user where nobody is named."""
-    several = said if isinstance(said, list | tuple) else [said]
-    return [each if isinstance(each, Message) else _by_user(each) for each in several]
-
-
-def _by_user(content: object) -> Message:
-    if not isinstance(content, str | Block):
-        raise ContractError(
-            f"a message is text, a block or a Message, not {type(content).__name__}"
-        )
-    return Message(content)
 
 
 class _ElicitResult(msgspec.Struct, frozen=True):

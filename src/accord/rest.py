@@ -8,11 +8,11 @@ from typing import Any, Final
 
 import msgspec
 
-from accord.answer import FieldError, Problem
-from accord.cursors import Cursors
-from accord.limits import NO_WAY, Place, Way
-from accord.tool import Hints, Tool, run_elsewhere
-from accord.values import read_exactly
+from accord.model.answer import FieldError, Problem
+from accord.model.limits import NO_WAY, Place, Way
+from accord.model.tool import Hints, Tool, run_elsewhere
+from accord.model.values import read_exactly
+from accord.signing import Cursors
 
 READ_MORE: Final = "read_more"
 _REST: Final = "rest."  # tells a cursor to the rest from one that a tool made with Cursors itself

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any, Unpack
 import msgspec
 from msgspec import Raw
 
-from accord.answer import Answer, Asking, Problem, Said
-from accord.blocks import Icon
 from accord.catalog import NOTHING
-from accord.changes import Kind
 from accord.context import Client, Context
-from accord.cursors import Cursors
 from accord.errors import INVALID_PARAMS, Reject, require_known
-from accord.limits import DEFAULT_MAX_BYTES, Place
 from accord.listening import Listening
 from accord.mirrored import fault as mirrored_fault
+from accord.model.answer import Answer, Asking, Problem, Said
+from accord.model.changes import Kind
+from accord.model.content import Icon
+from accord.model.limits import DEFAULT_MAX_BYTES, Place
+from accord.model.tool import Tool
+from accord.model.values import too_deep
 from accord.offers import Errand
 from accord.outcome import (
     Outcome,
@@ -35,12 +36,10 @@ from accord.protocol.replay import Replay, subject
 from accord.protocol.results import Identity
 from accord.rest import Asked, Rest, may_have_cursor, read_more_tool
 from accord.revisions import Revision
-from accord.seal import Seal
+from accord.signing import Cursors, Seal
 from accord.stock import Stock
 from accord.telemetry import Telemetry, Watch
 from accord.telemetry import outcome_of as label_of
-from accord.tool import Tool
-from accord.values import too_deep
 from accord.wording import Shortening, require_room, resumed, shortened_reject, size_of
 from accord.work import Done, Work, rejected
 

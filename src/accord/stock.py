@@ -4,13 +4,14 @@ from collections.abc import Callable, Collection
 from typing import Any, TypeVar, Unpack, overload
 
 from accord.catalog import Catalog
-from accord.changes import Changes, Kind, ListChanged, Updated
 from accord.errors import ContractError
 from accord.mirrored import Mirrored, mirrored_parameters
+from accord.model.changes import Changes, Kind, ListChanged, Updated
+from accord.model.prompt import Prompt
+from accord.model.resource import Resource
+from accord.model.tool import Tool, Toolbox
 from accord.offers import Offers, Sealing
 from accord.profiles import profile_named
-from accord.prompt import Prompt
-from accord.resource import Resource
 from accord.rest import takes_cursor
 from accord.sources.functions import (
     Options,
@@ -21,7 +22,6 @@ from accord.sources.functions import (
     function_resource,
     function_tool,
 )
-from accord.tool import Tool, Toolbox
 from accord.wording import require_room
 
 Function = TypeVar("Function", bound=Callable[..., Any])

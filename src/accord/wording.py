@@ -5,15 +5,15 @@ from typing import Any, Final
 
 import msgspec
 
-from accord.answer import Answer, FieldError, Problem, Said
-from accord.cursors import Cursors
 from accord.errors import ContractError, Reject
-from accord.limits import DEFAULT_MAX_BYTES, Cutter, Place, resume, shorten, too_large
+from accord.model.answer import Answer, FieldError, Problem, Said
+from accord.model.limits import DEFAULT_MAX_BYTES, Cutter, Place, resume, shorten, too_large
+from accord.model.tool import Hints, Output, Tool, run_elsewhere
 from accord.outcome import answer_of
 from accord.profiles import PROFILES, Brief, Profile, Result, Setting, profile_named
 from accord.rest import Asked, Rest, has_own_cursor
 from accord.revisions import NEWEST, REVISIONS
-from accord.tool import Hints, Output, Tool, run_elsewhere
+from accord.signing import Cursors
 
 _LEAST_BYTES: Final = 1_024  # what a cut answer has to say of itself needs room too
 _LEAST_WORDS: Final = 64

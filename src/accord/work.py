@@ -5,8 +5,8 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from accord.answer import Answer, Problem, Said
 from accord.errors import ContractError, Reject
+from accord.model.answer import Answer, Problem, Said
 from accord.outcome import Outcome
 from accord.protocol import Call, messages
 

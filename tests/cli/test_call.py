@@ -11,7 +11,7 @@ import jsonschema_rs
 import pytest
 
 import wire
-from accord import schemas
+from accord.model import schemas
 from accord.profiles import PROFILES
 from cli.command import (
     ACCORD,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from accord import schemas
+from accord.model import schemas
 from cli.command import (
     ACCORD,
     ENVIRONMENT,

@@ -23,7 +23,7 @@ from accord import (
     Sample,
     Server,
 )
-from accord.tool import Bound, Tool
+from accord.model.tool import Bound, Tool
 
 server = Server(
     "conformance",

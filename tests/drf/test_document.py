@@ -8,7 +8,7 @@ import jsonschema_rs
 import pytest
 
 import wire
-from accord import schemas
+from accord.model import schemas
 from drf.talk import Client, text_of
 from golden.rule import differences
 

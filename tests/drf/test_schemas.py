@@ -20,11 +20,11 @@ from rest_framework.permissions import AllowAny
 from rest_framework.routers import SimpleRouter
 
 from accord.django import project
+from accord.model.tool import Tool
 from accord.sources.drf import SkippedWarning, build, routes_of
 from accord.sources.drf.build import Project
 from accord.sources.drf.fields import Describer
 from accord.sources.drf.literals import literal
-from accord.tool import Tool
 from drf.talk import Client
 from storefront.models import Category, Customer, Order, Product
 from storefront.serializers import CustomerSerializer, OrderSerializer

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord import Answer, Notice, Page, Problem, Server, render, schemas
+from accord import Answer, Notice, Page, Problem, Server, render
+from accord.model import schemas
 from cli.command import accord
 from generic_examples import ACTION, CATALOG, ERROR, EXAMPLES, LIST, SINGLE
 from peer import Peer

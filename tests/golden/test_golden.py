@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from accord import schemas
+from accord.model import schemas
 from generic_examples import ACTION, CATALOG, ERROR, LIST, SINGLE
 from golden.rule import differences
 from stdio_peer import StdioPeer

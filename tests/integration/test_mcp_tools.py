@@ -14,7 +14,7 @@ import jsonschema_rs
 import pytest
 
 import wire
-from accord import schemas
+from accord.model import schemas
 from commands import ACCORD
 from sources.sql.shop import make
 from stdio_peer import StdioPeer

@@ -18,7 +18,7 @@ from accord import (
     Page,
     Problem,
 )
-from accord.answer import KINDS
+from accord.model.answer import KINDS
 
 
 def at_times(

@@ -14,7 +14,7 @@ from accord import (
     Encoded,
     Server,
 )
-from accord.limits import DEFAULT_MAX_BYTES
+from accord.model.limits import DEFAULT_MAX_BYTES
 from accord.profiles import PROFILES
 from limits.talk import (
     LEAST,

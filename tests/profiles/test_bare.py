@@ -6,7 +6,7 @@ import pytest
 
 import wire
 from accord import Answer, FieldError, Image, Link, Notice, Page, Problem, render
-from accord.answer import KINDS
+from accord.model.answer import KINDS
 from profiles.shop import (
     ABSENT,
     V1,

@@ -7,7 +7,7 @@ import pytest
 
 import wire
 from accord import Answer, FieldError, Image, Link, Notice, Page, Problem, Server
-from accord.answer import KINDS
+from accord.model.answer import KINDS
 from peer import Peer
 from profiles.shop import V1, V2, V4, V5, problem, reply, required, saying, text
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import wire
-from accord import schemas
+from accord.model import schemas
 from profiles.shop import ABSENT, V1, V2, V5, listed, problem, reply, saying
 
 each_revision = pytest.mark.parametrize("revision", wire.REVISIONS)

@@ -7,7 +7,7 @@ import pytest
 
 import wire
 from accord import Answer, Encoded, FieldError, Link, Page, Problem, Server
-from accord.tool import Bound, Tool
+from accord.model.tool import Bound, Tool
 from peer import Peer, request
 from protocol.office import SECRET, server
 from stdio_peer import modern_params

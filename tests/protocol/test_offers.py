@@ -19,7 +19,7 @@ from accord import (
     Problem,
     Server,
 )
-from accord.tool import Bound, Tool
+from accord.model.tool import Bound, Tool
 from peer import Peer
 
 every_revision = pytest.mark.parametrize("revision", wire.REVISIONS)

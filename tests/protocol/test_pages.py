@@ -11,9 +11,9 @@ from msgspec.json import encode
 import wire
 from accord import Server
 from accord.context import Client
+from accord.model.tool import Tool
 from accord.revisions import REVISIONS
-from accord.seal import Seal
-from accord.tool import Tool
+from accord.signing import Seal
 from peer import Peer
 
 KEY = b"a key of sixteen"

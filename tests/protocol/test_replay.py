@@ -19,7 +19,7 @@ from accord.context import Client
 from accord.protocol import Call
 from accord.protocol.replay import Replay
 from accord.revisions import REVISIONS
-from accord.seal import Seal
+from accord.signing import Seal
 from peer import Peer
 
 ABLE: Mapping[str, Any] = {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}}

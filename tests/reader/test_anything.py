@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord import schemas
+from accord.model import schemas
+from accord.model.response import Response
 from accord.reader import Reading, read
 from accord.reader.report import report, to_json
-from accord.response import Response
 
 GENERIC = jsonschema_rs.validator_for(schemas.load("generic"))
 NAMES = st.sampled_from(

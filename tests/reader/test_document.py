@@ -7,7 +7,7 @@ import jsonschema_rs
 import msgspec
 import pytest
 
-from accord import schemas
+from accord.model import schemas
 from accord.reader import Reading, read
 from corpus.readings import replies
 from corpus.written import DISCORD, envelope

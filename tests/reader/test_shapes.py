@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import accord.reader
+from accord.model.response import Response
 from accord.reader import RULES, read
-from accord.response import Response
 
 
 def text(words: str, **members: Any) -> dict[str, Any]:

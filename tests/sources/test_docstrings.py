@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from accord.model.tool import Tool
 from accord.sources.functions import function_tool
-from accord.tool import Tool
 
 
 @dataclass

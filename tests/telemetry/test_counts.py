@@ -6,9 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 import msgspec
 import pytest
 
-from accord.answer import KINDS, Answer, Asking, Encoded, Problem, Said
-from accord.blocks import Image
 from accord.errors import INVALID_PARAMS, Reject
+from accord.model.answer import KINDS, Answer, Asking, Encoded, Problem, Said
+from accord.model.content import Image
 from accord.telemetry import BOUNDS, OUTCOMES, Ending, Telemetry, counts, outcome_of
 
 ROW = Encoded(b'[{"id":1}]')

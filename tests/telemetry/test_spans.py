@@ -12,7 +12,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
 
-from accord.answer import KINDS, Answer, Kind, Problem
+from accord.model.answer import KINDS, Answer, Kind, Problem
 from accord.telemetry import OUTCOMES, Ending, Telemetry, outcome_of
 
 TRACE, PARENT = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"

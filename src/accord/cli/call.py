@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from accord.answer import Answer
 from accord.cli import databases, targets
 from accord.cli.form_arguments import add_sheet_arguments, said_of_sheets
 from accord.cli.keys import add_key_argument, key_of
@@ -20,6 +19,7 @@ from accord.cli.quiet import quiet
 from accord.cli.visible import shown, visible
 from accord.context import Client
 from accord.errors import ContractError
+from accord.model.answer import Answer
 from accord.profiles import PROFILES, Profile, asking_for
 from accord.protocol import Call
 from accord.revisions import NEWEST, REVISIONS

@@ -7,7 +7,7 @@ import asyncio
 import logging
 import threading
 
-from accord.answer import Problem
+from accord.model.answer import Problem
 from accord.sources.sql import Database
 from accord.sources.sql.messages import Describe, Tables
 from accord.sources.sql.names import quoted

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from accord.errors import ContractError
-from accord.seal import Seal
+from accord.signing import Seal
 
 log = logging.getLogger("accord")
 

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from accord import schemas
+from accord.model import schemas
 
 EXAMPLES: Final = """\
 examples:

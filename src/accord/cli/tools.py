@@ -14,7 +14,7 @@ from accord.cli.patience import Patience
 from accord.cli.quiet import quiet
 from accord.cli.visible import visible
 from accord.errors import ContractError
-from accord.tool import Tool
+from accord.model.tool import Tool
 
 EXAMPLES: Final = """\
 examples:

@@ -12,10 +12,10 @@ from typing import Any, Final
 
 import msgspec
 
-from accord.answer import Problem
 from accord.cli.fillers import filler
 from accord.cli.visible import visible
 from accord.errors import ContractError
+from accord.model.answer import Problem
 from accord.parent_death import end_with_parent
 from accord.sources import sheets
 

@@ -13,8 +13,8 @@ from django.db import connections
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.utils.encoding import force_bytes
 
-from accord.limits import DEFAULT_MAX_BYTES
 from accord.mirrored import PREFIX
+from accord.model.limits import DEFAULT_MAX_BYTES
 from accord.serve.blocking import OneWay
 from accord.serve.http.request import Header, refuse
 from accord.serve.http.response import Response, refused

@@ -6,11 +6,11 @@ from typing import Any, Final
 
 import msgspec
 
-from accord.answer import Asking
 from accord.errors import PeerError
 from accord.inspector.going import Going
 from accord.inspector.reading import Received, read_reply
 from accord.inspector.target import Asked, Line, Said, Talk
+from accord.model.answer import Asking
 from accord.profiles import asking_for
 from accord.protocol import Answered, Call
 from accord.questions import Question

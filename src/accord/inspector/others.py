@@ -10,8 +10,6 @@ from typing import Any, Final
 
 import msgspec
 
-from accord.answer import FieldError
-from accord.arguments import Checker
 from accord.connect import Peer, Reply, connect
 from accord.connect.faults import Gone
 from accord.errors import ContractError, PeerError
@@ -22,6 +20,8 @@ from accord.inspector.kept import Kept
 from accord.inspector.reading import Received, read_reply, render_reply
 from accord.inspector.tally import Tally
 from accord.inspector.target import Asked, Line, Said, Talk, Wish
+from accord.model.answer import FieldError
+from accord.model.arguments import Checker
 from accord.profiles import PROFILES
 from accord.reader.report import to_json
 from accord.revisions import NEWEST, REVISIONS

@@ -7,12 +7,13 @@ from typing import Any, Final
 
 import msgspec
 
-from accord.answer import Asking, FieldError, Problem
 from accord.context import MissingCapability
 from accord.inspector.client import Client
 from accord.inspector.going import PATIENCE, Waiting
 from accord.inspector.kept import Kept
 from accord.inspector.target import Asked, Said, Talk, Wish
+from accord.model.answer import Asking, FieldError, Problem
+from accord.model.tool import Tool
 from accord.outcome import Outcome, meaning_of, misfit_of
 from accord.profiles import PROFILES
 from accord.protocol import Call
@@ -22,7 +23,6 @@ from accord.serve.pending_requests import PendingRequests
 from accord.serve.thread_runner import ThreadRunner
 from accord.server import Job, Server
 from accord.telemetry import outcome_of
-from accord.tool import Tool
 from accord.work import Done, Work
 
 _MOST_PAGES: Final = 1_000

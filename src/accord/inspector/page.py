@@ -9,12 +9,12 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from accord.arguments import Checker
 from accord.errors import ContractError, PeerError
 from accord.inspector.assets import Assets
 from accord.inspector.reading import Received, read_reply
 from accord.inspector.tally import Tally
 from accord.inspector.target import Asked, Said, Talk, Target, Wish
+from accord.model.arguments import Checker
 from accord.profiles import profile_named
 from accord.reader.report import to_json
 from accord.revisions import REVISIONS

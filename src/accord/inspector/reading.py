@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import msgspec
 
-from accord.answer import KINDS, Answer, Kind, Problem
 from accord.errors import PeerError
+from accord.model.answer import KINDS, Answer, Kind, Problem
 from accord.reader import Reading, read
 from accord.reader.follow import following
 from accord.reader.report import report, to_json

@@ -5,8 +5,8 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-from accord.answer import FieldError
 from accord.inspector.reading import Report
+from accord.model.answer import FieldError
 
 Direction = Literal["sent", "received"]
 

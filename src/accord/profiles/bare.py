@@ -4,8 +4,8 @@ from typing import Final
 
 import msgspec
 
-from accord.answer import Answer, Problem, Said
 from accord.errors import INTERNAL_ERROR, INVALID_PARAMS, Reject
+from accord.model.answer import Answer, Problem, Said
 from accord.profiles import plain
 from accord.profiles.parts import data_schema, shape_of
 from accord.profiles.profile import Brief, Profile, Result, Setting

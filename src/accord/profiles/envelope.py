@@ -4,12 +4,12 @@ from typing import Any
 
 import msgspec
 
-from accord.answer import Answer, Problem, Said
-from accord.envelope import VERSION, pagination_of, warnings_of
+from accord.model.answer import Answer, Problem, Said
+from accord.model.envelope import VERSION, pagination_of, warnings_of
+from accord.model.values import known
 from accord.profiles.parts import has_beside, own_schema, own_shape, shape_of, shaped
 from accord.profiles.profile import Brief, Profile, Result, Setting
 from accord.telemetry import Observed
-from accord.values import known
 
 
 class _Root(msgspec.Struct, frozen=True, gc=False):

@@ -4,7 +4,17 @@ from typing import Any
 
 import msgspec
 
-from accord.answer import Answer, Page, Problem, Said
+from accord.model.answer import Answer, Page, Problem, Said
+from accord.model.response import (
+    CATALOG,
+    Failure,
+    Pagination,
+    Response,
+    ResponseType,
+    Summary,
+)
+from accord.model.tool import Tool
+from accord.model.values import known
 from accord.profiles.parts import (
     Shape,
     has_beside,
@@ -14,16 +24,6 @@ from accord.profiles.parts import (
     shaped,
 )
 from accord.profiles.profile import Brief, Profile, Result, Setting
-from accord.response import (
-    CATALOG,
-    Failure,
-    Pagination,
-    Response,
-    ResponseType,
-    Summary,
-)
-from accord.tool import Tool
-from accord.values import known
 
 _items = msgspec.json.Decoder(list[msgspec.Raw]).decode
 

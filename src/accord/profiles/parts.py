@@ -6,16 +6,15 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from accord import schemas
-from accord.answer import Answer, Said
-from accord.arguments import JsonSchema
-from accord.blocks import Block
-from accord.content import block, text
+from accord.model import schemas
+from accord.model.answer import Answer, Said
+from accord.model.arguments import JsonSchema
+from accord.model.content import Block, block, text
+from accord.model.response import META_KEY
+from accord.model.tool import Tool
+from accord.model.values import known
 from accord.profiles.profile import Brief, Result, Setting
-from accord.response import META_KEY
 from accord.revisions import Revision
-from accord.tool import Tool
-from accord.values import known
 
 encode = msgspec.json.Encoder().encode
 

@@ -1,7 +1,7 @@
 """`plain`: the data as JSON text, a failure as `Error executing tool: <message>`."""
 
-from accord.answer import Answer, Problem, Said
-from accord.content import text
+from accord.model.answer import Answer, Problem, Said
+from accord.model.content import text
 from accord.profiles.parts import (
     add_beside,
     as_data,

@@ -5,12 +5,12 @@ from typing import Any, Final
 
 import msgspec
 
-from accord.answer import Answer, Problem, Said
-from accord.arguments import JsonSchema
 from accord.errors import Reject
+from accord.model.answer import Answer, Problem, Said
+from accord.model.arguments import JsonSchema
+from accord.model.tool import Tool
 from accord.revisions import Revision
 from accord.telemetry import Observed
-from accord.tool import Tool
 
 Result = dict[str, Any]
 

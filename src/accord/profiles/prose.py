@@ -2,8 +2,8 @@
 
 import msgspec
 
-from accord.answer import Answer, Problem, Said
-from accord.content import text
+from accord.model.answer import Answer, Problem, Said
+from accord.model.content import text
 from accord.profiles.parts import (
     add_beside,
     as_data,

@@ -7,7 +7,6 @@ from typing import Final, Protocol
 import msgspec
 from msgspec import UNSET, Raw
 
-from accord.changes import Change, Updated
 from accord.context import Client, Level
 from accord.errors import (
     INTERNAL_ERROR,
@@ -16,6 +15,7 @@ from accord.errors import (
     METHOD_NOT_FOUND,
     Reject,
 )
+from accord.model.changes import Change, Updated
 from accord.protocol import messages
 from accord.protocol.batch import Batch, read_batch
 from accord.protocol.clients import LONGEST_KEPT, UNREADABLE, read_known_meta, read_meta

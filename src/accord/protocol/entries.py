@@ -5,14 +5,14 @@ from typing import Any, Final
 
 import msgspec
 
-from accord.arguments import JsonSchema
-from accord.blocks import Icon
-from accord.prompt import Argument, Prompt
+from accord.model.arguments import JsonSchema
+from accord.model.content import Icon
+from accord.model.prompt import Argument, Prompt
+from accord.model.resource import Resource
+from accord.model.tool import Tool
+from accord.model.values import known
 from accord.protocol.results import Result
-from accord.resource import Resource
 from accord.revisions import Revision
-from accord.tool import Tool
-from accord.values import known
 
 _HINT_NAMES: Final = {
     "read_only": "readOnlyHint",

@@ -6,9 +6,9 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import Raw
 
-from accord.answer import Asking, Problem
 from accord.context import LEVELS, Client, Level
 from accord.errors import ContractError
+from accord.model.answer import Asking, Problem
 from accord.protocol.batch import Batch
 from accord.protocol.messages import Id, LogMessage, Progress, Wanted, decode_meta, notification
 from accord.protocol.replay import Retry, Script

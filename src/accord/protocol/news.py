@@ -5,7 +5,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 
-from accord.changes import Change, Updated
+from accord.model.changes import Change, Updated
 from accord.protocol.messages import Id, Wanted, notification
 from accord.protocol.results import SUBSCRIPTION
 

@@ -13,10 +13,10 @@ import msgspec
 from msgspec import Raw
 
 from accord.errors import INVALID_PARAMS, Reject
+from accord.model.values import read_exactly
 from accord.questions import Question, digest
 from accord.revisions import Revision
-from accord.seal import BrokenSeal, Seal
-from accord.values import read_exactly
+from accord.signing import BrokenSeal, Seal
 
 _PURPOSE: Final = "requestState"
 _SECONDS: Final = 15 * 60.0

@@ -5,7 +5,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from accord.blocks import Icon
+from accord.model.content import Icon
 from accord.protocol.messages import Id
 from accord.revisions import STATELESS, Revision
 

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
+from accord.model.response import ResponseType
 from accord.reader.called import Called
 from accord.reader.collection import collection_in
 from accord.reader.frames import FRAME, unframed
@@ -17,7 +18,6 @@ from accord.reader.reading import Confidence
 from accord.reader.signs import Sign
 from accord.reader.text import parse_json
 from accord.reader.things import Collection
-from accord.response import ResponseType
 
 _TEXT_MEMBERS: Final = frozenset({"result", "text", "message", "output", "content", "response"})
 _MOST_MEMBERS: Final = 6

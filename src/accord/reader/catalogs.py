@@ -4,12 +4,12 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from accord.model.response import CATALOG, ResponseType
 from accord.reader.case import Case, Verdict
 from accord.reader.collection import is_generic
 from accord.reader.members import member_of
 from accord.reader.reading import Confidence
 from accord.reader.things import Collection, entries, is_catalog, is_described, keyed
-from accord.response import CATALOG, ResponseType
 
 _OF_TOOLS: Final = frozenset({"tool", "list", "search", "find", "catalog", "discover", "mcp"})
 _ONLY_TOOLS: Final = frozenset("tools list all available get show mcp".split())

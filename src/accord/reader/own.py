@@ -5,8 +5,8 @@ from typing import Any, Final, get_args
 
 import msgspec
 
-from accord.answer import Notice, Page, Severity
-from accord.response import ResponseType
+from accord.model.answer import Notice, Page, Severity
+from accord.model.response import ResponseType
 
 _TYPES: Final = frozenset(get_args(ResponseType))
 _ENVELOPE: Final = frozenset({"success", "data", "error", "meta"})

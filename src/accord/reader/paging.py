@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, Literal, NamedTuple
 
-from accord.answer import Page
+from accord.model.answer import Page
 from accord.reader.called import squeezed
 from accord.reader.kept import kept
 from accord.reader.links import is_number, query_of

@@ -6,7 +6,8 @@ from typing import Any, Final
 
 import msgspec
 
-from accord.answer import Notice, Page
+from accord.model.answer import Notice, Page
+from accord.model.response import CATALOG, Failure, Pagination, Response, ResponseType, Summary
 from accord.reader.asked import call_of
 from accord.reader.called import Called
 from accord.reader.case import Case, Evidence
@@ -20,7 +21,6 @@ from accord.reader.reading import Notes, Reading
 from accord.reader.signs import Sign
 from accord.reader.things import Collection
 from accord.reader.unwrap import Reply, is_passed_on, unwrap
-from accord.response import CATALOG, Failure, Pagination, Response, ResponseType, Summary
 
 _EXECUTING: Final = re.compile(r"Error executing (?:tool )?(?:tool|[\w.-]{1,128}): ")
 _CODED: Final = re.compile(r"(?:MCP|RPC|JSON-RPC) error:? (?:code )?(-\d{3,6})\b")

@@ -5,8 +5,8 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from accord.answer import Notice, Page
-from accord.response import Response
+from accord.model.answer import Notice, Page
+from accord.model.response import Response
 
 Confidence = Literal["certain", "likely", "guess"]
 LEVELS: Final[tuple[Confidence, ...]] = ("certain", "likely", "guess")

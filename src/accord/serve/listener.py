@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from accord.answer import Problem
+from accord.model.answer import Problem
 from accord.protocol import Call
 from accord.questions import Question
 from accord.serve.blocking import OneWay

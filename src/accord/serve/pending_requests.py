@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from accord.answer import Problem
-from accord.changes import Change
+from accord.model.answer import Problem
+from accord.model.changes import Change
 from accord.protocol import Answered, Call, Connection
 from accord.protocol.messages import Wanted
 from accord.protocol.news import news_for

@@ -7,8 +7,8 @@ import signal
 from collections.abc import Callable, Generator, Mapping
 from typing import Any, Final, NamedTuple
 
-from accord.answer import Problem
-from accord.changes import Change
+from accord.model.answer import Problem
+from accord.model.changes import Change
 from accord.protocol import Call, Cancel, Lines
 from accord.protocol.messages import Wanted
 from accord.questions import Question

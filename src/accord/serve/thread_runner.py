@@ -10,7 +10,7 @@ from contextvars import Context, copy_context
 from queue import Empty, SimpleQueue
 from typing import Final
 
-from accord.answer import Problem
+from accord.model.answer import Problem
 from accord.protocol import Call
 from accord.serve.flow_control import OutputGate
 from accord.work import Done, Work, drive

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 
-from accord.answer import KINDS, Answer, Asking, Kind, Problem, Said
 from accord.errors import Reject
+from accord.model.answer import KINDS, Answer, Asking, Kind, Problem, Said
 
 if TYPE_CHECKING:
     from accord.telemetry.spans import OpenSpan, Spans

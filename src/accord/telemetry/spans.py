@@ -11,8 +11,8 @@ from importlib.metadata import version
 
 import msgspec
 
-from accord.answer import KINDS
 from accord.errors import ContractError
+from accord.model.answer import KINDS
 
 try:
     from opentelemetry import context, propagate, trace

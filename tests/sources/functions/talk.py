@@ -16,8 +16,8 @@ from typing_extensions import Doc
 
 import wire
 from accord import Problem, Server
+from accord.model.tool import Tool
 from accord.sources.functions import function_tool
-from accord.tool import Tool
 from peer import Peer
 
 SECRET = "sk-live-4f9a"

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accord import Problem
+from accord.model.tool import Tool
 from accord.sources.functions import function_tool
-from accord.tool import Tool
 from sources.functions.talk import (
     EXACT,
     SECRET,

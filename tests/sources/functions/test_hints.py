@@ -10,9 +10,9 @@ from uuid import UUID
 import jsonschema_rs
 import pytest
 
+from accord.model.tool import Tool
 from accord.sources.functions import function_tool
 from accord.sources.functions.hints import describe
-from accord.tool import Tool
 from sources.functions.talk import (
     LINE,
     Color,

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accord.answer import Problem
 from accord.errors import ContractError
+from accord.model.answer import Problem
 from accord.sources.sheets.paths import Folder, file_name
 from commands import Popen
 

@@ -6,7 +6,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from accord.answer import Problem
+from accord.model.answer import Problem
 from accord.sources.sheets.request import Request, bind, schema
 from sources.sheets.characters import FIGHTER, MULTICLASS, Given, everything, thorin
 

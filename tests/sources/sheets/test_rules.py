@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accord.answer import Problem
+from accord.model.answer import Problem
 from accord.sources.sheets.calculate import SKILL_ABILITY, Figures
 from accord.sources.sheets.model import ABILITIES, SPELL_LISTS
 from accord.sources.sheets.request import bind

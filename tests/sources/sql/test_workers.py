@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.answer import Problem
 from accord.frames import Ended, Frames, frame
+from accord.model.answer import Problem
 from accord.sources.sql import Database, Options
 from accord.sources.sql.messages import Insert, Select
 from accord.sources.sql.process import Worker

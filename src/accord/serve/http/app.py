@@ -6,8 +6,8 @@ from contextlib import suppress
 from time import perf_counter
 from typing import Any, Final
 
-from accord.changes import Change
 from accord.errors import ContractError
+from accord.model.changes import Change
 from accord.protocol import Call, Cancel, Connection
 from accord.revisions import Revision
 from accord.serve.flow_control import OutputGate

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Final
 
-from accord.answer import Problem
 from accord.errors import INTERNAL_ERROR, Reject
+from accord.model.answer import Problem
 from accord.protocol import Call, Cancel, Connection
 from accord.revisions import Revision
 from accord.serve.eager_task import Pending, start

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Final
 
-from accord.changes import KINDS
+from accord.model.changes import KINDS
 from accord.protocol import Connection
 from accord.protocol.messages import MOST_WATCHED
 from accord.serve.http.streams import PRIMING, Stream

@@ -8,8 +8,8 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from accord.answer import FieldError, Problem
-from accord.arguments import JsonSchema
+from accord.model.answer import FieldError, Problem
+from accord.model.arguments import JsonSchema
 from accord.sources.drf.routes import Route
 
 _FORM: Final = "application/x-www-form-urlencoded"

@@ -9,10 +9,11 @@ import msgspec
 from django.http import HttpRequest, HttpResponse
 from msgspec import UNSET
 
-from accord.answer import Answer, Problem
-from accord.arguments import Checker
 from accord.context import Context
 from accord.errors import ContractError
+from accord.model.answer import Answer, Problem
+from accord.model.arguments import Checker
+from accord.model.tool import Audience, Output, Tool
 from accord.sources.drf.audience import Judge, everything
 from accord.sources.drf.bodies import Body, Writer
 from accord.sources.drf.describe import Description, default_of, describe
@@ -24,7 +25,6 @@ from accord.sources.drf.outline import Arguments, Outline
 from accord.sources.drf.replies import answer_from
 from accord.sources.drf.requests import Ask, alone, query_string, within
 from accord.sources.drf.routes import Route, Routes
-from accord.tool import Audience, Output, Tool
 
 T = TypeVar("T")
 _NOT_FOUND = "ViewSet returned error: {'detail': 'Not found.'}"

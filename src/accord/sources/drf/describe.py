@@ -10,7 +10,8 @@ from rest_framework import serializers
 from rest_framework.generics import GenericAPIView
 from rest_framework.settings import api_settings
 
-from accord.arguments import JsonSchema
+from accord.model.arguments import JsonSchema
+from accord.model.tool import Hints
 from accord.sources.drf import spectacular
 from accord.sources.drf.fields import Complain, Describer, column
 from accord.sources.drf.filters import Parameter, parameters_of
@@ -19,7 +20,6 @@ from accord.sources.drf.output import promised, standard_action
 from accord.sources.drf.permissions import audience_of
 from accord.sources.drf.routes import WITH_BODY, Route
 from accord.sources.drf.views import attempted, model_of, prepared
-from accord.tool import Hints
 
 _OBJECT: Final[JsonSchema] = {"type": "object"}
 _SENTENCES: Final = {

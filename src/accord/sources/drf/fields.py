@@ -15,7 +15,7 @@ from django.db import models
 from rest_framework import fields, relations, serializers
 from rest_framework.settings import ISO_8601, api_settings
 
-from accord.arguments import JsonSchema
+from accord.model.arguments import JsonSchema
 
 Side = Literal["in", "out"]
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 from rest_framework.filters import OrderingFilter, SearchFilter
 
-from accord.arguments import JsonSchema
+from accord.model.arguments import JsonSchema
 from accord.sources.drf.fields import Complain, column
 from accord.sources.drf.views import attempted, model_of
 

@@ -5,9 +5,9 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from accord.answer import FieldError, Problem
-from accord.arguments import Checker, JsonSchema, invalid
-from accord.tool import Bound
+from accord.model.answer import FieldError, Problem
+from accord.model.arguments import Checker, JsonSchema, invalid
+from accord.model.tool import Bound
 
 
 class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -6,7 +6,7 @@ from rest_framework import mixins, pagination, renderers
 from rest_framework.generics import GenericAPIView
 from rest_framework.views import APIView
 
-from accord.arguments import JsonSchema
+from accord.model.arguments import JsonSchema
 from accord.sources.drf.fields import Complain, Describer, is_trustworthy
 from accord.sources.drf.filters import pages
 from accord.sources.drf.routes import Route

@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from rest_framework import pagination
 
-from accord.answer import Page
+from accord.model.answer import Page
 
 
 def page_of(response: Any) -> Page | None:

@@ -9,9 +9,9 @@ import msgspec
 from django.http import HttpResponse
 from rest_framework.settings import api_settings
 
-from accord.answer import Answer, Encoded, FieldError, Kind, Problem
-from accord.arguments import path_of
-from accord.blocks import Audio, Block, Embedded, Image
+from accord.model.answer import Answer, Encoded, FieldError, Kind, Problem
+from accord.model.arguments import path_of
+from accord.model.content import Audio, Block, Embedded, Image
 from accord.sources.drf.pages import page_of
 from accord.sources.drf.requests import Ask
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 from django.apps import apps
 
-from accord.arguments import JsonSchema
+from accord.model.arguments import JsonSchema
 from accord.sources.drf.fields import FILE, Complain, Side, nullable
 from accord.sources.drf.filters import Parameter, of_openapi
 from accord.sources.drf.routes import Route

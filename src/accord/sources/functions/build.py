@@ -3,12 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypedDict, Unpack
 
-from accord.blocks import Icon
 from accord.errors import require_known
+from accord.model.content import Icon
+from accord.model.tool import Audience, Hints, Tool
 from accord.sources.functions.examine import examine
 from accord.sources.functions.parameters import Parameters
 from accord.sources.functions.result import promised
-from accord.tool import Audience, Hints, Tool
 
 
 class Options(TypedDict, total=False):

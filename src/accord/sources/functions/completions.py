@@ -4,8 +4,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from accord.completion import Completer
 from accord.errors import ContractError
+from accord.model.completion import Completer
 from accord.sources.functions.examine import examine
 
 

@@ -11,8 +11,8 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, 
 
 import msgspec
 
-from accord.arguments import JsonSchema
 from accord.errors import ContractError
+from accord.model.arguments import JsonSchema
 
 _BOUNDS: Final = ("gt", "ge", "lt", "le", "multiple_of", "min_length", "max_length", "pattern")
 _WORDS: Final = ("title", "description", "examples", "extra_json_schema", "extra")

@@ -9,8 +9,8 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from accord.answer import FieldError
-from accord.arguments import Checker, path_of
+from accord.model.answer import FieldError
+from accord.model.arguments import Checker, path_of
 
 _EXACT: Final = 2**53  # up to it, a float that is whole is the number that was written
 _EXPECTED: Final = re.compile(r"Expected `(?P<wanted>[^`]*)`, got `(?P<got>[^`]*)`")

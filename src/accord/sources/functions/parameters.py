@@ -10,14 +10,14 @@ from typing import Any, Final, NamedTuple, Union, get_args, get_origin
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from accord.answer import FieldError
-from accord.arguments import Checker, JsonSchema, ignored, invalid
 from accord.context import Context
 from accord.errors import ContractError
+from accord.model.answer import FieldError
+from accord.model.arguments import Checker, JsonSchema, ignored, invalid
+from accord.model.tool import Bound
 from accord.sources.functions.gaps import fill, has_gaps
 from accord.sources.functions.hints import annotate, describe
 from accord.sources.functions.misfits import Field, misfits, strangers, unreadable
-from accord.tool import Bound
 
 _POSITIONAL: Final = (
     inspect.Parameter.POSITIONAL_ONLY,

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypedDict, Unpack
 
-from accord.blocks import Icon
 from accord.errors import require_known
-from accord.prompt import Argument, Prompt
+from accord.model.content import Icon
+from accord.model.prompt import Argument, Prompt
 from accord.sources.functions.examine import examine
 from accord.sources.functions.texts import Texts
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypedDict, Unpack
 
-from accord.blocks import Annotations, Icon
 from accord.errors import ContractError, require_known
-from accord.resource import BYTES, JSON, TEXT, Resource
+from accord.model.content import Annotations, Icon
+from accord.model.resource import BYTES, JSON, TEXT, Resource
 from accord.sources.functions.examine import examine
 from accord.sources.functions.texts import Texts
 

@@ -5,11 +5,11 @@ from typing import Any, Final, get_args, get_origin
 
 import msgspec
 
-from accord.answer import Answer
-from accord.arguments import JsonSchema
-from accord.blocks import Block
+from accord.model.answer import Answer
+from accord.model.arguments import JsonSchema
+from accord.model.content import Block
+from accord.model.tool import Output
 from accord.sources.functions.hints import annotate, describe
-from accord.tool import Output
 
 _SAYS_NOTHING: Final = (Any, None, type(None), Answer)
 _BLOCKS: Final = frozenset(get_args(Block))

@@ -7,13 +7,13 @@ from typing import Any, Final, Literal, get_args, get_origin
 import msgspec
 from msgspec import inspect
 
-from accord.answer import FieldError
-from accord.arguments import JsonSchema, invalid
 from accord.errors import ContractError
+from accord.model.answer import FieldError
+from accord.model.arguments import JsonSchema, invalid
+from accord.model.tool import Bound
 from accord.sources.functions.examine import Examined
 from accord.sources.functions.misfits import misfits, unreadable
 from accord.sources.functions.parameters import Parameters
-from accord.tool import Bound
 
 _SIMPLE: Final = frozenset({"string", "integer", "number", "boolean", "null"})
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from msgspec import inspect as types
 
-from accord.arguments import path_of
+from accord.model.arguments import path_of
 from accord.sources.sheets import model
 from accord.sources.sheets.srd import class_name
 

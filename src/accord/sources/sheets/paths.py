@@ -16,9 +16,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from accord.answer import FieldError, Problem
-from accord.arguments import invalid
 from accord.errors import ContractError
+from accord.model.answer import FieldError, Problem
+from accord.model.arguments import invalid
 from accord.sources.sheets.request import TOOL
 
 _STEP: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -7,11 +7,11 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from accord.answer import FieldError, Problem
-from accord.arguments import Checker, JsonSchema, ignored, invalid
+from accord.model.answer import FieldError, Problem
+from accord.model.arguments import Checker, JsonSchema, ignored, invalid
+from accord.model.tool import Bound
 from accord.sources.sheets.lenient import tidy
 from accord.sources.sheets.model import Character
-from accord.tool import Bound
 
 TOOL: Final = "fill_dnd_character_sheet"
 INVALID: Final = "Invalid character data"

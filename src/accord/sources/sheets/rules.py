@@ -7,7 +7,7 @@ spells of a class that casts none, are no violations: subclasses, feats and race
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from accord.answer import FieldError
+from accord.model.answer import FieldError
 from accord.sources.sheets import srd
 from accord.sources.sheets.model import ABILITIES, SPELL_LISTS, Character, titled
 

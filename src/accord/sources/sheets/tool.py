@@ -5,8 +5,9 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import UNSET, Meta
 
-from accord.answer import Answer, FieldError, Notice, Problem
-from accord.blocks import Block, Embedded, Link
+from accord.model.answer import Answer, FieldError, Notice, Problem
+from accord.model.content import Block, Embedded, Link
+from accord.model.tool import Output, Tool
 from accord.sources.sheets.calculate import Difference, Figures
 from accord.sources.sheets.fill import Filled, fill, read_back
 from accord.sources.sheets.form import Form
@@ -16,7 +17,6 @@ from accord.sources.sheets.request import TOOL, Request, bind, schema, unfit
 from accord.sources.sheets.rules import judged, violations
 from accord.sources.sheets.sheet import sheet
 from accord.sources.sheets.typeset import Typeface
-from accord.tool import Output, Tool
 
 NAME: Final = "dnd-character-sheet-filler"
 VERSION: Final = "1.0.0"

@@ -5,9 +5,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from accord.answer import FieldError
-from accord.arguments import Checker, JsonSchema, ignored, invalid
-from accord.tool import Bound
+from accord.model.answer import FieldError
+from accord.model.arguments import Checker, JsonSchema, ignored, invalid
+from accord.model.tool import Bound
 
 T = TypeVar("T")
 

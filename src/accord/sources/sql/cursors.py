@@ -4,8 +4,8 @@ from typing import Final
 
 import msgspec
 
-from accord.answer import FieldError, Problem
-from accord.seal import BrokenSeal, Seal
+from accord.model.answer import FieldError, Problem
+from accord.signing import BrokenSeal, Seal
 from accord.sources.sql.messages import Params
 
 _PURPOSE: Final = "rows of run_query"

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import msgspec
 
-from accord.answer import Problem
 from accord.errors import ContractError
+from accord.model.answer import Problem
 from accord.sources.sql.messages import NEEDS_RECOVERY, Reading, Settings, Tables, Writing
 from accord.sources.sql.target import Target, find
 from accord.sources.sql.workers import Workers

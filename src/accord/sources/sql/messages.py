@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from accord.answer import FieldError, Kind, Problem
+from accord.model.answer import FieldError, Kind, Problem
 
 NEEDS_RECOVERY: Final = "NEEDS_RECOVERY"
 """The code of the problem that a reader has with a change that somebody could not finish."""

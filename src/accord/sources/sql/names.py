@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import Final
 
-from accord.answer import FieldError, Problem
+from accord.model.answer import FieldError, Problem
 
 _PLAIN: Final = re.compile(r"\w{1,64}")
 _MOST: Final = 50

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from accord.answer import FieldError, Problem
+from accord.model.answer import FieldError, Problem
 from accord.sources.sql.names import listed, quoted, suggestion
 
 ONLY_SELECT: Final = "Only SELECT queries are allowed for security reasons"

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from accord.answer import Problem
+from accord.model.answer import Problem
 from accord.sources.sql.messages import Rows
 from accord.sources.sql.names import quoted
 from accord.sources.sql.values import marked

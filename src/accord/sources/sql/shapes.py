@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from accord.arguments import JsonSchema
+from accord.model.arguments import JsonSchema
 
 
 def _text(description: str) -> JsonSchema:

@@ -11,8 +11,8 @@ from itertools import islice
 from time import monotonic
 from typing import Final
 
-from accord.answer import Problem
 from accord.frames import Ended
+from accord.model.answer import Problem
 from accord.sources.sql.messages import Settings
 from accord.sources.sql.process import Worker
 

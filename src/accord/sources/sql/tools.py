@@ -5,8 +5,9 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from accord.answer import Answer, Encoded, Notice, Page
-from accord.arguments import JsonSchema
+from accord.model.answer import Answer, Encoded, Notice, Page
+from accord.model.arguments import JsonSchema
+from accord.model.tool import Hints, Output, Tool
 from accord.sources.sql import shapes
 from accord.sources.sql.binding import binder
 from accord.sources.sql.cursors import RowCursors
@@ -24,7 +25,6 @@ from accord.sources.sql.messages import (
     Tables,
     Update,
 )
-from accord.tool import Hints, Output, Tool
 
 _READS: Final = Hints(read_only=True)
 _ADDS: Final = Hints(read_only=False, destructive=False)

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from accord.answer import FieldError, Problem
+from accord.model.answer import FieldError, Problem
 
 BLOB: Final = "$blob"
 TEXT: Final = "$text"

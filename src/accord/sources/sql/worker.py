@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import msgspec
 
-from accord.answer import Problem
 from accord.frames import frames_from, write_frame
+from accord.model.answer import Problem
 from accord.parent_death import end_with_parent
 from accord.sources.sql.confine import confine
 from accord.sources.sql.engine import Engine, engine_for

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from accord.answer import FieldError, Problem
+from accord.model.answer import FieldError, Problem
 from accord.sources.sql.messages import Delete, Update, Writing
 from accord.sources.sql.names import require_columns, require_some
 from accord.sources.sql.values import unmarked

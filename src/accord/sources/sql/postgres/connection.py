@@ -26,7 +26,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.dml import UpdateBase
 from sqlalchemy.types import NullType
 
-from accord.answer import Problem
+from accord.model.answer import Problem
 from accord.sources.sql.messages import (
     Changed,
     Delete,

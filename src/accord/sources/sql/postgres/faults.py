@@ -9,7 +9,7 @@ import psycopg
 import sqlalchemy.exc
 from psycopg import errors
 
-from accord.answer import FieldError, Problem
+from accord.model.answer import FieldError, Problem
 from accord.sources.sql.messages import Settings
 
 log = logging.getLogger("accord")

@@ -13,7 +13,7 @@ from typing import Any, Final
 import psycopg
 from sqlalchemy import Engine
 
-from accord.answer import Problem
+from accord.model.answer import Problem
 from accord.sources.sql.messages import Rows, Select, Settings
 from accord.sources.sql.postgres import reading
 from accord.sources.sql.refusals import closed

@@ -13,7 +13,7 @@ import psycopg
 from psycopg import errors
 from sqlalchemy import Connection
 
-from accord.answer import Problem
+from accord.model.answer import Problem
 from accord.sources.sql.messages import Rows, Select, Settings
 from accord.sources.sql.postgres.places import numbered
 from accord.sources.sql.postgres.values import plain

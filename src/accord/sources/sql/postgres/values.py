@@ -10,8 +10,8 @@ import psycopg
 from psycopg.types.json import Jsonb, set_json_loads
 from psycopg.types.string import TextLoader
 
+from accord.model.values import MAX_DEPTH, is_deep_json
 from accord.sources.sql.values import marked, unmarked
-from accord.values import MAX_DEPTH, is_deep_json
 
 # Dates come as they are stored: Python knows no date before the year 1, and no infinity. So do
 # rows, of which Python would not know the types.

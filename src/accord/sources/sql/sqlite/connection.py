@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 import apsw
 import msgspec
 
-from accord.answer import FieldError, Problem
+from accord.model.answer import FieldError, Problem
 from accord.sources.sql.messages import (
     Changed,
     Delete,

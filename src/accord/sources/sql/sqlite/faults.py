@@ -7,7 +7,7 @@ from typing import Final
 
 import apsw
 
-from accord.answer import FieldError, Problem
+from accord.model.answer import FieldError, Problem
 from accord.sources.sql.confine import DISK
 from accord.sources.sql.messages import NEEDS_RECOVERY, Settings
 from accord.sources.sql.refusals import only_select

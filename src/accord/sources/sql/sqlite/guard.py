@@ -11,7 +11,7 @@ from typing import Final
 
 import apsw
 
-from accord.answer import Problem
+from accord.model.answer import Problem
 from accord.sources.sql.names import quoted
 from accord.sources.sql.refusals import closed, misfit, only_select, unallowed
 from accord.sources.sql.scan import is_blank

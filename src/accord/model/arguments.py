@@ -9,9 +9,9 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from accord.answer import FieldError, Notice, Problem
 from accord.errors import ContractError
-from accord.values import is_deep
+from accord.model.answer import FieldError, Notice, Problem
+from accord.model.values import is_deep
 
 JsonSchema = dict[str, Any]
 _LONGEST_STEP: Final = 64

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from accord import ContractError, Elicit, Elicited, ListRoots, Message, Sample, Visit
-from accord.blocks import Audio, Image
-from accord.forms import Misfit, form_of
+from accord.model.content import Audio, Image
+from accord.model.forms import Misfit, form_of
 from accord.questions import digest
 from accord.revisions import REVISIONS
 

@@ -22,9 +22,9 @@ from typing import (
 import msgspec
 from msgspec import inspect
 
-from accord.answer import FieldError
-from accord.arguments import Checker, JsonSchema
 from accord.errors import ContractError
+from accord.model.answer import FieldError
+from accord.model.arguments import Checker, JsonSchema
 
 _VALUE: Final = "value"
 _WORDS: Final = ("title", "description", "default", "minItems", "maxItems")

@@ -8,8 +8,8 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from accord.answer import Answer, Encoded, Notice, Page, Problem, Said
-from accord.blocks import Block, Embedded
+from accord.model.answer import Answer, Encoded, Notice, Page, Problem, Said
+from accord.model.content import Block, Embedded
 
 DEFAULT_MAX_BYTES: Final = 256 * 1024
 _NOTICE_MARKS: Final = 64  # what a warning has around its words

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, Literal
 
-from accord import schemas
-from accord.answer import KINDS, Answer, Notice, Page, Problem
-from accord.arguments import Checker
 from accord.errors import ContractError
-from accord.values import as_json, known
+from accord.model import schemas
+from accord.model.answer import KINDS, Answer, Notice, Page, Problem
+from accord.model.arguments import Checker
+from accord.model.values import as_json, known
 
 VERSION: Final = "response-v2"
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord import Answer, ContractError, FieldError, Notice, Page, Problem
-from accord.answer import KINDS, KindRule
+from accord.model.answer import KINDS, KindRule
 
 RULES = {
     "validation": ("VALIDATION_ERROR", False),

@@ -4,7 +4,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from accord.answer import Page
+from accord.model.answer import Page
 
 ResponseType = Literal["list", "single", "action", "tool_catalog", "error"]
 Status = Literal["success", "error", "partial"]

@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from accord.errors import ContractError
-from accord.values import known
+from accord.model.values import known
 
 _MOST: Final = 100
 

@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from accord.errors import ContractError, PeerError
-from accord.seal import BrokenSeal, Seal
+from accord.signing import BrokenSeal, Seal
 
 SEAL = Seal(b"k" * 16)
 ALPHABET = string.ascii_letters + string.digits + "-_"

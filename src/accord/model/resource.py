@@ -6,12 +6,11 @@ from typing import Any, Final
 
 import msgspec
 
-from accord.blocks import Annotations, Embedded, Icon
-from accord.content import contents
 from accord.errors import ContractError
-from accord.tool import Bound
-from accord.uris import Template
-from accord.values import as_json
+from accord.model.content import Annotations, Embedded, Icon, contents
+from accord.model.tool import Bound
+from accord.model.uris import Template
+from accord.model.values import as_json
 
 TEXT: Final = "text/plain"
 BYTES: Final = "application/octet-stream"

@@ -18,8 +18,8 @@ from typing import (
 
 import msgspec
 
-from accord.blocks import Block
 from accord.errors import ContractError
+from accord.model.content import Block
 
 T = TypeVar("T")
 

@@ -6,10 +6,10 @@ from typing import Any, Final
 
 import msgspec
 
-from accord.answer import Notice
-from accord.arguments import JsonSchema
-from accord.blocks import Icon
 from accord.errors import ContractError
+from accord.model.answer import Notice
+from accord.model.arguments import JsonSchema
+from accord.model.content import Icon
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_.\-]{1,128}")
 

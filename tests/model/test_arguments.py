@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord import ContractError
-from accord.arguments import Checker, path_of
+from accord.model.arguments import Checker, path_of
 
 SECRET = "sk-live-4f9a"
 LINE = {

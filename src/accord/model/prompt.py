@@ -5,13 +5,11 @@ from typing import Any
 
 import msgspec
 
-from accord.blocks import Icon, Message
-from accord.content import message
 from accord.errors import ContractError
-from accord.questions import Said, conversation
+from accord.model.content import Icon, MessageContent, message, messages_of
+from accord.model.tool import Bound
+from accord.model.values import known
 from accord.revisions import Revision
-from accord.tool import Bound
-from accord.values import known
 
 
 class Argument(msgspec.Struct, frozen=True):
@@ -41,10 +39,11 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
         if not self.name:
             raise ContractError("a prompt has a name")
 
-    def worded(self, said: Said | Sequence[Said], revision: Revision) -> dict[str, Any]:
+    def worded(
+        self, content: MessageContent | Sequence[MessageContent], revision: Revision
+    ) -> dict[str, Any]:
         """What `prompts/get` gives."""
-        messages: list[Message] = conversation(said)
         return known(
             description=self.description or None,
-            messages=[message(each, revision) for each in messages],
+            messages=[message(each, revision) for each in messages_of(content)],
         )

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 import wire
 from accord import Answer, ContractError, Encoded, Server, error_response, render, success_response
+from accord.model.values import require_json
 from accord.profiles import PROFILES
-from accord.values import require_json
 from peer import Peer
 
 V1, V2, V3, V4, V5 = wire.REVISIONS

@@ -8,12 +8,12 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from accord import schemas
-from accord.answer import KINDS
 from accord.errors import ContractError
+from accord.model import schemas
+from accord.model.answer import KINDS
 from generic_examples import ACTION, CATALOG, ERROR, EXAMPLES, LIST, SINGLE
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 RESULTS = ["plain", "bare", "prose"]
 Cases = dict[str, Any]
 
@@ -368,7 +368,7 @@ def test_a_loaded_schema_is_the_callers_own() -> None:
 def test_the_files_are_what_is_published_and_lie_in_the_package() -> None:
     build = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]
     (package,) = build["targets"]["wheel"]["packages"]
-    files = {path.stem for path in (ROOT / package / "schemas").glob("*.json")}
+    files = {path.stem for path in (ROOT / package / "model/schemas").glob("*.json")}
     assert files == set(schemas.NAMES)
 
 

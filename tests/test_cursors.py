@@ -229,10 +229,10 @@ def bad_cursors() -> dict[str, tuple[str, str, str]]:
         "expired": ("numbers", "rest." + OLD.encode(7, "rest of numbers"), "has expired"),
         "from the future": ("numbers", "rest." + NEW.encode(7, "rest of numbers"), "has expired"),
         "read_more: of a tool": ("read_more", own, other),
-        "read_more: empty": ("read_more", "", "is no cursor of this server"),
-        "read_more: a tool's own": ("read_more", "42", "is no cursor of this server"),
+        "read_more: empty": ("read_more", "", "is not a cursor of this server"),
+        "read_more: a tool's own": ("read_more", "42", "is not a cursor of this server"),
         "read_more: expired": ("read_more", OLD.encode(7, "read_more"), "has expired"),
-        "read_more: huge": ("read_more", "A" * 1_000_000, "is no cursor of this server"),
+        "read_more: huge": ("read_more", "A" * 1_000_000, "is not a cursor of this server"),
     }
 
 

@@ -20,7 +20,7 @@ from accord.protocol.entries import prompt_entry, resource_entry
 from accord.protocol.messages import MOST_WATCHED, Wanted
 from accord.protocol.results import Result
 from accord.revisions import Revision
-from accord.signing import BrokenSeal, Seal
+from accord.signing import BadSignature, Signer
 
 _PAGE_OF: Final = {
     "tools/list": "tools",
@@ -150,7 +150,7 @@ class Catalog:
         method: str,
         cursor: str | None,
         client: Client,
-        seal: Seal,
+        signer: Signer,
         hidden: frozenset[str] = NOTHING,
         *,
         tool_entry: Callable[[Tool], Result],
@@ -161,8 +161,8 @@ class Catalog:
         It lacks the tools that are `hidden`.
         """
         try:
-            start = 0 if cursor is None else int(seal.open(method, cursor))
-        except BrokenSeal:
+            start = 0 if cursor is None else int(signer.verify(method, cursor))
+        except BadSignature:
             return Reject(INVALID_PARAMS, "Invalid cursor: use nextCursor as it was sent")
         asked = profile_asked(client.capabilities) if method == "tools/list" else None
         profile = None if asked is None else asked.name
@@ -172,7 +172,7 @@ class Catalog:
         if page is None:
             items, entry = self._list(method, client.revision, tool_entry)
             end = len(items) if self.page_size is None else start + self.page_size
-            following = seal.close(method, b"%d" % end) if end < len(items) else None
+            following = signer.sign(method, b"%d" % end) if end < len(items) else None
             entries = [entry(item) for item in items[start:end] if item.name not in hidden]
             cache = self._cache(method) if client.revision.stateless else None
             page = word(results.page(_PAGE_OF[method], entries, following, cache))

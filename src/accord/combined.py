@@ -43,7 +43,7 @@ class Combination:
                     raise ContractError(f"both {there} and {target} have a {kind} {name!r}")
                 self._owners[key] = target
                 self._add(key, offer, part)
-            part.changes.watch(self.hear)
+            part.changes.subscribe(self.hear)
         self.server.origin = self
 
     def hear(self, change: Change) -> None:

@@ -9,7 +9,7 @@ import msgspec
 from accord.errors import AccordError, ContractError
 from accord.model.answer import FieldError
 from accord.model.content import MessageContent
-from accord.model.forms import Misfit
+from accord.model.forms import InvalidContent
 from accord.model.values import as_json
 from accord.questions import (
     Elicit,
@@ -56,7 +56,7 @@ def _paths(capabilities: Mapping[str, Any]) -> list[str]:
 class WrongAnswer(AccordError):
     """A client answered a question with something that does not fit it."""
 
-    def __init__(self, key: str, misfit: Misfit) -> None:
+    def __init__(self, key: str, misfit: InvalidContent) -> None:
         super().__init__(f"The answer to {key!r} does not fit: {misfit}")
         self.fields = tuple(FieldError(f"{key}.{each.field}", each.error) for each in misfit.fields)
 
@@ -244,5 +244,5 @@ class Context:
 def _read(key: str, question: Question, answer: bytes) -> Any:
     try:
         return question.read(answer)
-    except Misfit as misfit:
+    except InvalidContent as misfit:
         raise WrongAnswer(key, misfit) from misfit

@@ -1,12 +1,12 @@
-"""What can go wrong, and whose fault it is.
+"""The error tree, and the JSON-RPC error codes.
 
     AccordError
-    ├── ContractError    ours: a server, tool or answer breaks its own promise
+    ├── ContractError    a server, tool or answer violates the contract
     │   └── TooDeep      a value is nested deeper than a message may be
-    └── PeerError        theirs: what a peer sent cannot be taken
+    └── PeerError        a message of a peer is not valid
 
-Neither is what a tool raises: that is a `Problem` (see model/answer.py). And neither reaches a peer:
-a message that must be refused is answered with a `Reject`, which is data.
+A tool raises neither, but a `Problem` (see model/answer.py). Neither is sent to a peer: the reply
+to an invalid message is a `Reject`, which is data.
 """
 
 from collections.abc import Collection
@@ -25,11 +25,11 @@ UNSUPPORTED_PROTOCOL_VERSION: Final = -32022
 
 
 class AccordError(Exception):
-    """The base of every error that Accord raises."""
+    """Base class of all errors that Accord raises."""
 
 
 class ContractError(AccordError):
-    """A server, a tool or an answer that breaks the contract it makes itself."""
+    """A server, tool or answer violates the contract."""
 
 
 class TooDeep(ContractError):
@@ -37,7 +37,7 @@ class TooDeep(ContractError):
 
 
 class PeerError(AccordError):
-    """Something a peer sent that cannot be taken."""
+    """A message of a peer is not valid."""
 
 
 class Reject(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -49,10 +49,10 @@ class Reject(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def require_known(given: Collection[str], known: Collection[str], what: str) -> None:
-    """Raise where a word is given that is not known, and say which may have been meant."""
-    unknown = [word for word in given if word not in known]
+    """Raise if a name is unknown, with a suggestion."""
+    unknown = [name for name in given if name not in known]
     if unknown:
-        from difflib import get_close_matches  # slow to load, and seldom needed
+        from difflib import get_close_matches  # slow to import, rarely needed
 
         meant = get_close_matches(unknown[0], known, 1)
         guess = f"; did you mean {meant[0]!r}?" if meant else ";"

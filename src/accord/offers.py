@@ -8,8 +8,8 @@ from msgspec import Raw
 
 from accord.context import Context
 from accord.errors import INTERNAL_ERROR, INVALID_PARAMS, ContractError, Reject
-from accord.model.answer import Asking, Problem
-from accord.model.completion import Completer, among, completion_of
+from accord.model.answer import InputRequired, Problem
+from accord.model.completion import Completer, completer_of, completion_of
 from accord.model.prompt import Prompt
 from accord.model.resource import Resource
 from accord.model.values import known
@@ -21,7 +21,7 @@ from accord.protocol.results import Result, cacheable
 from accord.revisions import Revision
 from accord.work import GIVEN, Done, Work, rejected
 
-_NO_COMPLETION: Final = among(())
+_NO_COMPLETION: Final = completer_of(())
 _encode = msgspec.json.Encoder().encode
 
 
@@ -73,7 +73,7 @@ class Errand(msgspec.Struct, frozen=True, eq=False):
         return self.refuse(mask(outcome))
 
     def _said(self, outcome: Outcome | BaseException) -> Done | None:
-        if isinstance(outcome, Asking):
+        if isinstance(outcome, InputRequired):
             return self.seal.asking(self.call, outcome)
         if isinstance(outcome, Reject):
             return rejected(self.call, outcome)
@@ -86,7 +86,7 @@ class Sealing(Protocol):
     def complete(self, result: Result, revision: Revision) -> Result:
         """A result with all that its revision wants in it."""
 
-    def asking(self, call: Call, asking: Asking) -> Done:
+    def asking(self, call: Call, asking: InputRequired) -> Done:
         """How a call ends that has something to ask."""
 
 
@@ -184,7 +184,7 @@ class Offers:
             call,
             f"prompt {prompt.name}",
             lambda: _invoke(prompt, call, call.arguments),
-            lambda said: prompt.worded(said, call.revision),
+            lambda said: prompt.to_wire(said, call.revision),
             self._seal,
             prompt.is_async,
         )
@@ -196,7 +196,7 @@ class Offers:
         resource, variables = found
 
         def word(content: Any) -> Result:
-            result = resource.worded(content, call.name)
+            result = resource.to_wire(content, call.name)
             if call.revision.stateless:
                 fresh_for_ms = int(resource.fresh_for * 1000)
                 result |= cacheable("public" if resource.is_public else "private", fresh_for_ms)
@@ -222,12 +222,12 @@ class Offers:
             return rejected(call, Reject(INVALID_PARAMS, f"Unknown {what}: nothing to complete"))
         completer = self._completers.get((call.name, name))
         if completer is None:
-            completer = among(choices[name]) if choices[name] else _NO_COMPLETION
+            completer = completer_of(choices[name]) if choices[name] else _NO_COMPLETION
         return Errand(
             call,
             f"completion of {name} for {call.name}",
             lambda: completer.invoke(params.argument.value, params.context.arguments),
-            lambda value: completion_of(value).worded(),
+            lambda value: completion_of(value).to_wire(),
             self._seal,
             completer.is_async,
         )

@@ -1,4 +1,4 @@
-"""How a call ends: what a tool returned or raised, as an Answer, a Problem, Asking or a Reject."""
+"""The outcome of a call: an Answer, a Problem, InputRequired or a Reject."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -17,14 +17,14 @@ from accord.errors import (
     Reject,
     TooDeep,
 )
-from accord.model.answer import Answer, Asking, Encoded, FieldError, Notice, Problem, Said
+from accord.model.answer import Answer, Encoded, FieldError, InputRequired, Notice, Problem, Value
 from accord.model.content import Block
-from accord.model.envelope import Envelope, said_by
+from accord.model.envelope import Envelope, to_answer
 from accord.model.tool import Tool
 from accord.model.values import is_deep_json, require_json, too_deep
 from accord.revisions import Revision
 
-Outcome = Answer[Said] | Problem | Reject | Asking
+Outcome = Answer[Value] | Problem | Reject | InputRequired
 
 log = logging.getLogger("accord")
 
@@ -40,12 +40,12 @@ _NOTHING: Final = Encoded(b"null")
 _encode_sorted = msgspec.json.Encoder(order="deterministic").encode
 
 
-def answer_of(value: Any, tool: Tool, warnings: Sequence[Notice] = ()) -> Answer[Said]:
+def answer_of(value: Any, tool: Tool, warnings: Sequence[Notice] = ()) -> Answer[Value]:
     """What a tool returned, as an Answer whose data is text or JSON that fits the tool's schema."""
     if type(value) is Answer:
         answer = _worded(value, tool)
     elif isinstance(value, _WORDED):
-        answer = _worded(said_by(value) if isinstance(value, Envelope) else value, tool)
+        answer = _worded(to_answer(value) if isinstance(value, Envelope) else value, tool)
     elif tool.output.schema is None and _is_content(value):
         answer = _content(value)
     else:
@@ -53,7 +53,7 @@ def answer_of(value: Any, tool: Tool, warnings: Sequence[Notice] = ()) -> Answer
     return answer.with_warnings(warnings) if warnings else answer
 
 
-def _worded(answer: Answer[Any], tool: Tool) -> Answer[Said]:
+def _worded(answer: Answer[Any], tool: Tool) -> Answer[Value]:
     data = answer.data
     if data is None and tool.output.is_text and (answer.message or answer.blocks):
         return _replace(answer, data=_NOTHING)
@@ -68,7 +68,7 @@ def _is_content(value: Any) -> bool:
     return isinstance(value, Block)
 
 
-def _content(value: Any) -> Answer[Said]:
+def _content(value: Any) -> Answer[Value]:
     """Blocks and texts as they come; what is said first is what the answer says."""
     first, *others = value if isinstance(value, list | tuple) else [value]
     if isinstance(first, str):
@@ -76,7 +76,7 @@ def _content(value: Any) -> Answer[Said]:
     return Answer(_NOTHING, blocks=[first, *others])
 
 
-def _said(data: Any, tool: Tool) -> Said:
+def _said(data: Any, tool: Tool) -> Value:
     """Data as it goes on a wire: text, or one line of JSON that fits what the tool promises."""
     output = tool.output
     if output.is_text:
@@ -160,9 +160,9 @@ def _meaning_of_group(
     group: BaseExceptionGroup[Any], revision: Revision
 ) -> Outcome | BaseException:
     """A task group that failed for one reason alone, or whose tasks all had something to ask."""
-    asking, others = group.split(Asking)
+    asking, others = group.split(InputRequired)
     if asking is not None and others is None:
-        return Asking({k: q for each in _leaves(asking) for k, q in each.questions.items()})
+        return InputRequired({k: q for each in _leaves(asking) for k, q in each.questions.items()})
     if len(group.exceptions) > 1:
         return group
     (only,) = group.exceptions
@@ -171,8 +171,8 @@ def _meaning_of_group(
     return meaning if is_told else group
 
 
-def _leaves(group: BaseExceptionGroup[Any]) -> list[Asking]:
-    found: list[Asking] = []
+def _leaves(group: BaseExceptionGroup[Any]) -> list[InputRequired]:
+    found: list[InputRequired] = []
     for error in group.exceptions:
         found += _leaves(error) if isinstance(error, BaseExceptionGroup) else [error]
     return found

@@ -13,7 +13,7 @@ import msgspec
 from accord.errors import ContractError
 from accord.model.answer import FieldError
 from accord.model.content import MessageContent, message, messages_of
-from accord.model.forms import Misfit, form_of
+from accord.model.forms import InvalidContent, form_of
 from accord.model.values import known
 from accord.revisions import Revision
 
@@ -69,7 +69,7 @@ class Question(Protocol):
         """What goes to the client."""
 
     def read(self, answer: bytes) -> Any:
-        """What came back, or Misfit."""
+        """What came back, or InvalidContent."""
 
 
 def digest(question: Question, revision: Revision) -> str:
@@ -203,4 +203,4 @@ def _read(answer: bytes, decode: Callable[[bytes], T]) -> T:
         return decode(answer)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         reason = str(error).replace("`", "").partition(" - at ")[0]
-        raise Misfit([FieldError("answer", f"is of a wrong shape: {reason}")]) from error
+        raise InvalidContent([FieldError("answer", f"is of a wrong shape: {reason}")]) from error

@@ -9,8 +9,8 @@ from typing import Any, Final
 import msgspec
 
 from accord.model.answer import FieldError, Problem
-from accord.model.limits import NO_WAY, Place, Way
-from accord.model.tool import Hints, Tool, run_elsewhere
+from accord.model.limits import NO_CONTINUATION, Continuation, Position
+from accord.model.tool import Hints, Tool, tool_without_call
 from accord.model.values import read_exactly
 from accord.signing import Cursors
 
@@ -30,7 +30,7 @@ class Asked(msgspec.Struct, frozen=True):
 
     tool: Tool
     arguments: bytes
-    place: Place | None = None
+    place: Position | None = None
 
 
 class _Cut(msgspec.Struct, frozen=True, array_like=True):
@@ -38,7 +38,7 @@ class _Cut(msgspec.Struct, frozen=True, array_like=True):
 
     asked: str
     own: Any
-    place: Place
+    place: Position
 
 
 class _Elsewhere(msgspec.Struct, frozen=True, array_like=True):
@@ -46,7 +46,7 @@ class _Elsewhere(msgspec.Struct, frozen=True, array_like=True):
 
     tool: str
     arguments: str
-    place: Place
+    place: Position
 
 
 def has_own_cursor(arguments: bytes) -> bool:
@@ -66,21 +66,21 @@ class Rest:
         self._cursors = cursors
         self._has_read_more = has_read_more
 
-    def way(self, asked: Asked, place: Place) -> Way:
+    def way(self, asked: Asked, place: Position) -> Continuation:
         """How the caller gets what comes behind a place in the answer."""
         tool = asked.tool
         if not tool.hints.read_only:
-            return NO_WAY
+            return NO_CONTINUATION
         if takes_cursor(tool):
             others, own = _without_cursor(asked.arguments)
             cut = _Cut(_digest(others, tool), own, place)
-            return Way(_REST + self._cursors.encode(cut, f"rest of {tool.name}"), _AGAIN)
+            return Continuation(_REST + self._cursors.encode(cut, f"rest of {tool.name}"), _AGAIN)
         if self._has_read_more and len(asked.arguments) <= _LONGEST_KEPT:
             more = _Elsewhere(tool.name, asked.arguments.decode(), place)
-            return Way(_REST + self._cursors.encode(more, READ_MORE), _MORE)
-        return NO_WAY
+            return Continuation(_REST + self._cursors.encode(more, READ_MORE), _MORE)
+        return NO_CONTINUATION
 
-    def continued(self, asked: Asked) -> tuple[bytes, Place | None]:
+    def continued(self, asked: Asked) -> tuple[bytes, Position | None]:
         """The arguments and the place that are meant, where a cursor of ours may be among them."""
         tool = asked.tool
         others, cursor = _without_cursor(asked.arguments) if takes_cursor(tool) else ({}, None)
@@ -97,7 +97,7 @@ class Rest:
         own = {_CURSOR: cut.own} if cut.own is not None or is_needed else {}
         return msgspec.json.encode({**others, **own}), cut.place
 
-    def elsewhere(self, arguments: bytes) -> tuple[str, bytes, Place]:
+    def elsewhere(self, arguments: bytes) -> tuple[str, bytes, Position]:
         """The tool, the arguments and the place that a call of `read_more` means."""
         _, cursor = _without_cursor(arguments)
         if not isinstance(cursor, str):
@@ -110,7 +110,7 @@ class Rest:
 
 def read_more_tool() -> Tool:
     """The tool that a caller fetches the rest with, where another one takes no cursor."""
-    return run_elsewhere(
+    return tool_without_call(
         READ_MORE,
         description="Get the rest of an answer that was cut, with the cursor that it came with",
         input_schema={

@@ -1,6 +1,6 @@
-"""The one table of what differs between the revisions of MCP.
+"""The table of differences between MCP revisions.
 
-Everything that depends on a revision asks its row here; nobody compares dates.
+Code that depends on a revision uses its row; it never compares dates.
 """
 
 from types import MappingProxyType
@@ -10,7 +10,7 @@ import msgspec
 
 
 class Revision(msgspec.Struct, frozen=True, kw_only=True):
-    """One revision of the protocol, and what it has."""
+    """One protocol revision and its features."""
 
     date: str
     stateless: bool = False
@@ -25,28 +25,28 @@ class Revision(msgspec.Struct, frozen=True, kw_only=True):
     links: bool = True
     """`resource_link` content."""
     structured: Literal["none", "object", "any"] = "object"
-    """Which JSON values `structuredContent` can hold, and what `outputSchema` can describe."""
+    """JSON values allowed in `structuredContent` and described by `outputSchema`."""
     argument_failures: bool = True
-    """Arguments that don't fit are a failed tool call; before, a JSON-RPC error."""
+    """Invalid arguments are a failed tool call; before, a JSON-RPC error."""
     null_ids: bool = False
-    """Over HTTP an error without a readable id says `null`; after, it has no id at all."""
+    """Over HTTP an error for an unreadable id has the id `null`; after, no id."""
     metadata: bool = True
     """A `_meta` on tools, prompts and resources."""
     icons: bool = True
     completions: bool = True
-    """A capability of that name; the method is older."""
+    """The capability; the method is older."""
     elicitation: bool = True
-    """A person can be asked through the client."""
+    """Elicitation with forms."""
     url_elicitation: bool = True
-    """And can be sent to a page for it."""
+    """Elicitation with URLs."""
     elicitation_ids: bool = False
-    """Where every such page has an id."""
+    """An id in each URL elicitation."""
     titled_choices: bool = True
-    """Choices with titles of their own, and more than one of them; before, names in a list."""
+    """Titled and multiple choices in forms; before, `enumNames`."""
     missing_resource: int = -32002
-    """The code for a resource that is not there."""
+    """Error code for a resource that does not exist."""
     primed_streams: bool = False
-    """A stream of events begins with an empty one, which a client can come back to."""
+    """Event streams start with an empty event, from which a client can resume."""
 
 
 _TABLE = (
@@ -97,7 +97,7 @@ NEWEST: Final = _TABLE[-1]
 STATELESS: Final = tuple(r.date for r in reversed(_TABLE) if r.stateless)
 
 
-def negotiate(asked: str) -> Revision:
-    """What `initialize` agrees on: the asked revision where it has a handshake, else our newest."""
+def negotiate(requested: str) -> Revision:
+    """Return the requested revision if it has a handshake, else the newest that has one."""
     handshake = [revision for revision in _TABLE if not revision.stateless]
-    return next((revision for revision in handshake if revision.date == asked), handshake[-1])
+    return next((revision for revision in handshake if revision.date == requested), handshake[-1])

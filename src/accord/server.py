@@ -13,10 +13,10 @@ from accord.context import Client, Context
 from accord.errors import INVALID_PARAMS, Reject, require_known
 from accord.listening import Listening
 from accord.mirrored import fault as mirrored_fault
-from accord.model.answer import Answer, Asking, Problem, Said
+from accord.model.answer import Answer, InputRequired, Problem, Value
 from accord.model.changes import Kind
 from accord.model.content import Icon
-from accord.model.limits import DEFAULT_MAX_BYTES, Place
+from accord.model.limits import DEFAULT_MAX_BYTES, Position
 from accord.model.tool import Tool
 from accord.model.values import too_deep
 from accord.offers import Errand
@@ -36,7 +36,7 @@ from accord.protocol.replay import Replay, subject
 from accord.protocol.results import Identity
 from accord.rest import Asked, Rest, may_have_cursor, read_more_tool
 from accord.revisions import Revision
-from accord.signing import Cursors, Seal
+from accord.signing import Cursors, Signer
 from accord.stock import Stock
 from accord.telemetry import Telemetry, Watch
 from accord.telemetry import outcome_of as label_of
@@ -56,7 +56,7 @@ class Job(msgspec.Struct, frozen=True, eq=False):
     server: "Server"
     is_async: bool
     """Whether `run` has to be awaited on a loop; else it never waits: see `drive`."""
-    place: Place | None = None
+    place: Position | None = None
     """Where the caller wants the answer to go on."""
 
     def run(self) -> Coroutine[Any, Any, Done]:
@@ -135,8 +135,8 @@ class Server(Stock):
             require_room(max_bytes)
             self.max_bytes = max_bytes
         if key is not None:
-            self._seal = Seal(key)
-            self._replay = Replay(self._seal)
+            self._signer = Signer(key)
+            self._replay = Replay(self._signer)
             self.key = key
             self._rest = Rest(Cursors(key), has_read_more=self._read_more is not None)
             self._shortening = Shortening(self._rest)
@@ -257,7 +257,7 @@ class Server(Stock):
             return self.refuse(call, read_more, misfit_of(problem, call.revision))
         return Job(call, tool, self, tool.is_async, place)
 
-    async def perform(self, call: Call, tool: Tool, place: Place | None = None) -> Done:
+    async def perform(self, call: Call, tool: Tool, place: Position | None = None) -> Done:
         """Run a call. What the tool raises becomes a Problem; what is no Problem is masked."""
         watch = bound = None
         try:
@@ -284,7 +284,7 @@ class Server(Stock):
             watch.end("cancelled" if call.cancelled else label_of(done.outcome), len(done.reply))
         return done
 
-    def resume(self, call: Call, tool: Tool, place: Place | None) -> Place | None:
+    def resume(self, call: Call, tool: Tool, place: Position | None) -> Position | None:
         """Where the answer goes on for a cursor of ours; the call then means the first one."""
         if tool.name in self.with_cursor and may_have_cursor(call.arguments):
             arguments, place = self._rest.continued(Asked(tool, call.arguments, place))
@@ -309,10 +309,10 @@ class Server(Stock):
     ) -> Done:
         """How a call ends that did not end well; the cause of what is masked goes to the log."""
         cause: BaseException | None = None
-        if isinstance(outcome, BaseException) and not isinstance(outcome, Problem | Asking):
+        if isinstance(outcome, BaseException) and not isinstance(outcome, Problem | InputRequired):
             cause, outcome = outcome, mask(outcome)
         try:
-            if isinstance(outcome, Asking):
+            if isinstance(outcome, InputRequired):
                 done = self.asking(call, outcome)
             else:
                 done = self.word(call, tool, outcome, watch)
@@ -328,9 +328,9 @@ class Server(Stock):
         self,
         call: Call,
         tool: Tool,
-        outcome: Answer[Said] | Problem | Reject,
+        outcome: Answer[Value] | Problem | Reject,
         watch: Watch | None = None,
-        place: Place | None = None,
+        place: Position | None = None,
     ) -> Done:
         """An outcome with its wording, in the profile and revision of the caller.
 
@@ -370,16 +370,16 @@ class Server(Stock):
         self,
         call: Call,
         profile: Profile,
-        outcome: Answer[Said] | Problem,
+        outcome: Answer[Value] | Problem,
         setting: Setting,
-        place: Place | None,
+        place: Position | None,
     ) -> Brief | Result | Reject:
         limit = setting.tool.max_bytes or self.max_bytes
         if isinstance(outcome, Problem):
             return self._shortening.failure(profile, outcome, setting, limit)
         return self._shortening.success(profile, outcome, setting, limit, call.arguments, place)
 
-    def asking(self, call: Call, asking: Asking) -> Done:
+    def asking(self, call: Call, asking: InputRequired) -> Done:
         """How a call ends that has something to ask."""
         asked = self._replay.result(_subject(call), call.script(), asking.questions, call.revision)
         return Done(asking, messages.reply(call.id, asked | {"_meta": self._stamp}))
@@ -412,7 +412,7 @@ class Server(Stock):
             method,
             cursor,
             client,
-            self._seal,
+            self._signer,
             hidden,
             tool_entry=lambda tool: self._entry(tool, client),
             word=lambda page: _json(self.complete(page, client.revision)),

@@ -17,36 +17,36 @@ from accord.model.values import as_json
 
 _VERSION: Final = "1"
 _SIGNATURE_BYTES: Final = 16
-_LONGEST_KEY: Final = 64  # what blake2b takes
-_SHORTEST_KEY: Final = 16
+_MAX_KEY: Final = 64  # of blake2b
+_MIN_KEY: Final = 16
 _PREFIX: Final = "accord."
-_AN_HOUR: Final = 3600.0
-_CLOCKS_DIFFER: Final = 60.0  # seconds, among workers
+_ONE_HOUR: Final = 3600.0
+_CLOCK_SKEW: Final = 60.0  # seconds, between workers
 
 
-class BrokenSeal(PeerError):
-    """A token that we did not make, or not for this purpose."""
+class BadSignature(PeerError):
+    """A token was not signed with this key for this purpose."""
 
 
-class Seal:
-    """Signs and opens tokens under one key: the caller's, or one made for this process."""
+class Signer:
+    """Signs and verifies tokens with a given key, or with one generated for this process."""
 
     def __init__(self, key: bytes | None = None) -> None:
         self._key = os.urandom(32) if key is None else key
-        if not _SHORTEST_KEY <= len(self._key) <= _LONGEST_KEY:
-            raise ContractError(f"a key has {_SHORTEST_KEY} to {_LONGEST_KEY} bytes")
+        if not _MIN_KEY <= len(self._key) <= _MAX_KEY:
+            raise ContractError(f"a key must have {_MIN_KEY} to {_MAX_KEY} bytes")
 
-    def close(self, purpose: str, payload: bytes) -> str:
-        """A token that holds `payload` for `purpose`."""
-        from base64 import urlsafe_b64encode  # a server starts without these, and faster
+    def sign(self, purpose: str, payload: bytes) -> str:
+        """Return a token with `payload` for `purpose`."""
+        from base64 import urlsafe_b64encode  # not at import: servers start faster
         from hashlib import blake2b
 
         message = purpose.encode() + b"\0" + payload
         signature = blake2b(message, key=self._key, digest_size=_SIGNATURE_BYTES).digest()
         return _VERSION + urlsafe_b64encode(signature + payload).decode().rstrip("=")
 
-    def open(self, purpose: str, token: str) -> bytes:
-        """The payload of a token that `close` made for the same purpose, else BrokenSeal."""
+    def verify(self, purpose: str, token: str) -> bytes:
+        """Return the payload of a token; raise BadSignature if it was not signed for `purpose`."""
         from base64 import urlsafe_b64decode
         from hmac import compare_digest
 
@@ -54,55 +54,55 @@ class Seal:
         try:
             payload = urlsafe_b64decode(body + "=" * (-len(body) % 4))[_SIGNATURE_BYTES:]
         except ValueError as error:
-            raise BrokenSeal("the token cannot be decoded") from error
-        if not compare_digest(self.close(purpose, payload).encode(), token.encode()):
-            raise BrokenSeal("the token was not made here for this")
+            raise BadSignature("the token cannot be decoded") from error
+        if not compare_digest(self.sign(purpose, payload).encode(), token.encode()):
+            raise BadSignature("the token was not made here for this")
         return payload
 
 
-class _Held(msgspec.Struct, frozen=True, array_like=True):
-    made: int
-    """In whole seconds, so that all cursors to one thing have one length."""
+class _Payload(msgspec.Struct, frozen=True, array_like=True):
+    created: int
+    """Whole seconds, so that all cursors to one position have the same length."""
     value: Any
 
 
 class Cursors:
-    """Makes cursors and reads them back, for one purpose each (a tool's name, say).
+    """Encodes and decodes cursors, each for one purpose (such as a tool's name).
 
-    Those who share a `key` read each other's: give one to all workers, and keep it in a file to
-    have cursors survive a restart. Without one, cursors are good for the life of this object.
+    Cursors are valid for all instances with the same `key`: give it to all workers, and keep it in
+    a file to let cursors survive a restart. Without a key, they are valid for this object only.
     """
 
     def __init__(
         self,
         key: bytes | None = None,
         *,
-        seconds: float = _AN_HOUR,
+        seconds: float = _ONE_HOUR,
         clock: Callable[[], float] = time,
     ) -> None:
-        self._seal = Seal(key)
+        self._signer = Signer(key)
         self._seconds = seconds
         self._clock = clock
 
     def encode(self, value: Any, purpose: str = "cursor") -> str:
-        """A cursor that holds a JSON value."""
-        held = msgspec.json.encode(_Held(int(self._clock()), as_json(value, "a cursor")))
-        return _PREFIX + self._seal.close(purpose, held)
+        """Return a cursor with a JSON value."""
+        payload = msgspec.json.encode(_Payload(int(self._clock()), as_json(value, "a cursor")))
+        return _PREFIX + self._signer.sign(purpose, payload)
 
     def decode(self, cursor: object, purpose: str = "cursor") -> Any:
-        """The value of a cursor that `encode` made for the same purpose, else a Problem."""
+        """Return the value of a cursor; raise a Problem if it is not valid for this purpose."""
         if not isinstance(cursor, str) or not cursor.startswith(_PREFIX):
-            raise _refusal("is no cursor of this server")
+            raise _invalid("is not a cursor of this server")
         try:
-            held = self._seal.open(purpose, cursor.removeprefix(_PREFIX))
-        except BrokenSeal as error:
-            raise _refusal("was not made here for this") from error
-        made, value = msgspec.structs.astuple(msgspec.json.decode(held, type=_Held))
-        if not -_CLOCKS_DIFFER <= self._clock() - made <= self._seconds:
-            raise _refusal("has expired; start again without it", code="CURSOR_EXPIRED")
+            payload = self._signer.verify(purpose, cursor.removeprefix(_PREFIX))
+        except BadSignature as error:
+            raise _invalid("was not made here for this") from error
+        created, value = msgspec.structs.astuple(msgspec.json.decode(payload, type=_Payload))
+        if not -_CLOCK_SKEW <= self._clock() - created <= self._seconds:
+            raise _invalid("has expired; start again without it", code="CURSOR_EXPIRED")
         return value
 
 
-def _refusal(fault: str, *, code: str = "INVALID_CURSOR") -> Problem:
+def _invalid(fault: str, *, code: str = "INVALID_CURSOR") -> Problem:
     field = FieldError("cursor", fault)
     return Problem.validation(f"The cursor {fault}", code=code, fields=[field])

@@ -147,8 +147,8 @@ class Stock(Sealing):
         if not isinstance(offer, Resource):
             kind = "tools" if isinstance(offer, Tool) else "prompts"
         if kind in self.catalog.changing:
-            self.changes.tell(ListChanged(kind))
+            self.changes.notify(ListChanged(kind))
 
     def updated(self, uri: str) -> None:
         """Tell those who watch a resource that it has changed. Safe in any thread."""
-        self.changes.tell(Updated(uri))
+        self.changes.notify(Updated(uri))

@@ -6,9 +6,9 @@ from typing import Any, Final
 import msgspec
 
 from accord.errors import ContractError, Reject
-from accord.model.answer import Answer, FieldError, Problem, Said
-from accord.model.limits import DEFAULT_MAX_BYTES, Cutter, Place, resume, shorten, too_large
-from accord.model.tool import Hints, Output, Tool, run_elsewhere
+from accord.model.answer import Answer, FieldError, Problem, Value
+from accord.model.limits import DEFAULT_MAX_BYTES, Cutter, Position, resume, shorten, too_large
+from accord.model.tool import Hints, Output, Tool, tool_without_call
 from accord.outcome import answer_of
 from accord.profiles import PROFILES, Brief, Profile, Result, Setting, profile_named
 from accord.rest import Asked, Rest, has_own_cursor
@@ -31,11 +31,11 @@ class Shortening:
     def success(
         self,
         profile: Profile,
-        answer: Answer[Said],
+        answer: Answer[Value],
         setting: Setting,
         limit: int,
         arguments: bytes = b"{}",
-        place: Place | None = None,
+        place: Position | None = None,
     ) -> Brief | Result:
         """As much of an answer as the limit allows, and how to get the rest."""
         tool = setting.tool
@@ -45,7 +45,7 @@ class Shortening:
         answer = Cutter(
             limit,
             fits=lambda part: size_of(profile.success(part, setting)) <= limit,
-            way=lambda place: self._rest.way(asked, place),
+            continuation=lambda place: self._rest.way(asked, place),
             begun=place,
             is_whole=not has_own_cursor(arguments),
         ).cut(answer)
@@ -65,7 +65,7 @@ class Shortening:
             problem = _shortened(problem, room)
 
 
-def resumed(answer: Answer[Said], tool: Tool, arguments: bytes, place: Place) -> Answer[Said]:
+def resumed(answer: Answer[Value], tool: Tool, arguments: bytes, place: Position) -> Answer[Value]:
     """The rest of an answer, if that is still what its tool promises."""
     answer = resume(answer, place, is_whole=not has_own_cursor(arguments))
     require_schema(answer, tool)
@@ -107,7 +107,7 @@ def size_of(result: Brief | Result | Reject) -> int:
     return total if structure is None else max(total, len(memoryview(structure)))
 
 
-def require_schema(answer: Answer[Said], tool: Tool) -> None:
+def require_schema(answer: Answer[Value], tool: Tool) -> None:
     """Raise if what is left of an answer is no longer what its tool promises."""
     if tool.output.check is None or isinstance(answer.data, str):
         return
@@ -168,7 +168,7 @@ def render(
         raise ContractError(f"no revision {revision!r}; there are {', '.join(REVISIONS)}")
     chosen = profile_named(profile)
     require_room(max_bytes)
-    stand_in = run_elsewhere(
+    stand_in = tool_without_call(
         tool,
         description="",
         input_schema={},

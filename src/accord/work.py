@@ -6,11 +6,11 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from accord.errors import ContractError, Reject
-from accord.model.answer import Answer, Problem, Said
+from accord.model.answer import Answer, Problem, Value
 from accord.outcome import Outcome
 from accord.protocol import Call, messages
 
-GIVEN: Final[Answer[Said]] = Answer("given")
+GIVEN: Final[Answer[Value]] = Answer("given")
 """How a call ended that is no call of a tool, and went well."""
 
 

@@ -113,7 +113,7 @@ def test_a_subclass_has_the_same_constructors() -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"message": ""}, "needs a message"),
+        ({"message": ""}, "must not be empty"),
         ({"message": "No.", "kind": "teapot"}, "no problem kind 'teapot'; there are validation, "),
     ],
     ids=["no message", "unknown kind"],

@@ -11,7 +11,7 @@ import pytest
 
 from accord import ContractError, Elicit, Elicited, ListRoots, Message, Sample, Visit
 from accord.model.content import Audio, Image
-from accord.model.forms import Misfit, form_of
+from accord.model.forms import InvalidContent, form_of
 from accord.questions import digest
 from accord.revisions import REVISIONS
 
@@ -169,7 +169,7 @@ def test_nobody_has_to_answer(action: str) -> None:
     ],
 )
 def test_what_does_not_fit_is_said_and_where(asked: Any, answer: bytes, words: str) -> None:
-    with pytest.raises(Misfit, match=words):
+    with pytest.raises(InvalidContent, match=words):
         Elicit("?", asked).read(answer)
 
 
@@ -262,7 +262,7 @@ def test_what_is_no_message_is_refused() -> None:
 def test_nothing_gets_past_a_schema(content: dict[str, Any]) -> None:
     choices = {"type": "array", "items": {"type": "string", "enum": ["a", "b"]}}
     asked = {"type": "object", "properties": {"n": {"type": "number"}, "many": choices}}
-    with pytest.raises(Misfit):
+    with pytest.raises(InvalidContent):
         form_of(asked).read(json.dumps(content).encode())
     assert form_of(asked).read(b'{"n": 1, "other": []}') == {"n": 1, "other": []}
 

@@ -13,7 +13,7 @@ from accord import Server
 from accord.context import Client
 from accord.model.tool import Tool
 from accord.revisions import REVISIONS
-from accord.signing import Seal
+from accord.signing import Signer
 from peer import Peer
 
 KEY = b"a key of sixteen"
@@ -100,8 +100,8 @@ BAD_CURSORS = {
     "in capitals": GOOD.upper(),
     "of another key": cursor_of(b"another sixteen!"),
     "of a key made for one process": cursor_of(None),
-    "made for another purpose": Seal(KEY).close("tools/call", b"2"),
-    "of no page": Seal(b"0" * 16).close("tools/list", b"-1"),
+    "made for another purpose": Signer(KEY).sign("tools/call", b"2"),
+    "of no page": Signer(b"0" * 16).sign("tools/list", b"-1"),
 }
 
 
@@ -139,9 +139,9 @@ def test_a_page_that_is_made_while_tools_change_is_not_kept(revision: str) -> No
             server.tool(name="late")(lambda: None)
         return {"name": tool.name}
 
-    client, seal = Client(REVISIONS[revision]), Seal(KEY)
+    client, signer = Client(REVISIONS[revision]), Signer(KEY)
     server.catalog.page(
-        "tools/list", None, client, seal, tool_entry=entry, word=lambda page: Raw(encode(page))
+        "tools/list", None, client, signer, tool_entry=entry, word=lambda page: Raw(encode(page))
     )
     assert added == ["late"]
     assert names(listed(peer)) == [*NAMES, "late"]

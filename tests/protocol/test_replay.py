@@ -19,7 +19,7 @@ from accord.context import Client
 from accord.protocol import Call
 from accord.protocol.replay import Replay
 from accord.revisions import REVISIONS
-from accord.signing import Seal
+from accord.signing import Signer
 from peer import Peer
 
 ABLE: Mapping[str, Any] = {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}}
@@ -330,7 +330,7 @@ def test_a_state_is_good_for_its_own_caller_alone(desk: Desk) -> None:
 @pytest.mark.requirement("mcp.asking.state-bound")
 def test_a_state_is_good_for_a_while(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1_000.0
-    replay = Replay(Seal(KEY), seconds=60, clock=lambda: now)
+    replay = Replay(Signer(KEY), seconds=60, clock=lambda: now)
     monkeypatch.setattr(desk.server, "_replay", replay)
     asker = peer(desk)
     state = call(asker, "greet")["result"]["requestState"]

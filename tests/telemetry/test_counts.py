@@ -7,14 +7,14 @@ import msgspec
 import pytest
 
 from accord.errors import INVALID_PARAMS, Reject
-from accord.model.answer import KINDS, Answer, Asking, Encoded, Problem, Said
+from accord.model.answer import KINDS, Answer, Encoded, InputRequired, Problem, Value
 from accord.model.content import Image
 from accord.telemetry import BOUNDS, OUTCOMES, Ending, Telemetry, counts, outcome_of
 
 ROW = Encoded(b'[{"id":1}]')
 IMAGE = Image(b"\x89PNG", "image/png")
 
-ENDINGS: list[tuple[Answer[Said] | Problem | Reject | Asking, str]] = [
+ENDINGS: list[tuple[Answer[Value] | Problem | Reject | InputRequired, str]] = [
     (Answer("text"), "success"),
     (Answer(" "), "success"),
     (Answer(ROW), "success"),
@@ -32,7 +32,7 @@ ENDINGS: list[tuple[Answer[Said] | Problem | Reject | Asking, str]] = [
     (Answer(Encoded(b"[]"), partial=True), "partial"),
     *((Problem("no", kind=kind), kind) for kind in KINDS),
     (Reject(INVALID_PARAMS, "no"), "rejected"),
-    (Asking({}), "asking"),
+    (InputRequired({}), "asking"),
 ]
 
 
@@ -55,7 +55,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @pytest.mark.parametrize(("outcome", "ending"), ENDINGS)
 def test_an_outcome_has_one_word(
-    outcome: Answer[Said] | Problem | Reject | Asking, ending: str
+    outcome: Answer[Value] | Problem | Reject | InputRequired, ending: str
 ) -> None:
     assert outcome_of(outcome) == ending
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from accord.errors import ContractError
-from accord.signing import Seal
+from accord.signing import Signer
 
 log = logging.getLogger("accord")
 
@@ -57,7 +57,7 @@ def _make(path: Path) -> bytes:
 def _checked(path: Path, content: bytes) -> bytes:
     key = content.strip()
     try:
-        Seal(key)
+        Signer(key)
     except ContractError as error:
         raise ContractError(f"the key file {path} does not hold a key: {error}") from error
     if path.stat().st_mode & 0o077:

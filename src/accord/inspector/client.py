@@ -10,7 +10,7 @@ from accord.errors import PeerError
 from accord.inspector.going import Going
 from accord.inspector.reading import Received, read_reply
 from accord.inspector.target import Asked, Line, Said, Talk
-from accord.model.answer import Asking
+from accord.model.answer import InputRequired
 from accord.profiles import asking_for
 from accord.protocol import Answered, Call
 from accord.questions import Question
@@ -47,7 +47,7 @@ class Client(Listener):
         self.connection = server.connect()
         self.wire: list[Line] = []
         self.going: Going[Done] = Going(asked)
-        self.asking = Asking({})
+        self.asking = InputRequired({})
         """What it was asked in a revision where questions are requests of their own."""
         self._is_prelude = True
         if not self._revision.stateless:
@@ -89,10 +89,10 @@ class Client(Listener):
 
     async def ask(self, call: Call, questions: Mapping[str, Question]) -> Mapping[str, bytes]:
         """Take the questions down, and wait for somebody to answer them."""
-        self.asking = Asking(questions)
+        self.asking = InputRequired(questions)
         return await self._desk.ask(self.connection, call, questions)
 
-    def show(self, call: Call, asking: Asking) -> None:
+    def show(self, call: Call, asking: InputRequired) -> None:
         """Take questions down that are not asked again."""
         for question in asking.questions.values():
             self.receive(self.connection.pose(question, call.revision).message)

@@ -12,7 +12,7 @@ from accord.inspector.client import Client
 from accord.inspector.going import PATIENCE, Waiting
 from accord.inspector.kept import Kept
 from accord.inspector.target import Asked, Said, Talk, Wish
-from accord.model.answer import Asking, FieldError, Problem
+from accord.model.answer import FieldError, InputRequired, Problem
 from accord.model.tool import Tool
 from accord.outcome import Outcome, meaning_of, misfit_of
 from accord.profiles import PROFILES
@@ -143,7 +143,7 @@ class Own:
         try:
             place = self._server.resume(call, tool, job.place)
             said = _outcome(call, tool, outcome)
-            if isinstance(said, Asking):
+            if isinstance(said, InputRequired):
                 if call.revision.stateless:
                     return self._server.asking(call, said)
                 client.show(call, said)
@@ -164,7 +164,7 @@ class Own:
         if not isinstance(done, Done):
             done = await self._run(done)
         client.receive(client.connection.finish(call, done.reply) or b"")
-        if isinstance(done.outcome, Asking):
+        if isinstance(done.outcome, InputRequired):
             client.going.hear_result(msgspec.json.decode(done.reply)["result"])
         return done
 
@@ -200,15 +200,15 @@ def _outcome(call: Call, tool: Tool, outcome: Outcome) -> Outcome:
     misfit = _misfit(tool, call.arguments)
     if misfit is not None:
         meaning = misfit_of(misfit, call.revision)
-    elif isinstance(outcome, Asking):
+    elif isinstance(outcome, InputRequired):
         lacking = _lacking(call, outcome)
         if lacking is not None:
             meaning = meaning_of(lacking, call.revision)
-    assert not isinstance(meaning, BaseException) or isinstance(meaning, Problem | Asking)
+    assert not isinstance(meaning, BaseException) or isinstance(meaning, Problem | InputRequired)
     return meaning
 
 
-def _lacking(call: Call, asking: Asking) -> MissingCapability | None:
+def _lacking(call: Call, asking: InputRequired) -> MissingCapability | None:
     """What a client would need to be asked this, if its revision has not got it."""
     needed = (
         question.lacks(call.client.capabilities, call.revision)

@@ -1,4 +1,4 @@
-"""What a tool says, before any wire: an `Answer`, a `Problem` that it raises, or `Asking`."""
+"""The result of a tool: an `Answer`, a `Problem` that it raises, or `InputRequired`."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
@@ -28,7 +28,7 @@ _SEVERITIES: Final = frozenset({"info", "warning", "error"})
 
 
 class Notice(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A warning that goes along with an answer."""
+    """A warning beside an answer."""
 
     message: str
     code: str | None = None
@@ -40,7 +40,7 @@ class Notice(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """Where an answer's items stand among all there are. What is not known is left out."""
+    """The position of an answer's items in the full list. Unknown members are None."""
 
     offset: int | None = None
     limit: int | None = None
@@ -53,19 +53,19 @@ class Page(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename
 
 
 class Encoded(msgspec.Struct, frozen=True, gc=False):
-    """Data that is JSON already, from a source that writes it faster than Python can."""
+    """Data that is already encoded as JSON, from a source that encodes faster than Python."""
 
     json: bytes
     is_checked: bool = False
-    """Its source knows it to be one line of JSON; else that is looked at again."""
+    """True if the source guarantees one line of valid JSON; else it is checked."""
 
 
-Said = str | Encoded
-"""Data as it goes on a wire: text as it stands, or JSON."""
+Value = str | Encoded
+"""Data ready to be sent: plain text, or encoded JSON."""
 
 
 class _Details(msgspec.Struct, frozen=True, kw_only=True):
-    """The keyword-only half of `Answer`."""
+    """The keyword-only fields of `Answer`."""
 
     message: str | None = None
     text: str | None = None
@@ -78,25 +78,24 @@ class _Details(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answer(_Details, Generic[T], frozen=True):
-    """What a tool says: its data, and what a reader should know about it.
+    """The result of a successful tool call: data, message, page, warnings and content blocks.
 
-    `message` is a sentence; `text`, where given, is the whole text in the `prose` profile;
-    `name` is what a list is called inside an envelope; `partial` says that some of the work
-    could not be done, `truncated` that there is more than `data` holds. A warning may be given as
-    a plain string.
+    `message` is a sentence; `text`, if given, is the whole text in the `prose` profile; `name`
+    is the member for a list inside an envelope; `partial` means that part of the work failed,
+    `truncated` that `data` is incomplete. A warning may be a plain string.
     """
 
-    data: T = None  # type: ignore[assignment]  # an answer may have nothing but words
+    data: T = None  # type: ignore[assignment]  # an answer may have a message only
 
     def __post_init__(self) -> None:
-        """Make each warning a Notice, so that nobody after us has to ask."""
+        """Convert warnings given as strings to Notices."""
         if self.warnings:
             given = [self.warnings] if isinstance(self.warnings, str) else self.warnings
             notices = tuple(Notice(w) if isinstance(w, str) else w for w in given)
             msgspec.structs.force_setattr(self, "warnings", notices)
 
     def with_warnings(self, notices: Sequence[Notice]) -> "Answer[T]":
-        """The same answer with further warnings."""
+        """Return a copy of the answer with more warnings."""
         return msgspec.structs.replace(self, warnings=(*self.warnings, *notices))
 
 
@@ -114,7 +113,7 @@ Kind = Literal[
 
 
 class KindRule(NamedTuple):
-    """What a kind of problem means: its code, and whether the same call may succeed later."""
+    """Defaults of a kind of problem: its code, and whether a retry may succeed."""
 
     code: str
     retryable: bool
@@ -136,7 +135,7 @@ KINDS: Final = MappingProxyType[Kind, KindRule](
 
 
 class FieldError(msgspec.Struct, frozen=True):
-    """One field of the input that is wrong; `field` is its path (`spells.first_level[0].level`)."""
+    """An invalid input field; `field` is its path (`spells.first_level[0].level`)."""
 
     field: str
     error: str
@@ -144,7 +143,7 @@ class FieldError(msgspec.Struct, frozen=True):
 
 
 class Details(TypedDict, total=False):
-    """What a Problem may say beyond its kind and message."""
+    """Optional fields of a Problem."""
 
     code: str | None
     summary: str | None
@@ -155,7 +154,7 @@ class Details(TypedDict, total=False):
 
 
 class _Make(Protocol):
-    """A constructor with the kind filled in."""
+    """Constructor of a Problem of one kind."""
 
     def __call__(self, message: str, **details: Unpack[Details]) -> "Problem": ...
 
@@ -168,11 +167,11 @@ def _of(kind: Kind) -> _Make:
 
 
 class Problem(Exception):
-    """Why a tool could not do what was asked. A tool raises it; the caller sees it as written.
+    """The reason why a tool call failed. A tool raises it; the caller sees it as written.
 
     `Problem.not_found("No customer 7", remediation="call customers first")`: there is one such
     constructor for each kind. `code` and `retryable` follow from the kind unless they are given.
-    `summary` says in a few words what failed, where `message` says why.
+    `summary` names the failed operation in a few words, `message` gives the reason.
     """
 
     message: str
@@ -209,7 +208,7 @@ class Problem(Exception):
         if kind not in KINDS:
             raise ContractError(f"no problem kind {kind!r}; there are {', '.join(KINDS)}")
         if not message.strip():
-            raise ContractError("a problem needs a message that says what is wrong")
+            raise ContractError("the message of a Problem must not be empty")
         super().__init__(message)
         rule = KINDS[kind]
         vars(self).update(
@@ -224,27 +223,27 @@ class Problem(Exception):
         )
 
     def __setattr__(self, name: str, value: object) -> None:
-        self._refuse_change(name)
+        self._require_writable(name)
         super().__setattr__(name, value)
 
     def __delattr__(self, name: str) -> None:
-        self._refuse_change(name)
+        self._require_writable(name)
         super().__delattr__(name)
 
-    def _refuse_change(self, name: str) -> None:
-        """Fields are read-only; what Python itself keeps on an exception is not ours to stop."""
+    def _require_writable(self, name: str) -> None:
+        """Raise if the name is a field; Python's own attributes of exceptions stay writable."""
         if name in Problem.__annotations__:
             raise AttributeError(f"a Problem's {name} is read-only")
 
     def __setstate__(self, state: dict[str, Any] | None) -> None:
-        """For pickle and copy, which rebuild an exception from its message and then its fields."""
+        """Restore the fields for pickle and copy, which pass only the message to `__init__`."""
         vars(self).update(state or {})
 
 
-class Asking(BaseException):
-    """A run that ends with questions, by their keys: it begins again when they are answered.
+class InputRequired(BaseException):
+    """Raised to end a call that needs responses of the client; it runs again with them.
 
-    No Exception, so that a tool which catches those does not catch it.
+    A BaseException, so that `except Exception` in a tool does not catch it.
     """
 
     def __init__(self, questions: Mapping[str, Any]) -> None:

@@ -1,6 +1,6 @@
-"""Checking a JSON value against a JSON Schema: every field that is wrong, in our own words.
+"""Validates JSON values against JSON Schema, with a short message for every invalid field.
 
-The sentences are short, meant for a model to act on, and never repeat the value that was sent.
+The messages are meant for a model to act on, and never repeat the value that was sent.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,26 +14,28 @@ from accord.model.answer import FieldError, Notice, Problem
 from accord.model.values import is_deep
 
 JsonSchema = dict[str, Any]
-_LONGEST_STEP: Final = 64
-_MOST: Final = 1_000  # misfits that are told; a caller with more of them needs other help
-_MOST_NAMED: Final = 32  # in the text, which a model has to read
+_MAX_STEP: Final = 64
+_MAX_ERRORS: Final = 1_000
+_MAX_NAMED: Final = 32  # in the message, which a model has to read
 
 
 def invalid(tool: str, errors: Sequence[FieldError]) -> Problem:
-    """The Problem of arguments that do not fit, which names every field that is wrong."""
-    named = "; ".join(f"{error.field} {error.error}".strip() for error in errors[:_MOST_NAMED])
-    more = f"; and {len(errors) - _MOST_NAMED} more" if len(errors) > _MOST_NAMED else ""
-    return Problem.validation(f"Invalid arguments for {tool}: {named}{more}", fields=errors[:_MOST])
+    """Return the Problem for invalid arguments, which names every invalid field."""
+    named = "; ".join(f"{error.field} {error.error}".strip() for error in errors[:_MAX_NAMED])
+    more = f"; and {len(errors) - _MAX_NAMED} more" if len(errors) > _MAX_NAMED else ""
+    return Problem.validation(
+        f"Invalid arguments for {tool}: {named}{more}", fields=errors[:_MAX_ERRORS]
+    )
 
 
 def ignored(name: str) -> Notice:
-    """The warning of an argument that a tool does not know."""
-    shown = f"{name[:_LONGEST_STEP]}…" if len(name) > _LONGEST_STEP else name
+    """Return the warning for an unknown argument."""
+    shown = f"{name[:_MAX_STEP]}…" if len(name) > _MAX_STEP else name
     return Notice(f"Unknown argument {shown!r} was ignored", code="UNKNOWN_ARGUMENT")
 
 
 class Fault(Protocol):
-    """What jsonschema-rs says of one misfit; which members `kind` has depends on its `name`."""
+    """An error of jsonschema-rs; the members of `kind` depend on its `name`."""
 
     instance: Any
     instance_path: list[str | int]
@@ -41,14 +43,14 @@ class Fault(Protocol):
 
 
 class Checker:
-    """A schema, compiled on the first value that has to be looked at closely."""
+    """A JSON Schema validator, compiled on first use."""
 
     def __init__(self, schema: JsonSchema) -> None:
         self._schema = schema
         self._validator: Any = None
 
     def fits(self, value: object) -> bool:
-        """Whether all of `value` fits; what is nested too deeply does not."""
+        """True if `value` is valid; a value with too many levels is not."""
         if is_deep(value):  # the validator may use up the C stack
             return False
         if self._validator is None:
@@ -56,27 +58,27 @@ class Checker:
         return bool(self._validator.is_valid(value))
 
     def errors(self, value: object) -> list[FieldError]:
-        """Some fields of `value` that do not fit, to be told; only `fits` says that there are none.
+        """Return errors of `value` for a message; only `fits` decides whether it is valid.
 
-        There may be none also because it is nested too deeply, or the beginning of a long list
-        fits.
+        The list may also be empty because `value` is nested too deeply, or because only the end of
+        a long list is invalid.
         """
         if is_deep(value):
             return []
         if self._validator is None:
             self.compile("the schema")
-        return list(islice(_each(self._validator.iter_errors(_trimmed(value))), _MOST))
+        return list(islice(_each(self._validator.iter_errors(_trimmed(value))), _MAX_ERRORS))
 
     def compile(self, what: str) -> None:
-        """Make sure that the schema is one, and says all it has to say itself."""
-        import jsonschema_rs  # 35 ms, and most servers never need it
+        """Compile the schema; raise if it is not valid or has external references."""
+        import jsonschema_rs  # takes 35 ms, and most servers do not need it
 
         try:
             self._validator = jsonschema_rs.Draft202012Validator(
                 self._schema,
                 validate_formats=True,
                 formats={"decimal": _is_decimal},
-                retriever=_stay_here,
+                retriever=_reject_reference,
             )
         except (ValueError, jsonschema_rs.ReferencingError) as error:
             reason = str(error).partition("\n")[0]
@@ -84,11 +86,11 @@ class Checker:
 
 
 def _trimmed(value: object) -> object:
-    """A value with the beginning of its long lists: the validator finds all errors, or none."""
+    """Return a value with its long lists cut, since the validator collects all errors at once."""
     if isinstance(value, list):
-        return [_trimmed(item) for item in value[:_MOST]]
+        return [_trimmed(item) for item in value[:_MAX_ERRORS]]
     if isinstance(value, dict):
-        return {name: _trimmed(item) for name, item in islice(value.items(), _MOST)}
+        return {name: _trimmed(item) for name, item in islice(value.items(), _MAX_ERRORS)}
     return value
 
 
@@ -102,30 +104,30 @@ def _is_decimal(text: str) -> bool:
     return True
 
 
-def _stay_here(uri: str) -> Any:
+def _reject_reference(uri: str) -> Any:
     raise ValueError(f"{uri} is not looked up")
 
 
 def path_of(steps: Sequence[str | int]) -> str:
-    """A path as people write it: `spells.first_level[0].level`."""
+    """Format a path as `spells.first_level[0].level`."""
     path = ""
     for step in steps:
-        shown = str(step) if len(str(step)) <= _LONGEST_STEP else f"{str(step)[:_LONGEST_STEP]}…"
+        shown = str(step) if len(str(step)) <= _MAX_STEP else f"{str(step)[:_MAX_STEP]}…"
         path += f"[{shown}]" if isinstance(step, int) else f".{shown}" if path else shown
     return path
 
 
 def _each(errors: Iterable[Fault]) -> Iterator[FieldError]:
     for error in errors:
-        word = _WORDING.get(error.kind.name, _misfit)
-        yield from word(error)
+        format_error = _MESSAGES.get(error.kind.name, _invalid)
+        yield from format_error(error)
 
 
-def _at(error: Fault, sentence: str) -> Iterator[FieldError]:
-    yield FieldError(path_of(error.instance_path), sentence)
+def _at(error: Fault, message: str) -> Iterator[FieldError]:
+    yield FieldError(path_of(error.instance_path), message)
 
 
-def _misfit(error: Fault) -> Iterator[FieldError]:
+def _invalid(error: Fault) -> Iterator[FieldError]:
     return _at(error, "does not fit the schema")
 
 
@@ -144,7 +146,7 @@ def _type(error: Fault) -> Iterator[FieldError]:
 
 
 def _alternatives(error: Fault) -> Iterator[FieldError]:
-    """Of several alternatives, report on the one that the value was most likely meant for."""
+    """Yield the errors of the alternative that the value most likely belongs to."""
     depth = len(error.instance_path)
     branches: list[list[Fault]] = [list(branch) for branch in error.kind.context]
     meant = [b for b in branches if not any(_is_wrong_type(e, depth) for e in b)]
@@ -157,7 +159,7 @@ def _alternatives(error: Fault) -> Iterator[FieldError]:
         kinds = " or ".join(_a(name) for name in wanted)
         yield from _at(error, f"must be {kinds}, not {_a(_type_name(error.instance))}")
     else:
-        yield from _misfit(error)
+        yield from _invalid(error)
 
 
 def _is_wrong_type(error: Fault, depth: int) -> bool:
@@ -168,35 +170,35 @@ def _wanted_types(error: Fault) -> list[str]:
     return list(error.kind.types) if error.kind.name == "type" else []
 
 
-def _says(template: str, attribute: str) -> Callable[[Fault], Iterator[FieldError]]:
-    def word(error: Fault) -> Iterator[FieldError]:
+def _message(template: str, attribute: str) -> Callable[[Fault], Iterator[FieldError]]:
+    def format_error(error: Fault) -> Iterator[FieldError]:
         return _at(error, template.format(_show(getattr(error.kind, attribute))))
 
-    return word
+    return format_error
 
 
-_WORDING: Final[Mapping[str, Callable[[Fault], Iterator[FieldError]]]] = {
+_MESSAGES: Final[Mapping[str, Callable[[Fault], Iterator[FieldError]]]] = {
     "required": _required,
     "additionalProperties": _unknown,
     "type": _type,
     "anyOf": _alternatives,
     "oneOf": _alternatives,
-    "enum": _says("must be one of {}", "options"),
-    "const": _says("must be {}", "expected_value"),
-    "minimum": _says("must be at least {}", "limit"),
-    "maximum": _says("must be at most {}", "limit"),
-    "exclusiveMinimum": _says("must be more than {}", "limit"),
-    "exclusiveMaximum": _says("must be less than {}", "limit"),
-    "multipleOf": _says("must be a multiple of {}", "multiple_of"),
-    "minLength": _says("must have at least {} characters", "limit"),
-    "maxLength": _says("must have at most {} characters", "limit"),
-    "minItems": _says("must have at least {} items", "limit"),
-    "maxItems": _says("must have at most {} items", "limit"),
-    "minProperties": _says("must have at least {} fields", "limit"),
-    "maxProperties": _says("must have at most {} fields", "limit"),
+    "enum": _message("must be one of {}", "options"),
+    "const": _message("must be {}", "expected_value"),
+    "minimum": _message("must be at least {}", "limit"),
+    "maximum": _message("must be at most {}", "limit"),
+    "exclusiveMinimum": _message("must be more than {}", "limit"),
+    "exclusiveMaximum": _message("must be less than {}", "limit"),
+    "multipleOf": _message("must be a multiple of {}", "multiple_of"),
+    "minLength": _message("must have at least {} characters", "limit"),
+    "maxLength": _message("must have at most {} characters", "limit"),
+    "minItems": _message("must have at least {} items", "limit"),
+    "maxItems": _message("must have at most {} items", "limit"),
+    "minProperties": _message("must have at least {} fields", "limit"),
+    "maxProperties": _message("must have at most {} fields", "limit"),
     "uniqueItems": lambda error: _at(error, "must not repeat an item"),
-    "pattern": _says("must match the pattern {}", "pattern"),
-    "format": _says("must be a valid {}", "format"),
+    "pattern": _message("must match the pattern {}", "pattern"),
+    "format": _message("must be a valid {}", "format"),
 }
 
 

@@ -1,4 +1,4 @@
-"""What changes while a server is served, and who wants to hear of it."""
+"""Changes of a server at run time, and their subscribers."""
 
 from collections.abc import Callable
 from threading import Lock
@@ -12,13 +12,13 @@ KINDS: tuple[Kind, ...] = ("tools", "prompts", "resources")
 
 
 class ListChanged(msgspec.Struct, frozen=True):
-    """There are other tools, prompts or resources than before."""
+    """The list of tools, prompts or resources has changed."""
 
     kind: Kind
 
 
 class Updated(msgspec.Struct, frozen=True):
-    """A resource has changed."""
+    """The content of a resource has changed."""
 
     uri: str
 
@@ -27,21 +27,21 @@ Change = ListChanged | Updated
 
 
 class Changes:
-    """Passes changes on to those who watch, in whatever thread they are told."""
+    """Notifies subscribers of changes. Thread-safe."""
 
     def __init__(self) -> None:
-        self._watchers: list[WeakMethod[Callable[[Change], Any]]] = []
+        self._subscribers: list[WeakMethod[Callable[[Change], Any]]] = []
         self._lock = Lock()
 
-    def watch(self, hear: Callable[[Change], Any]) -> None:
-        """Call a method with each change, for as long as its object lives."""
+    def subscribe(self, callback: Callable[[Change], Any]) -> None:
+        """Call a method for each change until its object is collected."""
         with self._lock:
-            self._watchers = [each for each in self._watchers if each() is not None]
-            self._watchers.append(WeakMethod(hear))
+            self._subscribers = [each for each in self._subscribers if each() is not None]
+            self._subscribers.append(WeakMethod(callback))
 
-    def tell(self, change: Change) -> None:
-        """Pass a change on. Safe in any thread."""
-        for watcher in self._watchers:
-            hear = watcher()
-            if hear is not None:
-                hear(change)
+    def notify(self, change: Change) -> None:
+        """Call all subscribers, in the calling thread."""
+        for subscriber in self._subscribers:
+            callback = subscriber()
+            if callback is not None:
+                callback(change)

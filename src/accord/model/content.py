@@ -14,7 +14,7 @@ Role = Literal["user", "assistant"]
 
 
 class Annotations(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """For whom something is, how much it matters from 0 to 1, and when it changed (ISO 8601)."""
+    """Audience, priority from 0 to 1, and time of the last change (ISO 8601)."""
 
     audience: Sequence[Role] | None = None
     priority: float | None = None
@@ -22,7 +22,7 @@ class Annotations(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
 
 
 class Icon(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
-    """A picture that stands for a server, a tool, a prompt or a resource: where it is."""
+    """An icon of a server, tool, prompt or resource, by its URL."""
 
     src: str
     mime_type: str | None = None
@@ -31,7 +31,7 @@ class Icon(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
 
 
 class Image(msgspec.Struct, frozen=True):
-    """A picture, as its bytes and its media type (`image/png`)."""
+    """An image: bytes and media type (`image/png`)."""
 
     data: bytes
     mime_type: str
@@ -39,7 +39,7 @@ class Image(msgspec.Struct, frozen=True):
 
 
 class Audio(msgspec.Struct, frozen=True):
-    """A sound, as its bytes and its media type (`audio/wav`)."""
+    """Audio: bytes and media type (`audio/wav`)."""
 
     data: bytes
     mime_type: str
@@ -47,7 +47,7 @@ class Audio(msgspec.Struct, frozen=True):
 
 
 class Link(msgspec.Struct, frozen=True):
-    """A pointer to a resource that the client may read: what it is called and where it is."""
+    """A link to a resource that the client may read."""
 
     uri: str
     name: str
@@ -57,7 +57,7 @@ class Link(msgspec.Struct, frozen=True):
 
 
 class Embedded(msgspec.Struct, frozen=True):
-    """A resource sent along whole: `content` is its text, or its bytes."""
+    """An embedded resource; `content` is its text or its bytes."""
 
     uri: str
     content: str | bytes
@@ -69,14 +69,14 @@ Block = Image | Audio | Link | Embedded
 
 
 class Message(msgspec.Struct, frozen=True):
-    """Something that is said to a model: text or a block, by the user or by the assistant."""
+    """A message for a model: text or a block, of the user or of the assistant."""
 
     content: str | Block
     role: Role = "user"
 
 
 MessageContent = str | Block | Message
-"""What a function may give for a message: text and blocks are messages of the user."""
+"""A message, or the text or block of a user message."""
 
 
 def messages_of(content: MessageContent | Sequence[MessageContent]) -> list[Message]:
@@ -93,19 +93,19 @@ def _by_user(content: object) -> Message:
     return Message(content)
 
 
-def text(words: str) -> dict[str, Any]:
-    """A text block."""
-    return {"type": "text", "text": words}
+def text(content: str) -> dict[str, Any]:
+    """Return a text block in wire form."""
+    return {"type": "text", "text": content}
 
 
 def block(content: Block | str, revision: Revision) -> dict[str, Any]:
-    """A content block; where the revision has none of its kind, a text that says what it was."""
+    """Return a content block in wire form; as text if the revision lacks this kind of block."""
     if isinstance(content, str):
         return text(content)
-    worded = _block(content, revision)
+    wire = _block(content, revision)
     if content.annotations is not None:
-        worded["annotations"] = content.annotations
-    return worded
+        wire["annotations"] = content.annotations
+    return wire
 
 
 def _block(content: Block, revision: Revision) -> dict[str, Any]:
@@ -130,12 +130,12 @@ def _block(content: Block, revision: Revision) -> dict[str, Any]:
 
 
 def contents(resource: Embedded) -> dict[str, Any]:
-    """What a resource holds: text as it is, bytes in Base64."""
+    """Return the contents of a resource in wire form: text, or bytes in Base64."""
     body = resource.content
-    held = {"text": body} if isinstance(body, str) else {"blob": b64encode(body).decode()}
-    return known(uri=resource.uri, mimeType=resource.mime_type) | held
+    data = {"text": body} if isinstance(body, str) else {"blob": b64encode(body).decode()}
+    return known(uri=resource.uri, mimeType=resource.mime_type) | data
 
 
-def message(said: Message, revision: Revision) -> dict[str, Any]:
-    """What is said to a model."""
-    return {"role": said.role, "content": block(said.content, revision)}
+def message(message: Message, revision: Revision) -> dict[str, Any]:
+    """Return a message in wire form."""
+    return {"role": message.role, "content": block(message.content, revision)}

@@ -1,7 +1,6 @@
-"""response-v2: one envelope for every answer, and the two helpers that make it.
+"""The response-v2 envelope, and the two functions that create it.
 
-They need no server of ours: `asdict(success_response(users=[…]))` is what a tool of any framework
-can return.
+They work in any framework: a tool can return `asdict(success_response(users=[…]))`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +19,7 @@ VERSION: Final = "response-v2"
 
 @dataclass(frozen=True)
 class Envelope:
-    """What a response-v2 is at its root; one that contradicts itself cannot be made."""
+    """The root of a response-v2; a contradictory one raises ContractError."""
 
     success: bool
     data: dict[str, Any]
@@ -29,16 +28,16 @@ class Envelope:
 
     def __post_init__(self) -> None:
         if not isinstance(self.success, bool):  # a caller may be untyped
-            raise ContractError("success is true or false")
+            raise ContractError("success must be a bool")
         if self.success and self.error is not None:
-            raise ContractError("a success has no error")
+            raise ContractError("error must be None in a success")
         if not self.success and not (isinstance(self.error, str) and self.error.strip()):
-            raise ContractError("a failure has an error that says what is wrong")
+            raise ContractError("error must be a message in a failure")
         if not isinstance(self.data, dict):
-            raise ContractError("data is an object; give a list or a value a name inside it")
+            raise ContractError("data must be a dict; put a list or a value into a member of it")
         meta: object = self.meta
         if not isinstance(meta, dict) or meta.get("version") != VERSION:
-            raise ContractError(f"meta says version {VERSION!r}")
+            raise ContractError(f"meta must have the version {VERSION!r}")
 
 
 def success_response(
@@ -53,9 +52,9 @@ def success_response(
     content_fidelity: Literal["full", "partial", "summary", "reference_only"] | None = None,
     **fields: Any,
 ) -> Envelope:
-    """A success. The payload is `data`, or named fields, or both.
+    """Return the envelope of a success. The payload is `data`, named fields, or both.
 
-    A list goes under `items` and a single value under `result`, unless it is given a name.
+    A list becomes the member `items` and a single value `result`, unless given by name.
     """
     notices = notices_of(warnings)
     meta = known(
@@ -80,7 +79,7 @@ def error_response(
     telemetry: Mapping[str, Any] | None = None,
     rate_limit: Mapping[str, Any] | None = None,
 ) -> Envelope:
-    """A failure: what is wrong, and in `data` whatever context is given with it."""
+    """Return the envelope of a failure, with the given context in `data`."""
     if type is not None and type not in KINDS:
         raise ContractError(f"no error type {type!r}; there are {', '.join(KINDS)}")
     data = known(error_code=code, error_type=type, remediation=remediation, details=details)
@@ -88,8 +87,8 @@ def error_response(
     return _checked(False, data, message, meta)
 
 
-def said_by(envelope: Envelope) -> Answer[Any]:
-    """What an envelope says, for a server that words answers itself; a failure is raised."""
+def to_answer(envelope: Envelope) -> Answer[Any]:
+    """Return the Answer that an envelope contains; raise a Problem for a failure."""
     data, meta = envelope.data, envelope.meta
     if not envelope.success:
         raise Problem(
@@ -108,7 +107,7 @@ def said_by(envelope: Envelope) -> Answer[Any]:
 
 
 def page_of(pagination: Mapping[str, Any]) -> Page:
-    """The page that `meta.pagination` tells of."""
+    """Return the Page for `meta.pagination`."""
     names = {"page_size": "limit", "total_count": "total"}
     fields = {names.get(name, name): each for name, each in pagination.items()}
     return Page(**{name: fields[name] for name in Page.__struct_fields__ if name in fields})
@@ -136,37 +135,37 @@ def _payload(data: Any, fields: dict[str, Any]) -> dict[str, Any]:
         data = {"items" if isinstance(data, list | tuple) else "result": data}
     clash = data.keys() & fields.keys()
     if clash:
-        raise ContractError(f"data has {min(clash)!r} already; it cannot be given by name too")
+        raise ContractError(f"{min(clash)!r} must not be both in data and a named field")
     return {**data, **fields}
 
 
 def notices_of(warnings: Iterable[Notice | str]) -> Sequence[Notice]:
-    """Warnings as Notices, or an error: a payload's own member of that name goes into `data`."""
+    """Return warnings as Notices; raise if they are neither strings nor Notices."""
     given = [warnings] if isinstance(warnings, str) else list(warnings)
     for each in given:
         if not isinstance(each, str | Notice):
             raise ContractError(
-                "warnings are strings or Notices; a payload that has a member of that name"
-                " is given whole, as the first argument"
+                "warnings must be strings or Notices; pass a payload with a member of that name"
+                " as the first argument"
             )
     return [each if isinstance(each, Notice) else Notice(each) for each in given]
 
 
 def warnings_of(notices: Sequence[Notice]) -> dict[str, Any]:
-    """What `meta` says of warnings: their sentences, and the details if one of them has any."""
+    """Return the members of `meta` for warnings: messages, and details if one has any."""
     if not notices:
         return {}
-    said: dict[str, Any] = {"warnings": [notice.message for notice in notices]}
+    members: dict[str, Any] = {"warnings": [notice.message for notice in notices]}
     if any(notice.code is not None or notice.severity != "warning" for notice in notices):
-        said["warning_details"] = [
+        members["warning_details"] = [
             known(code=notice.code, severity=notice.severity, message=notice.message)
             for notice in notices
         ]
-    return said
+    return members
 
 
 def pagination_of(page: Page | Mapping[str, Any]) -> dict[str, Any]:
-    """A page as `meta` has it: three members that are always there, and what else is known."""
+    """Return `meta.pagination` for a page: three fixed members, and the others if known."""
     if not isinstance(page, Page):
         return {"cursor": None, "has_more": None, "page_size": None, **known(**page)}
     always = {"cursor": page.cursor, "has_more": page.has_more, "page_size": page.limit}

@@ -1,7 +1,7 @@
-"""Forms that a person fills in: a type into the flat schema that clients can show, and back.
+"""Elicitation forms: types to the flat schemas that clients can show, and responses to values.
 
-MCP takes only objects of text, numbers, yes or no, and choices; what is nested is refused when the
-question is made, not when it is asked.
+MCP allows only objects of strings, numbers, booleans and choices; a nested type is rejected when
+the request is created, not when it is sent.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -27,14 +27,14 @@ from accord.model.answer import FieldError
 from accord.model.arguments import Checker, JsonSchema
 
 _VALUE: Final = "value"
-_WORDS: Final = ("title", "description", "default", "minItems", "maxItems")
+_ANNOTATIONS: Final = ("title", "description", "default", "minItems", "maxItems")
 _SIMPLE: Final = frozenset({"string", "number", "integer", "boolean"})
 _UNFIT: Final = FieldError("content", "does not fit")
 _UNREADABLE: Final = FieldError("content", "holds a number out of range, or is nested too deeply")
 
 
-class Misfit(Exception):
-    """What came back does not fit the form; `fields` say where."""
+class InvalidContent(Exception):
+    """The content of a response does not match its form; `fields` has the errors."""
 
     def __init__(self, fields: Sequence[FieldError]) -> None:
         super().__init__("; ".join(f"{each.field} {each.error}" for each in fields))
@@ -42,17 +42,17 @@ class Misfit(Exception):
 
 
 class Options(NamedTuple):
-    """What can be chosen: values, and their titles if they have any."""
+    """Choices of a field: values, and their titles if any."""
 
     values: list[str]
     titles: list[str] | None
     are_many: bool
 
-    def worded(self, *, titled: bool) -> JsonSchema:
-        """As a schema; where there are no titled choices, the names stand in a list."""
+    def schema(self, *, titled: bool) -> JsonSchema:
+        """Return the schema; with `enumNames` if the revision lacks titled choices."""
         if self.are_many:
             inner = Options(self.values, self.titles, are_many=False)
-            items = inner.worded(titled=titled)
+            items = inner.schema(titled=titled)
             if "oneOf" in items:
                 items = {"anyOf": items["oneOf"]}
             return {"type": "array", "items": items}
@@ -65,7 +65,7 @@ class Options(NamedTuple):
 
 
 class Form:
-    """What is asked for: its schema, and how to read what a person has filled in."""
+    """The schema of a form, and the conversion of its content."""
 
     def __init__(
         self,
@@ -82,13 +82,13 @@ class Form:
 
     @property
     def has_many(self) -> bool:
-        """Whether several of a number of choices can be taken, which older clients cannot show."""
+        """True if a field allows several choices, which older clients cannot show."""
         return any(each.are_many for each in self._options.values())
 
     def schema(self, *, titled: bool) -> JsonSchema:
-        """The form for a client; `titled` says whether its revision knows choices with titles."""
+        """Return the schema for a client; `titled` if its revision has titled choices."""
         properties = {
-            name: schema | self._options[name].worded(titled=titled)
+            name: schema | self._options[name].schema(titled=titled)
             if name in self._options
             else schema
             for name, schema in self._properties.items()
@@ -97,11 +97,11 @@ class Form:
         return schema | {"required": self._required} if self._required else schema
 
     def read(self, content: bytes) -> Any:
-        """What was filled in, or Misfit."""
+        """Return the content as a value; raise InvalidContent if it does not match."""
         try:
             return self._read(content)
         except (msgspec.ValidationError, RecursionError) as error:
-            raise Misfit(self._faults(content) or [_UNFIT]) from error
+            raise InvalidContent(self._faults(content) or [_UNFIT]) from error
 
     def _faults(self, content: bytes) -> list[FieldError]:
         try:
@@ -111,9 +111,9 @@ class Form:
         return [FieldError(each.field or "content", each.error) for each in found]
 
 
-def form_of(asked: Any) -> Form:
-    """The form for a type, or for a JSON Schema of one."""
-    return _from_schema(asked) if isinstance(asked, dict) else _from_type(asked)
+def form_of(kind: Any) -> Form:
+    """Return the form for a type or a JSON Schema."""
+    return _from_schema(kind) if isinstance(kind, dict) else _from_type(kind)
 
 
 def _from_schema(schema: JsonSchema) -> Form:
@@ -131,23 +131,23 @@ def _from_schema(schema: JsonSchema) -> Form:
 
 
 @lru_cache(256)
-def _from_type(asked: Any) -> Form:
-    if _is_record(asked):
-        return _from_record(asked, asked, lambda value: value)
+def _from_type(kind: Any) -> Form:
+    if _is_record(kind):
+        return _from_record(kind, kind, lambda value: value)
     try:
-        record = msgspec.defstruct("Form", [(_VALUE, asked)])
+        record = msgspec.defstruct("Form", [(_VALUE, kind)])
     except TypeError as error:
-        raise ContractError(f"{asked!r} cannot be asked for: {error}") from error
-    return _from_record(record, asked, lambda value: getattr(value, _VALUE))
+        raise ContractError(f"{kind!r} cannot be kind for: {error}") from error
+    return _from_record(record, kind, lambda value: getattr(value, _VALUE))
 
 
-def _is_record(asked: Any) -> bool:
-    is_struct = isinstance(asked, type) and issubclass(asked, msgspec.Struct)
-    return is_struct or is_dataclass(asked) or is_typeddict(asked)
+def _is_record(kind: Any) -> bool:
+    is_struct = isinstance(kind, type) and issubclass(kind, msgspec.Struct)
+    return is_struct or is_dataclass(kind) or is_typeddict(kind)
 
 
-def _from_record(record: Any, asked: Any, unwrap: Callable[[Any], Any]) -> Form:
-    what = f"{getattr(asked, '__name__', asked)} as a form"
+def _from_record(record: Any, kind: Any, unwrap: Callable[[Any], Any]) -> Form:
+    what = f"{getattr(kind, '__name__', kind)} as a form"
     try:
         (root,), defs = msgspec.json.schema_components([record], ref_template="{name}")
         fields = inspect.type_info(record).fields  # type: ignore[attr-defined] # a record has them
@@ -166,7 +166,7 @@ def _from_record(record: Any, asked: Any, unwrap: Callable[[Any], Any]) -> Form:
         if chosen is not None:
             chosen = _in_order(chosen, hints[field.name])
             options[name] = chosen
-            properties[name] = _words(schema)
+            properties[name] = _annotations(schema)
         else:
             properties[name] = _without_null(schema)
     plain = {name: schema for name, schema in properties.items() if name not in options}
@@ -180,12 +180,12 @@ def _from_record(record: Any, asked: Any, unwrap: Callable[[Any], Any]) -> Form:
 
 
 def _bare(kind: Any) -> Any:
-    """A type without what is annotated, and without None."""
+    """Return a type without annotations and None."""
     if isinstance(kind, inspect.Metadata):
         return _bare(kind.type)
     if isinstance(kind, inspect.UnionType):
-        others = [each for each in kind.types if not isinstance(each, inspect.NoneType)]
-        return _bare(others[0]) if len(others) == 1 else kind
+        types = [each for each in kind.types if not isinstance(each, inspect.NoneType)]
+        return _bare(types[0]) if len(types) == 1 else kind
     return kind
 
 
@@ -205,7 +205,7 @@ def _options(kind: Any) -> Options | None:
 
 
 def _in_order(options: Options, hint: Any) -> Options:
-    """Choices in the order in which they are written, which msgspec does not keep."""
+    """Return choices in the order of the source, which msgspec does not keep."""
     if options.titles is not None:
         return options
     written = list(_literals(hint))
@@ -217,17 +217,17 @@ def _literals(hint: Any) -> Iterator[Any]:
         yield from [part] if get_origin(hint) is Literal else _literals(part)
 
 
-def _words(schema: JsonSchema) -> JsonSchema:
-    return {name: schema[name] for name in _WORDS if schema.get(name) is not None}
+def _annotations(schema: JsonSchema) -> JsonSchema:
+    return {name: schema[name] for name in _ANNOTATIONS if schema.get(name) is not None}
 
 
 def _without_null(schema: JsonSchema) -> JsonSchema:
-    """What may be left out is not required; clients know no other way to say that."""
+    """Return a schema without null: optional fields are not required instead."""
     kinds = [kind for kind in schema.get("anyOf", ()) if kind.get("type") != "null"]
     if len(kinds) != 1:
         return schema
     (only,) = kinds
-    return {**only, **_words(schema)}
+    return {**only, **_annotations(schema)}
 
 
 def _require_flat(properties: dict[str, JsonSchema], what: str) -> None:

@@ -1,4 +1,4 @@
-"""Cutting an answer to size: whole items, or a text between two characters, never silently."""
+"""Truncates answers to a size limit, between items or characters, with a warning."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
@@ -8,13 +8,13 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from accord.model.answer import Answer, Encoded, Notice, Page, Problem, Said
+from accord.model.answer import Answer, Encoded, Notice, Page, Problem, Value
 from accord.model.content import Block, Embedded
 
 DEFAULT_MAX_BYTES: Final = 256 * 1024
-_NOTICE_MARKS: Final = 64  # what a warning has around its words
-_MOST_CUT: Final = 8  # lists and texts of one answer that are cut
-_DEEPEST: Final = 16  # objects within each other that are looked into
+_NOTICE_MARKS: Final = 64  # bytes of a warning besides its message
+_MAX_CUT: Final = 8  # lists and texts of one answer that are cut
+_MAX_NESTING: Final = 16  # nested objects that are searched
 
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _items = msgspec.json.Decoder(list[msgspec.Raw]).decode
@@ -22,68 +22,68 @@ _string = msgspec.json.Decoder(str).decode
 _encode = msgspec.json.Encoder().encode
 
 
-class Place(msgspec.Struct, frozen=True):
-    """A point in an answer's data: the list or text at `path`, behind its first `skip` parts."""
+class Position(msgspec.Struct, frozen=True):
+    """A position in an answer's data: in the list or text at `path`, after `skip` parts."""
 
     path: tuple[str, ...] = ()
     skip: int = 0
 
 
-class Way(NamedTuple):
-    """How the rest can be had: a cursor, and what to do with it."""
+class Continuation(NamedTuple):
+    """A cursor to the remaining parts, and a hint how to use it."""
 
     cursor: str | None
-    words: str
+    hint: str
 
 
-NO_WAY: Final = Way(None, "ask for less at a time")
+NO_CONTINUATION: Final = Continuation(None, "ask for less at a time")
 
 
-class Whole(NamedTuple):
-    """What an answer is cut by: the items of a list, or the characters of a text."""
+class Splittable(NamedTuple):
+    """The part of an answer that is cut: the items of a list, or the characters of a text."""
 
-    place: Place
+    position: Position
     parts: Sequence[Any]
 
     @property
     def is_list(self) -> bool:
-        """Whether it has items."""
+        """True if the parts are items of a list."""
         return not isinstance(self.parts, str)
 
 
-def resume(answer: Answer[Said], place: Place, *, is_whole: bool = True) -> Answer[Said]:
-    """What is left of an answer behind a place in it.
+def resume(answer: Answer[Value], position: Position, *, is_whole: bool = True) -> Answer[Value]:
+    """Return the part of an answer after a position.
 
-    It `is_whole` if the tool gave all there is, and not a page of its own choice.
+    `is_whole` if the tool returned the complete list, not a page of it.
     """
-    parts = _at(answer.data, place.path)
+    parts = _at(answer.data, position.path)
     if parts is None:
         raise Problem.conflict("The answer has changed since the cursor was made; start again")
-    whole = Whole(place, parts)
-    rest = _with_parts(answer, whole, parts[place.skip :])
+    whole = Splittable(position, parts)
+    rest = _with_parts(answer, whole, parts[position.skip :])
     page = answer.page
     if page is None and whole.is_list and is_whole:
-        page = Page(offset=place.skip, total=len(parts), has_more=False)
+        page = Page(offset=position.skip, total=len(parts), has_more=False)
     elif page is None:
         page = Page(has_more=False)
     elif page.offset is not None:
-        page = msgspec.structs.replace(page, offset=page.offset + place.skip)
+        page = msgspec.structs.replace(page, offset=page.offset + position.skip)
     return msgspec.structs.replace(rest, page=page)
 
 
 class Cutter(msgspec.Struct, frozen=True):
-    """Cuts one answer to a size, in its largest part or in the one where it was cut before."""
+    """Truncates one answer, in its largest part or in the part that was cut before."""
 
     limit: int
-    fits: Callable[[Answer[Said]], bool]
-    way: Callable[[Place], Way]
-    begun: Place | None = None
+    fits: Callable[[Answer[Value]], bool]
+    continuation: Callable[[Position], Continuation]
+    begun: Position | None = None
     is_whole: bool = True
 
-    def cut(self, answer: Answer[Said]) -> Answer[Said]:
-        """As much of an answer as fits, with a warning, a page and a way to the rest.
+    def cut(self, answer: Answer[Value]) -> Answer[Value]:
+        """Return the answer cut to the limit, with a warning, a page and a continuation.
 
-        What cannot be cut is a Problem.
+        Raise a Problem if it cannot be cut.
         """
         found = self._cut_data(answer)
         for share in (2, 8, 32):
@@ -96,19 +96,19 @@ class Cutter(msgspec.Struct, frozen=True):
             raise too_large(self.limit)
         return found
 
-    def _cut_data(self, answer: Answer[Said]) -> Answer[Said] | None:
+    def _cut_data(self, answer: Answer[Value]) -> Answer[Value] | None:
         whole = _largest(answer.data) if self.begun is None else _whole(answer, self.begun)
         if whole is None:
             return None
-        for way in (self.way, _no_way):  # a cursor may itself be too long
+        for way in (self.continuation, _no_continuation):  # a cursor may itself be too long
             if self.fits(self._part(answer, whole, 0, way)):
                 return self._most_of(answer, whole, way)
         return None
 
     def _most_of(
-        self, answer: Answer[Said], whole: Whole, way: Callable[[Place], Way]
-    ) -> Answer[Said] | None:
-        def part(kept: int) -> Answer[Said]:
+        self, answer: Answer[Value], whole: Splittable, way: Callable[[Position], Continuation]
+    ) -> Answer[Value] | None:
+        def part(kept: int) -> Answer[Value]:
             return self._part(answer, whole, kept, way)
 
         most = _most(whole, self.limit)
@@ -121,35 +121,41 @@ class Cutter(msgspec.Struct, frozen=True):
         return None
 
     def _part(
-        self, answer: Answer[Said], whole: Whole, kept: int, way: Callable[[Place], Way]
-    ) -> Answer[Said]:
-        first = whole.place.skip
+        self,
+        answer: Answer[Value],
+        whole: Splittable,
+        kept: int,
+        way: Callable[[Position], Continuation],
+    ) -> Answer[Value]:
+        first = whole.position.skip
         count = first + len(whole.parts)
-        rest = way(Place(whole.place.path, first + kept))
+        rest = way(Position(whole.position.path, first + kept))
         unit = "items" if whole.is_list else "characters"
         words = f"{unit} {first + 1:,} to {first + kept:,} of {count:,} are here"
         part = _with_parts(answer, whole, whole.parts[:kept])
         return _say(part, self._page(answer, whole, kept, rest), self.limit, words, rest)
 
     def _without_first(
-        self, answer: Answer[Said], whole: Whole, way: Callable[[Place], Way]
-    ) -> Answer[Said]:
-        """For an item that is too large by itself: all one can do is to go on behind it."""
-        first = whole.place.skip
-        rest = way(Place(whole.place.path, first + 1))
+        self, answer: Answer[Value], whole: Splittable, way: Callable[[Position], Continuation]
+    ) -> Answer[Value]:
+        """Skip an item that is too large by itself."""
+        first = whole.position.skip
+        rest = way(Position(whole.position.path, first + 1))
         words = f"item {first + 1:,} of {first + len(whole.parts):,} alone is larger, and left out"
         empty = _with_parts(answer, whole, whole.parts[:0])
         return _say(empty, self._page(answer, whole, 1, rest), self.limit, words, rest)
 
-    def _page(self, answer: Answer[Said], whole: Whole, passed: int, rest: Way) -> Page | None:
-        """Where the answer now ends. A way on that its author gave would leave out what was cut."""
+    def _page(
+        self, answer: Answer[Value], whole: Splittable, passed: int, rest: Continuation
+    ) -> Page | None:
+        """Return the page of the cut answer; the tool's own cursor would skip what was cut."""
         if not whole.is_list:
             return answer.page if rest.cursor is None else Page(has_more=True, cursor=rest.cursor)
         page = answer.page
         if page is None:
-            total = whole.place.skip + len(whole.parts) if self.is_whole else None
+            total = whole.position.skip + len(whole.parts) if self.is_whole else None
             return Page(total=total, has_more=True, cursor=rest.cursor)
-        is_first = not whole.place.skip  # else the offset is ours, and the tool may not take one
+        is_first = not whole.position.skip  # else the offset is not the tool's
         counts = page.next_offset is not None or (page.offset is not None and is_first)
         return msgspec.structs.replace(
             page,
@@ -160,12 +166,12 @@ class Cutter(msgspec.Struct, frozen=True):
         )
 
 
-def _no_way(place: Place) -> Way:
-    return NO_WAY
+def _no_continuation(position: Position) -> Continuation:
+    return NO_CONTINUATION
 
 
-def _at(data: Said, path: Sequence[str]) -> Sequence[Any] | None:
-    """The items or the text at a path, if there is such a thing."""
+def _at(data: Value, path: Sequence[str]) -> Sequence[Any] | None:
+    """Return the items or the text at a path, or None."""
     if isinstance(data, str):
         return None if path else data
     json = data.json
@@ -182,43 +188,43 @@ def _at(data: Said, path: Sequence[str]) -> Sequence[Any] | None:
     return None
 
 
-def _whole(answer: Answer[Said], begun: Place) -> Whole:
-    """What was cut before: `resume` has left out what came before the place."""
+def _whole(answer: Answer[Value], begun: Position) -> Splittable:
+    """Return the part that was cut before; `resume` has removed the parts already sent."""
     parts = _at(answer.data, begun.path)
-    return Whole(begun, () if parts is None else parts)
+    return Splittable(begun, () if parts is None else parts)
 
 
-def _largest(data: Said) -> Whole | None:
-    """The largest list or text of an answer: itself, or a member of it, or a member of that."""
+def _largest(data: Value) -> Splittable | None:
+    """Return the largest list or text of an answer, at any level."""
     if isinstance(data, str):
-        return Whole(Place(), data)
+        return Splittable(Position(), data)
     _, path = max(_candidates(data.json, ()), default=(0, None))
     parts = None if path is None else _at(data, path)
-    return None if path is None or parts is None else Whole(Place(path), parts)
+    return None if path is None or parts is None else Splittable(Position(path), parts)
 
 
 def _candidates(json: bytes, path: tuple[str, ...]) -> Iterator[tuple[int, tuple[str, ...]]]:
     if json[:1] in (b"[", b'"'):
         yield len(json), path
-    elif json[:1] == b"{" and len(path) < _DEEPEST:
+    elif json[:1] == b"{" and len(path) < _MAX_NESTING:
         for name, member in _members(json).items():
             yield from _candidates(bytes(member), (*path, name))
 
 
-def _most(whole: Whole, limit: int) -> int:
-    """No more parts than this can fit: each is at least as long as its JSON."""
+def _most(whole: Splittable, limit: int) -> int:
+    """Return an upper bound for the number of parts that fit, from the length of their JSON."""
     if not whole.is_list:
         return min(len(whole.parts), limit)
     lengths = accumulate(len(bytes(item)) + 1 for item in whole.parts)
     return next((kept for kept, length in enumerate(lengths) if length > limit), len(whole.parts))
 
 
-def _with_parts(answer: Answer[Said], whole: Whole, parts: Sequence[Any]) -> Answer[Said]:
+def _with_parts(answer: Answer[Value], whole: Splittable, parts: Sequence[Any]) -> Answer[Value]:
     if isinstance(answer.data, str):
         return msgspec.structs.replace(answer, data=str(parts))
     json = _encode(parts)
     return msgspec.structs.replace(
-        answer, data=Encoded(_put(answer.data.json, whole.place.path, json))
+        answer, data=Encoded(_put(answer.data.json, whole.position.path, json))
     )
 
 
@@ -231,31 +237,31 @@ def _put(json: bytes, path: Sequence[str], value: bytes) -> bytes:
 
 
 def _say(
-    answer: Answer[Said], page: Page | None, limit: int, words: str, rest: Way
-) -> Answer[Said]:
+    answer: Answer[Value], page: Page | None, limit: int, words: str, rest: Continuation
+) -> Answer[Value]:
     warning = Notice(
-        f"Cut to fit {limit:,} bytes: {words}; {rest.words}", code="TRUNCATED", severity="warning"
+        f"Cut to fit {limit:,} bytes: {words}; {rest.hint}", code="TRUNCATED", severity="warning"
     )
     return msgspec.structs.replace(
         answer, page=page, truncated=True, warnings=(*answer.warnings, warning)
     )
 
 
-def _with_less(answer: Answer[Said], limit: int, share: int) -> Answer[Said]:
-    """An answer in which nothing but its largest part has more than a share of the room."""
+def _with_less(answer: Answer[Value], limit: int, share: int) -> Answer[Value]:
+    """Return an answer in which no other part exceeds `limit / share` bytes."""
     room = limit // share
     for name in ("message", "text"):
         words: str | None = getattr(answer, name)
         if words is not None and (shorter := shorten(words, room)) != words:
             said = f"the first {len(shorter):,} of {len(words):,} characters of its {name} are here"
             answer = msgspec.structs.replace(answer, **{name: shorter})
-            answer = _say(answer, answer.page, limit, said, NO_WAY)
+            answer = _say(answer, answer.page, limit, said, NO_CONTINUATION)
     answer = _with_fewer_warnings(answer, room)
     answer = _with_short_blocks(answer, limit, room)
     return _with_smaller_members(answer, limit, room)
 
 
-def _with_fewer_warnings(answer: Answer[Said], room: int) -> Answer[Said]:
+def _with_fewer_warnings(answer: Answer[Value], room: int) -> Answer[Value]:
     notices = [notice for notice in answer.warnings if isinstance(notice, Notice)]
     lengths = accumulate(len(notice.message.encode()) + _NOTICE_MARKS for notice in notices)
     kept = sum(length <= room for length in lengths)
@@ -265,50 +271,52 @@ def _with_fewer_warnings(answer: Answer[Said], room: int) -> Answer[Said]:
     return msgspec.structs.replace(answer, warnings=(*notices[:kept], more))
 
 
-def _with_short_blocks(answer: Answer[Said], limit: int, room: int) -> Answer[Said]:
-    """Text that is sent along as a resource counts as well."""
+def _with_short_blocks(answer: Answer[Value], limit: int, room: int) -> Answer[Value]:
+    """Shorten texts and embedded resources of the answer."""
     blocks: list[Block | str] = []
     for block in answer.blocks:
         match block:
             case str() if (shorter := shorten(block, room)) != block:
                 blocks.append(shorter)
                 said = f"the first {len(shorter):,} characters of a text are here"
-                answer = _say(answer, answer.page, limit, said, NO_WAY)
+                answer = _say(answer, answer.page, limit, said, NO_CONTINUATION)
             case Embedded(uri, str(content)) if (shorter := shorten(content, room)) != content:
                 blocks.append(msgspec.structs.replace(block, content=shorter))
                 said = f"the first {len(shorter):,} characters of {uri[:200]} are here"
-                answer = _say(answer, answer.page, limit, said, NO_WAY)
+                answer = _say(answer, answer.page, limit, said, NO_CONTINUATION)
             case _:
                 blocks.append(block)
     return msgspec.structs.replace(answer, blocks=blocks) if blocks else answer
 
 
-def _with_smaller_members(answer: Answer[Said], limit: int, room: int) -> Answer[Said]:
-    """Of several large lists and texts, the largest is left to be cut with a way to its rest."""
+def _with_smaller_members(answer: Answer[Value], limit: int, room: int) -> Answer[Value]:
+    """Cut all large lists and texts but the largest, which is cut with a continuation."""
     if isinstance(answer.data, str):
         return answer
-    largest = nlargest(_MOST_CUT, _candidates(answer.data.json, ()))
+    largest = nlargest(_MAX_CUT, _candidates(answer.data.json, ()))
     for size, path in largest[1:]:
         if size <= room or (parts := _at(answer.data, path)) is None:
             continue
-        whole = Whole(Place(path), parts)
+        whole = Splittable(Position(path), parts)
         kept = _most(whole, room)
         unit = "items" if whole.is_list else "characters"
         said = f"the first {kept:,} of {len(parts):,} {unit} of {'.'.join(path)[:200]} are here"
-        answer = _say(_with_parts(answer, whole, parts[:kept]), answer.page, limit, said, NO_WAY)
+        answer = _say(
+            _with_parts(answer, whole, parts[:kept]), answer.page, limit, said, NO_CONTINUATION
+        )
     return answer
 
 
-def shorten(words: str, limit: int) -> str:
-    """As much of a text as has so many bytes."""
-    if len(words) * 4 <= limit:
-        return words
-    return words.encode(errors="replace")[:limit].decode(errors="ignore")
+def shorten(text: str, limit: int) -> str:
+    """Return the beginning of a text, at most `limit` bytes."""
+    if len(text) * 4 <= limit:
+        return text
+    return text.encode(errors="replace")[:limit].decode(errors="ignore")
 
 
 def too_large(limit: int) -> Problem:
     return Problem.internal(
         f"The answer is larger than {limit:,} bytes and cannot be cut",
         code="TOO_LARGE",
-        remediation=NO_WAY.words,
+        remediation=NO_CONTINUATION.hint,
     )

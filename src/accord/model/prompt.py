@@ -1,4 +1,4 @@
-"""A prompt: a name, arguments, and what is said to a model when somebody picks it."""
+"""Prompts: name, arguments, and a function that returns messages for a model."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from accord.revisions import Revision
 
 
 class Argument(msgspec.Struct, frozen=True):
-    """What a prompt takes, as text; `choices` are all that it can be, where that is known."""
+    """An argument of a prompt; `choices` are all its values, if they are known."""
 
     name: str
     description: str | None = None
@@ -22,7 +22,7 @@ class Argument(msgspec.Struct, frozen=True):
 
 
 class Prompt(msgspec.Struct, frozen=True, kw_only=True):
-    """One prompt. `bind` and `invoke` are as those of a Tool; `invoke` gives what is said."""
+    """One prompt; `bind` and `invoke` as in Tool, `invoke` returns messages."""
 
     name: str
     description: str = ""
@@ -37,12 +37,12 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if not self.name:
-            raise ContractError("a prompt has a name")
+            raise ContractError("the name of a prompt must not be empty")
 
-    def worded(
+    def to_wire(
         self, content: MessageContent | Sequence[MessageContent], revision: Revision
     ) -> dict[str, Any]:
-        """What `prompts/get` gives."""
+        """Return the result of `prompts/get`."""
         return known(
             description=self.description or None,
             messages=[message(each, revision) for each in messages_of(content)],

@@ -1,4 +1,4 @@
-"""A resource: something that can be read, under one URI or under many by a template."""
+"""Resources: content under a URI or a URI template."""
 
 from collections.abc import Callable, Mapping, Sequence
 from math import inf
@@ -18,11 +18,10 @@ JSON: Final = "application/json"
 
 
 class Resource(msgspec.Struct, frozen=True, kw_only=True):
-    """One resource, or all that a template stands for.
+    """One resource, or all resources of a template.
 
-    `bind` and `invoke` are as those of a Tool; what `bind` takes are the template's variables, as
-    text. `invoke` gives the content: text, bytes, a JSON value, or what a resource is made of as
-    one or several `Embedded`.
+    `bind` and `invoke` as in Tool; `bind` takes the template's variables as text. `invoke` returns
+    the content: text, bytes, a JSON value, or one or several `Embedded`.
     """
 
     uri: str
@@ -39,25 +38,25 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True):
     annotations: Annotations | None = None
     meta: Mapping[str, Any] | None = None
     choices: Mapping[str, Sequence[str]] = {}
-    """All that a variable can be, where that is known."""
+    """All values of a variable, if they are known."""
     watched: bool = False
-    """Clients may ask to be told when it changes: see `Server.updated`."""
+    """True if clients can subscribe to it: see `Server.updated`."""
     fresh_for: float = 0.0
-    """Seconds that a client may keep what it has read."""
+    """Seconds for which a client may cache the content."""
     is_public: bool = False
-    """What is read is the same for everybody, so that caches may share it."""
+    """True if the content is the same for all callers, so that caches may share it."""
     template: Template | None = None
 
     def __post_init__(self) -> None:
         if not self.name:
-            raise ContractError(f"the resource {self.uri} has a name")
+            raise ContractError(f"the name of the resource {self.uri} must not be empty")
         if not 0 <= self.fresh_for < inf:
-            raise ContractError("fresh_for is no time: seconds, 0 or more")
+            raise ContractError("fresh_for must be 0 or more seconds")
         msgspec.structs.force_setattr(self, "template", Template(self.uri))
 
     @property
     def is_static(self) -> bool:
-        """Whether it is one resource under one URI."""
+        """True if it has one URI, not a template."""
         return self._template.is_static
 
     @property
@@ -66,16 +65,16 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True):
         return self.template
 
     def match(self, uri: str) -> dict[str, str] | None:
-        """The variables of a URI that this is the resource for, else None."""
+        """Return the variables of a URI that matches, else None."""
         return self._template.match(uri)
 
     @property
     def variables(self) -> list[str]:
-        """The names of the template's variables."""
+        """Names of the template's variables."""
         return [*self._template.path_names, *self._template.query_names]
 
-    def worded(self, content: Any, uri: str) -> dict[str, Any]:
-        """What `resources/read` gives."""
+    def to_wire(self, content: Any, uri: str) -> dict[str, Any]:
+        """Return the result of `resources/read`."""
         several = content if _are_embedded(content) else [content]
         return {"contents": [contents(self._embedded(each, uri)) for each in several]}
 

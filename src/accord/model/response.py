@@ -1,4 +1,4 @@
-"""The generic response: one structure for whatever a tool says (camelCase on the wire)."""
+"""The generic response: one shape for the reply of any tool (camelCase on the wire)."""
 
 from typing import Any, Final, Literal
 
@@ -10,13 +10,13 @@ ResponseType = Literal["list", "single", "action", "tool_catalog", "error"]
 Status = Literal["success", "error", "partial"]
 
 CATALOG: Final = "mcp_list_tools"
-"""The tool whose list is a catalog of tools."""
+"""Name of the tool whose list is a catalog of tools."""
 META_KEY: Final = "dev.accord-mcp/answer"
-"""Where the page and the warnings of an answer are in the `_meta` of a result."""
+"""Key of an answer's page and warnings in the `_meta` of a result."""
 
 
 class Pagination(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """Where a list stands among all there is."""
+    """The position of a list's items in the full list."""
 
     offset: int | float | None = None
     limit: int | float | None = None
@@ -28,7 +28,7 @@ class Pagination(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
 
     @classmethod
     def of(cls, page: Page) -> "Pagination":
-        """A page in these words: a cursor is where to go on, unless a number says that already."""
+        """Convert a page; its cursor becomes `next_offset` if it has no number for that."""
         has_number = page.next_offset is not None
         return cls(
             offset=page.offset,
@@ -42,7 +42,7 @@ class Pagination(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """How many items there are, and how many of them are here."""
+    """Number of items in total, and number of items returned."""
 
     total: int | float | None = None
     returned: int | float | None = None
@@ -50,7 +50,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, ren
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
-    """Why it failed."""
+    """The reason of a failure."""
 
     code: str | int | float
     message: str
@@ -58,7 +58,7 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Response(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """What a tool said, whoever it was and however it was worded."""
+    """The reply of any tool of any server in one shape."""
 
     tool_name: str
     response_type: ResponseType
@@ -71,6 +71,6 @@ class Response(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, re
     metadata: dict[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain data, named as on the wire."""
+        """Return plain data with the names of the wire."""
         plain: dict[str, Any] = msgspec.to_builtins(self)
         return plain

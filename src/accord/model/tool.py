@@ -1,4 +1,4 @@
-"""A tool: a name, a description, schemas, hints and one call."""
+"""Tools: name, description, schemas, hints and one function."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9_.\-]{1,128}")
 
 
 class Hints(msgspec.Struct, frozen=True, kw_only=True):
-    """What a tool does to the world, for a client to decide whether to ask first."""
+    """Effects of a tool, for a client to decide whether to ask the user first."""
 
     read_only: bool | None = None
     destructive: bool | None = None
@@ -24,40 +24,40 @@ class Hints(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Bound(msgspec.Struct, frozen=True, gc=False):
-    """The arguments of one call, checked, in whatever form the tool's own call takes."""
+    """Checked arguments of one call, in the form that `invoke` takes."""
 
     arguments: Any
     warnings: Sequence[Notice] = ()
 
 
 class Output(msgspec.Struct, frozen=True, kw_only=True):
-    """What a tool promises of its results, and how far that can be relied on."""
+    """The declared output of a tool, and properties of its type."""
 
     schema: JsonSchema | None = None
     check: Callable[[bytes], object] | None = None
-    """Raises when the JSON of a result does not fit the schema."""
+    """Raises if the JSON of a result is not valid under the schema."""
     is_text: bool = False
-    """A result is text as it stands (`-> str`), not a JSON value."""
+    """True if a result is plain text (`-> str`), not a JSON value."""
     is_loose: bool = True
-    """Some part of a result may be anything, also what JSON has no word for."""
+    """True if a part of the type is unspecified, so a result may not be JSON."""
     hides_nan: bool = False
-    """Null fits where a number does, and null is how a NaN is written."""
+    """True if null is valid in place of a number; NaN is encoded as null."""
     is_recursive: bool = False
-    """Its schema refers to itself, so that a result may have any number of levels."""
+    """True if the schema is recursive, so a result may have any depth."""
     is_unordered: bool = False
-    """There are sets in it, which come in another order in another process."""
+    """True if the type has sets, whose order differs between processes."""
 
 
 Audience = Callable[[Any], Callable[[str], bool]]
-"""Given the sender of `tools/list`, says by name which tools to show; one for tools of a kind."""
+"""Returns, for the sender of `tools/list`, a predicate on the names of tools to show."""
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
-    """One tool, from whatever source.
+    """One tool of any source.
 
-    `bind` checks the JSON of the arguments and raises a validation Problem; `invoke` does the
-    work with what `bind` made (and a Context where it wants one), and returns a value, an Answer,
-    or an awaitable of one if the tool is async.
+    `bind` checks the JSON arguments and raises a validation Problem. `invoke` runs the tool with
+    the bound arguments (and a Context if `wants_context`) and returns a value, an Answer, or an
+    awaitable of one if `is_async`.
     """
 
     name: str
@@ -72,37 +72,37 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     output: Output = Output()
     profile: str | None = None
     max_bytes: int | None = None
-    """The most text that an answer of it may have; what the server says if left out."""
+    """Maximum bytes of text in an answer; the server's limit if None."""
     icons: Sequence[Icon] = ()
     meta: Mapping[str, Any] | None = None
-    """What goes into its `_meta`, for clients that know what it means."""
+    """Content of its `_meta`."""
     audience: Audience | None = None
-    """Who gets to see it in `tools/list`; everybody if left out."""
+    """Callers that see it in `tools/list`; all if None."""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
             raise ContractError(
-                f"{self.name!r} is no name for a tool: 1 to 128 letters, digits, _ . or -"
+                f"tool name {self.name!r} must be 1 to 128 letters, digits, _ . or -"
             )
 
 
-def run_elsewhere(name: str, **known: Any) -> Tool:
-    """A tool that somebody else runs: what is known of it, and no call."""
+def tool_without_call(name: str, **known: Any) -> Tool:
+    """Return a tool with metadata only; calling it raises ContractError."""
 
     def bind(arguments: bytes) -> Bound:
         return Bound(arguments)
 
     def invoke(arguments: Any, context: Any) -> Any:
-        raise ContractError(f"{name} cannot be run here")
+        raise ContractError(f"{name} has no function and cannot be called")
 
     return Tool(name=name, bind=bind, invoke=invoke, is_async=False, **known)
 
 
 class Toolbox(dict[str, Tool]):
-    """The tools of a server by name; two tools never share one."""
+    """The tools of a server by name."""
 
     def add(self, tool: Tool) -> None:
-        """Put a tool in, or raise if its name is taken."""
+        """Add a tool; raise if its name exists."""
         if tool.name in self:
             raise ContractError(f"there are two tools named {tool.name!r}")
         self[tool.name] = tool

@@ -1,11 +1,11 @@
-"""URI templates (RFC 6570), as far as they can be read backwards: from a URI to its variables.
+"""URI templates (RFC 6570), matched against URIs to get their variables.
 
-`{name}` is one step of a path, `{+name}` any number of them, `{?a,b}` what stands in the query. A
-value that would climb out of where it stands (`..`, a hidden slash, a slash at its beginning) is
-none: nobody has to think of it who opens a file by such a name.
+`{name}` matches one path segment, `{+name}` any number of them, `{?a,b}` query parameters. A value
+with path traversal (`..`, an encoded slash, a leading slash) does not match, so a variable can
+safely name a file.
 
-What a URI says can be anything, and must not cost more than it is long: where two variables share a
-step, the first ends at the earliest place, and there is one `{+name}` at most.
+Matching takes linear time for any URI: if two variables share a segment, the first match is the
+shortest, and there is at most one `{+name}`.
 """
 
 import re
@@ -19,12 +19,12 @@ _NAMES: Final = re.compile(r"(?P<kind>[+?]?)(?P<names>\w+(?:,\w+)*)")
 _URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:[^\s\x00-\x1f]+")
 _SLASH: Final = re.compile(r"[/\\]")
 _HIDDEN: Final = frozenset("/\\\0")
-_LONGEST: Final = 8_192
-"""The characters of a URI that is looked at."""
+_MAX_LENGTH: Final = 8_192
+"""Characters; a longer URI does not match."""
 
 
 class Template:
-    """A URI, or many of them by a template."""
+    """A URI or a URI template."""
 
     def __init__(self, template: str) -> None:
         self.text = template
@@ -33,7 +33,7 @@ class Template:
         self._many: str | None = None
         pattern = "".join(self._patterns(template))
         if not _URI.fullmatch(_EXPRESSION.sub("x", template)):
-            raise ContractError(f"{template!r} is no URI: a scheme, a colon and more")
+            raise ContractError(f"{template!r} is not a URI; it needs a scheme, a colon and a path")
         names = [*self.path_names, *self.query_names]
         if len(names) != len(set(names)):
             raise ContractError(f"{template!r} names a variable twice")
@@ -41,24 +41,24 @@ class Template:
 
     @property
     def is_static(self) -> bool:
-        """Whether it is one URI alone."""
+        """True if it has no variables."""
         return not self.path_names and not self.query_names
 
     def match(self, uri: str) -> dict[str, str] | None:
-        """The variables of a URI that it stands for, else None."""
+        """Return the variables of a URI that matches, else None."""
         if self.is_static:
             return {} if uri == self.text else None
-        from urllib.parse import parse_qsl, unquote  # a server starts without it, and faster
+        from urllib.parse import parse_qsl, unquote  # not at import: servers start faster
 
-        if len(uri) > _LONGEST:
+        if len(uri) > _MAX_LENGTH:
             return None
         path, mark, query = uri.partition("?") if self.query_names else (uri, "", "")
         found = self._pattern.fullmatch(path)
         if found is None:
             return None
         values = {name: unquote(value) for name, value in found.groupdict().items()}
-        asked = dict(parse_qsl(query, keep_blank_values=True)) if mark else {}
-        values |= {name: asked[name] for name in self.query_names if name in asked}
+        query_values = dict(parse_qsl(query, keep_blank_values=True)) if mark else {}
+        values |= {name: query_values[name] for name in self.query_names if name in query_values}
         return values if all(self._is_inside(*each) for each in values.items()) else None
 
     def _patterns(self, template: str) -> Iterator[str]:
@@ -70,26 +70,33 @@ class Template:
             yield self._pattern_of(expression, literal, template, following)
 
     def _pattern_of(self, expression: str, literal: str, template: str, following: str) -> str:
-        """What matches a variable and the text behind it, of which no more is asked than once."""
-        said = _NAMES.fullmatch(expression)
-        names = said["names"].split(",") if said else []
-        is_known = bool(names) and all(name.isidentifier() for name in names)
-        if said is None or not is_known or self.query_names or (said["kind"] != "?" and names[1:]):
+        """Return the pattern of a variable and the literal that follows it."""
+        parsed = _NAMES.fullmatch(expression)
+        names = parsed["names"].split(",") if parsed else []
+        is_valid = bool(names) and all(name.isidentifier() for name in names)
+        if (
+            parsed is None
+            or not is_valid
+            or self.query_names
+            or (parsed["kind"] != "?" and names[1:])
+        ):
             known = "{name}, {+name} and, at the end, {?a,b}"
             raise ContractError(f"{template!r} has {{{expression}}}: there are {known}")
-        if said["kind"] == "?":
+        if parsed["kind"] == "?":
             self.query_names += names
             if literal:
-                raise ContractError(f"{template!r} goes on after its query")
+                raise ContractError(f"{template!r} must end with its query")
             return ""
         (name,) = names
         self.path_names.append(name)
         is_last = following.startswith("?")
         if not literal and not is_last:
-            raise ContractError(f"{template!r} has nothing that tells {name!r} from what follows")
-        if said["kind"] == "+":
+            raise ContractError(
+                f"{template!r} needs a literal between {name!r} and the next variable"
+            )
+        if parsed["kind"] == "+":
             if self._many is not None:
-                raise ContractError(f"{template!r} has two of {{+name}}; one could be any part")
+                raise ContractError(f"{template!r} must have at most one {{+name}}")
             self._many = name
             return f"(?P<{name}>[^?#]+){re.escape(literal)}"
         if is_last:

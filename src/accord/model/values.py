@@ -1,4 +1,4 @@
-"""Python values that JSON can hold, and those that it cannot."""
+"""Checks that Python values can be represented in JSON."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -21,7 +21,7 @@ Python's recursion limit less the frames in use.
 """
 
 _ATOMS: Final = frozenset({str, int, bool, NoneType})
-_STRANGERS: Final = (set, frozenset, bytes, bytearray, memoryview)
+_NOT_JSON: Final = (set, frozenset, bytes, bytearray, memoryview)
 
 _STRING: Final = re.compile(rb'"[^"]*+"')
 _AS_ARRAYS: Final = bytes.maketrans(b"{}", b"[]")
@@ -31,18 +31,18 @@ _USUAL_DEPTH: Final = 8
 
 _encode = msgspec.json.Encoder().encode
 read_exactly: Final = msgspec.json.Decoder(float_hook=lambda digits: Raw(digits.encode())).decode
-"""JSON, with its fractions as they are written: no two become one, and none becomes a text."""
+"""Decodes JSON with fractions kept as written, so that encoding restores them exactly."""
 
 
 def require_json(value: object, what: str, *, is_declared: bool = False) -> None:
-    """Raise if there is a set, bytes, a NaN, an infinity or something else odd in it.
+    """Raise if a value contains a set, bytes, NaN, infinity or another type that JSON lacks.
 
-    An encoder would write most of them somehow, and no reader could tell what they were. Where it
-    `is_declared` what the value is, a reader can, and sets and bytes are fine. Raise TooDeep if it
-    has more than `MAX_DEPTH` levels.
+    An encoder would write most of them in a form that no reader can distinguish. If the type
+    `is_declared` in a schema, sets and bytes are allowed. Raise TooDeep if the value has more than
+    `MAX_DEPTH` levels.
     """
     try:
-        fault = _fault(value, () if is_declared else _STRANGERS, MAX_DEPTH)
+        fault = _fault(value, () if is_declared else _NOT_JSON, MAX_DEPTH)
     except RecursionError:
         raise too_deep(what) from None
     if fault is not None:
@@ -52,11 +52,11 @@ def require_json(value: object, what: str, *, is_declared: bool = False) -> None
 
 
 def as_json(value: object, what: str) -> Any:
-    """The same in nothing but what JSON has: dates and the like as text, mappings as dicts."""
+    """Return a value in JSON types only: dates and the like as text, mappings as dicts."""
     require_json(value, what)
     try:
         plain = msgspec.to_builtins(value, str_keys=True, enc_hook=_as_dict)
-        _encode(plain)  # text may still hold half of a character
+        _encode(plain)  # text may contain lone surrogates
         return plain
     except RecursionError:
         raise too_deep(what) from None
@@ -65,12 +65,12 @@ def as_json(value: object, what: str) -> Any:
 
 
 def too_deep(what: str) -> TooDeep:
-    """The error for a value of too many levels."""
+    """Return the error for a value with too many levels."""
     return TooDeep(f"{what} is nested more than {MAX_DEPTH} levels deep, or contains itself")
 
 
 def is_deep(value: object, most: int = MAX_DEPTH) -> bool:
-    """Whether a value of dicts and lists has more than so many levels."""
+    """True if a value of dicts and lists has more than `most` levels."""
     if not isinstance(value, dict | list):
         return False
     items = value.values() if isinstance(value, dict) else value
@@ -78,11 +78,11 @@ def is_deep(value: object, most: int = MAX_DEPTH) -> bool:
 
 
 def is_deep_json(json: bytes, most: int = MAX_DEPTH) -> bool:
-    """Whether JSON has more than so many levels."""
+    """True if JSON has more than `most` levels."""
     if json.count(b"[") + json.count(b"{") <= most:
         return False
     brackets = _brackets(json)
-    for _ in range(min(most, _USUAL_DEPTH)):  # each time the innermost arrays go
+    for _ in range(min(most, _USUAL_DEPTH)):  # each pass removes the innermost arrays
         brackets = brackets.replace(b"[]", b"")
         most -= 1
         if not brackets:
@@ -92,7 +92,7 @@ def is_deep_json(json: bytes, most: int = MAX_DEPTH) -> bool:
 
 
 def _brackets(json: bytes) -> bytes:
-    """The brackets of JSON, those of objects written as those of arrays, without strings."""
+    """Return the brackets of JSON outside of strings, with braces as square brackets."""
     if b"\\" in json:
         json = json.replace(b"\\\\", b"").replace(b'\\"', b"")
     found = json.translate(_AS_ARRAYS, _NEITHER_BRACKET_NOR_QUOTE).replace(b'""', b"")
@@ -106,22 +106,22 @@ def _as_dict(value: object) -> object:
 
 
 def known(**members: Any) -> dict[str, Any]:
-    """The members that are known, as an object: null is never written where nothing is."""
+    """Return the members that are not None as a dict."""
     return {name: value for name, value in members.items() if value is not None}
 
 
 class _Fault(NamedTuple):
     reason: str
     steps: list[Any]
-    """How to get there, the last step first."""
+    """The path to the value, last step first."""
 
 
 def _fault(value: Any, refused: tuple[type, ...], most: int) -> _Fault | None:
-    """The first fault of a value that may have so many levels; RecursionError if it has more."""
+    """Return the first fault of a value; RecursionError if it has more than `most` levels."""
     if type(value) in _ATOMS:
         return None
     if isinstance(value, refused):
-        return _stranger(value)
+        return _not_json(value)
     if isinstance(value, float):
         return None if isfinite(value) else _Fault("a float that JSON does not have", [])
     if isinstance(value, Mapping):
@@ -134,7 +134,7 @@ def _fault(value: Any, refused: tuple[type, ...], most: int) -> _Fault | None:
     if is_dataclass(value) and not isinstance(value, type):
         names = tuple(field.name for field in fields(value))
         return _fault_in(((name, getattr(value, name, None)) for name in names), refused, most)
-    return _fault_of_stranger(value, most)
+    return _fault_of_other(value, most)
 
 
 def _fault_in(
@@ -152,26 +152,26 @@ def _fault_in(
 
 
 def _fault_in_names(value: Mapping[Any, Any]) -> _Fault | None:
-    """Names other than text are written as text, which must not make two of them one."""
+    """Return a fault if names that are not strings collide when written as text."""
     odd = [name for name in value if type(name) is not str]
     if not odd:
         return None
     for name in odd:
-        if isinstance(name, _STRANGERS) or (isinstance(name, float) and not isfinite(name)):
+        if isinstance(name, _NOT_JSON) or (isinstance(name, float) and not isfinite(name)):
             return _Fault(f"the name {name!r:.40}, which JSON does not have", [])
     written = {str(name) for name in value}
     return None if len(written) == len(value) else _Fault("two members of one name", [])
 
 
-def _fault_of_stranger(value: object, most: int) -> _Fault | None:
+def _fault_of_other(value: object, most: int) -> _Fault | None:
     try:
         json = _encode(value)
     except TypeError:
-        return _stranger(value)
+        return _not_json(value)
     if is_deep_json(json, most):
         raise RecursionError
     return None
 
 
-def _stranger(value: object) -> _Fault:
+def _not_json(value: object) -> _Fault:
     return _Fault(f"{type(value).__name__}, which JSON does not have", [])

@@ -5,7 +5,7 @@ from typing import Final
 import msgspec
 
 from accord.errors import INTERNAL_ERROR, INVALID_PARAMS, Reject
-from accord.model.answer import Answer, Problem, Said
+from accord.model.answer import Answer, Problem, Value
 from accord.profiles import plain
 from accord.profiles.parts import data_schema, shape_of
 from accord.profiles.profile import Brief, Profile, Result, Setting
@@ -19,7 +19,7 @@ _OWN: Final = frozenset(  # what MCP itself has, or may have, at the root of a r
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
-def success(answer: Answer[Said], setting: Setting) -> Result:
+def success(answer: Answer[Value], setting: Setting) -> Result:
     """The fields beside `content`, which holds them as JSON; a list or a value is `result`."""
     said, data = plain.success(answer, setting), answer.data
     result = said.to_dict() if isinstance(said, Brief) else said

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from accord.model.answer import Answer, Problem, Said
+from accord.model.answer import Answer, Problem, Value
 from accord.model.envelope import VERSION, pagination_of, warnings_of
 from accord.model.values import known
 from accord.profiles.parts import has_beside, own_schema, own_shape, shape_of, shaped
@@ -22,7 +22,7 @@ class _Root(msgspec.Struct, frozen=True, gc=False):
 _NOTHING = msgspec.Raw(b"{}")
 
 
-def success(answer: Answer[Said], setting: Setting) -> Brief | Result:
+def success(answer: Answer[Value], setting: Setting) -> Brief | Result:
     """The envelope as JSON text, and as structure."""
     meta: dict[str, Any] = {"version": VERSION}
     data = _object(answer, meta)
@@ -43,7 +43,7 @@ def failure(problem: Problem, setting: Setting) -> Result:
     return said.to_dict() | {"isError": True}
 
 
-def _object(answer: Answer[Said], meta: dict[str, Any]) -> Any:
+def _object(answer: Answer[Value], meta: dict[str, Any]) -> Any:
     """The data as an object. A wrapper of ours is named in `meta`, so that a reader can undo it."""
     data, shape = answer.data, shape_of(answer.data)
     value = data if isinstance(data, str) else msgspec.Raw(data.json)
@@ -57,7 +57,7 @@ def _object(answer: Answer[Said], meta: dict[str, Any]) -> Any:
     return {wrapper: value}
 
 
-def _add_details(meta: dict[str, Any], answer: Answer[Said]) -> None:
+def _add_details(meta: dict[str, Any], answer: Answer[Value]) -> None:
     if answer.message is not None:
         meta["message"] = answer.message
     if answer.page is not None:

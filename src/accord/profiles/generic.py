@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from accord.model.answer import Answer, Page, Problem, Said
+from accord.model.answer import Answer, Page, Problem, Value
 from accord.model.response import (
     CATALOG,
     Failure,
@@ -28,7 +28,7 @@ from accord.profiles.profile import Brief, Profile, Result, Setting
 _items = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
-def success(answer: Answer[Said], setting: Setting) -> Brief | Result:
+def success(answer: Answer[Value], setting: Setting) -> Brief | Result:
     """The generic response as structure, and as JSON text."""
     tool = setting.tool
     data, shape = answer.data, shape_of(answer.data)
@@ -90,7 +90,7 @@ def _wrapped(value: Any, shape: Shape, metadata: dict[str, Any]) -> Any:
     return {wrapper: value}
 
 
-def _summary(page: Page, data: Said) -> Summary:
+def _summary(page: Page, data: Value) -> Summary:
     is_list = not isinstance(data, str) and shape_of(data) == "list"
     returned = len(_items(data.json)) if is_list else None  # type: ignore[union-attr] # no str here
     return Summary(total=page.total, returned=returned, has_more=page.has_more)

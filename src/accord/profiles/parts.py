@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from accord.model import schemas
-from accord.model.answer import Answer, Said
+from accord.model.answer import Answer, Value
 from accord.model.arguments import JsonSchema
 from accord.model.content import Block, block, text
 from accord.model.response import META_KEY
@@ -28,12 +28,12 @@ _SHAPES: Final[dict[int, Shape]] = {
 }
 
 
-def shape_of(data: Said) -> Shape:
+def shape_of(data: Value) -> Shape:
     """What data is, by its first byte."""
     return "text" if isinstance(data, str) else _SHAPES.get(data.json[0], "scalar")
 
 
-def says_nothing(answer: Answer[Said], tool: Tool) -> bool:
+def says_nothing(answer: Answer[Value], tool: Tool) -> bool:
     """Whether there is no data at all, and no promise of any."""
     data = answer.data
     return not isinstance(data, str) and data.json == b"null" and tool.output.schema is None
@@ -46,7 +46,7 @@ def own_shape(root: object, setting: Setting) -> Brief:
 
 
 def shaped(
-    root: object, answer: Answer[Said], setting: Setting, *, has_more: bool
+    root: object, answer: Answer[Value], setting: Setting, *, has_more: bool
 ) -> Brief | Result:
     """The same of an answer, with its blocks; `has_more` is what `has_beside` says of it."""
     said = own_shape(root, setting)
@@ -58,7 +58,7 @@ def shaped(
     return result
 
 
-def as_data(words: str, answer: Answer[Said], setting: Setting) -> Brief:
+def as_data(words: str, answer: Answer[Value], setting: Setting) -> Brief:
     """A result whose structure is the data, as far as the revision can hold it."""
     data, kind = answer.data, setting.revision.structured
     if kind == "none" or isinstance(data, str):

@@ -1,6 +1,6 @@
 """`plain`: the data as JSON text, a failure as `Error executing tool: <message>`."""
 
-from accord.model.answer import Answer, Problem, Said
+from accord.model.answer import Answer, Problem, Value
 from accord.model.content import text
 from accord.profiles.parts import (
     add_beside,
@@ -13,7 +13,7 @@ from accord.profiles.parts import (
 from accord.profiles.profile import Brief, Profile, Result, Setting
 
 
-def success(answer: Answer[Said], setting: Setting) -> Brief | Result:
+def success(answer: Answer[Value], setting: Setting) -> Brief | Result:
     """One text block, its JSON also as structure; no `isError`."""
     data, blocks, has_more = answer.data, answer.blocks, has_beside(answer)
     said = as_data(data if isinstance(data, str) else data.json.decode(), answer, setting)

@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from accord.errors import Reject
-from accord.model.answer import Answer, Problem, Said
+from accord.model.answer import Answer, Problem, Value
 from accord.model.arguments import JsonSchema
 from accord.model.tool import Tool
 from accord.revisions import Revision
@@ -60,7 +60,7 @@ class Profile(msgspec.Struct, frozen=True):
     """One way to word an answer."""
 
     name: str
-    success: Callable[[Answer[Said], Setting], Brief | Result]
+    success: Callable[[Answer[Value], Setting], Brief | Result]
     failure: Callable[[Problem, Setting], Result | Reject]
     output_schema: Callable[[Tool, Revision], JsonSchema | None]
     has_own_shape: bool = False

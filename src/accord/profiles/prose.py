@@ -2,7 +2,7 @@
 
 import msgspec
 
-from accord.model.answer import Answer, Problem, Said
+from accord.model.answer import Answer, Problem, Value
 from accord.model.content import text
 from accord.profiles.parts import (
     add_beside,
@@ -15,7 +15,7 @@ from accord.profiles.parts import (
 from accord.profiles.profile import Brief, Profile, Result, Setting
 
 
-def success(answer: Answer[Said], setting: Setting) -> Brief | Result:
+def success(answer: Answer[Value], setting: Setting) -> Brief | Result:
     """One text block for a person to read; the data also as structure."""
     words, blocks, has_more = _words(answer, setting), answer.blocks, has_beside(answer)
     said = as_data(words or "", answer, setting)
@@ -27,7 +27,7 @@ def success(answer: Answer[Said], setting: Setting) -> Brief | Result:
     return result
 
 
-def _words(answer: Answer[Said], setting: Setting) -> str | None:
+def _words(answer: Answer[Value], setting: Setting) -> str | None:
     if answer.text is not None:
         return answer.text
     if says_nothing(answer, setting.tool) and (answer.message is not None or answer.blocks):

@@ -8,7 +8,7 @@ from msgspec import Raw
 
 from accord.context import LEVELS, Client, Level
 from accord.errors import ContractError
-from accord.model.answer import Asking, Problem
+from accord.model.answer import InputRequired, Problem
 from accord.protocol.batch import Batch
 from accord.protocol.messages import Id, LogMessage, Progress, Wanted, decode_meta, notification
 from accord.protocol.replay import Retry, Script
@@ -133,7 +133,7 @@ class Call(msgspec.Struct, eq=False):
             self.edge.detach(seconds)
 
     async def ask(self, questions: Mapping[str, Question]) -> Mapping[str, bytes]:
-        """The client's answers: those on record, or Asking; before that era, as they come."""
+        """Return the client's responses; raise InputRequired in the stateless era if one lacks."""
         revision = self.client.revision
         if not revision.stateless:
             if self.edge is None:
@@ -141,7 +141,7 @@ class Call(msgspec.Struct, eq=False):
             return await self.edge.ask(self, questions)
         answers, open_questions = self.script().play(questions, revision)
         if open_questions:
-            raise Asking(open_questions)
+            raise InputRequired(open_questions)
         return answers
 
     def script(self) -> Script:

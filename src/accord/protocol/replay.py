@@ -16,7 +16,7 @@ from accord.errors import INVALID_PARAMS, Reject
 from accord.model.values import read_exactly
 from accord.questions import Question, digest
 from accord.revisions import Revision
-from accord.signing import BrokenSeal, Seal
+from accord.signing import BadSignature, Signer
 
 _PURPOSE: Final = "requestState"
 _SECONDS: Final = 15 * 60.0
@@ -89,9 +89,9 @@ class Replay:
     """Seals what was answered, and opens it again."""
 
     def __init__(
-        self, seal: Seal, *, seconds: float = _SECONDS, clock: Callable[[], float] = time
+        self, signer: Signer, *, seconds: float = _SECONDS, clock: Callable[[], float] = time
     ) -> None:
-        self._seal = seal
+        self._signer = signer
         self._seconds = seconds
         self._clock = clock
 
@@ -108,7 +108,7 @@ class Replay:
                 key: {"method": question.method, "params": question.params(revision)}
                 for key, question in asked.items()
             },
-            "requestState": self._seal.close(_PURPOSE, _encode(state)),
+            "requestState": self._signer.sign(_PURPOSE, _encode(state)),
         }
 
     def script(self, request: bytes, retry: Retry) -> Script | Reject:
@@ -120,8 +120,8 @@ class Replay:
         if retry.state is None:
             return Script(given=given)
         try:
-            state = msgspec.json.decode(self._seal.open(_PURPOSE, retry.state), type=_State)
-        except (BrokenSeal, msgspec.MsgspecError):
+            state = msgspec.json.decode(self._signer.verify(_PURPOSE, retry.state), type=_State)
+        except (BadSignature, msgspec.MsgspecError):
             return Reject(INVALID_PARAMS, "params.requestState was not made here")
         if state.request != _digest(request):
             return Reject(INVALID_PARAMS, "params.requestState belongs to another request")

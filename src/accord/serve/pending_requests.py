@@ -48,7 +48,7 @@ class PendingRequests:
         self.window: StartWindow | None = None
         """Does not count calls while they wait here."""
         self._held: dict[Call, tuple[Wanted, asyncio.Future[None]]] = {}
-        server.changes.watch(self.notify)
+        server.changes.subscribe(self.notify)
 
     def bind(self, loop: asyncio.AbstractEventLoop) -> None:
         """Set the loop on which changes are sent; without one they are dropped."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import msgspec
 
 from accord.errors import Reject
-from accord.model.answer import KINDS, Answer, Asking, Kind, Problem, Said
+from accord.model.answer import KINDS, Answer, InputRequired, Kind, Problem, Value
 
 if TYPE_CHECKING:
     from accord.telemetry.spans import OpenSpan, Spans
@@ -42,7 +42,7 @@ BOUNDS: Final = (
 _NOTHING: Final = frozenset({b"null", b"[]", b"{}", b'""'})
 
 
-def outcome_of(outcome: Answer[Said] | Problem | Reject | Asking) -> Ending:
+def outcome_of(outcome: Answer[Value] | Problem | Reject | InputRequired) -> Ending:
     """How a call ended. An answer is empty if there is neither data nor a block in it."""
     if isinstance(outcome, Answer):
         if outcome.partial:
@@ -50,10 +50,10 @@ def outcome_of(outcome: Answer[Said] | Problem | Reject | Asking) -> Ending:
         return "empty" if _says_nothing(outcome.data) and not outcome.blocks else "success"
     if isinstance(outcome, Problem):
         return outcome.kind
-    return "asking" if isinstance(outcome, Asking) else "rejected"
+    return "asking" if isinstance(outcome, InputRequired) else "rejected"
 
 
-def _says_nothing(data: Said) -> bool:
+def _says_nothing(data: Value) -> bool:
     return not data if isinstance(data, str) else data.json in _NOTHING
 
 

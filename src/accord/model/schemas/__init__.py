@@ -1,4 +1,4 @@
-"""The published JSON Schemas of what a tool answers: one for each profile."""
+"""The published JSON Schemas of tool results, one for each profile."""
 
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ _TITLES: Final = {
     "prose": "prose_result",
     "generic": "generic_mcp_response",
 }
-"""What each schema is called where only letters, digits and _ may stand."""
+"""Name of each schema for APIs that allow only letters, digits and _."""
 _DATA: Final = frozenset({"const", "enum", "default", "examples"})
 _BY_NAME: Final = frozenset({"properties", "patternProperties"})
 _DROPPED: Final = frozenset({"$schema", "$id", "$defs", "$ref", "if", "then", "else"})
@@ -24,7 +24,7 @@ JsonSchema = dict[str, Any]
 
 
 def load(name: str) -> JsonSchema:
-    """The schema of that name, to keep and to change; or an error that lists the names."""
+    """Return a new copy of the schema of that name; raise if there is none."""
     from importlib.resources import files  # 8 ms that few commands need
 
     _require(name)
@@ -33,18 +33,17 @@ def load(name: str) -> JsonSchema:
 
 
 def wrapped(name: str, schema: JsonSchema) -> JsonSchema:
-    """The schema as model APIs take it, under the name that the published one of `name` has."""
+    """Return a schema in the form of model APIs, with the name of the published one."""
     _require(name)
     return {"name": _TITLES[name], "strict": False, "schema": schema}
 
 
 def for_n8n(schema: JsonSchema) -> JsonSchema:
-    """The same for n8n's Structured Output Parser, which rebuilds a schema as Zod types.
+    """Return a schema for n8n's Structured Output Parser, which converts it to Zod types.
 
-    References are written out, since it knows none. Conditions are left out: what it makes of
-    them is noise in the prompt. `oneOf` becomes `anyOf`: of a `oneOf` the model would see nothing.
-    An array says what its items are, even if that is anything: model APIs refuse one that does
-    not, and of `items: {}` n8n makes none.
+    References are resolved, since n8n does not support them. Conditions are omitted: n8n turns
+    them into noise in the prompt. `oneOf` becomes `anyOf`: n8n drops `oneOf`. Every array has
+    `items`: model APIs reject an array without, and n8n drops `items: {}`.
     """
     flat: JsonSchema = _flat(schema, schema.get("$defs", {}), ())
     return flat
@@ -79,7 +78,7 @@ def _flat(schema: Any, definitions: dict[str, Any], inside: tuple[str, ...]) -> 
 
 
 def _anything(depth: int) -> JsonSchema:
-    """Any value, with arrays in arrays so deep, for what has to be told the types of items."""
+    """Return a schema for any value, with nested arrays up to a depth."""
     kinds: list[JsonSchema] = [{"type": "object", "additionalProperties": True}]
     if depth:
         kinds.append({"type": "array", "items": _anything(depth - 1)})
@@ -89,8 +88,8 @@ def _anything(depth: int) -> JsonSchema:
 def _target(reference: str, definitions: dict[str, Any], inside: tuple[str, ...]) -> JsonSchema:
     name = reference.removeprefix("#/$defs/")
     if name == reference or name not in definitions:
-        raise ContractError(f"the reference {reference!r} leads nowhere in the schema's $defs")
+        raise ContractError(f"the reference {reference!r} is not in the schema's $defs")
     if name in inside:
-        raise ContractError(f"{reference!r} refers to itself; without references it has no end")
+        raise ContractError(f"the reference {reference!r} is recursive and cannot be resolved")
     found: JsonSchema = _flat(definitions[name], definitions, (*inside, name))
     return found

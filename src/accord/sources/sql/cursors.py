@@ -5,7 +5,7 @@ from typing import Final
 import msgspec
 
 from accord.model.answer import FieldError, Problem
-from accord.signing import BrokenSeal, Seal
+from accord.signing import BadSignature, Signer
 from accord.sources.sql.messages import Params
 
 _PURPOSE: Final = "rows of run_query"
@@ -21,17 +21,17 @@ class RowCursors:
     """Makes cursors and reads them back; those who share a key read each other's."""
 
     def __init__(self, key: bytes | None) -> None:
-        self._seal = Seal(key)
+        self._signer = Signer(key)
 
     def encode(self, query: str, params: Params, skip: int) -> str:
         """A cursor to what comes behind so many rows of a query."""
-        return self._seal.close(_PURPOSE, msgspec.json.encode(_Held(_digest(query, params), skip)))
+        return self._signer.sign(_PURPOSE, msgspec.json.encode(_Held(_digest(query, params), skip)))
 
     def decode(self, cursor: str, query: str, params: Params) -> int:
         """How many rows of the query to skip."""
         try:
-            held = msgspec.json.decode(self._seal.open(_PURPOSE, cursor), type=_Held)
-        except BrokenSeal as error:
+            held = msgspec.json.decode(self._signer.verify(_PURPOSE, cursor), type=_Held)
+        except BadSignature as error:
             raise _refusal("was not made by this server") from error
         if held.query != _digest(query, params):
             raise _refusal("belongs to another query or other params")

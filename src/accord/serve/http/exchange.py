@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from accord.budget import Budget
 from accord.model.answer import Problem
 from accord.protocol import Call
 from accord.protocol.messages import Wanted

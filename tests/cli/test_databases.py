@@ -48,49 +48,50 @@ def test_other_names_of_files_are_known(folder: Path) -> None:
 REFUSED: dict[str, tuple[list[str], str]] = {
     "no such file": (
         ["serve", "gone.db"],
-        "there is no database {folder}/gone.db; `accord serve … --create` makes an empty one there",
+        "database {folder}/gone.db does not exist; `accord serve … --create` creates an empty one",
     ),
     "no such file to call": (
         ["call", "gone.db", "list_tables"],
-        "there is no database {folder}/gone.db; `accord serve … --create` makes an empty one there",
+        "database {folder}/gone.db does not exist; `accord serve … --create` creates an empty one",
     ),
     "another kind of file": (
         ["serve", "picture.db"],
-        "{folder}/picture.db is no SQLite database: it begins otherwise, or is encrypted",
+        "{folder}/picture.db is not a SQLite database, or is encrypted",
     ),
-    "a folder": (["serve", "folder.db"], "cannot read {folder}/folder.db: Is a directory"),
+    "a folder": (["serve", "folder.db"], "could not read {folder}/folder.db: Is a directory"),
     "a URL without a file": (
         ["tools", "sqlite://shop.db"],
-        "sqlite://shop.db names no file: write sqlite:///shop.db, or sqlite:////path/to/shop.db",
+        "sqlite://shop.db is not the URL of a file; write sqlite:///shop.db, or"
+        " sqlite:////path/to/shop.db",
     ),
     "a file that cannot be made": (
         ["serve", "no/where.db", "--create"],
-        "cannot create {folder}/no/where.db: No such file or directory",
+        "could not create {folder}/no/where.db: No such file or directory",
     ),
     "read-only and new": (
         ["serve", "new.db", "--create", "--read-only"],
-        "what is served read-only can neither be created nor changed",
+        "read_only cannot be combined with create or wal",
     ),
     "two of them": (
         ["tools", "shop.db", "sqlite:///shop.db"],
         "both shop.db and sqlite:///shop.db have a tool 'list_tables'",
     ),
-    "no rows at all": (["serve", "shop.db", "--max-rows", "0"], "max_rows is at least 1"),
+    "no rows at all": (["serve", "shop.db", "--max-rows", "0"], "max_rows must be at least 1"),
     "no time at all": (
         ["serve", "shop.db", "--timeout", "0"],
-        "the timeout is more than 0 seconds, and a day at most",
+        "timeout must be more than 0 seconds, and at most a day",
     ),
     "an option for no database": (
         ["serve", "shop:server", "--read-only", "--max-rows", "5"],
-        "--read-only, --max-rows: for a database, and none is named",
+        "--read-only, --max-rows: only for a database, and no target is one",
     ),
     "an option for a call of no database": (
         ["call", "shop:server", "add", "{{}}", "--wal"],
-        "--wal: for a database, and none is named",
+        "--wal: only for a database, and no target is one",
     ),
     "PostgreSQL that is to be created": (
         ["serve", "postgresql://127.0.0.1:1/shop", "--create"],
-        "only SQLite can be created, or changed to write-ahead logging",
+        "create and wal must not be set for PostgreSQL, only SQLite",
     ),
 }
 
@@ -235,7 +236,9 @@ def test_a_database_that_says_nothing_is_warned_of_and_holds_up_no_start(folder:
             assert peer.ask("tools/list").status == 200
             assert "WARNING" not in server.stderr
             server.said(re.compile("^WARNING accord: orders: .*$", re.M))
-            assert re.search("^ERROR accord: cannot reach the database: .*$", server.stderr, re.M)
+            assert re.search(
+                "^ERROR accord: could not reach the database: .*$", server.stderr, re.M
+            )
     assert "secret" not in server.stderr
 
 

@@ -153,7 +153,7 @@ SOURCES: dict[str, Source] = {
                 POSTS | {"data": {"title": "Hi"}},
                 {"last_insert_id": 1, "changes": 1},
                 POSTS | {"data": {}},
-                'data names no column; "posts" has "id", "title"',
+                'data must name at least one column; "posts" has "id", "title"',
             ),
             "update_row": Calls(
                 POSTS | {"data": {"title": "Ho"}, "where": {"id": 1}},
@@ -165,7 +165,7 @@ SOURCES: dict[str, Source] = {
                 POSTS | {"where": {"id": 1}},
                 {"changes": 1},
                 POSTS | {"where": {}},
-                'where names no condition, and all rows are not meant; "posts" has "id", "title"',
+                'where must have at least one condition; "posts" has "id", "title"',
             ),
         },
         prepare=lambda folder: make(folder / "shop.db"),

@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
     is_peer = targets.is_peer(target)
     _require_use(options, is_peer=is_peer)
     other = () if databases.is_database(target) else ("timeout",)
-    database = databases.said_of_databases(options, target, but=other)
+    database = databases.database_options(options, target, exclude=other)
     sheets = said_of_sheets(options, target)
     return _call_peer(options) if is_peer else _call(options, database, sheets)
 

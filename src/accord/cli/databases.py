@@ -1,4 +1,4 @@
-"""Databases on the command line: which targets are one, and how they are served."""
+"""Databases on the command line: their targets, options and servers."""
 
 import argparse
 import os
@@ -11,22 +11,22 @@ from accord.errors import ContractError
 from accord.server import Server
 
 HELP: Final = "a database: shop.db, sqlite:///shop.db or postgresql://user@host/name"
-_DATABASE: Final = re.compile(
+_TARGET: Final = re.compile(
     r"sqlite:.*|postgres(?:ql)?(?:\+psycopg)?://.*|[^:]*\.(?:db|db3|sqlite|sqlite3)", re.I | re.S
 )
 _VERSION: Final = "1.0.0"
-_NAMES: Final = ("read_only", "create", "wal", "allow", "max_rows", "timeout", "max_length")
+_OPTIONS: Final = ("read_only", "create", "wal", "allow", "max_rows", "timeout", "max_length")
 
 
 def is_database(target: str) -> bool:
-    """Whether somebody means a database: by its URL, or by how the name of a file ends."""
-    return _DATABASE.fullmatch(target) is not None
+    """True if a target is the URL of a database, or a file with the suffix of one."""
+    return _TARGET.fullmatch(target) is not None
 
 
 def add_arguments(parser: argparse.ArgumentParser, *, timeout: bool = True) -> None:
-    """What can be said of a database; without `timeout` where the verb has one of its own."""
+    """Add the options of a database; without `timeout` where the command has its own."""
     group = parser.add_argument_group("for a database")
-    add_choice(group)
+    add_tool_options(group)
     group.add_argument(
         "--max-rows", type=int, metavar="ROWS", help="the most rows of an answer (default 500)"
     )
@@ -50,8 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser, *, timeout: bool = True) -> N
     )
 
 
-def add_choice(group: argparse._ArgumentGroup) -> None:
-    """What decides which tools a database has, and what for."""
+def add_tool_options(group: argparse._ArgumentGroup) -> None:
+    """Add the options that decide which tools and tables a database has."""
     group.add_argument("--read-only", action="store_true", help="offer no tools that write")
     group.add_argument(
         "--allow",
@@ -61,25 +61,25 @@ def add_choice(group: argparse._ArgumentGroup) -> None:
     )
 
 
-def said_of_databases(
-    options: argparse.Namespace, *targets: str, but: Collection[str] = ()
+def database_options(
+    options: argparse.Namespace, *targets: str, exclude: Collection[str] = ()
 ) -> dict[str, Any]:
-    """What was said of databases; an error where none of the targets is one.
+    """Return the options given for databases; an error if none of the targets is one.
 
-    `but` are the options that mean something else to this verb, or to these targets.
+    `exclude` are the options that mean something else to this command, or to these targets.
     """
-    values = {name: getattr(options, name, None) for name in _NAMES if name not in but}
+    values = {name: getattr(options, name, None) for name in _OPTIONS if name not in exclude}
     given = {
         name: value for name, value in values.items() if value is not None and value is not False
     }
     if given and not any(map(is_database, targets)):
         names = ", ".join("--" + name.replace("_", "-") for name in given)
-        raise ContractError(f"{names}: for a database, and none is named")
+        raise ContractError(f"{names}: only for a database, and no target is one")
     return given
 
 
-def from_anywhere(target: str) -> str:
-    """A target that means the same database in every folder."""
+def absolute_target(target: str) -> str:
+    """Return a target that means the same database in every working directory."""
     from urllib.parse import quote
 
     path = _path(target)
@@ -88,8 +88,8 @@ def from_anywhere(target: str) -> str:
     return str(path) if is_database(str(path)) else f"sqlite:///{quote(str(path))}"
 
 
-def name_of(target: str) -> str:
-    """What people call a database: by its file, or by the end of its URL."""
+def database_name(target: str) -> str:
+    """Return the name of a database: of its file, or the end of its URL."""
     path = _path(target)
     if path is not None:
         return path.stem
@@ -98,45 +98,45 @@ def name_of(target: str) -> str:
     return urlsplit(target).path.strip("/") or "postgresql"
 
 
-def is_there(target: str) -> bool:
-    """Whether there is such a file; what is no file is somewhere else."""
+def exists(target: str) -> bool:
+    """True if the file exists; also for PostgreSQL, which is not checked."""
     path = _path(target)
     return path is None or path.exists()
 
 
 def _path(target: str) -> Path | None:
-    """The file that is meant, whole, whether it is there or not; None for PostgreSQL."""
+    """Return the absolute path of the file, which need not exist; None for PostgreSQL."""
     scheme, _, file = target.partition(":///")
     if scheme.lower() == "sqlite" and file and "?" not in file:
         from urllib.parse import unquote
 
         target = unquote(file)
     elif ":" in target:
-        from accord.sources.sql.target import find
+        from accord.sources.sql.database import resolve_url
 
-        find(target)  # which says what is wrong, if something is
+        resolve_url(target)  # raises if it is not one
         return None
     return Path(os.path.abspath(target))  # noqa: PTH100 - links stay as they are
 
 
-def warn_of_tables(target: str, said: Mapping[str, Any]) -> None:
-    """Warn of tables that are to be touched and are not there, as a server does at its start."""
+def warn_of_tables(target: str, options: Mapping[str, Any]) -> None:
+    """Warn of tables in --allow that do not exist, as a server does at its start."""
     from accord.cli.forewarning import warn
     from accord.sources.sql import Database, Options
 
-    database = Database(target, Options(**said))
+    database = Database(target, Options(**options))
     try:
-        warn(name_of(target), database)
+        warn(database_name(target), database)
     finally:
         database.close()
 
 
-def load(target: str, said: dict[str, Any], key: bytes | None, *, starts: bool) -> Server:
-    """A database as a server; with `starts` it gets ready before anybody asks."""
+def load(target: str, options: dict[str, Any], key: bytes | None, *, starts: bool) -> Server:
+    """Return a server for a database; with `starts`, a worker is started before the first call."""
     from accord.sources.sql import Database, Options, sql_tools
 
-    database = Database(target, Options(**said))
-    kind = "sqlite" if database.target.is_sqlite else "postgresql"
+    database = Database(target, Options(**options))
+    kind = "sqlite" if database.is_sqlite else "postgresql"
     server = Server(f"{kind}-mcp-server", version=_VERSION, profile="prose")
     for tool in sql_tools(database, key):
         server.add(tool)
@@ -144,7 +144,7 @@ def load(target: str, said: dict[str, Any], key: bytes | None, *, starts: bool) 
         from accord.cli.forewarning import forewarn
 
         database.start()
-        forewarn(name_of(target), database)
+        forewarn(database_name(target), database)
     return server
 
 

@@ -9,15 +9,15 @@ import threading
 
 from accord.model.answer import Problem
 from accord.sources.sql import Database
-from accord.sources.sql.messages import Describe, Tables
-from accord.sources.sql.names import quoted
+from accord.sources.sql.messages import DescribeTable, ListTables
+from accord.sources.sql.problems import quote_name
 
 log = logging.getLogger("accord")
 
 
 def forewarn(name: str, database: Database) -> None:
     """Ask a database in the background, where there is something that may be wrong."""
-    if database.options.allow is not None or not database.target.is_sqlite:
+    if database.options.allow is not None or not database.is_sqlite:
         threading.Thread(target=warn, args=(name, database), daemon=True).start()
 
 
@@ -29,17 +29,17 @@ def warn(name: str, database: Database) -> None:
 
 async def _faults(database: Database) -> list[str]:
     try:
-        await database.read(Tables())
+        await database.read(ListTables())
     except Problem as problem:
         return [problem.message]
-    asked = [Describe(table) for table in sorted(database.options.allow or ())]
-    answers = await asyncio.gather(*map(database.read, asked), return_exceptions=True)
-    found = zip(asked, answers, strict=True)
+    request = [DescribeTable(table) for table in sorted(database.options.allow or ())]
+    answers = await asyncio.gather(*map(database.read, request), return_exceptions=True)
+    found = zip(request, answers, strict=True)
     return [_fault(it.table_name, each) for it, each in found if isinstance(each, Problem)]
 
 
 def _fault(table: str, problem: Problem) -> str:
     """What is wrong with a table that may be read, in words for whoever has named it."""
     is_missing = problem.kind == "not_found"
-    said = f"there is no table {quoted(table)}" if is_missing else problem.message
+    said = f"there is no table {quote_name(table)}" if is_missing else problem.message
     return f"--allow: {said}"

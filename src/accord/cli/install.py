@@ -110,13 +110,13 @@ def _words(line: str) -> list[str]:
 
 def _name(target: str, options: argparse.Namespace) -> str:
     """What a server is called, once it has shown that it can be served with these options."""
-    database = databases.said_of_databases(options, target)
+    database = databases.database_options(options, target)
     sheets = said_of_sheets(options, target)
     sheets.pop("out", None)  # nothing is to be written yet
     if databases.is_database(target):
-        if not database.get("create") or databases.is_there(target):
+        if not database.get("create") or databases.exists(target):
             _load(target, database=database)
-        return databases.name_of(target)
+        return databases.database_name(target)
     return _load(target, sheets=sheets).identity.name
 
 

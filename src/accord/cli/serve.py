@@ -148,7 +148,7 @@ def require_stdio(options: argparse.Namespace) -> None:
 def _load(options: argparse.Namespace) -> Server:
     server = targets.load(
         options.targets,
-        database=databases.said_of_databases(options, *options.targets),
+        database=databases.database_options(options, *options.targets),
         starts=True,
         sheets=said_of_sheets(options, *options.targets),
         profile=options.profile or _CONTRACTS[options.contract],

@@ -154,7 +154,7 @@ def from_anywhere(target: str) -> str:
     if target in _RESERVED:
         return target
     if databases.is_database(target):
-        return databases.from_anywhere(target)
+        return databases.absolute_target(target)
     place, colon, name = target.partition(":")
     if place == DJANGO and name:
         return target

@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "targets", nargs="+", metavar="TARGET", help=f"{targets.HELP}; or {targets.PEER_HELP}"
     )
     add_peer_options(parser)
-    databases.add_choice(parser.add_argument_group("for a database"))
+    databases.add_tool_options(parser.add_argument_group("for a database"))
 
 
 def run(options: argparse.Namespace) -> int:
@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
     if not peers and (options.header or options.timeout is not None):
         raise ContractError("--header and --timeout: for somebody else's server, and none is named")
     targets.require_tools(*ours)
-    said = databases.said_of_databases(options, *ours, but=["timeout"])
+    said = databases.database_options(options, *ours, exclude=["timeout"])
     if ours:
         _print_ours(ours, said)
     for peer in peers:

@@ -12,11 +12,11 @@ from typing import Any, Final
 
 import msgspec
 
+from accord.child_process import end_with_parent
 from accord.cli.fillers import filler
 from accord.cli.visible import visible
 from accord.errors import ContractError
 from accord.model.answer import Problem
-from accord.parent_death import end_with_parent
 from accord.sources import sheets
 
 STDIN: Final = "-"

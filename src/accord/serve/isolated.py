@@ -15,8 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from accord.frames import Ended, Line
-from accord.parent_death import spawn
+from accord.child_process import FramedPipe, PipeClosed, spawn_piped
 
 Function = Callable[[bytes], bytes]
 """A function of a module; the child imports it by its name."""
@@ -76,35 +75,35 @@ class _Child:
     """A child process, and the pipes to and from it."""
 
     def __init__(self) -> None:
-        self._pid, self._line = _spawn()
-        self._abandon = weakref.finalize(self, _abandon, os.getpid(), self._pid, self._line)
+        self._pid, self._pipe = _spawn()
+        self._abandon = weakref.finalize(self, _abandon, os.getpid(), self._pid, self._pipe)
         self.has_answered = False
 
     async def receive(self) -> bytes:
-        """Return the next frame, or raise Ended."""
+        """Return the next frame, or raise PipeClosed."""
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[bytes] = loop.create_future()
-        loop.add_reader(self._line.reader, self._read, answer)
-        if self._line.is_full:
-            loop.add_writer(self._line.writer, self._write, answer)
+        loop.add_reader(self._pipe.reader, self._read, answer)
+        if self._pipe.is_full:
+            loop.add_writer(self._pipe.writer, self._write, answer)
         try:
             return await answer
         finally:
-            loop.remove_reader(self._line.reader)
-            loop.remove_writer(self._line.writer)
+            loop.remove_reader(self._pipe.reader)
+            loop.remove_writer(self._pipe.writer)
 
     async def call(self, function: Function, payload: bytes) -> bytes:
-        """Return what the child answers, or raise Ended."""
+        """Return what the child answers, or raise PipeClosed."""
         name = f"{function.__module__}:{function.__qualname__}"
-        self._line.send(name.encode(), payload)
+        self._pipe.send(name.encode(), payload)
         answer = await self.receive()
         self.has_answered = True
         return answer
 
     def _read(self, answer: "asyncio.Future[bytes]") -> None:
         try:
-            frames = self._line.receive()
-        except Ended as error:
+            frames = self._pipe.receive()
+        except PipeClosed as error:
             _fail(answer, error)
         else:
             if frames and not answer.done():
@@ -112,16 +111,16 @@ class _Child:
 
     def _write(self, answer: "asyncio.Future[bytes]") -> None:
         try:
-            self._line.flush()
-        except Ended as error:
+            self._pipe.flush()
+        except PipeClosed as error:
             _fail(answer, error)
-        if not self._line.is_full:
-            asyncio.get_running_loop().remove_writer(self._line.writer)
+        if not self._pipe.is_full:
+            asyncio.get_running_loop().remove_writer(self._pipe.writer)
 
     def kill(self) -> None:
         """End it. A thread waits for that: the system may be slow to free its memory."""
         if self._abandon.detach() is not None:
-            self._line.close()
+            self._pipe.close()
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._pid, signal.SIGKILL)
             threading.Thread(target=_reap, args=[self._pid], name="accord-reaper").start()
@@ -129,7 +128,7 @@ class _Child:
     def forget(self) -> None:
         """Close the pipes in a process that was forked from the parent."""
         if self._abandon.detach() is not None:
-            self._line.close()
+            self._pipe.close()
 
 
 class _Worker:
@@ -180,7 +179,7 @@ class _Worker:
                 answer = await self._child.call(function, payload)
         except TimeoutError:
             raise Stopped(f"reading was stopped after {seconds:g} seconds") from None
-        except Ended:
+        except PipeClosed:
             pass
         finally:
             if answer[:1] != OK:
@@ -227,35 +226,16 @@ async def _start() -> _Child:
     return child
 
 
-def _spawn() -> tuple[int, Line]:
+def _spawn() -> tuple[int, FramedPipe]:
     """Start Python with the modules of this one, and neither its variables nor the folder."""
     import accord
 
     home = str(Path(accord.__file__).parents[1])
     path = [home, *(each for each in sys.path if each)]
-    theirs_in, ours_out = os.pipe()
-    try:
-        ours_in, theirs_out = os.pipe()
-    except OSError:
-        os.close(theirs_in)
-        os.close(ours_out)
-        raise
-    line = Line(ours_in, ours_out)
-    try:
-        pid = spawn(
-            [sys.executable, "-I", "-c", _MAIN, str(os.getpid()), *path],
-            [(os.POSIX_SPAWN_DUP2, theirs_in, 0), (os.POSIX_SPAWN_DUP2, theirs_out, 1)],
-        )
-    except OSError:
-        line.close()
-        raise
-    finally:
-        os.close(theirs_in)
-        os.close(theirs_out)
-    return pid, line
+    return spawn_piped([sys.executable, "-I", "-c", _MAIN, str(os.getpid()), *path])
 
 
-def _fail(answer: "asyncio.Future[bytes]", error: Ended) -> None:
+def _fail(answer: "asyncio.Future[bytes]", error: PipeClosed) -> None:
     if not answer.done():
         answer.set_exception(error)
 
@@ -265,9 +245,9 @@ def _reap(pid: int) -> None:
         os.waitpid(pid, 0)
 
 
-def _abandon(owner: int, pid: int, line: Line) -> None:
+def _abandon(owner: int, pid: int, pipe: FramedPipe) -> None:
     """End a child that is no longer referred to, or with the interpreter."""
-    line.close()
+    pipe.close()
     if os.getpid() == owner:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)

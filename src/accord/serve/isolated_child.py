@@ -2,13 +2,10 @@
 
 import contextlib
 import importlib
-import os
 import select
-import sys
 from typing import Final
 
-from accord.frames import frames_from, write_frame
-from accord.parent_death import end_with_parent
+from accord.child_process import end_with_parent, read_frames, take_pipes, write_frame
 from accord.serve.isolated import NO_MEMORY, OK, TOO_LARGE, Function
 
 MAX_MEMORY: Final = 1024 * 1024 * 1024
@@ -23,7 +20,7 @@ def main(parent: int) -> None:
     end_with_parent(parent)
     import accord.reader  # noqa: F401 - slow to import, which is not part of a call's time
 
-    source, target = _take_pipes()
+    source, target = take_pipes()
     _limit_memory()
     with contextlib.suppress(BrokenPipeError):  # the parent is gone
         write_frame(target, OK)
@@ -31,7 +28,7 @@ def main(parent: int) -> None:
 
 
 def _serve(source: int, target: int) -> None:
-    frames = frames_from(source)
+    frames = read_frames(source)
     while select.select([source], [], [], _IDLE_SECONDS)[0]:
         name, payload = next(frames, None), next(frames, None)
         if name is None or payload is None:
@@ -61,14 +58,3 @@ def _limit_memory() -> None:
     with contextlib.suppress(ValueError, OSError):  # a lower limit is set already
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
-
-
-def _take_pipes() -> tuple[int, int]:
-    """Return the pipes; what prints reaches standard error instead."""
-    source, target = os.dup(0), os.dup(1)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.dup2(2, 1)
-    os.close(nothing)
-    sys.stdout = sys.stderr
-    return source, target

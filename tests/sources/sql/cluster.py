@@ -1,4 +1,4 @@
-"""A PostgreSQL of the tests' own: made in a folder, started, and gone at the end."""
+"""Starts a PostgreSQL server for the tests, and removes it at the end."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Databases for the tests, and one served in this process: its workers are real."""
+"""Sample databases, and a client of one that is served in this process with real workers."""
 
 import hashlib
 import json
@@ -32,7 +32,7 @@ def make(path: Path, sql: str = SEED) -> Path:
 
 
 def state(folder: Path) -> dict[str, str]:
-    """Every file of a folder with the hash of what is in it."""
+    """Return every file of a folder with the hash of its content."""
     files = [path for path in folder.rglob("*") if path.is_file()]
     return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(files)}
 
@@ -45,34 +45,34 @@ class Shop:
         self.peer = Peer(server, revision)
 
     def call(self, tool: str, /, **arguments: Any) -> Any:
-        """The result of a call."""
+        """Return the result of a call."""
         return self.peer.call(tool, **arguments)["result"]
 
     def text(self, tool: str, /, **arguments: Any) -> str:
-        """The words of a success."""
+        """Return the text of a success."""
         result = self.call(tool, **arguments)
         assert "isError" not in result, result
         return str(result["content"][0]["text"])
 
     def data(self, tool: str, /, **arguments: Any) -> Any:
-        """The data of a success."""
+        """Return the data of a success."""
         result = self.call(tool, **arguments)
         assert "isError" not in result, result
         data = result["structuredContent"]
         return data["result"] if data.keys() == {"result"} else data
 
     def query(self, query: str, **arguments: Any) -> Any:
-        """The rows of a query."""
+        """Return the rows of a query."""
         return self.data("run_query", query=query, **arguments)
 
     def page(self, query: str, **arguments: Any) -> tuple[Any, Any]:
-        """The rows of a query, and what is said beside them."""
+        """Return the rows of a query, and the answer's metadata."""
         result = self.call("run_query", query=query, **arguments)
         beside = result.get("_meta", {}).get("dev.accord-mcp/answer", {})
         return result["structuredContent"]["result"], beside
 
     def error(self, tool: str, /, **arguments: Any) -> str:
-        """The words of a failure."""
+        """Return the text of a failure, without its prefix."""
         result = self.call(tool, **arguments)
         assert result.get("isError"), (arguments, result)
         words = f"Error executing {tool}: "
@@ -81,11 +81,11 @@ class Shop:
         return str(text.removeprefix(words))
 
     def refusal(self, query: str, **arguments: Any) -> str:
-        """Why a query does not run."""
+        """Return the error of a query."""
         return self.error("run_query", query=query, **arguments)
 
     def problem(self, tool: str, /, **arguments: Any) -> Any:
-        """A failure with its code and fields, as the envelope has them."""
+        """Return the error of a failure as the envelope has it, with code and fields."""
         capabilities = {"extensions": {"dev.accord-mcp/profile": {"name": "envelope"}}}
         peer = Peer(self.server, wire.STATELESS, capabilities)
         envelope = json.loads(peer.call(tool, **arguments)["result"]["content"][0]["text"])
@@ -95,7 +95,7 @@ class Shop:
 
 @contextmanager
 def serving(where: Path | str, **options: Any) -> Iterator[Shop]:
-    """A database, served in this process until the block ends."""
+    """Serve a database in this process until the block ends."""
     database = Database(str(where), Options(**options))
     server = Server("sqlite-mcp-server", version="1.0.0", profile="prose")
     for tool in sql_tools(database):

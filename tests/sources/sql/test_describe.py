@@ -1,4 +1,4 @@
-"""`list_tables` and `describe_table`: what a database says of itself."""
+"""`list_tables` and `describe_table`: the schema of a database."""
 
 from collections.abc import Iterator
 from typing import Any

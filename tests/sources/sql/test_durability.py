@@ -1,4 +1,4 @@
-"""What was acknowledged stays, whoever dies; several processes and many calls do not mix."""
+"""Acknowledged changes survive a crash; several processes and many calls do not interfere."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from accord.sources.sql import Database, Options
-from accord.sources.sql.messages import Tables
+from accord.sources.sql.messages import ListTables
 from sources.sql.shop import make, serving
 from stdio_peer import StdioPeer
 
@@ -129,7 +129,7 @@ def test_calls_side_by_side_each_get_their_own_rows(tmp_path: Path) -> None:
         assert json.loads(text) == [{"n": reply["id"], "name": "John Doe"}]
 
 
-def test_a_slow_query_holds_up_nobody_else(tmp_path: Path) -> None:
+def test_a_slow_query_delays_no_other_call(tmp_path: Path) -> None:
     path = make(tmp_path / "shop.db")
     slow = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
     with served(path, "--timeout", "1.5") as peer:
@@ -176,7 +176,7 @@ def test_a_worker_that_died_before_it_was_ready_is_replaced(tmp_path: Path) -> N
     database.start()
     (worker,) = set(workers_of(os.getpid())) - before
     os.kill(worker, signal.SIGKILL)
-    assert asyncio.run(database.read(Tables())).names == ["users", "posts"]
+    assert asyncio.run(database.read(ListTables())).names == ["users", "posts"]
     database.close()
 
 
@@ -184,20 +184,20 @@ def test_a_fork_lets_go_of_the_workers_of_its_parent(tmp_path: Path) -> None:
     script = """
 import asyncio, os, sys
 from accord.sources.sql import Database, Options
-from accord.sources.sql.messages import Tables
+from accord.sources.sql.messages import ListTables
 database = Database(sys.argv[1], Options())
 def pipes():
     return sum(os.readlink(f"/proc/self/fd/{fd}").startswith("pipe:") for fd in os.listdir("/proc/self/fd")
                if os.path.exists(f"/proc/self/fd/{fd}"))
 before = pipes()
-asyncio.run(database.read(Tables()))
+asyncio.run(database.read(ListTables()))
 if (child := os.fork()) == 0:
-    assert asyncio.run(database.read(Tables())).names == ["users", "posts"]
+    assert asyncio.run(database.read(ListTables())).names == ["users", "posts"]
     assert pipes() == before + 2, pipes()
     database.close()
     os._exit(0)
 assert os.waitpid(child, 0)[1] == 0
-assert asyncio.run(database.read(Tables())).names == ["users", "posts"]
+assert asyncio.run(database.read(ListTables())).names == ["users", "posts"]
 database.close()
 assert pipes() == before
 """
@@ -211,7 +211,7 @@ def ticks_of(pid: int) -> int:
     return int(fields[11])
 
 
-def test_a_call_that_nobody_waits_for_is_stopped(tmp_path: Path) -> None:
+def test_a_cancelled_call_is_stopped(tmp_path: Path) -> None:
     path = make(tmp_path / "shop.db")
     slow = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
     with served(path, "--timeout", "50") as peer:

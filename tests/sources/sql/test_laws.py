@@ -1,4 +1,4 @@
-"""What holds for every value, every page and every text."""
+"""Properties of all values, pages and query texts."""
 
 from base64 import b64encode
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accord.sources.sql.scan import is_blank, pieces
+from accord.sources.sql.tokenizer import is_blank, tokenize
 from laws import examples
 from sources.sql.shop import NUMBERS, Shop, make, serving, state
 from sources.sql.test_run_query import pages
@@ -59,7 +59,7 @@ def test_the_pages_of_a_query_are_the_query(shop: Shop, count: int, limit: int, 
 
 @given(sql=st.text("ab'\"`[]$;:-/*\n ?(1", max_size=30))
 def test_the_pieces_of_a_text_are_the_text(sql: str) -> None:
-    assert "".join(piece.text for piece in pieces(sql)) == sql
+    assert "".join(token.text for token in tokenize(sql)) == sql
 
 
 @given(

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from accord.sources.sql import Database, Options
-from accord.sources.sql.messages import Select
+from accord.sources.sql.messages import SelectRows
 from serve.talk import ACCORD
 from sources.sql.shop import make
 from sources.sql.test_durability import ticks_of, workers_of
@@ -43,7 +43,7 @@ def environment(means: str, folder: Path) -> dict[str, str]:
 
 
 def are_gone(pids: list[int]) -> bool:
-    """Whether processes have ended; who has to reap them is not our concern."""
+    """True if processes have ended, whether reaped or not."""
     return all(map(_is_gone, pids))
 
 
@@ -56,7 +56,7 @@ def _is_gone(pid: int) -> bool:
 
 
 def wait_until(holds: Callable[[], bool], seconds: float = 20) -> float:
-    """Wait, and return for how long."""
+    """Wait, and return the seconds that it took."""
     begun = monotonic()
     while not holds():
         assert monotonic() - begun < seconds
@@ -153,7 +153,7 @@ def changing(path: Path, *words: str) -> Iterator[tuple[StdioPeer, int, sqlite3.
 
 
 def waits_of(pid: int) -> int:
-    """How often a process has waited: whoever tries for a lock does that again and again."""
+    """Return the number of context switches: a process that waits for a lock has more and more."""
     return int(
         re.findall(r"^voluntary_\S+\s+(\d+)", Path(f"/proc/{pid}/status").read_text(), re.M)[0]
     )
@@ -195,7 +195,7 @@ def test_a_change_under_way_is_finished_if_its_server_ends_by_itself(tmp_path: P
 def test_a_worker_outlives_the_thread_that_it_was_started_from(tmp_path: Path) -> None:
     database = Database(str(make(tmp_path / "shop.db")), Options())
     others = set(workers_of(os.getpid()))
-    select = Select("SELECT 1 AS n", None, 1, 0)
+    select = SelectRows("SELECT 1 AS n", None, 1, 0)
 
     def ask() -> None:
         assert asyncio.run(database.read(select)).json == b'[{"n":1}]'
@@ -214,11 +214,11 @@ def test_a_worker_is_started_from_a_fork_and_ends_with_it(tmp_path: Path) -> Non
     script = """
 import asyncio, os, signal, sys
 from accord.sources.sql import Database, Options
-from accord.sources.sql.messages import Tables
+from accord.sources.sql.messages import ListTables
 database = Database(sys.argv[1], Options())
-asyncio.run(database.read(Tables()))
+asyncio.run(database.read(ListTables()))
 if os.fork() == 0:
-    asyncio.run(database.read(Tables()))
+    asyncio.run(database.read(ListTables()))
     print(os.getpid(), flush=True)
     signal.alarm(30)
     signal.pause()
@@ -242,10 +242,10 @@ os.wait()
 
 
 @pytest.mark.parametrize("means", THREADS)
-def test_a_child_whose_parent_died_before_it_asked_ends(tmp_path: Path, means: str) -> None:
-    nobody = 1 << 22  # a process id that Linux does not give
+def test_a_child_whose_parent_died_before_it_watched_ends(tmp_path: Path, means: str) -> None:
+    unused = 1 << 22  # a process id that Linux does not give
     words = (
-        f"import signal, accord.parent_death as it; it.end_with_parent({nobody}); signal.pause()"
+        f"import signal, accord.child_process as it; it.end_with_parent({unused}); signal.pause()"
     )
     command = [sys.executable, "-c", words]
     done = subprocess.run(command, env=environment(means, tmp_path), timeout=30)

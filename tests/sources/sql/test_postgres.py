@@ -1,4 +1,4 @@
-"""The same six tools of a PostgreSQL, which is started for these tests and refuses writes itself."""
+"""The six tools of a PostgreSQL database, which is started for these tests."""
 
 import os
 from collections.abc import Iterator
@@ -102,7 +102,7 @@ def state(url: str) -> Any:
 # The document's conversation, in PostgreSQL
 
 
-def test_the_documents_calls_get_the_documents_words(shop: Shop) -> None:
+def test_the_documents_calls_get_the_documents_replies(shop: Shop) -> None:
     assert shop.text("list_tables").splitlines()[:3] == ["Found 14 tables:", "- users", "- posts"]
     assert shop.data("list_tables")[-2:] == ["names", "leak"]
     assert shop.text("run_query", query="SELECT * FROM users WHERE id = 1") == (
@@ -147,7 +147,7 @@ def test_a_table_is_described_with_its_details(shop: Shop) -> None:
     ]
 
 
-# What is refused, and by whom
+# Refused queries
 
 REFUSED: dict[str, tuple[str, str]] = {
     "a delete": ("DELETE FROM users", ONLY_SELECT),
@@ -233,7 +233,7 @@ def test_a_query_cannot_take_its_time_limit_away(shop: Shop, url: str) -> None:
         still = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'accord' AND wait_event = 'PgSleep'"
         deadline = monotonic() + 10
         while connection.execute(still).fetchone() != (0,):
-            assert monotonic() < deadline, "PostgreSQL still sleeps for nobody"
+            assert monotonic() < deadline, "PostgreSQL still executes the cancelled query"
 
 
 def test_a_worker_is_gone_a_second_after_its_server_is_killed(url: str) -> None:
@@ -339,7 +339,7 @@ def test_values_are_bound_by_number_and_by_name(shop: Shop) -> None:
         assert shop.query(query, params={"a": 7}) == [{"x": value}]
     assert shop.query("SELECT '100%' AS a, 1 % 2 AS b") == [{"a": "100%", "b": 1}]
     (field,) = shop.problem("run_query", query="SELECT :a", params={"b": 1})["fields"]
-    assert field["error"] == 'does not have "a", which the query names'
+    assert field["error"] == 'must have "a", which the query names'
     (field,) = shop.problem("run_query", query="SELECT $1::int", params=[])["fields"]
     assert field["field"] == "params"
 
@@ -376,7 +376,7 @@ def test_values_of_every_kind_are_written(shop: Shop) -> None:
     assert shop.data("delete_row", table_name="posts", where={"id": [new, None]}) == {"changes": 1}
 
 
-def test_a_key_that_is_no_number_is_told_and_one_of_two_columns_is_not(shop: Shop) -> None:
+def test_a_key_that_is_not_a_number_is_returned_and_one_of_two_columns_is_not(shop: Shop) -> None:
     table = 'Odd "table'
     said = shop.text("insert_row", table_name=table, data={"a b": "x"})
     assert said == 'Row inserted successfully. Last insert ID: "x", Changes: 1'
@@ -396,9 +396,9 @@ def test_a_key_that_is_no_number_is_told_and_one_of_two_columns_is_not(shop: Sho
             'no column "nmae" in users; did you mean',
         ),
         ("insert_row", {"data": {"id": "x", "name": "x"}}, "validation", "invalid input syntax"),
-        ("insert_row", {"data": {}}, "validation", "names no column"),
+        ("insert_row", {"data": {}}, "validation", "must name at least one column"),
         ("insert_row", {"data": {"name": "a\0b"}}, "validation", "cannot contain NUL"),
-        ("delete_row", {"where": {}}, "validation", "names no condition"),
+        ("delete_row", {"where": {}}, "validation", "must have at least one condition"),
         ("delete_row", {"where": {"id": 1}, "max_changes": 0}, "conflict", "is 0, and 1 rows"),
     ],
 )
@@ -443,7 +443,7 @@ def test_a_dry_run_knows_what_only_a_commit_would_refuse(shop: Shop) -> None:
 
 def test_a_connection_that_is_lost_with_a_change_leaves_it_in_doubt(shop: Shop) -> None:
     said = shop.error("insert_row", table_name="fragile", data={"a": 1})
-    assert said == "The connection to the database was lost; look whether the change took place"
+    assert said == "The connection to the database was lost; check whether the change was made"
     assert shop.data("insert_row", table_name="pairs", data={"a": 8, "b": 8})["changes"] == 1
 
 
@@ -451,11 +451,11 @@ def test_a_row_that_a_trigger_leaves_out_is_not_counted(shop: Shop) -> None:
     assert shop.data("insert_row", table_name="quiet", data={"a": 1})["changes"] == 0
 
 
-# Which tables
+# Allowed tables
 
 
 @pytest.fixture(scope="module")
-def fenced(url: str) -> Iterator[Shop]:
+def restricted(url: str) -> Iterator[Shop]:
     with serving(url, allow=frozenset({"users", "names"}), timeout=5) as served:
         yield served
 
@@ -483,21 +483,21 @@ def fenced(url: str) -> Iterator[Shop]:
     ],
 )
 def test_a_table_that_is_not_allowed_is_not_read_in_any_way(
-    fenced: Shop, url: str, query: str
+    restricted: Shop, url: str, query: str
 ) -> None:
     with psycopg.connect(url) as connection:  # where PostgreSQL keeps what is long
         named = "SELECT reltoastrelid::regclass::text FROM pg_class WHERE relname = 'secret'"
         (overflow,) = connection.execute(named).fetchone()
-    said = fenced.refusal(query.replace("{overflow}", overflow))
+    said = restricted.refusal(query.replace("{overflow}", overflow))
     assert "hunter2" not in said
     assert "may not be read" in said or said == "The query fails on a value that it reads"
 
 
-def test_what_is_allowed_works(fenced: Shop) -> None:
-    assert fenced.query("SELECT count(*) AS n FROM users JOIN names USING (name)") == [{"n": 1}]
-    assert fenced.data("list_tables") == ["users", "names"]
-    assert fenced.refusal("SELECT 'x'::int").startswith("invalid input syntax"), "its own text"
-    assert fenced.error("insert_row", table_name="secret", data={"code": "x"}).startswith(
+def test_what_is_allowed_works(restricted: Shop) -> None:
+    assert restricted.query("SELECT count(*) AS n FROM users JOIN names USING (name)") == [{"n": 1}]
+    assert restricted.data("list_tables") == ["users", "names"]
+    assert restricted.refusal("SELECT 'x'::int").startswith("invalid input syntax"), "its own text"
+    assert restricted.error("insert_row", table_name="secret", data={"code": "x"}).startswith(
         "no table"
     )
 
@@ -531,11 +531,11 @@ def test_a_role_that_may_do_more_than_read_is_warned_of(
     if power is None:
         assert said == ""
     else:
-        words = f"the role '{role}' {power}: by functions such as pg_read_file"
+        words = f"the role '{role}' {power}: functions such as pg_read_file"
         assert said.startswith(f"WARNING accord: {words}")
         assert said.count("the role") == 1
 
 
 def test_a_database_that_cannot_be_reached_says_so_and_nothing_else() -> None:
     with serving("postgresql://ada:hunter2@127.0.0.1:1/shop", read_only=True) as nowhere:
-        assert nowhere.error("list_tables") == "The database cannot be reached"
+        assert nowhere.error("list_tables") == "The database could not be reached"

@@ -1,4 +1,4 @@
-"""`run_query`: which texts it runs, what values look like, parameters, limits and cursors."""
+"""`run_query`: queries, values, parameters, limits and cursors."""
 
 import base64
 import json
@@ -29,7 +29,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
         yield served
 
 
-# What is a query
+# Queries
 
 ACCEPTED: dict[str, tuple[str, Any]] = {
     "a SELECT": ("SELECT 1 AS a", [{"a": 1}]),
@@ -60,7 +60,7 @@ def test_what_reads_is_run(shop: Shop, query: str, rows: Any) -> None:
         assert found == rows or rows is ...
 
 
-def test_an_empty_result_has_its_words(shop: Shop) -> None:
+def test_an_empty_result_has_a_message(shop: Shop) -> None:
     words = "Query executed successfully. Found 0 rows:\n[]"
     assert shop.text("run_query", query="SELECT 1 WHERE 0") == words
 
@@ -80,7 +80,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "a column that is not there": ("SELECT nmae FROM users", "no such column: nmae"),
     "a function that is not there": ("SELECT zork(1)", "no such function: zork"),
-    "a NUL": ("SELECT 1\0", "query has a NUL character in it"),
+    "a NUL": ("SELECT 1\0", "query must not have a NUL character"),
 }
 
 
@@ -95,7 +95,7 @@ def test_a_table_that_is_not_there_is_a_field_error_with_what_there_is(shop: Sho
     assert field["error"] == 'no such table: zzz; there are "users", "docs", "wide", "names"'
 
 
-def test_a_query_that_was_asked_before_sees_what_has_changed(tmp_path: Path) -> None:
+def test_a_query_that_runs_again_sees_what_has_changed(tmp_path: Path) -> None:
     path = make(tmp_path / "shop.db")
     with serving(path) as shop:
         assert shop.query("SELECT * FROM posts") == []
@@ -140,7 +140,7 @@ VALUES: dict[str, tuple[str, Any]] = {
     "no bytes": ("x''", {"$blob": ""}),
     "text": ("'Zoë 𝄞'", "Zoë 𝄞"),
     "a NUL in a text": ("'a' || char(0) || 'b'", "a\0b"),
-    "text that is no UTF-8": ("CAST(x'41ff' AS TEXT)", {"$text": "Qf8="}),
+    "text that is not UTF-8": ("CAST(x'41ff' AS TEXT)", {"$text": "Qf8="}),
     "half a character": ("CAST(x'eda080' AS TEXT)", {"$text": "7aCA"}),
     "a date": ("'2024-02-30 25:00'", "2024-02-30 25:00"),
     "a text that is JSON": ("json('[1]')", "[1]"),
@@ -153,7 +153,7 @@ def test_a_value_survives_as_json(shop: Shop, sql: str, value: Any) -> None:
     assert shop.query(f"SELECT {sql} AS a, 'beside' AS b") == [{"a": value, "b": "beside"}]
 
 
-def test_odd_values_among_others_leave_them_as_they_are(shop: Shop) -> None:
+def test_values_that_json_lacks_leave_others_as_they_are(shop: Shop) -> None:
     query = "SELECT 1 AS a, CAST(x'ff' AS TEXT) AS b, 'c' AS c, 9e999 AS d, x'01' AS e, NULL AS f;"
     odd = {"b": {"$text": "/w=="}, "d": {"$real": "Infinity"}, "e": {"$blob": "AQ=="}}
     assert shop.query(query) == [{"a": 1, "c": "c", "f": None, **odd}]
@@ -178,7 +178,7 @@ def test_a_table_that_changes_while_it_is_empty_has_its_new_columns(tmp_path: Pa
             assert shop.query(query) == [{"id": 1, "name": "notes", "x": None}]
 
 
-def test_columns_of_one_name_are_told_apart(shop: Shop) -> None:
+def test_repeated_column_names_get_a_number(shop: Shop) -> None:
     rows, beside = shop.page("SELECT 1 AS id, 2 AS id, 3 AS 'id:1', 4 AS id")
     assert rows == [{"id": 1, "id:2": 2, "id:1": 3, "id:3": 4}]
     (notice,) = beside["warnings"]
@@ -214,7 +214,7 @@ PARAMS: dict[str, tuple[str, Any, Any]] = {
     "bytes": ("SELECT typeof(?) AS a", [{"$blob": "AP8="}], {"a": "blob"}),
     "infinity": ("SELECT ? AS a", [{"$real": "-Infinity"}], {"a": {"$real": "-Infinity"}}),
     "a boolean": ("SELECT ? AS a", [True], {"a": 1}),
-    "more names than places": ("SELECT :a AS a", {"a": 1, "b": 2}, {"a": 1}),
+    "more names than placeholders": ("SELECT :a AS a", {"a": 1, "b": 2}, {"a": 1}),
     "what would be SQL": ("SELECT ? AS a", ["'; DROP TABLE users; --"], {"a": "'; DROP TABLE users; --"}),
 }  # fmt: skip
 
@@ -225,14 +225,14 @@ def test_values_are_bound(shop: Shop, query: str, params: Any, row: Any) -> None
 
 
 MISFITS: dict[str, tuple[str, Any, str, str]] = {
-    "too few": ("SELECT ?, ?", [1], "params", "has 1 values, and the query has 2 places"),
-    "too many": ("SELECT ?", [1, 2], "params", "has 2 values, and the query has 1 places"),
-    "none at all": ("SELECT ?", None, "params", "has 0 values, and the query has 1 places"),
-    "a name that is missing": ("SELECT :a", {"b": 1}, "params", 'does not have "a", which the query names'),
-    "names for places": ("SELECT ?", {"a": 1}, "params", "must be a list: the query has places without a name"),
+    "too few": ("SELECT ?, ?", [1], "params", "has 1 values, and the query has 2 placeholders"),
+    "too many": ("SELECT ?", [1, 2], "params", "has 2 values, and the query has 1 placeholders"),
+    "none at all": ("SELECT ?", None, "params", "has 0 values, and the query has 1 placeholders"),
+    "a name that is missing": ("SELECT :a", {"b": 1}, "params", 'must have "a", which the query names'),
+    "names for placeholders": ("SELECT ?", {"a": 1}, "params", "must be a list: the query has placeholders without a name"),
     "a list in it": ("SELECT ?", [[1]], "params[0]", 'must be text, a number, true, false, null, {"$blob": base64} or {"$real": "Infinity"}'),
     "an object in it": ("SELECT :a", {"a": {"b": 1}}, "params.a", 'must be text, a number, true, false, null, {"$blob": base64} or {"$real": "Infinity"}'),
-    "no base64": ("SELECT ?", [{"$blob": "*"}], "params[0]", "is no base64"),
+    "not base64": ("SELECT ?", [{"$blob": "*"}], "params[0]", "is not base64"),
     "a large integer": ("SELECT ?", [2**63], "params[0]", "is an integer beyond 64 bits"),
 }  # fmt: skip
 
@@ -263,7 +263,7 @@ def test_every_argument_of_a_wrong_type_is_named(
     assert {each["field"] for each in shop.problem("run_query", **arguments)["fields"]} == {*fields}
 
 
-def test_an_argument_that_nobody_knows_is_ignored_with_a_warning(shop: Shop) -> None:
+def test_an_unknown_argument_is_ignored_with_a_warning(shop: Shop) -> None:
     rows, beside = shop.page("SELECT 1 AS a", toolCallId="x")
     assert rows == [{"a": 1}]
     assert beside["warnings"][0]["code"] == "UNKNOWN_ARGUMENT"
@@ -301,7 +301,7 @@ def pages(shop: Shop, query: str, **arguments: Any) -> list[list[Any]]:
         (101, [50, 50, 1]),
     ],
 )
-def test_rows_beyond_the_limit_are_told_of_exactly_and_had_by_cursors(
+def test_rows_beyond_the_limit_are_reported_exactly_and_read_with_cursors(
     shop: Shop, count: int, sizes: list[int]
 ) -> None:
     query = f"SELECT i FROM ({NUMBERS.format(200)}) LIMIT {count}"

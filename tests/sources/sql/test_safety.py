@@ -1,4 +1,4 @@
-"""Whatever the text of a query: no byte is written, no file is made, and an answer comes in time."""
+"""No query writes a byte or creates a file, and each is answered in time."""
 
 import os
 import random
@@ -187,7 +187,7 @@ def test_what_takes_time_or_memory_is_answered_in_time_and_the_next_call_works(
 
 
 def timed(shop: Shop, query: str) -> tuple[Any, float]:
-    """What a query gets, and after how long."""
+    """Return the result of a query, and the seconds that it took."""
     shop.query("SELECT 1")  # a worker that was ended has come back by then
     begun = monotonic()
     result = shop.call("run_query", query=query)
@@ -311,7 +311,7 @@ def test_workers_that_were_ended_leave_no_process_behind(folder: Path) -> None:
     assert children() - others == set()
 
 
-# Which tables
+# Allowed tables
 
 TABLES = """
 CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT);
@@ -325,8 +325,8 @@ CREATE VIEW Both AS SELECT name, code FROM users, secret;
 
 
 @pytest.fixture(scope="module")
-def fenced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
-    path = make(tmp_path_factory.mktemp("fenced") / "shop.db", TABLES)
+def restricted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
+    path = make(tmp_path_factory.mktemp("restricted") / "shop.db", TABLES)
     with serving(path, allow=frozenset({"Users", "names", "both"})) as served:
         yield served
 
@@ -354,25 +354,25 @@ def fenced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
         "EXPLAIN SELECT * FROM secret",
     ],
 )
-def test_a_table_that_is_not_allowed_is_not_read_in_any_way(fenced: Shop, query: str) -> None:
-    said = fenced.refusal(query)
+def test_a_table_that_is_not_allowed_is_never_read(restricted: Shop, query: str) -> None:
+    said = restricted.refusal(query)
     assert "may not be read" in said
     assert "hunter2" not in said
 
 
-def test_what_is_allowed_works_and_the_rest_is_not_there(fenced: Shop) -> None:
-    assert fenced.data("list_tables") == ["users", "names", "Both"]
-    assert fenced.query("SELECT u.name, n.name AS n FROM users u, names n") == [
+def test_what_is_allowed_works_and_all_else_is_hidden(restricted: Shop) -> None:
+    assert restricted.data("list_tables") == ["users", "names", "Both"]
+    assert restricted.query("SELECT u.name, n.name AS n FROM users u, names n") == [
         {"name": "Ada", "n": "Ada"}
     ]
-    assert fenced.query("SELECT name FROM pragma_table_info('USERS')")[0] == {"name": "id"}
+    assert restricted.query("SELECT name FROM pragma_table_info('USERS')")[0] == {"name": "id"}
     words = 'no table "secret"; there are "users", "names", "Both"'
-    assert fenced.error("describe_table", table_name="secret") == words
+    assert restricted.error("describe_table", table_name="secret") == words
     for tool in ("insert_row", "update_row", "delete_row"):
         given = {"data": {"code": 1}} if tool != "delete_row" else {}
         given |= {} if tool == "insert_row" else {"where": {"code": 1}}
-        assert fenced.error(tool, table_name="secret", **given) == words
-    assert fenced.text("insert_row", table_name="users", data={"name": "Ada"})
+        assert restricted.error(tool, table_name="secret", **given) == words
+    assert restricted.text("insert_row", table_name="users", data={"name": "Ada"})
 
 
 NAMESAKES = """
@@ -451,14 +451,14 @@ def test_every_corrupt_file_gets_one_clear_error(tmp_path: Path) -> None:
 
 
 def _ask_everything(shop: Shop) -> bool:
-    """Whether some call failed; whichever did said clearly why."""
+    """True if a call failed; each failure must have a clear message."""
     results = [
         shop.call("list_tables"),
         shop.call("describe_table", table_name="users", details=True),
         shop.call("run_query", query="SELECT * FROM users ORDER BY name"),
     ]
     failed = [result for result in results if result.get("isError")]
-    words = "The file is damaged, or is no SQLite database: "
+    words = "The file is damaged, or is not a SQLite database: "
     assert all(words in result["content"][0]["text"] for result in failed), failed
     return bool(failed)
 
@@ -469,7 +469,7 @@ def test_a_file_that_goes_away_is_an_error_and_comes_back(tmp_path: Path) -> Non
         for _ in range(2):  # the second time it has been open already
             path.rename(tmp_path / "gone.db")
             words = shop.error("list_tables")
-            assert words.startswith("The database file cannot be used:")
+            assert words.startswith("The database file could not be used:")
             (tmp_path / "gone.db").rename(path)
             assert shop.data("list_tables") == ["users", "posts"]
 

@@ -92,7 +92,7 @@ def test_every_answer_is_sqlite3s_own(shop: Shop, path: Path) -> None:
     connection.row_factory = sqlite3.Row
     for query in QUERIES:
         expected = [
-            {name: plain(row[name]) for name in row.keys()}  # noqa: SIM118 - a Row is no dict
+            {name: plain(row[name]) for name in row.keys()}  # noqa: SIM118 - a Row is not a dict
             for row in connection.execute(query)
         ]
         found = shop.query(query)

@@ -1,4 +1,4 @@
-"""A virtual table has statements of its own: their refusals are not those of a query."""
+"""A virtual table runs its own statements: denying them does not deny the query."""
 
 import shutil
 import sqlite3
@@ -49,7 +49,7 @@ def shop(path: Path, request: pytest.FixtureRequest) -> Iterator[Shop]:
 
 
 def renew(path: Path) -> None:
-    """Put a copy in the place of a file: the next query opens it, and connects its tables."""
+    """Replace a file by a copy: the next query opens it, and connects its tables."""
     copy = path.with_suffix(".new")
     shutil.copy(path, copy)
     copy.replace(path)
@@ -59,7 +59,7 @@ def test_an_ordinary_match_is_the_first_query(shop: Shop) -> None:
     assert shop.query(FOUND) == [{"body": "cog w7"}]
 
 
-def test_a_bad_match_is_told_in_the_words_of_sqlite(shop: Shop, module: str) -> None:
+def test_a_bad_match_gets_sqlites_message(shop: Shop, module: str) -> None:
     for _ in range(2):  # the second time the table is connected
         assert shop.refusal(BAD) == MALFORMED[module]
     assert shop.query(FOUND) == [{"body": "cog w7"}]
@@ -157,7 +157,7 @@ def test_a_damaged_index_is_called_damaged(path: Path, sql: str) -> None:
             assert shop.refusal("DELETE FROM users") == ONLY_SELECT
 
 
-def test_an_index_that_lacks_a_table_is_told(path: Path, module: str) -> None:
+def test_an_index_that_lacks_a_table_is_reported(path: Path, module: str) -> None:
     sql, words = MISSING[module]
     damage(path, sql)
     with serving(path) as shop:

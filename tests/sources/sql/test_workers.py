@@ -1,4 +1,4 @@
-"""Workers are asked ahead while they are quick; whoever stalls, dies or is given up holds up nobody."""
+"""A fast worker gets requests ahead of its replies; one that stalls or dies delays no other."""
 
 import asyncio
 import errno
@@ -16,25 +16,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.frames import Ended, Frames, frame
+from accord.child_process import FrameDecoder, PipeClosed, encode_frame
 from accord.model.answer import Problem
 from accord.sources.sql import Database, Options
-from accord.sources.sql.messages import Insert, Select
-from accord.sources.sql.process import Worker
+from accord.sources.sql.messages import InsertRow, SelectRows
+from accord.sources.sql.worker_process import WorkerProcess
 from serve.talk import ACCORD
 from sources.sql.shop import NUMBERS, make, serving
 from sources.sql.test_durability import workers_of
 from stdio_peer import StdioPeer
 
-FOR_EVER = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 
 
-QUICK = [Select("SELECT :n AS n", {"n": number}, 10, 0) for number in range(1, 8)]
+FAST = [SelectRows("SELECT :n AS n", {"n": number}, 10, 0) for number in range(1, 8)]
 ANSWERS = [b'[{"n":%d}]' % number for number in range(1, 8)]
 
 
 class Stalled:
-    """A worker that was quick, and is asked something that takes for ever and more behind that."""
+    """A fast worker that executes an endless query, with more requests behind it."""
 
     def __init__(self, path: Path, timeout: float) -> None:
         self.database = Database(str(path), Options(timeout=timeout))
@@ -42,10 +42,10 @@ class Stalled:
     async def __aenter__(self) -> Self:
         before = set(workers_of(os.getpid()))
         for _ in range(50):
-            await self.database.read(QUICK[0])
+            await self.database.read(FAST[0])
         (self.worker,) = set(workers_of(os.getpid())) - before
-        self.endless = asyncio.create_task(self.database.read(Select(FOR_EVER, None, 1, 0)))
-        self.behind = asyncio.gather(*map(self.database.read, QUICK))
+        self.endless = asyncio.create_task(self.database.read(SelectRows(ENDLESS, None, 1, 0)))
+        self.behind = asyncio.gather(*map(self.database.read, FAST))
         await asyncio.sleep(0)  # they ask
         return self
 
@@ -54,7 +54,7 @@ class Stalled:
         self.database.close()
 
 
-def test_those_behind_a_query_that_stalls_are_answered_by_others(tmp_path: Path) -> None:
+def test_requests_behind_a_stalled_query_go_to_other_workers(tmp_path: Path) -> None:
     async def stall() -> None:
         async with Stalled(make(tmp_path / "shop.db"), timeout=50) as stalled:
             await stalled.behind
@@ -64,17 +64,17 @@ def test_those_behind_a_query_that_stalls_are_answered_by_others(tmp_path: Path)
     asyncio.run(stall())
 
 
-def test_those_behind_a_query_that_a_worker_dies_of_are_answered_by_others(tmp_path: Path) -> None:
+def test_requests_behind_a_query_that_kills_its_worker_go_to_other_workers(tmp_path: Path) -> None:
     async def die() -> None:
         async with Stalled(make(tmp_path / "shop.db"), timeout=50) as stalled:
             os.kill(stalled.worker, signal.SIGKILL)
-            with pytest.raises(Problem, match="The process that asks the database has ended"):
+            with pytest.raises(Problem, match="The database worker process has ended"):
                 await stalled.endless
 
     asyncio.run(die())
 
 
-def test_a_call_that_is_cancelled_takes_none_with_it_that_were_asked_behind(tmp_path: Path) -> None:
+def test_a_cancelled_call_does_not_cancel_the_requests_behind_it(tmp_path: Path) -> None:
     async def cancel() -> None:
         async with Stalled(make(tmp_path / "shop.db"), timeout=50) as stalled:
             stalled.endless.cancel()
@@ -84,10 +84,10 @@ def test_a_call_that_is_cancelled_takes_none_with_it_that_were_asked_behind(tmp_
     asyncio.run(cancel())
 
 
-def test_what_nobody_has_begun_with_can_be_cancelled(tmp_path: Path) -> None:
+def test_a_queued_request_can_be_cancelled(tmp_path: Path) -> None:
     async def cancel() -> None:
         async with Stalled(make(tmp_path / "shop.db"), timeout=50) as stalled:
-            more = asyncio.create_task(stalled.database.read(QUICK[0]))
+            more = asyncio.create_task(stalled.database.read(FAST[0]))
             await asyncio.sleep(0)
             more.cancel()
             with pytest.raises(asyncio.CancelledError):
@@ -98,10 +98,10 @@ def test_what_nobody_has_begun_with_can_be_cancelled(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_of_many_calls_none_is_refused_for_the_length_of_the_line(tmp_path: Path) -> None:
+def test_of_many_calls_none_is_refused_for_the_length_of_the_queue(tmp_path: Path) -> None:
     """They take longer than the time limit of one together, and each has a worker in time."""
     database = Database(str(make(tmp_path / "shop.db")), Options(timeout=2))
-    select = Select(f"SELECT count(*) AS n FROM ({NUMBERS.format(50_000)})", None, 1, 0)
+    select = SelectRows(f"SELECT count(*) AS n FROM ({NUMBERS.format(50_000)})", None, 1, 0)
 
     async def ask_many() -> set[bytes]:
         return {rows.json for rows in await asyncio.gather(*map(database.read, [select] * 300))}
@@ -110,8 +110,8 @@ def test_of_many_calls_none_is_refused_for_the_length_of_the_line(tmp_path: Path
     database.close()
 
 
-def workers_for(path: Path, selects: list[Select]) -> int:
-    """How many workers there are once these were asked for, all at the same time."""
+def workers_for(path: Path, selects: list[SelectRows]) -> int:
+    """Return the number of workers after these concurrent queries."""
 
     async def ask() -> int:
         before = set(workers_of(os.getpid()))
@@ -124,14 +124,14 @@ def workers_for(path: Path, selects: list[Select]) -> int:
     return asyncio.run(ask())
 
 
-def test_one_worker_that_is_quick_does_for_all(tmp_path: Path) -> None:
+def test_one_fast_worker_is_enough(tmp_path: Path) -> None:
     """Unless the machine is busy; so we look again."""
     path = make(tmp_path / "shop.db")
-    assert any(workers_for(path, QUICK * 20) == 1 for _ in range(6))
+    assert any(workers_for(path, FAST * 20) == 1 for _ in range(6))
 
 
-def test_those_who_ask_what_takes_its_time_have_several_workers(tmp_path: Path) -> None:
-    slow = Select(f"SELECT count(*) AS n FROM ({NUMBERS.format(100_000)})", None, 1, 0)
+def test_slow_queries_get_several_workers(tmp_path: Path) -> None:
+    slow = SelectRows(f"SELECT count(*) AS n FROM ({NUMBERS.format(100_000)})", None, 1, 0)
     assert workers_for(make(tmp_path / "shop.db"), [slow] * 40) > 1
 
 
@@ -148,8 +148,8 @@ def test_event_loops_of_several_threads_ask_side_by_side(tmp_path: Path) -> None
 
     async def ask_some(first: int) -> list[bytes]:
         together.wait(timeout=30)
-        asked = (Select("SELECT :n AS n", {"n": first + i}, 10, 0) for i in range(20))
-        said = await asyncio.gather(*map(database.read, asked))
+        request = (SelectRows("SELECT :n AS n", {"n": first + i}, 10, 0) for i in range(20))
+        said = await asyncio.gather(*map(database.read, request))
         together.wait(timeout=30)
         return [rows.json for rows in said]
 
@@ -169,15 +169,15 @@ def test_a_change_that_is_under_way_is_not_stopped_with_its_call(tmp_path: Path)
         return other.execute("SELECT name FROM users ORDER BY id").fetchall()
 
     async def change() -> None:
-        await database.write(Insert("users", {"name": "first"}))  # it has started by then
+        await database.write(InsertRow("users", {"name": "first"}))  # it has started by then
         other.execute("BEGIN IMMEDIATE")
-        task = asyncio.create_task(database.write(Insert("users", {"name": "second"})))
+        task = asyncio.create_task(database.write(InsertRow("users", {"name": "second"})))
         await asyncio.sleep(0)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
         other.execute("COMMIT")
-        await database.write(Insert("users", {"name": "third"}))
+        await database.write(InsertRow("users", {"name": "third"}))
 
     asyncio.run(change())
     assert names() == [("John Doe",), ("first",), ("second",), ("third",)]
@@ -190,8 +190,8 @@ def test_a_worker_that_can_never_start_is_not_tried_for_ever(
 ) -> None:
     monkeypatch.setenv("PYTHONHOME", str(tmp_path))  # where there is no Python
     database = Database(str(make(tmp_path / "shop.db")), Options())
-    with pytest.raises(Problem, match="No process can be started"):
-        asyncio.run(database.read(Select("SELECT 1", None, 1, 0)))
+    with pytest.raises(Problem, match="could not be started"):
+        asyncio.run(database.read(SelectRows("SELECT 1", None, 1, 0)))
     database.close()
 
 
@@ -204,25 +204,25 @@ def test_a_system_that_has_no_room_for_a_worker_is_no_reason_to_wait(
     database = Database(str(make(tmp_path / "shop.db")), Options())
     with monkeypatch.context() as poor:
         poor.setattr(os, "posix_spawn", refuse)
-        with pytest.raises(Problem, match="No process can be started"):
-            asyncio.run(database.read(QUICK[0]))
-    assert asyncio.run(database.read(QUICK[0])).json == ANSWERS[0]
+        with pytest.raises(Problem, match="could not be started"):
+            asyncio.run(database.read(FAST[0]))
+    assert asyncio.run(database.read(FAST[0])).json == ANSWERS[0]
     database.close()
 
 
 @given(st.lists(st.binary(max_size=40), max_size=8), st.lists(st.integers(1, 30)))
 def test_frames_come_whole_however_a_pipe_cuts_them(bodies: list[bytes], cuts: list[int]) -> None:
-    sent = b"".join(map(frame, bodies))
-    frames, found = Frames(), []
+    sent = b"".join(map(encode_frame, bodies))
+    decoder, found = FrameDecoder(), []
     for cut in [*cuts, len(sent) + 1]:
-        found += frames.feed(sent[:cut])
+        found += decoder.feed(sent[:cut])
         sent = sent[cut:]
     assert found == bodies
 
 
 def test_a_frame_that_is_too_long_to_be_true_ends_it() -> None:
-    with pytest.raises(Ended):
-        Frames().feed(b"\xff\xff\xff\xff")
+    with pytest.raises(PipeClosed):
+        FrameDecoder().feed(b"\xff\xff\xff\xff")
 
 
 def test_a_worker_that_cannot_start_leaves_no_descriptor_behind(
@@ -239,23 +239,23 @@ def test_a_worker_that_cannot_start_leaves_no_descriptor_behind(
 
     monkeypatch.setattr(os, "pipe", one_pipe)
     with pytest.raises(OSError, match="Too many"):
-        Worker(b"")
+        WorkerProcess(b"")
     for descriptor in made[0]:
         with pytest.raises(OSError, match="Bad file descriptor"):
             os.fstat(descriptor)
 
 
-def test_whoever_waits_behind_many_endless_queries_is_told_so_in_time(tmp_path: Path) -> None:
+def test_a_request_behind_many_endless_queries_fails_as_busy_in_time(tmp_path: Path) -> None:
     async def wait() -> None:
         database = Database(str(make(tmp_path / "shop.db")), Options(timeout=1))
-        await database.read(QUICK[0])
+        await database.read(FAST[0])
         endless = [
-            asyncio.create_task(database.read(Select(FOR_EVER, None, 1, 0))) for _ in range(60)
+            asyncio.create_task(database.read(SelectRows(ENDLESS, None, 1, 0))) for _ in range(60)
         ]
         await asyncio.sleep(0.1)
         async with asyncio.timeout(8):  # they alone would take 15 s
             with pytest.raises(Problem, match="busy"):
-                await database.read(QUICK[0])
+                await database.read(FAST[0])
         for task in endless:
             task.cancel()
         await asyncio.gather(*endless, return_exceptions=True)
@@ -268,9 +268,9 @@ def test_a_query_that_is_under_way_ends_with_its_database(tmp_path: Path) -> Non
     async def begin_and_close() -> int:
         before = set(workers_of(os.getpid()))
         database = Database(str(make(tmp_path / "shop.db")), Options(timeout=600))
-        await database.read(QUICK[0])
-        asked = [Select(FOR_EVER, None, 1, 0), *QUICK]
-        tasks = [asyncio.create_task(database.read(each)) for each in asked]
+        await database.read(FAST[0])
+        request = [SelectRows(ENDLESS, None, 1, 0), *FAST]
+        tasks = [asyncio.create_task(database.read(each)) for each in request]
         await asyncio.sleep(0)  # they ask
         (worker,) = set(workers_of(os.getpid())) - before
         database.close()
@@ -280,7 +280,7 @@ def test_a_query_that_is_under_way_ends_with_its_database(tmp_path: Path) -> Non
         return worker
 
     worker = asyncio.run(begin_and_close())
-    _wait_until(lambda: _stat(worker) == ["gone"])  # and nobody but we would have waited for it
+    _wait_until(lambda: _stat(worker) == ["gone"])  # it was reaped
 
 
 def test_a_query_that_is_under_way_ends_with_its_server(tmp_path: Path) -> None:
@@ -290,7 +290,7 @@ def test_a_query_that_is_under_way_ends_with_its_server(tmp_path: Path) -> None:
         call = {"name": "run_query", "arguments": {"query": "SELECT 1"}}
         peer.request("tools/call", call)
         (worker,) = workers_of(peer.process.pid)
-        call["arguments"] = {"query": FOR_EVER}
+        call["arguments"] = {"query": ENDLESS}
         peer.send({"jsonrpc": "2.0", "id": "endless", "method": "tools/call", "params": call})
         idle = int(_stat(worker)[11])
         _wait_until(lambda: int(_stat(worker)[11]) > idle + 20)  # hundredths of a second
@@ -305,7 +305,7 @@ def _wait_until(holds: Callable[[], bool]) -> None:
 
 
 def _stat(pid: int) -> list[str]:
-    """What Linux says of a process: its state, and at 11 how long it has run."""
+    """Return the status of a process from /proc: its state, and at 11 its CPU time."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):

@@ -1,4 +1,4 @@
-"""`insert_row`, `update_row`, `delete_row`: what they change, what they refuse, and what they say."""
+"""`insert_row`, `update_row`, `delete_row`: changes, refusals and messages."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -119,18 +119,18 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str, str]] = {
         "delete_row", {"table_name": "users", "where": {"ide": 1}}, "where.ide", 'no column "ide" in users; did you mean "id"?',
     ),
     "no columns": (
-        "insert_row", {"table_name": "users", "data": {}}, "data", 'names no column; "users" has "id", "name", "email", "raw"',
+        "insert_row", {"table_name": "users", "data": {}}, "data", 'must name at least one column; "users" has "id", "name", "email", "raw"',
     ),
     "no columns to update": (
-        "update_row", {"table_name": "users", "data": {}, "where": {"id": 1}}, "data", 'names no column; "users" has "id", "name", "email", "raw"',
+        "update_row", {"table_name": "users", "data": {}, "where": {"id": 1}}, "data", 'must name at least one column; "users" has "id", "name", "email", "raw"',
     ),
     "no condition": (
         "delete_row", {"table_name": "users", "where": {}}, "where",
-        'names no condition, and all rows are not meant; "users" has "id", "name", "email", "raw"',
+        'must have at least one condition; "users" has "id", "name", "email", "raw"',
     ),
     "no condition to update": (
         "update_row", {"table_name": "users", "data": {"name": "x"}, "where": {}}, "where",
-        'names no condition, and all rows are not meant; "users" has "id", "name", "email", "raw"',
+        'must have at least one condition; "users" has "id", "name", "email", "raw"',
     ),
     "a column twice": (
         "insert_row", {"table_name": "users", "data": {"name": "x", "NAME": "y"}}, "data.NAME", '"NAME" is named twice',
@@ -222,7 +222,7 @@ def test_a_dry_run_tells_and_does_nothing(shop: Shop, path: Path) -> None:
     assert state(path.parent) == before
 
 
-def test_max_changes_guards_a_wide_change(shop: Shop, path: Path) -> None:
+def test_max_changes_bounds_a_wide_change(shop: Shop, path: Path) -> None:
     before = state(path.parent)
     where = {"id": [1, 2, 3]}
     for tool, more in (("update_row", {"data": {"name": "x"}}), ("delete_row", {})):
@@ -241,7 +241,7 @@ def test_max_changes_guards_a_wide_change(shop: Shop, path: Path) -> None:
     assert said == "Rows updated successfully. Changes: 3"
 
 
-def test_max_changes_guards_a_view_whose_triggers_do_the_work(tmp_path: Path) -> None:
+def test_max_changes_bounds_a_view_whose_triggers_do_the_work(tmp_path: Path) -> None:
     views = """
     CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT);
     CREATE VIEW people AS SELECT * FROM users;
@@ -288,14 +288,14 @@ def test_the_journal_mode_of_a_file_stays_as_it_is(tmp_path: Path, mode: str) ->
     assert rows(path, "PRAGMA journal_mode") == [(mode,)]
 
 
-def test_the_journal_mode_is_changed_when_asked(path: Path) -> None:
+def test_the_journal_mode_is_changed_on_request(path: Path) -> None:
     with serving(path, wal=True) as shop:
         shop.text("insert_row", table_name="users", data={"name": "x"})
         assert len(shop.query("SELECT * FROM users")) == 4
     assert rows(path, "PRAGMA journal_mode") == [("wal",)]
 
 
-def test_a_lock_that_somebody_else_holds_is_waited_for_and_then_reported(path: Path) -> None:
+def test_a_lock_of_another_connection_is_waited_for_and_then_reported(path: Path) -> None:
     other = sqlite3.connect(path, isolation_level=None)
     with serving(path, timeout=0.5) as shop:
         other.execute("BEGIN IMMEDIATE")

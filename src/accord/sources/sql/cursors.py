@@ -1,4 +1,4 @@
-"""Cursors to the rows behind those that were sent: how many to skip, for one query alone."""
+"""Signed cursors of run_query: the number of rows to skip, valid for one query only."""
 
 from typing import Final
 
@@ -12,38 +12,40 @@ _PURPOSE: Final = "rows of run_query"
 _canonical = msgspec.json.Encoder(order="deterministic").encode
 
 
-class _Held(msgspec.Struct, frozen=True, array_like=True):
-    query: str
+class _Payload(msgspec.Struct, frozen=True, array_like=True):
+    digest: str
     skip: int
 
 
 class RowCursors:
-    """Makes cursors and reads them back; those who share a key read each other's."""
+    """Encodes and decodes cursors; servers with the same key can decode each other's."""
 
     def __init__(self, key: bytes | None) -> None:
         self._signer = Signer(key)
 
     def encode(self, query: str, params: Params, skip: int) -> str:
-        """A cursor to what comes behind so many rows of a query."""
-        return self._signer.sign(_PURPOSE, msgspec.json.encode(_Held(_digest(query, params), skip)))
+        """Return a cursor that skips this many rows of a query."""
+        return self._signer.sign(
+            _PURPOSE, msgspec.json.encode(_Payload(_digest(query, params), skip))
+        )
 
     def decode(self, cursor: str, query: str, params: Params) -> int:
-        """How many rows of the query to skip."""
+        """Return the number of rows of the query to skip, or raise a Problem."""
         try:
-            held = msgspec.json.decode(self._signer.verify(_PURPOSE, cursor), type=_Held)
+            payload = msgspec.json.decode(self._signer.verify(_PURPOSE, cursor), type=_Payload)
         except BadSignature as error:
-            raise _refusal("was not made by this server") from error
-        if held.query != _digest(query, params):
-            raise _refusal("belongs to another query or other params")
-        return held.skip
+            raise _invalid_cursor("was not made by this server") from error
+        if payload.digest != _digest(query, params):
+            raise _invalid_cursor("belongs to another query or other params")
+        return payload.skip
 
 
 def _digest(query: str, params: Params) -> str:
-    from hashlib import blake2b  # most answers have no cursor
+    from hashlib import blake2b  # slow to import, and most answers have no cursor
 
     return blake2b(_canonical([query, params]), digest_size=9).hexdigest()
 
 
-def _refusal(fault: str) -> Problem:
+def _invalid_cursor(fault: str) -> Problem:
     field = FieldError("cursor", fault)
     return Problem.validation(f"The cursor {fault}", code="INVALID_CURSOR", fields=[field])

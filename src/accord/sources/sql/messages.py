@@ -1,6 +1,6 @@
-"""What is asked of a database and what it says, as a server and its worker send it to each other.
+"""Messages between the server and a worker process: requests, replies, settings.
 
-The requests are also what the tools take, as far as both are the same.
+Most requests are also the arguments of a tool.
 """
 
 from typing import Annotated, Any, Final
@@ -10,87 +10,89 @@ import msgspec
 from accord.model.answer import FieldError, Kind, Problem
 
 NEEDS_RECOVERY: Final = "NEEDS_RECOVERY"
-"""The code of the problem that a reader has with a change that somebody could not finish."""
+"""Code of the Problem that a reader raises if an interrupted transaction must be rolled back."""
 
 Params = list[Any] | dict[str, Any] | None
-Limit = Annotated[int, msgspec.Meta(ge=0)]
+MaxChanges = Annotated[int, msgspec.Meta(ge=0)]
 
 
-class _Request(msgspec.Struct, frozen=True, tag_field="$ask", tag=True, forbid_unknown_fields=True):
-    """One thing that is asked of a database."""
+class _Request(
+    msgspec.Struct, frozen=True, tag_field="$request", tag=True, forbid_unknown_fields=True
+):
+    """Base of all requests."""
 
 
-class Tables(_Request, frozen=True):
-    """Which tables and views there are."""
+class ListTables(_Request, frozen=True):
+    """List all tables and views."""
 
 
-class Describe(_Request, frozen=True):
-    """What one of them is made of."""
+class DescribeTable(_Request, frozen=True):
+    """Describe a table or view."""
 
     table_name: str
     details: bool = False
 
 
-class Select(_Request, frozen=True):
-    """The rows of a query: at most so many, behind so many others."""
+class SelectRows(_Request, frozen=True):
+    """Run a query; skip `skip` rows, then return at most `limit`."""
 
     query: str
     params: Params
-    most: int
+    limit: int
     skip: int
 
 
-class Insert(_Request, frozen=True):
-    """A new row."""
+class InsertRow(_Request, frozen=True):
+    """Insert a row."""
 
     table_name: str
     data: dict[str, Any]
     dry_run: bool = False
 
 
-class Update(_Request, frozen=True):
-    """New values in rows that meet conditions."""
+class UpdateRows(_Request, frozen=True):
+    """Update the rows that meet the conditions."""
 
     table_name: str
     data: dict[str, Any]
     where: dict[str, Any]
     dry_run: bool = False
-    max_changes: Limit | None = None
+    max_changes: MaxChanges | None = None
 
 
-class Delete(_Request, frozen=True):
-    """No more rows that meet conditions."""
+class DeleteRows(_Request, frozen=True):
+    """Delete the rows that meet the conditions."""
 
     table_name: str
     where: dict[str, Any]
     dry_run: bool = False
-    max_changes: Limit | None = None
+    max_changes: MaxChanges | None = None
 
 
-Reading = Tables | Describe | Select
-Writing = Insert | Update | Delete
-Request = Reading | Writing
+ReadRequest = ListTables | DescribeTable | SelectRows
+WriteRequest = InsertRow | UpdateRows | DeleteRows
+Request = ReadRequest | WriteRequest
 
 
 class _Reply(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
-    """What comes back."""
+    """Base of all replies."""
 
 
-class Names(_Reply, frozen=True):
+class TableNames(_Reply, frozen=True):
     """The names of all tables, then those of all views."""
 
     names: list[str]
 
 
-class Described(_Reply, frozen=True):
-    """A table: the JSON of what it is made of."""
+class TableDescription(_Reply, frozen=True):
+    """The name of a table, and the JSON of its description."""
 
     table_name: str
     json: bytes
 
 
 class Rows(_Reply, frozen=True):
-    """Rows: the JSON of a list of objects, and whether there are more behind them."""
+    """The JSON of a list of rows, each an object."""
 
     json: bytes
     count: int
@@ -98,15 +100,15 @@ class Rows(_Reply, frozen=True):
     notices: list[str] = []
 
 
-class Changed(_Reply, frozen=True):
-    """How many rows were changed, or would have been, and the id of a new one."""
+class ChangeCount(_Reply, frozen=True):
+    """The number of rows that changed, or would have, and the id of an inserted one."""
 
     changes: int
     last_insert_id: Any = None
 
 
-class Failed(_Reply, frozen=True):
-    """A Problem, as data."""
+class ProblemReply(_Reply, frozen=True):
+    """The fields of a Problem."""
 
     message: str
     kind: Kind
@@ -116,8 +118,8 @@ class Failed(_Reply, frozen=True):
     retryable: bool = False
 
     @classmethod
-    def of(cls, problem: Problem) -> "Failed":
-        """The same as data."""
+    def from_problem(cls, problem: Problem) -> "ProblemReply":
+        """Return the reply for a Problem."""
         return cls(
             message=problem.message,
             kind=problem.kind,
@@ -129,7 +131,7 @@ class Failed(_Reply, frozen=True):
 
     @property
     def problem(self) -> Problem:
-        """The same to raise."""
+        """The Problem to raise."""
         return Problem(
             self.message,
             kind=self.kind,
@@ -140,24 +142,24 @@ class Failed(_Reply, frozen=True):
         )
 
 
-class Broken(_Reply, frozen=True):
-    """A bug: what Python says of it, for the log and for nobody else."""
+class CrashReply(_Reply, frozen=True):
+    """The traceback of a bug, for the log only."""
 
     traceback: str
 
 
 class Ready(_Reply, frozen=True):
-    """The first thing that a worker says."""
+    """The first message of a worker: it has started."""
 
 
-Reply = Names | Described | Rows | Changed | Failed | Broken | Ready
+Reply = TableNames | TableDescription | Rows | ChangeCount | ProblemReply | CrashReply | Ready
 
 
-class Settings(msgspec.Struct, frozen=True):
-    """What a worker is told before anything is asked of it."""
+class WorkerSettings(msgspec.Struct, frozen=True):
+    """The first message to a worker: the database, and how it may be used."""
 
     url: str
-    """A file's path, or `postgresql://…`."""
+    """The path of a file, or `postgresql://…`."""
     writes: bool
     timeout: float
     max_bytes: int
@@ -166,23 +168,23 @@ class Settings(msgspec.Struct, frozen=True):
     wal: bool = False
 
     @property
-    def stopped(self) -> Problem:
-        """What is said when the time is up."""
-        what = "change took" if self.writes else "query took"
-        rest = "nothing was changed" if self.writes else "it was stopped"
+    def timeout_problem(self) -> Problem:
+        """The Problem of a request that the database stopped at the time limit."""
+        operation = "change" if self.writes else "query"
+        consequence = "nothing was changed" if self.writes else "it was stopped"
         return Problem.timeout(
-            f"The {what} longer than {self.timeout:g} s; {rest}",
+            f"The {operation} took longer than {self.timeout:g} s; {consequence}",
             remediation="ask for less, or for what an index can find",
             retryable=False,
         )
 
     @property
-    def killed(self) -> Problem:
-        """What is said when the time was up long ago, and a worker had to be ended."""
+    def kill_problem(self) -> Problem:
+        """The Problem of a request whose worker was killed after the time limit."""
         if not self.writes:
-            return self.stopped
+            return self.timeout_problem
         return Problem.timeout(
-            f"The change took longer than {self.timeout:g} s; look whether it took place",
+            f"The change took longer than {self.timeout:g} s; check whether it was made",
             retryable=False,
         )
 

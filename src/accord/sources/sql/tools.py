@@ -1,40 +1,43 @@
-"""A database as six tools, or as the three of them that read."""
+"""The tools of a database: three that read, three that write."""
 
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 
-from accord.model.answer import Answer, Encoded, Notice, Page
-from accord.model.arguments import JsonSchema
-from accord.model.tool import Hints, Output, Tool
-from accord.sources.sql import shapes
-from accord.sources.sql.binding import binder
+from accord.model.answer import Answer, Encoded, FieldError, Notice, Page
+from accord.model.arguments import Checker, JsonSchema, ignored, invalid
+from accord.model.tool import Bound, Hints, Output, Tool
+from accord.sources.sql import tool_schemas
 from accord.sources.sql.cursors import RowCursors
 from accord.sources.sql.database import Database
 from accord.sources.sql.messages import (
-    Changed,
-    Delete,
-    Describe,
-    Described,
-    Insert,
-    Names,
+    ChangeCount,
+    DeleteRows,
+    DescribeTable,
+    InsertRow,
+    ListTables,
     Params,
     Rows,
-    Select,
-    Tables,
-    Update,
+    SelectRows,
+    TableDescription,
+    TableNames,
+    UpdateRows,
 )
+
+T = TypeVar("T")
 
 _READS: Final = Hints(read_only=True)
 _ADDS: Final = Hints(read_only=False, destructive=False)
 _CHANGES: Final = Hints(read_only=False)
 _DESTROYS: Final = Hints(read_only=False, destructive=True)
-_DRY: Final = "Dry run, nothing was changed."
+_DRY_RUN: Final = "Dry run, nothing was changed."
+
+_decode_object = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class RunQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What `run_query` takes."""
+    """The arguments of `run_query`."""
 
     query: str
     params: Params = None
@@ -43,104 +46,103 @@ class RunQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def sql_tools(database: Database, key: bytes | None = None) -> list[Tool]:
-    """The tools of a database; `key` signs cursors, see `accord.Server`."""
-    writing = [] if database.options.read_only else _writing(database)
-    return _reading(database, key) + writing
+    """Return the tools of a database; `key` signs cursors, see `accord.Server`."""
+    write_tools = [] if database.options.read_only else _write_tools(database)
+    return _read_tools(database, key) + write_tools
 
 
-class _Readers:
-    """The calls that read."""
+class _ReadCalls:
+    """The functions of the tools that read."""
 
     def __init__(self, database: Database, cursors: RowCursors) -> None:
         self._database = database
         self._cursors = cursors
 
-    async def list_tables(self, asked: Tables, _: object) -> Answer[list[str]]:
-        said: Names = await self._database.read(asked)
-        found = f"Found {len(said.names)} tables:"
-        lines = [found, *(f"- {name}" for name in said.names)]
-        return Answer(said.names, message=found, text="\n".join(lines), name="tables")
+    async def list_tables(self, arguments: ListTables, _: object) -> Answer[list[str]]:
+        reply: TableNames = await self._database.read(arguments)
+        message = f"Found {len(reply.names)} tables:"
+        lines = [message, *(f"- {name}" for name in reply.names)]
+        return Answer(reply.names, message=message, text="\n".join(lines), name="tables")
 
-    async def describe_table(self, asked: Describe, _: object) -> Answer[Encoded]:
-        said: Described = await self._database.read(asked)
-        return Answer(Encoded(said.json, is_checked=True), message=f"Table: {said.table_name}")
+    async def describe_table(self, arguments: DescribeTable, _: object) -> Answer[Encoded]:
+        reply: TableDescription = await self._database.read(arguments)
+        return Answer(Encoded(reply.json, is_checked=True), message=f"Table: {reply.table_name}")
 
-    async def run_query(self, asked: RunQuery, _: object) -> Answer[Encoded]:
+    async def run_query(self, arguments: RunQuery, _: object) -> Answer[Encoded]:
+        query, params = arguments.query, arguments.params
         skip = 0
-        if asked.cursor is not None:
-            skip = self._cursors.decode(asked.cursor, asked.query, asked.params)
-        most = self._database.options.max_rows
-        limit = most if asked.limit is None else min(asked.limit, most)
-        select = Select(asked.query, asked.params, limit, skip)
-        said: Rows = await self._database.read(select)
+        if arguments.cursor is not None:
+            skip = self._cursors.decode(arguments.cursor, query, params)
+        max_rows = self._database.options.max_rows
+        limit = max_rows if arguments.limit is None else min(arguments.limit, max_rows)
+        rows: Rows = await self._database.read(SelectRows(query, params, limit, skip))
         return Answer(
-            Encoded(said.json, is_checked=True),
-            message=f"Query executed successfully. Found {said.count} rows:",
-            page=self._page(asked, said, skip, limit) if said.has_more or skip else None,
-            truncated=said.has_more,
-            warnings=[Notice(words, code="RENAMED_COLUMNS") for words in said.notices],
+            Encoded(rows.json, is_checked=True),
+            message=f"Query executed successfully. Found {rows.count} rows:",
+            page=self._page(arguments, rows, skip, limit) if rows.has_more or skip else None,
+            truncated=rows.has_more,
+            warnings=[Notice(notice, code="RENAMED_COLUMNS") for notice in rows.notices],
             name="rows",
         )
 
-    def _page(self, asked: RunQuery, said: Rows, skip: int, limit: int) -> Page:
-        """Where the rows stand, and a cursor to those behind them."""
-        after = None
-        if said.has_more:
-            after = self._cursors.encode(asked.query, asked.params, skip + said.count)
-        return Page(offset=skip, limit=limit, has_more=said.has_more, cursor=after)
+    def _page(self, arguments: RunQuery, rows: Rows, skip: int, limit: int) -> Page:
+        """Return the position of the rows, with a cursor if there are more."""
+        cursor = None
+        if rows.has_more:
+            cursor = self._cursors.encode(arguments.query, arguments.params, skip + rows.count)
+        return Page(offset=skip, limit=limit, has_more=rows.has_more, cursor=cursor)
 
 
-class _Writers:
-    """The calls that write."""
+class _WriteCalls:
+    """The functions of the tools that write."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def insert_row(self, asked: Insert, _: object) -> Answer[dict[str, Any]]:
-        said: Changed = await self._database.write(asked)
-        done = _DRY if asked.dry_run else "Row inserted successfully."
-        new = msgspec.json.encode(said.last_insert_id).decode()
-        words = f"{done} Last insert ID: {new}, Changes: {said.changes}"
-        return _report(words, {"last_insert_id": said.last_insert_id, "changes": said.changes})
+    async def insert_row(self, arguments: InsertRow, _: object) -> Answer[dict[str, Any]]:
+        reply: ChangeCount = await self._database.write(arguments)
+        outcome = _DRY_RUN if arguments.dry_run else "Row inserted successfully."
+        row_id = msgspec.json.encode(reply.last_insert_id).decode()
+        message = f"{outcome} Last insert ID: {row_id}, Changes: {reply.changes}"
+        return _report(message, {"last_insert_id": reply.last_insert_id, "changes": reply.changes})
 
-    async def update_row(self, asked: Update, _: object) -> Answer[dict[str, Any]]:
-        said: Changed = await self._database.write(asked)
-        done = _DRY if asked.dry_run else "Rows updated successfully."
-        return _report(f"{done} Changes: {said.changes}", {"changes": said.changes})
+    async def update_row(self, arguments: UpdateRows, _: object) -> Answer[dict[str, Any]]:
+        reply: ChangeCount = await self._database.write(arguments)
+        outcome = _DRY_RUN if arguments.dry_run else "Rows updated successfully."
+        return _report(f"{outcome} Changes: {reply.changes}", {"changes": reply.changes})
 
-    async def delete_row(self, asked: Delete, _: object) -> Answer[dict[str, Any]]:
-        said: Changed = await self._database.write(asked)
-        done = _DRY if asked.dry_run else "Rows deleted successfully."
-        return _report(f"{done} Changes: {said.changes}", {"changes": said.changes})
-
-
-def _report(words: str, data: dict[str, Any]) -> Answer[dict[str, Any]]:
-    """A report of changes is a sentence and no JSON."""
-    return Answer(data, message=words, text=words)
+    async def delete_row(self, arguments: DeleteRows, _: object) -> Answer[dict[str, Any]]:
+        reply: ChangeCount = await self._database.write(arguments)
+        outcome = _DRY_RUN if arguments.dry_run else "Rows deleted successfully."
+        return _report(f"{outcome} Changes: {reply.changes}", {"changes": reply.changes})
 
 
-def _reading(database: Database, key: bytes | None) -> list[Tool]:
-    calls = _Readers(database, RowCursors(key))
-    is_sqlite = database.target.is_sqlite
-    product = "SQLite" if is_sqlite else "PostgreSQL"
-    places = f"a list for {'?' if is_sqlite else '$1'}, an object for :name"
+def _report(message: str, data: dict[str, Any]) -> Answer[dict[str, Any]]:
+    """Return an answer whose text is the message alone, without JSON."""
+    return Answer(data, message=message, text=message)
+
+
+def _read_tools(database: Database, key: bytes | None) -> list[Tool]:
+    calls = _ReadCalls(database, RowCursors(key))
+    product = "SQLite" if database.is_sqlite else "PostgreSQL"
+    placeholders = f"a list for {'?' if database.is_sqlite else '$1'}, an object for :name"
     return [
         _tool(
             "list_tables",
             f"List all tables in the {product} database",
-            Tables,
+            ListTables,
             calls.list_tables,
-            shapes.LIST_TABLES,
-            shapes.TABLE_NAMES,
+            tool_schemas.LIST_TABLES,
+            tool_schemas.TABLE_NAMES,
             _READS,
         ),
         _tool(
             "describe_table",
             "Describe the schema of a specific table",
-            Describe,
+            DescribeTable,
             calls.describe_table,
-            shapes.DESCRIBE_TABLE,
-            shapes.TABLE,
+            tool_schemas.DESCRIBE_TABLE,
+            tool_schemas.TABLE,
             _READS,
         ),
         _tool(
@@ -148,41 +150,41 @@ def _reading(database: Database, key: bytes | None) -> list[Tool]:
             "Run a SELECT query and return results as JSON",
             RunQuery,
             calls.run_query,
-            shapes.run_query(places, database.options.max_rows),
-            shapes.ROWS,
+            tool_schemas.run_query(placeholders, database.options.max_rows),
+            tool_schemas.ROWS,
             _READS,
         ),
     ]
 
 
-def _writing(database: Database) -> list[Tool]:
-    calls = _Writers(database)
+def _write_tools(database: Database) -> list[Tool]:
+    calls = _WriteCalls(database)
     return [
         _tool(
             "insert_row",
             "Insert a new row into a table",
-            Insert,
+            InsertRow,
             calls.insert_row,
-            shapes.INSERT_ROW,
-            shapes.INSERTED,
+            tool_schemas.INSERT_ROW,
+            tool_schemas.INSERTED,
             _ADDS,
         ),
         _tool(
             "update_row",
             "Update rows in a table based on a condition",
-            Update,
+            UpdateRows,
             calls.update_row,
-            shapes.UPDATE_ROW,
-            shapes.CHANGES,
+            tool_schemas.UPDATE_ROW,
+            tool_schemas.CHANGES,
             _CHANGES,
         ),
         _tool(
             "delete_row",
             "Delete rows from a table based on a condition",
-            Delete,
+            DeleteRows,
             calls.delete_row,
-            shapes.DELETE_ROW,
-            shapes.CHANGES,
+            tool_schemas.DELETE_ROW,
+            tool_schemas.CHANGES,
             _DESTROYS,
         ),
     ]
@@ -191,19 +193,47 @@ def _writing(database: Database) -> list[Tool]:
 def _tool(
     name: str,
     description: str,
-    asks: type,
+    arguments_type: type,
     call: Callable[[Any, Any], Awaitable[Answer[Any]]],
-    takes: JsonSchema,
-    returns: JsonSchema,
+    input_schema: JsonSchema,
+    output_schema: JsonSchema,
     hints: Hints,
 ) -> Tool:
     return Tool(
         name=name,
         description=description,
-        input_schema=takes,
-        bind=binder(name, asks, takes),
+        input_schema=input_schema,
+        bind=_binder(name, arguments_type, input_schema),
         invoke=call,
         is_async=True,
         hints=hints,
-        output=Output(schema=returns, is_loose=False),
+        output=Output(schema=output_schema, is_loose=False),
     )
+
+
+def _binder(tool: str, arguments_type: type[T], schema: JsonSchema) -> Callable[[bytes], Bound]:
+    """Return a function that decodes arguments, or raises a Problem with every invalid field."""
+    decode = msgspec.json.Decoder(arguments_type).decode
+    checker = Checker(schema)
+    known = schema["properties"]
+
+    def bind(arguments: bytes) -> Bound:
+        try:
+            return Bound(decode(arguments))
+        except (msgspec.ValidationError, RecursionError):
+            pass
+        try:
+            given = _decode_object(arguments)
+        except (msgspec.ValidationError, RecursionError) as error:
+            raise invalid(tool, [FieldError("", "must be an object")]) from error
+        errors = checker.errors(given)
+        if errors:
+            raise invalid(tool, errors)
+        accepted = {name: value for name, value in given.items() if name in known}
+        try:
+            bound = msgspec.convert(accepted, arguments_type)
+        except msgspec.ValidationError as error:
+            raise invalid(tool, [FieldError("", str(error))]) from error
+        return Bound(bound, [ignored(name) for name in given if name not in known])
+
+    return bind

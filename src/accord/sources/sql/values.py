@@ -1,7 +1,7 @@
-"""Values of a database as JSON, and back: what JSON has no word for is an object that says so.
+"""Values of a database as JSON, and back. An object marks a value that JSON does not have:
 
 {"$blob": "<base64>"}            bytes
-{"$text": "<base64>"}            text whose bytes are no UTF-8
+{"$text": "<base64>"}            text whose bytes are not UTF-8
 {"$real": "Infinity"}            a number that JSON cannot write; also -Infinity and NaN
 """
 
@@ -16,31 +16,31 @@ from accord.model.answer import FieldError, Problem
 BLOB: Final = "$blob"
 TEXT: Final = "$text"
 REAL: Final = "$real"
-_REALS: Final = {"Infinity": float("inf"), "-Infinity": float("-inf"), "NaN": float("nan")}
-_TAKEN: Final = (
+_NUMBERS: Final = {"Infinity": float("inf"), "-Infinity": float("-inf"), "NaN": float("nan")}
+_EXPECTED: Final = (
     f'must be text, a number, true, false, null, {{"{BLOB}": base64}} or {{"{REAL}": "Infinity"}}'
 )
 
 
-class OddText(msgspec.Struct, frozen=True):
-    """The bytes of a text that are no UTF-8."""
+class InvalidText(msgspec.Struct, frozen=True):
+    """Text whose bytes are not UTF-8."""
 
     raw: bytes
 
 
-def marked(value: Any) -> Any:
-    """A value as JSON has it."""
+def to_json(value: Any) -> Any:
+    """Return a database value as a JSON value."""
     if isinstance(value, bytes | bytearray | memoryview):
         return {BLOB: b64encode(value).decode()}
-    if isinstance(value, OddText):
+    if isinstance(value, InvalidText):
         return {TEXT: b64encode(value.raw).decode()}
     if isinstance(value, float) and not isfinite(value):
         return {REAL: "NaN" if isnan(value) else "Infinity" if value > 0 else "-Infinity"}
     return value
 
 
-def unmarked(value: Any, path: str) -> Any:
-    """A value that somebody sent, as the database takes it; a Problem if it cannot be taken."""
+def from_json(value: Any, path: str) -> Any:
+    """Return a caller's JSON value as a database value, or raise a Problem with its path."""
     if not isinstance(value, dict | list):
         return value
     match value:
@@ -48,11 +48,11 @@ def unmarked(value: Any, path: str) -> Any:
             try:
                 return b64decode(text, validate=True)
             except ValueError as error:
-                raise _misfit(path, "is no base64") from error
-        case {"$real": str(word), **others} if not others and word in _REALS:
-            return _REALS[word]
-    raise _misfit(path, _TAKEN)
+                raise _invalid(path, "is not base64") from error
+        case {"$real": str(word), **others} if not others and word in _NUMBERS:
+            return _NUMBERS[word]
+    raise _invalid(path, _EXPECTED)
 
 
-def _misfit(path: str, fault: str) -> Problem:
+def _invalid(path: str, fault: str) -> Problem:
     return Problem.validation(f"{path} {fault}", fields=[FieldError(path, fault)])

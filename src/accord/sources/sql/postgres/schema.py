@@ -1,4 +1,4 @@
-"""What a database is made of, from PostgreSQL's catalogs and SQLAlchemy's reflection."""
+"""Reads the schema of a PostgreSQL database, from its catalogs and SQLAlchemy's reflection."""
 
 from typing import Any, Final
 
@@ -7,7 +7,8 @@ from sqlalchemy import Connection, MetaData, Table, func, inspect, literal_colum
 from sqlalchemy.schema import CreateTable
 from sqlalchemy.types import ARRAY, JSON
 
-COUNTED: Final = 100_000  # rows up to which a table is counted
+MAX_COUNTED: Final = 100_000
+"""Number of rows up to which a table is counted."""
 _TABLES: Final = """
 SELECT c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm') AND pg_catalog.pg_table_is_visible(c.oid)
@@ -17,29 +18,29 @@ ORDER BY c.relkind IN ('v', 'm'), c.oid
 
 
 class Column(msgspec.Struct, frozen=True):
-    """A column: its name, what it holds, and how it is shown."""
+    """A column: its name, what it holds, and its description."""
 
     name: str
     is_json: bool
     is_list: bool
-    shown: dict[str, Any]
+    description: dict[str, Any]
 
 
 def table_names(connection: Connection) -> list[str]:
-    """Tables that are found without naming a schema, in the order of their creation, then views."""
+    """Return tables on the search path in the order of their creation, then views."""
     return [str(name) for (name,) in connection.exec_driver_sql(_TABLES)]
 
 
-def columns_of(connection: Connection, name: str) -> list[Column]:
-    """The columns of a table."""
+def columns(connection: Connection, name: str) -> list[Column]:
+    """Return the columns of a table."""
     found = inspect(connection)
-    keys = set(key_of(connection, name))
+    keys = set(primary_key(connection, name))
     return [
         Column(
             name=column["name"],
             is_json=isinstance(column["type"], JSON),
             is_list=isinstance(column["type"], ARRAY),
-            shown={
+            description={
                 "name": column["name"],
                 "type": column["type"].compile(connection.dialect),
                 "not_null": not column["nullable"],
@@ -51,22 +52,22 @@ def columns_of(connection: Connection, name: str) -> list[Column]:
     ]
 
 
-def key_of(connection: Connection, name: str) -> list[str]:
-    """The columns of the primary key."""
+def primary_key(connection: Connection, name: str) -> list[str]:
+    """Return the columns of the primary key."""
     return list(inspect(connection).get_pk_constraint(name)["constrained_columns"])
 
 
 def describe(connection: Connection, name: str) -> dict[str, Any]:
-    """What a table is made of."""
+    """Return the columns of a table and SQL that would create it."""
     return {
         "table_name": name,
-        "columns": [column.shown for column in columns_of(connection, name)],
+        "columns": [column.description for column in columns(connection, name)],
         "create_sql": _create_sql(connection, name),
     }
 
 
 def _create_sql(connection: Connection, name: str) -> str | None:
-    """How it could be made: PostgreSQL does not keep how it was."""
+    """Return SQL that would create a table; PostgreSQL does not keep the original."""
     found = inspect(connection)
     if name in (*found.get_view_names(), *found.get_materialized_view_names()):
         kind = "VIEW" if name in found.get_view_names() else "MATERIALIZED VIEW"
@@ -77,9 +78,9 @@ def _create_sql(connection: Connection, name: str) -> str | None:
 
 
 def details(connection: Connection, name: str) -> dict[str, Any]:
-    """What there is to know of a table beyond its columns."""
+    """Return keys, indexes, constraints, generated columns and row count of a table."""
     found = inspect(connection)
-    some = select(literal_column("1")).select_from(table(name)).limit(COUNTED + 1).subquery()
+    some = select(literal_column("1")).select_from(table(name)).limit(MAX_COUNTED + 1).subquery()
     counted = connection.execute(select(func.count()).select_from(some)).scalar_one()
     return {
         "foreign_keys": [
@@ -111,6 +112,6 @@ def details(connection: Connection, name: str) -> dict[str, Any]:
             for column in found.get_columns(name)
             if "computed" in column
         ],
-        "row_count": min(counted, COUNTED),
-        "row_count_is_exact": counted <= COUNTED,
+        "row_count": min(counted, MAX_COUNTED),
+        "row_count_is_exact": counted <= MAX_COUNTED,
     }

@@ -1,5 +1,9 @@
-"""SQLite, by apsw."""
+"""The SQLite engine, with apsw.
 
-from accord.sources.sql.sqlite.connection import SqliteEngine
+Read engine.py first; hardening and authorizer keep it safe, schema and statements hold its SQL,
+errors maps exceptions to Problems.
+"""
+
+from accord.sources.sql.sqlite.engine import SqliteEngine
 
 __all__ = ["SqliteEngine"]

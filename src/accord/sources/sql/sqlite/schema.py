@@ -1,4 +1,4 @@
-"""What a database is made of, from SQLite's own tables."""
+"""Reads the schema of a SQLite database: tables, columns, indexes, constraints."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -7,9 +7,10 @@ from typing import Any, Final
 import apsw
 import msgspec
 
-from accord.sources.sql.scan import checks_in
+from accord.sources.sql.tokenizer import check_constraints
 
-COUNTED: Final = 100_000  # rows up to which a table is counted
+MAX_COUNTED: Final = 100_000
+"""Number of rows up to which a table is counted."""
 _GENERATED: Final = {2: "virtual", 3: "stored"}
 _TABLES: Final = """
 SELECT name FROM sqlite_schema
@@ -19,7 +20,7 @@ ORDER BY type, rowid
 
 
 class Column(msgspec.Struct, frozen=True):
-    """A column, as the document of the tools shows it."""
+    """A column, as describe_table returns it."""
 
     name: str
     type: str
@@ -29,7 +30,7 @@ class Column(msgspec.Struct, frozen=True):
 
 
 class Table(msgspec.Struct, frozen=True):
-    """A table or a view."""
+    """A table or view, as describe_table returns it."""
 
     table_name: str
     columns: list[Column]
@@ -37,48 +38,48 @@ class Table(msgspec.Struct, frozen=True):
 
 
 def table_names(connection: apsw.Connection) -> list[str]:
-    """Tables in the order of their creation, then views; without those that are SQLite's own."""
-    shadows = {name for name, kind in kinds(connection) if kind == "shadow"}
+    """Return tables in the order of their creation, then views; without those of SQLite itself."""
+    shadows = {name for name, kind in table_kinds(connection) if kind == "shadow"}
     return [name for (name,) in connection.execute(_TABLES) if name not in shadows]
 
 
-def kinds(connection: apsw.Connection) -> Iterator[tuple[str, str]]:
-    """Every table with what it is: a table, a view, virtual, or the shadow of a virtual one."""
+def table_kinds(connection: apsw.Connection) -> Iterator[tuple[str, str]]:
+    """Yield each table and its kind: table, view, virtual, or shadow of a virtual one."""
     for row in connection.execute("PRAGMA main.table_list"):
         yield row[1], row[2]
 
 
 def connect_virtual_tables(connection: apsw.Connection) -> None:
-    """Connect every virtual table; one that cannot be is reported by the query that needs it."""
-    for table in [name for name, kind in kinds(connection) if kind == "virtual"]:
+    """Connect every virtual table; the query that needs one reports its failure."""
+    for table in [name for name, kind in table_kinds(connection) if kind == "virtual"]:
         with suppress(apsw.Error):
             connection.execute(f"SELECT 1 FROM {quote(table)} LIMIT 0")
 
 
 def has_rowid(connection: apsw.Connection, table: str) -> bool:
-    """Whether its rows have an id of SQLite's own."""
+    """True if the rows of a table have a rowid."""
     rows = [row for row in connection.execute("PRAGMA main.table_list") if row[1] == table]
     return any(row[2] in ("table", "virtual") and not row[4] for row in rows)
 
 
 def is_view(connection: apsw.Connection, table: str) -> bool:
-    """Whether its rows are those of other tables."""
-    return (table, "view") in kinds(connection)
+    """True if a table is a view."""
+    return (table, "view") in table_kinds(connection)
 
 
 def column_names(connection: apsw.Connection, table: str) -> list[str]:
-    """All columns that can be named, in their order."""
+    """Return the names of all columns but hidden ones, in their order."""
     return [row[1] for row in _columns(connection, table)]
 
 
 def _columns(connection: apsw.Connection, table: str) -> list[tuple[Any, ...]]:
-    """Name, type and the rest of each column, without what a virtual table hides."""
+    """Return a row of table_xinfo for each column, without the hidden ones of virtual tables."""
     found = connection.execute("SELECT * FROM pragma_table_xinfo(?, 'main')", (table,))
     return [row for row in found if row[6] != 1]
 
 
 def describe(connection: apsw.Connection, table: str) -> Table:
-    """What a table is made of."""
+    """Return the columns of a table and the SQL that created it."""
     rows = _columns(connection, table)
     alias = _rowid_alias(connection, table, rows)
     columns = [
@@ -92,7 +93,7 @@ def describe(connection: apsw.Connection, table: str) -> Table:
 def _rowid_alias(
     connection: apsw.Connection, table: str, rows: list[tuple[Any, ...]]
 ) -> str | None:
-    """The column that is another name for the row's id, and so can hold no null."""
+    """Return the column that is an alias of the rowid, and so is never null."""
     keys = [row for row in rows if row[5]]
     is_integer = len(keys) == 1 and keys[0][2].upper() == "INTEGER"
     if not is_integer or not has_rowid(connection, table):
@@ -102,28 +103,28 @@ def _rowid_alias(
 
 
 def _indexes(connection: apsw.Connection, table: str) -> list[tuple[Any, ...]]:
-    """Number, name, whether it is unique, where it comes from, whether it is partial."""
+    """Return a row for each index: number, name, unique, origin, partial."""
     return list(connection.execute("SELECT * FROM pragma_index_list(?, 'main')", (table,)))
 
 
 def details(connection: apsw.Connection, table: Table) -> dict[str, Any]:
-    """What there is to know of a table beyond its columns."""
+    """Return keys, indexes, constraints, generated columns and row count of a table."""
     name = table.table_name
     indexes = [
         _index(connection, index, bool(unique), origin, bool(partial))
         for _, index, unique, origin, partial in reversed(_indexes(connection, name))
     ]
     counted = connection.execute(
-        f"SELECT count(*) FROM (SELECT 1 FROM {quote(name)} LIMIT {COUNTED + 1})"
+        f"SELECT count(*) FROM (SELECT 1 FROM {quote(name)} LIMIT {MAX_COUNTED + 1})"
     ).get
     return {
         "foreign_keys": _foreign_keys(connection, name),
         "indexes": indexes,
         "unique_constraints": [index["columns"] for index in indexes if index["origin"] == "u"],
-        "check_constraints": checks_in(table.create_sql or ""),
+        "check_constraints": check_constraints(table.create_sql or ""),
         "generated_columns": _generated(connection, name),
-        "row_count": min(counted, COUNTED),
-        "row_count_is_exact": counted <= COUNTED,
+        "row_count": min(counted, MAX_COUNTED),
+        "row_count_is_exact": counted <= MAX_COUNTED,
     }
 
 
@@ -144,7 +145,7 @@ def _index(
 def _foreign_keys(connection: apsw.Connection, table: str) -> list[dict[str, Any]]:
     keys: dict[int, dict[str, Any]] = {}
     for row in connection.execute("SELECT * FROM pragma_foreign_key_list(?, 'main')", (table,)):
-        number, _, other, column, referred, on_update, on_delete, _ = row
+        number, _, other, column, referenced, on_update, on_delete, _ = row
         key = keys.setdefault(
             number,
             {
@@ -155,8 +156,8 @@ def _foreign_keys(connection: apsw.Connection, table: str) -> list[dict[str, Any
             },
         )
         key["columns"].append(column)
-        if referred is not None:  # else it is the other table's primary key
-            key["references"]["columns"].append(referred)
+        if referenced is not None:  # else it is the primary key
+            key["references"]["columns"].append(referenced)
     return [keys[number] for number in sorted(keys, reverse=True)]
 
 
@@ -169,5 +170,5 @@ def _generated(connection: apsw.Connection, table: str) -> list[dict[str, str]]:
 
 
 def quote(name: str) -> str:
-    """A name as SQL has it, whatever is in it."""
+    """Return a name as an SQL identifier."""
     return '"' + name.replace('"', '""') + '"'

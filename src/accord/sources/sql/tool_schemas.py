@@ -1,4 +1,4 @@
-"""The schemas of the six tools: what they take, and what they return."""
+"""Input and output schemas of the six tools."""
 
 from typing import Final
 
@@ -13,8 +13,8 @@ def _object(description: str) -> JsonSchema:
     return {"type": "object", "description": description}
 
 
-def _either(*kinds: str) -> JsonSchema:
-    """Not `"type": [...]`, which some clients do not know."""
+def _any_of(*kinds: str) -> JsonSchema:
+    """Return a schema of several types; some clients do not know `"type": [...]`."""
     return {"anyOf": [{"type": kind} for kind in kinds]}
 
 
@@ -26,29 +26,29 @@ def _count(description: str) -> JsonSchema:
     return {"type": "integer", "minimum": 0, "description": description}
 
 
-def _takes(required: list[str], **properties: JsonSchema) -> JsonSchema:
+def _input(required: list[str], **properties: JsonSchema) -> JsonSchema:
     return {"type": "object", "properties": properties, "required": required}
 
 
-_PARAMETER: Final = _either("string", "number", "boolean", "null", "object")
-"""Said in full, since some models' APIs refuse an array that does not say what is in it."""
+_PARAMETER: Final = _any_of("string", "number", "boolean", "null", "object")
+"""The type of a parameter; some model APIs refuse an array without a type of its items."""
 _DRY_RUN: Final = _flag("Tell how many rows would change, and change none")
 _MAX_CHANGES: Final = _count("Change nothing if it would be more rows than this")
 _WHERE: Final = "WHERE conditions (column: value pairs)"
 
-LIST_TABLES: Final = _takes([])
-DESCRIBE_TABLE: Final = _takes(
+LIST_TABLES: Final = _input([])
+DESCRIBE_TABLE: Final = _input(
     ["table_name"],
     table_name=_text("Name of the table to describe"),
     details=_flag("Also foreign keys, indexes, constraints, generated columns and a row count"),
 )
-INSERT_ROW: Final = _takes(
+INSERT_ROW: Final = _input(
     ["table_name", "data"],
     table_name=_text("Name of the table to insert into"),
     data=_object("Column names and values to insert"),
     dry_run=_DRY_RUN,
 )
-UPDATE_ROW: Final = _takes(
+UPDATE_ROW: Final = _input(
     ["table_name", "data", "where"],
     table_name=_text("Name of the table to update"),
     data=_object("Column names and new values"),
@@ -56,7 +56,7 @@ UPDATE_ROW: Final = _takes(
     dry_run=_DRY_RUN,
     max_changes=_MAX_CHANGES,
 )
-DELETE_ROW: Final = _takes(
+DELETE_ROW: Final = _input(
     ["table_name", "where"],
     table_name=_text("Name of the table to delete from"),
     where=_object(_WHERE),
@@ -65,14 +65,14 @@ DELETE_ROW: Final = _takes(
 )
 
 
-def run_query(places: str, max_rows: int) -> JsonSchema:
-    """What `run_query` takes; databases differ in how a query names its parameters."""
-    return _takes(
+def run_query(placeholders: str, max_rows: int) -> JsonSchema:
+    """Return the input schema of `run_query`; engines differ in how a query names parameters."""
+    return _input(
         ["query"],
         query=_text("SQL SELECT query to execute"),
         params={
             "anyOf": [{"type": "array", "items": _PARAMETER}, {"type": "object"}],
-            "description": f"Values for the places in the query: {places}",
+            "description": f"Values for the places in the query: {placeholders}",
         },
         limit={
             "type": "integer",
@@ -83,7 +83,7 @@ def run_query(places: str, max_rows: int) -> JsonSchema:
     )
 
 
-def _returns(**properties: JsonSchema) -> JsonSchema:
+def _output(**properties: JsonSchema) -> JsonSchema:
     return {"type": "object", "properties": properties, "required": list(properties)}
 
 
@@ -93,24 +93,24 @@ def _list_of(items: JsonSchema) -> JsonSchema:
 
 _STRING: Final[JsonSchema] = {"type": "string"}
 _BOOLEAN: Final[JsonSchema] = {"type": "boolean"}
-_MAYBE: Final = _either("string", "null")
+_NULLABLE_STRING: Final = _any_of("string", "null")
 
 TABLE_NAMES: Final = _list_of(_STRING)
-TABLE: Final = _returns(
+TABLE: Final = _output(
     table_name=_STRING,
     columns=_list_of(
-        _returns(
+        _output(
             name=_STRING,
             type=_STRING,
             not_null=_BOOLEAN,
             primary_key=_BOOLEAN,
-            default_value=_MAYBE,
+            default_value=_NULLABLE_STRING,
         )
     ),
-    create_sql=_MAYBE,
+    create_sql=_NULLABLE_STRING,
 )
 ROWS: Final = _list_of({"type": "object"})
-CHANGES: Final = _returns(changes={"type": "integer"})
-INSERTED: Final = _returns(
-    last_insert_id=_either("integer", "string", "null"), changes={"type": "integer"}
+CHANGES: Final = _output(changes={"type": "integer"})
+INSERTED: Final = _output(
+    last_insert_id=_any_of("integer", "string", "null"), changes={"type": "integer"}
 )

@@ -1,4 +1,4 @@
-"""What PostgreSQL says when something does not work, as a Problem."""
+"""Maps errors of psycopg and SQLAlchemy to Problems."""
 
 import logging
 from collections.abc import Iterator
@@ -10,7 +10,8 @@ import sqlalchemy.exc
 from psycopg import errors
 
 from accord.model.answer import FieldError, Problem
-from accord.sources.sql.messages import Settings
+from accord.sources.sql.messages import WorkerSettings
+from accord.sources.sql.problems import invalid_params
 
 log = logging.getLogger("accord")
 
@@ -19,8 +20,8 @@ _BUSY: Final = (errors.SerializationFailure, errors.DeadlockDetected, errors.Loc
 
 
 @contextmanager
-def problems(settings: Settings) -> Iterator[None]:
-    """Within the block, what the two libraries raise becomes a Problem."""
+def mapped_errors(settings: WorkerSettings) -> Iterator[None]:
+    """Raise errors of the two libraries within the block as Problems."""
     try:
         yield
     except psycopg.Error as error:
@@ -31,48 +32,47 @@ def problems(settings: Settings) -> Iterator[None]:
             raise
         raise problem_of(cause, settings) from error
     except sqlalchemy.exc.ArgumentError as error:
-        log.error("no URL of a database: %s", error)  # noqa: TRY400 - a line is enough
+        log.error("invalid URL of a database: %s", error)  # noqa: TRY400 - no traceback
         raise _unreachable() from error
     except MemoryError as error:
         raise _too_large() from error
 
 
-def problem_of(error: psycopg.Error, settings: Settings) -> Problem:
-    """In PostgreSQL's own words, without the data that it may show beside them."""
+def problem_of(error: psycopg.Error, settings: WorkerSettings) -> Problem:
+    """Return the Problem for an error: its message, without the details, which may show data."""
     state = error.sqlstate
     if isinstance(error, errors.ProtocolViolation):
-        fault = "do not fit the places in the query"
-        return Problem.validation(f"params {fault}", fields=[FieldError("params", fault)])
+        return invalid_params("do not fit the placeholders in the query")
     if state is None and isinstance(error, psycopg.DataError):
         return Problem.validation(str(error))
     if state is None and "out of memory" in str(error):
         return _too_large()
     if state is None or state[:2] in ("08", "3D", "28"):
-        log.error("cannot reach the database: %s", " ".join(str(error).split()))
+        log.error("could not reach the database: %s", " ".join(str(error).split()))
         return _unreachable()
-    words = error.diag.message_primary or "The database refuses this"
+    message = error.diag.message_primary or "The database refuses this"
     if isinstance(error, errors.QueryCanceled):
-        return settings.stopped
+        return settings.timeout_problem
     if isinstance(error, errors.IntegrityConstraintViolation | errors.IntegrityError):
-        return Problem.conflict(words, fields=_fields(error.diag, words))
+        return Problem.conflict(message, fields=_fields(error.diag, message))
     if isinstance(error, errors.InsufficientPrivilege | errors.ReadOnlySqlTransaction):
-        return Problem.authorization(words)
+        return Problem.authorization(message)
     if isinstance(error, _BUSY):
-        return Problem.unavailable(f"Somebody else is changing this: {words}")
+        return Problem.unavailable(f"Another transaction is changing this: {message}")
     if state[:2] in ("53", "57", "58"):
-        return Problem.unavailable(words)
-    return Problem.validation(words)
+        return Problem.unavailable(message)
+    return Problem.validation(message)
 
 
-def _fields(diagnosis: Any, words: str) -> list[FieldError]:
-    column = diagnosis.column_name
-    return [FieldError(f"data.{column}", words)] if column else []
+def _fields(diagnostic: Any, message: str) -> list[FieldError]:
+    column = diagnostic.column_name
+    return [FieldError(f"data.{column}", message)] if column else []
 
 
-def in_doubt() -> Problem:
-    """A change of which nobody has heard whether it was made."""
+def commit_unconfirmed() -> Problem:
+    """Return the Problem of a change whose commit was not confirmed."""
     return Problem.unavailable(
-        "The connection to the database was lost; look whether the change took place",
+        "The connection to the database was lost; check whether the change was made",
         retryable=False,
     )
 
@@ -86,4 +86,4 @@ def _too_large() -> Problem:
 
 
 def _unreachable() -> Problem:
-    return Problem.unavailable("The database cannot be reached")
+    return Problem.unavailable("The database could not be reached")

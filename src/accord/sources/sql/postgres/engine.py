@@ -1,0 +1,234 @@
+"""Executes requests on one connection to a PostgreSQL database."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from math import ceil
+from typing import Any, Final
+
+import msgspec
+import psycopg
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    and_,
+    column,
+    create_engine,
+    delete,
+    event,
+    insert,
+    literal,
+    make_url,
+    table,
+    update,
+)
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.sql.dml import UpdateBase
+from sqlalchemy.types import NullType
+
+from accord.model.answer import Problem
+from accord.sources.sql.messages import (
+    ChangeCount,
+    DeleteRows,
+    DescribeTable,
+    InsertRow,
+    Rows,
+    SelectRows,
+    TableDescription,
+    TableNames,
+    UpdateRows,
+    WorkerSettings,
+    WriteRequest,
+)
+from accord.sources.sql.postgres import query, schema
+from accord.sources.sql.postgres.allow_list import AllowList
+from accord.sources.sql.postgres.errors import TOO_LARGE, commit_unconfirmed, mapped_errors
+from accord.sources.sql.postgres.values import from_json, register_loaders
+from accord.sources.sql.problems import (
+    decode_conditions,
+    find_table,
+    require_max_changes,
+    validate_change,
+)
+
+log = logging.getLogger("accord")
+
+_PRIVILEGES: Final = """
+SELECT current_user, ARRAY(
+  SELECT rolname::text FROM pg_catalog.pg_roles
+  WHERE rolname IN ('pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program')
+    AND pg_catalog.pg_has_role(oid, 'MEMBER')
+  UNION ALL SELECT 'superuser' FROM pg_catalog.pg_roles WHERE rolname = current_user AND rolsuper
+)
+"""
+
+
+class PostgresEngine:
+    """One connection, with a transaction for each request."""
+
+    def __init__(self, settings: WorkerSettings) -> None:
+        self._settings = settings
+        with mapped_errors(settings):
+            self._engine = create_engine(
+                make_url(settings.url).set(drivername="postgresql+psycopg"),
+                pool_size=1,
+                max_overflow=1,
+                pool_pre_ping=True,
+                connect_args={
+                    "connect_timeout": ceil(settings.timeout),
+                    "application_name": "accord",
+                },
+            )
+        event.listen(self._engine, "connect", lambda driver, _: register_loaders(driver))
+        if not settings.writes:
+            event.listen(
+                self._engine, "connect", lambda driver, _: _warn_of_privileges(driver), once=True
+            )
+        self._allow_list = AllowList(self._engine, settings)
+
+    @contextmanager
+    def _begin(self) -> Iterator[Connection]:
+        """Begin a transaction, which is rolled back unless it is committed."""
+        with mapped_errors(self._settings), self._engine.connect() as connection:
+            query.begin(connection, self._settings)
+            yield connection
+
+    def tables(self) -> TableNames:
+        """Return the tables and views that are allowed."""
+        with self._begin() as connection:
+            return TableNames(self._tables(connection))
+
+    def _tables(self, connection: Connection) -> list[str]:
+        return [name for name in schema.table_names(connection) if self._allow_list.allows(name)]
+
+    def describe(self, request: DescribeTable) -> TableDescription:
+        """Describe a table; with details, also its keys, indexes and constraints."""
+        with self._begin() as connection:
+            name = find_table(request.table_name, self._tables(connection))
+            description = schema.describe(connection, name)
+            if request.details:
+                description |= schema.details(connection, name)
+            return TableDescription(name, msgspec.json.encode(description))
+
+    def select(self, request: SelectRows) -> Rows:
+        """Run a query that only reads, and return its rows."""
+        try:
+            return self._select(request)
+        except Problem as problem:
+            if problem.code != TOO_LARGE:
+                raise
+        return self._select(request, one_by_one=True)
+
+    def _select(self, request: SelectRows, *, one_by_one: bool = False) -> Rows:
+        with self._begin() as connection:
+            driver: psycopg.Connection[Any] = connection.connection.driver_connection  # type: ignore[assignment] # ours is psycopg
+            tables = partial(self._tables, connection)
+            try:
+                return self._allow_list.run(driver, request, tables, one_by_one=one_by_one)
+            finally:
+                query.end(driver)
+
+    def insert(self, request: InsertRow) -> ChangeCount:
+        """Insert a row, and return its primary key if that is one column."""
+        with self._begin() as connection:
+            name, columns = self._find(connection, request)
+            statement: Any = insert(_table(name, columns)).values(_data(request.data, columns))
+            key = schema.primary_key(connection, name)
+            if len(key) == 1:
+                statement = statement.returning(column(key[0]))
+            result = connection.execute(statement, execution_options={"preserve_rowcount": True})
+            changes = result.rowcount
+            row_id = result.scalar() if len(key) == 1 else None
+            if not isinstance(row_id, int | str | None):
+                row_id = str(row_id)
+            self._end(connection, dry_run=request.dry_run)
+            return ChangeCount(changes, None if request.dry_run else row_id)
+
+    def update(self, request: UpdateRows) -> ChangeCount:
+        """Update the rows that meet the conditions."""
+        with self._begin() as connection:
+            name, columns = self._find(connection, request)
+            statement = update(_table(name, columns)).values(_data(request.data, columns))
+            statement = statement.where(_condition(request.where))
+            return self._change(connection, statement, request)
+
+    def delete(self, request: DeleteRows) -> ChangeCount:
+        """Delete the rows that meet the conditions."""
+        with self._begin() as connection:
+            name, columns = self._find(connection, request)
+            statement = delete(_table(name, columns)).where(_condition(request.where))
+            return self._change(connection, statement, request)
+
+    def _find(
+        self, connection: Connection, request: WriteRequest
+    ) -> tuple[str, list[schema.Column]]:
+        """Return the table of a change and its columns, once the change is validated."""
+        name = find_table(request.table_name, self._tables(connection))
+        columns = schema.columns(connection, name)
+        validate_change(request, name, [each.name for each in columns], str)
+        return name, columns
+
+    def _change(
+        self, connection: Connection, statement: UpdateBase, request: UpdateRows | DeleteRows
+    ) -> ChangeCount:
+        changes = connection.execute(statement).rowcount
+        require_max_changes(changes, request.max_changes)
+        self._end(connection, dry_run=request.dry_run)
+        return ChangeCount(changes)
+
+    def _end(self, connection: Connection, *, dry_run: bool) -> None:
+        if dry_run:
+            connection.exec_driver_sql("SET CONSTRAINTS ALL IMMEDIATE")
+            connection.rollback()
+            return
+        try:
+            connection.commit()
+        except DBAPIError as error:
+            if error.connection_invalidated:
+                raise commit_unconfirmed() from error
+            raise
+
+
+def _table(name: str, columns: list[schema.Column]) -> Any:
+    return table(name, *(column(each.name) for each in columns))
+
+
+def _data(data: dict[str, Any], columns: list[schema.Column]) -> dict[str, Any]:
+    kinds = {each.name: each for each in columns}
+    return {
+        name: from_json(
+            value, f"data.{name}", is_json=kinds[name].is_json, is_list=kinds[name].is_list
+        )
+        for name, value in data.items()
+    }
+
+
+def _condition(where: dict[str, Any]) -> ColumnElement[bool]:
+    conditions = decode_conditions(where)
+    return and_(*(_comparison(column(name), value) for name, value in conditions.items()))
+
+
+def _comparison(operand: Any, value: Any) -> Any:
+    """Compare a column; values have no type but the column's: text may be a number or a date."""
+    if not isinstance(value, list):
+        return operand.is_(None) if value is None else operand == literal(value, NullType())
+    known = [each for each in value if each is not None]
+    is_in = operand.in_(literal(each, NullType()) for each in known)
+    return is_in if len(known) == len(value) else is_in | operand.is_(None)
+
+
+def _warn_of_privileges(driver: "psycopg.Connection[Any]") -> None:
+    """Log a warning if a query could reach the server's files or programs."""
+    found = driver.execute(_PRIVILEGES).fetchone()
+    driver.rollback()
+    if found is None or not found[1]:
+        return
+    role, privileges = found
+    what = "is a superuser" if "superuser" in privileges else f"has {', '.join(sorted(privileges))}"
+    log.warning(
+        "the role %r %s: functions such as pg_read_file let a query do what a read-only"
+        " transaction does not prevent; connect as a role with fewer privileges",
+        role,
+        what,
+    )

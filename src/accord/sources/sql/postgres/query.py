@@ -1,0 +1,129 @@
+"""Runs a query in a transaction that PostgreSQL itself keeps from writing.
+
+The query becomes that of a cursor, which PostgreSQL allows for SELECT and VALUES only, sent by the
+protocol that takes one statement at a time. So its text is never parsed here to decide what it
+does or where it ends.
+"""
+
+from collections.abc import Callable, Iterator
+from time import monotonic
+from typing import Any, Final
+
+import psycopg
+from psycopg import errors
+from sqlalchemy import Connection
+
+from accord.model.answer import Problem
+from accord.sources.sql.messages import Params, Rows, SelectRows, WorkerSettings
+from accord.sources.sql.postgres.values import to_json
+from accord.sources.sql.problems import missing_param, only_select, query_failed, unknown_table
+from accord.sources.sql.row_encoder import Row, collect_rows, encoder_for
+from accord.sources.sql.tokenizer import POSTGRES, tokenize
+from accord.sources.sql.values import from_json
+
+_CURSOR: Final = "accord"
+_FETCH_SIZE: Final = 64  # rows
+_SET_TIMEOUT: Final = "SET LOCAL statement_timeout = {}"
+_NOT_SELECT: Final = (errors.SyntaxError, errors.FeatureNotSupported)
+
+
+def begin(connection: Connection, settings: WorkerSettings) -> None:
+    """Begin a transaction with a time limit, read-only unless the settings say that it writes."""
+    if not settings.writes:
+        connection.exec_driver_sql("SET TRANSACTION READ ONLY")
+    timeout = _milliseconds(settings.timeout)
+    connection.exec_driver_sql(_SET_TIMEOUT.format(timeout))
+    connection.exec_driver_sql(f"SET LOCAL lock_timeout = {timeout}")
+
+
+def _milliseconds(seconds: float) -> int:
+    return max(int(seconds * 1000), 1)  # 0 would be no limit
+
+
+def end(driver: "psycopg.Connection[Any]") -> None:
+    """Roll back, and release the locks that outlive a transaction."""
+    if not driver.closed:
+        driver.pgconn.exec_(b"ROLLBACK; SELECT pg_catalog.pg_advisory_unlock_all()")
+
+
+def run(
+    driver: "psycopg.Connection[Any]",
+    request: SelectRows,
+    settings: WorkerSettings,
+    tables: Callable[[], list[str]],
+    on_planned: Callable[["psycopg.Connection[Any]"], None] = lambda _: None,
+    *,
+    one_by_one: bool = False,
+) -> Rows:
+    """Return the rows of a SELECT; another statement raises a Problem.
+
+    `on_planned` is called when the query is planned and has not begun to execute. `one_by_one` is
+    slower, and needs no more memory than the largest row.
+    """
+    deadline = monotonic() + settings.timeout
+    query, values = number_params(request.query, request.params)
+    cursor = psycopg.RawServerCursor(driver, _CURSOR)
+    try:
+        cursor.execute(query, values)
+    except _NOT_SELECT as error:
+        driver.rollback()
+        raise _syntax_problem(driver, query) from error
+    except errors.UndefinedTable as error:
+        driver.rollback()
+        raise _unknown_table(error, tables()) from error
+    on_planned(driver)
+    if request.skip:
+        cursor.scroll(request.skip)
+    encoder = encoder_for(tuple(column.name for column in cursor.description or ()))
+    size = 1 if one_by_one else min(_FETCH_SIZE, request.limit + 1)
+    rows = _fetch(driver, cursor, size, deadline)
+    return collect_rows(encoder, rows, request.limit, settings.max_bytes, one_by_one=one_by_one)
+
+
+def number_params(query: str, params: Params) -> tuple[str, list[Any]]:
+    """Replace each `:name` in a query by `$1`, `$2`, …; return it with the values in that order."""
+    if params is None:
+        return query, []
+    if isinstance(params, list):
+        return query, [from_json(value, f"params[{index}]") for index, value in enumerate(params)]
+    numbers: dict[str, int] = {}
+    text: list[str] = []
+    for token in tokenize(query, POSTGRES):
+        name = token.text[1:]
+        if token.kind != "parameter":
+            text.append(token.text)
+            continue
+        if name not in params:
+            raise missing_param(name)
+        text.append(f"${numbers.setdefault(name, len(numbers) + 1)}")
+    return "".join(text), [from_json(params[name], f"params.{name}") for name in numbers]
+
+
+def _fetch(
+    driver: "psycopg.Connection[Any]",
+    cursor: "psycopg.RawServerCursor[Any]",
+    size: int,
+    deadline: float,
+) -> Iterator[Row]:
+    """Yield rows as JSON values; sets the time limit each time, for a query can change it."""
+    batch = [()]
+    while batch:
+        driver.execute(_SET_TIMEOUT.format(_milliseconds(deadline - monotonic())).encode())
+        batch = cursor.fetchmany(size)
+        for row in batch:
+            yield tuple(map(to_json, row))
+
+
+def _syntax_problem(driver: "psycopg.Connection[Any]", query: str) -> Problem:
+    """Return why a text is not a SELECT; PostgreSQL parses it again without the cursor."""
+    result = driver.pgconn.prepare(b"", query.encode())
+    message = result.error_field(psycopg.pq.DiagnosticField.MESSAGE_PRIMARY)
+    if message is None or b"multiple commands" in message:
+        return only_select()
+    return query_failed(message.decode(errors="replace"))
+
+
+def _unknown_table(error: psycopg.Error, tables: list[str]) -> Problem:
+    message = error.diag.message_primary or "no such table"
+    name = message.split('"')[1] if message.count('"') > 1 else message
+    return unknown_table(message, name, tables)

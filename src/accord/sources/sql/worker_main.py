@@ -1,0 +1,112 @@
+"""Entry point of a worker process: owns one connection, and replies to one request at a time."""
+
+import gc
+import logging
+import signal
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from accord.child_process import end_with_parent, read_frames, take_pipes, write_frame
+from accord.model.answer import Problem
+from accord.sources.sql.messages import (
+    ChangeCount,
+    CrashReply,
+    DeleteRows,
+    DescribeTable,
+    InsertRow,
+    ListTables,
+    ProblemReply,
+    Ready,
+    Reply,
+    Request,
+    Rows,
+    SelectRows,
+    TableDescription,
+    TableNames,
+    UpdateRows,
+    WorkerSettings,
+    decode_request,
+    encode_reply,
+)
+from accord.sources.sql.sandbox import limit_resources
+
+_ORPHAN_TIMEOUT: Final = 1.0  # seconds past the time limit; the parent would have killed us by then
+
+_METHODS: Final[dict[type, Callable[[Any, Any], Reply]]] = {
+    ListTables: lambda engine, _: engine.tables(),
+    DescribeTable: lambda engine, request: engine.describe(request),
+    SelectRows: lambda engine, request: engine.select(request),
+    InsertRow: lambda engine, request: engine.insert(request),
+    UpdateRows: lambda engine, request: engine.update(request),
+    DeleteRows: lambda engine, request: engine.delete(request),
+}
+
+
+class Engine(Protocol):
+    """One connection to a database. What fails raises a Problem."""
+
+    def tables(self) -> TableNames: ...
+    def describe(self, request: DescribeTable) -> TableDescription: ...
+    def select(self, request: SelectRows) -> Rows: ...
+    def insert(self, request: InsertRow) -> ChangeCount: ...
+    def update(self, request: UpdateRows) -> ChangeCount: ...
+    def delete(self, request: DeleteRows) -> ChangeCount: ...
+
+
+def main(parent: int) -> None:
+    """Reply to requests on standard input and output until the pipes are closed."""
+    with suppress(BrokenPipeError):  # the parent is gone
+        _serve(parent)
+
+
+def _serve(parent: int) -> None:
+    source, target = take_pipes()
+    frames = read_frames(source)
+    first = next(frames, None)
+    if first is None:
+        return
+    settings = msgspec.json.decode(first, type=WorkerSettings)
+    engine_type = _load_engine(settings)
+    engine: Engine | None = None
+    _tune_garbage_collector()
+    logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
+    write_frame(target, encode_reply(Ready()))
+    end_with_parent(parent, can_be_released=settings.writes)  # until here, closed pipes do that
+    for frame in frames:
+        signal.setitimer(signal.ITIMER_REAL, settings.timeout + _ORPHAN_TIMEOUT)  # SIGALRM kills us
+        try:
+            if engine is None:
+                engine = engine_type(settings)
+                limit_resources(writes=settings.writes)
+            reply = _execute(engine, decode_request(frame))
+        except Problem as problem:
+            reply = ProblemReply.from_problem(problem)
+        except Exception:  # noqa: BLE001 - the border of a process: the parent logs it
+            reply = CrashReply(traceback.format_exc())
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        write_frame(target, encode_reply(reply))
+
+
+def _load_engine(settings: WorkerSettings) -> Callable[[WorkerSettings], Engine]:
+    """Import the engine for a database; each imports its own library."""
+    if settings.url.startswith("postgresql:"):
+        from accord.sources.sql.postgres import PostgresEngine
+
+        return PostgresEngine
+    from accord.sources.sql.sqlite import SqliteEngine
+
+    return SqliteEngine
+
+
+def _tune_garbage_collector() -> None:
+    """Collect garbage less often: loaded modules stay, and rows leave no cycles."""
+    gc.freeze()
+    gc.set_threshold(50_000, 50, 50)
+
+
+def _execute(engine: Engine, request: Request) -> Reply:
+    return _METHODS[type(request)](engine, request)

@@ -16,9 +16,9 @@ from typing import Any
 
 import pikepdf
 from pikepdf.form import DefaultAppearanceStreamGenerator
-from pikepdf.form import Form as LibraryForm
+from pikepdf.form import SheetForm as LibraryForm
 
-from accord.sources.sheets import Filler, Folder, Form, Typeface, bind, load
+from accord.sources.sheets import Filler, OutputFolder, SheetForm, Typeface, bind, load
 from accord.sources.sheets.model import ABILITIES, SPELL_LISTS
 from accord.sources.sheets.srd import spells
 from bench.report import number, table, verdict
@@ -113,8 +113,8 @@ def measure_sheets(rounds: int = ROUNDS, many: int = MANY) -> Sheets:
     return Sheets(costs, batch, rounds, many)
 
 
-def measure(form: Form, character: dict[str, Any], folder: Path, rounds: int) -> Cost:
-    filler, out = Filler(form, Typeface()), Folder(folder)
+def measure(form: SheetForm, character: dict[str, Any], folder: Path, rounds: int) -> Cost:
+    filler, out = Filler(form, Typeface()), OutputFolder(folder)
     raw = json.dumps({"character_data": character}).encode()
 
     def accord() -> Any:
@@ -143,7 +143,7 @@ def measure(form: Form, character: dict[str, Any], folder: Path, rounds: int) ->
     return cost
 
 
-def fill_by_library(form: Form, written: dict[str, str | bool]) -> bytes:
+def fill_by_library(form: SheetForm, written: dict[str, str | bool]) -> bytes:
     with pikepdf.open(BytesIO(form.blank.data)) as pdf:
         fields = LibraryForm(pdf, DefaultAppearanceStreamGenerator)
         for name, value in written.items():

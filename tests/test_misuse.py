@@ -34,7 +34,7 @@ MISTAKES: dict[str, tuple[Callable[[Any], Any], str]] = {
     ),
     "a tool's name without its word": (
         lambda server: server.tool("greet")(hello),
-        "'greet' is no function; to name a tool say name='greet'",
+        "'greet' is not a function; to name a tool use name='greet'",
     ),
     "a resource without a URI": (
         lambda server: server.resource(hello),

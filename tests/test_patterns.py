@@ -35,7 +35,7 @@ PASSED = "match"
 GIVEN = {
     ("accord.reader.patterns", "Pattern"): "what it is made of",
     ("accord.model.uris", "Template"): "the template of a resource",
-    ("accord.sources.drf.routes", "Route"): "a route of the project",
+    ("accord.sources.drf.routes", "ViewRoute"): "a route of the project",
 }
 """Where patterns are made as a program runs, and from what."""
 

@@ -52,7 +52,9 @@ class Errand(msgspec.Struct, frozen=True, eq=False):
             return Done(GIVEN, messages.reply(self.call.id, result))
         except BaseException as error:  # noqa: BLE001 - SystemExit too: nothing ends a server
             done = self._failed(meaning_of(error, self.call.revision))
-            error.__traceback__ = None  # a cycle: its frames hold this one
+            error.__traceback__ = (
+                None  # a cycle: its frames hold this one, and the function's locals
+            )
             return done
 
     def refuse(self, problem: Problem) -> Done:

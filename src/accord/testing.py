@@ -1,4 +1,4 @@
-"""For the tests of a Django project: a client that speaks MCP; needs `accord-mcp[django]`."""
+"""An MCP client for the tests of a Django project; needs `accord-mcp[django]`."""
 
 import itertools
 import json
@@ -21,7 +21,7 @@ _CLIENT: Final = {"name": "accord.testing", "version": "1"}
 
 
 class MCPError(PeerError):
-    """A JSON-RPC error: the request was wrong, not what a tool made of it."""
+    """A JSON-RPC error reply: a protocol error, not a tool error."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(f"{message} ({code})")
@@ -31,56 +31,56 @@ class MCPError(PeerError):
 
 
 class MCPClient(APIClient):  # type: ignore[misc]  # Django has no types
-    """The REST framework's test client with MCP beside: whoever it is logged in as makes the calls.
+    """The REST framework's test client, with MCP requests as the logged-in user.
 
     `login`, `force_login`, `force_authenticate` and `credentials` are those of `APIClient`. A
-    protocol error raises `MCPError`; a tool that fails returns a result that says so.
+    protocol error raises `MCPError`; a tool error returns a result with `isError`.
     """
 
     def __init__(
         self, path: str | None = None, *, revision: str = NEWEST.date, **defaults: Any
     ) -> None:
-        """`path` is where the endpoint is; if left out, it is found in the project's URLs."""
+        """`path` is the endpoint's URL path; by default the only endpoint in the project's URLs."""
         super().__init__(**defaults)
         self._path = path
         self._revision = REVISIONS[revision]
         self._ids = itertools.count(1)
 
     def initialize(self) -> dict[str, Any]:
-        """What the server says of itself, in the revisions that begin like this."""
-        hello = {
+        """Return the server's reply to `initialize`, in revisions that have it."""
+        params = {
             "protocolVersion": self._revision.date,
             "capabilities": {},
             "clientInfo": _CLIENT,
         }
-        return self.ask("initialize", hello)
+        return self.send_request("initialize", params)
 
     def list_tools(self) -> list[dict[str, Any]]:
-        """Every tool that this client may see."""
+        """Return every tool visible to this client, from all pages."""
         found: list[dict[str, Any]] = []
         params: dict[str, Any] = {}
         while True:
-            page = self.ask("tools/list", params)
+            page = self.send_request("tools/list", params)
             found += page["tools"]
             if "nextCursor" not in page:
                 return found
             params = {"cursor": page["nextCursor"]}
 
     def call_tool(self, name: str, arguments: dict[str, Any] | None = None) -> dict[str, Any]:
-        """The result of a call, a failed one too: then `isError` is true."""
-        return self.ask("tools/call", {"name": name, "arguments": arguments or {}})
+        """Call a tool and return its result; a tool error has `isError`."""
+        return self.send_request("tools/call", {"name": name, "arguments": arguments or {}})
 
-    def ask(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
-        """The result of any request of MCP's."""
-        response = self.send(method, params)
+    def send_request(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Send any MCP request and return its result; raise MCPError on a JSON-RPC error."""
+        response = self.post_message(method, params)
         reply = json.loads(response.content)
         if "error" in reply:
             raise MCPError(**reply["error"])
         result: dict[str, Any] = reply["result"]
         return result
 
-    def send(self, method: str, params: dict[str, Any] | None = None) -> Any:
-        """The response to a request of MCP's, as Django gives it."""
+    def post_message(self, method: str, params: dict[str, Any] | None = None) -> Any:
+        """Send any MCP request and return Django's response."""
         given = dict(params or {})
         headers = {
             "Accept": "application/json, text/event-stream",
@@ -100,12 +100,12 @@ class MCPClient(APIClient):  # type: ignore[misc]  # Django has no types
 
     @property
     def path(self) -> str:
-        """Where the endpoint is."""
+        """The endpoint's URL path."""
         if self._path is None:
             from accord.django.project import endpoints
 
             found = list(endpoints())
             if len(found) != 1:
-                raise ContractError(f"say which endpoint is meant: there are {len(found)}")
+                raise ContractError(f"path must be given: the project has {len(found)} endpoints")
             self._path = f"/{found[0]}"
         return self._path

@@ -13,8 +13,8 @@ import pytest
 
 from cli.command import accord, accord_in_terminal, assert_one_line_of_misuse
 from sources.sheets.characters import FIGHTER, HOMEBREW, MULTICLASS, thorin
-from sources.sheets.filling import values
-from sources.sheets.forms import make_form, official_fields
+from sources.sheets.fill_sheets import values
+from sources.sheets.make_forms import make_form, official_fields
 from sources.sql.test_durability import workers_of
 from sources.sql.test_parent_death import ACCORD, SECONDS, are_gone, least, wait_until
 
@@ -34,18 +34,18 @@ def held(path: Path) -> dict[str, Any]:
     return values(path.read_bytes())
 
 
-def test_one_character_becomes_the_sheet_that_was_named(party: Path) -> None:
+def test_one_character_fills_the_named_sheet(party: Path) -> None:
     done = accord("sheet", "thorin.json", "-o", "out.pdf", cwd=party)
     assert (done.code, done.out, done.err) == (0, "out.pdf: 3 pages, 88 fields\n", "")
     assert held(party / "out.pdf")["character.name"] == "Thorin Ironforge"
 
 
-def test_without_a_name_the_sheet_is_called_as_its_file(party: Path) -> None:
+def test_without_a_name_the_sheet_is_named_after_its_file(party: Path) -> None:
     assert accord("sheet", "thorin.json", cwd=party).out.startswith("thorin.pdf: ")
     assert (party / "thorin.pdf").exists()
 
 
-def test_all_arguments_of_the_tool_are_taken_too(party: Path) -> None:
+def test_a_file_may_have_all_arguments_of_the_tool(party: Path) -> None:
     request = {"character_data": HOMEBREW, "allow_rule_violations": True, "output_path": "x.pdf"}
     done = accord("sheet", "-", cwd=party, stdin=json.dumps(request).encode())
     assert done.code == 0
@@ -54,7 +54,7 @@ def test_all_arguments_of_the_tool_are_taken_too(party: Path) -> None:
     assert "note: combat.initiative is 9; by the rules 1" in done.err
 
 
-def test_several_go_to_a_folder_and_one_that_is_wrong_stops_nobody(party: Path) -> None:
+def test_several_files_fill_a_folder_and_a_failure_does_not_stop_the_others(party: Path) -> None:
     names = ["thorin.json", "sera.json", "grim.json"]
     done = accord("sheet", *names, "-o", "sheets/new", cwd=party)
     assert done.code == 1
@@ -82,7 +82,7 @@ def test_one_process_and_several_do_the_same(party: Path, jobs: str) -> None:
     assert names == {f"Clone {number}" for number in range(12)}
 
 
-def test_the_processes_that_fill_sheets_end_with_a_command_that_is_killed(party: Path) -> None:
+def test_worker_processes_end_when_the_command_is_killed(party: Path) -> None:
     files = [f"clone{number}.json" for number in range(1000)]
     for name in files:
         (party / name).symlink_to("thorin.json")
@@ -117,7 +117,7 @@ def test_single_violations_are_allowed_by_path(party: Path) -> None:
     assert done.code == 0
 
 
-def test_figures_are_explained_where_that_is_asked_for(party: Path) -> None:
+def test_figures_are_explained_on_request(party: Path) -> None:
     done = accord("sheet", "thorin.json", "--explain", cwd=party)
     assert "  passive_perception       13  (10, Perception +3)\n" in done.out
 
@@ -131,7 +131,7 @@ def test_the_whole_report_is_printed_as_json(party: Path) -> None:
 @pytest.mark.skipif(
     shutil.which("pdftoppm") is None, reason="needs poppler: apt-get install poppler-utils"
 )
-def test_a_picture_of_each_page_stands_beside_the_sheet(party: Path) -> None:
+def test_a_png_of_each_page_is_beside_the_sheet(party: Path) -> None:
     assert accord("sheet", "thorin.json", "-o", "t.pdf", "--png", cwd=party).code == 0
     pictures = sorted(party.glob("t-*.png"))
     assert [path.name for path in pictures] == ["t-1.png", "t-2.png", "t-3.png"]
@@ -148,9 +148,7 @@ def test_a_file_named_like_an_option_has_pictures_too(party: Path) -> None:
     assert len(list(party.glob("-png-*.png"))) == 3
 
 
-def test_without_the_program_for_pictures_nothing_is_done(
-    party: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_pdftoppm_nothing_is_done(party: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import cli.command
 
     monkeypatch.setitem(cli.command.ENVIRONMENT, "PATH", str(party))
@@ -159,7 +157,7 @@ def test_without_the_program_for_pictures_nothing_is_done(
     assert not (party / "thorin.pdf").exists()
 
 
-def test_the_official_form_is_filled_where_somebody_brings_it(party: Path) -> None:
+def test_the_official_form_is_filled_as_a_template(party: Path) -> None:
     (party / "official.pdf").write_bytes(make_form(official_fields(), pages=3))
     done = accord("sheet", "thorin.json", "--template", "official.pdf", "-o", "o.pdf", cwd=party)
     assert done.code == 0
@@ -177,7 +175,7 @@ def test_the_fields_of_a_form_are_listed_as_a_mapping_file(party: Path) -> None:
     assert len(lines) == 1 + 334
 
 
-def test_what_is_listed_is_a_mapping_once_it_is_filled_in(party: Path) -> None:
+def test_a_completed_list_of_fields_is_a_mapping(party: Path) -> None:
     fields = [field for field in official_fields() if field.name in ("CharacterName", "AC")]
     (party / "small.pdf").write_bytes(make_form(fields))
     listed = accord("sheet", "--fields", "small.pdf", cwd=party).out
@@ -190,7 +188,7 @@ def test_what_is_listed_is_a_mapping_once_it_is_filled_in(party: Path) -> None:
     assert held(party / "s.pdf") == {"AC": "18", "CharacterName": "Thorin Ironforge"}
 
 
-def test_what_is_listed_may_be_filled_in_by_half(party: Path) -> None:
+def test_a_partly_completed_list_of_fields_is_a_mapping(party: Path) -> None:
     fields = [field for field in official_fields() if field.name in ("CharacterName", "AC")]
     with pikepdf.open(BytesIO(make_form(fields))) as pdf:  # in which two fields have one name
         first = pdf.Root.AcroForm.Fields[0]
@@ -212,7 +210,7 @@ def test_letter_paper_can_be_chosen(party: Path) -> None:
         assert [float(edge) for edge in pdf.pages[0].mediabox] == [0, 0, 612, 792]
 
 
-def test_what_was_sent_cannot_drive_the_terminal(party: Path) -> None:
+def test_control_characters_of_input_are_escaped(party: Path) -> None:
     evil = thorin(character={"class": "\x1b[2J\x1b[31mJuggler"})
     (party / "evil.json").write_text(json.dumps(evil))
     done = accord("sheet", "evil.json", cwd=party)
@@ -221,14 +219,14 @@ def test_what_was_sent_cannot_drive_the_terminal(party: Path) -> None:
 
 
 MISUSE = {
-    "no files": ([], ["name the files of the characters"]),
+    "no files": ([], ["no input: name character files"]),
     "two of one name": (["thorin.json", "../party/thorin.json"], ["would be written to thorin.pdf"]),
-    "a device": (["thorin.json", "-o", "/dev/null"], ["/dev/null is no plain file"]),
+    "a device": (["thorin.json", "-o", "/dev/null"], ["/dev/null is not a regular file"]),
     "a map without a form": (["thorin.json", "--map", "x.toml"], ["--map", "--template"]),
-    "a form that is none": (["thorin.json", "--template", "thorin.json"], ["is no PDF"]),
-    "a form that is not there": (["thorin.json", "--template", "no.pdf"], ["there is no file no.pdf"]),
-    "a font that is none": (["thorin.json", "--font", "thorin.json"], ["is no TrueType font"]),
-    "fields of what is none": (["--fields", "thorin.json"], ["is no PDF"]),
+    "a file that is not a form": (["thorin.json", "--template", "thorin.json"], ["is not a readable PDF"]),
+    "a form that is not there": (["thorin.json", "--template", "no.pdf"], ["file no.pdf does not exist"]),
+    "a file that is not a font": (["thorin.json", "--font", "thorin.json"], ["is not a TrueType font"]),
+    "fields of a file that is not a form": (["--fields", "thorin.json"], ["is not a readable PDF"]),
 }  # fmt: skip
 
 
@@ -240,9 +238,9 @@ def test_misuse_is_one_line(party: Path, words: list[str], fragments: list[str])
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("gone.json", None, "gone.json: cannot be read: no such file or directory\n"),
-        ("list.json", b"[]", "list.json: is no JSON object: Expected `object`, got `array`\n"),
-        ("text.json", b"\xff", "text.json: is no JSON object: "),
+        ("gone.json", None, "gone.json: could not be read: no such file or directory\n"),
+        ("list.json", b"[]", "list.json: is not a JSON object: Expected `object`, got `array`\n"),
+        ("text.json", b"\xff", "text.json: is not a JSON object: "),
         (
             "empty.json",
             b"{}",
@@ -250,7 +248,7 @@ def test_misuse_is_one_line(party: Path, words: list[str], fragments: list[str])
         ),
     ],
 )
-def test_a_file_that_is_no_character_says_why(
+def test_an_unreadable_file_is_one_line_with_the_reason(
     party: Path, name: str, content: bytes | None, words: str
 ) -> None:
     if content is not None:
@@ -263,20 +261,20 @@ def test_a_file_that_is_no_character_says_why(
 # accord serve sheets
 
 
-def test_options_of_sheets_are_refused_without_them(tmp_path: Path) -> None:
+def test_options_of_sheets_are_rejected_for_other_targets(tmp_path: Path) -> None:
     done = accord("serve", "shop:server", "--out", str(tmp_path))
     assert_one_line_of_misuse(done, "--out is for the target sheets")
 
 
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
     done = accord("serve", "sheets", "--out", "none/below", cwd=tmp_path)
-    assert_one_line_of_misuse(done, "there is no folder none/below")
+    assert_one_line_of_misuse(done, "folder none/below does not exist")
     (tmp_path / "file").touch()
     done = accord("serve", "sheets", "--out", "file", cwd=tmp_path)
-    assert_one_line_of_misuse(done, "there is no folder file")
+    assert_one_line_of_misuse(done, "folder file does not exist")
 
 
-def test_the_folder_is_made_where_the_one_above_it_is_there(tmp_path: Path) -> None:
+def test_the_folder_is_created_if_its_parent_exists(tmp_path: Path) -> None:
     assert accord("serve", "sheets", "--out", "sheets", cwd=tmp_path).code == 0
     assert (tmp_path / "sheets").is_dir()
 
@@ -309,12 +307,13 @@ def test_a_call_can_name_the_folder_and_the_form(tmp_path: Path) -> None:
     assert held(tmp_path / "new/thorin_ironforge.pdf")["character.race"] == "Dwarf"
 
 
-def test_a_folder_of_that_name_is_no_module(tmp_path: Path) -> None:
+def test_a_folder_named_sheets_is_not_a_module(tmp_path: Path) -> None:
     (tmp_path / "sheets").mkdir()
     assert accord("tools", "sheets", cwd=tmp_path).out.startswith("dnd-character-sheet-filler")
 
 
-def test_a_module_of_that_name_is_served_instead(tmp_path: Path) -> None:
+@pytest.mark.parametrize("target", ["./sheets", "sheets.py", "sheets:server"])
+def test_a_module_named_sheets_is_served_by_its_path(target: str, tmp_path: Path) -> None:
     source = 'from accord import Server\nserver = Server("own", version="2")\n'
     (tmp_path / "sheets.py").write_text(source)
-    assert accord("tools", "sheets", cwd=tmp_path).out.startswith("own 2")
+    assert accord("tools", target, cwd=tmp_path).out.startswith("own 2")

@@ -1,4 +1,4 @@
-"""The example project, set up once in this process; every test leaves the shop as it found it."""
+"""The example project, set up once per process; every test is rolled back."""
 
 import os
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from django.core.cache import cache  # noqa: E402
 from django.core.management import call_command  # noqa: E402
 from django.db import transaction  # noqa: E402
 
-from drf import people  # noqa: E402
+from drf import users  # noqa: E402
 from storefront.management.commands.stock import fill  # noqa: E402
 
 
@@ -24,7 +24,7 @@ from storefront.management.commands.stock import fill  # noqa: E402
 def tables() -> None:
     call_command("migrate", run_syncdb=True, verbosity=0)
     fill()
-    people.hire()
+    users.create_users()
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ import pytest
 
 import wire
 from accord.model import schemas
-from drf.talk import Client, text_of
+from drf.mcp_clients import Client, text_of
 from golden.rule import differences
 
 requirement = pytest.mark.requirement
@@ -74,7 +74,7 @@ def test_each_response_fits_the_schema_of_the_document(
 
 
 @pytest.mark.parametrize("revision", HANDSHAKE)
-def test_it_calls_itself_as_the_document_does(revision: str) -> None:
+def test_its_name_and_version_are_those_of_the_document(revision: str) -> None:
     said = Client(revision=revision).initialize()
     assert said["protocolVersion"] == revision
     assert said["capabilities"] == {"tools": {}}

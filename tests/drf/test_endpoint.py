@@ -1,4 +1,4 @@
-"""The endpoint as a view of Django's: both eras, who is let in, who sees what."""
+"""The endpoint as a Django view: revisions, origins, permissions and visible tools."""
 
 import json
 from typing import Annotated, Any
@@ -16,8 +16,8 @@ from accord.django import endpoint, project
 from accord.django.view import Endpoint
 from accord.serve.http.sync import SyncApp
 from accord.testing import MCPError
-from drf.people import CREDENTIALS, user
-from drf.talk import Client, text_of
+from drf.mcp_clients import Client, text_of
+from drf.users import CREDENTIALS, user
 from storefront.models import Customer
 from storefront.urls import router
 
@@ -46,7 +46,7 @@ def test_a_notification_is_accepted_and_not_answered() -> None:
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT"])
-def test_only_post_is_for_here(method: str) -> None:
+def test_other_methods_than_post_are_rejected(method: str) -> None:
     response = Client().generic(method, "/mcp/")
     assert (response.status_code, response.headers["Allow"]) == (405, "POST")
 
@@ -63,7 +63,7 @@ def test_only_post_is_for_here(method: str) -> None:
         (rpc("nothing"), "application/json", {}, 200, -32601),
     ],
 )
-def test_what_cannot_be_taken_is_refused(
+def test_unusable_requests_are_rejected(
     body: Any, content_type: str, headers: dict[str, str], status: int, code: int
 ) -> None:
     response = post(body, content_type, **headers)
@@ -81,11 +81,11 @@ def test_a_message_that_is_too_large_is_refused() -> None:
 @pytest.mark.parametrize("revision", HANDSHAKE)
 def test_the_handshake_works_without_a_session(revision: str) -> None:
     client = Client(revision=revision)
-    response = client.send(
+    response = client.post_message(
         "initialize", {"protocolVersion": revision, "capabilities": {}, "clientInfo": {}}
     )
     assert "Mcp-Session-Id" not in response.headers
-    assert client.ask("ping") == {}
+    assert client.send_request("ping") == {}
     assert json.loads(text_of(client.call_tool("customers_list")))[0]["name"] == "Alice"
 
 
@@ -96,10 +96,12 @@ def test_the_calls_of_a_batch_are_answered_together() -> None:
     assert [reply["id"] for reply in replies] == [1, 2]
 
 
-def test_a_header_that_says_something_else_is_a_mismatch() -> None:
+def test_a_header_that_differs_from_the_body_is_a_mismatch() -> None:
     client = Client()
     with pytest.raises(MCPError) as caught:
-        client.ask("tools/call", {"name": "customers_list", "_meta": {}} | {"name": "ping"})
+        client.send_request(
+            "tools/call", {"name": "customers_list", "_meta": {}} | {"name": "ping"}
+        )
     assert caught.value.code == -32602
     response = Client().generic(
         "POST",
@@ -167,7 +169,7 @@ def test_arguments_of_another_shape_are_named(
     assert sorted((each["field"], each["error"]) for each in errors) == sorted(fields)
 
 
-def test_what_is_inside_a_body_is_for_the_view_to_judge_in_every_revision() -> None:
+def test_the_view_validates_the_body_in_every_revision() -> None:
     for revision in wire.REVISIONS:
         client = Client(revision=revision, headers=CREDENTIALS["clerk"])
         result = client.call_tool("customers_create", {"body": {"name": 1, "extra": True}})
@@ -176,7 +178,7 @@ def test_what_is_inside_a_body_is_for_the_view_to_judge_in_every_revision() -> N
 
 
 @pytest.mark.parametrize("value", ['{"a": 1e999}', "[" * 2_000 + "]" * 2_000])
-def test_what_nobody_can_read_is_refused(value: str) -> None:
+def test_arguments_that_cannot_be_decoded_are_rejected(value: str) -> None:
     body = json.dumps(rpc("tools/call", {"name": "customers_list", "arguments": {"query": "N"}}))
     response = post(body.replace('"N"', value), MCP_Protocol_Version="2025-11-25")
     reply = json.loads(response.content)
@@ -202,24 +204,24 @@ def test_what_nobody_can_read_is_refused(value: str) -> None:
         ("", 403),
     ],
 )
-def test_browsers_come_from_sites_that_are_trusted(origin: str | None, status: int) -> None:
+def test_only_trusted_origins_are_allowed(origin: str | None, status: int) -> None:
     trusted = ["https://partner.example", "https://*.shops.example"]
     headers = {} if origin is None else {"Origin": origin}
     with override_settings(CSRF_TRUSTED_ORIGINS=trusted):
         assert post(rpc("ping"), **headers).status_code == status
 
 
-def test_an_endpoint_can_trust_more_sites() -> None:
+def test_an_endpoint_can_allow_more_origins() -> None:
     open_to = endpoint(router, allow_origins=["https://inspector.example"])
     for origin, status in (("https://inspector.example", 405), ("https://other.example", 403)):
         assert open_to(RequestFactory().get("/", headers={"Origin": origin})).status_code == status
 
 
-def test_it_answers_to_the_hosts_of_the_project_alone() -> None:
+def test_only_allowed_hosts_are_answered() -> None:
     assert post(rpc("ping"), Host="evil.example").status_code == 400
 
 
-def test_a_session_cookie_acts_with_the_token_that_the_api_wants_too() -> None:
+def test_a_session_cookie_needs_the_csrf_token() -> None:
     client = Client(enforce_csrf_checks=True)
     client.force_login(user("clerk"))
     assert "isError" not in client.call_tool("orders_list")
@@ -245,24 +247,24 @@ def names(who: str) -> set[str]:
     return {tool["name"] for tool in Client(headers=CREDENTIALS[who]).list_tools()}
 
 
-def test_everybody_sees_the_tools_that_they_may_use() -> None:
+def test_each_caller_sees_the_tools_it_may_use() -> None:
     every = names("clerk")
     assert "orders_refund" in every
     reading = {"customers_list", "customers_retrieve", "products_list", "products_retrieve"}
     public = {"contact_list", "contact_create", "api_health_get"}
-    assert names("nobody") == reading | public
+    assert names("anonymous") == reading | public
     mine = names("visitor")
     assert {"customers_create", "orders_items_list", "orders_list"} <= mine
     assert not {"products_create", "orders_create", "orders_destroy"} & mine
     assert names("stranger") == names("fired") == set()
 
 
-def test_a_list_for_one_is_not_kept_for_others() -> None:
-    result = Client().ask("tools/list")
+def test_a_list_of_tools_is_not_cached_across_callers() -> None:
+    result = Client().send_request("tools/list")
     assert result["cacheScope"] == "private"
 
 
-def test_what_is_not_shown_is_refused_as_the_api_refuses_it() -> None:
+def test_a_hidden_tool_is_denied_as_by_the_api() -> None:
     result = Client(headers=CREDENTIALS["visitor"]).call_tool("products_create", {"body": {}})
     assert "You do not have permission to perform this action." in text_of(result)
 
@@ -301,7 +303,7 @@ def test_a_request_ends_once_however_many_calls_there_are() -> None:
     assert len(ended) <= 1
 
 
-def test_each_call_has_a_transaction_of_its_own() -> None:
+def test_each_call_has_its_own_transaction() -> None:
     connection.settings_dict["ATOMIC_REQUESTS"] = True
     (view,) = project.endpoints().values()
     view.rebuild()
@@ -323,7 +325,7 @@ def test_each_call_has_a_transaction_of_its_own() -> None:
     assert Customer.objects.filter(name="Bob").exists()
 
 
-def test_what_middleware_found_out_reaches_the_view() -> None:
+def test_attributes_set_by_middleware_reach_the_view() -> None:
     client = Client()
     client.force_authenticate(user("clerk"))
     assert "isError" not in client.call_tool("orders_list")
@@ -336,7 +338,7 @@ def mounted(view: Endpoint) -> Any:
     return override_settings(ROOT_URLCONF=Urls)
 
 
-def test_a_router_that_is_mounted_nowhere_is_served_all_the_same() -> None:
+def test_an_unmounted_router_is_served() -> None:
     with mounted(endpoint(router)):
         client = Client("/mcp/", headers=CREDENTIALS["clerk"])
         assert len(client.list_tools()) == 25
@@ -345,7 +347,7 @@ def test_a_router_that_is_mounted_nowhere_is_served_all_the_same() -> None:
         assert text_of(failed).endswith("{'detail': 'Not found.'}")
 
 
-def test_an_endpoint_says_what_it_is_told_to_say_of_itself() -> None:
+def test_an_endpoint_has_the_given_name_and_title() -> None:
     named = endpoint(router, name="shop", version="9", title="The shop", profile="envelope")
     with mounted(named):
         client = Client("/mcp/", revision="2025-06-18")
@@ -354,7 +356,7 @@ def test_an_endpoint_says_what_it_is_told_to_say_of_itself() -> None:
         assert json.loads(text_of(client.call_tool("customers_list")))["success"] is True
 
 
-def test_a_page_is_told_beside_the_list() -> None:
+def test_a_paginated_list_has_its_page() -> None:
     result = Client().call_tool("products_list", {"query": {"page_size": 1, "page": 2}})
     assert json.loads(text_of(result))["count"] == 3
     page = result["_meta"]["dev.accord-mcp/answer"]["page"]
@@ -376,7 +378,7 @@ def desk() -> Server:
 
     @server.tool
     async def greet(context: Context) -> str:
-        """Ask for a name."""
+        """ViewCall for a name."""
         return f"Hello, {(await context.elicit('Your name?', str)).data}"
 
     @server.tool
@@ -410,7 +412,7 @@ def ask_desk(view: Endpoint, tool: str, params: Any, **headers: str) -> Any:
 
 
 @pytest.mark.parametrize("ada", [{"Authorization": "Token ada"}, {"Cookie": "sessionid=ada"}])
-def test_a_question_is_answered_by_whoever_it_was_put_to(ada: dict[str, str]) -> None:
+def test_an_elicitation_is_answered_by_the_same_caller_only(ada: dict[str, str]) -> None:
     view = endpoint(router)
     view.app = SyncApp(desk())
     asked = ask_desk(view, "greet", {}, **ada)["result"]
@@ -428,7 +430,7 @@ def test_a_question_is_answered_by_whoever_it_was_put_to(ada: dict[str, str]) ->
     assert text_of(ask_desk(view, "greet", answer, **again)["result"]) == "Hello, Ada"
 
 
-def test_arguments_that_headers_repeat_have_to_agree_with_them() -> None:
+def test_header_params_must_match_the_arguments() -> None:
     view = endpoint(router)
     view.app = SyncApp(desk())
     there = {"arguments": {"region": "north"}}

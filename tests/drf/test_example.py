@@ -16,7 +16,7 @@ from cli.command import ACCORD, ENVIRONMENT, EXAMPLES
 PAGE = EXAMPLES.parent / "docs/django.md"
 PROJECT = EXAMPLES / "drf_shop"
 SHIPPED = {"django", "djangorestframework"}
-"""What the extra `django` brings."""
+"""Packages that the extra `django` installs."""
 
 
 @pytest.mark.slow

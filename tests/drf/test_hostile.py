@@ -1,4 +1,4 @@
-"""What nobody should send, and what views do that others have to live with."""
+"""Hostile arguments, and views that misbehave."""
 
 import json
 from base64 import b64encode
@@ -23,9 +23,9 @@ from rest_framework.test import APIClient
 
 from accord import Server
 from accord.django import endpoint, project
-from accord.sources.drf import replies
-from drf.people import CREDENTIALS
-from drf.talk import Client, Sender, call, rolled_back, text_of
+from accord.sources.drf import responses
+from drf.mcp_clients import Client, Sender, call, rolled_back, text_of
+from drf.users import CREDENTIALS
 
 CLERK = CREDENTIALS["clerk"]
 
@@ -70,7 +70,7 @@ class JsonLetters(Letters):
 
 
 class Loose(viewsets.ViewSet):
-    """Takes anything, and nobody knows what."""
+    """Accepts any body."""
 
     permission_classes = [AllowAny]
     parser_classes = [JSONParser, MultiPartParser]
@@ -161,7 +161,7 @@ KEYS: list[str | int] = [
 
 
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: repr(key)[:20])
-def test_a_key_is_one_piece_of_a_url_whatever_it_holds(key: str | int) -> None:
+def test_a_key_is_one_url_segment_whatever_it_contains(key: str | int) -> None:
     over_http = APIClient(headers=CLERK).get(f"/api/customers/{quote(str(key), safe='')}/")
     result = Client(headers=CLERK).call_tool("customers_retrieve", {"kwargs": {"pk": key}})
     assert result.get("isError", False) is (over_http.status_code >= 400)
@@ -185,7 +185,7 @@ def nested(levels: int) -> Any:
     "name",
     [10**25, -(10**20), 1e300, "\x00", {"name": "x", "content": "!!"}, nested(400), [None] * 2_000],
 )
-def test_odd_values_in_a_body_get_what_the_api_says(name: Any) -> None:
+def test_odd_values_in_a_body_get_the_reply_of_the_api(name: Any) -> None:
     body = {"name": name, "email": "odd@example.com"}
     sent = json.dumps(body)
     client = APIClient(headers=CLERK)
@@ -200,7 +200,7 @@ def test_odd_values_in_a_body_get_what_the_api_says(name: Any) -> None:
         assert text_of(result).endswith(f"ViewSet returned error: {over_http.json()}")
 
 
-def test_a_body_that_is_too_deep_is_said_to_be(server: Server) -> None:
+def test_a_body_that_is_too_deep_is_rejected(server: Server) -> None:
     def send(levels: int) -> Any:
         try:
             return call(server, "loose_create", {"body": {"a": nested(levels)}})["error"]
@@ -228,7 +228,7 @@ FILE = {"name": "a.txt", "content": b64encode(b"hello").decode()}
         ("loose_create", FILE, {"files": [], "type": "application/json"}),
     ],
 )
-def test_a_file_is_one_where_a_file_is_meant(
+def test_a_file_is_decoded_only_where_the_schema_has_one(
     server: Server, tool: str, body: Any, answer: dict[str, Any]
 ) -> None:
     data = call(server, tool, {"body": body})["data"]
@@ -244,7 +244,7 @@ def test_a_file_is_one_where_a_file_is_meant(
         ("a\r\nContent-Type: text/html\r\n\r\n<b>", "b>"),
     ],
 )
-def test_the_name_of_a_file_is_no_path_and_no_header(server: Server, name: str, kept: str) -> None:
+def test_the_name_of_a_file_is_escaped(server: Server, name: str, kept: str) -> None:
     scan = {**FILE, "name": name, "content_type": "text/plain\r\nX-Evil: 1"}
     data = call(server, "letters_create", {"body": {"scan": scan}})["data"]
     (sent,) = data["files"]
@@ -254,7 +254,7 @@ def test_the_name_of_a_file_is_no_path_and_no_header(server: Server, name: str, 
     assert "\n" not in sent[1]
 
 
-def test_what_is_no_base64_is_named(server: Server) -> None:
+def test_invalid_base64_is_a_field_error(server: Server) -> None:
     scans = [FILE, {**FILE, "content": "!"}]
     said = call(server, "letters_create", {"body": {"scans": scans}})
     assert said["error"] == "body.scans.content must be Base64"
@@ -263,7 +263,7 @@ def test_what_is_no_base64_is_named(server: Server) -> None:
 # Headers
 
 
-def test_an_underscore_does_not_pass_for_a_hyphen(server: Server) -> None:
+def test_a_header_with_an_underscore_is_dropped(server: Server) -> None:
     sent = Sender({"X_Remote_User": "root", "X-Real": "yes"})
     headers = call(server, "odd_headers", {}, sent)["data"]
     assert "X-Remote-User" not in headers
@@ -275,9 +275,7 @@ def test_an_underscore_does_not_pass_for_a_hyphen(server: Server) -> None:
 
 @pytest.mark.parametrize("tool", ["odd_suspicious", "odd_bad"])
 @pytest.mark.parametrize("debug", [True, False])
-def test_what_django_finds_suspicious_is_not_repeated(
-    server: Server, tool: str, debug: bool
-) -> None:
+def test_a_suspicious_operation_is_masked(server: Server, tool: str, debug: bool) -> None:
     with override_settings(DEBUG=debug):
         by_itself = call(server, tool, {})["error"]
         inside = text_of(Client().call_tool(tool))
@@ -285,10 +283,12 @@ def test_what_django_finds_suspicious_is_not_repeated(
     assert inside == f"Error executing tool: {by_itself}"
 
 
-def test_a_stream_without_an_end_is_let_go(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replies, "_MOST_BYTES", 5_000)
+def test_an_endless_stream_is_closed_at_the_limit(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(responses, "_MAX_BYTES", 5_000)
     said = call(server, "odd_endless", {})
-    assert said["error"] == "The view sends more than 5,000 bytes"
+    assert said["error"] == "The view's response is larger than 5,000 bytes"
 
 
 @pytest.mark.filterwarnings("ignore:StreamingHttpResponse must consume asynchronous iterators")

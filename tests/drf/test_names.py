@@ -1,4 +1,4 @@
-"""Which views are tools, and what they are called; what is wrong is said at start."""
+"""Which views are tools, their names, and errors at startup."""
 
 import re
 from typing import Any
@@ -19,7 +19,7 @@ from rest_framework.views import APIView
 from accord import Server
 from accord.django import endpoint, mcp_tool, mcp_viewset, project
 from accord.errors import ContractError
-from drf.talk import Client, call
+from drf.mcp_clients import Client, call
 
 
 class Things(viewsets.ViewSet):
@@ -78,7 +78,7 @@ def test_names_are_the_prefix_and_the_action() -> None:
     ]
 
 
-def test_a_long_name_is_cut_and_stays_itself() -> None:
+def test_a_long_name_is_cut_and_stays_unique() -> None:
     long, longer = "a" * 70, "a" * 71
     names = tools(path("", include(routed(**{long: Things, longer: Others}).urls)))
     assert len(names) == len(set(names)) == 4
@@ -86,13 +86,13 @@ def test_a_long_name_is_cut_and_stays_itself() -> None:
     assert all(re.fullmatch(r"a{55}_[0-9a-f]{8}", name) for name in names)
 
 
-def test_what_is_mounted_twice_says_where() -> None:
+def test_a_router_mounted_twice_has_mount_prefixes() -> None:
     router = routed(things=Things)
     names = tools(path("v1/", include(router.urls)), path("v2/", include(router.urls)))
     assert names == ["v1_things_list", "v1_things_retrieve", "v2_things_list", "v2_things_retrieve"]
 
 
-def test_two_tools_of_one_name_are_an_error_that_names_both() -> None:
+def test_two_tools_with_one_name_are_an_error_that_names_both() -> None:
     class Rival(Things):
         @mcp_tool(name="things_list")
         def retrieve(self, request: Any, pk: str) -> Response:
@@ -111,14 +111,14 @@ def test_two_tools_of_one_name_are_an_error_that_names_both() -> None:
         assert re.fullmatch(wanted, error.msg)
 
 
-def test_checks_say_what_is_left_out() -> None:
-    with override_settings(ROOT_URLCONF="drf.odd"):
+def test_the_system_check_lists_skipped_views() -> None:
+    with override_settings(ROOT_URLCONF="drf.sample_views"):
         said = [each.msg for each in checks.run_checks(tags=["urls"]) if each.id == "accord.W001"]
-    assert "drf.odd.Nobodys is left out: its URL has groups without a name" in said
+    assert "drf.sample_views.Unnamed is skipped: its URL has unnamed groups" in said
     assert checks.run_checks(tags=["urls"]) == []
 
 
-def test_decorators_choose() -> None:
+def test_decorators_select_actions() -> None:
     router = routed(things=Things, some=Some, picked=Picked)
     every = tools(path("", include(router.urls)))
     assert every == [
@@ -129,10 +129,10 @@ def test_decorators_choose() -> None:
     assert chosen == ["pick", "some_retrieve"]
 
 
-def test_a_decorator_that_names_no_action_is_an_error() -> None:
+def test_a_decorator_with_an_unknown_action_is_an_error() -> None:
     with pytest.raises(ContractError, match="Things has no action 'destroy'"):
         mcp_viewset(actions=["destroy"])(Things)
-    with pytest.raises(ContractError, match="actions are several names"):
+    with pytest.raises(ContractError, match="actions must be a list"):
         mcp_viewset(actions="list")
 
 
@@ -146,13 +146,13 @@ def test_an_endpoint_of_a_router_has_the_tools_of_that_router() -> None:
     assert names == ["things_list", "things_retrieve"]
 
 
-def test_several_endpoints_are_one_server_by_themselves() -> None:
+def test_several_endpoints_are_one_server_outside_of_django() -> None:
     mine, other = routed(things=Things), routed(others=Others)
     with urls(path("one/", endpoint(mine)), path("two/", endpoint(other))):
         server = project.server()
         assert sorted(server.tools)[:2] == ["others_list", "others_retrieve"]
         assert call(server, "things_list", {})["data"] == {"items": ["/things/"]}
-        with pytest.raises(ContractError, match="say which endpoint is meant: there are 2"):
+        with pytest.raises(ContractError, match="path must be given: the project has 2 endpoints"):
             Client().list_tools()
     with (
         urls(path("one/", endpoint(mine)), path("two/", endpoint(mine))),
@@ -161,7 +161,7 @@ def test_several_endpoints_are_one_server_by_themselves() -> None:
         project.server()
 
 
-def test_urls_with_a_language_are_those_of_the_moment() -> None:
+def test_urls_with_a_language_prefix_use_the_active_language() -> None:
     with urls(*i18n_patterns(path("", include(routed(things=Things).urls)))):
         server = project.server()
         assert call(server, "things_list", {})["data"] == {"items": ["/en/things/"]}
@@ -169,7 +169,7 @@ def test_urls_with_a_language_are_those_of_the_moment() -> None:
             assert call(server, "things_list", {})["data"] == {"items": ["/de/things/"]}
 
 
-def test_a_view_that_is_the_root_of_what_it_is_mounted_at_has_its_name() -> None:
+def test_a_view_at_the_root_of_a_mount_is_named_by_the_mount() -> None:
     assert tools(path("here/", include([path("", Here.as_view())]))) == ["here_get"]
 
 

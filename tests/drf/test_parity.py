@@ -1,4 +1,4 @@
-"""A tool does for everybody exactly what its URL does: same status, same data."""
+"""A tool call has the same status and data as an HTTP request to its URL."""
 
 import json
 from typing import Any, NamedTuple
@@ -9,8 +9,8 @@ from rest_framework.throttling import BaseThrottle
 
 from accord import Server
 from accord.django import project
-from drf.people import CREDENTIALS
-from drf.talk import Client, Sender, call, over_http, rolled_back, text_of
+from drf.mcp_clients import Client, Sender, call, over_http, rolled_back, text_of
+from drf.users import CREDENTIALS
 from storefront import views
 
 Arguments = dict[str, Any]
@@ -175,7 +175,7 @@ def test_every_tool_is_compared(server: Server) -> None:
 
 @each_person
 @each_case
-def test_the_endpoint_says_what_the_api_says(case: Case, who: str) -> None:
+def test_the_endpoint_replies_as_the_api(case: Case, who: str) -> None:
     headers = CREDENTIALS[who]
     expected = expected_of(case, headers)
     assert_same(Client(headers=headers).call_tool(case.tool, case.arguments), expected)
@@ -183,7 +183,7 @@ def test_the_endpoint_says_what_the_api_says(case: Case, who: str) -> None:
 
 @each_person
 @each_case
-def test_a_process_of_its_own_says_what_the_api_says(case: Case, who: str, server: Server) -> None:
+def test_a_separate_process_replies_as_the_api(case: Case, who: str, server: Server) -> None:
     headers = CREDENTIALS[who]
     expected = expected_of(case, headers)
     envelope = call(server, case.tool, case.arguments, Sender(headers))
@@ -191,7 +191,7 @@ def test_a_process_of_its_own_says_what_the_api_says(case: Case, who: str, serve
 
 
 class Closed(BaseThrottle):
-    """Lets nobody in for a while."""
+    """Denies every request for a while."""
 
     def allow_request(self, request: Any, view: Any) -> bool:
         return False
@@ -211,9 +211,7 @@ def closed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("case", ONCE.values(), ids=ONCE)
-def test_whoever_is_throttled_is_told_when_to_come_again(
-    case: Case, server: Server, closed: None
-) -> None:
+def test_a_throttled_caller_gets_retry_after(case: Case, server: Server, closed: None) -> None:
     headers = CREDENTIALS["clerk"]
     expected = expected_of(case, headers)
     assert expected.status_code == 429
@@ -239,7 +237,7 @@ def test_throttles_count_calls_as_they_count_requests(way: str, server: Server) 
             assert envelope["success"] == (turn < 3)
 
 
-def test_callers_are_throttled_by_where_they_come_from(server: Server) -> None:
+def test_callers_are_throttled_by_address(server: Server) -> None:
     for _ in range(3):
         assert call(server, "contact_list", {}, Sender({}, "10.0.0.1"))["success"]
     assert not call(server, "contact_list", {}, Sender({}, "10.0.0.1"))["success"]

@@ -1,4 +1,4 @@
-"""The example in processes of its own: our servers, Django's own, and clients that others wrote."""
+"""The example in separate processes: our servers, Django's, and the official client."""
 
 import asyncio
 import json
@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from mcp import Client as SdkClient
 
-from drf.people import CREDENTIALS
+from drf.users import CREDENTIALS
 from http_peer import HttpPeer, HttpServer
 from stdio_peer import StdioPeer
 
@@ -26,8 +26,8 @@ TARGET = "django:storefront.settings"
 HIRE = """
 import django; django.setup()
 from django.core.management import call_command
-from drf.people import hire
-call_command("stock"); hire()
+from drf.users import create_users
+call_command("stock"); create_users()
 """
 WSGI = """
 import sys
@@ -84,7 +84,7 @@ def own(environment: dict[str, str]) -> Iterator[HttpServer]:
 
 @pytest.fixture(scope="module", params=["WSGI", "ASGI"])
 def djangos(environment: dict[str, str], request: pytest.FixtureRequest) -> Iterator[HttpServer]:
-    """Django in a server of somebody else's."""
+    """Django in a WSGI or ASGI server."""
     code = {"WSGI": WSGI, "ASGI": ASGI}[request.param]
     with HttpServer([sys.executable, "-c", code], env=environment, cwd=PROJECT) as server:
         yield server
@@ -101,10 +101,10 @@ def manage(environment: dict[str, str], *words: str) -> "subprocess.CompletedPro
 
 
 @pytest.mark.parametrize("revision", ["2025-06-18", "2026-07-28"])
-def test_a_process_of_its_own_acts_for_whoever_calls(own: HttpServer, revision: str) -> None:
-    with HttpPeer(own.port, revision) as nobody:
-        assert json.loads(nobody.call("customers_list"))[0]["name"] == "Alice"
-        listed = nobody.ask("tools/list").message["result"]["tools"]
+def test_a_separate_process_acts_for_the_caller(own: HttpServer, revision: str) -> None:
+    with HttpPeer(own.port, revision) as anonymous:
+        assert json.loads(anonymous.call("customers_list"))[0]["name"] == "Alice"
+        listed = anonymous.ask("tools/list").message["result"]["tools"]
         assert "orders_list" not in {tool["name"] for tool in listed}
     with HttpPeer(own.port, revision, headers=CREDENTIALS["clerk"]) as clerk:
         assert json.loads(clerk.call("orders_list"))["count"] == 2
@@ -122,12 +122,12 @@ def test_a_session_cannot_be_used_by_another(own: HttpServer) -> None:
         assert clerk.post(asked, headers=CREDENTIALS["visitor"]).status == 404
 
 
-def test_many_at_once_get_their_own_and_leave_no_connection(own: HttpServer) -> None:
+def test_concurrent_calls_get_their_own_replies_and_leave_no_connection(own: HttpServer) -> None:
     def ask(number: int) -> bool:
-        who = "clerk" if number % 2 else "nobody"
+        who = "clerk" if number % 2 else "anonymous"
         with HttpPeer(own.port, headers=CREDENTIALS[who]) as peer:
             response = peer.post(peer.calling("orders_list"))
-            return ("isError" in response.message["result"]) == (who == "nobody")
+            return ("isError" in response.message["result"]) == (who == "anonymous")
 
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(ask, range(40)))
@@ -153,7 +153,7 @@ def talk(server: HttpServer, mode: str, say: Any) -> Any:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_the_official_client_gets_along_with_django(djangos: HttpServer, mode: str) -> None:
+def test_the_official_client_works_with_django(djangos: HttpServer, mode: str) -> None:
     async def say(client: Any) -> None:
         names = [tool.name for tool in (await client.list_tools()).tools]
         assert names[:2] == ["customers_list", "customers_retrieve"]
@@ -170,9 +170,7 @@ def test_the_official_client_gets_along_with_django(djangos: HttpServer, mode: s
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_the_official_client_gets_along_with_a_process_of_its_own(
-    own: HttpServer, mode: str
-) -> None:
+def test_the_official_client_works_with_a_separate_process(own: HttpServer, mode: str) -> None:
     async def say(client: Any) -> None:
         for name in ("customers_list", "products_list", "api_health_get"):
             assert (await client.call_tool(name, {})).is_error is False
@@ -180,7 +178,7 @@ def test_the_official_client_gets_along_with_a_process_of_its_own(
     talk(own, mode, say)
 
 
-def test_stdio_acts_as_the_user_that_is_named(environment: dict[str, str]) -> None:
+def test_stdio_acts_as_the_named_user(environment: dict[str, str]) -> None:
     command = [sys.executable, "manage.py", "mcp", "--user", "clerk"]
     with StdioPeer(command, env=environment, cwd=PROJECT) as peer:
         peer.initialize("2025-06-18")
@@ -192,7 +190,7 @@ def test_stdio_acts_as_the_user_that_is_named(environment: dict[str, str]) -> No
         assert peer.wait() == 0
 
 
-def test_stdio_acts_as_nobody_if_nobody_is_named(environment: dict[str, str]) -> None:
+def test_stdio_is_anonymous_without_a_user(environment: dict[str, str]) -> None:
     command = [sys.executable, "manage.py", "mcp", "--profile", "envelope"]
     with StdioPeer(command, env=environment, cwd=PROJECT) as peer:
         reply = peer.modern("tools/call", {"name": "orders_list", "arguments": {}})
@@ -201,7 +199,7 @@ def test_stdio_acts_as_nobody_if_nobody_is_named(environment: dict[str, str]) ->
         assert len(peer.modern("tools/list")["result"]["tools"]) == 7
 
 
-def test_the_list_says_what_is_exposed_to_whom_with_which_arguments(
+def test_the_list_has_permissions_and_arguments(
     environment: dict[str, str],
 ) -> None:
     shown = manage(environment, "mcp", "--list", "--user", "visitor").stdout
@@ -221,7 +219,7 @@ def test_the_list_says_what_is_exposed_to_whom_with_which_arguments(
     assert "not for" not in manage(environment, "mcp", "--list").stdout
 
 
-def test_whoever_has_seen_enough_of_the_list_sees_no_traceback(
+def test_a_closed_pipe_ends_the_list_without_a_traceback(
     environment: dict[str, str],
 ) -> None:
     read_end, write_end = os.pipe()
@@ -237,9 +235,9 @@ def test_whoever_has_seen_enough_of_the_list_sees_no_traceback(
     assert (done.returncode, done.stderr) == (1, b"")
 
 
-def test_a_user_that_there_is_not_is_an_error(environment: dict[str, str]) -> None:
+def test_an_unknown_user_is_an_error(environment: dict[str, str]) -> None:
     done = manage(environment, "mcp", "--user", "zoe")
-    assert (done.returncode, done.stderr) == (1, "CommandError: there is no user 'zoe'\n")
+    assert (done.returncode, done.stderr) == (1, "CommandError: user 'zoe' does not exist\n")
 
 
 def test_the_project_checks_itself(environment: dict[str, str]) -> None:
@@ -252,7 +250,7 @@ def accord(environment: dict[str, str], *words: str) -> "subprocess.CompletedPro
     )
 
 
-def test_the_command_line_knows_projects_too(environment: dict[str, str]) -> None:
+def test_the_command_line_serves_a_project(environment: dict[str, str]) -> None:
     done = accord(environment, "call", TARGET, "customers_retrieve", '{"kwargs": {"pk": 1}}')
     assert json.loads(done.stdout)["name"] == "Alice"
     assert done.returncode == 0

@@ -1,4 +1,4 @@
-"""The request that a view gets says the same of itself as one of Django's own."""
+"""A view's request has the same attributes as one of Django's own."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import pytest
 from django.core.handlers.wsgi import WSGIRequest
 from django.http import QueryDict
 
-from accord.sources.drf.requests import Ask, Request
+from accord.sources.drf.requests import ViewCall, ViewRequest
 
 META = {
     "HTTP_ACCEPT_LANGUAGE": "de",
@@ -17,9 +17,9 @@ META = {
 }
 
 
-def pair(query: str = "", more: dict[str, Any] | None = None) -> tuple[Request, WSGIRequest]:
+def pair(query: str = "", more: dict[str, Any] | None = None) -> tuple[ViewRequest, WSGIRequest]:
     """One of ours, and Django's own of the same environment."""
-    ours = Request(META | (more or {}), Ask("get", "/things/", query))
+    ours = ViewRequest(META | (more or {}), ViewCall("get", "/things/", query))
     return ours, WSGIRequest(ours.META.copy())
 
 
@@ -30,7 +30,7 @@ def pair(query: str = "", more: dict[str, Any] | None = None) -> tuple[Request, 
         *("content-type", "content-length", "remote-addr", "http-accept", "absent", ""),
     ],
 )
-def test_a_header_is_found_by_the_names_that_django_finds_it_by(name: str) -> None:
+def test_a_header_is_found_by_the_same_names_as_in_django(name: str) -> None:
     ours, djangos = pair(more={"CONTENT_TYPE": "text/plain"})
     assert ours.headers.get(name, "none") == djangos.headers.get(name, "none")
     assert (name in ours.headers) is (name in djangos.headers)
@@ -43,14 +43,14 @@ def test_headers_of_any_case_are_found() -> None:
         ours.headers["X-Absent"]
 
 
-def test_all_headers_are_those_that_django_sees() -> None:
+def test_headers_equal_those_of_django() -> None:
     ours, djangos = pair(more={"CONTENT_TYPE": "text/plain"})
     assert list(ours.headers.items()) == list(djangos.headers.items())
     assert ours.headers == djangos.headers
     assert (len(ours.headers), repr(ours.headers)) == (len(djangos.headers), repr(djangos.headers))
 
 
-def test_headers_stay_as_they_were_when_they_were_first_asked_for() -> None:
+def test_headers_are_a_snapshot_of_the_first_access() -> None:
     for request in pair():
         assert "X-Late" not in request.headers
         request.META["HTTP_X_LATE"] = "1"
@@ -60,7 +60,7 @@ def test_headers_stay_as_they_were_when_they_were_first_asked_for() -> None:
 
 
 @pytest.mark.parametrize("query", ["", "a=1&a=2&b=", "a=%C3%A9"])
-def test_a_query_is_what_django_reads(query: str) -> None:
+def test_a_query_equals_that_of_django(query: str) -> None:
     ours, djangos = pair(query)
     assert ours.GET == djangos.GET == QueryDict(query)
     assert ours.GET.encoding == djangos.GET.encoding
@@ -89,6 +89,6 @@ def test_a_query_is_read_anew_in_another_encoding() -> None:
         assert request.GET.encoding == "latin-1"
 
 
-def test_what_has_no_body_has_nothing_to_read() -> None:
+def test_a_request_without_a_body_is_empty() -> None:
     ours, _ = pair()
     assert (ours.body, ours.read(), ours.META["wsgi.input"].read()) == (b"", b"", b"")

@@ -1,4 +1,4 @@
-"""What serializers and filters say, as JSON Schema: closely for what goes in, safely for what comes."""
+"""JSON Schemas of serializers and filters: detailed for input, guaranteed for output."""
 
 import json
 import warnings
@@ -22,10 +22,9 @@ from rest_framework.routers import SimpleRouter
 from accord.django import project
 from accord.model.tool import Tool
 from accord.sources.drf import SkippedWarning, build, routes_of
-from accord.sources.drf.build import Project
-from accord.sources.drf.fields import Describer
-from accord.sources.drf.literals import literal
-from drf.talk import Client
+from accord.sources.drf.build import ViewCaller, to_json
+from accord.sources.drf.fields import SchemaBuilder
+from drf.mcp_clients import Client
 from storefront.models import Category, Customer, Order, Product
 from storefront.serializers import CustomerSerializer, OrderSerializer
 
@@ -133,7 +132,7 @@ CUSTOMER_OUT = {
 
 def described(side: Any, serializer: Any) -> Any:
     said: list[str] = []
-    schema = Describer(side, lambda reason, *_: said.append(reason)).members(serializer)
+    schema = SchemaBuilder(side, lambda reason, *_: said.append(reason)).object_schema(serializer)
     assert said == []
     jsonschema_rs.validator_for(schema)
     return schema
@@ -144,7 +143,7 @@ def test_a_field_is_described_as_closely_as_it_is_declared(name: str) -> None:
     assert described("in", Everything())["properties"][name] == IN[name]
 
 
-def test_a_body_has_what_can_be_written_and_nothing_else() -> None:
+def test_a_body_has_the_writable_fields_only() -> None:
     schema = described("in", Everything())
     left = {"made", "hidden", "shown", "label"}
     assert schema["properties"].keys() == Everything().fields.keys() - left
@@ -165,7 +164,7 @@ def test_nested_serializers_are_described_inside() -> None:
     assert (file["type"], file["required"]) == ("object", ["name", "content"])
 
 
-def test_what_comes_back_is_promised_without_bounds_and_with_null() -> None:
+def test_an_output_schema_has_no_bounds_and_allows_null() -> None:
     properties = described("out", Everything())["properties"]
     assert "secret" not in properties
     assert "hidden" not in properties
@@ -180,7 +179,7 @@ def test_what_comes_back_is_promised_without_bounds_and_with_null() -> None:
     assert described("out", CustomerSerializer()) == CUSTOMER_OUT
 
 
-def test_a_field_with_a_voice_of_its_own_promises_nothing() -> None:
+def test_a_field_with_its_own_to_representation_has_no_output_type() -> None:
     class Loud(serializers.Serializer):
         name = Shouted()
 
@@ -188,17 +187,17 @@ def test_a_field_with_a_voice_of_its_own_promises_nothing() -> None:
     assert described("in", Loud())["properties"] == {"name": {"type": "string", "minLength": 1}}
 
 
-def test_a_field_that_nobody_knows_is_anything_with_a_complaint() -> None:
+def test_a_field_of_unknown_type_may_be_anything_and_is_reported() -> None:
     class Map(serializers.Serializer):
         where = Point()
 
     said: list[str] = []
-    schema = Describer("in", lambda reason, *_: said.append(reason)).members(Map())
+    schema = SchemaBuilder("in", lambda reason, *_: said.append(reason)).object_schema(Map())
     assert schema["properties"]["where"] == {}
-    assert said == [f"nobody knows what 'where' holds, a {__name__}.Point"]
+    assert said == [f"the type of field 'where' is unknown: {__name__}.Point"]
 
 
-def test_a_serializer_inside_itself_has_an_end() -> None:
+def test_a_recursive_serializer_is_cut() -> None:
     class Tree(serializers.Serializer):
         name = serializers.CharField()
 
@@ -244,7 +243,7 @@ class Broken(django_filters.rest_framework.DjangoFilterBackend):
         raise RuntimeError("not today")
 
 
-class Told:
+class Declared:
     """A backend that says itself what it takes."""
 
     def get_schema_operation_parameters(self, view: Any) -> Any:
@@ -258,12 +257,12 @@ class Filtered(viewsets.ReadOnlyModelViewSet):
     queryset = Product.objects.all()
     serializer_class = CustomerSerializer
     permission_classes = [AllowAny]
-    filter_backends = [django_filters.rest_framework.DjangoFilterBackend, Told]
+    filter_backends = [django_filters.rest_framework.DjangoFilterBackend, Declared]
     filterset_class = ProductFilter
 
 
 class Half(Filtered):
-    filter_backends = [Broken, Told]
+    filter_backends = [Broken, Declared]
 
 
 def tools_of(**views: Any) -> dict[str, Tool]:
@@ -275,14 +274,14 @@ def tools_of(**views: Any) -> dict[str, Tool]:
         urlpatterns = [path("", include(router.urls))]
 
     with override_settings(ROOT_URLCONF=Urls):
-        return {each.tool.name: each.tool for each in build(routes_of(), Project())}
+        return {each.tool.name: each.tool for each in build(routes_of(), ViewCaller())}
 
 
 def query_of(tool: Tool) -> Any:
     return tool.input_schema["properties"]["query"]
 
 
-def test_a_query_has_what_the_filters_take_with_types() -> None:
+def test_a_query_has_the_typed_parameters_of_the_filters() -> None:
     query = query_of(tools_of(things=Filtered)["things_list"])
     properties = {name: dict(schema) for name, schema in query["properties"].items()}
     labels = {name: schema.pop("description", None) for name, schema in properties.items()}
@@ -303,25 +302,25 @@ def test_a_query_has_what_the_filters_take_with_types() -> None:
     assert query["required"] == ["count"]
 
 
-def test_a_backend_that_cannot_be_asked_is_left_out_with_a_warning() -> None:
-    with pytest.warns(SkippedWarning, match="what Broken takes is not known: RuntimeError"):
+def test_a_backend_that_raises_is_skipped_with_a_warning() -> None:
+    with pytest.warns(SkippedWarning, match="the parameters of Broken are unknown: RuntimeError"):
         tools = tools_of(half=Half)
     assert query_of(tools["half_list"])["properties"].keys() == {"near"}
 
 
-def test_several_values_are_written_as_the_filter_reads_them() -> None:
+def test_lists_are_encoded_as_the_filter_parses_them() -> None:
     from accord.sources.drf.requests import query_string
 
     given = {"ids": [1, 2], "kinds": ["a", "b"], "x": 1.5}
     assert query_string(given, frozenset({"ids"})) == "ids=1%2C2&kinds=a&kinds=b&x=1.5"
 
 
-def test_the_example_says_what_its_lists_take() -> None:
+def test_the_lists_of_the_example_have_query_parameters() -> None:
     tools = {tool["name"]: tool["inputSchema"] for tool in Client().list_tools()}
     customers = tools["customers_list"]["properties"]["query"]["properties"]
-    assert customers["search"]["description"] == "Searched for in name, email"
+    assert customers["search"]["description"] == "Search term, in name, email"
     assert customers["ordering"]["description"].startswith(
-        "What to sort by, backwards with a minus: name, email"
+        "Sort fields, comma-separated, descending with a minus: name, email"
     )
     products = tools["products_list"]["properties"]["query"]["properties"]
     assert (products["page"]["type"], products["page_size"]["type"]) == ("integer", "integer")
@@ -339,7 +338,7 @@ def test_the_example_says_what_its_lists_take() -> None:
 # Results
 
 
-def test_lists_promise_items_and_pages_promise_their_frame() -> None:
+def test_lists_have_item_schemas_and_pages_have_page_properties() -> None:
     tools = project.server().tools
     assert tools["customers_list"].output.schema == {"type": "array", "items": CUSTOMER_OUT}
     page = tools["products_list"].output.schema
@@ -354,7 +353,7 @@ class Renamed(OrderSerializer):
         return [super().to_representation(instance)]
 
 
-def test_nobody_vouches_for_what_a_project_words_itself() -> None:
+def test_a_response_made_by_the_project_has_no_output_schema() -> None:
     class Own(viewsets.ModelViewSet):
         queryset = Order.objects.all()
         serializer_class = Renamed
@@ -421,7 +420,7 @@ def documented_viewset(monkeypatch: pytest.MonkeyPatch) -> Any:
     return Documented
 
 
-def test_what_drf_spectacular_says_is_taken(documented: Any) -> None:
+def test_schemas_of_drf_spectacular_are_used(documented: Any) -> None:
     tools = tools_of(docs=documented)
     note = tools["docs_note"]
     body = note.input_schema["properties"]["body"]
@@ -437,7 +436,7 @@ def test_what_drf_spectacular_says_is_taken(documented: Any) -> None:
     assert "docs_unsaid" in tools
 
 
-def test_what_drf_spectacular_says_of_answers_promises_nothing(documented: Any) -> None:
+def test_output_schemas_of_drf_spectacular_have_no_constraints(documented: Any) -> None:
     tools = tools_of(docs=documented)
     said = tools["docs_note"].output.schema
     assert said == {"properties": {"text": {}, "id": {}, "scan": {}}}
@@ -445,7 +444,7 @@ def test_what_drf_spectacular_says_of_answers_promises_nothing(documented: Any) 
     assert listed == {"type": "array", "items": CUSTOMER_OUT}
 
 
-def test_values_that_json_has_no_word_for_are_written_in_some_that_it_has() -> None:
+def test_values_of_django_become_json_values() -> None:
     class Size(models.IntegerChoices):
         SMALL = 1, "small"
 
@@ -456,7 +455,7 @@ def test_values_that_json_has_no_word_for_are_written_in_some_that_it_has() -> N
         "enum": (Size.SMALL, None),
         1: [{"title": gettext_lazy("Size")}],
     }
-    assert json.loads(json.dumps(literal(schema))) == {
+    assert json.loads(json.dumps(to_json(schema))) == {
         "maximum": 5000,
         "minimum": 0.5,
         "description": "A size",
@@ -465,7 +464,7 @@ def test_values_that_json_has_no_word_for_are_written_in_some_that_it_has() -> N
     }
 
 
-def test_a_file_that_is_not_there_is_null_whatever_its_column_says(
+def test_a_missing_file_is_null_even_if_its_column_is_not_nullable(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(Product._meta.get_field("photo"), "null", False)
@@ -496,7 +495,7 @@ def test_a_bound_that_is_a_decimal_is_a_number() -> None:
     assert isinstance(amount["maximum"], int)
 
 
-def test_a_field_type_that_nobody_knows_is_complained_of_once() -> None:
+def test_an_unknown_field_type_is_reported_once() -> None:
     class Map(serializers.Serializer):
         where = Point()
         whence = Point()
@@ -512,11 +511,11 @@ def test_a_field_type_that_nobody_knows_is_complained_of_once() -> None:
     with pytest.warns(SkippedWarning) as said:
         tools_of(maps=Maps, charts=Charts)
     assert [str(each.message).partition(": ")[2] for each in said] == [
-        f"nobody knows what 'where' holds, a {__name__}.Point"
+        f"the type of field 'where' is unknown: {__name__}.Point"
     ]
 
 
-def test_what_a_serializer_asks_of_a_request_is_there_to_be_seen(documented: Any) -> None:
+def test_a_serializer_may_read_the_request_while_described(documented: Any) -> None:
     class Curious(CustomerSerializer):
         def get_fields(self) -> Any:
             kept = super().get_fields()
@@ -533,7 +532,7 @@ def test_what_a_serializer_asks_of_a_request_is_there_to_be_seen(documented: Any
         assert "name" in body["properties"]
 
 
-def test_what_drf_spectacular_cannot_say_is_found_out_otherwise(
+def test_serializers_are_used_if_drf_spectacular_fails(
     documented: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from accord.sources.drf import spectacular
@@ -541,7 +540,7 @@ def test_what_drf_spectacular_cannot_say_is_found_out_otherwise(
     def fail(route: Any) -> Any:
         raise KeyError("no such component")
 
-    monkeypatch.setattr(spectacular, "_ask", fail)
+    monkeypatch.setattr(spectacular, "_operation", fail)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         tools = tools_of(docs=documented)
@@ -549,7 +548,7 @@ def test_what_drf_spectacular_cannot_say_is_found_out_otherwise(
     assert tools["docs_create"].input_schema["properties"]["body"] == CUSTOMER_IN
 
 
-def test_every_schema_of_the_example_is_one() -> None:
+def test_every_schema_of_the_example_is_valid() -> None:
     for tool in project.server().tools.values():
         jsonschema_rs.validator_for(tool.input_schema)
         json.dumps(tool.input_schema)

@@ -102,10 +102,10 @@ def with_default(a: str, b: str = "") -> str:
 @pytest.mark.parametrize(
     ("uri", "function", "fault"),
     [
-        ("a://{a}", both, "takes 'b', which its URI does not have"),
-        ("a://{a}/{c}", with_default, "takes no 'c', which its URI has"),
-        ("a://{a}{?b}", both, "needs a default for 'b'"),
-        ("a://x", lambda a: a, "takes 'a'"),
+        ("a://{a}", both, "has a parameter 'b', but its URI does not"),
+        ("a://{a}/{c}", with_default, "has no parameter 'c', but its URI has"),
+        ("a://{a}{?b}", both, "must give 'b' a default"),
+        ("a://x", lambda a: a, "has a parameter 'a'"),
     ],
 )
 def test_a_function_takes_what_its_uri_has(uri: str, function: object, fault: str) -> None:

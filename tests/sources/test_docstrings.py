@@ -101,7 +101,7 @@ DOCSTRINGS: dict[str, tuple[str | None, str, dict[str, str]]] = {
         "Move.",
         {"a": "One of fast: quickly", "b": "Then."},
     ),
-    "Google, a parameter nobody has": ("Move.\n\nArgs:\n    z: Gone.", "Move.", {}),
+    "Google, an unknown parameter": ("Move.\n\nArgs:\n    z: Gone.", "Move.", {}),
     "NumPy, two at once": (
         "Move.\n\nParameters\n----------\na, b : int\n    Either.\n",
         "Move.",

@@ -1,4 +1,4 @@
-"""`accord sheet`: characters from JSON files into filled sheets; the fields of a form."""
+"""`accord sheet`: fill sheets from character files in JSON, or list the fields of a form."""
 
 import argparse
 import os
@@ -19,7 +19,7 @@ from accord.cli.visible import visible
 from accord.errors import ContractError
 
 if TYPE_CHECKING:
-    from accord.cli.workers import Job, Result
+    from accord.cli.sheet_jobs import JobResult, SheetJob
 
 EXAMPLES: Final = """\
 examples:
@@ -31,7 +31,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the verb takes."""
+    """Add the command's arguments."""
     parser.add_argument(
         "files",
         nargs="*",
@@ -73,32 +73,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Fill every sheet that can be; the exit code is 1 if one cannot."""
-    from accord.cli import fillers, workers  # an extra, which other verbs have no use for
+    """Fill all sheets; return 1 if one could not be filled."""
+    from accord.cli import sheet_jobs, sheet_server  # an extra that other commands do not need
 
     if options.fields is not None:
         return _print_fields(options.fields)
     if not options.files:
-        raise ContractError("name the files of the characters, or --fields and a form")
-    if options.png and shutil.which(workers.PICTURES) is None:
-        raise ContractError(f"--png needs {workers.PICTURES}: apt-get install poppler-utils")
-    wishes = workers.Wishes(
+        raise ContractError("no input: name character files, or use --fields PDF")
+    if options.png and shutil.which(sheet_jobs.PDFTOPPM) is None:
+        raise ContractError(f"--png needs {sheet_jobs.PDFTOPPM}: apt-get install poppler-utils")
+    job_options = sheet_jobs.JobOptions(
         form_options(options),
         _arguments(options),
         has_pictures=options.png,
         is_json=options.json,
     )
     jobs = _jobs(options.files, options.output)
-    # One clear error, before there are processes that would all have it.
-    fillers.filler(**wishes.form)
-    results = workers.results(jobs, wishes, options.jobs)
+    # Report an invalid form once, not in every process.
+    sheet_server.make_filler(**job_options.form)
+    results = sheet_jobs.run_jobs(jobs, job_options, options.jobs)
     has_failed = _print_one(jobs[0], results) if len(jobs) == 1 else _print_all(len(jobs), results)
     return 1 if has_failed else 0
 
 
-def _print_one(job: "Job", results: "Iterator[Result]") -> bool:
-    """The end of the only job there is; whether it failed."""
-    from accord.cli.workers import STDIN
+def _print_one(job: "SheetJob", results: "Iterator[JobResult]") -> bool:
+    """Print the result of the only job; return True if it failed."""
+    from accord.cli.sheet_jobs import STDIN
 
     with nullcontext() if job.source == STDIN else Patience(f"filling {visible(job.source)}"):
         (result,) = results
@@ -106,8 +106,8 @@ def _print_one(job: "Job", results: "Iterator[Result]") -> bool:
     return result.has_failed
 
 
-def _print_all(total: int, results: "Iterator[Result]") -> bool:
-    """The end of each job, and how many there are; whether one failed."""
+def _print_all(total: int, results: "Iterator[JobResult]") -> bool:
+    """Print all results with a progress bar; return True if one failed."""
     bar = Bar(total)
     has_failed = False
     for result in results:
@@ -127,18 +127,18 @@ def _arguments(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _jobs(files: list[str], output: Path | None) -> "list[Job]":
-    """Where each sheet goes; two that would have one name are an error."""
-    from accord.cli.workers import STDIN, Job
+def _jobs(files: list[str], output: Path | None) -> "list[SheetJob]":
+    """Return a job for each file; raise if two sheets would have one name."""
+    from accord.cli.sheet_jobs import STDIN, SheetJob
 
     if len(files) == 1 and output is not None and not output.is_dir():
         if output.exists() and not output.is_file():
-            raise ContractError(f"{output} is no plain file that a sheet could replace")
-        return [Job(files[0], str(output.parent), output.name)]
+            raise ContractError(f"{output} is not a regular file")
+        return [SheetJob(files[0], str(output.parent), output.name)]
     folder = output or Path()
     folder.mkdir(parents=True, exist_ok=True)
     jobs = [
-        Job(file, str(folder), None if file == STDIN else f"{Path(file).stem}.pdf")
+        SheetJob(file, str(folder), None if file == STDIN else f"{Path(file).stem}.pdf")
         for file in files
     ]
     (name, count), *_ = Counter(job.name for job in jobs).most_common(1)
@@ -147,15 +147,15 @@ def _jobs(files: list[str], output: Path | None) -> "list[Job]":
     return jobs
 
 
-def _print(result: "Result") -> None:
-    for line in result.said:
+def _print(result: "JobResult") -> None:
+    for line in result.output:
         print(line, flush=True)
-    for line in result.noted:
+    for line in result.notes:
         print(line, file=sys.stderr, flush=True)
 
 
 def _print_fields(path: Path) -> int:
-    """A form's fields, as a mapping file has them; what nobody knows is left empty."""
+    """Print a form's fields as a mapping file; the key of an unknown field is empty."""
     from accord.sources.sheets import list_fields
 
     fields = list_fields(path)

@@ -188,7 +188,7 @@ def _load_one(target: str, sheets: Mapping[str, Any]) -> Server:
     if is_reader(target):
         return Server(READER)
     if is_sheets(target):
-        from accord.cli.fillers import sheet_server  # an extra, which others have no use for
+        from accord.cli.sheet_server import sheet_server  # an extra, which others have no use for
 
         return sheet_server(**sheets)
     return _load_module(target)

@@ -1,6 +1,7 @@
 """MCP inside a Django project; needs `accord-mcp[django]`.
 
-Put `accord.django` into INSTALLED_APPS, and an `endpoint` into urls.py.
+Add `accord.django` to INSTALLED_APPS and an `endpoint` to urls.py. Read `view` (the endpoint)
+first, then `project` (all endpoints as one server, system checks), `load`, `management/`.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -21,13 +22,13 @@ __all__ = ["endpoint", "mcp_tool", "mcp_viewset"]
 
 
 def __getattr__(name: str) -> Any:
-    """Loaded when asked for: this package is imported before Django is set up."""
+    """Import on first use: this package is imported before Django is set up."""
     if name == "endpoint":
         from accord.django.view import endpoint
 
         return endpoint
     if name in ("mcp_tool", "mcp_viewset"):
-        from accord.sources.drf import marks
+        from accord.sources import drf
 
-        return getattr(marks, name)
+        return getattr(drf, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""A Django project by the name of its settings, for a process that is not Django's own."""
+"""Load a Django project by its settings module, outside of manage.py."""
 
 import os
 
@@ -8,9 +8,9 @@ from accord.server import Server
 
 
 def load(settings: str) -> Server:
-    """The project with these settings as a server; nothing in it has to be changed."""
+    """Set up Django with these settings and return the project's server."""
     os.environ["DJANGO_SETTINGS_MODULE"] = settings
     django.setup()
-    from accord.django.project import server  # which nobody can import before
+    from accord.django.project import server  # needs django.setup()
 
     return server()

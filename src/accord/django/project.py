@@ -1,17 +1,21 @@
-"""A whole project as a server: for a process of its own, and for `manage.py mcp`."""
+"""A project's endpoints as one server, and their system check."""
 
+import warnings
 from typing import Any
 
+from django.core import checks
 from django.urls import URLResolver, get_resolver
 
 from accord.combined import combine
-from accord.django.view import Endpoint, Settings, exposed, serving
+from accord.django.view import Endpoint, EndpointSettings, find_tools, make_server
+from accord.errors import ContractError
 from accord.server import Server
-from accord.sources.drf.build import Exposed
+from accord.sources.drf import SkippedWarning
+from accord.sources.drf.build import ExposedTool
 
 
 def endpoints() -> dict[str, Endpoint]:
-    """The endpoints in a project's URLs, each by its path."""
+    """Return the endpoints in the project's URLs, by path."""
     return dict(_endpoints(get_resolver().url_patterns, ""))
 
 
@@ -24,22 +28,41 @@ def _endpoints(urls: Any, prefix: str) -> Any:
             yield path, url.callback
 
 
-def choices() -> dict[str, Settings]:
-    """What a project exposes: what its endpoints say, or all it has where there are none."""
+def endpoint_settings() -> dict[str, EndpointSettings]:
+    """Return the settings of the endpoints by path; defaults if there are none."""
     found = {path: endpoint.settings for path, endpoint in endpoints().items()}
-    return found or {"": Settings()}
+    return found or {"": EndpointSettings()}
 
 
-def exposures(user: Any = None) -> list[Exposed]:
-    """Each tool of a project, with whom it is for."""
-    return [each for choice in choices().values() for each in exposed(choice, user=user)]
+def exposed_tools(user: Any = None) -> list[ExposedTool]:
+    """Return every tool of the project with its view's permissions."""
+    return [
+        each for options in endpoint_settings().values() for each in find_tools(options, user=user)
+    ]
 
 
 def server(user: Any = None) -> Server:
-    """A project as a server, which acts for a user where no request says who it acts for."""
+    """Return the project as one server; `user` is the user outside of an HTTP request."""
     return combine(
         {
-            f"/{path}": serving(choice, exposed(choice, user=user))
-            for path, choice in choices().items()
+            f"/{path}": make_server(options, find_tools(options, user=user))
+            for path, options in endpoint_settings().items()
         }
     )
+
+
+def check_endpoints(app_configs: Any, **_: Any) -> list[checks.CheckMessage]:
+    """Build the tools of every endpoint; report errors, and a warning for each skipped view."""
+    found: list[checks.CheckMessage] = []
+    for path, endpoint in endpoints().items():
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                endpoint.rebuild()
+            except ContractError as error:
+                found.append(checks.Error(str(error), obj=f"/{path}", id="accord.E001"))
+        messages = [
+            str(each.message) for each in caught if issubclass(each.category, SkippedWarning)
+        ]
+        found += [checks.Warning(each, obj=f"/{path}", id="accord.W001") for each in messages]
+    return found

@@ -1,4 +1,4 @@
-"""The endpoint: a view that speaks MCP, and whose tools are the project's other views."""
+"""The MCP endpoint: a Django view whose tools are the project's other views."""
 
 from collections.abc import Iterable
 from functools import cached_property
@@ -20,28 +20,28 @@ from accord.serve.http.request import Header, refuse
 from accord.serve.http.response import Response, refused
 from accord.serve.http.sync import SyncApp
 from accord.server import Server
-from accord.sources.drf import Project, build, routes_of
-from accord.sources.drf.build import Exposed
+from accord.sources.drf import ViewCaller, build, routes_of
+from accord.sources.drf.build import ExposedTool
 
 NAME: Final = "django-rest-framework-mcp"
 VERSION: Final = "0.1.0"
-_SAID: Final = (
+_FORWARDED: Final = (
     *("HTTP_ACCEPT", "HTTP_MCP_PROTOCOL_VERSION", "HTTP_MCP_METHOD", "HTTP_MCP_NAME"),
     "CONTENT_TYPE",
 )
-_REPEATED: Final = "HTTP_" + PREFIX.upper().replace("-", "_")
+_PARAMETER_PREFIX: Final = "HTTP_" + PREFIX.upper().replace("-", "_")
 
 
 def _header(name: str) -> bytes:
-    """What a member of META is called in HTTP."""
+    """Return the HTTP header name of a META key."""
     return name.removeprefix("HTTP_").replace("_", "-").lower().encode()
 
 
-_HEADERS: Final = {name: _header(name) for name in _SAID}
+_HEADERS: Final = {name: _header(name) for name in _FORWARDED}
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """What an endpoint offers, and how it answers."""
+class EndpointSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Settings of an endpoint: which views are tools, and the options of its server."""
 
     router: Any = None
     marked_only: bool = False
@@ -63,35 +63,35 @@ def endpoint(
     allow_origins: Iterable[str] = (),
     **options: Any,
 ) -> "Endpoint":
-    """A view to put at some path: every view on the router as tools, or every one of the project.
+    """Return an MCP view for urls.py; its tools are the router's views, or all of the project.
 
-    With `marked_only` just those with `mcp_viewset` or `mcp_tool` on them. Browsers may come from
-    the project's own site, from CSRF_TRUSTED_ORIGINS and from `allow_origins`. Options are those
-    of a Server: `name`, `version`, `title`, `instructions`, `profile`, `structured`, `max_bytes`;
-    and `max_request`, the bytes of the largest message.
+    With `marked_only` only views with `mcp_viewset` or `mcp_tool` are tools. Allowed origins are
+    the project's own, CSRF_TRUSTED_ORIGINS and `allow_origins`. Options are those of a Server:
+    `name`, `version`, `title`, `instructions`, `profile`, `structured`, `max_bytes`; and
+    `max_request`, the maximum bytes of a message.
     """
     origins = tuple(allow_origins)
     return Endpoint(
-        Settings(router=router, marked_only=marked_only, allow_origins=origins, **options)
+        EndpointSettings(router=router, marked_only=marked_only, allow_origins=origins, **options)
     )
 
 
-def exposed(choice: Settings, *, user: Any = None) -> list[Exposed]:
-    """The tools that an endpoint offers; without a request, on behalf of a user."""
-    routes = routes_of(choice.router)
-    return build(routes, Project(user=user), marked_only=choice.marked_only)
+def find_tools(options: EndpointSettings, *, user: Any = None) -> list[ExposedTool]:
+    """Return the tools of an endpoint; `user` is the user outside of an HTTP request."""
+    routes = routes_of(options.router)
+    return build(routes, ViewCaller(user=user), marked_only=options.marked_only)
 
 
-def serving(choice: Settings, tools: Iterable[Exposed]) -> Server:
-    """A server of these tools."""
+def make_server(options: EndpointSettings, tools: Iterable[ExposedTool]) -> Server:
+    """Return a server with these tools."""
     server = Server(
-        choice.name,
-        version=choice.version,
-        title=choice.title,
-        instructions=choice.instructions,
-        profile=choice.profile,
-        structured=choice.structured,
-        max_bytes=choice.max_bytes,
+        options.name,
+        version=options.version,
+        title=options.title,
+        instructions=options.instructions,
+        profile=options.profile,
+        structured=options.structured,
+        max_bytes=options.max_bytes,
         key=_key(),
     )
     for each in tools:
@@ -100,19 +100,19 @@ def serving(choice: Settings, tools: Iterable[Exposed]) -> Server:
 
 
 def _key() -> bytes:
-    """A key for cursors that all processes of a project share, and that is not its own."""
+    """Return the key of cursors, derived from SECRET_KEY: all processes share it."""
     secret = force_bytes(settings.SECRET_KEY)
     return blake2b(secret, digest_size=32, person=b"accord.cursors").digest()
 
 
-class Caller(OneWay):
-    """Whoever sent a request to Django."""
+class DjangoCaller(OneWay):
+    """The caller of a Django request."""
 
     sender: HttpRequest
 
     @property
     def principal(self) -> bytes | None:
-        """Who that is, by a token or by a session."""
+        """The caller's token and session as bytes; None without either."""
         authorization = self.sender.META.get("HTTP_AUTHORIZATION")
         session = self.sender.COOKIES.get(settings.SESSION_COOKIE_NAME)
         if authorization is None and session is None:
@@ -121,28 +121,28 @@ class Caller(OneWay):
 
 
 class Endpoint:
-    """A view of Django's. Its tools are found with the first request, or by a check before."""
+    """The MCP view. Its tools are built with the first request, or by the system check."""
 
-    csrf_exempt = True  # the Origin is checked here, and the token by each view that wants one
-    login_required = False  # each view knows itself whom it serves
+    csrf_exempt = True  # Origin is checked here, the token by each view
+    login_required = False  # each view has its own permissions
 
-    def __init__(self, choice: Settings) -> None:
-        self.settings = choice
+    def __init__(self, options: EndpointSettings) -> None:
+        self.settings = options
 
     @property
     def _non_atomic_requests(self) -> set[str]:
-        """A transaction is each view's own, even where several are called in one request."""
+        """All databases: each view called has its own transaction."""
         return set(connections.settings)
 
     @cached_property
     def app(self) -> SyncApp:
-        """What answers messages."""
-        return SyncApp(serving(self.settings, exposed(self.settings)))
+        """The MCP app, built on first use."""
+        return SyncApp(make_server(self.settings, find_tools(self.settings)))
 
     def rebuild(self) -> None:
-        """Find the tools anew."""
+        """Build the tools again."""
         vars(self).pop("app", None)
-        self.app  # noqa: B018 - it is made when it is asked for
+        self.app  # noqa: B018 - a cached property
 
     def __call__(self, request: HttpRequest, *_: Any, **__: Any) -> HttpResponse:
         """Answer one message."""
@@ -156,24 +156,24 @@ class Endpoint:
         return found
 
     def _answer(self, request: HttpRequest) -> Response:
-        if not self._is_admitted(request):
-            return refused(refuse(403, "This server does not answer to that Origin"))
+        if not self._is_origin_allowed(request):
+            return refused(refuse(403, "Origin not allowed"))
         body = self._body(request)
         if isinstance(body, Response):
             return body
         headers = _headers(request)
         if self.app.server.mirrored:
-            headers += _repeated(request)
-        return self.app.answer(request.method or "", headers, body, Caller(request))
+            headers += _parameter_headers(request)
+        return self.app.answer(request.method or "", headers, body, DjangoCaller(request))
 
-    def _is_admitted(self, request: HttpRequest) -> bool:
-        """Whether no page of another site makes a browser send this, which it would tell us."""
+    def _is_origin_allowed(self, request: HttpRequest) -> bool:
+        """True if the request has no Origin (not sent by a page), or an allowed one."""
         origin = request.META.get("HTTP_ORIGIN")
         if origin is None:
             return True
-        own = f"{request.scheme}://{request.get_host()}"  # one that the project answers to
+        own = f"{request.scheme}://{request.get_host()}"  # checked against ALLOWED_HOSTS
         trusted = (own, *settings.CSRF_TRUSTED_ORIGINS, *self.settings.allow_origins)
-        return any(_is_of(origin, each) for each in trusted)
+        return any(_matches_origin(origin, each) for each in trusted)
 
     def _body(self, request: HttpRequest) -> bytes | Response:
         limit = self.settings.max_request
@@ -182,33 +182,33 @@ class Endpoint:
             try:
                 body: bytes = request.body
             except UnreadablePostError:
-                return refused(refuse(400, "The request did not arrive whole"))
+                return refused(refuse(400, "The request body is incomplete"))
             except RequestDataTooBig:
                 pass
             else:
                 if len(body) <= limit:
                     return body
-        return refused(refuse(413, f"A message has at most {limit:,} bytes"))
+        return refused(refuse(413, f"The message is larger than {limit:,} bytes"))
 
 
-def _is_of(origin: str, trusted: str) -> bool:
-    """Whether an origin is one that is trusted, which may be all below a domain."""
+def _matches_origin(origin: str, trusted: str) -> bool:
+    """True if an origin matches a trusted one, which may be a wildcard subdomain."""
     if "://*." not in trusted:
         return origin.lower() == trusted.lower()
-    given, asked = urlsplit(origin), urlsplit(trusted)
-    domain = asked.netloc.removeprefix("*").lower()
-    return given.scheme == asked.scheme and given.netloc.lower().endswith(domain)
+    given, wanted = urlsplit(origin), urlsplit(trusted)
+    domain = wanted.netloc.removeprefix("*").lower()
+    return given.scheme == wanted.scheme and given.netloc.lower().endswith(domain)
 
 
 def _headers(request: HttpRequest) -> list[Header]:
     meta = request.META
-    return [(_HEADERS[k], str(meta[k]).encode("latin-1")) for k in _SAID if meta.get(k)]
+    return [(_HEADERS[k], str(meta[k]).encode("latin-1")) for k in _FORWARDED if meta.get(k)]
 
 
-def _repeated(request: HttpRequest) -> list[Header]:
-    """The headers that repeat arguments: see `accord.mirrored`."""
+def _parameter_headers(request: HttpRequest) -> list[Header]:
+    """Return the headers that repeat arguments; see `accord.mirrored`."""
     return [
         (_header(name), str(value).encode("latin-1"))
         for name, value in request.META.items()
-        if name.startswith(_REPEATED)
+        if name.startswith(_PARAMETER_PREFIX)
     ]

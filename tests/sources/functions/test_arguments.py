@@ -1,4 +1,4 @@
-"""From arguments to values, and what is said of those that do not fit."""
+"""Argument decoding, and the errors of arguments that do not fit."""
 
 import json
 from datetime import date, datetime
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from accord import Problem
 from accord.model.tool import Tool
 from accord.sources.functions import function_tool
-from sources.functions.talk import (
+from sources.functions.sample_types import (
     EXACT,
     SECRET,
     TYPES,
@@ -65,7 +65,7 @@ SPELLINGS: dict[str, tuple[Any, Any]] = {
 
 
 @pytest.mark.parametrize(("hint", "value"), SPELLINGS.values(), ids=list(SPELLINGS))
-def test_another_spelling_is_taken_with_and_without_unknown_arguments(
+def test_another_spelling_is_accepted_with_and_without_unknown_arguments(
     hint: Any, value: Any
 ) -> None:
     tool = taking(hint)
@@ -109,7 +109,7 @@ def takes(tool: Tool, raw: bytes) -> bool:
 
 @pytest.mark.parametrize("row", EXACT.values(), ids=list(EXACT))
 @given(data=st.data())
-def test_what_the_schema_allows_is_what_is_taken(row: Row, data: st.DataObject) -> None:
+def test_a_function_accepts_what_its_schema_allows(row: Row, data: st.DataObject) -> None:
     tool = taking(row.hint)
     right = json_of(data.draw(row.values))
     value = data.draw(st.just(right) | spoiled(right))
@@ -122,7 +122,7 @@ NO_TEXT = {name: row.hint for name, row in TYPES.items() if name not in TAKE_TEX
 
 
 @pytest.mark.parametrize("hint", NO_TEXT.values(), ids=list(NO_TEXT))
-def test_a_misfit_names_its_field_and_never_the_value(hint: Any) -> None:
+def test_a_field_error_names_the_field_and_not_the_value(hint: Any) -> None:
     problem = refused(taking(hint), arguments(SECRET))
     assert list(fields(problem)) == ["x"]
     assert problem.message.startswith("Invalid arguments for echo: x must be ")
@@ -130,7 +130,7 @@ def test_a_misfit_names_its_field_and_never_the_value(hint: Any) -> None:
     assert SECRET not in problem.message
 
 
-def test_every_bad_field_is_named_whatever_found_it() -> None:
+def test_every_wrong_field_is_reported() -> None:
     def book(
         a: int, b: datetime, c: datetime, d: Decimal, e: UUID, f: bytes, g: dict[int, str], h: Order
     ): ...
@@ -146,19 +146,19 @@ def test_every_bad_field_is_named_whatever_found_it() -> None:
 
 
 @pytest.mark.parametrize("hint", [list[int], list[date], list[Decimal]], ids=str)
-def test_every_bad_item_is_named_whatever_found_it(hint: Any) -> None:
+def test_every_wrong_item_is_reported(hint: Any) -> None:
     problem = refused(taking(hint), arguments([SECRET, SECRET]))
     assert list(fields(problem)) == ["x[0]", "x[1]"]
 
 
-def test_missing_arguments_are_all_named() -> None:
+def test_every_missing_argument_is_reported() -> None:
     def move(a: int, b: str, c: float = 1): ...
 
     problem = refused(function_tool(move), b"{}")
     assert problem.message == "Invalid arguments for move: a is required; b is required"
 
 
-def test_a_strict_tool_names_every_argument_it_does_not_know() -> None:
+def test_a_strict_tool_reports_every_unknown_argument() -> None:
     problem = refused(taking(int, strict=True), arguments(1, y=SECRET, z=SECRET))
     assert fields(problem) == {"y": "is not a known field", "z": "is not a known field"}
     assert SECRET not in problem.message
@@ -172,7 +172,7 @@ def test_a_strict_tool_names_every_argument_it_does_not_know() -> None:
     ],
     ids=["many bad items", "a long key"],
 )
-def test_the_text_stays_short_however_much_is_wrong(hint: Any, value: Any) -> None:
+def test_the_message_is_short_however_many_fields_are_wrong(hint: Any, value: Any) -> None:
     assert len(refused(taking(hint), arguments(value)).message) < 10_000
 
 
@@ -184,5 +184,5 @@ def test_the_text_stays_short_however_much_is_wrong(hint: Any, value: Any) -> No
     ],
     ids=["a number beyond all", "nested without end"],
 )
-def test_json_that_python_cannot_hold_is_refused_in_words(raw: bytes, words: str) -> None:
+def test_json_that_cannot_be_decoded_is_a_field_error(raw: bytes, words: str) -> None:
     assert refused(taking(Any), raw).message.endswith(words)

@@ -1,4 +1,4 @@
-"""Arguments at their limits."""
+"""Arguments at their limits: large numbers, many items, default values."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ import pytest
 
 from accord.sources.functions import function_tool
 from serve.talk import UNWATCHED
-from sources.functions.talk import arguments, fields, json_of, received, refused, taking
+from sources.functions.sample_types import arguments, fields, json_of, received, refused, taking
 
 DIGITS = "0.1234567890123456789"
 
@@ -38,7 +38,7 @@ def test_no_digit_is_lost_inside_a_field(hint: Any, raw: str, expected: Any) -> 
 
 @pytest.mark.parametrize("number", ["1e308", "-1e308", "1E+22"])
 @pytest.mark.parametrize("beside", ["", ', "a": 1.0'], ids=["alone", "beside a whole number"])
-def test_numbers_beyond_all_integers_are_taken_as_they_are(number: str, beside: str) -> None:
+def test_numbers_out_of_the_range_of_integers_are_kept(number: str, beside: str) -> None:
     def take(x: Any, f: float, d: Decimal, many: list[float], a: int = 1): ...
 
     raw = f'{{"x": {number}, "f": {number}, "d": {number}, "many": [{number}]{beside}}}'
@@ -49,7 +49,7 @@ def test_numbers_beyond_all_integers_are_taken_as_they_are(number: str, beside: 
 
 @pytest.mark.parametrize("hint", [int, int | None, int | str], ids=str)
 @pytest.mark.parametrize("number", ["1e308", "-1e308"])
-def test_an_integer_beyond_all_that_are_exact_is_refused(hint: Any, number: str) -> None:
+def test_an_integer_that_is_not_exact_is_rejected(hint: Any, number: str) -> None:
     problem = refused(taking(hint), f'{{"x": {number}}}'.encode())
     assert list(fields(problem)) == ["x"]
     assert number not in problem.message
@@ -78,7 +78,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
     sys.platform != "linux", reason="a limit on CPU time, and kilobytes, are Linux's"
 )
 @pytest.mark.parametrize("item", ["[]", "1.5"])
-def test_a_million_bad_items_are_refused_in_little_time_and_memory(item: str) -> None:
+def test_a_million_wrong_items_take_little_time_and_memory(item: str) -> None:
     command = [sys.executable, "-c", REFUSE_MANY, item]
     done = subprocess.run(command, env=UNWATCHED, capture_output=True, text=True, timeout=20)
     assert done.returncode == 0, f"ended by {-done.returncode}: it took too long\n{done.stderr}"
@@ -111,7 +111,7 @@ def test_a_dataclass_that_was_an_argument_is_returned_with_all_its_fields() -> N
     }
 
 
-def test_two_names_that_a_record_cannot_keep_apart_are_kept_apart() -> None:
+def test_parameter_names_that_msgspec_reserves_are_distinct() -> None:
     namespace: dict[str, Any] = {}
     exec("def echo(__x: int, arg__x: int = 1): return (__x, arg__x)", namespace)
     assert received(function_tool(namespace["echo"]), b'{"__x": 5, "arg__x": 6}') == (5, 6)

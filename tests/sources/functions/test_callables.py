@@ -1,4 +1,4 @@
-"""Kinds of callables, and what becomes of each."""
+"""Every kind of callable as a tool."""
 
 import asyncio
 import functools
@@ -11,7 +11,7 @@ import wire
 from accord import Server
 from accord.sources.functions import function_tool
 from peer import Peer
-from sources.functions.talk import arguments, received
+from sources.functions.sample_types import arguments, received
 
 
 def add(a: int, b: int = 2) -> int:
@@ -66,7 +66,7 @@ def async_in_sync(*args: Any, **kwargs: Any) -> Any:
 
 @functools.wraps(add_later)
 def async_run_by_sync(*args: Any, **kwargs: Any) -> Any:
-    """Whether a loop runs already depends on who calls, so the coroutine is driven by hand."""
+    """Drive the coroutine by hand: a loop may already be running."""
     try:
         add_later(*args, **kwargs).send(None)
     except StopIteration as done:
@@ -125,7 +125,7 @@ CALLABLES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("function", CALLABLES.values(), ids=list(CALLABLES))
-def test_whatever_can_be_called_can_be_a_tool(function: Any) -> None:
+def test_every_kind_of_callable_can_be_a_tool(function: Any) -> None:
     server = Server("shop")
     server.tool(name="add")(function)
     peer = Peer(server, wire.STATELESS)
@@ -144,7 +144,7 @@ def test_whatever_can_be_called_can_be_a_tool(function: Any) -> None:
     assert peer.call("add", a=3, b=4)["result"]["structuredContent"] == 7
 
 
-def test_a_partial_does_not_ask_for_what_it_has() -> None:
+def test_a_partial_does_not_require_bound_arguments() -> None:
     tool = function_tool(functools.partial(add, 3), name="add3")
     assert list(tool.input_schema["properties"]) == ["b"]
     assert received(tool, b'{"b": 4}') == 7
@@ -163,7 +163,7 @@ def test_a_parameter_may_have_any_name(name: str) -> None:
     assert received(tool, msgspec.json.encode({name: 5})) == 5
 
 
-def test_the_decorated_function_stays_as_it_was() -> None:
+def test_the_decorated_function_is_unchanged() -> None:
     server = Server("shop")
     assert server.tool(add) is add
     assert server.tool(name="plus")(add) is add

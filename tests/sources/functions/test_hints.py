@@ -1,4 +1,4 @@
-"""From hints to schemas: what a tool takes and gives, by the types that its function names."""
+"""Type hints become input and output schemas."""
 
 import sys
 from datetime import date, timedelta
@@ -12,8 +12,8 @@ import pytest
 
 from accord.model.tool import Tool
 from accord.sources.functions import function_tool
-from accord.sources.functions.hints import describe
-from sources.functions.talk import (
+from accord.sources.functions.type_hints import describe
+from sources.functions.sample_types import (
     LINE,
     Color,
     Customer,
@@ -72,7 +72,7 @@ def test_a_function_without_parameters_takes_an_empty_object() -> None:
     }
 
 
-def test_a_strict_tool_says_so_in_its_schema() -> None:
+def test_a_strict_tool_has_a_closed_schema() -> None:
     assert taking(int, strict=True).input_schema["additionalProperties"] is False
 
 
@@ -98,7 +98,7 @@ def grow(item: Item, by: int = 1) -> list[Item]: ...
     assert tool.output.schema["items"] == {"$ref": "#/$defs/Item"}
 
 
-def test_a_tool_may_bear_the_name_of_a_type_it_takes() -> None:
+def test_a_tool_may_have_the_name_of_a_parameter_type() -> None:
     tool = taking(Line, name="Line")
     assert shown(tool) == LINE
     assert received(tool, arguments({"qty": 1})) == Line(1)
@@ -149,11 +149,11 @@ def test_a_default_is_shown_as_json_and_used_as_it_is(
         (Literal["array"], {"enum": ["array"]}),
     ],
 )
-def test_an_array_says_what_is_in_it(hint: Any, schema: dict[str, Any]) -> None:
+def test_an_array_has_items(hint: Any, schema: dict[str, Any]) -> None:
     assert describe(hint, "x") == schema
 
 
-def test_a_parameter_may_be_called_like_a_keyword() -> None:
+def test_a_parameter_may_be_named_like_a_schema_keyword() -> None:
     def keep(default: list[Any], enum: list[Any], items: list[Any]) -> None: ...
 
     properties = function_tool(keep).input_schema["properties"]

@@ -1,4 +1,4 @@
-"""What cannot be a tool, and what is said of it."""
+"""Functions that cannot be tools are rejected in one sentence."""
 
 import enum
 import functools
@@ -13,7 +13,7 @@ import pytest
 
 from accord import ContractError
 from accord.sources.functions import function_tool
-from sources.functions.talk import Arbitrary, Line, Order, Slot
+from sources.functions.sample_types import Arbitrary, Line, Order, Slot
 
 
 def many(*rest: int): ...
@@ -97,14 +97,14 @@ NO_TOOLS: dict[str, tuple[Any, dict[str, Any], list[str]]] = {
     "any names": (named, {}, ["named", "rest"]),
     "a generator": (yields, {}, ["yields"]),
     "an async generator": (yields_later, {}, ["yields_later"]),
-    "a hint nobody knows": (unknown_name, {}, ["unknown_name", "Missing"]),
+    "an undefined hint": (unknown_name, {}, ["unknown_name", "Missing"]),
     "a hint its module lacks": (unknown_member, {}, ["unknown_member", "Missing"]),
-    "a hint that is no expression": (no_expression, {}, ["no_expression", "int["]),
-    "a result nobody knows": (unknown_result, {}, ["unknown_result", "Missing"]),
-    "a type that is no JSON": (no_json, {}, ["no_json", "x", "Arbitrary"]),
-    "a list of what is no JSON": (no_json_inside, {}, ["no_json_inside", "x", "Arbitrary"]),
+    "a hint that is not an expression": (no_expression, {}, ["no_expression", "int["]),
+    "an undefined result": (unknown_result, {}, ["unknown_result", "Missing"]),
+    "a type that is not JSON": (no_json, {}, ["no_json", "x", "Arbitrary"]),
+    "a list of a type that is not JSON": (no_json_inside, {}, ["no_json_inside", "x", "Arbitrary"]),
     "types JSON cannot tell apart": (two_alike, {}, ["two_alike", "x", "Line", "Order"]),
-    "a result that is no JSON": (no_json_result, {}, ["no_json_result", "result", "Arbitrary"]),
+    "a result that is not JSON": (no_json_result, {}, ["no_json_result", "result", "Arbitrary"]),
     "results JSON cannot tell apart": (two_alike_results, {}, ["two_alike_results", "result"]),
     "a bound on text": (text_bound, {}, ["text_bound", "x", "ge"]),
     "a bound that is text": (odd_bound, {}, ["odd_bound", "x", "ge"]),
@@ -115,7 +115,7 @@ NO_TOOLS: dict[str, tuple[Any, dict[str, Any], list[str]]] = {
         {},
         ["hidden_bound", "x", "seats"],
     ),
-    "a default that is no JSON": (odd_default, {}, ["odd_default", "x", "default"]),
+    "a default that is not JSON": (odd_default, {}, ["odd_default", "x", "default"]),
     "a default with odd keys": (odd_default_key, {}, ["odd_default_key", "x", "default"]),
     "a default beyond numbers": (endless_default, {}, ["endless_default", "x", "default"]),
     "a default that does not fit": (misfit_default, {}, ["misfit_default", "x", "default"]),
@@ -135,7 +135,7 @@ NO_TOOLS: dict[str, tuple[Any, dict[str, Any], list[str]]] = {
 
 
 @pytest.mark.parametrize(("function", "options", "named"), NO_TOOLS.values(), ids=list(NO_TOOLS))
-def test_what_cannot_be_a_tool_is_refused_in_one_sentence(
+def test_a_function_that_cannot_be_a_tool_is_rejected_in_one_sentence(
     function: Any, options: Any, named: list[str]
 ) -> None:
     with pytest.raises(ContractError) as caught:

@@ -1,4 +1,4 @@
-"""What a function returns or raises."""
+"""Returned values and raised problems as tool results."""
 
 import json
 from datetime import date
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import wire
 from accord import Answer
 from peer import Peer
-from sources.functions.talk import Color, Line, Row, each_type, json_of, listed, returning
+from sources.functions.sample_types import Color, Line, Row, each_type, json_of, listed, returning
 
 RESULTS: dict[str, tuple[Any, Any, str, Any, Any]] = {
     # the hint, the value, its text, its structure up to 2025-11-25, its structure after
@@ -69,14 +69,14 @@ def test_a_result_has_text_in_every_revision_and_structure_where_it_fits(
 
 
 @pytest.mark.parametrize(("hint", "value"), [r[:2] for r in UNSAID.values()], ids=list(UNSAID))
-def test_a_hint_that_promises_nothing_has_no_output_schema(hint: Any, value: Any) -> None:
+def test_a_hint_without_a_type_has_no_output_schema(hint: Any, value: Any) -> None:
     assert listed(returning(value, hint)) == {}
 
 
 @each_type
 @settings(max_examples=25)
 @given(revision=st.sampled_from(wire.REVISIONS), data=st.data())
-def test_structure_keeps_to_the_schema_of_its_revision(
+def test_structure_fits_the_schema_of_its_revision(
     row: Row, revision: str, data: st.DataObject
 ) -> None:
     value = data.draw(row.values)
@@ -91,7 +91,7 @@ def test_structure_keeps_to_the_schema_of_its_revision(
         assert json.loads(result["content"][0]["text"]) == json_of(value)
 
 
-def test_bounds_of_a_result_are_shown_and_kept() -> None:
+def test_bounds_of_a_result_are_in_the_schema_and_checked() -> None:
     server = returning(9, Annotated[int, at.Le(5)])
     assert listed(server) == {"type": "integer", "maximum": 5}
     assert Peer(server, wire.STATELESS).call("get")["result"]["isError"] is True

@@ -13,7 +13,7 @@ import pytest
 import wire
 from golden.rule import differences
 from sources.sheets.characters import THORIN, thorin
-from sources.sheets.filling import values
+from sources.sheets.fill_sheets import values
 from stdio_peer import StdioPeer
 
 requirement = pytest.mark.requirement
@@ -83,7 +83,7 @@ def shown(name: str) -> Any:
 
 
 @requirement("002.sheet.initialize")
-def test_the_filler_says_who_it_is(replies: tuple[dict[str, Any], Path]) -> None:
+def test_the_server_has_the_name_of_the_document(replies: tuple[dict[str, Any], Path]) -> None:
     sent, _ = replies
     assert (
         list(differences(shown("initialize"), sent["initialize"], ["result.protocolVersion"])) == []
@@ -91,7 +91,7 @@ def test_the_filler_says_who_it_is(replies: tuple[dict[str, Any], Path]) -> None
 
 
 @requirement("002.sheet.tools-list")
-def test_the_filler_lists_the_documents_tool_and_says_more_of_its_input(
+def test_the_tool_of_the_document_is_listed_with_a_detailed_input_schema(
     replies: tuple[dict[str, Any], Path],
 ) -> None:
     sent, _ = replies
@@ -137,14 +137,14 @@ def test_the_documents_override_fills_the_sheet_with_warnings(
     assert values((folder / "custom_character.pdf").read_bytes())["abilities.strength"] == "25"
 
 
-def test_content_and_structure_hold_the_same_as_the_root(desk: Desk) -> None:
+def test_content_and_structure_equal_the_root(desk: Desk) -> None:
     result = desk.result(THORIN, output_path="same.pdf")
     said = json.loads(result["content"][0]["text"])
     assert said == {name: result[name] for name in said}
     assert result.get("structuredContent", said) == said
 
 
-def test_structure_fits_the_schema_that_the_tool_promises(desk: Desk) -> None:
+def test_structure_fits_the_output_schema(desk: Desk) -> None:
     listed = desk._ask("tools/list")["result"]["tools"][0]
     result = desk.result(thorin(abilities={"wisdom": 30}), allow_rule_violations=True, explain=True)
     if desk.revision >= wire.STRUCTURE:
@@ -167,7 +167,7 @@ def test_the_file_is_linked(desk: Desk) -> None:
         assert link == {"type": "text", "text": uri}
 
 
-def test_the_file_is_sent_along_where_it_is_asked_for(desk: Desk) -> None:
+def test_the_file_is_embedded_on_request(desk: Desk) -> None:
     result = desk.result(THORIN, output_path="sent.pdf", return_pdf=True)
     resource = result["content"][2]["resource"]
     assert resource["mimeType"] == "application/pdf"
@@ -182,7 +182,7 @@ def test_without_a_path_the_file_is_named_after_the_character_and_replaced(desk:
         assert held["character.race"] == race
 
 
-def test_explanations_come_where_they_are_asked_for(desk: Desk) -> None:
+def test_explanations_are_returned_on_request(desk: Desk) -> None:
     assert "explanations" not in desk.result(THORIN)
     said = desk.result(THORIN, explain=True)
     assert said["explanations"].keys() == said["calculated_fields"].keys()
@@ -190,7 +190,7 @@ def test_explanations_come_where_they_are_asked_for(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("path", ["../out.pdf", "/tmp/out.pdf", "a/../../out.pdf", "\0.pdf"])
-def test_a_path_outside_is_refused_and_nothing_is_written(desk: Desk, path: str) -> None:
+def test_a_path_outside_is_rejected_and_nothing_is_written(desk: Desk, path: str) -> None:
     before = desk.files()
     error = desk.call(THORIN, output_path=path)["error"]
     assert error["code"] == -32602
@@ -210,7 +210,7 @@ def test_wrong_types_are_invalid_params_in_every_revision(desk: Desk) -> None:
     ]
 
 
-def test_what_is_unknown_is_a_warning(desk: Desk) -> None:
+def test_unknown_fields_are_a_warning(desk: Desk) -> None:
     result = desk.result(thorin(luck=7), toolCallId="call_1")
     beside = json.loads(result["content"][1]["text"])
     assert [each["code"] for each in beside["warnings"]] == ["UNKNOWN_ARGUMENT"] * 2
@@ -234,7 +234,7 @@ def test_many_calls_at_once_each_get_their_own_sheet(tmp_path: Path) -> None:
         assert held["character.name"] == f"Clone {number}"
 
 
-def test_another_profile_can_be_asked_for(tmp_path: Path) -> None:
+def test_another_profile_can_be_requested(tmp_path: Path) -> None:
     with serving(tmp_path, "--profile", "prose") as peer:
         params = {"name": TOOL, "arguments": {"character_data": THORIN}}
         text = peer.modern("tools/call", params)["result"]["content"][0]["text"]
@@ -246,4 +246,4 @@ def test_a_form_that_cannot_be_used_ends_the_server_with_one_line(tmp_path: Path
     broken.write_text("no PDF")
     with serving(tmp_path, "--template", str(broken)) as peer:
         assert peer.wait() == 2
-    assert peer.stderr == "accord serve: broken.pdf is no PDF that can be read\n"
+    assert peer.stderr == "accord serve: broken.pdf is not a readable PDF\n"

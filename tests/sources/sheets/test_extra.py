@@ -1,4 +1,4 @@
-"""Without the extra: one sentence that says how to get it, and nothing loads it by chance."""
+"""Without the extra an error names the install command; other targets do not load it."""
 
 import os
 import subprocess
@@ -15,18 +15,23 @@ def run(code: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, capture_output=True, text=True, env=UNWATCHED)
 
 
-def test_importing_it_names_the_command_that_installs_it() -> None:
+def test_import_without_the_extra_names_the_install_command() -> None:
     done = run(BLOCKED + "import accord.sources.sheets")
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]
-    assert last == "ImportError: Sheets need an extra: pip install 'accord-mcp[sheets]'"
+    assert (
+        last
+        == "ImportError: accord.sources.sheets needs an extra: pip install 'accord-mcp[sheets]'"
+    )
 
 
-def test_the_command_line_says_so_in_one_line() -> None:
+def test_the_command_line_names_the_extra_in_one_line() -> None:
     for words in (["serve", "sheets"], ["sheet", "a.json"]):
         done = run(BLOCKED + f"from accord.cli import main; sys.exit(main({words!r}))")
         assert done.returncode == 2
-        assert done.stderr.endswith("Sheets need an extra: pip install 'accord-mcp[sheets]'\n")
+        assert done.stderr.endswith(
+            "accord.sources.sheets needs an extra: pip install 'accord-mcp[sheets]'\n"
+        )
         assert done.stderr.count("\n") == 1
 
 

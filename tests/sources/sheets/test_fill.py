@@ -1,4 +1,4 @@
-"""Filling with proof: every value is in the file, is seen, and nothing is cut silently."""
+"""Filled sheets: every value is stored and visible, and nothing is cut silently."""
 
 import json
 import re
@@ -13,12 +13,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accord import Link
-from accord.sources.sheets import Filler, Folder, load, sheet_tool
+from accord.sources.sheets import Filler, OutputFolder, load, sheet_tool
 from accord.sources.sheets.fill import fill, read_back
 from accord.sources.sheets.font import load as load_font
-from accord.sources.sheets.script import visual
 from accord.sources.sheets.sheet import Sheet, label
-from accord.sources.sheets.typeset import OWN_FONTS, Room, Typeface, set_line, set_lines, wrap
+from accord.sources.sheets.text_layout import (
+    BUNDLED_FONTS,
+    TextBox,
+    Typeface,
+    layout_line,
+    layout_lines,
+    to_visual_order,
+    wrap,
+)
 from sources.sheets.characters import (
     FIGHTER,
     HOMEBREW,
@@ -28,7 +35,7 @@ from sources.sheets.characters import (
     spells_of,
     thorin,
 )
-from sources.sheets.filling import appearance, draw, own_filler, values, words
+from sources.sheets.fill_sheets import appearance, draw, own_filler, values, words
 
 FACE = Typeface()
 poppler = pytest.mark.skipif(
@@ -84,7 +91,7 @@ def test_values_are_those_of_the_character() -> None:
     assert "saves.wisdom.proficient" not in held
 
 
-def test_a_wizards_spells_stand_in_their_lists_with_slots() -> None:
+def test_spells_are_in_their_lists_with_slots() -> None:
     drawn = draw(WIZARD)
     held = values(drawn.filled.data)
     assert held["spells.ninth_level[0].name"] == "Astral Projection"
@@ -101,7 +108,7 @@ def test_what_is_left_out_stays_blank() -> None:
     assert "spells.spell_save_dc" not in held
 
 
-def test_the_file_is_read_back_and_a_field_that_lost_its_value_is_found() -> None:
+def test_a_stored_field_without_its_value_is_found() -> None:
     form = load()
     drawn = draw(FIGHTER)
     assert read_back(form, drawn.filled, drawn.filled.data) == []
@@ -152,7 +159,7 @@ def test_every_text_that_is_written_has_an_appearance_in_an_embedded_font() -> N
         assert shown > 60
 
 
-def test_a_name_stands_on_each_page() -> None:
+def test_the_name_is_on_each_page() -> None:
     with pikepdf.open(BytesIO(draw(FIGHTER).filled.data)) as pdf:
         (character,) = (n for n in pdf.Root.AcroForm.Fields if n.T == "character")
         (name,) = (n for n in character.Kids if n.T == "name")
@@ -182,21 +189,21 @@ def test_a_name_in_any_of_these_scripts_is_drawn_and_can_be_read(name: str, tmp_
 
 
 def test_hebrew_and_arabic_are_drawn_from_right_to_left() -> None:
-    assert visual("שלום") == "םולש"
-    assert visual("סלע Rock") == "Rock עלס"
-    assert visual("Rock סלע") == "Rock עלס"
-    assert [f"{ord(letter):x}" for letter in visual("سلام")] == ["fee1", "fefc", "feb3"]
-    assert visual("plain (text)") == "plain (text)"
-    assert FACE.lacks(visual("سلام שלום")) == []
+    assert to_visual_order("שלום") == "םולש"
+    assert to_visual_order("סלע Rock") == "Rock עלס"
+    assert to_visual_order("Rock סלע") == "Rock עלס"
+    assert [f"{ord(letter):x}" for letter in to_visual_order("سلام")] == ["fee1", "fefc", "feb3"]
+    assert to_visual_order("plain (text)") == "plain (text)"
+    assert FACE.missing_characters(to_visual_order("سلام שלום")) == []
 
 
-def test_characters_that_no_font_has_are_told() -> None:
+def test_characters_without_a_font_are_reported() -> None:
     drawn = draw(thorin(character={"name": "สมชาย Zoë", "race": "김 Elf"}))
     assert drawn.report.undrawn_characters == {"character.name": "สมชาย", "character.race": "김"}
     assert values(drawn.filled.data)["character.name"] == "สมชาย Zoë"
 
 
-def test_controls_and_odd_line_ends_do_no_harm() -> None:
+def test_control_characters_and_line_ends_are_normalized() -> None:
     text = "one\r\ntwo\rthree\ttab\x00\x07\x1b[31m"
     held = values(draw(thorin(narrative={"bonds": text})).filled.data)
     assert held["narrative.bonds"] == "one\ntwo\nthree tab[31m"
@@ -220,7 +227,7 @@ def test_a_long_line_is_shrunk_to_fit() -> None:
 
 
 @poppler
-def test_a_line_that_does_not_fit_stands_on_an_added_page(tmp_path: Path) -> None:
+def test_a_line_that_does_not_fit_is_on_an_added_page(tmp_path: Path) -> None:
     background = "A very long background that nobody could ever read in such a small place. " * 2
     drawn = draw(thorin(character={"background": background.strip()}))
     assert drawn.report.overflowed == ["character.background"]
@@ -232,7 +239,7 @@ def test_a_line_that_does_not_fit_stands_on_an_added_page(tmp_path: Path) -> Non
 
 
 @poppler
-def test_a_long_text_says_where_the_whole_of_it_is(tmp_path: Path) -> None:
+def test_a_cut_text_refers_to_the_added_page(tmp_path: Path) -> None:
     story = " ".join(f"sentence{i} is here." for i in range(900))
     drawn = draw(thorin(narrative={"backstory": story}))
     assert drawn.report.overflowed == ["narrative.backstory"]
@@ -253,7 +260,7 @@ def test_features_flow_into_their_second_box_before_they_overflow() -> None:
 
 
 @poppler
-def test_spells_and_attacks_beyond_the_lines_stand_elsewhere(tmp_path: Path) -> None:
+def test_spells_and_attacks_without_a_row_are_on_an_added_page(tmp_path: Path) -> None:
     known = spells_of("Wizard", 1, 27)
     attacks = [{"name": f"Claw {i}", "attack_bonus": i, "damage": "1d4"} for i in range(7)]
     wizard = thorin(character={"class": "Wizard"}, spells={"first_level": known}, attacks=attacks)
@@ -281,11 +288,11 @@ def test_spells_and_attacks_beyond_the_lines_stand_elsewhere(tmp_path: Path) -> 
         ("proficiency_bonus", "Proficiency Bonus"),
     ],
 )
-def test_what_stands_on_an_added_page_is_called_what_it_is(key: str, words: str) -> None:
+def test_overflow_has_a_label(key: str, words: str) -> None:
     assert label(key) == words
 
 
-def test_homebrew_is_filled_as_it_is() -> None:
+def test_homebrew_is_filled_unchanged() -> None:
     drawn = draw(HOMEBREW, allow_rule_violations=True)
     held = values(drawn.filled.data)
     assert held["abilities.strength"] == "25"
@@ -294,11 +301,11 @@ def test_homebrew_is_filled_as_it_is() -> None:
     assert {each.field for each in drawn.report.differences} == {"combat.initiative"}
 
 
-def test_a_file_too_large_to_send_along_is_linked_with_a_warning(
+def test_a_file_too_large_to_embed_is_linked_with_a_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("accord.sources.sheets.tool._MOST_EMBEDDED", 1_000)
-    tool = sheet_tool(own_filler(), Folder(tmp_path))
+    monkeypatch.setattr("accord.sources.sheets.tool._MAX_EMBEDDED", 1_000)
+    tool = sheet_tool(own_filler(), OutputFolder(tmp_path))
     request = json.dumps({"character_data": thorin(), "return_pdf": True}).encode()
     answer = tool.invoke(tool.bind(request).arguments, None)
     assert [type(block) for block in answer.blocks] == [Link]
@@ -320,18 +327,18 @@ def test_lines_together_are_the_text_and_each_fits(text: str, width: float) -> N
 
 @settings(max_examples=50)
 @given(st.text(st.characters(codec="latin-1", exclude_categories=["Cc"]), max_size=200))
-def test_what_is_set_and_what_is_left_are_the_text(text: str) -> None:
-    block = set_lines(FACE, text, Room(60, 30, 9, 6))
-    assert text.endswith(block.rest)
+def test_laid_out_lines_and_overflow_are_the_text(text: str) -> None:
+    block = layout_lines(FACE, text, TextBox(60, 30, 9, 6))
+    assert text.endswith(block.overflow)
     assert len(block.lines) * block.size <= 30 or len(block.lines) == 1
 
 
-def test_a_line_is_as_large_as_there_is_room_for() -> None:
-    room = Room(100, 12, 10, 5)
-    sizes = [set_line(FACE, "x" * count, room).size for count in (1, 20, 30, 200)]
+def test_a_line_has_the_largest_size_that_fits() -> None:
+    room = TextBox(100, 12, 10, 5)
+    sizes = [layout_line(FACE, "x" * count, room).size for count in (1, 20, 30, 200)]
     assert sizes == sorted(sizes, reverse=True)
     assert (sizes[0], sizes[-1]) == (10, 5)
-    assert set_line(FACE, "x" * 200, room).lines[0].endswith("…")
+    assert layout_line(FACE, "x" * 200, room).lines[0].endswith("…")
 
 
 # Fonts
@@ -344,7 +351,7 @@ def tables(font: bytes) -> dict[bytes, bytes]:
 
 
 def rebuilt(font: bytes, cmap: bytes) -> bytes:
-    """The same font with another map of characters."""
+    """Return the font with another character map."""
     parts = tables(font) | {b"cmap": cmap}
     start = 12 + 16 * len(parts)
     head, body = struct.pack(">IHHHH", 0x10000, len(parts), 0, 0, 0), b""
@@ -354,7 +361,7 @@ def rebuilt(font: bytes, cmap: bytes) -> bytes:
     return head + body
 
 
-@pytest.mark.parametrize("path", OWN_FONTS, ids=[path.stem for path in OWN_FONTS])
+@pytest.mark.parametrize("path", BUNDLED_FONTS, ids=[path.stem for path in BUNDLED_FONTS])
 def test_a_subset_draws_the_same_glyphs_with_far_fewer_bytes(path: Path, tmp_path: Path) -> None:
     font = load_font(path)
     text = "Zoë" if font.glyph("ë") else "李小龙"
@@ -368,30 +375,30 @@ def test_a_subset_draws_the_same_glyphs_with_far_fewer_bytes(path: Path, tmp_pat
         assert copy.width(number) == font.width(glyph)
 
 
-def test_a_font_of_the_older_kind_has_the_same_characters(tmp_path: Path) -> None:
+def test_a_segmented_cmap_has_the_same_characters(tmp_path: Path) -> None:
     """A map in segments, which older fonts have alone."""
-    data = OWN_FONTS[0].read_bytes()
+    data = BUNDLED_FONTS[0].read_bytes()
     cmap = tables(data)[b"cmap"]
     (count,) = struct.unpack_from(">H", cmap, 2)
     records = [struct.unpack_from(">HHI", cmap, 4 + 8 * i) for i in range(count)]
     (place,) = (at for platform, encoding, at in records if (platform, encoding) == (3, 1))
     older = struct.pack(">HHHHI", 0, 1, 3, 1, 12) + cmap[place:]
     (tmp_path / "older.ttf").write_bytes(rebuilt(data, older))
-    font, same = load_font(OWN_FONTS[0]), load_font(tmp_path / "older.ttf")
+    font, same = load_font(BUNDLED_FONTS[0]), load_font(tmp_path / "older.ttf")
     for code in range(0x2600):
         assert same.glyph(chr(code)) == font.glyph(chr(code)), hex(code)
     assert same.glyph("\U0001f600") == 0
 
 
-def test_a_font_that_somebody_adds_draws_what_ours_lack(tmp_path: Path) -> None:
+def test_an_added_font_is_used_for_missing_characters(tmp_path: Path) -> None:
     """A font that has the letter A where Thai has its first."""
-    data = OWN_FONTS[0].read_bytes()
-    glyph = load_font(OWN_FONTS[0]).glyph("A")
+    data = BUNDLED_FONTS[0].read_bytes()
+    glyph = load_font(BUNDLED_FONTS[0]).glyph("A")
     group = struct.pack(">HHIIIIII", 12, 0, 28, 0, 1, 0x0E01, 0x0E01, glyph)
     cmap = struct.pack(">HHHHI", 0, 1, 3, 10, 12) + group
     (tmp_path / "thai.ttf").write_bytes(rebuilt(data, cmap))
     face = Typeface([tmp_path / "thai.ttf"])
-    assert (face.lacks("กข"), FACE.lacks("กข")) == (["ข"], ["ก", "ข"])
+    assert (face.missing_characters("กข"), FACE.missing_characters("กข")) == (["ข"], ["ก", "ข"])
     assert face.width("ก") == FACE.width("A")
     drawn = draw(thorin(character={"race": "ก"}), filler=Filler(load(), face))
     assert not drawn.report.undrawn_characters

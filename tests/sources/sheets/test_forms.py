@@ -1,4 +1,4 @@
-"""Forms that somebody brings: mapped by a file, or refused in one clear sentence."""
+"""Templates: mapped by a file, or rejected in one clear sentence."""
 
 from contextlib import suppress
 from io import BytesIO
@@ -14,10 +14,10 @@ from accord.errors import ContractError
 from accord.sources.sheets import Filler, Typeface, list_fields, load
 from accord.sources.sheets.fill import read_back
 from accord.sources.sheets.form import read_mapping
-from accord.sources.sheets.typeset import OWN_FONTS
+from accord.sources.sheets.text_layout import BUNDLED_FONTS
 from sources.sheets.characters import thorin
-from sources.sheets.filling import draw, values
-from sources.sheets.forms import Made, encrypted, make_form
+from sources.sheets.fill_sheets import draw, values
+from sources.sheets.make_forms import Made, encrypted, make_form
 
 FORM = [
     Made("Hero", 1, (50, 700, 250, 720), "text"),
@@ -53,7 +53,7 @@ def test_any_form_is_filled_through_a_mapping_file(brought: Path, tmp_path: Path
     assert values(filled.data) == {"Hero": "Thorin Ironforge", "Tough?": True, "Tale": "Once."}
 
 
-def test_a_mark_is_drawn_where_the_form_has_none(brought: Path, tmp_path: Path) -> None:
+def test_a_check_mark_is_drawn_if_the_form_has_none(brought: Path, tmp_path: Path) -> None:
     form = load(brought, file(tmp_path, "fields.toml", MAP))
     filled = draw(thorin(), filler=Filler(form, Typeface())).filled
     with pikepdf.open(BytesIO(filled.data)) as pdf:
@@ -63,9 +63,7 @@ def test_a_mark_is_drawn_where_the_form_has_none(brought: Path, tmp_path: Path) 
         assert box.AP.N.Off.read_bytes() == b""
 
 
-def test_what_the_form_has_no_field_for_stands_on_an_added_page(
-    brought: Path, tmp_path: Path
-) -> None:
+def test_values_without_a_field_are_on_an_added_page(brought: Path, tmp_path: Path) -> None:
     form = load(brought, file(tmp_path, "fields.toml", MAP))
     report = draw(thorin(), filler=Filler(form, Typeface())).report
     assert {"abilities.strength", "character.race", "combat.initiative"} <= set(report.overflowed)
@@ -98,7 +96,7 @@ def test_a_box_that_the_form_had_checked_is_cleared(tmp_path: Path) -> None:
     assert "Tough?" not in values(draw(weak, filler=Filler(form, Typeface())).filled.data)
 
 
-def test_a_field_that_takes_few_characters_gets_no_more(tmp_path: Path) -> None:
+def test_a_field_gets_at_most_its_maximum_length(tmp_path: Path) -> None:
     with pikepdf.open(BytesIO(make_form(FORM))) as pdf:
         (hero,) = (w for w in pdf.pages[0].obj.Annots if w.T == "Hero")
         hero.MaxLen = 6
@@ -110,14 +108,14 @@ def test_a_field_that_takes_few_characters_gets_no_more(tmp_path: Path) -> None:
     assert "character.name" in drawn.report.overflowed
 
 
-def test_a_forms_own_scripts_for_looks_are_taken_out(tmp_path: Path) -> None:
+def test_xfa_and_need_appearances_are_removed(tmp_path: Path) -> None:
     data = make_form(FORM, XFA=pikepdf.String("<xdp/>"))
     form = load(file(tmp_path, "x.pdf", data), file(tmp_path, "f.toml", MAP))
     with pikepdf.open(BytesIO(draw(thorin(), filler=Filler(form, Typeface())).filled.data)) as pdf:
         assert "/XFA" not in pdf.Root.AcroForm
 
 
-def test_fields_are_listed_with_their_kind_and_what_they_are_for(brought: Path) -> None:
+def test_fields_are_listed_with_their_kind_and_key(brought: Path) -> None:
     listed = [(field.name, field.kind, key) for field, key in list_fields(brought)]
     assert listed == [
         ("Hero", "text", ""),
@@ -128,21 +126,21 @@ def test_fields_are_listed_with_their_kind_and_what_they_are_for(brought: Path) 
 
 
 BROKEN: dict[str, tuple[Any, str]] = {
-    "no PDF": (b"hello", "form.pdf is no PDF that can be read"),
-    "nothing": (b"", "form.pdf is no PDF that can be read"),
-    "half a PDF": (make_form(FORM)[:200], "form.pdf is no PDF that can be read"),
+    "no PDF": (b"hello", "form.pdf is not a readable PDF"),
+    "nothing": (b"", "form.pdf is not a readable PDF"),
+    "half a PDF": (make_form(FORM)[:200], "form.pdf is not a readable PDF"),
     "no fields": (make_form([]), "form.pdf has no fields to fill in"),
     "a password": (
         encrypted(make_form(FORM), password="secret"),
-        "form.pdf is encrypted; take its protection off first",
+        "form.pdf is encrypted; remove its protection first",
     ),
     "an empty password": (
         encrypted(make_form(FORM), password=""),
-        "form.pdf is encrypted; take its protection off first",
+        "form.pdf is encrypted; remove its protection first",
     ),
-    "fields that nobody knows": (
+    "unknown fields": (
         make_form(FORM),
-        "form.pdf has fields that are not known here; say what they are for with --map",
+        "form.pdf has unknown fields; map them with --map",
     ),
 }
 
@@ -164,16 +162,16 @@ def test_a_pdf_without_a_form_has_no_fields(tmp_path: Path) -> None:
         load(tmp_path / "plain.pdf")
 
 
-def test_fields_that_are_their_own_parents_are_refused(tmp_path: Path) -> None:
+def test_a_field_tree_with_a_cycle_is_rejected(tmp_path: Path) -> None:
     with pikepdf.open(BytesIO(make_form(FORM))) as pdf:
         field = pdf.Root.AcroForm.Fields[0]
         field.Kids = pikepdf.Array([field])
         pdf.save(tmp_path / "loop.pdf")
-    with pytest.raises(ContractError, match=r"loop.pdf is no PDF that can be read"):
+    with pytest.raises(ContractError, match=r"loop.pdf is not a readable PDF"):
         load(tmp_path / "loop.pdf")
 
 
-def test_fields_that_stand_below_many_others_are_refused_at_once(tmp_path: Path) -> None:
+def test_a_field_tree_that_multiplies_is_rejected_early(tmp_path: Path) -> None:
     """Thirty nodes, of which each is twice below the one before: a thousand million ways."""
     with pikepdf.open(BytesIO(make_form(FORM[:1]))) as pdf:
         node = pdf.Root.AcroForm.Fields[0]
@@ -182,7 +180,7 @@ def test_fields_that_stand_below_many_others_are_refused_at_once(tmp_path: Path)
             node = pdf.make_indirect(pikepdf.Dictionary(T=pikepdf.String("a"), Kids=kids))
         pdf.Root.AcroForm.Fields = pikepdf.Array([node])
         pdf.save(tmp_path / "web.pdf")
-    with pytest.raises(ContractError, match=r"web.pdf is no PDF that can be read"):
+    with pytest.raises(ContractError, match=r"web.pdf is not a readable PDF"):
         load(tmp_path / "web.pdf")
 
 
@@ -195,7 +193,7 @@ def test_a_field_that_is_listed_twice_is_filled(tmp_path: Path) -> None:
     assert values(filled.data)["Hero"] == "Thorin Ironforge"
 
 
-def test_fields_of_one_name_are_all_filled(tmp_path: Path) -> None:
+def test_all_fields_with_one_name_are_filled(tmp_path: Path) -> None:
     with pikepdf.open(BytesIO(make_form(FORM))) as pdf:
         twin = pikepdf.Dictionary(dict(pdf.Root.AcroForm.Fields[0].items()))
         pdf.Root.AcroForm.Fields.append(pdf.make_indirect(twin))
@@ -209,9 +207,7 @@ def test_fields_of_one_name_are_all_filled(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["text", "multiline"])
 @pytest.mark.parametrize("height", [20, 10**17])
-def test_letters_and_boxes_that_no_paper_holds_are_set_at_once(
-    tmp_path: Path, kind: str, height: int
-) -> None:
+def test_huge_fonts_and_fields_are_bounded(tmp_path: Path, kind: str, height: int) -> None:
     with pikepdf.open(BytesIO(make_form([Made("Hero", 1, (50, 50, 250, 70), kind)]))) as pdf:
         hero = pdf.Root.AcroForm.Fields[0]
         hero.Rect = pikepdf.Array([50, 50, 250, 50 + height])
@@ -219,17 +215,17 @@ def test_letters_and_boxes_that_no_paper_holds_are_set_at_once(
         pdf.save(tmp_path / "vast.pdf")
     mapping = file(tmp_path, "fields.toml", '[fields]\nHero = "character.name"')
     form = load(tmp_path / "vast.pdf", mapping)
-    assert form.fields["character.name"][0].widgets[0].room.size <= 72
+    assert form.fields["character.name"][0].widgets[0].box.size <= 72
     filled = draw(thorin(), filler=Filler(form, FACE)).filled
     assert values(filled.data) == {"Hero": "Thorin Ironforge"}
 
 
 @settings(max_examples=60)
 @given(st.data())
-def test_a_form_with_bytes_changed_is_filled_or_refused(
+def test_a_damaged_form_is_filled_or_rejected(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
-    """Whatever a stranger sends: a form, or the one kind of error that says what is wrong."""
+    """Any input gives a form or a ContractError."""
     form = bytearray(SOUND)
     for place in data.draw(st.lists(st.integers(0, len(form) - 1), min_size=1, max_size=12)):
         form[place] = data.draw(st.integers(0, 255))
@@ -255,32 +251,32 @@ def test_a_state_with_an_odd_name_is_written_as_a_name(tmp_path: Path) -> None:
         assert str(box.V) == str(box.AS) == "/Oh yes (1)"
 
 
-def test_a_folder_is_no_form(tmp_path: Path) -> None:
-    with pytest.raises(ContractError, match="there is no file"):
+def test_a_folder_is_not_a_form(tmp_path: Path) -> None:
+    with pytest.raises(ContractError, match="does not exist"):
         load(tmp_path)
 
 
 MAPS: dict[str, tuple[str, str]] = {
-    "no TOML": ("[fields", "is no mapping of fields"),
-    "no fields": ('name = "x"', "is no mapping of fields"),
-    "numbers": ("[fields]\nHero = 5", "is no mapping of fields"),
+    "no TOML": ("[fields", "is not a mapping of fields"),
+    "no fields": ('name = "x"', "is not a mapping of fields"),
+    "numbers": ("[fields]\nHero = 5", "is not a mapping of fields"),
     "values that there are not": (
         '[fields]\nHero = "character.shoe_size"',
-        "names values that there are not: character.shoe_size",
+        "has unknown keys: character.shoe_size",
     ),
     "a line without those before it": (
         '[fields]\nHero = "spells.tenth_level[0].name"',
-        "names values that there are not: spells.tenth_level[0].name",
+        "has unknown keys: spells.tenth_level[0].name",
     ),
     "fields of another form": (
         '[fields]\nNobody = "character.name"',
-        "has none of the fields that its mapping names",
+        "has none of the fields in its mapping",
     ),
 }
 
 
 @pytest.mark.parametrize(("text", "words"), MAPS.values(), ids=MAPS)
-def test_a_mapping_that_makes_no_sense_is_one_clear_error(
+def test_an_invalid_mapping_is_one_clear_error(
     text: str, words: str, brought: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(ContractError) as caught:
@@ -288,21 +284,21 @@ def test_a_mapping_that_makes_no_sense_is_one_clear_error(
     assert words in str(caught.value)
 
 
-def test_a_mapping_that_is_not_there_is_one_clear_error(brought: Path, tmp_path: Path) -> None:
-    with pytest.raises(ContractError, match=r"cannot read none.toml: No such file"):
+def test_a_missing_mapping_is_one_clear_error(brought: Path, tmp_path: Path) -> None:
+    with pytest.raises(ContractError, match=r"could not read none.toml: No such file"):
         read_mapping(tmp_path / "none.toml")
 
 
-def test_a_font_whose_letters_have_no_size_is_one_clear_error(tmp_path: Path) -> None:
-    font = bytearray(OWN_FONTS[0].read_bytes())
+def test_a_font_without_widths_is_one_clear_error(tmp_path: Path) -> None:
+    font = bytearray(BUNDLED_FONTS[0].read_bytes())
     tags = range(12, 12 + 16 * int.from_bytes(font[4:6]), 16)
     (entry,) = (at for at in tags if font[at : at + 4] == b"head")
     head = int.from_bytes(font[entry + 8 : entry + 12])
     font[head + 18 : head + 20] = bytes(2)
-    with pytest.raises(ContractError, match=r"flat.ttf is no TrueType font"):
+    with pytest.raises(ContractError, match=r"flat.ttf is not a TrueType font"):
         Typeface([file(tmp_path, "flat.ttf", bytes(font))])
 
 
-def test_a_font_that_is_none_is_one_clear_error(tmp_path: Path) -> None:
-    with pytest.raises(ContractError, match=r"fake.ttf is no TrueType font"):
+def test_a_file_that_is_not_a_font_is_one_clear_error(tmp_path: Path) -> None:
+    with pytest.raises(ContractError, match=r"fake.ttf is not a TrueType font"):
         Typeface([file(tmp_path, "fake.ttf", b"not a font")])

@@ -1,4 +1,4 @@
-"""The widespread official form: every field of it, by name, filled and read back."""
+"""The official form: every field, by name, filled and read back."""
 
 from io import BytesIO
 from pathlib import Path
@@ -6,39 +6,39 @@ from pathlib import Path
 import pikepdf
 import pytest
 
-from accord.sources.sheets import Filler, Form, Typeface, load
-from accord.sources.sheets.form import HERE, read_mapping
+from accord.sources.sheets import Filler, SheetForm, Typeface, load
+from accord.sources.sheets.form import PACKAGE, read_mapping
 from accord.sources.sheets.model import SPELL_LISTS
 from sources.sheets.characters import everything
-from sources.sheets.filling import draw, values
-from sources.sheets.forms import make_form, official_fields
+from sources.sheets.fill_sheets import draw, values
+from sources.sheets.make_forms import make_form, official_fields
 
 FIELDS = {field.name: field for field in official_fields()}
-MAPPING = read_mapping(HERE / "forms" / "official.toml")
+MAPPING = read_mapping(PACKAGE / "forms" / "official.toml")
 LINES = dict(zip(SPELL_LISTS, (8, 12, 13, 13, 13, 9, 9, 9, 7, 7), strict=True))
 NAMES = {key: name for name, key in MAPPING.items() if name != "CharacterName 2"}
 
 
 @pytest.fixture(scope="module")
-def form(tmp_path_factory: pytest.TempPathFactory) -> Form:
+def form(tmp_path_factory: pytest.TempPathFactory) -> SheetForm:
     path = tmp_path_factory.mktemp("official") / "5E_CharacterSheet_Fillable.pdf"
     path.write_bytes(make_form(official_fields(), pages=3))
     return load(path)
 
 
-def test_every_field_but_the_pictures_is_for_something() -> None:
+def test_every_field_but_the_images_is_mapped() -> None:
     pictures = {"CHARACTER IMAGE", "Faction Symbol Image"}
     assert len(FIELDS) == 334
     assert FIELDS.keys() - MAPPING.keys() == pictures
     assert MAPPING.keys() <= FIELDS.keys()
 
 
-def test_only_the_name_stands_in_two_fields() -> None:
+def test_only_the_name_is_in_two_fields() -> None:
     assert len(set(MAPPING.values())) == len(MAPPING) - 1
     assert MAPPING["CharacterName"] == MAPPING["CharacterName 2"] == "character.name"
 
 
-def test_the_form_is_known_by_its_fields(form: Form) -> None:
+def test_the_form_is_recognized_by_its_fields(form: SheetForm) -> None:
     assert form.absent == ()
     assert {place: form.rows(f"spells.{place}") for place in SPELL_LISTS} == LINES
     assert form.rows("attacks") == 3
@@ -78,7 +78,7 @@ def test_levels_of_spells_follow_each_other_through_the_columns() -> None:
         assert left < other or top > below
 
 
-def test_a_character_that_uses_every_field_fills_every_field(form: Form) -> None:
+def test_a_character_that_uses_every_field_fills_every_field(form: SheetForm) -> None:
     drawn = draw(everything(attacks=3, lines=LINES), filler=Filler(form, Typeface()))
     held = values(drawn.filled.data)
     assert held == drawn.filled.written
@@ -90,7 +90,7 @@ def test_a_character_that_uses_every_field_fills_every_field(form: Form) -> None
     assert held["AttacksSpellcasting"] == "Attack 3 +3, 4d6\nAttack 4 +4, 5d6"
 
 
-def test_check_marks_of_the_form_are_its_own(form: Form) -> None:
+def test_check_marks_of_the_form_are_its_own(form: SheetForm) -> None:
     drawn = draw(everything(lines=LINES), filler=Filler(form, Typeface()))
     with pikepdf.open(BytesIO(drawn.filled.data)) as pdf:
         on = [w for page in pdf.pages for w in page.obj.Annots if w.get("/AS") == "/Yes"]
@@ -99,14 +99,14 @@ def test_check_marks_of_the_form_are_its_own(form: Form) -> None:
         assert "/NeedAppearances" not in pdf.Root.AcroForm
 
 
-def test_spells_beyond_its_lines_stand_on_an_added_page(form: Form) -> None:
+def test_spells_without_a_row_are_on_an_added_page(form: SheetForm) -> None:
     more = {**LINES, "ninth_level": 10}
     drawn = draw(everything(attacks=3, lines=more), filler=Filler(form, Typeface()))
     assert drawn.report.overflowed == ["spells.ninth_level.more"]
     assert drawn.report.pages == 4
 
 
-def test_a_form_that_lacks_some_of_its_fields_is_filled_and_says_which(tmp_path: Path) -> None:
+def test_missing_fields_of_the_form_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "old.pdf"
     kept = [f for f in official_fields() if f.name not in ("Speed", "Flaws")]
     path.write_bytes(make_form(kept, pages=3))

@@ -1,4 +1,4 @@
-"""How sheets look: pages rendered by poppler, beside pictures that somebody has looked at.
+"""Rendered pages of sheets (by poppler) against reviewed reference pictures.
 
 `python -m pytest tests/sources/sheets/test_pictures.py` with ACCORD_NEW_PICTURES=1 makes new ones: look
 at them before you commit them.
@@ -16,7 +16,7 @@ from PIL import Image, ImageChops, ImageStat
 
 from accord.sources.sheets import Filler, Typeface, load
 from sources.sheets.characters import FIGHTER, HOMEBREW, MULTICLASS, WIZARD, Given, thorin
-from sources.sheets.filling import draw
+from sources.sheets.fill_sheets import draw
 
 PICTURES = Path(__file__).with_name("pictures")
 RESOLUTION = "60"
@@ -66,14 +66,14 @@ def render(data: bytes, target: Path) -> None:
 
 
 def distance(one: Image.Image, other: Image.Image) -> tuple[float, float]:
-    """How far the blocks of two pictures are apart, at most and in the mean, of 255."""
+    """Return the maximum and mean difference of two pictures' blocks, of 255."""
     assert one.size == other.size
     apart = ImageChops.difference(one.convert("L").reduce(BLOCK), other.convert("L").reduce(BLOCK))
     return float(apart.getextrema()[1]), ImageStat.Stat(apart).mean[0]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_page_looks_as_it_did_when_somebody_looked(rendered: Any, page: str) -> None:
+def test_a_page_equals_its_reference_picture(rendered: Any, page: str) -> None:
     picture = rendered(page)
     if os.environ.get("ACCORD_NEW_PICTURES"):
         picture.convert("L").quantize(16).save(PICTURES / f"{page}.png", optimize=True)
@@ -92,7 +92,7 @@ def test_a_page_looks_as_it_did_when_somebody_looked(rendered: Any, page: str) -
     ],
     ids=["another race", "another score", "a mark less", "another speed"],
 )
-def test_a_page_that_says_something_else_looks_otherwise(tmp_path: Path, change: Given) -> None:
+def test_a_page_with_another_text_differs(tmp_path: Path, change: Given) -> None:
     character = {**FIGHTER, **{part: {**FIGHTER[part], **new} for part, new in change.items()}}
     render(draw(character).filled.data, tmp_path / "other")
     other = Image.open(tmp_path / "other-1.png")
@@ -100,7 +100,7 @@ def test_a_page_that_says_something_else_looks_otherwise(tmp_path: Path, change:
     assert most > MOST
 
 
-def test_letter_paper_holds_the_same_in_another_place(tmp_path: Path) -> None:
+def test_letter_paper_has_the_same_content_in_another_layout(tmp_path: Path) -> None:
     drawn = draw(FIGHTER, filler=Filler(load(paper="letter"), Typeface()))
     render(drawn.filled.data, tmp_path / "letter")
     picture = Image.open(tmp_path / "letter-1.png")

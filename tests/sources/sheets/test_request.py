@@ -1,4 +1,4 @@
-"""What the tool takes: a schema that tells a model everything, lenient in form, strict in types."""
+"""The tool's input: its schema, normalized names, strict types."""
 
 import json
 from typing import Any
@@ -7,12 +7,12 @@ import jsonschema_rs
 import pytest
 
 from accord.model.answer import Problem
-from accord.sources.sheets.request import Request, bind, schema
+from accord.sources.sheets.request import SheetRequest, bind, schema
 from sources.sheets.characters import FIGHTER, MULTICLASS, Given, everything, thorin
 
 
-def read(character: Any, **arguments: Any) -> Request:
-    request: Request = bind(
+def read(character: Any, **arguments: Any) -> SheetRequest:
+    request: SheetRequest = bind(
         json.dumps({"character_data": character, **arguments}).encode()
     ).arguments
     return request
@@ -27,14 +27,14 @@ def refused(raw: bytes) -> Problem:
 # The schema
 
 
-def test_the_schema_is_one_and_has_no_references() -> None:
+def test_the_schema_is_valid_and_has_no_references() -> None:
     jsonschema_rs.validator_for(schema())
     assert "$ref" not in json.dumps(schema())
     assert "$defs" not in json.dumps(schema())
 
 
 @pytest.mark.parametrize("character", [FIGHTER, everything()], ids=["a fighter", "everything"])
-def test_a_character_in_the_schemas_own_form_fits_it(character: Given) -> None:
+def test_a_normalized_character_fits_the_schema(character: Given) -> None:
     tidy = json.loads(json.dumps(character))
     tidy.get("equipment", {})["items"] = [{"name": "Torch"}]
     jsonschema_rs.validator_for(schema()).validate({"character_data": tidy})
@@ -51,7 +51,7 @@ def test_the_schema_names_every_part_of_a_character() -> None:
     assert {"name", "level", "prepared"} == spell["properties"].keys()
 
 
-def test_nothing_that_may_be_left_out_is_required() -> None:
+def test_optional_parts_are_not_required() -> None:
     assert schema()["required"] == ["character_data"]
     parts = schema()["properties"]["character_data"]
     assert parts["required"] == ["character", "abilities"]
@@ -92,14 +92,14 @@ def test_nothing_that_may_be_left_out_is_required() -> None:
         ({"combat": None}, "combat.armor_class", None),
     ],
 )  # fmt: skip
-def test_what_people_write_is_understood(written: Given, path: str, meant: Any) -> None:
+def test_aliases_and_short_forms_are_normalized(written: Given, path: str, meant: Any) -> None:
     value: Any = read(thorin(**written)).character_data
     for step in path.split("."):
         value = value[int(step)] if step.isdigit() else getattr(value, step)
     assert value == meant
 
 
-def test_a_short_name_for_an_ability_is_one() -> None:
+def test_a_short_ability_name_is_normalized() -> None:
     short = {name[:3].upper(): score for name, score in thorin()["abilities"].items()}
     assert read({**thorin(), "abilities": short}) == read(thorin())
 
@@ -174,7 +174,7 @@ WRONG: dict[str, tuple[Given, list[tuple[str, str]]]] = {
         [("combat.death_saves.failures", "must be at most 3")],
     ),
     "a list for the whole": ([], [("character_data", "must be an object, not an array")]),  # type: ignore[dict-item]
-    "a bonus for what is no skill": (
+    "a bonus of an unknown skill": (
         thorin(proficiencies={"skill_bonuses": {"juggling": 3}}),
         [("proficiencies.skill_bonuses", "does not fit the schema")],
     ),
@@ -188,7 +188,7 @@ def test_wrong_types_are_field_errors(character: Given, expected: list[tuple[str
     assert [(each.field, each.error) for each in problem.fields] == expected
 
 
-def test_a_skill_that_there_is_not_is_told_which_there_are() -> None:
+def test_an_unknown_skill_lists_the_known_ones() -> None:
     problem = refused(
         json.dumps({"character_data": thorin(proficiencies={"skills": ["juggling"]})}).encode()
     )
@@ -211,12 +211,12 @@ def test_wrong_types_fail_even_where_violations_are_allowed() -> None:
         ({"explain": "yes"}, "explain must be a boolean, not a string"),
     ],
 )
-def test_other_arguments_are_named_as_such(arguments: Given, words: str) -> None:
+def test_errors_of_other_arguments_have_their_name(arguments: Given, words: str) -> None:
     problem = refused(json.dumps({"character_data": thorin(), **arguments}).encode())
     assert problem.message == f"Invalid arguments for fill_dnd_character_sheet: {words}"
 
 
-def test_no_character_at_all_is_an_error() -> None:
+def test_a_missing_character_is_an_error() -> None:
     (error,) = refused(b"{}").fields
     assert (error.field, error.error) == ("character_data", "is required")
 
@@ -226,12 +226,12 @@ def test_arguments_too_deep_to_read_are_an_error() -> None:
     assert refused(deep).kind == "validation"
 
 
-def test_half_of_a_character_is_an_error() -> None:
+def test_an_incomplete_character_is_an_error() -> None:
     request = json.dumps({"character_data": thorin(character={"name": "a\ud800b"})})
     assert refused(request.encode()).kind == "validation"
 
 
-def test_what_nobody_knows_is_ignored_with_a_warning() -> None:
+def test_unknown_fields_are_ignored_with_a_warning() -> None:
     character = thorin(combat={"luck": 7})
     bound = bind(json.dumps({"character_data": character, "toolCallId": "x"}).encode())
     assert [notice.message for notice in bound.warnings] == [
@@ -240,5 +240,5 @@ def test_what_nobody_knows_is_ignored_with_a_warning() -> None:
     ]
 
 
-def test_a_path_that_is_null_is_none() -> None:
+def test_a_null_path_is_the_default() -> None:
     assert read(MULTICLASS, output_path=None) == read(MULTICLASS)

@@ -1,4 +1,4 @@
-"""The rules that a character can break: each with its path and its words, all in one reply."""
+"""Rule violations: each with path and message, all in one reply."""
 
 import json
 from typing import Any
@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accord.model.answer import Problem
-from accord.sources.sheets.calculate import SKILL_ABILITY, Figures
+from accord.sources.sheets.calculate import SKILL_ABILITY, CharacterFigures
 from accord.sources.sheets.model import ABILITIES, SPELL_LISTS
 from accord.sources.sheets.request import bind
 from accord.sources.sheets.rules import RULES, violations
 from accord.sources.sheets.srd import facts, spells
 from laws import examples
 from sources.sheets.characters import Given, thorin
-from sources.sheets.filling import draw
+from sources.sheets.fill_sheets import draw
 
 CLASSES = list(facts().classes)
 
@@ -94,7 +94,7 @@ BROKEN: dict[str, tuple[Given, list[tuple[str, str]]]] = {
         thorin(character={"experience_points": 2700}),
         [("character.experience_points", "Experience points 2700 are those of level 4, not 3")],
     ),
-    "a class that nobody knows": (
+    "an unknown class": (
         thorin(character={"class": "Juggler"}),
         [
             (
@@ -188,18 +188,18 @@ BROKEN: dict[str, tuple[Given, list[tuple[str, str]]]] = {
 
 
 @pytest.mark.parametrize("character", KEPT.values(), ids=KEPT)
-def test_a_character_that_keeps_the_rules_breaks_none(character: Given) -> None:
+def test_a_valid_character_has_no_violations(character: Given) -> None:
     assert broken(character) == []
 
 
 @pytest.mark.parametrize(("character", "expected"), BROKEN.values(), ids=BROKEN)
-def test_a_rule_that_is_broken_is_named_with_its_path(
+def test_a_violation_has_its_path_and_message(
     character: Given, expected: list[tuple[str, str]]
 ) -> None:
     assert broken(character) == expected
 
 
-def test_every_rule_is_broken_by_some_row() -> None:
+def test_every_rule_has_a_violating_row() -> None:
     """A rule that no row breaks is a rule that no test knows."""
     rows = [row[0] for row in BROKEN.values()]
     requests = [bind(json.dumps({"character_data": row}).encode()).arguments for row in rows]
@@ -285,12 +285,12 @@ def lawful(draw_from: Any) -> Given:
 @settings(max_examples=examples(200))
 @given(lawful(), st.data())
 def test_rules_and_figures_agree_with_themselves(character: Given, data: st.DataObject) -> None:
-    """What holds for every character: bonuses are made of modifiers, and one broken score is one error."""
+    """For every character, bonuses include modifiers, and one wrong score is one error."""
     made = bind(json.dumps({"character_data": character}).encode()).arguments.character_data
     casts = facts().classes[character["character"]["class"]].casts
     if casts in ("full", "none"):
         assert violations(made) == []
-    figures = Figures(made)
+    figures = CharacterFigures(made)
     bonus = figures["proficiency_bonus"]
     assert 2 <= bonus <= 6
     for ability in ABILITIES:

@@ -1,24 +1,28 @@
-"""The views of a Django REST framework project as tools; needs `accord-mcp[django]`."""
+"""Django REST framework views as tools; needs `accord-mcp[django]`.
+
+Read `routes` and `build` first, then `naming`, `describe` (from `fields`, `filters`,
+`spectacular`) and `permissions`; a call goes through `requests`, `dispatch` and `responses`.
+"""
 
 try:
     import django
     import rest_framework
 except ImportError as missing:
     raise ImportError(
-        "tools from Django REST framework need an extra: pip install 'accord-mcp[django]'"
+        "accord.sources.drf needs an extra: pip install 'accord-mcp[django]'"
     ) from missing
 
-from accord.sources.drf.build import Exposed, Project, SkippedWarning, build
-from accord.sources.drf.marks import mcp_tool, mcp_viewset
-from accord.sources.drf.routes import Routes, routes_of
+from accord.sources.drf.build import ExposedTool, SkippedWarning, ViewCaller, build
+from accord.sources.drf.naming import mcp_tool, mcp_viewset
+from accord.sources.drf.routes import ViewRoutes, routes_of
 
 del django, rest_framework
 
 __all__ = [
-    "Exposed",
-    "Project",
-    "Routes",
+    "ExposedTool",
     "SkippedWarning",
+    "ViewCaller",
+    "ViewRoutes",
     "build",
     "mcp_tool",
     "mcp_viewset",

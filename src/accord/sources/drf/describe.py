@@ -1,4 +1,4 @@
-"""A route as a tool describes itself: its words, what it takes, and what it gives back."""
+"""Describe a route as a tool: description, input and output schema, hints."""
 
 import inspect
 from collections.abc import Sequence
@@ -6,21 +6,44 @@ from typing import Any, Final
 
 import msgspec
 from django.urls.converters import IntConverter, UUIDConverter
-from rest_framework import serializers
+from rest_framework import mixins, pagination, renderers, serializers
 from rest_framework.generics import GenericAPIView
 from rest_framework.settings import api_settings
+from rest_framework.views import APIView
 
 from accord.model.arguments import JsonSchema
 from accord.model.tool import Hints
 from accord.sources.drf import spectacular
-from accord.sources.drf.fields import Complain, Describer, column
-from accord.sources.drf.filters import Parameter, parameters_of
-from accord.sources.drf.marks import mark_of
-from accord.sources.drf.output import promised, standard_action
-from accord.sources.drf.permissions import audience_of
-from accord.sources.drf.routes import WITH_BODY, Route
-from accord.sources.drf.views import attempted, model_of, prepared
+from accord.sources.drf.fields import (
+    Reporter,
+    SchemaBuilder,
+    has_standard_output,
+    model_field_schema,
+)
+from accord.sources.drf.filters import QueryParameter, has_page_size, parameters_of
+from accord.sources.drf.naming import options_of
+from accord.sources.drf.permissions import describe_permissions
+from accord.sources.drf.routes import WITH_BODY, ViewRoute
+from accord.sources.drf.views import attempt, make_view, model_of
 
+_SINGLE: Final = {
+    "retrieve": mixins.RetrieveModelMixin.retrieve,
+    "create": mixins.CreateModelMixin.create,
+    "update": mixins.UpdateModelMixin.update,
+    "partial_update": mixins.UpdateModelMixin.partial_update,
+}
+_GENERIC: Final = {
+    "get": ("list", "retrieve"),
+    "post": ("create",),
+    "put": ("update",),
+    "patch": ("partial_update",),
+}
+_PAGE_PROPERTIES: Final[dict[Any, JsonSchema]] = {
+    pagination.PageNumberPagination.get_paginated_response: {"count": {"type": "integer"}},
+    pagination.LimitOffsetPagination.get_paginated_response: {"count": {"type": "integer"}},
+    pagination.CursorPagination.get_paginated_response: {},
+}
+_LINK: Final[JsonSchema] = {"type": ["string", "null"], "format": "uri"}
 _OBJECT: Final[JsonSchema] = {"type": "object"}
 _SENTENCES: Final = {
     "list": "List {many}.",
@@ -39,114 +62,197 @@ _HINTS: Final = {
 }
 
 
-class Description(msgspec.Struct, frozen=True, kw_only=True):
-    """What can be said of a route without calling it."""
+def standard_action(route: ViewRoute) -> str | None:
+    """Return the REST framework's own action behind a route; None if the project overrides it."""
+    action = route.action
+    if not route.is_viewset:
+        if not route.handler.__module__.startswith("rest_framework."):
+            return None
+        named = [name for name in _GENERIC.get(route.method, ()) if hasattr(route.view, name)]
+        action = named[0] if named else ""
+    standard = mixins.ListModelMixin.list if action == "list" else _SINGLE.get(action)
+    found = _unwrapped(getattr(route.view, action, None)) if action else None
+    return action if standard is not None and found is standard else None
 
-    words: str
+
+def _unwrapped(handler: Any) -> Any:
+    """Return the function inside drf-spectacular's wrappers."""
+    while getattr(handler, "__globals__", {}).get("__name__", "").startswith("drf_spectacular."):
+        handler = handler.__wrapped__
+    return handler
+
+
+def output_schema(route: ViewRoute, view: Any, report: Reporter) -> JsonSchema | None:
+    """Return a route's output schema; None if the response is not the REST framework's own."""
+    action = standard_action(route)
+    if action is None or not _is_unchanged(route.view) or not _writes_json(view):
+        return None
+    builder = SchemaBuilder("out", report)
+    if action != "list":
+        serializer = view.get_serializer()
+        return builder.object_schema(serializer) if _has_fields(serializer) else None
+    serializer = view.get_serializer(many=True)
+    child = getattr(serializer, "child", None)
+    if not has_standard_output(serializer) or not _has_fields(child):
+        return None
+    return _paginated(view, {"type": "array", "items": builder.object_schema(child)})
+
+
+def _has_fields(serializer: Any) -> bool:
+    return hasattr(serializer, "fields") and has_standard_output(serializer)
+
+
+def _is_unchanged(view: type) -> bool:
+    """True if the view does not override how a serializer's data becomes the response."""
+    return all(
+        getattr(view, name, None) is getattr(base, name)
+        for base, names in (
+            (APIView, ("finalize_response", "dispatch")),
+            (GenericAPIView, ("get_paginated_response", "paginate_queryset")),
+        )
+        for name in names
+    )
+
+
+def _writes_json(view: Any) -> bool:
+    """True if the REST framework's own renderer writes the JSON."""
+    kinds = [type(renderer) for renderer in view.get_renderers()]
+    found = next((kind for kind in kinds if kind.media_type == "application/json"), None)
+    return found is not None and found.render is renderers.JSONRenderer.render
+
+
+def _paginated(view: Any, items: JsonSchema) -> JsonSchema | None:
+    """Return the schema of a list as its paginator sends it."""
+    paginator = view.paginator
+    if paginator is None or not has_page_size(paginator):
+        return items
+    kind = type(paginator)
+    frame = _PAGE_PROPERTIES.get(kind.get_paginated_response)
+    if frame is None or not _is_always_paginated(paginator):
+        return None
+    return {
+        "type": "object",
+        "properties": {**frame, "next": _LINK, "previous": _LINK, "results": items},
+    }
+
+
+def _is_always_paginated(paginator: Any) -> bool:
+    """True if every response is paginated, whatever the query."""
+    size = getattr(paginator, "default_limit", None) or getattr(paginator, "page_size", None)
+    is_own = type(paginator).paginate_queryset.__module__.startswith("rest_framework.")
+    return size is not None and is_own
+
+
+class RouteDescription(msgspec.Struct, frozen=True, kw_only=True):
+    """A route's metadata as a tool."""
+
+    description: str
     title: str | None
     hints: Hints
     input_schema: JsonSchema
     shape: JsonSchema
-    """What arguments have to look like from outside; what is in them is for the view to judge."""
+    """The outer shape of arguments; the view validates what is in them."""
     output_schema: JsonSchema | None
-    who: str
-    """Whom the view serves."""
+    permissions: str
+    """The view's permissions as an expression."""
     csv: frozenset[str]
-    """The parameters of the query of which several are written as one."""
+    """Query parameters whose values are joined by commas."""
 
 
-class Taken(msgspec.Struct, frozen=True):
-    """What a route takes and gives, from one source or another."""
+class RouteSchemas(msgspec.Struct, frozen=True):
+    """Body, query parameters and output of a route, from serializers or drf-spectacular."""
 
     body: JsonSchema | None
-    parameters: Sequence[Parameter]
+    parameters: Sequence[QueryParameter]
     output: JsonSchema | None
-    words: str | None = None
+    description: str | None = None
 
 
-def describe(route: Route, complain: Complain) -> Description:
-    """All that a tool says of itself; what cannot be known is left open, with a complaint."""
-    view = attempted(
-        lambda: prepared(route),
+def describe(route: ViewRoute, report: Reporter) -> RouteDescription:
+    """Return a route's metadata; what cannot be found out is left open and reported."""
+    view = attempt(
+        lambda: make_view(route),
         None,
-        lambda reason: complain(f"the view cannot be made outside of a request: {reason}"),
+        lambda reason: report(f"the view cannot be instantiated outside of a request: {reason}"),
     )
-    known = _taken(route, view, complain)
-    mark = mark_of(route.handler)
+    known = _schemas(route, view, report)
+    options = options_of(route.handler)
     kwargs = _kwargs_schema(route, view)
     properties = {"kwargs": kwargs} if route.names else {}
     properties["query"] = _query_schema(known.parameters)
     if known.body is not None:
         properties["body"] = known.body
     required = [name for name in properties if "required" in properties[name]]
-    return Description(
-        words=mark.description or known.words or _words(route, view),
-        title=mark.title,
+    return RouteDescription(
+        description=options.description or known.description or _description(route, view),
+        title=options.title,
         hints=_HINTS[route.method],
-        input_schema=_closed(properties, required),
+        input_schema=_closed_object(properties, required),
         shape=_shape(route, kwargs, known.body),
         output_schema=known.output,
-        who=attempted(lambda: audience_of(view), "whom the view lets in", lambda _: None),
+        permissions=attempt(
+            lambda: describe_permissions(view), "the view's own permissions", lambda _: None
+        ),
         csv=frozenset(each.name for each in known.parameters if each.is_csv),
     )
 
 
-def _taken(route: Route, view: Any, complain: Complain) -> Taken:
+def _schemas(route: ViewRoute, view: Any, report: Reporter) -> RouteSchemas:
     body: JsonSchema | None = _OBJECT if _has_body(route) else None
     if view is None:
-        return Taken(body, (), None)
-    output = attempted(lambda: promised(route, view, lambda *_: None), None, lambda _: None)
-    operation = spectacular.operation_of(route, complain)
+        return RouteSchemas(body, (), None)
+    output = attempt(lambda: output_schema(route, view, lambda *_: None), None, lambda _: None)
+    operation = spectacular.operation_of(route, report)
     if operation is not None:
         given = None if body is None else operation.body or body
         if output is None and (operation.is_explicit or standard_action(route) is not None):
             output = operation.output
-        words = operation.words if operation.is_explicit else None
-        return Taken(given, operation.parameters, output, words)
+        description = operation.description if operation.is_explicit else None
+        return RouteSchemas(given, operation.parameters, output, description)
     is_list = standard_action(route) == "list" or route.action == "list"
-    return Taken(
-        None if body is None else _body(route, view, complain),
-        parameters_of(view, complain) if is_list else (),
+    return RouteSchemas(
+        None if body is None else _body(route, view, report),
+        parameters_of(view, report) if is_list else (),
         output,
     )
 
 
-def _has_body(route: Route) -> bool:
+def _has_body(route: ViewRoute) -> bool:
     return route.method in WITH_BODY or (route.method == "delete" and route.action != "destroy")
 
 
-def _body(route: Route, view: Any, complain: Complain) -> JsonSchema:
-    """What the body of a request holds, as its serializer says."""
+def _body(route: ViewRoute, view: Any, report: Reporter) -> JsonSchema:
+    """Return the schema of the request body, from its serializer."""
     if not _has_serializer(view):
         return _OBJECT
 
-    def ask() -> JsonSchema:
+    def body_schema() -> JsonSchema:
         make = getattr(view, "get_serializer", None) or view.serializer_class
         serializer = make(partial=route.method == "patch")
-        describer = Describer("in", complain)
+        builder = SchemaBuilder("in", report)
         if isinstance(serializer, serializers.ListSerializer):
-            return describer.describe(serializer)
+            return builder.describe(serializer)
         if not isinstance(serializer, serializers.Serializer):
             return _OBJECT
-        return describer.members(serializer)
+        return builder.object_schema(serializer)
 
-    return attempted(
-        ask, _OBJECT, lambda reason: complain(f"what its body holds is not known: {reason}")
+    return attempt(
+        body_schema, _OBJECT, lambda reason: report(f"the schema of its body is unknown: {reason}")
     )
 
 
 def _has_serializer(view: Any) -> bool:
-    """Whether a view is made to have a serializer, which a generic one need not be."""
+    """True if a view has a serializer; a generic view may have none."""
     if getattr(view, "serializer_class", None) is not None:
         return True
-    own = getattr(type(view), "get_serializer_class", None)
-    is_inherited = own is GenericAPIView.get_serializer_class
+    method = getattr(type(view), "get_serializer_class", None)
+    is_inherited = method is GenericAPIView.get_serializer_class
     return not is_inherited and hasattr(view, "get_serializer")
 
 
-def _query_schema(parameters: Sequence[Parameter]) -> JsonSchema:
+def _query_schema(parameters: Sequence[QueryParameter]) -> JsonSchema:
     if not parameters:
-        return {"type": "object", "description": "Parameters of the query"}
+        return {"type": "object", "description": "Query parameters"}
     schema: JsonSchema = {
         "type": "object",
         "properties": {each.name: each.schema for each in parameters},
@@ -155,21 +261,21 @@ def _query_schema(parameters: Sequence[Parameter]) -> JsonSchema:
     return schema | {"required": required} if required else schema
 
 
-def _kwargs_schema(route: Route, view: Any) -> JsonSchema:
-    """The parameters in the URL."""
+def _kwargs_schema(route: ViewRoute, view: Any) -> JsonSchema:
+    """Return the schema of the URL's parameters."""
     properties = {name: _parameter(route, view, name) for name in route.names}
-    schema = _closed(properties, [n for n in route.required if not _has_default(view, n)])
+    schema = _closed_object(properties, [n for n in route.required if not _has_default(view, n)])
     return schema | {"description": f"Parameters of /{route.template}"} if properties else schema
 
 
-def _closed(properties: JsonSchema, required: Sequence[str]) -> JsonSchema:
+def _closed_object(properties: JsonSchema, required: Sequence[str]) -> JsonSchema:
     schema: JsonSchema = {"type": "object", "properties": properties}
     if required:
         schema["required"] = list(required)
     return schema | {"additionalProperties": False}
 
 
-def _parameter(route: Route, view: Any, name: str) -> JsonSchema:
+def _parameter(route: ViewRoute, view: Any, name: str) -> JsonSchema:
     if name == api_settings.VERSION_PARAM and _versioning(view) is not None:
         allowed = [each for each in _versioning(view).allowed_versions or () if each]
         return {"enum": list(allowed)} if allowed else {"type": "string"}
@@ -177,15 +283,15 @@ def _parameter(route: Route, view: Any, name: str) -> JsonSchema:
     field = getattr(view, "lookup_field", "pk")
     if model is None or name not in (field, getattr(view, "lookup_url_kwarg", None)):
         return _converted(route.converter(name))
-    kind = _column(model, field)
+    kind = _lookup_schema(model, field)
     described = f"The {field} of the {model._meta.verbose_name}"
-    if kind.get("type") == "integer":  # which a URL, and so a caller, may also write as text
+    if kind.get("type") == "integer":  # in a URL it may be text as well
         return {"type": ["integer", "string"], "description": described}
     return {"type": "string", "description": described} | kind
 
 
 def _converted(converter: Any) -> JsonSchema:
-    """What a converter of a URL takes: `<int:year>`."""
+    """Return the schema of a path converter: `<int:year>`."""
     if isinstance(converter, UUIDConverter):
         return {"type": "string", "format": "uuid"}
     if isinstance(converter, IntConverter):
@@ -193,12 +299,12 @@ def _converted(converter: Any) -> JsonSchema:
     return {"type": ["string", "integer"]}
 
 
-def _column(model: Any, field: str) -> JsonSchema:
+def _lookup_schema(model: Any, field: str) -> JsonSchema:
     try:
         found = model._meta.pk if field == "pk" else model._meta.get_field(field)
     except Exception:  # noqa: BLE001 - a lookup across relations, or no field of the model
         return {}
-    return column(found)
+    return model_field_schema(found)
 
 
 def _versioning(view: Any) -> Any:
@@ -210,45 +316,45 @@ def _has_default(view: Any, name: str) -> bool:
 
 
 def default_of(view: Any, name: str) -> str | None:
-    """What a parameter of the URL is where nobody says it: only a version has such."""
+    """Return the default of a URL parameter: only the API version has one."""
     if name != api_settings.VERSION_PARAM:
         return None
     default = getattr(_versioning(view), "default_version", None)
     return None if default is None else str(default)
 
 
-def _shape(route: Route, kwargs: JsonSchema, body: JsonSchema | None) -> JsonSchema:
-    """The outer shape alone: which names there are, and that they hold objects."""
+def _shape(route: ViewRoute, kwargs: JsonSchema, body: JsonSchema | None) -> JsonSchema:
+    """Return the outer shape of arguments: the names, and that each is an object."""
     names: JsonSchema = {name: {"type": ["string", "integer"]} for name in route.names}
     required = kwargs.get("required", [])
-    properties = {"kwargs": _closed(names, required), "query": _OBJECT}
+    properties = {"kwargs": _closed_object(names, required), "query": _OBJECT}
     if body is not None:
-        properties["body"] = {"type": _outer(body)}
-    return _closed(properties, ["kwargs"] if required else [])
+        properties["body"] = {"type": _json_types(body)}
+    return _closed_object(properties, ["kwargs"] if required else [])
 
 
-def _outer(body: JsonSchema) -> Any:
-    """What a body is from outside: an object or a list, or either where nothing rules one out."""
+def _json_types(body: JsonSchema) -> Any:
+    """Return the JSON type of a body: object, array, or both if the schema allows them."""
     kind = body.get("type")
     return kind if kind in ("object", "array") else ["object", "array"]
 
 
-def _words(route: Route, view: Any) -> str:
-    """What an action does: in its own words, else in those that fit any of its kind."""
-    own = inspect.getdoc(route.handler)
-    if own and not route.handler.__module__.startswith("rest_framework."):
-        return own
+def _description(route: ViewRoute, view: Any) -> str:
+    """Return an action's docstring, else a sentence for its kind and the view's docstring."""
+    docstring = inspect.getdoc(route.handler)
+    if docstring and not route.handler.__module__.startswith("rest_framework."):
+        return docstring
     model = model_of(view)
-    noun = route.own_template.split("/")[0].replace("_", " ")
+    noun = route.view_template.split("/")[0].replace("_", " ")
     one = noun if model is None else str(model._meta.verbose_name)
     many = noun if model is None else str(model._meta.verbose_name_plural)
     action = standard_action(route) or route.action
     sentence = _SENTENCES.get(action)
     plain = f"{route.method.upper()} /{route.template}"
-    words = plain if sentence is None else sentence.format(one=one, many=many)
-    about = inspect.cleandoc(route.view.__doc__ or "") if _has_own_words(route.view) else ""
-    return f"{words}\n\n{about}" if about else words
+    first = plain if sentence is None else sentence.format(one=one, many=many)
+    about = inspect.cleandoc(route.view.__doc__ or "") if _has_docstring(route.view) else ""
+    return f"{first}\n\n{about}" if about else first
 
 
-def _has_own_words(view: type) -> bool:
+def _has_docstring(view: type) -> bool:
     return "__doc__" in vars(view) and not view.__module__.startswith("rest_framework.")

@@ -1,8 +1,8 @@
-"""Django's own handler around a view: it resolves the URL, calls the view and renders the response.
+"""Django request handlers that resolve a URL, call its view and render the response.
 
-Inside a request of Django's, Django's own middleware has had its turn, and found out what it would
-find out again. Any other may go by the URL, or hold on to the request for whoever asks who it is
-from, so it gets to see each call. Elsewhere a request goes the whole way.
+Inside a Django request, Django's own middleware has already run, so only the project's middleware
+runs again: it may depend on the URL, or keep the current request. Outside of a Django request all
+middleware runs.
 """
 
 from collections.abc import Callable
@@ -20,20 +20,20 @@ from django.urls import get_urlconf, set_urlconf
 from django.utils import translation
 from django.utils.module_loading import import_string
 
-from accord.sources.drf.routes import Route
+from accord.sources.drf.routes import ViewRoute
 
 T = TypeVar("T")
 
 
 class _Handler(BaseHandler):  # type: ignore[misc]  # Django has no types
-    """A handler that goes nowhere but to the view that is meant."""
+    """A handler that calls only the view of the request's route."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._found: dict[Route, Any] = {}
+        self._found: dict[ViewRoute, Any] = {}
 
     def resolve_request(self, request: Any) -> Any:
-        """Find the view of a URL; where there are no parameters, once for all."""
+        """Return the resolver match of a URL; cached if the route has no parameters."""
         route = request.accord_route
         match = self._found.get(route)
         if match is not None:
@@ -47,22 +47,22 @@ class _Handler(BaseHandler):  # type: ignore[misc]  # Django has no types
         return match
 
 
-class Within(_Handler):
-    """Calls the view inside another request, with the project's own middleware around it."""
+class NestedDispatch(_Handler):
+    """Calls a view inside another Django request, with the project's own middleware."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._views: dict[Route, Callable[..., Any]] = {}
+        self._views: dict[ViewRoute, Callable[..., Any]] = {}
         self._view_middleware: list[Any] = []
         self._template_response_middleware: list[Any] = []
         self._exception_middleware: list[Any] = []
-        foreign = [each for each in settings.MIDDLEWARE if not each.startswith("django.")]
-        inner = convert_exception_to_response(self._get_response if foreign else self._call)
-        self._respond = self._surrounded(inner, foreign)
+        own_middleware = [each for each in settings.MIDDLEWARE if not each.startswith("django.")]
+        inner = convert_exception_to_response(self._get_response if own_middleware else self._call)
+        self._respond = self._wrap_in_middleware(inner, own_middleware)
 
-    def _surrounded(self, handler: Any, foreign: list[str]) -> Any:
-        """A handler with middleware around it, as `load_middleware` does it with all there is."""
-        for each in reversed(foreign):
+    def _wrap_in_middleware(self, handler: Any, own_middleware: list[str]) -> Any:
+        """Return a handler wrapped in middleware, as `load_middleware` does."""
+        for each in reversed(own_middleware):
             kind = import_string(each)
             is_async = not getattr(kind, "sync_capable", True)
             try:
@@ -80,18 +80,22 @@ class Within(_Handler):
         self._view_middleware.reverse()
         return handler
 
-    def ask(self, route: Route, request: Any, read: Callable[[HttpResponse], T]) -> T:
-        """What the view says, read before it is let go. The request around it has not ended."""
+    def call(self, route: ViewRoute, request: Any, read: Callable[[HttpResponse], T]) -> T:
+        """Call the view and return what `read` makes of the response, before it is closed."""
         request.accord_route = route
-        response = self._respond(request) if route.urlconf is None else self._apart(route, request)
+        response = (
+            self._respond(request)
+            if route.urlconf is None
+            else self._respond_with_urlconf(route, request)
+        )
         try:
             return read(response)
         finally:
             for close in (*response._resource_closers, request.close):
                 close()
 
-    def _apart(self, route: Route, request: Any) -> Any:
-        """By URLs that are mounted nowhere, and those of the project again after that."""
+    def _respond_with_urlconf(self, route: ViewRoute, request: Any) -> Any:
+        """Call the view with the URLconf of an unmounted router, then restore the project's."""
         before = get_urlconf()
         request.urlconf = route.urlconf
         try:
@@ -106,8 +110,8 @@ class Within(_Handler):
             self.check_response(response, match.func)
         return response.render() if callable(getattr(response, "render", None)) else response
 
-    def _view(self, route: Route) -> Callable[..., Any]:
-        """The view in a transaction, where the project wants one for each request."""
+    def _view(self, route: ViewRoute) -> Callable[..., Any]:
+        """Return the view, in a transaction if the project has ATOMIC_REQUESTS."""
         view = self._views.get(route)
         if view is None:
             view = self.make_view_atomic(route.callback)
@@ -116,15 +120,15 @@ class Within(_Handler):
         return view
 
 
-class WholeWay(_Handler):
-    """Goes through the project's middleware, as a server would, database connections and all."""
+class FullDispatch(_Handler):
+    """Calls a view through all middleware and request signals, as a Django server does."""
 
     def __init__(self) -> None:
         super().__init__()
         self.load_middleware()
 
-    def ask(self, route: Route, request: Any, read: Callable[[HttpResponse], T]) -> T:
-        """What comes back, read before the request ends and connections are let go."""
+    def call(self, route: ViewRoute, request: Any, read: Callable[[HttpResponse], T]) -> T:
+        """Call the view and return what `read` makes of the response, before the request ends."""
         request.accord_route = route
         if route.urlconf is not None:
             request.urlconf = route.urlconf
@@ -135,25 +139,25 @@ class WholeWay(_Handler):
             return read(response)
         finally:
             response.close()
-            if before is not None:  # the thread will serve others, whose language is their own
+            if before is not None:  # the thread serves other requests next
                 translation.activate(before)
 
 
-class Inside(BaseHandler):  # type: ignore[misc]  # Django has no types
-    """Does something where a view would be, once middleware has looked at the request."""
+class MiddlewareProbe(BaseHandler):  # type: ignore[misc]  # Django has no types
+    """Runs a function in place of a view, after all middleware."""
 
     def __init__(self) -> None:
         super().__init__()
         self.load_middleware()
 
     def run(self, request: Any, work: Callable[[HttpRequest], T]) -> T | None:
-        """What the work comes to; None if middleware does not let the request through."""
+        """Return the function's result; None if middleware rejects the request."""
         found: list[T] = []
-        request.accord_work = lambda inner: found.append(work(inner))
+        request.accord_probe = lambda inner: found.append(work(inner))
         request_started.send(sender=type(self), environ=request.META)
         self.get_response(request).close()
         return found[0] if found else None
 
     def _get_response(self, request: Any) -> HttpResponse:
-        vars(request).pop("accord_work")(request)
+        vars(request).pop("accord_probe")(request)
         return HttpResponse(status=204)

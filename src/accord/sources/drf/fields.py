@@ -1,8 +1,8 @@
-"""Serializers into JSON Schemas: of what a view takes, and of what it gives back.
+"""JSON Schemas of serializers, for input and output.
 
-What a view takes is described as closely as its fields are, since it only advises a caller: the
-view itself is the judge. What it gives back is a promise, so there is nothing in it that a
-serializer does not hold to: no bounds, no choices, nothing required, and null wherever it may be.
+An input schema is as detailed as the fields: it advises the caller, and the view validates. An
+output schema is a promise, so it has only what a serializer guarantees: no bounds, no choices,
+nothing required, and null wherever it is possible.
 """
 
 import re
@@ -20,8 +20,8 @@ from accord.model.arguments import JsonSchema
 Side = Literal["in", "out"]
 
 
-class Complain(Protocol):
-    """Says what is wrong; `about` is what it is said of once, if that is not each view."""
+class Reporter(Protocol):
+    """Reports why something could not be described; `about` is a key to report it once."""
 
     def __call__(self, reason: str, about: Any = None, /) -> None: ...
 
@@ -34,32 +34,32 @@ FILE: Final[JsonSchema] = {
         "content": {
             "type": "string",
             "contentEncoding": "base64",
-            "description": "What is in it, in Base64",
+            "description": "The content, in Base64",
         },
         "content_type": {"type": "string", "description": "Its media type, such as image/png"},
     },
     "required": ["name", "content"],
 }
-_DEEPEST: Final = 2  # times that a serializer may stand inside itself
-_LEVELS: Final = {"in": 8, "out": 3}  # of serializers; what comes back explains itself
-_OWN: Final = "rest_framework."
+_MAX_SELF_NESTING: Final = 2  # maximum nesting of a serializer in itself
+_MAX_NESTING: Final = {"in": 8, "out": 3}  # maximum nesting of serializers
+_FRAMEWORK: Final = "rest_framework."
 _KEPT_FORMATS: Final = ("uuid", "date")
 
 
-class Describer:
-    """Makes schemas of fields and serializers, for one side of a view."""
+class SchemaBuilder:
+    """Makes schemas of fields and serializers, for input or output."""
 
-    def __init__(self, side: Side, complain: Complain) -> None:
+    def __init__(self, side: Side, report: Reporter) -> None:
         self.side = side
-        self._complain = complain
-        self._inside: list[type] = []
+        self._report = report
+        self._stack: list[type] = []
 
     def describe(self, field: Any) -> JsonSchema:
-        """The schema of a field, with all that is known about it."""
+        """Return the schema of a field, with bounds, description and default."""
         if self.side == "out":
-            return self._promise(field)
-        schema = dict(self._shape(field))
-        _bound(schema, field)
+            return self._output_schema(field)
+        schema = dict(self._type_schema(field))
+        _add_bounds(schema, field)
         if field.help_text:
             schema["description"] = str(field.help_text)
         default = _default(field)
@@ -67,51 +67,56 @@ class Describer:
             schema["default"] = default
         return nullable(schema) if field.allow_null else schema
 
-    def _promise(self, field: Any) -> JsonSchema:
-        if not _is_own(field, "to_representation"):
+    def _output_schema(self, field: Any) -> JsonSchema:
+        if not _is_framework_method(field, "to_representation"):
             return ANY
-        schema = dict(self._shape(field))
-        if schema.get("format") not in _KEPT_FORMATS:  # a blank e-mail address, a time without zone
+        schema = dict(self._type_schema(field))
+        if (
+            schema.get("format") not in _KEPT_FORMATS
+        ):  # values may be blank, or times without a zone
             schema.pop("format", None)
         if field.help_text:
             schema["description"] = str(field.help_text)
         return nullable(schema) if may_be_null(field) else schema
 
-    def _shape(self, field: Any) -> JsonSchema:
+    def _type_schema(self, field: Any) -> JsonSchema:
         for kind in type(field).__mro__:
-            shape = _SHAPES.get(kind)
+            shape = _TYPES.get(kind)
             if shape is not None:
                 return shape(self, field)
         kind = type(field)
         named = f"{kind.__module__}.{kind.__qualname__}"
-        self._complain(f"nobody knows what {field.field_name!r} holds, a {named}", kind)
+        self._report(f"the type of field {field.field_name!r} is unknown: {named}", kind)
         return ANY
 
-    def members(self, serializer: Any) -> JsonSchema:
-        """The schema of an object: the fields of a serializer that belong to this side."""
+    def object_schema(self, serializer: Any) -> JsonSchema:
+        """Return the object schema of a serializer: its writable or its readable fields."""
         kind = type(serializer)
-        if self._inside.count(kind) >= _DEEPEST or len(self._inside) >= _LEVELS[self.side]:
+        if (
+            self._stack.count(kind) >= _MAX_SELF_NESTING
+            or len(self._stack) >= _MAX_NESTING[self.side]
+        ):
             return {"type": "object"}
-        self._inside.append(kind)
+        self._stack.append(kind)
         try:
-            chosen = {n: f for n, f in serializer.fields.items() if self._belongs(f)}
+            chosen = {n: f for n, f in serializer.fields.items() if self._is_included(f)}
             schema: JsonSchema = {"type": "object"}
             schema["properties"] = {name: self.describe(field) for name, field in chosen.items()}
         finally:
-            self._inside.pop()
+            self._stack.pop()
         required = [name for name, field in chosen.items() if field.required]
         if self.side == "in" and required and not serializer.partial:
             schema["required"] = required
         return schema
 
-    def _belongs(self, field: Any) -> bool:
+    def _is_included(self, field: Any) -> bool:
         if isinstance(field, fields.HiddenField):
             return False
         return not (field.read_only if self.side == "in" else field.write_only)
 
 
 def nullable(schema: JsonSchema) -> JsonSchema:
-    """The same or null."""
+    """Return a schema that allows null as well."""
     if "anyOf" in schema:
         return {**schema, "anyOf": [*schema["anyOf"], {"type": "null"}]}
     kinds = schema.get("type")
@@ -122,18 +127,20 @@ def nullable(schema: JsonSchema) -> JsonSchema:
     return schema
 
 
-def is_trustworthy(serializer: Any) -> bool:
-    """Whether a serializer gives back what its fields say."""
-    return _is_own(serializer, "to_representation") and _is_own(serializer, "data")
+def has_standard_output(serializer: Any) -> bool:
+    """True if the REST framework's own code makes a serializer's output."""
+    return _is_framework_method(serializer, "to_representation") and _is_framework_method(
+        serializer, "data"
+    )
 
 
 def may_be_null(field: Any) -> bool:
-    """Whether what a field reads may be None; it is not where the model says so."""
+    """True if a field's value may be None; False if its model field is not nullable."""
     return field.allow_null or bool(getattr(_model_field(field), "null", True))
 
 
 def _default(field: Any) -> Any:
-    """What is taken where nothing is said: what the field says itself, or its model."""
+    """Return the default of a serializer field, else that of its model field."""
     if field.default is not fields.empty:
         return field.default
     is_partial = getattr(field.parent, "partial", False)
@@ -141,7 +148,7 @@ def _default(field: Any) -> Any:
 
 
 def _model_field(field: Any) -> Any:
-    """The field of a model that a field stands for, if it does."""
+    """Return the model field of a serializer field, or None."""
     model: Any = getattr(getattr(field.parent, "Meta", None), "model", None)
     try:
         return model._meta.get_field(field.source)
@@ -149,48 +156,48 @@ def _model_field(field: Any) -> Any:
         return None
 
 
-def _is_own(field: Any, method: str) -> bool:
-    """Whether a method is the REST framework's own."""
+def _is_framework_method(field: Any, method: str) -> bool:
+    """True if a method is the REST framework's own, not overridden."""
     owner = next((kind for kind in type(field).__mro__ if method in vars(kind)), None)
-    return owner is not None and owner.__module__.startswith(_OWN)
+    return owner is not None and owner.__module__.startswith(_FRAMEWORK)
 
 
 def _is_plain(value: Any) -> bool:
     return isinstance(value, str | int | float | bool)
 
 
-# Shapes: what the value of a field is, whatever its bounds
+# Types of fields, without bounds
 
-Shape = Callable[[Describer, Any], JsonSchema]
+TypeSchema = Callable[[SchemaBuilder, Any], JsonSchema]
 
 
-def _always(kind: str, form: str | None = None) -> Shape:
+def _fixed(kind: str, form: str | None = None) -> TypeSchema:
     schema = {"type": kind} if form is None else {"type": kind, "format": form}
-    return lambda describer, field: schema
+    return lambda builder, field: schema
 
 
-def _uuid(describer: Describer, field: Any) -> JsonSchema:
-    if describer.side == "out" and field.uuid_format == "int":
+def _uuid(builder: SchemaBuilder, field: Any) -> JsonSchema:
+    if builder.side == "out" and field.uuid_format == "int":
         return {"type": "integer"}
-    is_usual = describer.side == "in" or field.uuid_format == "hex_verbose"
-    return {"type": "string", "format": "uuid"} if is_usual else {"type": "string"}
+    is_standard = builder.side == "in" or field.uuid_format == "hex_verbose"
+    return {"type": "string", "format": "uuid"} if is_standard else {"type": "string"}
 
 
-def _decimal(describer: Describer, field: Any) -> JsonSchema:
-    if describer.side == "in":
+def _decimal(builder: SchemaBuilder, field: Any) -> JsonSchema:
+    if builder.side == "in":
         return {"type": ["string", "number"]}
     as_text = getattr(field, "coerce_to_string", api_settings.COERCE_DECIMAL_TO_STRING)
     return {"type": "string" if as_text or field.localize else "number"}
 
 
-def _moment(form: str) -> Shape:
-    def shape(describer: Describer, field: Any) -> JsonSchema:
-        if describer.side == "in":
+def _date_or_time(form: str) -> TypeSchema:
+    def shape(builder: SchemaBuilder, field: Any) -> JsonSchema:
+        if builder.side == "in":
             given = getattr(field, "input_formats", None)
             return {"type": "string", "format": form} if _is_iso(given) else {"type": "string"}
         given = getattr(field, "format", ISO_8601)
-        is_usual = given is None or (isinstance(given, str) and given.lower() == ISO_8601)
-        return {"type": "string", "format": form} if is_usual else ANY
+        is_standard = given is None or (isinstance(given, str) and given.lower() == ISO_8601)
+        return {"type": "string", "format": form} if is_standard else ANY
 
     return shape
 
@@ -199,8 +206,8 @@ def _is_iso(formats: Any) -> bool:
     return formats is None or [str(each).lower() for each in formats] == [ISO_8601]
 
 
-def _choice(describer: Describer, field: Any) -> JsonSchema:
-    if describer.side == "out":
+def _choice(builder: SchemaBuilder, field: Any) -> JsonSchema:
+    if builder.side == "out":
         return ANY
     values = [value for value in field.choices if _is_plain(value) or value is None]
     if field.allow_blank and "" not in values:
@@ -208,40 +215,40 @@ def _choice(describer: Describer, field: Any) -> JsonSchema:
     return {"enum": values} if values else ANY
 
 
-def _choices(describer: Describer, field: Any) -> JsonSchema:
-    if describer.side == "out":
+def _choices(builder: SchemaBuilder, field: Any) -> JsonSchema:
+    if builder.side == "out":
         return {"type": "array"}
     values = [value for value in field.choices if _is_plain(value)]
     items = {"enum": values} if values else ANY
     return {"type": "array", "items": items, "uniqueItems": True}
 
 
-def _file(describer: Describer, field: Any) -> JsonSchema:
-    return FILE if describer.side == "in" else {"type": ["string", "null"]}  # null without a file
+def _file(builder: SchemaBuilder, field: Any) -> JsonSchema:
+    return FILE if builder.side == "in" else {"type": ["string", "null"]}  # null without a file
 
 
-def _list(describer: Describer, field: Any) -> JsonSchema:
-    return {"type": "array", "items": describer.describe(field.child)}
+def _list(builder: SchemaBuilder, field: Any) -> JsonSchema:
+    return {"type": "array", "items": builder.describe(field.child)}
 
 
-def _dict(describer: Describer, field: Any) -> JsonSchema:
-    return {"type": "object", "additionalProperties": describer.describe(field.child)}
+def _dict(builder: SchemaBuilder, field: Any) -> JsonSchema:
+    return {"type": "object", "additionalProperties": builder.describe(field.child)}
 
 
-def _anything(describer: Describer, field: Any) -> JsonSchema:
+def _anything(builder: SchemaBuilder, field: Any) -> JsonSchema:
     return ANY
 
 
-def _key(describer: Describer, field: Any) -> JsonSchema:
+def _key(builder: SchemaBuilder, field: Any) -> JsonSchema:
     if field.pk_field is not None:
-        return describer.describe(field.pk_field)
+        return builder.describe(field.pk_field)
     queryset = getattr(field, "queryset", None)
     model = getattr(queryset, "model", None) or _related_model(field)
-    return ANY if model is None else column(model._meta.pk)
+    return ANY if model is None else model_field_schema(model._meta.pk)
 
 
 def _related_model(field: Any) -> Any:
-    """The model at the other end of a relation that has no queryset, since nobody can set it."""
+    """Return the target model of a read-only relation, which has no queryset."""
     parent = field.parent.parent if isinstance(field.parent, relations.ManyRelatedField) else None
     serializer = parent or field.parent
     source = (field.parent if parent is not None else field).source
@@ -252,25 +259,25 @@ def _related_model(field: Any) -> Any:
         return None
 
 
-def _slug(describer: Describer, field: Any) -> JsonSchema:
+def _slug(builder: SchemaBuilder, field: Any) -> JsonSchema:
     model: Any = getattr(getattr(field, "queryset", None), "model", None)
     try:
-        return column(model._meta.get_field(field.slug_field))
-    except Exception:  # noqa: BLE001 - no model, or a way through several of them
-        return {"type": "string"} if describer.side == "in" else ANY
+        return model_field_schema(model._meta.get_field(field.slug_field))
+    except Exception:  # noqa: BLE001 - no model, or a lookup across relations
+        return {"type": "string"} if builder.side == "in" else ANY
 
 
-def _many(describer: Describer, field: Any) -> JsonSchema:
-    return {"type": "array", "items": describer.describe(field.child_relation)}
+def _many(builder: SchemaBuilder, field: Any) -> JsonSchema:
+    return {"type": "array", "items": builder.describe(field.child_relation)}
 
 
-def _serializer(describer: Describer, field: Any) -> JsonSchema:
-    return describer.members(field)
+def _serializer(builder: SchemaBuilder, field: Any) -> JsonSchema:
+    return builder.object_schema(field)
 
 
 _COLUMNS: Final[tuple[tuple[type, JsonSchema], ...]] = (
     (models.BooleanField, {"type": "boolean"}),
-    (models.IntegerField, {"type": "integer"}),  # which the keys of rows are
+    (models.IntegerField, {"type": "integer"}),  # primary keys too
     (models.FloatField, {"type": "number"}),
     (models.UUIDField, {"type": "string", "format": "uuid"}),
     (models.CharField, {"type": "string"}),
@@ -280,26 +287,26 @@ _COLUMNS: Final[tuple[tuple[type, JsonSchema], ...]] = (
 )
 
 
-def column(field: Any) -> JsonSchema:
-    """The schema of what a column of a model holds, as JSON has it."""
+def model_field_schema(field: Any) -> JsonSchema:
+    """Return the schema of a model field's value in JSON."""
     while getattr(field, "remote_field", None) is not None:
         field = field.target_field
     return next((schema for kind, schema in _COLUMNS if isinstance(field, kind)), ANY)
 
 
-_SHAPES: Final[dict[type, Shape]] = {
-    fields.BooleanField: _always("boolean"),
-    fields.IntegerField: _always("integer"),
-    fields.FloatField: _always("number"),
+_TYPES: Final[dict[type, TypeSchema]] = {
+    fields.BooleanField: _fixed("boolean"),
+    fields.IntegerField: _fixed("integer"),
+    fields.FloatField: _fixed("number"),
     fields.DecimalField: _decimal,
-    fields.CharField: _always("string"),
-    fields.EmailField: _always("string", "email"),
-    fields.URLField: _always("string", "uri"),
+    fields.CharField: _fixed("string"),
+    fields.EmailField: _fixed("string", "email"),
+    fields.URLField: _fixed("string", "uri"),
     fields.UUIDField: _uuid,
-    fields.DateTimeField: _moment("date-time"),
-    fields.DateField: _moment("date"),
-    fields.TimeField: _moment("time"),
-    fields.DurationField: _always("string"),
+    fields.DateTimeField: _date_or_time("date-time"),
+    fields.DateField: _date_or_time("date"),
+    fields.TimeField: _date_or_time("time"),
+    fields.DurationField: _fixed("string"),
     fields.ChoiceField: _choice,
     fields.MultipleChoiceField: _choices,
     fields.FileField: _file,
@@ -312,22 +319,22 @@ _SHAPES: Final[dict[type, Shape]] = {
     fields._UnvalidatedField: _anything,
     relations.PrimaryKeyRelatedField: _key,
     relations.SlugRelatedField: _slug,
-    relations.HyperlinkedRelatedField: _always("string", "uri"),
-    relations.StringRelatedField: _always("string"),
+    relations.HyperlinkedRelatedField: _fixed("string", "uri"),
+    relations.StringRelatedField: _fixed("string"),
     relations.ManyRelatedField: _many,
     serializers.Serializer: _serializer,
     serializers.ListSerializer: _list,
 }
 
 
-# Bounds: what a validator says of the value
+# Bounds, from validators
 
-_PYTHONIC: Final = re.compile(r"\(\?[^:=!]|\\[AGN]|[*+?}]\+")  # which JSON Schema has no word for
+_PYTHON_ONLY: Final = re.compile(r"\(\?[^:=!]|\\[AGN]|[*+?}]\+")  # not in JSON Schema's dialect
 
 _LENGTHS: Final = {"string": "Length", "array": "Items"}
 
 
-def _bound(schema: JsonSchema, field: Any) -> None:
+def _add_bounds(schema: JsonSchema, field: Any) -> None:
     kinds = schema.get("type", ())
     kinds = [kinds] if isinstance(kinds, str) else kinds
     may_be_blank = getattr(field, "allow_blank", None)
@@ -369,7 +376,7 @@ def _pattern(schema: JsonSchema, validator: Any, kinds: Any) -> None:
     if validator.inverse_match or regex.flags & ~re.UNICODE or "string" not in kinds:
         return
     pattern = str(regex.pattern).replace(r"\Z", "$").replace(r"\z", "$")
-    if _PYTHONIC.search(pattern) is None:
+    if _PYTHON_ONLY.search(pattern) is None:
         schema["pattern"] = pattern
 
 

@@ -1,4 +1,4 @@
-"""What a list takes in its query: filters, search, ordering and pages."""
+"""Query parameters of a list: filters, search, ordering and pagination."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -7,115 +7,125 @@ import msgspec
 from rest_framework.filters import OrderingFilter, SearchFilter
 
 from accord.model.arguments import JsonSchema
-from accord.sources.drf.fields import Complain, column
-from accord.sources.drf.views import attempted, model_of
+from accord.sources.drf.fields import Reporter, model_field_schema
+from accord.sources.drf.views import attempt, model_of
 
-_MOST_WORDS: Final = 40  # orderings that are listed; more of them say nothing to anybody
+_MAX_NAMES: Final = 40  # orderings listed in a description
 
 
-class Parameter(msgspec.Struct, frozen=True):
-    """One parameter of a query."""
+class QueryParameter(msgspec.Struct, frozen=True):
+    """A query parameter."""
 
     name: str
     schema: JsonSchema
     required: bool = False
     is_csv: bool = False
-    """Several values are written as one, with commas between."""
+    """True if several values are joined by commas."""
 
 
-def parameters_of(view: Any, complain: Complain) -> list[Parameter]:
-    """What the filter backends and the paginator of a view take."""
-    found: list[Parameter] = []
+def parameters_of(view: Any, report: Reporter) -> list[QueryParameter]:
+    """Return the query parameters of a view's filter backends and paginator."""
+    found: list[QueryParameter] = []
     for backend in getattr(view, "filter_backends", ()):
         name = getattr(backend, "__name__", str(backend))
-        found += attempted(
-            lambda made=backend: _of_backend(made(), view),  # type: ignore[misc] # bound now
+        found += attempt(
+            lambda made=backend: _backend_parameters(made(), view),  # type: ignore[misc] # bound now
             [],
-            lambda reason, name=name: complain(f"what {name} takes is not known: {reason}"),  # type: ignore[misc] # bound now
+            lambda reason, name=name: report(f"the parameters of {name} are unknown: {reason}"),  # type: ignore[misc] # bound now
         )
     paginator = getattr(view, "paginator", None)
-    if paginator is not None and pages(paginator):
-        found += _own(paginator, view)
+    if paginator is not None and has_page_size(paginator):
+        found += _declared_parameters(paginator, view)
     return list({parameter.name: parameter for parameter in found}.values())
 
 
-def pages(paginator: Any) -> bool:
-    """Whether a paginator will make pages, which one without any size does not."""
+def has_page_size(paginator: Any) -> bool:
+    """True if a paginator has a page size; without one it is off."""
     sizes = ("page_size", "default_limit", "page_size_query_param", "limit_query_param")
     known = [name for name in sizes if hasattr(paginator, name)]
     return not known or any(getattr(paginator, name) is not None for name in known)
 
 
-def _of_backend(backend: Any, view: Any) -> list[Parameter]:
+def _backend_parameters(backend: Any, view: Any) -> list[QueryParameter]:
     if isinstance(backend, SearchFilter):
         searched = backend.get_search_fields(view, view.request)
-        return _own(backend, view, f"Searched for in {_listed(searched)}") if searched else []
+        return (
+            _declared_parameters(backend, view, f"Search term, in {_listed(searched)}")
+            if searched
+            else []
+        )
     if isinstance(backend, OrderingFilter):
-        return _orderings(backend, view)
+        return _ordering_parameters(backend, view)
     if hasattr(backend, "get_filterset_class"):
-        return list(_of_filterset(backend, view))
-    return _own(backend, view)
+        return list(_filterset_parameters(backend, view))
+    return _declared_parameters(backend, view)
 
 
-def _own(source: Any, view: Any, words: str | None = None) -> list[Parameter]:
-    """What a backend or a paginator says of itself, in the words of OpenAPI."""
-    ask = getattr(source, "get_schema_operation_parameters", None)
-    return [] if ask is None else [of_openapi(each, words) for each in ask(view)]
+def _declared_parameters(
+    source: Any, view: Any, description: str | None = None
+) -> list[QueryParameter]:
+    """Return the OpenAPI parameters that a backend or a paginator declares."""
+    declared = getattr(source, "get_schema_operation_parameters", None)
+    return (
+        []
+        if declared is None
+        else [parameter_from_openapi(each, description) for each in declared(view)]
+    )
 
 
-def of_openapi(given: dict[str, Any], words: str | None = None) -> Parameter:
-    """A parameter as OpenAPI has it."""
+def parameter_from_openapi(given: dict[str, Any], description: str | None = None) -> QueryParameter:
+    """Return an OpenAPI parameter as a query parameter."""
     schema = dict(given.get("schema") or {})
-    described = words or given.get("description")
-    if described:
-        schema["description"] = str(described)
+    description = description or given.get("description")
+    if description:
+        schema["description"] = str(description)
     is_csv = schema.get("type") == "array" and given.get("explode") is False
-    return Parameter(given["name"], schema, bool(given.get("required")), is_csv)
+    return QueryParameter(given["name"], schema, bool(given.get("required")), is_csv)
 
 
-def _orderings(backend: Any, view: Any) -> list[Parameter]:
+def _ordering_parameters(backend: Any, view: Any) -> list[QueryParameter]:
     queryset = _queryset(view)
     context = {"request": view.request}
     names = [str(name) for name, _ in backend.get_valid_fields(queryset, view, context)]
     if not names:
         return []
-    words = f"What to sort by, backwards with a minus: {_listed(names)}; several with commas"
-    return _own(backend, view, words)
+    description = f"Sort fields, comma-separated, descending with a minus: {_listed(names)}"
+    return _declared_parameters(backend, view, description)
 
 
 def _queryset(view: Any) -> Any:
-    """What a view lists; if it tells that only in a request, none of what its serializer is for."""
+    """Return a view's queryset; if it needs a request, an empty one of its model."""
     try:
         return view.get_queryset()
-    except Exception:  # noqa: BLE001 - whatever a project raises
+    except Exception:  # noqa: BLE001 - a project's own code may raise anything
         model = model_of(view)
         return None if model is None else model._default_manager.none()
 
 
 def _listed(names: Any) -> str:
-    shown = [str(name) for name in names][:_MOST_WORDS]
+    shown = [str(name) for name in names][:_MAX_NAMES]
     return ", ".join(shown)
 
 
 # django-filter
 
 
-def _of_filterset(backend: Any, view: Any) -> Iterator[Parameter]:
+def _filterset_parameters(backend: Any, view: Any) -> Iterator[QueryParameter]:
     queryset = _queryset(view)
     if queryset is None and getattr(view, "filterset_fields", None):
-        raise LookupError("there is no telling of which model its fields are")
+        raise LookupError("the model of its filterset_fields is unknown")
     filterset = backend.get_filterset_class(view, queryset)
     for name, each in filterset.base_filters.items() if filterset is not None else ():
         widget = getattr(each.field, "widget", None)
         schema = _filter_schema(each)
-        words = each.extra.get("help_text") or each.label
-        if words:
-            schema["description"] = str(words)
+        description = each.extra.get("help_text") or each.label
+        if description:
+            schema["description"] = str(description)
         required = bool(each.extra.get("required"))
         is_csv = type(each).__name__.startswith("BaseCSV") or _is_csv(each)
         for suffix in getattr(widget, "suffixes", ("",)):
             full = f"{name}_{suffix}" if suffix else name
-            yield Parameter(full, schema, required, is_csv)
+            yield QueryParameter(full, schema, required, is_csv)
 
 
 def _is_csv(each: Any) -> bool:
@@ -125,19 +135,19 @@ def _is_csv(each: Any) -> bool:
 def _filter_schema(each: Any) -> JsonSchema:
     kinds = [kind.__name__ for kind in type(each).__mro__]
     if "BaseCSVFilter" in kinds:
-        return {"type": "array", "items": {}}  # which some models' APIs want to be said
+        return {"type": "array", "items": {}}  # some model APIs require items
     schema = next((dict(_FILTERS[kind]) for kind in kinds if kind in _FILTERS), {"type": "string"})
     values = _choices(each)
     if "ModelMultipleChoiceFilter" in kinds or "MultipleChoiceFilter" in kinds:
         return {"type": "array", "items": {"enum": values} if values else {}}
     if "ModelChoiceFilter" in kinds:
         model = getattr(getattr(each, "queryset", None), "model", None)
-        return {} if model is None else dict(column(model._meta.pk))
+        return {} if model is None else dict(model_field_schema(model._meta.pk))
     return {"enum": values} if values else schema
 
 
 def _choices(each: Any) -> list[Any]:
-    """The values to choose from, if they can be known without a look into the database."""
+    """Return the choices, if they are known without a database query."""
     given = each.extra.get("choices")
     if not isinstance(given, list | tuple):
         return []

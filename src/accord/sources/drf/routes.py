@@ -1,4 +1,4 @@
-"""The ways into a project: views of the REST framework, each with a URL, a method, an action."""
+"""Routes of a project: Django REST framework views, each with URL, method and action."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,14 +18,14 @@ from rest_framework.views import APIView
 _METHODS: Final = ("get", "post", "put", "patch", "delete")
 WITH_BODY: Final = ("post", "put", "patch")
 _PARAMETER: Final = re.compile(r"%\((\w+)\)s")
-_ABOUT_THE_API: Final = ("rest_framework.schemas.", "drf_spectacular.views", "drf_yasg.")
+_SCHEMA_MODULES: Final = ("rest_framework.schemas.", "drf_spectacular.views", "drf_yasg.")
 
 
-class NoWay(Exception):
-    """A view that cannot be a tool, and why."""
+class UnusableRoute(Exception):
+    """A view cannot be exposed as a tool; the message has the reason."""
 
 
-class Route:
+class ViewRoute:
     """One method of one view at one URL."""
 
     def __init__(self, pieces: tuple[Any, ...], url: URLPattern, method: str, urlconf: Any) -> None:
@@ -33,7 +33,7 @@ class Route:
         self.callback = url.callback
         self.method = method
         self.urlconf = urlconf
-        """None for the project's own; else patterns that are mounted nowhere."""
+        """None for the project's URLconf; else that of an unmounted router."""
         self.view: type[APIView] = url.callback.cls
         self.initkwargs: Mapping[str, Any] = getattr(url.callback, "initkwargs", {})
         actions = getattr(url.callback, "actions", None)
@@ -43,12 +43,12 @@ class Route:
 
     @property
     def handler(self) -> Any:
-        """The function of the view that does the work."""
+        """The view's function for this method."""
         return getattr(self.view, self.action)
 
     @property
-    def place(self) -> str:
-        """What this is, for a person who has to find it."""
+    def location(self) -> str:
+        """The view, action and URL, for messages."""
         return f"{self.view.__module__}.{self.view.__qualname__}.{self.action} at /{self.template}"
 
     @cached_property
@@ -57,8 +57,8 @@ class Route:
         return _braced(self._forms[-1])
 
     @cached_property
-    def own_template(self) -> str:
-        """The part of it that the view was registered with, without what it is mounted at."""
+    def view_template(self) -> str:
+        """The part of the URL that the view is registered with, without its mount prefix."""
         for count in range(1, len(self.pieces)):
             forms = _forms(self.pieces[-count:])
             if forms and _PARAMETER.sub("", forms[-1]).strip("/"):
@@ -67,24 +67,24 @@ class Route:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The parameters in the URL."""
+        """Names of the URL's parameters."""
         return _names(self._forms[-1])
 
     @cached_property
     def required(self) -> tuple[str, ...]:
-        """Those that it does not go without."""
+        """Names of the URL's required parameters."""
         return _names(self._forms[0])
 
     @cached_property
     def _forms(self) -> list[str]:
         forms = _forms(self.pieces)
         if not forms:
-            raise NoWay("its URL has groups without a name")
+            raise UnusableRoute("its URL has unnamed groups")
         return forms
 
     @cached_property
     def regex(self) -> str:
-        """What its URL looks like."""
+        """The URL's whole regular expression."""
         return _joined(self.pieces)
 
     @cached_property
@@ -92,7 +92,7 @@ class Route:
         try:
             return re.compile(self.regex)
         except re.error as error:
-            raise NoWay(f"its URL is no regular expression once it is whole: {error}") from error
+            raise UnusableRoute(f"its URL is not a valid regular expression: {error}") from error
 
     @cached_property
     def _is_translated(self) -> bool:
@@ -100,7 +100,7 @@ class Route:
 
     @cached_property
     def is_fixed(self) -> bool:
-        """Whether its URL is always the same."""
+        """True if the URL has no parameters and no language prefix."""
         return not self.names and not self._is_translated
 
     @cached_property
@@ -109,7 +109,7 @@ class Route:
 
     @cached_property
     def accept(self) -> str:
-        """What to ask for: JSON, and whatever there is where a view has none."""
+        """The Accept header: JSON, and any type if the view may not render JSON."""
         kinds = self.initkwargs.get("renderer_classes", self.view.renderer_classes)
         is_known = self.view.get_renderers is APIView.get_renderers
         has_json = any(kind.media_type == "application/json" for kind in kinds)
@@ -123,20 +123,20 @@ class Route:
         return found
 
     def converter(self, name: str) -> Any:
-        """What reads a parameter of the URL; None where that is a regular expression."""
+        """Return the path converter of a parameter; None if it is a regular expression."""
         return self._converters.get(name)
 
-    def require_way(self) -> None:
-        """Raise if there is no telling what its URL looks like."""
+    def require_usable(self) -> None:
+        """Raise if the URL cannot be built from its parameters."""
         for form in self._forms:
             if not _names(form) and self._regex.search(form) is None:
-                raise NoWay("its URL is a choice of several")
+                raise UnusableRoute("its URL has alternatives")
 
     def path(self, kwargs: Mapping[str, Any]) -> str | None:
-        """The URL's path for these parameters; None if it would not lead back to them."""
+        """Return the path for these parameters; None if it would not resolve to them."""
         if self.is_fixed:
             return self._fixed
-        written = {name: self._written(name, value) for name, value in kwargs.items()}
+        written = {name: self._to_url(name, value) for name, value in kwargs.items()}
         forms, regex = self._forms, self._regex
         if self._is_translated:
             with translation.override(_language()):
@@ -149,16 +149,20 @@ class Route:
         is_same = match is not None and all(match[name] == written[name] for name in written)
         return f"/{path}" if is_same else None
 
-    def _written(self, name: str, value: Any) -> str:
+    def _to_url(self, name: str, value: Any) -> str:
         converter = self.converter(name)
         try:
             return str(value) if converter is None else str(converter.to_url(value))
-        except (TypeError, ValueError, AttributeError):  # it takes the value that it reads, no text
+        except (
+            TypeError,
+            ValueError,
+            AttributeError,
+        ):  # the converter takes its own type, not text
             return str(value)
 
 
 def _language() -> str:
-    """The language of the moment, as middleware will name it: `en`, where there is no `en-us`."""
+    """Return the active language as LocaleMiddleware names it: `en` if there is no `en-us`."""
     now: str = translation.get_language() or settings.LANGUAGE_CODE
     if not any(each.endswith("LocaleMiddleware") for each in settings.MIDDLEWARE):
         return now
@@ -168,38 +172,38 @@ def _language() -> str:
         return now
 
 
-class Routes(msgspec.Struct, frozen=True):
-    """What was found, and what of it cannot be a tool."""
+class ViewRoutes(msgspec.Struct, frozen=True):
+    """The usable routes, and why others were skipped."""
 
-    found: tuple[Route, ...]
+    found: tuple[ViewRoute, ...]
     skipped: tuple[str, ...] = ()
 
 
-def routes_of(router: Any = None) -> Routes:
-    """The routes of a router, or of all the project's URLs."""
+def routes_of(router: Any = None) -> ViewRoutes:
+    """Return the routes of a router, or of all the project's URLs."""
     resolver = get_resolver()
-    every = list(_walk(resolver.url_patterns, (), None))
+    routes = list(_walk(resolver.url_patterns, (), None))
     if router is None:
-        return _usable(every)
-    return _usable(_of_router(router, every))
+        return _select_usable(routes)
+    return _select_usable(_of_router(router, routes))
 
 
-def _of_router(router: Any, every: list[Route]) -> list[Route]:
-    """The routes of a router where the project has mounted it; by themselves if it has not."""
+def _of_router(router: Any, routes: list[ViewRoute]) -> list[ViewRoute]:
+    """Return a router's routes where the project mounts it; at the root if it does not."""
     mounted = {id(url.callback) for url in _patterns(router.urls)}
-    found = [route for route in every if id(route.callback) in mounted]
+    found = [route for route in routes if id(route.callback) in mounted]
     if found:
         return found
     viewsets = {(view, basename) for _, view, basename in router.registry}
-    found = [r for r in every if (r.view, r.initkwargs.get("basename")) in viewsets]
+    found = [r for r in routes if (r.view, r.initkwargs.get("basename")) in viewsets]
     if found:
         return found
-    urlconf = _Mounted(list(router.urls))
+    urlconf = _RouterURLconf(list(router.urls))
     return list(_walk(urlconf.urlpatterns, (), urlconf))
 
 
-class _Mounted:
-    """URL patterns of their own, as Django's resolver takes them."""
+class _RouterURLconf:
+    """A URLconf with the patterns of an unmounted router."""
 
     def __init__(self, urlpatterns: list[Any]) -> None:
         self.urlpatterns = urlpatterns
@@ -213,21 +217,21 @@ def _patterns(urls: Iterable[Any]) -> Iterator[URLPattern]:
             yield url
 
 
-def _walk(urls: Iterable[Any], pieces: tuple[Any, ...], urlconf: Any) -> Iterator[Route]:
+def _walk(urls: Iterable[Any], pieces: tuple[Any, ...], urlconf: Any) -> Iterator[ViewRoute]:
     for url in urls:
         here = (*pieces, url.pattern)
         if isinstance(url, URLResolver):
             yield from _walk(url.url_patterns, here, urlconf)
         elif _is_api(url.callback):
             for method in _methods(url.callback):
-                yield Route(here, url, method, urlconf)
+                yield ViewRoute(here, url, method, urlconf)
 
 
 def _is_api(callback: Any) -> bool:
     view: Any = getattr(callback, "cls", None)
     if not (isinstance(view, type) and issubclass(view, APIView)):
         return False
-    about = any(kind.__module__.startswith(_ABOUT_THE_API) for kind in view.__mro__)
+    about = any(kind.__module__.startswith(_SCHEMA_MODULES) for kind in view.__mro__)
     if about or issubclass(view, APIRootView):
         return False
     is_viewset = getattr(callback, "actions", None) is not None
@@ -237,36 +241,36 @@ def _is_api(callback: Any) -> bool:
 def _methods(callback: Any) -> list[str]:
     view, actions = callback.cls, getattr(callback, "actions", None)
     allowed = getattr(callback, "initkwargs", {}).get("http_method_names", view.http_method_names)
-    has = actions if actions is not None else vars_of(view)
+    has = actions if actions is not None else methods_of(view)
     return [method for method in _METHODS if method in has and method in allowed]
 
 
-def vars_of(view: type) -> frozenset[str]:
-    """The methods that a view has."""
+def methods_of(view: type) -> frozenset[str]:
+    """Return the HTTP methods that a view implements."""
     return frozenset(method for method in _METHODS if callable(getattr(view, method, None)))
 
 
-def _usable(routes: Iterable[Route]) -> Routes:
-    found: list[Route] = []
+def _select_usable(routes: Iterable[ViewRoute]) -> ViewRoutes:
+    found: list[ViewRoute] = []
     skipped: dict[str, None] = {}
     owners: dict[str, Any] = {}
     for route in routes:
         try:
             if not _is_suffixed(route):
-                route.require_way()
+                route.require_usable()
                 owner = owners.setdefault(route.regex, route)
                 if owner.pieces is route.pieces:
                     found.append(route)
                 elif owner.callback is not route.callback:
-                    raise NoWay(f"/{route.template} leads to {owner.view.__qualname__} before it")
-        except NoWay as reason:
+                    raise UnusableRoute(f"/{route.template} resolves to {owner.view.__qualname__}")
+        except UnusableRoute as reason:
             view = route.view
-            skipped[f"{view.__module__}.{view.__qualname__} is left out: {reason}"] = None
-    return Routes(tuple(found), tuple(skipped))
+            skipped[f"{view.__module__}.{view.__qualname__} is skipped: {reason}"] = None
+    return ViewRoutes(tuple(found), tuple(skipped))
 
 
-def _is_suffixed(route: Route) -> bool:
-    """Whether it is the twin of another route that says the format in its URL (`.json`)."""
+def _is_suffixed(route: ViewRoute) -> bool:
+    """True if the URL ends in a format suffix (`.json`): another route has the same view."""
     suffix = api_settings.FORMAT_SUFFIX_KWARG
     return bool(suffix) and route.template.rstrip("/").endswith(f"{{{suffix}}}")
 
@@ -276,7 +280,7 @@ def _joined(pieces: Iterable[Any]) -> str:
 
 
 def _forms(pieces: tuple[Any, ...]) -> list[str]:
-    """How the URL can be written, by named parameters alone; the form with most of them is last."""
+    """Return the URL's forms that have only named parameters, that with most of them last."""
     forms = sorted(normalize(_joined(pieces)), key=lambda form: len(form[1]))
     return [form for form, names in forms if not any(name.startswith("_") for name in names)]
 

@@ -1,4 +1,4 @@
-"""A view that is looked at, not called: set up as the REST framework does it for a request."""
+"""View instances for introspection, set up as the REST framework does for a request."""
 
 from collections.abc import Callable
 from io import BytesIO
@@ -8,15 +8,15 @@ from django.core.handlers.wsgi import WSGIRequest
 from django.http import HttpRequest
 from rest_framework.settings import api_settings
 
-from accord.sources.drf.routes import Route
+from accord.sources.drf.routes import ViewRoute
 
 T = TypeVar("T")
 
 
-def prepared(route: Route, request: HttpRequest | None = None) -> Any:
-    """The view of a route, ready to be asked what it takes and whom it serves.
+def make_view(route: ViewRoute, request: HttpRequest | None = None) -> Any:
+    """Return a route's view instance, ready for introspection.
 
-    Without a request it is told, as other tools that describe an API tell it, that none is real.
+    Without a request it gets an anonymous one, and `swagger_fake_view` as schema generators set it.
     """
     view: Any = route.view(**route.initkwargs)
     view.args, view.kwargs, view.format_kwarg = (), {}, None
@@ -26,22 +26,22 @@ def prepared(route: Route, request: HttpRequest | None = None) -> Any:
         setattr(view, method, getattr(view, action))
     if request is None:
         view.swagger_fake_view = True
-        request = nobodys(route.method)
+        request = anonymous_request(route.method)
     view.headers = {}
     view.request = view.initialize_request(request)
-    negotiated(view, view.request)
+    negotiate(view, view.request)
     return view
 
 
-def negotiated(view: Any, request: Any) -> Any:
-    """A request that gets what a view would rather give, which serializers may look at."""
+def negotiate(view: Any, request: Any) -> Any:
+    """Set the view's preferred renderer on a request, which serializers may read."""
     request.accepted_renderer = next(iter(view.get_renderers()), None)
     request.accepted_media_type = getattr(request.accepted_renderer, "media_type", None)
     return request
 
 
-def nobodys(method: str) -> HttpRequest:
-    """A request that nobody sent."""
+def anonymous_request(method: str) -> HttpRequest:
+    """Return an anonymous request."""
     request = WSGIRequest(
         {
             "REQUEST_METHOD": method.upper(),
@@ -52,25 +52,25 @@ def nobodys(method: str) -> HttpRequest:
             "wsgi.url_scheme": "http",
         }
     )
-    nobody = api_settings.UNAUTHENTICATED_USER
-    request.user = request._force_auth_user = nobody and nobody()  # nobody looks for credentials
+    user_class = api_settings.UNAUTHENTICATED_USER
+    request.user = request._force_auth_user = user_class and user_class()  # skips authentication
     return request
 
 
 def model_of(view: Any) -> Any:
-    """The model of what a view is about, as its queryset or else its serializer says."""
+    """Return the model of a view's queryset or serializer."""
     queryset = getattr(view, "queryset", None)
     if queryset is None and hasattr(view, "get_queryset"):
-        queryset = attempted(view.get_queryset, None, lambda _: None)
+        queryset = attempt(view.get_queryset, None, lambda _: None)
     meta = getattr(getattr(view, "serializer_class", None), "Meta", None)
     return getattr(queryset, "model", None) or getattr(meta, "model", None)
 
 
-def attempted(ask: Callable[[], T], otherwise: T, complain: Callable[[str], None]) -> T:
-    """What a project's own code says; if it cannot say it outside of a request, something else."""
+def attempt(call: Callable[[], T], otherwise: T, report: Callable[[str], None]) -> T:
+    """Call a project's code; on an error report it and return `otherwise`."""
     try:
-        return ask()
+        return call()
     except Exception as error:  # noqa: BLE001 - a project's own code may raise anything
         reason = f"{type(error).__name__}: {error}".partition("\n")[0]
-        complain(reason)
+        report(reason)
         return otherwise

@@ -1,9 +1,18 @@
-"""Python functions as tools, prompts, resources and completions."""
+"""Python functions as tools, prompts, resources and completers.
 
-from accord.sources.functions.build import Options, function_tool
-from accord.sources.functions.completions import function_completer
-from accord.sources.functions.prompts import PromptOptions, function_prompt
-from accord.sources.functions.resources import ResourceOptions, function_resource
+Read `build` first (what is built), then `introspect` (the function), `parameters` and
+`text_parameters` (arguments), `type_hints` (schemas).
+"""
+
+from accord.sources.functions.build import (
+    Options,
+    PromptOptions,
+    ResourceOptions,
+    function_completer,
+    function_prompt,
+    function_resource,
+    function_tool,
+)
 
 __all__ = [
     "Options",

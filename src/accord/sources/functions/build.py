@@ -1,18 +1,25 @@
-"""One function into one tool: its parameters, its result and its words."""
+"""Build tools, prompts, resources and completers from Python functions."""
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypedDict, Unpack
+from typing import Any, Final, TypedDict, Unpack
 
-from accord.errors import require_known
-from accord.model.content import Icon
+from accord.errors import ContractError, require_known
+from accord.model.completion import Completer
+from accord.model.content import Annotations, Icon
+from accord.model.prompt import Argument, Prompt
+from accord.model.resource import BYTES, JSON, TEXT, Resource
 from accord.model.tool import Audience, Hints, Tool
-from accord.sources.functions.examine import examine
+from accord.sources.functions.introspect import inspect_function
 from accord.sources.functions.parameters import Parameters
-from accord.sources.functions.result import promised
+from accord.sources.functions.text_parameters import TextParameters
+from accord.sources.functions.type_hints import output_of
+
+_MIME_TYPES: Final = {str: TEXT, bytes: BYTES, dict: JSON, list: JSON}
 
 
 class Options(TypedDict, total=False):
-    """What can be said of a function that it does not say itself."""
+    """Options of a tool, beside what its function's signature and docstring give."""
 
     name: str
     title: str
@@ -22,34 +29,34 @@ class Options(TypedDict, total=False):
     idempotent: bool
     open_world: bool
     strict: bool
-    """Refuse arguments that the function does not know, instead of ignoring them."""
+    """Reject unknown arguments instead of ignoring them with a warning."""
     profile: str
     max_bytes: int
     icons: Sequence[Icon]
     meta: Mapping[str, Any]
     audience: Audience
-    """Who gets to see it: see `Tool.audience`."""
+    """Decides which callers see the tool; see `Tool.audience`."""
 
 
 def function_tool(function: Callable[..., Any], **options: Unpack[Options]) -> Tool:
-    """A function as a tool: name, words and schemas from its signature and docstring."""
-    found = examine(function, "tool", options.get("name"))
-    require_known(options, Options.__annotations__, found.what)
+    """Return a tool that calls a function; name, description and schemas come from the function."""
+    info = inspect_function(function, "tool", options.get("name"))
+    require_known(options, Options.__annotations__, info.what)
     strict = options.get("strict", False)
     parameters = Parameters(
-        function, found.name, found.types, found.words.parameters, strict=strict
+        function, info.name, info.types, info.docstring.parameters, strict=strict
     )
     return Tool(
-        name=found.name,
+        name=info.name,
         title=options.get("title"),
-        description=options.get("description", found.words.text),
+        description=options.get("description", info.docstring.text),
         input_schema=parameters.schema,
         bind=parameters.bind,
-        invoke=found.awaited(parameters.caller()),
-        is_async=found.is_async,
+        invoke=info.wrap_call(parameters.caller()),
+        is_async=info.is_async,
         wants_context=parameters.wants_context,
         hints=_hints(options),
-        output=promised(found.types.get("return", Any), found.name),
+        output=output_of(info.types.get("return", Any), info.name),
         profile=options.get("profile"),
         max_bytes=options.get("max_bytes"),
         icons=options.get("icons", ()),
@@ -65,3 +72,123 @@ def _hints(options: Options) -> Hints:
         idempotent=options.get("idempotent"),
         open_world=options.get("open_world"),
     )
+
+
+class PromptOptions(TypedDict, total=False):
+    """Options of a prompt, beside what its function's signature and docstring give."""
+
+    name: str
+    title: str
+    description: str
+    icons: Sequence[Icon]
+    meta: Mapping[str, Any]
+
+
+def function_prompt(function: Callable[..., Any], **options: Unpack[PromptOptions]) -> Prompt:
+    """Return a prompt that calls a function; arguments come from its signature."""
+    info = inspect_function(function, "prompt", options.get("name"))
+    require_known(options, PromptOptions.__annotations__, info.what)
+    texts = TextParameters(function, info, "prompt")
+    return Prompt(
+        name=info.name,
+        title=options.get("title"),
+        description=options.get("description", info.docstring.text),
+        arguments=_arguments(texts),
+        bind=texts.bind,
+        invoke=info.wrap_call(texts.caller()),
+        is_async=info.is_async,
+        wants_context=texts.wants_context,
+        icons=options.get("icons", ()),
+        meta=options.get("meta"),
+    )
+
+
+def _arguments(texts: TextParameters) -> list[Argument]:
+    required, choices = texts.schema["required"], texts.choices()
+    return [
+        Argument(name, schema.get("description"), name in required, choices.get(name, ()))
+        for name, schema in texts.schema["properties"].items()
+    ]
+
+
+class ResourceOptions(TypedDict, total=False):
+    """Options of a resource, beside what its function gives; see `Resource`."""
+
+    name: str
+    title: str
+    description: str
+    mime_type: str
+    size: int
+    icons: Sequence[Icon]
+    annotations: Annotations
+    meta: Mapping[str, Any]
+    watched: bool
+    fresh_for: float
+    is_public: bool
+
+
+def function_resource(
+    function: Callable[..., Any], uri: str, **options: Unpack[ResourceOptions]
+) -> Resource:
+    """Return a resource that calls a function, at a URI or a URI template."""
+    info = inspect_function(function, "resource", options.get("name"))
+    require_known(options, ResourceOptions.__annotations__, info.what)
+    texts = TextParameters(function, info, "resource")
+    resource = Resource(
+        uri=uri,
+        name=info.name,
+        title=options.get("title"),
+        description=options.get("description", info.docstring.text),
+        mime_type=options.get("mime_type", _mime_type(info.types.get("return"))),
+        size=options.get("size"),
+        bind=texts.bind,
+        invoke=info.wrap_call(texts.caller()),
+        is_async=info.is_async,
+        wants_context=texts.wants_context,
+        choices=texts.choices(),
+        icons=options.get("icons", ()),
+        annotations=options.get("annotations"),
+        meta=options.get("meta"),
+        watched=options.get("watched", False),
+        fresh_for=options.get("fresh_for", 0.0),
+        is_public=options.get("is_public", False),
+    )
+    _require_variables(resource, texts, info.what)
+    return resource
+
+
+def _mime_type(hint: Any) -> str | None:
+    return _MIME_TYPES.get(getattr(hint, "__origin__", hint))
+
+
+def _require_variables(resource: Resource, texts: TextParameters, what: str) -> None:
+    given, wanted = set(resource.variables), set(texts.names)
+    if unknown := sorted(given - wanted):
+        raise ContractError(f"{what} has no parameter {unknown[0]!r}, but its URI has")
+    optional = wanted - set(texts.schema["required"])
+    if missing := sorted(wanted - given - optional):
+        raise ContractError(f"{what} has a parameter {missing[0]!r}, but its URI does not")
+    template = resource.template
+    without_default = set(template.query_names if template else ()) - optional
+    if without_default:
+        raise ContractError(
+            f"{what} must give {sorted(without_default)[0]!r} a default: it is optional in a query"
+        )
+
+
+def function_completer(function: Callable[..., Any]) -> Completer:
+    """Return a completer that calls a function with the typed value.
+
+    A function with two parameters gets the other arguments as well.
+    """
+    info = inspect_function(function, "completion", None)
+    count = len(inspect.signature(function).parameters)
+    if count not in (1, 2):
+        raise ContractError(
+            f"{info.what} must take the typed value, and optionally the other arguments"
+        )
+
+    def invoke(value: str, arguments: dict[str, str]) -> Any:
+        return function(value) if count == 1 else function(value, arguments)
+
+    return Completer(info.wrap_call(invoke), info.is_async)

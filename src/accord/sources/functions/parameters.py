@@ -1,7 +1,13 @@
-"""The parameters of a function as one typed record that JSON decodes into in a single step."""
+"""A function's parameters as one msgspec struct: schema, decoding and field errors.
+
+Arguments decode in one step. If that fails, each field is checked on its own, so that every wrong
+field is reported: msgspec stops at the first.
+"""
 
 import inspect
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import MISSING, fields, is_dataclass
 from functools import cached_property, reduce
 from operator import or_
 from types import UnionType
@@ -13,22 +19,138 @@ from msgspec import UNSET, UnsetType
 from accord.context import Context
 from accord.errors import ContractError
 from accord.model.answer import FieldError
-from accord.model.arguments import Checker, JsonSchema, ignored, invalid
+from accord.model.arguments import Checker, JsonSchema, ignored, invalid, path_of
 from accord.model.tool import Bound
-from accord.sources.functions.gaps import fill, has_gaps
-from accord.sources.functions.hints import annotate, describe
-from accord.sources.functions.misfits import Field, misfits, strangers, unreadable
+from accord.sources.functions.type_hints import annotate, classes_in, describe
 
+_EXACT: Final = 2**53  # largest integer that a float holds exactly
+_EXPECTED: Final = re.compile(r"Expected `(?P<wanted>[^`]*)`, got `(?P<got>[^`]*)`")
+_PATH: Final = re.compile(r"`\$(?P<steps>[^`]*)`$")
+_STEP: Final = re.compile(r"[^.\[\]]+")
+_INVALID: Final = re.compile(r"Invalid (?P<what>[\w\- ]+?)(?: - at .*)?")
+_TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?')
+_JSON_NAMES: Final = {
+    "int": "an integer",
+    "str": "a string",
+    "float": "a number",
+    "bool": "a boolean",
+    "object": "an object",
+    "array": "an array",
+}
 _POSITIONAL: Final = (
     inspect.Parameter.POSITIONAL_ONLY,
     inspect.Parameter.POSITIONAL_OR_KEYWORD,
 )
 
 
-class Shown(NamedTuple):
-    """A parameter that callers see: its type in msgspec's terms, and its default as JSON.
+class FieldDecoder(NamedTuple):
+    """One parameter: how to decode its JSON, and whether it is required."""
 
-    One that is `msgspec.UNSET` if left out is neither required nor has a default to tell of.
+    decode: Callable[[bytes], Any]
+    is_required: bool
+
+    def read(self, raw: bytes) -> bytes:
+        """Return the JSON if it decodes, with `1.0` rewritten as `1` if needed; else raise."""
+        try:
+            self.decode(raw)
+        except msgspec.ValidationError:
+            rewritten = _normalize_integers(raw)
+            if rewritten == raw:
+                raise
+            self.decode(rewritten)
+            return rewritten
+        return raw
+
+
+def field_errors(name: str, raw: bytes, error: Exception, checker: Checker) -> list[FieldError]:
+    """Return the errors of one parameter that did not decode."""
+    by_schema = checker.errors({name: msgspec.json.decode(_normalize_integers(raw))})
+    below = (f"{name}.", f"{name}[")
+    found = [e for e in by_schema if e.field == name or e.field.startswith(below)]
+    return found or [_field_error(name, str(error))]
+
+
+def _field_error(name: str, sentence: str) -> FieldError:
+    """Return msgspec's message as a field error, without the value it may contain."""
+    path = _PATH.search(sentence)
+    steps = _STEP.findall(path["steps"]) if path else []
+    field = path_of([name, *(int(step) if step.isdigit() else step for step in steps)])
+    if expected := _EXPECTED.match(sentence):
+        wanted, got = _type_names(expected["wanted"]), _type_names(expected["got"])
+        return FieldError(field, f"must be {wanted}, not {got}")
+    if refused := _INVALID.fullmatch(sentence):
+        return FieldError(field, f"must be a valid {refused['what']}")
+    return FieldError(field, "must be a value of its type")
+
+
+def _type_names(kinds: str) -> str:
+    return " or ".join(_JSON_NAMES.get(kind, kind) for kind in kinds.split(" | "))
+
+
+def decode_failure(error: Exception) -> FieldError:
+    """Return the error of arguments that are valid JSON but cannot be decoded."""
+    if isinstance(error, RecursionError):
+        return FieldError("arguments", "are nested too deeply")
+    return FieldError("arguments", "hold a number that is out of range")
+
+
+def unknown_fields(names: Iterable[str]) -> list[FieldError]:
+    """Return an error for each unknown argument of a strict tool."""
+    return [FieldError(path_of([name]), "is not a known field") for name in names]
+
+
+def _normalize_integers(raw: bytes) -> bytes:
+    """Return the JSON with `1.0` rewritten as `1`: both are integers in JSON Schema."""
+    return _TOKEN.sub(_normalize_token, raw)
+
+
+def _normalize_token(token: re.Match[bytes]) -> bytes:
+    text = token[0]
+    if text[:1] == b'"' or text.removeprefix(b"-").isdigit():
+        return text
+    number = float(text)
+    return b"%d" % number if number.is_integer() and abs(number) <= _EXACT else text
+
+
+def may_lack_defaults(hint: Any) -> bool:
+    """True if a type contains dataclasses that msgspec decodes without their default values.
+
+    msgspec leaves such a field on the class, where attribute access finds it but `vars()` and
+    encoding do not: a returned value would lose the field.
+    """
+    return any(
+        is_dataclass(owner)
+        and not hasattr(owner, "__slots__")
+        and any(field.default is not MISSING for field in fields(owner))
+        for owner in classes_in(hint)
+    )
+
+
+def set_defaults(value: Any) -> None:
+    """Set the fields with default values on every dataclass in a value."""
+    if isinstance(value, msgspec.Struct):
+        _set_all_defaults(getattr(value, name) for name in value.__struct_fields__)
+    elif isinstance(value, dict):
+        _set_all_defaults(value.values())
+    elif isinstance(value, list | tuple | set | frozenset):
+        _set_all_defaults(value)
+    elif is_dataclass(value) and hasattr(value, "__dict__"):
+        held = vars(value)
+        for field in fields(value):
+            if field.name not in held:
+                held[field.name] = field.default
+        _set_all_defaults(held.values())
+
+
+def _set_all_defaults(values: Iterable[Any]) -> None:
+    for value in values:
+        set_defaults(value)
+
+
+class ParameterInfo(NamedTuple):
+    """A parameter that callers see: its type for msgspec, and its default as JSON.
+
+    One whose default is `msgspec.UNSET` is not required and has no default in the schema.
     """
 
     parameter: inspect.Parameter
@@ -37,19 +159,19 @@ class Shown(NamedTuple):
 
     @property
     def is_required(self) -> bool:
-        """Whether callers have to give it."""
+        """True if the parameter has no default."""
         return self.parameter.default is inspect.Parameter.empty
 
 
 class Parameters:
-    """What a function takes: its schema, how to check arguments, and how to call with them."""
+    """A function's parameters: their schema, argument decoding, and the call."""
 
     def __init__(
         self,
         function: Callable[..., Any],
         tool: str,
         types: dict[str, Any],
-        words: dict[str, str],
+        descriptions: dict[str, str],
         *,
         strict: bool,
         kind: str = "tool",
@@ -60,8 +182,8 @@ class Parameters:
         self._strict = strict
         self._all = _signature(function, self._what)
         self._context = [p.name for p in self._all if _is_context(types.get(p.name))]
-        self._shown = [
-            self._show(p, types.get(p.name, Any), words.get(p.name))
+        self._visible = [
+            self._info_of(p, types.get(p.name, Any), descriptions.get(p.name))
             for p in self._all
             if p.name not in self._context
         ]
@@ -69,27 +191,27 @@ class Parameters:
         self._decode = msgspec.json.Decoder(self._record).decode
         self.schema = self._make_schema(self._record)
         self._checker = Checker(self.schema)
-        self._has_gaps = any(has_gaps(shown.hint) for shown in self._shown)
-        if "pattern" in str(self.schema):  # a pattern may be Python's alone: better now than later
+        self._may_lack_defaults = any(may_lack_defaults(info.hint) for info in self._visible)
+        if "pattern" in str(self.schema):  # fail early on a pattern only Python knows
             self._checker.compile(self._what)
 
     @property
     def wants_context(self) -> bool:
-        """Whether the function asks for a Context."""
+        """True if the function has a Context parameter."""
         return bool(self._context)
 
     def bind(self, arguments: bytes) -> Bound:
-        """The arguments as a record; whatever is wrong with them is a validation Problem."""
+        """Return the arguments as a record; raise a validation Problem with every wrong field."""
         try:
             bound = Bound(self._decode(arguments))
         except (msgspec.ValidationError, RecursionError):
-            bound = self._bind_closely(arguments)
-        if self._has_gaps:
-            fill(bound.arguments)
+            bound = self._bind_each_field(arguments)
+        if self._may_lack_defaults:
+            set_defaults(bound.arguments)
         return bound
 
     def caller(self) -> Callable[[Any, Any], Any]:
-        """How the function takes its record: by position where it can, which is faster."""
+        """Return a call of the function with a record: positional if possible, which is faster."""
         function, astuple = self._function, msgspec.structs.astuple
         if any(p.kind not in _POSITIONAL for p in self._all):
             return self._call_by_name
@@ -103,27 +225,29 @@ class Parameters:
         return self._call_by_name
 
     def _call_by_name(self, record: msgspec.Struct, context: Context) -> Any:
-        names = [shown.parameter.name for shown in self._shown]
+        names = [info.parameter.name for info in self._visible]
         values = dict(zip(names, msgspec.structs.astuple(record), strict=True))
         values |= dict.fromkeys(self._context, context)
         by_position = [values.pop(p.name) for p in self._all if p.kind is p.POSITIONAL_ONLY]
         return self._function(*by_position, **values)
 
-    def _show(self, parameter: inspect.Parameter, hint: Any, words: str | None) -> Shown:
+    def _info_of(
+        self, parameter: inspect.Parameter, hint: Any, descriptions: str | None
+    ) -> ParameterInfo:
         what = f"parameter {parameter.name!r} of {self._what}"
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            raise ContractError(f"{what} takes any number of arguments; name each one")
-        hint = annotate(_without_unset(hint), words, what)
+            raise ContractError(f"{what} must be a named parameter, not *args or **kwargs")
+        hint = annotate(_without_unset(hint), descriptions, what)
         describe(hint, what)
-        return Shown(parameter, hint, _default(parameter, hint, what))
+        return ParameterInfo(parameter, hint, _default(parameter, hint, what))
 
     def _make_record(self) -> type[msgspec.Struct]:
-        attributes = _attributes([shown.parameter.name for shown in self._shown])
+        attributes = _attributes([info.parameter.name for info in self._visible])
         fields = [
-            (attribute, shown.hint) if shown.is_required else _optional(attribute, shown)
-            for attribute, shown in zip(attributes, self._shown, strict=True)
+            (attribute, info.hint) if info.is_required else _optional(attribute, info)
+            for attribute, info in zip(attributes, self._visible, strict=True)
         ]
-        names = {a: shown.parameter.name for a, shown in zip(attributes, self._shown, strict=True)}
+        names = {a: info.parameter.name for a, info in zip(attributes, self._visible, strict=True)}
         return msgspec.defstruct(
             self._tool, fields, kw_only=True, forbid_unknown_fields=True, rename=names
         )
@@ -131,7 +255,7 @@ class Parameters:
     def _make_schema(self, record: type[msgspec.Struct]) -> JsonSchema:
         described = describe(record, self._what)
         properties = described.get("properties", {})
-        for parameter, _, default in self._shown:
+        for parameter, _, default in self._visible:
             if default is not None:
                 properties[parameter.name]["default"] = msgspec.json.decode(default)
         schema: JsonSchema = {"type": "object", "properties": properties}
@@ -141,16 +265,16 @@ class Parameters:
         return schema | {"$defs": described["$defs"]} if "$defs" in described else schema
 
     @cached_property
-    def _fields(self) -> dict[str, Field]:
+    def _fields(self) -> dict[str, FieldDecoder]:
         return {
-            shown.parameter.name: Field(
-                msgspec.json.Decoder(shown.hint).decode, is_required=shown.is_required
+            info.parameter.name: FieldDecoder(
+                msgspec.json.Decoder(info.hint).decode, is_required=info.is_required
             )
-            for shown in self._shown
+            for info in self._visible
         }
 
-    def _bind_closely(self, arguments: bytes) -> Bound:
-        """The slow way, for arguments that did not decode: look at each field by itself."""
+    def _bind_each_field(self, arguments: bytes) -> Bound:
+        """Decode each field on its own, to report every wrong one."""
         try:
             given = msgspec.json.decode(arguments, type=dict[str, msgspec.Raw])
             known: dict[str, msgspec.Raw] = {}
@@ -163,12 +287,12 @@ class Parameters:
                 try:
                     known[name] = msgspec.Raw(field.read(raw))
                 except msgspec.ValidationError as error:
-                    errors += misfits(name, raw, error, self._checker)
+                    errors += field_errors(name, raw, error, self._checker)
         except (msgspec.ValidationError, RecursionError) as error:
-            raise invalid(self._tool, [unreadable(error)]) from error
+            raise invalid(self._tool, [decode_failure(error)]) from error
         unknown = [name for name in given if name not in self._fields]
         if errors or (unknown and self._strict):
-            raise invalid(self._tool, errors + strangers(unknown if self._strict else ()))
+            raise invalid(self._tool, errors + unknown_fields(unknown if self._strict else ()))
         record = self._decode(msgspec.json.encode(known))
         return Bound(record, [ignored(name) for name in unknown])
 
@@ -177,7 +301,7 @@ def _signature(function: Callable[..., Any], what: str) -> list[inspect.Paramete
     try:
         return list(inspect.signature(function).parameters.values())
     except ValueError as error:
-        raise ContractError(f"{what} does not say what it takes: {error}") from error
+        raise ContractError(f"{what} has no signature: {error}") from error
 
 
 def _is_context(hint: Any) -> bool:
@@ -185,7 +309,7 @@ def _is_context(hint: Any) -> bool:
 
 
 def _attributes(names: list[str]) -> list[str]:
-    """Names that a record can have: msgspec keeps those with two underscores to itself."""
+    """Return attribute names for a record: msgspec reserves those that begin with `__`."""
     unused = "a" * (1 + max(map(len, names), default=0))
     return [unused + name if name.startswith("__") else name for name in names]
 
@@ -197,9 +321,9 @@ def _without_unset(hint: Any) -> Any:
     return reduce(or_, (kind for kind in kinds if kind is not UnsetType))
 
 
-def _optional(attribute: str, shown: Shown) -> tuple[str, Any, Any]:
-    default = shown.parameter.default
-    hint = shown.hint | UnsetType if default is UNSET else shown.hint
+def _optional(attribute: str, info: ParameterInfo) -> tuple[str, Any, Any]:
+    default = info.parameter.default
+    hint = info.hint | UnsetType if default is UNSET else info.hint
     return attribute, hint, msgspec.field(default_factory=lambda: default)
 
 
@@ -209,7 +333,7 @@ def _default(parameter: inspect.Parameter, hint: Any, what: str) -> bytes | None
     try:
         default = msgspec.json.encode(parameter.default)
     except (TypeError, ValueError, RecursionError) as error:
-        raise ContractError(f"{what} has a default that JSON cannot carry") from error
+        raise ContractError(f"{what} has a default that is not a JSON value") from error
     try:
         msgspec.json.decode(default, type=hint)
     except msgspec.ValidationError as error:

@@ -1,24 +1,30 @@
-"""D&D 5e character sheets: a model, its rules, and a form filled in; extra `accord-mcp[sheets]`."""
+"""D&D 5e character sheets as filled PDF forms; needs `accord-mcp[sheets]`.
+
+Read `tool` and `request` first, then the character (`model`, `rules`, `calculate`, `srd`), the
+values (`sheet`), and the PDF (`form`, `blank_form`, `fill`, `drawing`, `text_layout`, `font`).
+"""
 
 try:
-    import pikepdf as _pikepdf  # noqa: F401 - asked for once, so that one sentence says how to get it
+    import pikepdf as _pikepdf  # noqa: F401 - checks that the extra is installed
 except ModuleNotFoundError as error:
-    raise ImportError("Sheets need an extra: pip install 'accord-mcp[sheets]'") from error
+    raise ImportError(
+        "accord.sources.sheets needs an extra: pip install 'accord-mcp[sheets]'"
+    ) from error
 
-from accord.sources.sheets.form import PAPERS, Form, list_fields, load
-from accord.sources.sheets.paths import Folder, file_name
+from accord.sources.sheets.form import PAPERS, SheetForm, list_fields, load
+from accord.sources.sheets.output_folder import OutputFolder, file_name
 from accord.sources.sheets.request import bind
+from accord.sources.sheets.text_layout import Typeface
 from accord.sources.sheets.tool import NAME, PROFILE, VERSION, Filler, Report, sheet_tool
-from accord.sources.sheets.typeset import Typeface
 
 __all__ = [
     "Filler",
-    "Folder",
-    "Form",
     "NAME",
+    "OutputFolder",
     "PAPERS",
     "PROFILE",
     "Report",
+    "SheetForm",
     "Typeface",
     "VERSION",
     "bind",

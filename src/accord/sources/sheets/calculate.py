@@ -1,4 +1,4 @@
-"""What follows from a character by the rules, each figure with how it came about."""
+"""Calculate figures from a character by the rules, each with an explanation."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
@@ -40,7 +40,7 @@ SKILL_ABILITY: Final[Mapping[Skill, Ability]] = {
 
 
 class Derived(msgspec.Struct, frozen=True):
-    """A figure by the rules: its name, its value, and how it came about."""
+    """A calculated figure: its name, value and explanation."""
 
     name: str
     value: Any
@@ -48,7 +48,7 @@ class Derived(msgspec.Struct, frozen=True):
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """What the caller gave, where the rules say something else. It is kept."""
+    """A given value that differs from the rules; it is kept."""
 
     field: str
     given: Any
@@ -56,8 +56,8 @@ class Difference(msgspec.Struct, frozen=True):
     how: str
 
 
-class Figures:
-    """The figures of one character: what was given is kept, the rest is by the rules."""
+class CharacterFigures:
+    """The figures of one character: given ones are kept, others calculated."""
 
     def __init__(self, character: Character) -> None:
         self.character = character
@@ -66,39 +66,39 @@ class Figures:
         self._given = dict(_given(character))
         for step in _STEPS:
             for derived in step(self):
-                self._keep(derived)
+                self._add(derived)
 
     def __getitem__(self, name: str) -> Any:
-        """A figure, the caller's own where there is one."""
+        """Return a figure, the given one if there is one."""
         return self._given[name][1] if name in self._given else self.derived[name].value
 
     def is_given(self, name: str) -> bool:
-        """Whether the caller gave this figure."""
+        """True if the caller gave this figure."""
         return name in self._given
 
     def get(self, name: str) -> Any:
-        """A figure, or None where there is none."""
+        """Return a figure, or None."""
         return self[name] if name in self._given or name in self.derived else None
 
     def modifier(self, ability: Ability) -> int:
-        """The modifier of an ability."""
+        """Return the modifier of an ability."""
         value: int = self[f"{ability}_modifier"]
         return value
 
     @property
     def calculated(self) -> dict[str, Any]:
-        """What the input left out."""
-        return {name: each.value for name, each in self._own()}
+        """The calculated figures that the input left out."""
+        return {name: each.value for name, each in self._calculated()}
 
     @property
     def explanations(self) -> dict[str, str]:
-        """How each calculated figure came about."""
-        return {name: each.how for name, each in self._own()}
+        """The explanations of those figures."""
+        return {name: each.how for name, each in self._calculated()}
 
-    def _own(self) -> Iterator[tuple[str, Derived]]:
+    def _calculated(self) -> Iterator[tuple[str, Derived]]:
         return ((name, each) for name, each in self.derived.items() if name not in self._given)
 
-    def _keep(self, derived: Derived) -> None:
+    def _add(self, derived: Derived) -> None:
         self.derived[derived.name] = derived
         if derived.name in self._given:
             field, given = self._given[derived.name]
@@ -107,7 +107,7 @@ class Figures:
 
 
 def _given(character: Character) -> Iterator[tuple[str, tuple[str, Any]]]:
-    """The figures that the caller gave, by their names, each with its path and value."""
+    """Yield the figures that the caller gave: name, path and value."""
     combat, skilled, spells = character.combat, character.proficiencies, character.spells
     figures = {
         "proficiency_bonus": ("proficiencies.proficiency_bonus", skilled.proficiency_bonus),
@@ -126,30 +126,30 @@ def _given(character: Character) -> Iterator[tuple[str, tuple[str, Any]]]:
         figures[f"{ability}_save"] = (f"proficiencies.saving_throw_bonuses.{ability}", bonus)
     for skill, bonus in skilled.skill_bonuses.items():
         figures[f"{skill}_bonus"] = (f"proficiencies.skill_bonuses.{skill}", bonus)
-    for place, slots in spells.slots.items():
-        figures[f"{place}_slots"] = (f"spells.slots.{place}.total", slots.total)
+    for spell_list, slots in spells.slots.items():
+        figures[f"{spell_list}_slots"] = (f"spells.slots.{spell_list}.total", slots.total)
     return ((name, (field, value)) for name, (field, value) in figures.items() if value is not None)
 
 
 def signed(bonus: Any) -> str:
-    """A bonus as it is written: +3, -1, +0; words as they are."""
+    """Return a bonus with its sign: +3, -1, +0; text unchanged."""
     return f"{bonus:+d}" if isinstance(bonus, int) else str(bonus)
 
 
-def _modifiers(figures: Figures) -> Iterator[Derived]:
+def _modifiers(figures: CharacterFigures) -> Iterator[Derived]:
     for ability in ABILITIES:
         score = figures.character.abilities[ability]
         how = f"({score} - 10) / 2, rounded down"
         yield Derived(f"{ability}_modifier", (score - 10) // 2, how)
 
 
-def _proficiency(figures: Figures) -> Iterator[Derived]:
+def _proficiency(figures: CharacterFigures) -> Iterator[Derived]:
     level = figures.character.character.level
     yield Derived("proficiency_bonus", srd.proficiency_bonus(level), f"level {level}")
 
 
 def saving_throws(character: Character) -> tuple[Ability, ...]:
-    """The saves that a character is proficient in; of a class left unsaid, its own."""
+    """Return the proficient saves: as given, else those of the first class."""
     given = character.proficiencies.saving_throws
     if given is not None:
         return tuple(given)
@@ -157,22 +157,22 @@ def saving_throws(character: Character) -> tuple[Ability, ...]:
     return first.saves if first else ()
 
 
-def _saves(figures: Figures) -> Iterator[Derived]:
+def _saves(figures: CharacterFigures) -> Iterator[Derived]:
     proficient = saving_throws(figures.character)
     for ability in ABILITIES:
         times = 1 if ability in proficient else 0
         yield _bonus(figures, f"{ability}_save", ability, times)
 
 
-def _skills(figures: Figures) -> Iterator[Derived]:
+def _skills(figures: CharacterFigures) -> Iterator[Derived]:
     skilled = figures.character.proficiencies
     for skill in SKILLS:
         times = 2 if skill in skilled.expertise else 1 if skill in skilled.skills else 0
         yield _bonus(figures, f"{skill}_bonus", SKILL_ABILITY[skill], times)
 
 
-def _bonus(figures: Figures, name: str, ability: Ability, times: int) -> Derived:
-    """A modifier, with the proficiency bonus as many times as it counts."""
+def _bonus(figures: CharacterFigures, name: str, ability: Ability, times: int) -> Derived:
+    """Return a modifier plus the proficiency bonus, 0 to 2 times."""
     modifier, bonus = figures.modifier(ability), figures["proficiency_bonus"]
     how = f"{titled(ability)} {signed(modifier)}"
     if times:
@@ -180,18 +180,18 @@ def _bonus(figures: Figures, name: str, ability: Ability, times: int) -> Derived
     return Derived(name, modifier + times * bonus, how)
 
 
-def _initiative(figures: Figures) -> Iterator[Derived]:
+def _initiative(figures: CharacterFigures) -> Iterator[Derived]:
     modifier = figures.modifier("dexterity")
     yield Derived("initiative", modifier, f"Dexterity {signed(modifier)}")
 
 
-def _passive_perception(figures: Figures) -> Iterator[Derived]:
+def _passive_perception(figures: CharacterFigures) -> Iterator[Derived]:
     bonus = figures["perception_bonus"]
     yield Derived("passive_perception", 10 + bonus, f"10, Perception {signed(bonus)}")
 
 
-def _armor_class(figures: Figures) -> Iterator[Derived]:
-    """What is worn says it; of somebody who does not say, a given figure may be anything."""
+def _armor_class(figures: CharacterFigures) -> Iterator[Derived]:
+    """Calculate from armor; without known armor a given figure is not checked."""
     equipment = figures.character.equipment
     dexterity = figures.modifier("dexterity")
     armor = srd.find_armor(equipment.armor) if equipment.armor else None
@@ -200,7 +200,7 @@ def _armor_class(figures: Figures) -> Iterator[Derived]:
     if armor is None:
         value, how = _unarmored(figures, has_shield=equipment.shield)
     else:
-        most = armor.most_dexterity
+        most = armor.max_dexterity
         counted = dexterity if most is None else min(dexterity, most) if most else 0
         value, how = armor.base + counted, f"{equipment.armor} {armor.base}"
         how += f", Dexterity {signed(counted)}" if most != 0 else ""
@@ -209,8 +209,8 @@ def _armor_class(figures: Figures) -> Iterator[Derived]:
     yield Derived("armor_class", value, how)
 
 
-def _unarmored(figures: Figures, *, has_shield: bool) -> tuple[int, str]:
-    """10 and Dexterity; barbarians and monks (without a shield) have more."""
+def _unarmored(figures: CharacterFigures, *, has_shield: bool) -> tuple[int, str]:
+    """Return 10 plus Dexterity; barbarians, and monks without a shield, add an ability."""
     dexterity = figures.modifier("dexterity")
     value, how = 10 + dexterity, f"10, Dexterity {signed(dexterity)}"
     for each in figures.character.character.levels:
@@ -223,10 +223,10 @@ def _unarmored(figures: Figures, *, has_shield: bool) -> tuple[int, str]:
     return value, how
 
 
-def _hit_points(figures: Figures) -> Iterator[Derived]:
-    """The first level's die in full, half a die and one for each level after.
+def _hit_points(figures: CharacterFigures) -> Iterator[Derived]:
+    """Calculate a full die at the first level, and half a die plus one for each level after.
 
-    Somebody who rolls has other points: what the dice can give is no difference.
+    A given value within the range of rolled dice is not a difference.
     """
     dice = _hit_dice(figures.character)
     if dice is None:
@@ -244,7 +244,7 @@ def _hit_points(figures: Figures) -> Iterator[Derived]:
 
 
 def _hit_dice(character: Character) -> list[tuple[int, int]] | None:
-    """The dice of each class and how many; None where a class is not known."""
+    """Return the die and count of each class; None if a class is unknown."""
     dice = []
     for each in character.character.levels:
         known = srd.find_class(each.name)
@@ -254,7 +254,7 @@ def _hit_dice(character: Character) -> list[tuple[int, int]] | None:
     return dice
 
 
-def _all_hit_dice(figures: Figures) -> Iterator[Derived]:
+def _all_hit_dice(figures: CharacterFigures) -> Iterator[Derived]:
     by_die: dict[int, int] = {}
     for die, many in _hit_dice(figures.character) or ():
         by_die[die] = by_die.get(die, 0) + many
@@ -265,7 +265,7 @@ def _all_hit_dice(figures: Figures) -> Iterator[Derived]:
 
 
 def spellcasting_class(character: Character) -> ClassLevel | None:
-    """The class that casts: the one named, else the one with most of the spells on its list."""
+    """Return the spellcasting class: as given, else that with most of the spells."""
     casters = [each for each in character.character.levels if srd.casting_ability(each) is not None]
     named = character.spells.spellcasting_class
     chosen = [each for each in casters if named and srd.fold(each.name) == srd.fold(named)]
@@ -281,14 +281,14 @@ def spellcasting_class(character: Character) -> ClassLevel | None:
 
 
 def spellcasting_ability(character: Character) -> Ability | None:
-    """The caller's, else that of the class, else Intelligence where there are spells."""
+    """Return the spellcasting ability: given, of the class, or Intelligence if there are spells."""
     caster = spellcasting_class(character)
     by_class = None if caster is None else srd.casting_ability(caster)
     fallback: Ability | None = "intelligence" if character.spells else None
     return character.spells.spellcasting_ability or by_class or fallback
 
 
-def _spellcasting(figures: Figures) -> Iterator[Derived]:
+def _spellcasting(figures: CharacterFigures) -> Iterator[Derived]:
     ability = spellcasting_ability(figures.character)
     if ability is None or not (figures.character.spells or _casts(figures.character)):
         return
@@ -303,25 +303,25 @@ def _casts(character: Character) -> bool:
     return bool(srd.spell_slots(levels)) or srd.pact_slots(levels) != (0, 0)
 
 
-def _slots(figures: Figures) -> Iterator[Derived]:
+def _slots(figures: CharacterFigures) -> Iterator[Derived]:
     levels = figures.character.character.levels
-    own, (pact, pact_level) = srd.spell_slots(levels), srd.pact_slots(levels)
-    for level, place in enumerate(SPELL_LISTS[1:], 1):
-        ordinary = own[level - 1] if level <= len(own) else 0
+    slots, (pact, pact_level) = srd.spell_slots(levels), srd.pact_slots(levels)
+    for level, spell_list in enumerate(SPELL_LISTS[1:], 1):
+        ordinary = slots[level - 1] if level <= len(slots) else 0
         by_pact = pact if level == pact_level else 0
         if ordinary or by_pact:
             parts = [f"{ordinary} by Spellcasting"] if ordinary else []
             parts += [f"{by_pact} by Pact Magic"] if by_pact else []
-            yield Derived(f"{place}_slots", ordinary + by_pact, ", ".join(parts))
+            yield Derived(f"{spell_list}_slots", ordinary + by_pact, ", ".join(parts))
 
 
-def _attacks(figures: Figures) -> Iterator[Derived]:
-    """Bonus and damage of the weapons that the SRD has, where they were left out."""
+def _attacks(figures: CharacterFigures) -> Iterator[Derived]:
+    """Calculate bonus and damage of SRD weapons, if left out."""
     for index, attack in enumerate(figures.character.attacks):
         weapon = srd.find_weapon(attack.name)
         if weapon is None:
             continue
-        ability = _swung_by(figures, weapon)
+        ability = _attack_ability(figures, weapon)
         modifier, bonus = figures.modifier(ability), figures["proficiency_bonus"]
         how = f"{titled(ability)} {signed(modifier)}"
         if attack.attack_bonus is None:
@@ -332,7 +332,7 @@ def _attacks(figures: Figures) -> Iterator[Derived]:
             yield Derived(f"attacks[{index}].damage", dice, f"{weapon.dice}, {how}")
 
 
-def _swung_by(figures: Figures, weapon: srd.Weapon) -> Ability:
+def _attack_ability(figures: CharacterFigures, weapon: srd.Weapon) -> Ability:
     match weapon.use:
         case "melee":
             return "strength"
@@ -342,7 +342,7 @@ def _swung_by(figures: Figures, weapon: srd.Weapon) -> Ability:
     return "strength" if stronger else "dexterity"
 
 
-_STEPS: Final[tuple[Callable[[Figures], Iterator[Derived]], ...]] = (
+_STEPS: Final[tuple[Callable[[CharacterFigures], Iterator[Derived]], ...]] = (
     _modifiers,
     _proficiency,
     _saves,

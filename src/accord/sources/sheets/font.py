@@ -1,7 +1,6 @@
-"""TrueType fonts: which glyph a character has, how wide it is, and the few that a sheet needs.
+"""TrueType fonts: glyphs, widths and subsets.
 
-A font is embedded as a subset with glyphs renumbered in the order of their use. Hints are left out:
-what they are for is small text on old screens.
+A font is embedded as a subset with glyphs renumbered in order of use, and without hints.
 """
 
 import struct
@@ -22,7 +21,7 @@ _KEPT_TABLES: Final = ("head", "hhea", "maxp")
 
 
 class Font:
-    """One font file."""
+    """A TrueType font file."""
 
     def __init__(self, path: Path) -> None:
         self.name = path.stem
@@ -31,7 +30,9 @@ class Font:
             self._tables = _directory(self._data)
             self._read()
         except (OSError, struct.error, KeyError, IndexError, ValueError) as error:
-            raise ContractError(f"{path.name} is no TrueType font that can be embedded") from error
+            raise ContractError(
+                f"{path.name} is not a TrueType font that can be embedded"
+            ) from error
 
     def _read(self) -> None:
         head, hhea = self._table("head"), self._table("hhea")
@@ -41,12 +42,12 @@ class Font:
         self.ascent, self.descent = struct.unpack_from(">2h", hhea, 4)
         self._metrics: int = struct.unpack_from(">H", hhea, 34)[0]
         if not (self.units and self._metrics):
-            raise ValueError("letters without a width")
+            raise ValueError("no glyph widths")
         (self.count,) = struct.unpack_from(">H", self._table("maxp"), 4)
-        places = _numbers(self._table("loca"), "I" if is_long else "H")
-        self._places = places if is_long else array("I", (place * 2 for place in places))
+        offsets = _numbers(self._table("loca"), "I" if is_long else "H")
+        self._offsets = offsets if is_long else array("I", (offset * 2 for offset in offsets))
         self._widths = _numbers(self._table("hmtx")[: self._metrics * 4], "H")
-        self._characters = _Characters(self._table("cmap"))
+        self._characters = _CharacterMap(self._table("cmap"))
         self._glyphs = self._tables["glyf"][0]
 
     def _table(self, tag: str) -> bytes:
@@ -54,29 +55,29 @@ class Font:
         return self._data[start : start + length]
 
     def glyph(self, character: str) -> int:
-        """The glyph of a character; 0 where the font has none."""
+        """Return the glyph of a character; 0 if the font has none."""
         return self._characters.glyph(ord(character))
 
     def width(self, glyph: int) -> float:
-        """How far a glyph moves on, in thousandths of its size."""
+        """Return the advance width of a glyph, in thousandths of the font size."""
         return self._widths[2 * min(glyph, self._metrics - 1)] * 1000 / self.units
 
     def thousandths(self, units: int) -> int:
-        """A length of the font's own in thousandths of its size."""
+        """Convert font units to thousandths of the font size."""
         return round(units * 1000 / self.units)
 
     def subset(self, glyphs: Sequence[int]) -> bytes:
-        """A font with these glyphs alone, numbered as they stand here; the first is number 0."""
+        """Return a font file with these glyphs, renumbered from 0 in this order."""
         order = list(dict.fromkeys(glyphs))
         numbers = {glyph: number for number, glyph in enumerate(order)}
         outlines: list[bytes] = []
-        for glyph in order:  # grows while it is walked: parts of a glyph are glyphs too
+        for glyph in order:  # grows during iteration: components of a glyph are glyphs
             outline = self._outline(glyph)
-            for part in _parts(outline):
+            for part in _component_glyphs(outline):
                 if part not in numbers:
                     numbers[part] = len(order)
                     order.append(part)
-            outlines.append(_bare(outline, numbers))
+            outlines.append(_without_hints(outline, numbers))
         return _file(self._subset_tables(order, outlines))
 
     def _subset_tables(self, order: list[int], outlines: list[bytes]) -> dict[str, bytes]:
@@ -84,20 +85,20 @@ class Font:
         struct.pack_into(">h", tables["head"], 50, 1)
         struct.pack_into(">H", tables["hhea"], 34, len(order))
         struct.pack_into(">H", tables["maxp"], 4, len(order))
-        places, padded = [0], []
+        offsets, padded = [0], []
         for outline in outlines:
             padded.append(outline + bytes(-len(outline) % 4))
-            places.append(places[-1] + len(padded[-1]))
+            offsets.append(offsets[-1] + len(padded[-1]))
         metrics = b"".join(self._metric(glyph) for glyph in order)
         return {
             **{tag: bytes(table) for tag, table in tables.items()},
             "hmtx": metrics,
-            "loca": struct.pack(f">{len(places)}I", *places),
+            "loca": struct.pack(f">{len(offsets)}I", *offsets),
             "glyf": b"".join(padded),
         }
 
     def _metric(self, glyph: int) -> bytes:
-        """A glyph's width and left bearing."""
+        """Return a glyph's width and left bearing."""
         start = self._tables["hmtx"][0]
         if glyph < self._metrics:
             return self._data[start + 4 * glyph : start + 4 * glyph + 4]
@@ -106,21 +107,21 @@ class Font:
         return width + self._data[bearing : bearing + 2]
 
     def _outline(self, glyph: int) -> bytes:
-        start, end = self._places[glyph], self._places[glyph + 1]
+        start, end = self._offsets[glyph], self._offsets[glyph + 1]
         return self._data[self._glyphs + start : self._glyphs + end]
 
 
-class _Characters:
-    """The character map of a font, looked up where it stands."""
+class _CharacterMap:
+    """The character map (cmap) of a font."""
 
     def __init__(self, table: bytes) -> None:
         (count,) = struct.unpack_from(">H", table, 2)
         records = [struct.unpack_from(">HHI", table, 4 + 8 * index) for index in range(count)]
-        places = {(platform, encoding): offset for platform, encoding, offset in records}
-        if (3, 10) in places:
-            self._read_groups(table[places[3, 10] :])
+        offsets = {(platform, encoding): offset for platform, encoding, offset in records}
+        if (3, 10) in offsets:
+            self._read_groups(table[offsets[3, 10] :])
         else:
-            self._read_segments(table[places[3, 1] :])
+            self._read_segments(table[offsets[3, 1] :])
 
     def _read_groups(self, table: bytes) -> None:
         form, _, _, _, count = struct.unpack_from(">HHIII", table)
@@ -147,7 +148,7 @@ class _Characters:
         self._firsts = array("I", (glyph for _, glyph in found))
 
     def glyph(self, code: int) -> int:
-        """The glyph of a code point, or 0."""
+        """Return the glyph of a code point, or 0."""
         at = bisect_left(self._ends, code)
         if at == len(self._ends) or code < self._starts[at]:
             return 0
@@ -163,7 +164,7 @@ def _segment_glyph(code: int, index: int, start: int, delta: int, offsets: "arra
 
 def _directory(data: bytes) -> dict[str, tuple[int, int]]:
     if data[:4] not in (b"\0\1\0\0", b"true"):
-        raise ValueError("outlines of another kind")
+        raise ValueError("not TrueType outlines")
     (count,) = struct.unpack_from(">H", data, 4)
     entries = (struct.unpack_from(">4sIII", data, 12 + 16 * index) for index in range(count))
     return {tag.decode("latin-1"): (start, length) for tag, _, start, length in entries}
@@ -182,7 +183,7 @@ def _is_composite(outline: bytes) -> bool:
 
 
 def _components(outline: bytes) -> Iterator[tuple[int, int, int]]:
-    """Where each part of a composite glyph stands, its flags, and its glyph."""
+    """Yield the offset, flags and glyph of each component; the end offset last."""
     at, flags = 10, _MORE
     while flags & _MORE:
         flags, glyph = struct.unpack_from(">HH", outline, at)
@@ -192,20 +193,24 @@ def _components(outline: bytes) -> Iterator[tuple[int, int, int]]:
     yield at, 0, 0
 
 
-def _parts(outline: bytes) -> list[int]:
+def _component_glyphs(outline: bytes) -> list[int]:
     if not _is_composite(outline):
         return []
     return [glyph for _, _, glyph in _components(outline)][:-1]
 
 
-def _bare(outline: bytes, numbers: dict[int, int]) -> bytes:
-    """A glyph without its hints, its parts by their new numbers."""
+def _without_hints(outline: bytes, numbers: dict[int, int]) -> bytes:
+    """Return a glyph without hints, its components renumbered."""
     if not outline:
         return outline
-    return _bare_composite(outline, numbers) if _is_composite(outline) else _bare_simple(outline)
+    return (
+        _composite_without_hints(outline, numbers)
+        if _is_composite(outline)
+        else _simple_without_hints(outline)
+    )
 
 
-def _bare_composite(outline: bytes, numbers: dict[int, int]) -> bytes:
+def _composite_without_hints(outline: bytes, numbers: dict[int, int]) -> bytes:
     changed = bytearray(outline)
     *components, (end, _, _) = _components(outline)
     for at, flags, glyph in components:
@@ -213,7 +218,7 @@ def _bare_composite(outline: bytes, numbers: dict[int, int]) -> bytes:
     return bytes(changed[:end])
 
 
-def _bare_simple(outline: bytes) -> bytes:
+def _simple_without_hints(outline: bytes) -> bytes:
     (contours,) = struct.unpack_from(">h", outline)
     at = 10 + 2 * contours
     (length,) = struct.unpack_from(">H", outline, at)
@@ -221,7 +226,7 @@ def _bare_simple(outline: bytes) -> bytes:
 
 
 def _file(tables: dict[str, bytes]) -> bytes:
-    """Tables as a font file; PDF readers look at no checksum."""
+    """Return tables as a font file, without checksums: PDF readers ignore them."""
     start = 12 + 16 * len(tables)
     header = struct.pack(">IHHHH", 0x00010000, len(tables), 0, 0, 0)
     records, bodies = [], []
@@ -235,5 +240,5 @@ def _file(tables: dict[str, bytes]) -> bytes:
 
 @cache
 def load(path: Path) -> Font:
-    """A font, read once in a process."""
+    """Return a font, cached per process."""
     return Font(path)

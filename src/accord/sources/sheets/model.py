@@ -1,4 +1,7 @@
-"""What a character is made of, as a caller gives it: the source of the tool's input schema."""
+"""The character as a caller gives it; the tool's input schema is derived from it.
+
+Docstrings of these classes are descriptions in that schema.
+"""
 
 from collections.abc import Iterator
 from typing import Annotated, Final, Literal, get_args
@@ -43,13 +46,13 @@ SPELL_LISTS: Final = (
     "eighth_level",
     "ninth_level",
 )
-"""The lists of spells, each at the place of its level."""
+"""The lists of spells, by level."""
 
-Line = Annotated[str, Meta(max_length=500)]
-Text = Annotated[str, Meta(max_length=50_000)]
+ShortText = Annotated[str, Meta(max_length=500)]
+LongText = Annotated[str, Meta(max_length=50_000)]
 Count = Annotated[int, Meta(ge=0, le=1_000_000_000)]
-Figure = Annotated[int, Meta(ge=-1_000, le=1_000_000)]
-Lines = Annotated[list[Line], Meta(max_length=500)]
+Number = Annotated[int, Meta(ge=-1_000, le=1_000_000)]
+ShortTexts = Annotated[list[ShortText], Meta(max_length=500)]
 
 
 class _Part(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -59,34 +62,36 @@ class _Part(msgspec.Struct, frozen=True, omit_defaults=True):
 class ClassLevel(_Part, frozen=True, kw_only=True):
     """One class of a character with several, and its level in it."""
 
-    name: Line
-    level: Figure
-    subclass: Line | None = None
+    name: ShortText
+    level: Number
+    subclass: ShortText | None = None
 
 
-class Identity(_Part, frozen=True, kw_only=True, rename={"class_": "class"}):
+class CharacterIdentity(_Part, frozen=True, kw_only=True, rename={"class_": "class"}):
     """Who the character is."""
 
-    name: Annotated[Line, Meta(min_length=1, description="Name of the character")]
+    name: Annotated[ShortText, Meta(min_length=1, description="Name of the character")]
     class_: Annotated[
-        Line, Meta(description="Class, such as Fighter; of several: Paladin 5 / Sorcerer 3")
+        ShortText, Meta(description="Class, such as Fighter; of several: Paladin 5 / Sorcerer 3")
     ]
-    level: Annotated[Figure, Meta(description="Level in all classes together, 1 to 20")]
-    race: Line = ""
-    subclass: Annotated[Line | None, Meta(description="Eldritch Knight, Life Domain, …")] = None
+    level: Annotated[Number, Meta(description="Level in all classes together, 1 to 20")]
+    race: ShortText = ""
+    subclass: Annotated[ShortText | None, Meta(description="Eldritch Knight, Life Domain, …")] = (
+        None
+    )
     classes: Annotated[
         list[ClassLevel],
         Meta(max_length=20, description="Each class with its level, of a multiclass character"),
     ] = []
-    background: Line = ""
-    alignment: Line = ""
+    background: ShortText = ""
+    alignment: ShortText = ""
     experience_points: Count | None = None
-    player_name: Line = ""
+    player_name: ShortText = ""
     inspiration: bool = False
 
     @property
     def levels(self) -> tuple[ClassLevel, ...]:
-        """The classes, the one that the character began with first."""
+        """The classes, the first one first."""
         if self.classes:
             return tuple(self.classes)
         return (ClassLevel(name=self.class_, level=self.level, subclass=self.subclass),)
@@ -95,12 +100,12 @@ class Identity(_Part, frozen=True, kw_only=True, rename={"class_": "class"}):
 class Abilities(_Part, frozen=True, kw_only=True):
     """The six scores, 1 to 20 by the rules."""
 
-    strength: Figure
-    dexterity: Figure
-    constitution: Figure
-    intelligence: Figure
-    wisdom: Figure
-    charisma: Figure
+    strength: Number
+    dexterity: Number
+    constitution: Number
+    intelligence: Number
+    wisdom: Number
+    charisma: Number
 
     def __getitem__(self, ability: Ability) -> int:
         score: int = getattr(self, ability)
@@ -117,20 +122,20 @@ class Proficiencies(_Part, frozen=True, kw_only=True):
     expertise: Annotated[
         list[Skill], Meta(description="Skills whose proficiency bonus counts twice")
     ] = []
-    languages: Lines = []
-    tools: Lines = []
-    weapons: Lines = []
-    armor: Lines = []
-    proficiency_bonus: Figure | None = None
+    languages: ShortTexts = []
+    tools: ShortTexts = []
+    weapons: ShortTexts = []
+    armor: ShortTexts = []
+    proficiency_bonus: Number | None = None
     saving_throw_bonuses: Annotated[
-        dict[Ability, Figure],
+        dict[Ability, Number],
         Meta(
             description="Bonuses that differ from the rules",
             extra_json_schema={"propertyNames": {"enum": list(ABILITIES)}},
         ),
     ] = {}
     skill_bonuses: Annotated[
-        dict[Skill, Figure],
+        dict[Skill, Number],
         Meta(
             description="Bonuses that differ from the rules",
             extra_json_schema={"propertyNames": {"enum": list(SKILLS)}},
@@ -148,31 +153,31 @@ class DeathSaves(_Part, frozen=True, kw_only=True):
 class Combat(_Part, frozen=True, kw_only=True):
     """Figures for a fight; those left out are calculated."""
 
-    armor_class: Figure | None = None
-    initiative: Figure | None = None
-    speed: Annotated[int | Line | None, Meta(description="In feet, such as 30")] = None
+    armor_class: Number | None = None
+    initiative: Number | None = None
+    speed: Annotated[int | ShortText | None, Meta(description="In feet, such as 30")] = None
     hit_point_maximum: Count | None = None
-    current_hit_points: Figure | None = None
+    current_hit_points: Number | None = None
     temporary_hit_points: Count | None = None
-    hit_dice: Annotated[Line | None, Meta(description="All of them, such as 3d10")] = None
-    hit_dice_remaining: Line | None = None
-    passive_perception: Figure | None = None
+    hit_dice: Annotated[ShortText | None, Meta(description="All of them, such as 3d10")] = None
+    hit_dice_remaining: ShortText | None = None
+    passive_perception: Number | None = None
     death_saves: DeathSaves = DeathSaves()
 
 
 class Attack(_Part, frozen=True, kw_only=True):
     """One attack; bonus and damage of a weapon of the SRD are calculated if left out."""
 
-    name: Line
-    attack_bonus: int | Line | None = None
-    damage: Annotated[Line | None, Meta(description="Dice and type: 1d8+3 slashing")] = None
+    name: ShortText
+    attack_bonus: int | ShortText | None = None
+    damage: Annotated[ShortText | None, Meta(description="Dice and type: 1d8+3 slashing")] = None
 
 
 class Spell(_Part, frozen=True, kw_only=True):
     """One spell."""
 
-    name: Annotated[Line, Meta(min_length=1)]
-    level: Annotated[Figure | None, Meta(description="0 for a cantrip, else 1 to 9")] = None
+    name: Annotated[ShortText, Meta(min_length=1)]
+    level: Annotated[Number | None, Meta(description="0 for a cantrip, else 1 to 9")] = None
     prepared: bool = False
 
 
@@ -189,12 +194,12 @@ class Slots(_Part, frozen=True, kw_only=True):
 class Spells(_Part, frozen=True, kw_only=True):
     """The spells, each in the list of its level."""
 
-    spellcasting_class: Line | None = None
+    spellcasting_class: ShortText | None = None
     spellcasting_ability: Annotated[
         Ability | None, Meta(description="Left out: that of the class, else intelligence")
     ] = None
-    spell_save_dc: Figure | None = None
-    spell_attack_bonus: Figure | None = None
+    spell_save_dc: Number | None = None
+    spell_attack_bonus: Number | None = None
     cantrips: SpellList = []
     first_level: SpellList = []
     second_level: SpellList = []
@@ -210,18 +215,18 @@ class Spells(_Part, frozen=True, kw_only=True):
         Meta(description="Slots by list (first_level …), where they differ from the rules"),
     ] = {}
 
-    def __getitem__(self, place: str) -> list[Spell]:
-        spells: list[Spell] = getattr(self, place)
+    def __getitem__(self, spell_list: str) -> list[Spell]:
+        spells: list[Spell] = getattr(self, spell_list)
         return spells
 
     def __iter__(self) -> Iterator[tuple[str, int, int, Spell]]:
-        """Each spell with its list, the level of that list, and its place in it."""
-        for level, place in enumerate(SPELL_LISTS):
-            for index, spell in enumerate(self[place]):
-                yield place, level, index, spell
+        """Yield each spell with its list, the list's level, and its index."""
+        for level, spell_list in enumerate(SPELL_LISTS):
+            for index, spell in enumerate(self[spell_list]):
+                yield spell_list, level, index, spell
 
     def __bool__(self) -> bool:
-        return any(self[place] for place in SPELL_LISTS)
+        return any(self[spell_list] for spell_list in SPELL_LISTS)
 
 
 class Currency(_Part, frozen=True, kw_only=True):
@@ -237,7 +242,7 @@ class Currency(_Part, frozen=True, kw_only=True):
 class Item(_Part, frozen=True, kw_only=True):
     """A thing that the character carries."""
 
-    name: Line
+    name: ShortText
     quantity: Count = 1
 
 
@@ -245,7 +250,7 @@ class Equipment(_Part, frozen=True, kw_only=True):
     """What the character carries and wears."""
 
     items: Annotated[list[Item], Meta(max_length=500)] = []
-    armor: Annotated[Line | None, Meta(description="Armor worn, such as Chain Mail")] = None
+    armor: Annotated[ShortText | None, Meta(description="Armor worn, such as Chain Mail")] = None
     shield: bool = False
     currency: Currency = Currency()
 
@@ -253,39 +258,39 @@ class Equipment(_Part, frozen=True, kw_only=True):
 class Appearance(_Part, frozen=True, kw_only=True):
     """How the character looks."""
 
-    age: Line = ""
-    height: Line = ""
-    weight: Line = ""
-    eyes: Line = ""
-    skin: Line = ""
-    hair: Line = ""
+    age: ShortText = ""
+    height: ShortText = ""
+    weight: ShortText = ""
+    eyes: ShortText = ""
+    skin: ShortText = ""
+    hair: ShortText = ""
 
 
 class Narrative(_Part, frozen=True, kw_only=True):
     """The character's story."""
 
-    personality_traits: Text = ""
-    ideals: Text = ""
-    bonds: Text = ""
-    flaws: Text = ""
-    backstory: Text = ""
-    allies: Text = ""
-    faction: Line = ""
-    treasure: Text = ""
+    personality_traits: LongText = ""
+    ideals: LongText = ""
+    bonds: LongText = ""
+    flaws: LongText = ""
+    backstory: LongText = ""
+    allies: LongText = ""
+    faction: ShortText = ""
+    treasure: LongText = ""
     appearance: Appearance = Appearance()
 
 
 class Feature(_Part, frozen=True, kw_only=True):
     """A feature or trait of class, race or background."""
 
-    name: Line
-    description: Text = ""
+    name: ShortText
+    description: LongText = ""
 
 
 class Character(_Part, frozen=True, kw_only=True):
     """Everything that a sheet can hold."""
 
-    character: Identity
+    character: CharacterIdentity
     abilities: Annotated[Abilities, Meta(description="The six scores, 1 to 20")]
     proficiencies: Proficiencies = Proficiencies()
     combat: Combat = Combat()
@@ -297,6 +302,6 @@ class Character(_Part, frozen=True, kw_only=True):
 
 
 def titled(name: str) -> str:
-    """A name as it is read: `sleight_of_hand` is Sleight of Hand."""
+    """Return a name in title case: `sleight_of_hand` is Sleight of Hand."""
     words = name.replace("_", " ").split()
     return " ".join(word if word == "of" else word.capitalize() for word in words)

@@ -1,24 +1,264 @@
-"""What the tool takes: its schema, and a request read from JSON with every wrong field named."""
+"""The tool's request: its schema, and binding of JSON arguments with every wrong field named.
 
-from collections.abc import Mapping
+Input is normalized before it is checked: field names in any case or as aliases (`STR`, `gold`), a
+name in place of an object that has one, a list in place of the object around it. What cannot be
+normalized is left for the schema to report.
+"""
+
+import re
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
+from msgspec import inspect as types
 
 from accord.model.answer import FieldError, Problem
-from accord.model.arguments import Checker, JsonSchema, ignored, invalid
+from accord.model.arguments import Checker, JsonSchema, ignored, invalid, path_of
 from accord.model.tool import Bound
-from accord.sources.sheets.lenient import tidy
+from accord.sources.sheets import model
 from accord.sources.sheets.model import Character
+from accord.sources.sheets.srd import class_name
 
+Steps = tuple[str | int, ...]
+
+_SHORT: Final = {
+    **{ability[:3]: ability for ability in model.ABILITIES},
+    "sleight": "sleight_of_hand",
+    "animal": "animal_handling",
+}
+_ORDINALS: Final = ("1st", "2nd", "3rd", *(f"{n}th" for n in range(4, 10)))
+_ALIASES: Final[Mapping[type, Mapping[str, str]]] = {
+    model.CharacterIdentity: {
+        "xp": "experience_points",
+        "experience": "experience_points",
+        "player": "player_name",
+        "species": "race",
+        "archetype": "subclass",
+    },
+    model.Abilities: _SHORT,
+    model.Proficiencies: {"saves": "saving_throws", "bonus": "proficiency_bonus"},
+    model.Combat: {
+        "ac": "armor_class",
+        "hp": "hit_point_maximum",
+        "hit_points": "hit_point_maximum",
+        "max_hp": "hit_point_maximum",
+        "hp_max": "hit_point_maximum",
+        "current_hp": "current_hit_points",
+        "hp_current": "current_hit_points",
+        "temp_hp": "temporary_hit_points",
+        "hp_temp": "temporary_hit_points",
+    },
+    model.Attack: {"bonus": "attack_bonus", "to_hit": "attack_bonus"},
+    model.Spells: {
+        "cantrip": "cantrips",
+        "ability": "spellcasting_ability",
+        "save_dc": "spell_save_dc",
+        "attack_bonus": "spell_attack_bonus",
+        **{f"level_{n}": spell_list for n, spell_list in enumerate(model.SPELL_LISTS)},
+        **{f"{nth}_level": model.SPELL_LISTS[n] for n, nth in enumerate(_ORDINALS, 1)},
+    },
+    model.Currency: {
+        "copper": "cp",
+        "silver": "sp",
+        "electrum": "ep",
+        "gold": "gp",
+        "platinum": "pp",
+    },
+    model.Narrative: {"personality": "personality_traits", "traits": "personality_traits"},
+    model.Feature: {"text": "description"},
+}
+_MAIN_LIST: Final[Mapping[type, str]] = {
+    model.Equipment: "items",
+    model.Proficiencies: "skills",
+}
+_BETWEEN_ITEMS: Final = re.compile(r"[,;\n]")
+_BETWEEN_CLASSES: Final = re.compile("[/,;]")
+_BETWEEN_WORDS: Final = re.compile(r"[\s\-]+")
+_CLASS_WITH_LEVEL: Final = re.compile(
+    r"(?P<name>[^\d(]+?) ?(?:\((?P<sub>[^)]*)\))? ?(?P<level>\d{1,9})"
+)
+_CLASS_WITH_SUBCLASS: Final = re.compile(r"(?P<name>[^(]+?) ?\((?P<sub>[^)]*)\)")
+_MAX_CLASS_LENGTH: Final = 500
+
+
+_CHARACTER: Final = types.type_info(model.Character)
 TOOL: Final = "fill_dnd_character_sheet"
 INVALID: Final = "Invalid character data"
 _DATA: Final = "character_data"
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True):
+class _Normalizer:
+    """Normalizes one character; `unknown` collects the paths of unknown fields."""
+
+    def __init__(self) -> None:
+        self.unknown: list[str] = []
+
+    def character(self, given: Any) -> Any:
+        """Return a normalized character."""
+        return self._value(_move_ability(given), _CHARACTER, ())
+
+    def _value(self, value: Any, kind: types.Type, path: Steps) -> Any:
+        while isinstance(kind, types.Metadata):
+            kind = kind.type
+        method = _NORMALIZERS.get(type(kind))
+        return value if method is None else method(self, value, kind, path)
+
+    def _struct(self, value: Any, kind: types.StructType, path: Steps) -> Any:
+        if isinstance(value, str) and _takes_name(kind):
+            value = {"name": value}
+        if isinstance(value, list) and kind.cls in _MAIN_LIST:
+            value = {_MAIN_LIST[kind.cls]: value}
+        if not isinstance(value, dict):
+            return value
+        fields = {field.encode_name: field.type for field in kind.fields}
+        aliases = _ALIASES.get(kind.cls, {})
+        known_fields: dict[str, Any] = {}
+        for name, each in sorted(value.items(), key=lambda pair: pair[0] not in fields):
+            known = _known(name, fields, aliases)
+            if known is None or known in known_fields:  # the exact name wins over aliases
+                self.unknown.append(path_of([*path, name]))
+            elif each is not None:
+                known_fields[known] = self._value(each, fields[known], (*path, known))
+        return _with_classes(known_fields) if kind.cls is model.CharacterIdentity else known_fields
+
+    def _list(self, value: Any, kind: types.ListType, path: Steps) -> Any:
+        if isinstance(value, str):
+            value = [part.strip() for part in _BETWEEN_ITEMS.split(value) if part.strip()]
+        if not isinstance(value, list):
+            return value
+        return [self._value(each, kind.item_type, (*path, i)) for i, each in enumerate(value)]
+
+    def _dict(self, value: Any, kind: types.DictType, path: Steps) -> Any:
+        if not isinstance(value, dict):
+            return value
+        return {
+            self._value(name, kind.key_type, path): self._value(
+                each, kind.value_type, (*path, name)
+            )
+            for name, each in value.items()
+        }
+
+    def _literal(self, value: Any, kind: types.LiteralType, path: Steps) -> Any:
+        if not isinstance(value, str):
+            return value
+        name = _name(value)
+        name = _SHORT.get(name, name)
+        return name if name in kind.values else value
+
+    def _union(self, value: Any, kind: types.UnionType, path: Steps) -> Any:
+        for each in kind.types:
+            value = self._value(value, each, path)
+        return value
+
+    def _int(self, value: Any, kind: types.IntType, path: Steps) -> Any:
+        return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+_NORMALIZERS: Final[Mapping[type, Callable[..., Any]]] = {
+    types.StructType: _Normalizer._struct,
+    types.ListType: _Normalizer._list,
+    types.DictType: _Normalizer._dict,
+    types.LiteralType: _Normalizer._literal,
+    types.UnionType: _Normalizer._union,
+    types.IntType: _Normalizer._int,
+}
+
+
+def _takes_name(kind: types.StructType) -> bool:
+    return (
+        any(field.name == "name" for field in kind.fields)
+        and kind.cls is not model.CharacterIdentity
+    )
+
+
+def _name(written: str) -> str:
+    return _BETWEEN_WORDS.sub("_", written.strip().casefold())
+
+
+def _known(name: str, fields: Mapping[str, Any], aliases: Mapping[str, str]) -> str | None:
+    if name in fields:
+        return name
+    folded = _name(name)
+    folded = aliases.get(folded, folded)
+    return folded if folded in fields else None
+
+
+def _move_ability(given: Any) -> Any:
+    """Move `spellcasting_ability` from the character to the spells."""
+    identity = given.get("character") if isinstance(given, dict) else None
+    if not isinstance(identity, dict) or "spellcasting_ability" not in identity:
+        return given
+    spells = given.get("spells") or {}
+    if not isinstance(spells, dict):
+        return given
+    identity = dict(identity)
+    ability = identity.pop("spellcasting_ability")
+    return {**given, "character": identity, "spells": {"spellcasting_ability": ability, **spells}}
+
+
+def _with_classes(identity: dict[str, Any]) -> dict[str, Any]:
+    """Split `Paladin 5 / Sorcerer 3` into classes; derive class and level from classes."""
+    written = _written_class(identity)
+    if written is not None and not identity.get("classes"):
+        parts = [
+            _CLASS_WITH_LEVEL.fullmatch(part.strip()) for part in _BETWEEN_CLASSES.split(written)
+        ]
+        if all(parts):
+            identity = {**identity, "classes": [_class_level(part) for part in parts if part]}
+    classes = _classes(identity.get("classes"))
+    if not classes:
+        return _with_proper_class(identity)
+    identity.setdefault("class", " / ".join(f"{each['name']} {each['level']}" for each in classes))
+    identity.setdefault("level", sum(each["level"] for each in classes))
+    return identity
+
+
+def _written_class(identity: dict[str, Any]) -> str | None:
+    """Return the class text with single spaces; None if it is not text or too long."""
+    written = identity.get("class")
+    if not isinstance(written, str) or len(written) > _MAX_CLASS_LENGTH:
+        return None
+    return " ".join(written.split())
+
+
+def _class_level(part: re.Match[str]) -> dict[str, Any]:
+    subclass = {"subclass": part["sub"]} if part["sub"] else {}
+    name = class_name(part["name"]) or part["name"]
+    return {"name": name, "level": int(part["level"]), **subclass}
+
+
+def _with_proper_class(identity: dict[str, Any]) -> dict[str, Any]:
+    """Split `fighter (champion)` into class and subclass, spelled as in the SRD."""
+    written = _written_class(identity)
+    if written is None:
+        return identity
+    if found := _CLASS_WITH_SUBCLASS.fullmatch(written):
+        identity = {"subclass": found["sub"], **identity, "class": found["name"]}
+    return {**identity, "class": class_name(identity["class"]) or identity["class"]}
+
+
+def _classes(given: Any) -> list[dict[str, Any]]:
+    """Return the classes if each has a name and a level, else an empty list."""
+    if not isinstance(given, list):
+        return []
+    is_complete = all(
+        isinstance(each, dict)
+        and isinstance(each.get("name"), str)
+        and type(each.get("level")) is int
+        for each in given
+    )
+    return given if is_complete else []
+
+
+def normalize(given: Any) -> tuple[Any, list[str]]:
+    """Return a normalized character, and the paths of its unknown fields."""
+    normalizer = _Normalizer()
+    return normalizer.character(given), normalizer.unknown
+
+
+class SheetRequest(msgspec.Struct, frozen=True, kw_only=True):
     """One sheet to fill."""
 
     character_data: Annotated[Character, Meta(description="Complete D&D 5e character information")]
@@ -36,27 +276,27 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 @cache
 def schema() -> JsonSchema:
-    """The JSON Schema of a request, without references: every client reads it as it stands."""
-    (root,), defs = msgspec.json.schema_components([Request], ref_template="#/$defs/{name}")
-    root = _inlined(defs[root["$ref"].rpartition("/")[2]], defs)
+    """Return the JSON Schema of a request, without references: not every client resolves them."""
+    (root,), defs = msgspec.json.schema_components([SheetRequest], ref_template="#/$defs/{name}")
+    root = _inline(defs[root["$ref"].rpartition("/")[2]], defs)
     properties = root["properties"]
     properties["output_path"].pop("default", None)
     return {"type": "object", "properties": properties, "required": root["required"]}
 
 
-def _inlined(node: Any, defs: Mapping[str, Any]) -> Any:
-    """A schema with what it refers to in place; titles and defaults of objects say nothing."""
+def _inline(node: Any, defs: Mapping[str, Any]) -> Any:
+    """Return a schema with references inlined, without titles and empty defaults."""
     if isinstance(node, list):
-        return [_inlined(each, defs) for each in node]
+        return [_inline(each, defs) for each in node]
     if not isinstance(node, dict):
         return node
     if "$ref" in node:
         target = defs[node["$ref"].rpartition("/")[2]]
         node = {**target, **{key: value for key, value in node.items() if key != "$ref"}}
-    kept = {key: value for key, value in node.items() if key not in ("title", "$ref")}
-    if kept.get("default") in ({}, [], "", None):
-        kept.pop("default", None)
-    return {key: _inlined(value, defs) for key, value in kept.items()}
+    entries = {key: value for key, value in node.items() if key not in ("title", "$ref")}
+    if entries.get("default") in ({}, [], "", None):
+        entries.pop("default", None)
+    return {key: _inline(value, defs) for key, value in entries.items()}
 
 
 @cache
@@ -65,51 +305,51 @@ def _checker() -> Checker:
 
 
 def bind(arguments: bytes) -> Bound:
-    """A request from the JSON of its arguments; a Problem that names each field that is wrong."""
+    """Return a request from JSON arguments; raise a Problem that names every wrong field."""
     try:
         given = msgspec.json.decode(arguments, type=dict[str, Any])
-        tidied, unknown = _tidied(given)
+        normalized, unknown = _normalized(given)
     except (msgspec.DecodeError, RecursionError) as error:
-        reason = FieldError("arguments", "are nested too deeply or hold what JSON has no word for")
+        reason = FieldError("arguments", "are nested too deeply or are not valid JSON")
         raise _problem([reason]) from error
     try:
-        request = msgspec.convert(tidied, Request)
+        request = msgspec.convert(normalized, SheetRequest)
     except msgspec.ValidationError as error:
-        raise _problem(_errors(tidied)) from error
+        raise _problem(_errors(normalized)) from error
     return Bound(request, [ignored(name) for name in unknown])
 
 
-def _tidied(given: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    unknown = [name for name in given if name not in Request.__struct_fields__]
+def _normalized(given: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    unknown = [name for name in given if name not in SheetRequest.__struct_fields__]
     known = {name: value for name, value in given.items() if name not in unknown}
     if known.get("output_path", "") is None:
         del known["output_path"]
     if _DATA not in known:
         return known, unknown
-    character, strangers = tidy(known[_DATA])
-    return {**known, _DATA: character}, [*unknown, *strangers]
+    character, unknown_fields = normalize(known[_DATA])
+    return {**known, _DATA: character}, [*unknown, *unknown_fields]
 
 
-def _errors(tidied: dict[str, Any]) -> list[FieldError]:
-    found = _checker().errors(tidied) or [FieldError(_DATA, "does not fit the schema")]
-    return [FieldError(_below(error.field), error.error) for error in found]
+def _errors(normalized: dict[str, Any]) -> list[FieldError]:
+    found = _checker().errors(normalized) or [FieldError(_DATA, "does not fit the schema")]
+    return [FieldError(_relative_path(error.field), error.error) for error in found]
 
 
-def _below(path: str) -> str:
-    """A path as rules write it: from the character on."""
+def _relative_path(path: str) -> str:
+    """Return a path relative to the character, as rules have it."""
     return path.removeprefix(f"{_DATA}.")
 
 
 def _problem(errors: list[FieldError]) -> Problem:
-    arguments = {name for name in Request.__struct_fields__ if name != _DATA} | {"arguments"}
-    own = [error for error in errors if error.field.partition("[")[0] in arguments]
-    if len(own) < len(errors):
-        return unfit(errors)
+    arguments = {name for name in SheetRequest.__struct_fields__ if name != _DATA} | {"arguments"}
+    of_arguments = [error for error in errors if error.field.partition("[")[0] in arguments]
+    if len(of_arguments) < len(errors):
+        return invalid_character(errors)
     return invalid(TOOL, errors)
 
 
-def unfit(errors: list[FieldError]) -> Problem:
-    """The problem of a character that cannot be, or must not be, filled in."""
+def invalid_character(errors: list[FieldError]) -> Problem:
+    """Return the Problem of a character with errors."""
     blocking = [error for error in errors if error.severity == "error"]
     named = "; ".join(f"{error.field}: {error.error}" for error in blocking[:5])
     more = f"; and {len(blocking) - 5} more" if len(blocking) > 5 else ""

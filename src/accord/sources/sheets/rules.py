@@ -1,7 +1,7 @@
-"""The rules of SRD 5.1 that a character can break: an ordered table of small named rules.
+"""The rules of SRD 5.1 that a character can violate, as an ordered table.
 
-Each yields the path of what is wrong and a sentence. Spells outside the list of a class, and
-spells of a class that casts none, are no violations: subclasses, feats and races give them.
+Each rule yields the path of a violation and a sentence. Spells outside the list of a class, and
+spells of a class that casts none, are not violations: subclasses, feats and races give them.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ _INNATE_SECOND: Final = 5
 
 
 class Violation(NamedTuple):
-    """What is wrong, and where."""
+    """A violated rule: the field's path and a message."""
 
     field: str
     error: str
@@ -29,7 +29,7 @@ Rule = Callable[[Character], Iterator[Violation]]
 
 
 def violations(character: Character) -> list[Violation]:
-    """Everything in a character that breaks a rule, in the order of the rules."""
+    """Return all violations of a character, in the order of the rules."""
     return [found for rule in RULES.values() for found in rule(character)]
 
 
@@ -55,18 +55,18 @@ def _level(character: Character) -> Iterator[Violation]:
 
 
 def _level_of_classes(character: Character) -> Iterator[Violation]:
-    who = character.character
-    total = sum(each.level for each in who.classes)
-    if who.classes and total != who.level:
-        sentence = f"Level {who.level} differs from the {total} levels of the classes together"
+    identity = character.character
+    total = sum(each.level for each in identity.classes)
+    if identity.classes and total != identity.level:
+        sentence = f"Level {identity.level} differs from the {total} levels of the classes together"
         yield Violation("character.level", sentence)
 
 
 def _known_classes(character: Character) -> Iterator[Violation]:
-    who = character.character
-    for index, each in enumerate(who.levels):
+    identity = character.character
+    for index, each in enumerate(identity.levels):
         if srd.find_class(each.name) is None:
-            field = f"character.classes[{index}].name" if who.classes else "character.class"
+            field = f"character.classes[{index}].name" if identity.classes else "character.class"
             known = ", ".join(srd.facts().classes)
             yield Violation(field, f"Class {each.name!r} is not known; there are {known}")
 
@@ -82,10 +82,10 @@ def _repeated_classes(character: Character) -> Iterator[Violation]:
 
 
 def _multiclass_scores(character: Character) -> Iterator[Violation]:
-    who = character.character
-    if len(who.classes) < 2:
+    identity = character.character
+    if len(identity.classes) < 2:
         return
-    for index, each in enumerate(who.classes):
+    for index, each in enumerate(identity.classes):
         known = srd.find_class(each.name)
         for group in known.multiclass if known else ():
             if all(character.abilities[ability] < _MULTICLASS_SCORE for ability in group):
@@ -95,13 +95,13 @@ def _multiclass_scores(character: Character) -> Iterator[Violation]:
 
 
 def _experience(character: Character) -> Iterator[Violation]:
-    who = character.character
-    points = who.experience_points
-    if points is None or not 1 <= who.level <= srd.HIGHEST_LEVEL:
+    identity = character.character
+    points = identity.experience_points
+    if points is None or not 1 <= identity.level <= srd.HIGHEST_LEVEL:
         return
     level = srd.level_for(points)
-    if level != who.level:
-        sentence = f"Experience points {points} are those of level {level}, not {who.level}"
+    if level != identity.level:
+        sentence = f"Experience points {points} are those of level {level}, not {identity.level}"
         yield Violation("character.experience_points", sentence)
 
 
@@ -114,13 +114,15 @@ def _expertise(character: Character) -> Iterator[Violation]:
 
 
 def _spell_levels(character: Character) -> Iterator[Violation]:
-    """A spell's level is that of its list, and that of the spell by this name."""
-    for place, level, index, spell in character.spells:
-        field = f"spells.{place}[{index}].level"
+    """A spell's level must match its list and the SRD."""
+    for spell_list, level, index, spell in character.spells:
+        field = f"spells.{spell_list}[{index}].level"
         fact = srd.find_spell(spell.name)
         given = spell.level if spell.level is not None else fact.level if fact else level
         if given != level:
-            sentence = f"Spell '{spell.name}' has level {given} but was placed in {place} array"
+            sentence = (
+                f"Spell '{spell.name}' has level {given} but was placed in {spell_list} array"
+            )
             yield Violation(field, sentence)
         elif fact is not None and fact.level != level:
             sentence = f"Spell '{spell.name}' is of level {fact.level}, not {level}"
@@ -128,7 +130,7 @@ def _spell_levels(character: Character) -> Iterator[Violation]:
 
 
 def _spells_within_reach(character: Character) -> Iterator[Violation]:
-    """Nobody who casts learns spells above the slots that the classes give, or a race does."""
+    """A spell's level must not exceed what the character's classes or race give."""
     levels = character.character.levels
     reach = [srd.highest_spell(each) for each in levels]
     if not any(reach) or any(srd.find_class(each.name) is None for each in levels):
@@ -138,13 +140,13 @@ def _spells_within_reach(character: Character) -> Iterator[Violation]:
         max(innate, *reach),
         " / ".join(f"{each.name} {each.level}" for each in levels),
     )
-    for place, level, index, spell in character.spells:
+    for spell_list, level, index, spell in character.spells:
         if level > highest:
             sentence = (
                 f"Spell '{spell.name}' has level {level}"
                 f" but the highest that {classes} learns is {highest}"
             )
-            yield Violation(f"spells.{place}[{index}]", sentence)
+            yield Violation(f"spells.{spell_list}[{index}]", sentence)
 
 
 def _slot_names(character: Character) -> Iterator[Violation]:
@@ -169,10 +171,10 @@ RULES: Final[Mapping[str, Rule]] = {
 }
 
 
-def judged(
+def to_field_errors(
     found: Sequence[Violation], *, allow_all: bool, allow: Sequence[str]
 ) -> list[FieldError]:
-    """Violations as field errors: a warning where it is allowed, an error elsewhere."""
+    """Return violations as field errors: warnings if they are allowed, else errors."""
     return [
         FieldError(
             each.field,
@@ -184,5 +186,5 @@ def judged(
 
 
 def _covers(path: str, field: str) -> bool:
-    """A path allows itself and what is below it."""
+    """True if a path is the field or one of its parents."""
     return field == path or field.startswith((f"{path}.", f"{path}["))

@@ -1,7 +1,7 @@
-"""What stands on a sheet: each value under a key, and what the form has no lines for.
+"""The values of a sheet by key, and the overflow that the form has no rows for.
 
-Keys are paths, as those of the input: `abilities.strength`, `spells.first_level[0].name`. A form
-maps its own field names to them.
+Keys are paths as in the input: `abilities.strength`, `spells.first_level[0].name`. A form maps its
+field names to them.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from accord.sources.sheets.calculate import (
-    Figures,
+    CharacterFigures,
     saving_throws,
     signed,
     spellcasting_ability,
@@ -32,20 +32,20 @@ from accord.sources.sheets.model import (
 Value = str | bool
 Pairs = Iterator[tuple[str, Value]]
 Rows = Callable[[str], int]
-"""How many lines a form has for a list: of `attacks`, of `spells.first_level`."""
+"""Returns the number of rows that a form has for a list such as `attacks`."""
 
 _OPTIONAL: Final = frozenset({"character.class", "character.level", "character.subclass"})
-"""What `character.class_and_level` says too: no loss where a form has no field for it."""
+"""Keys that `character.class_and_level` includes: a form needs no field for them."""
 
 
-_OF_A_ROW: Final = frozenset({"attack_bonus", "damage"})
-"""What says little without the line it stands in."""
+_ROW_FIELDS: Final = frozenset({"attack_bonus", "damage"})
+"""Row fields whose label needs the name of the row."""
 _KINDS: Final = {"modifiers": " modifier", "saves": " save"}
-"""What tells the values of one ability apart."""
+"""Label suffixes of the values of an ability."""
 
 
-class Beyond(msgspec.Struct, frozen=True):
-    """What goes to an added page: its key, what it is called, and its text."""
+class Overflow(msgspec.Struct, frozen=True):
+    """A text for an added page, with its key and label."""
 
     key: str
     label: str
@@ -53,42 +53,42 @@ class Beyond(msgspec.Struct, frozen=True):
 
 
 class Sheet(msgspec.Struct, frozen=True):
-    """All values by key, and what there were no lines for."""
+    """All values by key, and the overflow for added pages."""
 
     values: Mapping[str, Value]
-    beyond: tuple[Beyond, ...]
+    overflow: tuple[Overflow, ...]
 
 
-def sheet(figures: Figures, has: Callable[[str], bool], rows: Rows) -> Sheet:
-    """The sheet of a character, for a form that has these keys and so many lines."""
+def make_sheet(figures: CharacterFigures, has: Callable[[str], bool], rows: Rows) -> Sheet:
+    """Return the sheet of a character, for a form with these keys and rows."""
     character = figures.character
     values = {key: value for part in _PARTS for key, value in part(figures)}
-    beyond = [*_further_attacks(figures, rows("attacks")), *_further_spells(character, rows)]
-    placed = {each.key: each.text for each in beyond if has(each.key)}
+    overflow = [*_further_attacks(figures, rows("attacks")), *_further_spells(character, rows)]
+    placed = {each.key: each.text for each in overflow if has(each.key)}
     return Sheet(
         {**values, **placed},
-        tuple(each for each in beyond if each.key not in placed),
+        tuple(each for each in overflow if each.key not in placed),
     )
 
 
 def label(key: str) -> str:
-    """What a value is called: the last words of its key that say something."""
+    """Return the label of a value, from the last significant part of its key."""
     *parents, name = key.split(".")
     if name in ("text", "more", "name", "bonus", "items", "other") and parents:
         name = parents[-1]
-    if name in _OF_A_ROW:
+    if name in _ROW_FIELDS:
         return f"{label(parents[-1])}: {titled(name)}"
     words, _, index = name.rstrip("]").partition("[")
     kind = _KINDS.get(key.partition(".")[0], "")
     return f"{titled(words)} {int(index) + 1}" if index else f"{titled(words)}{kind}"
 
 
-def is_loss(key: str, value: Value) -> bool:
-    """Whether something is lost where a form has no field for this value."""
+def needs_field(key: str, value: Value) -> bool:
+    """True if a value must go to an added page when the form has no field for it."""
     return isinstance(value, str) and bool(value) and key not in _OPTIONAL
 
 
-def _identity(figures: Figures) -> Pairs:
+def _identity(figures: CharacterFigures) -> Pairs:
     who = figures.character.character
     for name in ("name", "race", "background", "alignment", "player_name"):
         yield f"character.{name}", getattr(who, name)
@@ -101,13 +101,13 @@ def _identity(figures: Figures) -> Pairs:
     yield "character.inspiration", "✓" if who.inspiration else ""
 
 
-def _class_level(figures: Figures) -> Iterator[str]:
+def _class_level(figures: CharacterFigures) -> Iterator[str]:
     for each in figures.character.character.levels:
         subclass = f" ({each.subclass})" if each.subclass else ""
         yield f"{each.name}{subclass} {each.level}"
 
 
-def _abilities(figures: Figures) -> Pairs:
+def _abilities(figures: CharacterFigures) -> Pairs:
     proficient = saving_throws(figures.character)
     for ability in ABILITIES:
         yield f"abilities.{ability}", str(figures.character.abilities[ability])
@@ -116,7 +116,7 @@ def _abilities(figures: Figures) -> Pairs:
         yield f"saves.{ability}.proficient", ability in proficient
 
 
-def _skills(figures: Figures) -> Pairs:
+def _skills(figures: CharacterFigures) -> Pairs:
     skilled = figures.character.proficiencies
     for skill in SKILLS:
         yield f"skills.{skill}.bonus", signed(figures[f"{skill}_bonus"])
@@ -135,7 +135,7 @@ def _other_proficiencies(character: Character) -> Iterator[str]:
             yield f"{name.capitalize()}: {', '.join(listed)}"
 
 
-def _combat(figures: Figures) -> Pairs:
+def _combat(figures: CharacterFigures) -> Pairs:
     combat = figures.character.combat
     yield "combat.armor_class", _shown(figures.get("armor_class"))
     yield "combat.initiative", signed(figures["initiative"])
@@ -154,7 +154,7 @@ def _shown(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _attacks(figures: Figures) -> Pairs:
+def _attacks(figures: CharacterFigures) -> Pairs:
     for index, attack in enumerate(figures.character.attacks):
         bonus, damage = _attack_figures(figures, index, attack)
         yield f"attacks[{index}].name", attack.name
@@ -162,7 +162,7 @@ def _attacks(figures: Figures) -> Pairs:
         yield f"attacks[{index}].damage", damage
 
 
-def _attack_figures(figures: Figures, index: int, attack: Attack) -> tuple[str, str]:
+def _attack_figures(figures: CharacterFigures, index: int, attack: Attack) -> tuple[str, str]:
     bonus = attack.attack_bonus
     if bonus is None:
         bonus = figures.get(f"attacks[{index}].attack_bonus")
@@ -170,17 +170,17 @@ def _attack_figures(figures: Figures, index: int, attack: Attack) -> tuple[str, 
     return "" if bonus is None else signed(bonus), damage or ""
 
 
-def _further_attacks(figures: Figures, rows: int) -> Iterator[Beyond]:
+def _further_attacks(figures: CharacterFigures, rows: int) -> Iterator[Overflow]:
     further = list(enumerate(figures.character.attacks))[rows:]
     lines = []
     for index, attack in further:
         bonus, damage = _attack_figures(figures, index, attack)
         lines.append(", ".join(part for part in (f"{attack.name} {bonus}".strip(), damage) if part))
     if lines:
-        yield Beyond("attacks.more", "Further attacks", "\n".join(lines))
+        yield Overflow("attacks.more", "Further attacks", "\n".join(lines))
 
 
-def _spellcasting(figures: Figures) -> Pairs:
+def _spellcasting(figures: CharacterFigures) -> Pairs:
     character = figures.character
     ability = spellcasting_ability(character)
     if ability is None or figures.get("spell_save_dc") is None:
@@ -193,30 +193,32 @@ def _spellcasting(figures: Figures) -> Pairs:
     yield "spells.spell_attack_bonus", signed(figures["spell_attack_bonus"])
 
 
-def _spells(figures: Figures) -> Pairs:
+def _spells(figures: CharacterFigures) -> Pairs:
     spells = figures.character.spells
-    for place, _, index, spell in spells:
-        yield f"spells.{place}[{index}].name", spell.name
-        yield f"spells.{place}[{index}].prepared", spell.prepared
-    for place in SPELL_LISTS[1:]:
-        yield f"spells.{place}.slots_total", _shown(figures.get(f"{place}_slots"))
-        slots = spells.slots.get(place)
-        yield f"spells.{place}.slots_expended", _shown(slots.expended if slots else None)
+    for spell_list, _, index, spell in spells:
+        yield f"spells.{spell_list}[{index}].name", spell.name
+        yield f"spells.{spell_list}[{index}].prepared", spell.prepared
+    for spell_list in SPELL_LISTS[1:]:
+        yield f"spells.{spell_list}.slots_total", _shown(figures.get(f"{spell_list}_slots"))
+        slots = spells.slots.get(spell_list)
+        yield f"spells.{spell_list}.slots_expended", _shown(slots.expended if slots else None)
 
 
-def _further_spells(character: Character, rows: Rows) -> Iterator[Beyond]:
-    for place in SPELL_LISTS:
-        further = character.spells[place][rows(f"spells.{place}") :]
+def _further_spells(character: Character, rows: Rows) -> Iterator[Overflow]:
+    for spell_list in SPELL_LISTS:
+        further = character.spells[spell_list][rows(f"spells.{spell_list}") :]
         if further:
             text = "\n".join(map(_spell_line, further))
-            yield Beyond(f"spells.{place}.more", f"Further spells: {titled(place)}", text)
+            yield Overflow(
+                f"spells.{spell_list}.more", f"Further spells: {titled(spell_list)}", text
+            )
 
 
 def _spell_line(spell: Spell) -> str:
     return f"{spell.name} (prepared)" if spell.prepared else spell.name
 
 
-def _equipment(figures: Figures) -> Pairs:
+def _equipment(figures: CharacterFigures) -> Pairs:
     equipment = figures.character.equipment
     worn = [Item(name=f"{equipment.armor} (worn)")] if equipment.armor else []
     worn += [Item(name="Shield (worn)")] if equipment.shield else []
@@ -232,7 +234,7 @@ def _item_line(item: Item) -> str:
     )
 
 
-def _narrative(figures: Figures) -> Pairs:
+def _narrative(figures: CharacterFigures) -> Pairs:
     story = figures.character.narrative
     for name in ("personality_traits", "ideals", "bonds", "flaws", "backstory", "allies"):
         yield f"narrative.{name}", getattr(story, name)
@@ -249,7 +251,7 @@ def _feature_line(feature: Feature) -> str:
     )
 
 
-_PARTS: Final[tuple[Callable[[Figures], Pairs], ...]] = (
+_PARTS: Final[tuple[Callable[[CharacterFigures], Pairs], ...]] = (
     _identity,
     _abilities,
     _skills,
@@ -263,7 +265,7 @@ _PARTS: Final[tuple[Callable[[Figures], Pairs], ...]] = (
 
 
 def is_key(key: str) -> bool:
-    """Whether there is such a value for a form to show."""
+    """True if a sheet can have a value with this key."""
     return key in _FIXED_KEYS or _ROW_KEY.fullmatch(key) is not None
 
 
@@ -275,11 +277,11 @@ def _fixed_keys() -> Iterator[str]:
         },
         Character,
     )
-    figures = Figures(blank)
+    figures = CharacterFigures(blank)
     for part in _PARTS:
         yield from (key for key, _ in part(figures))
     yield from ("attacks.more", "features.more", "equipment.more")
-    yield from (f"spells.{place}.more" for place in SPELL_LISTS)
+    yield from (f"spells.{spell_list}.more" for spell_list in SPELL_LISTS)
 
 
 _FIXED_KEYS: Final = frozenset(_fixed_keys())

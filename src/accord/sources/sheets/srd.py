@@ -1,4 +1,4 @@
-"""The facts of the System Reference Document 5.1 that rules and calculations stand on."""
+"""Facts of the System Reference Document 5.1, for rules and calculations."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -14,7 +14,7 @@ _DATA: Final = Path(__file__).parent / "data"
 
 Casting = Literal["none", "full", "half", "third", "pact"]
 _SHARE: Final[dict[Casting, int]] = {"full": 1, "half": 2, "third": 3}
-"""How many levels of a class are one level of a caster."""
+"""Class levels per caster level."""
 
 
 class CharacterClass(msgspec.Struct, frozen=True):
@@ -29,7 +29,7 @@ class CharacterClass(msgspec.Struct, frozen=True):
 
 
 class Weapon(msgspec.Struct, frozen=True, array_like=True):
-    """A weapon's dice, its kind of damage, and which ability swings it."""
+    """A weapon's dice, damage type, and use: melee, ranged or finesse."""
 
     dice: str
     kind: str
@@ -37,10 +37,10 @@ class Weapon(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Armor(msgspec.Struct, frozen=True, array_like=True):
-    """Armor worn: its base, and how much of Dexterity it leaves."""
+    """Armor's base armor class, and the maximum Dexterity modifier."""
 
     base: int
-    most_dexterity: int | None
+    max_dexterity: int | None
 
 
 class _Facts(msgspec.Struct, frozen=True):
@@ -69,13 +69,13 @@ class SpellFact(msgspec.Struct, frozen=True):
 
 @cache
 def facts() -> _Facts:
-    """The tables of classes, slots and equipment."""
+    """Return the tables of classes, slots and equipment."""
     return msgspec.json.decode((_DATA / "classes.json").read_bytes(), type=_Facts)
 
 
 @cache
 def spells() -> dict[str, SpellFact]:
-    """Every spell by its folded name."""
+    """Return every spell by its folded name."""
     read = msgspec.json.decode((_DATA / "spells.json").read_bytes(), type=_SpellFacts)
     return {
         fold(name): SpellFact(name, level, tuple(read.classes[letter] for letter in letters))
@@ -85,16 +85,18 @@ def spells() -> dict[str, SpellFact]:
 
 
 def fold(name: str) -> str:
-    """A name without what people write differently: case, blanks, apostrophes."""
+    """Return a name without case, spaces and punctuation, for lookups."""
     return "".join(letter for letter in name.casefold() if letter.isalnum())
 
 
 def find_spell(name: str) -> SpellFact | None:
-    """A spell by its name, also with that of the wizard which the SRD leaves out."""
+    """Return a spell by name; a wizard's name before it is ignored, as in the SRD."""
     found = spells().get(fold(name))
-    owner, possessive, rest = name.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").partition("'s ")
+    owner, possessive, remainder = name.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").partition(
+        "'s "
+    )
     if found is None and possessive and " " not in owner:
-        found = spells().get(fold(rest))
+        found = spells().get(fold(remainder))
     return found
 
 
@@ -126,30 +128,30 @@ def _third_casters() -> dict[str, Ability]:
 
 
 def class_name(name: str) -> str | None:
-    """The name of a class as the SRD writes it; None for a class that it does not know."""
+    """Return the name of a class as the SRD spells it; None if it has none."""
     return _class_names().get(fold(name))
 
 
 def find_class(name: str) -> CharacterClass | None:
-    """A class by its name in any case."""
+    """Return a class by name, in any case."""
     known = class_name(name)
     return None if known is None else facts().classes[known]
 
 
 def find_armor(name: str) -> Armor | None:
-    """Armor by its name, with or without the word."""
+    """Return armor by name, with or without the word "armor"."""
     folded = fold(name)
     return _armor().get(folded) or _armor().get(folded.removesuffix("armor"))
 
 
 def find_weapon(name: str) -> Weapon | None:
-    """A weapon by its name; `Crossbow, Light` is one too."""
+    """Return a weapon by name; `Crossbow, Light` is accepted too."""
     noun, comma, kind = name.partition(",")
     return _weapons().get(fold(kind + noun if comma else name))
 
 
 def casting_of(level: ClassLevel) -> Casting:
-    """How a class casts; two subclasses do where their classes do not."""
+    """Return how a class casts; some subclasses cast although their class does not."""
     known = find_class(level.name)
     if known is not None and known.casts != "none":
         return known.casts
@@ -157,7 +159,7 @@ def casting_of(level: ClassLevel) -> Casting:
 
 
 def casting_ability(level: ClassLevel) -> Ability | None:
-    """The ability that a class casts by."""
+    """Return the spellcasting ability of a class."""
     known = find_class(level.name)
     return (known.ability if known else None) or _third_caster(level)
 
@@ -167,37 +169,37 @@ def _third_caster(level: ClassLevel) -> Ability | None:
 
 
 def proficiency_bonus(level: int) -> int:
-    """By the character's whole level."""
+    """Return the proficiency bonus of a character level."""
     return 2 + (max(level, 1) - 1) // 4
 
 
 def experience_for(level: int) -> int:
-    """The points at which a level begins."""
+    """Return the experience points at which a level begins."""
     return facts().experience[level - 1]
 
 
 def level_for(points: int) -> int:
-    """The level that so many points are enough for."""
+    """Return the level of so many experience points."""
     return sum(1 for least in facts().experience if points >= least)
 
 
 def spell_slots(levels: Sequence[ClassLevel]) -> tuple[int, ...]:
-    """Slots of the first level, the second, …, those of the Spellcasting feature."""
+    """Return the slots of the Spellcasting feature, by spell level."""
     casters = [level for level in levels if _has_spellcasting(level)]
     if len(casters) == 1:
-        return _own_slots(casters[0])
+        return _single_class_slots(casters[0])
     caster_level = sum(level.level // _SHARE[casting_of(level)] for level in casters)
     return _row(caster_level)
 
 
 def _has_spellcasting(level: ClassLevel) -> bool:
-    """Whether the class casts by now: a half caster does from its second level on."""
+    """True if the class has Spellcasting at this level: a half caster has it from level 2."""
     share = _SHARE.get(casting_of(level))
     return share is not None and level.level >= share
 
 
-def _own_slots(level: ClassLevel) -> tuple[int, ...]:
-    """A single class rounds up."""
+def _single_class_slots(level: ClassLevel) -> tuple[int, ...]:
+    """Return the slots of a single class, whose caster level is rounded up."""
     return _row(-(-level.level // _SHARE[casting_of(level)]))
 
 
@@ -208,13 +210,13 @@ def _row(caster_level: int) -> tuple[int, ...]:
 
 
 def pact_slots(levels: Sequence[ClassLevel]) -> tuple[int, int]:
-    """How many slots of Pact Magic there are, and of which level; 0 of 0 without."""
+    """Return the number and level of Pact Magic slots; (0, 0) without."""
     level = sum(each.level for each in levels if casting_of(each) == "pact")
     return facts().pact_slots[min(level, HIGHEST_LEVEL) - 1] if level > 0 else (0, 0)
 
 
 def highest_spell(level: ClassLevel) -> int:
-    """The highest level of spells that a class at this level learns; 0 if it casts none."""
+    """Return the highest spell level that a class learns at this level; 0 if none."""
     if casting_of(level) == "pact":
         arcana = (spell for spell, at in facts().mystic_arcanum.items() if level.level >= at)
         return max([pact_slots([level])[1], *arcana])

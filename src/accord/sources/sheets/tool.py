@@ -1,4 +1,4 @@
-"""The tool: from a request to a filled, proven file, and what is said of it."""
+"""The tool: fills a sheet, checks the stored file and reports on it."""
 
 from typing import Annotated, Any, Final
 
@@ -8,21 +8,21 @@ from msgspec import UNSET, Meta
 from accord.model.answer import Answer, FieldError, Notice, Problem
 from accord.model.content import Block, Embedded, Link
 from accord.model.tool import Output, Tool
-from accord.sources.sheets.calculate import Difference, Figures
-from accord.sources.sheets.fill import Filled, fill, read_back
-from accord.sources.sheets.form import Form
+from accord.sources.sheets.calculate import CharacterFigures, Difference
+from accord.sources.sheets.fill import FilledForm, fill, read_back
+from accord.sources.sheets.form import SheetForm
 from accord.sources.sheets.model import SPELL_LISTS, Character
-from accord.sources.sheets.paths import Folder, file_name
-from accord.sources.sheets.request import TOOL, Request, bind, schema, unfit
-from accord.sources.sheets.rules import judged, violations
-from accord.sources.sheets.sheet import sheet
-from accord.sources.sheets.typeset import Typeface
+from accord.sources.sheets.output_folder import OutputFolder, file_name
+from accord.sources.sheets.request import TOOL, SheetRequest, bind, invalid_character, schema
+from accord.sources.sheets.rules import to_field_errors, violations
+from accord.sources.sheets.sheet import make_sheet
+from accord.sources.sheets.text_layout import Typeface
 
 NAME: Final = "dnd-character-sheet-filler"
 VERSION: Final = "1.0.0"
 PROFILE: Final = "bare"
 _PDF: Final = "application/pdf"
-_MOST_EMBEDDED: Final = 4 << 20
+_MAX_EMBEDDED: Final = 4 << 20
 _DESCRIPTION: Final = (
     "Fills a D&D 5e character sheet PDF with provided character data including spells, "
     "proficiencies, and narrative elements"
@@ -30,7 +30,7 @@ _DESCRIPTION: Final = (
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is said of a sheet that was filled; what there is nothing to say of is left out."""
+    """Report on a filled sheet; empty members are left out."""
 
     success: bool
     output_file: str
@@ -61,37 +61,37 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ] = []
 
 
-class Drawn(msgspec.Struct, frozen=True):
-    """A sheet before it is a file."""
+class FilledSheet(msgspec.Struct, frozen=True):
+    """A filled sheet that is not stored yet, and its report."""
 
     report: Report
-    filled: Filled
+    filled: FilledForm
 
 
 class Filler:
     """Fills one form for any number of characters."""
 
-    def __init__(self, form: Form, face: Typeface) -> None:
+    def __init__(self, form: SheetForm, face: Typeface) -> None:
         self._form = form
         self._face = face
 
-    def draw(self, request: Request, file: str) -> Drawn:
-        """A filled sheet, or the Problem that says which rules are broken."""
+    def draw(self, request: SheetRequest, file: str) -> FilledSheet:
+        """Fill a sheet; raise a Problem that names every broken rule."""
         character = request.character_data
-        errors = judged(
+        errors = to_field_errors(
             violations(character),
             allow_all=request.allow_rule_violations,
             allow=request.allow,
         )
         if any(error.severity == "error" for error in errors):
-            raise unfit(errors)
-        figures = Figures(character)
-        filled = fill(self._form, sheet(figures, self._form.has, self._form.rows), self._face)
+            raise invalid_character(errors)
+        figures = CharacterFigures(character)
+        filled = fill(self._form, make_sheet(figures, self._form.has, self._form.rows), self._face)
         report = Report(
             success=True,
             output_file=file,
             calculated_fields=figures.calculated,
-            spells_organized=_organized(character),
+            spells_organized=_spell_counts(character),
             validation_errors=errors,
             rule_violations_overridden=bool(errors),
             differences=figures.differences,
@@ -102,28 +102,30 @@ class Filler:
             undrawn_characters=dict(filled.undrawn),
             fields_absent=list(self._form.absent),
         )
-        return Drawn(report, filled)
+        return FilledSheet(report, filled)
 
-    def store(self, folder: Folder, file: str, filled: Filled) -> None:
-        """Write a filled sheet, and make sure that the file holds all of it."""
+    def store(self, folder: OutputFolder, file: str, filled: FilledForm) -> None:
+        """Write a filled sheet; raise a Problem if the stored file differs."""
 
         def check(stored: bytes) -> None:
             if wrong := read_back(self._form, filled, stored):
                 names = ", ".join(wrong[:5])
-                raise Problem.internal(f"The sheet does not hold what was written: {names}")
+                raise Problem.internal(f"The stored sheet differs from what was written: {names}")
 
         folder.write(file, filled.data, check)
 
 
-def _organized(character: Character) -> dict[str, int]:
-    counts = {f"{place}_placed": len(character.spells[place]) for place in SPELL_LISTS}
+def _spell_counts(character: Character) -> dict[str, int]:
+    counts = {
+        f"{spell_list}_placed": len(character.spells[spell_list]) for spell_list in SPELL_LISTS
+    }
     return {name: count for name, count in counts.items() if count}
 
 
-def sheet_tool(filler: Filler, folder: Folder) -> Tool:
-    """The tool that fills sheets into a folder."""
+def sheet_tool(filler: Filler, folder: OutputFolder) -> Tool:
+    """Return the tool that fills sheets into a folder."""
 
-    def invoke(request: Request, _context: Any) -> Answer[Report]:
+    def invoke(request: SheetRequest, _context: Any) -> Answer[Report]:
         given = None if request.output_path is UNSET else request.output_path
         name = request.character_data.character.name
         file = file_name(given, name)
@@ -149,16 +151,18 @@ def _output() -> Output:
     return Output(schema=described, check=msgspec.json.Decoder(Report).decode, is_loose=False)
 
 
-def _answer(request: Request, drawn: Drawn, folder: Folder, file: str) -> Answer[Report]:
+def _answer(
+    request: SheetRequest, drawn: FilledSheet, folder: OutputFolder, file: str
+) -> Answer[Report]:
     uri = folder.path(file).as_uri()
     name = request.character_data.character.name
     blocks: list[Block] = [Link(uri, file, _PDF, f"Character sheet of {name}")]
     warnings: list[Notice] = []
     if request.return_pdf:
-        if len(drawn.filled.data) <= _MOST_EMBEDDED:
+        if len(drawn.filled.data) <= _MAX_EMBEDDED:
             blocks.append(Embedded(uri, drawn.filled.data, _PDF))
         else:
-            sentence = f"The PDF has {len(drawn.filled.data):,} bytes, too many to send along"
+            sentence = f"The PDF has {len(drawn.filled.data):,} bytes, too many to embed"
             warnings.append(Notice(sentence, code="TOO_LARGE"))
     message = f"Character sheet written to {file}"
     return Answer(drawn.report, message=message, blocks=blocks, warnings=warnings)

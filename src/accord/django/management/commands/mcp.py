@@ -1,4 +1,4 @@
-"""`manage.py mcp`: the project's tools over stdio, or a list of them."""
+"""`manage.py mcp`: serve the project's tools over stdio, or list them."""
 
 import os
 import sys
@@ -14,7 +14,7 @@ from accord.profiles import PROFILES
 from accord.serve import stdio
 from accord.serve.pipes import take_pipes
 from accord.serve.shutdown import exit_within
-from accord.sources.drf.build import Exposed
+from accord.sources.drf.build import ExposedTool
 
 
 class Command(BaseCommand):  # type: ignore[misc]  # Django has no types
@@ -24,13 +24,13 @@ class Command(BaseCommand):  # type: ignore[misc]  # Django has no types
     requires_system_checks: tuple[str, ...] = ()  # their warnings would be repeated here
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """What the command takes."""
+        """Add the command's options."""
         parser.add_argument("--user", metavar="NAME", help="act as this user; else as nobody")
         parser.add_argument("--list", action="store_true", help="show what is exposed, and to whom")
         parser.add_argument("--profile", choices=list(PROFILES), help="how answers are worded")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Serve until the input ends."""
+        """Serve until stdin ends."""
         user = None if options["user"] is None else _user(options["user"])
         try:
             if options["list"]:
@@ -41,20 +41,20 @@ class Command(BaseCommand):  # type: ignore[misc]  # Django has no types
             server.configure(profile=options["profile"])
         except ContractError as error:
             raise CommandError(str(error)) from error
-        except BrokenPipeError:  # whoever reads the list has seen enough
+        except BrokenPipeError:  # the reader of the list has closed the pipe
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(1)
         stdio.serve(server, take_pipes(), on_end=exit_within)
 
     def _list(self, user: Any) -> None:
-        found = project.exposures(user)
-        judges = {a: a(None) for a in dict.fromkeys(each.tool.audience for each in found) if a}
+        found = project.exposed_tools(user)
+        filters = {a: a(None) for a in dict.fromkeys(each.tool.audience for each in found) if a}
         for each in found:
-            is_for = judges[each.tool.audience] if each.tool.audience else None
-            refused = user is not None and is_for is not None and not is_for(each.tool.name)
+            is_allowed = filters[each.tool.audience] if each.tool.audience else None
+            refused = user is not None and is_allowed is not None and not is_allowed(each.tool.name)
             self.stdout.write(f"{each.tool.name}{' (not for this user)' if refused else ''}")
-            for label, words in _lines(each):
-                self.stdout.write(f"    {label:6} {words}")
+            for label, text in _lines(each):
+                self.stdout.write(f"    {label:6} {text}")
 
 
 def _user(name: str) -> Any:
@@ -62,12 +62,12 @@ def _user(name: str) -> Any:
     try:
         return model._default_manager.get_by_natural_key(name)
     except model.DoesNotExist:
-        raise CommandError(f"there is no user {name!r}") from None
+        raise CommandError(f"user {name!r} does not exist") from None
 
 
-def _lines(each: Exposed) -> list[tuple[str, str]]:
-    """Whom a tool is for, and what it takes."""
-    lines = [("for", each.who)]
+def _lines(each: ExposedTool) -> list[tuple[str, str]]:
+    """Return a tool's permissions and parameters as labelled lines."""
+    lines = [("for", each.permissions)]
     for part, schema in each.tool.input_schema["properties"].items():
         required = schema.get("required", ())
         names = [n if n in required else f"{n}?" for n in schema.get("properties", ())]

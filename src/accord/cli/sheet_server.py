@@ -1,4 +1,4 @@
-"""What was said of sheets on the command line, into something that fills them."""
+"""Command-line options as a sheet filler, or as a server that fills sheets."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -13,20 +13,20 @@ except ImportError as error:
     raise ContractError(str(error)) from error
 
 
-def filler(
+def make_filler(
     template: Path | None = None,
     map: Path | None = None,
     paper: str = "a4",
     font: Sequence[Path] = (),
 ) -> sheets.Filler:
-    """A filler of one form."""
+    """Return a filler of one form; the bundled one by default."""
     if map is not None and template is None:
-        raise ContractError("--map says what the fields of a --template are for; give both")
+        raise ContractError("--map must be given together with --template")
     return sheets.Filler(sheets.load(template, map, paper), sheets.Typeface(font))
 
 
-def _made(folder: Path) -> Path:
-    """The folder, made where only the last step of its path is not there."""
+def _make_folder(folder: Path) -> Path:
+    """Create the folder if its parent exists, and return it."""
     with suppress(OSError):
         folder.mkdir()
     return folder
@@ -39,8 +39,8 @@ def sheet_server(
     paper: str = "a4",
     font: Sequence[Path] = (),
 ) -> Server:
-    """The server that fills sheets into a folder."""
-    folder = sheets.Folder(_made(out or Path()))
+    """Return a server with the tool that fills sheets into a folder."""
+    folder = sheets.OutputFolder(_make_folder(out or Path()))
     server = Server(sheets.NAME, version=sheets.VERSION, profile=sheets.PROFILE)
-    server.add(sheets.sheet_tool(filler(template, map, paper, font), folder))
+    server.add(sheets.sheet_tool(make_filler(template, map, paper, font), folder))
     return server

@@ -1,4 +1,4 @@
-"""Ways to talk to the example: over HTTP to its API, over MCP inside it, and from outside."""
+"""Clients of the example: HTTP to its API, MCP inside Django, MCP to a separate server."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -21,16 +21,16 @@ Headers = Mapping[str, str]
 
 
 class Client(MCPClient):
-    """A client whose every message is checked."""
+    """A client that checks every message on the wire."""
 
-    def send(self, method: str, params: dict[str, Any] | None = None) -> Any:
-        response = super().send(method, params)
+    def post_message(self, method: str, params: dict[str, Any] | None = None) -> Any:
+        response = super().post_message(method, params)
         wire.check(response.content, revision=self._revision.date, method=method)
         return response
 
 
 class Sender:
-    """What our own HTTP server knows of a request."""
+    """The sender of a request, as our HTTP server passes it."""
 
     def __init__(self, headers: Headers, address: str = "127.0.0.1") -> None:
         self.fields = {name.lower().encode(): value.encode() for name, value in headers.items()}
@@ -45,7 +45,7 @@ def ask(
     *,
     profile: str = "plain",
 ) -> Any:
-    """The result of a request to a server that stands by itself."""
+    """Return the result of a request to a server outside of Django."""
     wanted = {"extensions": {"dev.accord-mcp/profile": {"name": profile}}}
     given = modern_params(params, capabilities=wanted)
     message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": given}
@@ -59,20 +59,20 @@ def ask(
 
 
 def call(server: Server, tool: str, arguments: Arguments, sender: Any = None) -> Any:
-    """The envelope that a tool of a server by itself answers with."""
+    """Return the envelope of a tool call to a server outside of Django."""
     params = {"name": tool, "arguments": arguments}
     result = ask(server, "tools/call", params, sender, profile="envelope")
     return json.loads(result["content"][0]["text"])
 
 
 def over_http(method: str, path: str, body: Any, headers: Headers) -> Any:
-    """What the API itself says."""
+    """Return the API's own response."""
     sent = "" if body is None else json.dumps(body)
     return APIClient().generic(method, path, sent, "application/json", headers=dict(headers))
 
 
 def rolled_back(make: Callable[[], T]) -> T:
-    """What something gives, without what it changes."""
+    """Return the result of a function, and roll its changes back."""
     with transaction.atomic():
         made = make()
         transaction.set_rollback(True)

@@ -1,8 +1,7 @@
-"""An update to a PDF: objects appended to it, and a table that says where they are.
+"""Incremental PDF updates: objects appended to a form, with a cross-reference table.
 
-A form is the same for every sheet, so it is not written again: what changed is put after it, as PDF
-has it for files that are saved again and again (ISO 32000-1, 7.5.6). That takes a third of the time
-that writing it all anew would.
+The form itself is not rewritten: changed objects follow it (ISO 32000-1, 7.5.6), which is faster
+than writing the whole file.
 """
 
 import zlib
@@ -11,59 +10,59 @@ from itertools import count, groupby
 from struct import pack
 from typing import Final
 
-from accord.sources.sheets.blank import Blank
+from accord.sources.sheets.blank_form import BlankForm
 
 _SMALL_WINDOW: Final = 10
 _ESCAPED: Final = str.maketrans({"\\": "\\\\", "(": "\\(", ")": "\\)", "\n": "\\n", "\r": "\\r"})
 
 
-class Update:
-    """What is new in one file."""
+class PdfUpdate:
+    """The new and changed objects of one file."""
 
-    def __init__(self, blank: Blank) -> None:
-        self._blank = blank
-        self._next = count(blank.size)
+    def __init__(self, form: BlankForm) -> None:
+        self._form = form
+        self._next = count(form.size)
         self._objects: dict[int, bytes] = {}
         self._streams: dict[int, bytes] = {}
 
     def reserve(self) -> int:
-        """The number of an object that is to come."""
+        """Return the number of an object that is set later."""
         return next(self._next)
 
     def put(self, number: int, body: bytes) -> None:
-        """What an object is from now on."""
+        """Set the body of an object."""
         self._objects[number] = body
 
     def add(self, body: bytes) -> int:
-        """A new object."""
+        """Add an object and return its number."""
         number = self.reserve()
         self._objects[number] = body
         return number
 
     def stream(self, data: bytes, entries: str = "") -> int:
-        """A new stream; its data are compressed already."""
+        """Add a stream with compressed data and return its number."""
         number = self.reserve()
         self._streams[number] = _stream(data, entries)
         return number
 
     def finish(self, title: str) -> bytes:
-        """The file: the form, and all that is new."""
-        info = self.add(b"<</Title " + string(title) + b">>")
-        parts, places = [self._blank.data], {}
-        at = len(self._blank.data)
-        pack_number = self.reserve()
-        self._streams[pack_number] = self._packed()
+        """Return the file: the form and the update."""
+        info = self.add(b"<</Title " + pdf_string(title) + b">>")
+        parts, offsets = [self._form.data], {}
+        at = len(self._form.data)
+        object_stream = self.reserve()
+        self._streams[object_stream] = self._object_stream()
         for number, body in self._streams.items():
             written = b"\n%d 0 obj\n%b\nendobj" % (number, body)
-            places[number] = (1, at + 1, 0)
+            offsets[number] = (1, at + 1, 0)
             parts.append(written)
             at += len(written)
-        places |= {number: (2, pack_number, i) for i, number in enumerate(self._objects)}
-        parts.append(self._table(places, at + 1, info))
+        offsets |= {number: (2, object_stream, i) for i, number in enumerate(self._objects)}
+        parts.append(self._cross_reference(offsets, at + 1, info))
         return b"".join(parts)
 
-    def _packed(self) -> bytes:
-        """All objects that are no streams, in one that is."""
+    def _object_stream(self) -> bytes:
+        """Return the object stream with all objects that are not streams."""
         index, at = [], 0
         for number, body in self._objects.items():
             index.append(b"%d %d" % (number, at))
@@ -72,19 +71,21 @@ class Update:
         data = zlib.compress(head + b"\n".join(self._objects.values()), 3)
         return _stream(data, f"/Type/ObjStm/N {len(self._objects)}/First {len(head)}")
 
-    def _table(self, places: dict[int, tuple[int, int, int]], at: int, info: int) -> bytes:
+    def _cross_reference(
+        self, offsets: dict[int, tuple[int, int, int]], at: int, info: int
+    ) -> bytes:
         number = self.reserve()
-        places[number] = (1, at, 0)
-        order = sorted(places)
+        offsets[number] = (1, at, 0)
+        order = sorted(offsets)
         runs = [
             list(run) for _, run in groupby(enumerate(order), key=lambda pair: pair[1] - pair[0])
         ]
         index = " ".join(f"{run[0][1]} {len(run)}" for run in runs)
-        rows = b"".join(pack(">BIH", *places[each]) for each in order)
-        blank, changed = self._blank, blake2b(rows, digest_size=16).hexdigest()
+        rows = b"".join(pack(">BIH", *offsets[each]) for each in order)
+        form, changed = self._form, blake2b(rows, digest_size=16).hexdigest()
         entries = (
-            f"/Type/XRef/Size {number + 1}/W[1 4 2]/Index[{index}]/Prev {blank.start}"
-            f"/Root {blank.root.decode('ascii')}/Info {info} 0 R/ID[<{blank.identity}><{changed}>]"
+            f"/Type/XRef/Size {number + 1}/W[1 4 2]/Index[{index}]/Prev {form.start}"
+            f"/Root {form.root.decode('ascii')}/Info {info} 0 R/ID[<{form.identity}><{changed}>]"
         )
         body = _stream(zlib.compress(rows, 3), entries)
         return b"\n%d 0 obj\n%b\nendobj\nstartxref\n%d\n%%%%EOF\n" % (number, body, at)
@@ -95,14 +96,14 @@ def _stream(data: bytes, entries: str) -> bytes:
     return b"%b%b\nendstream" % (head, data)
 
 
-def squeezed(data: bytes) -> bytes:
-    """Few bytes compressed in little time: zlib's usual window is a quarter megabyte to clear."""
+def deflate_small(data: bytes) -> bytes:
+    """Compress a few bytes fast: a small window avoids clearing zlib's usual 256 KB."""
     compressor = zlib.compressobj(1, zlib.DEFLATED, _SMALL_WINDOW, 1)
     return compressor.compress(data) + compressor.flush()
 
 
-def string(text: str) -> bytes:
-    """A text as a PDF has it."""
+def pdf_string(text: str) -> bytes:
+    """Return a text as a PDF string."""
     if text.isascii():
         return b"(" + text.translate(_ESCAPED).encode("ascii") + b")"
     return b"<FEFF" + text.encode("utf-16-be").hex().encode("ascii") + b">"

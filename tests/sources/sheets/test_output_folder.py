@@ -1,4 +1,4 @@
-"""Files stay inside one folder, and are whole or absent, whatever happens in the middle."""
+"""Files are written inside one folder, atomically."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from accord.errors import ContractError
 from accord.model.answer import Problem
-from accord.sources.sheets.paths import Folder, file_name
+from accord.sources.sheets.output_folder import OutputFolder, file_name
 from commands import Popen
 
 OLD, NEW = b"old" * 1_000, b"new" * 100_000
@@ -26,7 +26,7 @@ def nothing(stored: bytes) -> None:
 
 @pytest.fixture
 def world(tmp_path: Path) -> Path:
-    """A folder to write to, and one beside it that nobody may write to."""
+    """An output folder, and one beside it that must not be written to."""
     for name in ("inside", "outside"):
         (tmp_path / name).mkdir()
     (tmp_path / "outside/kept.pdf").write_bytes(OLD)
@@ -38,7 +38,7 @@ def left(folder: Path) -> list[str]:
 
 
 def test_a_file_is_written_and_one_that_was_there_is_replaced(world: Path) -> None:
-    folder = Folder(world / "inside")
+    folder = OutputFolder(world / "inside")
     for data in (OLD, NEW):
         seen: list[bytes] = []
         folder.write("a.pdf", data, seen.append)
@@ -47,8 +47,8 @@ def test_a_file_is_written_and_one_that_was_there_is_replaced(world: Path) -> No
     assert left(world / "inside") == ["a.pdf"]
 
 
-def test_folders_below_are_made(world: Path) -> None:
-    Folder(world / "inside").write("party/dwarves/a.pdf", NEW, nothing)
+def test_subfolders_are_created(world: Path) -> None:
+    OutputFolder(world / "inside").write("party/dwarves/a.pdf", NEW, nothing)
     assert (world / "inside/party/dwarves/a.pdf").read_bytes() == NEW
 
 
@@ -76,11 +76,11 @@ def test_folders_below_are_made(world: Path) -> None:
         "a/" * 600 + "a.pdf",
     ],
 )
-def test_a_path_that_leads_elsewhere_is_refused_and_nothing_is_written(
+def test_a_path_that_leads_outside_is_rejected_and_nothing_is_written(
     world: Path, name: str
 ) -> None:
     with pytest.raises(Problem) as caught:
-        Folder(world / "inside").write(file_name(name, "Thorin"), NEW, nothing)
+        OutputFolder(world / "inside").write(file_name(name, "Thorin"), NEW, nothing)
     assert caught.value.kind == "validation"
     assert [each.field for each in caught.value.fields] == ["output_path"]
     assert str(world) not in caught.value.message
@@ -96,12 +96,12 @@ def test_no_path_at_all_leads_outside(
     world = tmp_path_factory.getbasetemp() / "law"
     (world / "inside").mkdir(parents=True, exist_ok=True)
     with suppress(Problem):
-        Folder(world / "inside").write("/".join(parts), b"x", nothing)
+        OutputFolder(world / "inside").write("/".join(parts), b"x", nothing)
     assert left(world)[:1] == ["inside"]
     assert all(name.startswith("inside") for name in left(world))
 
 
-def test_links_devices_and_folders_are_no_target(world: Path) -> None:
+def test_links_devices_and_folders_are_rejected(world: Path) -> None:
     inside = world / "inside"
     (inside / "link.pdf").symlink_to(world / "outside/kept.pdf")
     (inside / "dangling.pdf").symlink_to(world / "outside/new.pdf")
@@ -111,13 +111,13 @@ def test_links_devices_and_folders_are_no_target(world: Path) -> None:
     before = left(world)
     for name in ("link.pdf", "dangling.pdf", "away/a.pdf", "folder.pdf", "pipe.pdf", "link.pdf/a"):
         with pytest.raises(Problem) as caught:
-            Folder(inside).write(name, NEW, nothing)
+            OutputFolder(inside).write(name, NEW, nothing)
         assert caught.value.fields, name
     assert left(world) == before
     assert (world / "outside/kept.pdf").read_bytes() == OLD
 
 
-def test_a_folder_that_is_swapped_for_a_link_leads_nowhere_else(world: Path) -> None:
+def test_a_folder_replaced_by_a_link_does_not_lead_outside(world: Path) -> None:
     inside, outside = world / "inside", world / "outside"
     (inside / "sub").mkdir()
     is_over = threading.Event()
@@ -136,7 +136,7 @@ def test_a_folder_that_is_swapped_for_a_link_leads_nowhere_else(world: Path) -> 
     try:
         for _ in range(150):
             with suppress(Problem):
-                Folder(inside).write("sub/a.pdf", b"x", nothing)
+                OutputFolder(inside).write("sub/a.pdf", b"x", nothing)
     finally:
         is_over.set()
         swapper.join()
@@ -144,10 +144,10 @@ def test_a_folder_that_is_swapped_for_a_link_leads_nowhere_else(world: Path) -> 
     assert (outside / "kept.pdf").read_bytes() == OLD
 
 
-def test_a_file_that_does_not_hold_what_it_should_never_takes_the_old_ones_place(
+def test_a_file_that_fails_its_check_does_not_replace_the_old_one(
     world: Path,
 ) -> None:
-    folder = Folder(world / "inside")
+    folder = OutputFolder(world / "inside")
     folder.write("a.pdf", OLD, nothing)
 
     def refuse(stored: bytes) -> None:
@@ -160,17 +160,15 @@ def test_a_file_that_does_not_hold_what_it_should_never_takes_the_old_ones_place
 
 
 def run(code: str, *words: str) -> "subprocess.CompletedProcess[str]":
-    setup = (
-        "import sys, os; from pathlib import Path; from accord.sources.sheets.paths import Folder\n"
-    )
-    setup += "folder = Folder(Path(sys.argv[1]))\n"
+    setup = "import sys, os; from pathlib import Path; from accord.sources.sheets.output_folder import OutputFolder\n"
+    setup += "folder = OutputFolder(Path(sys.argv[1]))\n"
     return subprocess.run(
         [sys.executable, "-c", setup + code, *words], capture_output=True, text=True, timeout=30
     )
 
 
-def test_without_room_the_old_file_stays(world: Path) -> None:
-    Folder(world / "inside").write("a.pdf", OLD, nothing)
+def test_without_space_the_old_file_stays(world: Path) -> None:
+    OutputFolder(world / "inside").write("a.pdf", OLD, nothing)
     code = """
 import resource
 from accord import Problem
@@ -181,13 +179,13 @@ except Problem as problem:
     print(problem.kind, problem.message)
 """
     done = run(code, str(world / "inside"))
-    assert done.stdout == "unavailable The sheet could not be written: there is no room left\n"
+    assert done.stdout == "unavailable The sheet could not be written: no space left\n"
     assert left(world / "inside") == ["a.pdf"]
     assert (world / "inside/a.pdf").read_bytes() == OLD
 
 
 def test_killed_before_the_end_the_old_file_stays(world: Path) -> None:
-    Folder(world / "inside").write("a.pdf", OLD, nothing)
+    OutputFolder(world / "inside").write("a.pdf", OLD, nothing)
     code = 'folder.write("a.pdf", b"new" * 100_000, lambda stored: os.kill(os.getpid(), 9))'
     assert run(code, str(world / "inside")).returncode == -signal.SIGKILL
     assert (world / "inside/a.pdf").read_bytes() == OLD
@@ -196,8 +194,8 @@ def test_killed_before_the_end_the_old_file_stays(world: Path) -> None:
 @pytest.mark.parametrize("after", [1, 2, 3])
 def test_killed_at_any_time_the_file_is_one_or_the_other(world: Path, after: int) -> None:
     code = """
-import sys; from pathlib import Path; from accord.sources.sheets.paths import Folder
-folder = Folder(Path(sys.argv[1]))
+import sys; from pathlib import Path; from accord.sources.sheets.output_folder import OutputFolder
+folder = OutputFolder(Path(sys.argv[1]))
 while True:
     for letter in (b"a", b"b"):
         folder.write("a.pdf", letter * 2_000_000, lambda stored: None)
@@ -219,16 +217,16 @@ def test_a_folder_that_cannot_be_written_to_is_a_problem_without_its_path(
     def refuse(*_: object, **__: object) -> int:
         raise PermissionError(13, "Permission denied", str(world))
 
-    folder = Folder(world / "inside")
-    monkeypatch.setattr("accord.sources.sheets.paths.os.open", refuse)
+    folder = OutputFolder(world / "inside")
+    monkeypatch.setattr("accord.sources.sheets.output_folder.os.open", refuse)
     with pytest.raises(Problem) as caught:
         folder.write("a.pdf", NEW, nothing)
     assert caught.value.message == "The sheet could not be written: permission denied"
 
 
-def test_a_folder_has_to_be_there(tmp_path: Path) -> None:
-    with pytest.raises(ContractError, match="there is no folder"):
-        Folder(tmp_path / "none")
+def test_a_missing_folder_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ContractError, match="does not exist"):
+        OutputFolder(tmp_path / "none")
 
 
 @pytest.mark.parametrize(
@@ -247,7 +245,7 @@ def test_a_folder_has_to_be_there(tmp_path: Path) -> None:
         ("a/b.pdf", "Thorin", "a/b.pdf"),
     ],
 )
-def test_a_file_is_named_as_asked_or_after_the_character(
+def test_a_file_has_the_given_name_or_that_of_the_character(
     given: str | None, character: str, name: str
 ) -> None:
     assert file_name(given, character) == name

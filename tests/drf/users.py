@@ -1,21 +1,21 @@
-"""Who comes to the shop, and how each of them is known."""
+"""Users of the shop, and their credentials."""
 
 from collections.abc import Mapping
 from typing import Any
 
 TOKENS = {"visitor": "visitors-token", "clerk": "clerks-token", "fired": "an-old-token"}
 CREDENTIALS: Mapping[str, dict[str, str]] = {
-    "nobody": {},
+    "anonymous": {},
     "visitor": {"Authorization": "Token visitors-token"},
     "clerk": {"Authorization": "Token clerks-token"},
     "fired": {"Authorization": "Token an-old-token"},
-    "stranger": {"Authorization": "Token of-nobody"},
+    "stranger": {"Authorization": "Token unknown"},
 }
-"""The headers of each: one without permissions, one with all, one who was let go, one unknown."""
+"""Headers of each user: without permissions, with all, deactivated, unknown."""
 
 
-def hire() -> None:
-    """Make the users."""
+def create_users() -> None:
+    """Create the users."""
     from django.contrib.auth.models import Permission, User
     from rest_framework.authtoken.models import Token
 

@@ -1,4 +1,4 @@
-"""Views of every kind as tools: what they are called, what they take, and what they say."""
+"""Views of every kind as tools: names, arguments and answers."""
 
 import json
 import warnings
@@ -11,11 +11,11 @@ from django.test import override_settings
 from accord import Server
 from accord.django import project
 from accord.sources.drf import SkippedWarning
-from drf import odd
-from drf.people import user
-from drf.talk import Client, Sender, ask, call, text_of
+from drf import sample_views
+from drf.mcp_clients import Client, Sender, ask, call, text_of
+from drf.users import user
 
-odd_urls = override_settings(ROOT_URLCONF="drf.odd")
+odd_urls = override_settings(ROOT_URLCONF="drf.sample_views")
 
 
 @pytest.fixture(scope="module")
@@ -25,8 +25,8 @@ def said() -> list[str]:
 
 @pytest.fixture(scope="module")
 def server(tables: None, said: list[str]) -> Server:
-    odd = override_settings(ROOT_URLCONF="drf.odd")
-    with odd, warnings.catch_warnings(record=True) as caught:
+    urls = override_settings(ROOT_URLCONF="drf.sample_views")
+    with urls, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", SkippedWarning)
         server = project.server()
         said += [str(warning.message) for warning in caught]
@@ -54,15 +54,15 @@ def test_every_kind_of_view_has_its_tools(server: Server) -> None:
     assert sorted(server.tools) == sorted(NAMES)
 
 
-def test_what_cannot_be_a_tool_or_be_known_is_said(server: Server, said: list[str]) -> None:
-    assert [each for each in said if each.startswith("drf.odd.Nobodys")] == [
-        "drf.odd.Nobodys is left out: its URL has groups without a name"
+def test_skipped_views_and_unknown_schemas_are_reported(server: Server, said: list[str]) -> None:
+    assert [each for each in said if each.startswith("drf.sample_views.Unnamed")] == [
+        "drf.sample_views.Unnamed is skipped: its URL has unnamed groups"
     ]
     unready = [each for each in said if "Unready" in each]
     assert len(unready) == 1
-    assert "unready_create (drf.odd.Unready.create at /api/unready/): " in unready[0]
+    assert "unready_create (drf.sample_views.Unready.create at /api/unready/): " in unready[0]
     assert unready[0].endswith(
-        "what its body holds is not known: RuntimeError: ask me in a request"
+        "the schema of its body is unknown: RuntimeError: ask me in a request"
     )
     assert len(said) == 2
 
@@ -113,7 +113,7 @@ CALLS: list[tuple[str, Any, Any]] = [
 @pytest.mark.parametrize(
     ("tool", "arguments", "data"), CALLS, ids=[f"{c[0]}-{i}" for i, c in enumerate(CALLS)]
 )
-def test_a_call_gives_what_the_view_gives(
+def test_a_call_returns_the_response_of_the_view(
     server: Server, way: str, tool: str, arguments: Any, data: Any
 ) -> None:
     headers = {"Authorization": "Token clerks-token"}
@@ -187,7 +187,7 @@ PROBLEMS: list[tuple[str, Any, str, str, list[tuple[str, str]]]] = [
     PROBLEMS,
     ids=[f"{p[0]}-{i}" for i, p in enumerate(PROBLEMS)],
 )
-def test_a_problem_has_its_kind_and_names_what_is_wrong(
+def test_a_problem_has_its_kind_and_field_errors(
     server: Server, tool: str, arguments: Any, kind: str, words: str, fields: Any
 ) -> None:
     sender = Sender({"Authorization": "Token clerks-token"})
@@ -211,11 +211,11 @@ def test_no_exception_leaks(server: Server, debug: bool, way: str) -> None:
             result = ask(server, "tools/call", {"name": "faults_bug", "arguments": {}})
     assert result["isError"] is True
     assert text_of(result) == "Error executing tool: Internal error"
-    assert odd.SECRET not in json.dumps(result)
+    assert sample_views.SECRET not in json.dumps(result)
 
 
 @odd_urls
-def test_when_to_come_again_is_passed_on(server: Server) -> None:
+def test_retry_after_is_passed_on(server: Server) -> None:
     assert call(server, "faults_busy", {})["meta"]["error"]["retry_after"] == 7
     assert call(server, "faults_wait", {})["meta"]["error"]["retry_after"] == 3
     assert call(server, "faults_refused", {})["meta"]["error"]["code"] == "METHOD_NOT_ALLOWED"
@@ -230,7 +230,7 @@ def test_when_to_come_again_is_passed_on(server: Server) -> None:
         ("shapes_file", "resource", b"%PDF"),
     ],
 )
-def test_what_is_no_text_comes_as_what_it_is(
+def test_binary_content_is_a_content_block(
     server: Server, tool: str, kind: str, content: bytes
 ) -> None:
     result = ask(server, "tools/call", {"name": tool, "arguments": {}})
@@ -259,7 +259,7 @@ def test_a_file_is_sent_as_base64_with_a_name(server: Server) -> None:
 
 
 @odd_urls
-def test_a_cursor_of_the_paginator_is_the_answers_cursor(server: Server) -> None:
+def test_the_cursor_of_the_paginator_is_in_the_page(server: Server) -> None:
     first = call(server, "products_list", {})
     page = first["meta"]["pagination"]
     assert page["has_more"] is True
@@ -304,7 +304,7 @@ def test_headers_of_the_caller_reach_the_view_and_those_of_the_message_do_not(
         ([".shop.example"], "shop.example"),
     ],
 )
-def test_a_host_that_the_project_does_not_know_is_not_passed_on(
+def test_a_host_outside_of_allowed_hosts_is_not_passed_on(
     server: Server, allowed: list[str], host: str
 ) -> None:
     with override_settings(ALLOWED_HOSTS=allowed):
@@ -313,7 +313,7 @@ def test_a_host_that_the_project_does_not_know_is_not_passed_on(
 
 
 @odd_urls
-def test_a_project_that_wants_https_is_asked_as_if_by_https(server: Server) -> None:
+def test_a_project_with_ssl_redirect_gets_https_requests(server: Server) -> None:
     with override_settings(SECURE_SSL_REDIRECT=True):
         secured = with_all_warnings_ignored(project.server)
         assert call(secured, "greet_get", {}, Sender({}))["data"] == {"hello": "GET"}
@@ -326,11 +326,11 @@ def with_all_warnings_ignored(make: Any) -> Any:
 
 
 @odd_urls
-def test_without_a_request_a_tool_acts_for_the_user_that_was_named() -> None:
+def test_without_a_request_a_tool_acts_for_the_named_user() -> None:
     mine = with_all_warnings_ignored(lambda: project.server(user("visitor")))
     assert call(mine, "reports_get", {"kwargs": {"year": 2026}})["success"] is True
-    nobodys = with_all_warnings_ignored(project.server)
-    refused = call(nobodys, "reports_get", {"kwargs": {"year": 2026}})
+    anonymous_request = with_all_warnings_ignored(project.server)
+    refused = call(anonymous_request, "reports_get", {"kwargs": {"year": 2026}})
     assert refused["meta"]["error"]["type"] == "authentication"
 
 
@@ -340,7 +340,7 @@ def session_of(name: str) -> dict[str, str]:
     return {"Cookie": f"sessionid={browser.cookies['sessionid'].value}"}
 
 
-def test_cookies_and_language_reach_a_process_of_its_own() -> None:
+def test_cookies_and_language_reach_a_separate_process() -> None:
     server = project.server()
     clerk = Sender(session_of("clerk"))
     assert call(server, "orders_list", {}, clerk)["success"] is True

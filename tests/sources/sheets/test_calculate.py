@@ -1,4 +1,4 @@
-"""What follows from a character: by the rules, explained, and kept where the caller says otherwise."""
+"""Figures calculated by the rules, their explanations, and given figures that differ."""
 
 import json
 from typing import Any
@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from accord.sources.sheets import srd
-from accord.sources.sheets.calculate import Figures
+from accord.sources.sheets.calculate import CharacterFigures
 from accord.sources.sheets.model import ClassLevel
 from accord.sources.sheets.request import bind
 from sources.sheets.characters import MULTICLASS, Given, thorin
 
 
-def figures(character: Given) -> Figures:
-    return Figures(
+def figures(character: Given) -> CharacterFigures:
+    return CharacterFigures(
         bind(json.dumps({"character_data": character}).encode()).arguments.character_data
     )
 
@@ -112,7 +112,7 @@ CASES: dict[str, tuple[Given, str, Any]] = {
 
 
 @pytest.mark.parametrize(("character", "name", "value"), CASES.values(), ids=CASES)
-def test_a_figure_follows_from_the_rules(character: Given, name: str, value: Any) -> None:
+def test_a_figure_is_calculated_by_the_rules(character: Given, name: str, value: Any) -> None:
     assert figures(character)[name] == value
 
 
@@ -122,11 +122,11 @@ def test_the_documents_figures_are_those_of_one_who_casts_by_constitution() -> N
 
 
 @pytest.mark.parametrize("armor", ["Dragon hide", "robes"])
-def test_armor_that_nobody_knows_gives_no_figure(armor: str) -> None:
+def test_unknown_armor_gives_no_armor_class(armor: str) -> None:
     assert figures(thorin(equipment={"armor": armor})).get("armor_class") is None
 
 
-def test_nothing_is_made_up_for_one_who_does_not_cast() -> None:
+def test_a_character_without_spells_has_no_spell_figures() -> None:
     made = figures(thorin()).calculated
     assert not [name for name in made if "spell" in name or "slots" in name]
 
@@ -168,7 +168,7 @@ def test_slots_go_by_class_and_level(levels: list[Any], expected: dict[str, int]
     assert slots(*levels) == expected
 
 
-def test_two_who_cast_are_known_by_their_spells() -> None:
+def test_the_casting_class_is_found_by_its_spells() -> None:
     who = {"name": "-", "class": "Wizard 2 / Cleric 3"}
     spells = {"first_level": ["Shield", "Magic Missile"], "cantrips": ["Fire Bolt"]}
     scores = dict.fromkeys(thorin()["abilities"], 10) | {"intelligence": 18, "wisdom": 13}
@@ -231,7 +231,7 @@ GIVEN: dict[str, tuple[Given, str, Any, Any]] = {
 
 
 @pytest.mark.parametrize(("character", "field", "given", "expected"), GIVEN.values(), ids=GIVEN)
-def test_what_the_caller_gives_is_kept_and_told_where_it_differs(
+def test_given_figures_are_kept_and_differences_reported(
     character: Given, field: str, given: Any, expected: Any
 ) -> None:
     made = figures(character)
@@ -248,9 +248,9 @@ def test_what_the_caller_gives_is_kept_and_told_where_it_differs(
         thorin(combat={"hit_point_maximum": 30}),
         thorin(character={"class": "Wizard"}, spells={"slots": {"first_level": {"total": 4}}}),
     ],
-    ids=["the same", "armor that nobody named", "rolled hit points", "the same slots"],
+    ids=["the same", "no armor given", "rolled hit points", "the same slots"],
 )
-def test_what_the_rules_allow_is_no_difference(character: Given) -> None:
+def test_a_figure_within_the_rules_is_not_a_difference(character: Given) -> None:
     assert figures(character).differences == []
 
 
@@ -260,7 +260,7 @@ def test_a_given_figure_is_not_calculated_and_others_build_on_it() -> None:
     assert made["strength_save"] == 3 + 4
 
 
-def test_every_calculated_figure_says_how_it_came_about() -> None:
+def test_every_calculated_figure_has_an_explanation() -> None:
     made = figures(MULTICLASS)
     assert made.explanations.keys() == made.calculated.keys()
     assert made.explanations["strength_modifier"] == "(16 - 10) / 2, rounded down"
@@ -299,7 +299,7 @@ def test_a_spell_is_found_with_its_level_and_classes(
     assert (fact.level, fact.classes) == (level, classes)
 
 
-def test_the_facts_say_whose_they_are() -> None:
+def test_the_facts_name_their_licence() -> None:
     for name in ("classes.json", "spells.json"):
         said = json.loads((srd._DATA / name).read_text())["attribution"]
         assert "System Reference Document 5.1" in said

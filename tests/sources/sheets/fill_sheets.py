@@ -1,4 +1,4 @@
-"""Sheets filled in tests, and what a PDF says of itself when somebody else opens it."""
+"""Fill sheets in tests, and read PDFs with other libraries."""
 
 import json
 import subprocess
@@ -10,8 +10,8 @@ from typing import Any
 import pikepdf
 
 from accord.sources.sheets import Filler, Typeface, bind, load
-from accord.sources.sheets.fill import Filled
-from accord.sources.sheets.tool import Drawn
+from accord.sources.sheets.fill import FilledForm
+from accord.sources.sheets.tool import FilledSheet
 
 Values = dict[str, str | bool]
 
@@ -22,7 +22,9 @@ def own_filler() -> Filler:
     return Filler(load(), Typeface())
 
 
-def draw(character: dict[str, Any], *, filler: Filler | None = None, **arguments: Any) -> Drawn:
+def draw(
+    character: dict[str, Any], *, filler: Filler | None = None, **arguments: Any
+) -> FilledSheet:
     """A filled sheet of a character."""
     request = bind(json.dumps({"character_data": character, **arguments}).encode())
     return (filler or own_filler()).draw(request.arguments, "sheet.pdf")
@@ -48,8 +50,8 @@ def values(data: bytes) -> Values:
     return {name: value for name, value in found.items() if value}
 
 
-def appearance(filled: Filled, name: str) -> bytes:
-    """How a field is drawn, by the last part of its name."""
+def appearance(filled: FilledForm, name: str) -> bytes:
+    """Return the appearance of a field, by the last part of its name."""
     with pikepdf.open(BytesIO(filled.data)) as pdf:
         for page in pdf.pages:
             for widget in page.obj.Annots:

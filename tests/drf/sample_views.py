@@ -1,4 +1,4 @@
-"""Views of every kind that a project may have, and one or two that no project should."""
+"""Views of every kind, including broken ones."""
 
 from typing import Any
 
@@ -76,7 +76,7 @@ class Picked(viewsets.ModelViewSet):
 
 
 class Faults(viewsets.ViewSet):
-    """What can go wrong."""
+    """Actions that fail."""
 
     permission_classes = [AllowAny]
 
@@ -115,7 +115,7 @@ class Faults(viewsets.ViewSet):
 
 
 class Shapes(viewsets.ViewSet):
-    """What comes back that is no JSON."""
+    """Responses that are not JSON."""
 
     permission_classes = [AllowAny]
 
@@ -188,7 +188,7 @@ class Forms(viewsets.ViewSet):
 
 
 class Unready(viewsets.ModelViewSet):
-    """A viewset that nobody can look at without a request."""
+    """A viewset that cannot be inspected without a request."""
 
     def get_queryset(self) -> Any:
         raise RuntimeError("ask me in a request")
@@ -262,7 +262,7 @@ class Async(APIView):
         return Response({"async": True})
 
 
-class Nobodys(viewsets.ViewSet):
+class Unnamed(viewsets.ViewSet):
     """At a URL that cannot be written by name."""
 
     def list(self, request: Any, anything: str) -> Response:
@@ -292,6 +292,6 @@ urlpatterns = [
     path("everybody/", Everybody.as_view()),
     path("greet/", greet),
     path("async/", Async.as_view()),
-    re_path(r"^nobodys/([a-z]+)/$", Nobodys.as_view({"get": "list"})),
+    re_path(r"^anonymous_request/([a-z]+)/$", Unnamed.as_view({"get": "list"})),
     path("mcp/", endpoint()),
 ]

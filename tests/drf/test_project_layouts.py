@@ -1,4 +1,4 @@
-"""What projects of other people do, each in a few lines."""
+"""Project layouts: overlapping URLs, mounts, middleware and permissions."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,9 +20,9 @@ from rest_framework.views import APIView
 
 from accord.django import endpoint, project
 from accord.sources.drf import SkippedWarning
-from accord.sources.drf.fields import Describer
-from drf.people import CREDENTIALS
-from drf.talk import Client, ask, call, text_of
+from accord.sources.drf.fields import SchemaBuilder
+from drf.mcp_clients import Client, ask, call, text_of
+from drf.users import CREDENTIALS
 from storefront.models import Customer
 from storefront.serializers import CustomerSerializer
 
@@ -30,7 +30,7 @@ TENANT: ContextVar[str] = ContextVar("tenant", default="nobody's")
 
 
 class Seen:
-    """What middleware came to know, in the order that it did."""
+    """Values that middleware recorded, in order."""
 
     users: list[str] = []
     views: list[str] = []
@@ -53,7 +53,7 @@ class Files(APIView):
         return Response({"path": request.path, **kwargs})
 
 
-def test_views_whose_urls_differ_in_their_parameters_alone_have_those_in_their_names() -> None:
+def test_views_whose_urls_differ_only_in_parameters_have_those_in_their_names() -> None:
     patterns = [
         path("files/", Files.as_view()),
         path("files/<int:pk>/", Files.as_view()),
@@ -69,7 +69,7 @@ def test_views_whose_urls_differ_in_their_parameters_alone_have_those_in_their_n
     assert answered["data"] == {"path": "/rooms/files/a/", "key": "a"}
 
 
-def test_views_that_even_share_the_names_of_parameters_are_numbered() -> None:
+def test_views_with_equal_names_and_parameters_are_numbered() -> None:
     patterns = [
         re_path(r"^files/(?P<key>[0-9]+)/$", Files.as_view()),
         re_path(r"^files/(?P<key>[a-z]+)/$", Files.as_view()),
@@ -86,17 +86,17 @@ class Others(Files):
     """At a URL of which another view is first."""
 
 
-def test_a_view_that_no_url_leads_to_is_left_out() -> None:
+def test_a_view_shadowed_by_another_is_skipped() -> None:
     patterns = [
         path("files/<int:pk>/", Files.as_view()),
         path("files/<int:pk>/", Others.as_view()),
     ]
-    wanted = r"test_found\.Others is left out: /files/\{pk\}/ leads to Files before it"
+    wanted = r"test_project_layouts\.Others is skipped: /files/\{pk\}/ resolves to Files"
     with serving(*patterns), pytest.warns(SkippedWarning, match=wanted):
         assert list(project.server().tools) == ["files_get"]
 
 
-def test_what_is_mounted_twice_at_one_place_is_there_once() -> None:
+def test_a_router_mounted_twice_at_one_url_gives_its_tools_once() -> None:
     router = SimpleRouter()
     router.register("things", Things, basename="thing")
     with serving(path("", include(router.urls)), path("", include(router.urls))):
@@ -107,7 +107,7 @@ def test_what_is_mounted_twice_at_one_place_is_there_once() -> None:
 
 
 class Shy(viewsets.ReadOnlyModelViewSet):
-    """Customers of whoever asks, and nobody has asked yet."""
+    """A queryset that needs a request."""
 
     serializer_class: Any = CustomerSerializer
     filter_backends = [DjangoFilterBackend, OrderingFilter]
@@ -125,13 +125,13 @@ class Bare(viewsets.GenericViewSet):
         return Response(request.data)
 
 
-def test_filters_are_known_where_a_queryset_is_not() -> None:
+def test_filters_are_known_without_a_queryset() -> None:
     with serving(of(Shy)):
         listed = project.server().tools["things_list"].input_schema["properties"]["query"]
     assert set(listed["properties"]) == {"name", "ordering"}
 
 
-def test_a_generic_view_without_a_serializer_is_nothing_to_warn_of() -> None:
+def test_a_generic_view_without_a_serializer_gives_no_warning() -> None:
     with serving(of(Bare)):
         schema = project.server().tools["things_create"].input_schema
     assert schema["properties"]["body"] == {"type": "object"}
@@ -150,13 +150,13 @@ class Titled(APIView):
         return Response(request.data)
 
 
-def test_filters_of_an_unknown_model_are_complained_of() -> None:
-    wanted = "DjangoFilterBackend takes is not known: LookupError: there is no telling of which"
+def test_filters_of_an_unknown_model_are_reported() -> None:
+    wanted = "parameters of DjangoFilterBackend are unknown: LookupError: the model of its"
     with serving(of(Nameless)), pytest.warns(SkippedWarning, match=wanted):
         project.server()
 
 
-def test_a_serializer_of_a_view_that_is_not_generic_says_what_it_takes() -> None:
+def test_a_serializer_of_a_plain_view_describes_its_body() -> None:
     with serving(path("customers/", Titled.as_view())):
         schema = project.server().tools["customers_patch"].input_schema
     body = schema["properties"]["body"]
@@ -164,7 +164,7 @@ def test_a_serializer_of_a_view_that_is_not_generic_says_what_it_takes() -> None
     assert "required" not in body
 
 
-def test_what_comes_back_is_told_three_levels_deep() -> None:
+def test_an_output_schema_is_three_levels_deep() -> None:
     class Leaf(serializers.Serializer):
         name = serializers.CharField()
 
@@ -178,7 +178,7 @@ def test_what_comes_back_is_told_three_levels_deep() -> None:
         branch = Branch()
 
     def leaf(side: Any) -> Any:
-        schema = Describer(side, lambda *_: None).members(Tree())
+        schema = SchemaBuilder(side, lambda *_: None).object_schema(Tree())
         for name in ("branch", "twig", "leaf"):
             schema = schema["properties"][name]
         return schema
@@ -187,7 +187,7 @@ def test_what_comes_back_is_told_three_levels_deep() -> None:
     assert leaf("out") == {"type": ["object", "null"]}
 
 
-def test_what_a_converter_of_a_url_takes_is_said() -> None:
+def test_a_path_converter_has_its_schema() -> None:
     with serving(path("rooms/<int:floor>/<uuid:key>/<slug:name>/", Files.as_view())):
         schema = project.server().tools["rooms_get"].input_schema
     assert schema["properties"]["kwargs"]["properties"] == {
@@ -240,9 +240,7 @@ def of(view: Any) -> Any:
     ("view", "listed"),
     [(Things, ["things_create", "things_retrieve"]), (OfMembers, [])],
 )
-def test_a_permission_that_asks_for_what_only_a_call_says_hides_nothing(
-    view: Any, listed: list[str]
-) -> None:
+def test_a_permission_that_reads_arguments_hides_nothing(view: Any, listed: list[str]) -> None:
     with serving(of(view)):
         server = project.server()
         tools = [tool["name"] for tool in ask(server, "tools/list", {})["tools"]]
@@ -265,7 +263,7 @@ def test_a_permission_that_asks_for_what_only_a_call_says_hides_nothing(
     ],
     ids=["item", "in", "iter", "len", "get"],
 )
-def test_a_permission_may_look_at_them_in_any_way(look: Any) -> None:
+def test_a_permission_may_read_arguments_in_any_way(look: Any) -> None:
     permission = type("Looks", (BasePermission,), {"has_permission": lambda _, r, v: look(r, v)})
     view = type("Looked", (Things,), {"permission_classes": [permission]})
     with serving(of(view)):
@@ -361,7 +359,7 @@ def test_middleware_sees_the_url_of_the_view_that_is_called(surrounded: None, ke
 
 
 @override_settings(FORCE_SCRIPT_NAME="/shop/")
-def test_a_project_below_a_path_is_asked_below_it() -> None:
+def test_a_script_name_is_part_of_the_path() -> None:
     with serving(of(Open)):
         assert APIClient().get("/api/things/").json()[1] == "/shop/api/things/"
         assert call(project.server(), "things_list", {})["data"]["items"][1] == "/shop/api/things/"
@@ -369,7 +367,7 @@ def test_a_project_below_a_path_is_asked_below_it() -> None:
     assert result["structuredContent"][1] == "/shop/api/things/"
 
 
-def test_middleware_that_keeps_the_request_learns_whose_it_is(surrounded: None) -> None:
+def test_middleware_that_stores_the_request_sees_its_user(surrounded: None) -> None:
     client = Client(headers=CREDENTIALS["clerk"])
     client.call_tool("things_list")
     assert Seen.users[0] == "clerk"

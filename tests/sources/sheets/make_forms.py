@@ -1,4 +1,4 @@
-"""Forms that somebody else might bring, made for a test: text fields and check boxes where they say."""
+"""Make PDF forms for tests: text fields and check boxes."""
 
 import json
 from io import BytesIO
@@ -79,7 +79,7 @@ def _widget(pdf: Pdf, field: Made) -> Dictionary:
 
 
 def encrypted(data: bytes, *, password: str) -> bytes:
-    """The same, protected; an empty password opens it, and it is protected still."""
+    """Return the form, encrypted with a user password."""
     target = BytesIO()
     with pikepdf.open(BytesIO(data)) as pdf:
         pdf.save(target, encryption=pikepdf.Encryption(owner="owner", user=password))

@@ -1,4 +1,4 @@
-"""Parameters whose values come as text: those of prompts, and the variables of URI templates."""
+"""Parameters whose values are text: prompt arguments and URI template variables."""
 
 from collections.abc import Callable, Iterator
 from enum import Enum
@@ -11,58 +11,59 @@ from accord.errors import ContractError
 from accord.model.answer import FieldError
 from accord.model.arguments import JsonSchema, invalid
 from accord.model.tool import Bound
-from accord.sources.functions.examine import Examined
-from accord.sources.functions.misfits import misfits, unreadable
-from accord.sources.functions.parameters import Parameters
+from accord.sources.functions.introspect import FunctionInfo
+from accord.sources.functions.parameters import Parameters, decode_failure, field_errors
 
 _SIMPLE: Final = frozenset({"string", "integer", "number", "boolean", "null"})
 
 
-class Texts(Parameters):
-    """What a function takes that is called with texts: numbers and the like are read from them."""
+class TextParameters(Parameters):
+    """The parameters of a function called with text; other types are converted from it."""
 
-    def __init__(self, function: Callable[..., Any], found: Examined, kind: str) -> None:
-        words = found.words.parameters
-        super().__init__(function, found.name, found.types, words, strict=False, kind=kind)
+    def __init__(self, function: Callable[..., Any], info: FunctionInfo, kind: str) -> None:
+        descriptions = info.docstring.parameters
+        super().__init__(function, info.name, info.types, descriptions, strict=False, kind=kind)
         for name, schema in self.schema["properties"].items():
             if not _is_simple(schema, self.schema.get("$defs", {})):
                 raise ContractError(
-                    f"parameter {name!r} of {found.what} comes as text, and cannot be read from it"
+                    f"parameter {name!r} of {info.what} must be a type that can be read from text"
                 )
 
     @property
     def names(self) -> list[str]:
-        """The parameters that callers see."""
+        """Names of the parameters that callers see."""
         return list(self.schema["properties"])
 
     def choices(self) -> dict[str, list[str]]:
-        """All that a parameter can be, where that is known."""
-        found = {s.parameter.name: _in_order(s.hint) for s in self._shown}
+        """Return the possible values of each parameter that has a fixed set."""
+        found = {each.parameter.name: _ordered_choices(each.hint) for each in self._visible}
         return {name: values for name, values in found.items() if values}
 
     def bind(self, arguments: bytes) -> Bound:
-        """The arguments as a record; whatever is wrong with them is a validation Problem."""
+        """Return the arguments as a record; raise a validation Problem with every wrong field."""
         try:
             given = msgspec.json.decode(arguments, type=dict[str, Any])
         except (msgspec.ValidationError, RecursionError) as error:
-            raise invalid(self._tool, [unreadable(error)]) from error
+            raise invalid(self._tool, [decode_failure(error)]) from error
         known = {name: given[name] for name in self.names if name in given}
         try:
             return Bound(msgspec.convert(known, self._record, strict=False))
         except msgspec.ValidationError as error:
-            raise invalid(self._tool, self._misfits(known, error)) from error
+            raise invalid(self._tool, self._field_errors(known, error)) from error
 
-    def _misfits(self, given: dict[str, Any], error: Exception) -> list[FieldError]:
+    def _field_errors(self, given: dict[str, Any], error: Exception) -> list[FieldError]:
         errors: list[FieldError] = []
-        for shown in self._shown:
-            name = shown.parameter.name
+        for each in self._visible:
+            name = each.parameter.name
             if name not in given:
-                errors += [FieldError(name, "is required")] if shown.is_required else []
+                errors += [FieldError(name, "is required")] if each.is_required else []
                 continue
             try:
-                msgspec.convert(given[name], shown.hint, strict=False)
+                msgspec.convert(given[name], each.hint, strict=False)
             except msgspec.ValidationError as misfit:
-                errors += misfits(name, msgspec.json.encode(given[name]), misfit, self._checker)
+                errors += field_errors(
+                    name, msgspec.json.encode(given[name]), misfit, self._checker
+                )
         return errors or [FieldError("arguments", "do not fit")]
 
 
@@ -74,8 +75,8 @@ def _is_simple(schema: JsonSchema, defs: dict[str, Any]) -> bool:
     return schema.get("type") in _SIMPLE or "enum" in schema or not schema.keys() - {"default"}
 
 
-def _in_order(hint: Any) -> list[str]:
-    """The texts that a type has, as they are written: msgspec does not keep their order."""
+def _ordered_choices(hint: Any) -> list[str]:
+    """Return a type's possible texts in source order, which msgspec does not keep."""
     written = [str(value) for value in _literals(hint)]
     choices = _choices(inspect.type_info(hint))
     return sorted(choices, key=lambda each: written.index(each) if each in written else -1)

@@ -1,4 +1,4 @@
-"""What the tests of function tools share."""
+"""Sample types, and tools that take or return them."""
 
 import enum
 from dataclasses import dataclass, field
@@ -325,7 +325,7 @@ each_type = pytest.mark.parametrize("row", TYPES.values(), ids=list(TYPES))
 
 
 def taking(hint: Any, *default: Any, doc: str | None = None, **options: Any) -> Tool:
-    """A tool with one parameter, which it returns."""
+    """Return a tool with one parameter, which it returns."""
 
     def echo(x):
         return x
@@ -364,7 +364,7 @@ def arguments(value: Any, **more: Any) -> bytes:
 
 
 def received(tool: Tool, raw: bytes) -> Any:
-    """What reaches the function."""
+    """Return the value that reaches the function."""
     return tool.invoke(tool.bind(raw).arguments, None)
 
 

@@ -1,4 +1,4 @@
-"""What seldom happens: odd permissions, nested forms, odd converters, odd responses."""
+"""Edge cases of permissions, nested forms, path converters and responses."""
 
 import json
 from base64 import b64encode
@@ -19,8 +19,8 @@ from rest_framework.routers import SimpleRouter
 from accord import Server
 from accord.django import project
 from accord.sources.drf import SkippedWarning
-from accord.sources.drf.fields import Describer
-from drf.talk import ask, call
+from accord.sources.drf.fields import SchemaBuilder
+from drf.mcp_clients import ask, call
 from storefront.models import Customer, Item, Order
 
 
@@ -51,7 +51,7 @@ def guarded(**permissions: Any) -> Any:
     return path("", include(router.urls))
 
 
-def test_a_tool_is_shown_unless_its_view_refuses_the_caller_as_such() -> None:
+def test_a_tool_is_listed_unless_its_view_denies_the_caller() -> None:
     patterns = guarded(
         refuses=raising(PermissionDenied()),
         finds_nothing=raising(Http404()),
@@ -63,7 +63,7 @@ def test_a_tool_is_shown_unless_its_view_refuses_the_caller_as_such() -> None:
     assert [tool["name"] for tool in listed] == ["finds_nothing_list", "needs_more_list"]
 
 
-def test_middleware_that_lets_nobody_in_hides_nothing() -> None:
+def test_middleware_that_rejects_every_request_hides_nothing() -> None:
     middleware = [f"{__name__}.closed"]
     with serving(guarded(members=IsAuthenticated)), override_settings(MIDDLEWARE=middleware):
         server = project.server()
@@ -85,15 +85,15 @@ def closed(get_response: Any) -> Any:
     return middleware
 
 
-def test_permissions_that_are_combined_are_said_so() -> None:
+def test_combined_permissions_are_described_as_an_expression() -> None:
     patterns = guarded(
         both=IsAuthenticated & IsAdminUser,
         either=IsAuthenticated | IsAdminUser,
         others=~IsAdminUser,
     )
     with serving(patterns):
-        who = {each.tool.name: each.who for each in project.exposures()}
-    assert who == {
+        permissions = {each.tool.name: each.permissions for each in project.exposed_tools()}
+    assert permissions == {
         "both_list": "(IsAuthenticated and IsAdminUser)",
         "either_list": "(IsAuthenticated or IsAdminUser)",
         "others_list": "not IsAdminUser",
@@ -126,7 +126,7 @@ class Letters(viewsets.GenericViewSet):
         return Response({**data, "scans": [scan.read().decode() for scan in data["scans"]]})
 
 
-def test_what_is_nested_survives_a_form() -> None:
+def test_nested_values_survive_a_form() -> None:
     router = SimpleRouter()
     router.register("letters", Letters, basename="letter")
     scans = [{"name": n, "content": b64encode(n.encode()).decode()} for n in ("a", "b")]
@@ -156,8 +156,8 @@ class Read(serializers.ModelSerializer):
         fields = ["customer", "items", "elsewhere", "number", "short", "typed", "name"]
 
 
-def test_relations_that_are_only_read_are_known_by_their_model() -> None:
-    properties = Describer("out", lambda *_: None).members(Read())["properties"]
+def test_read_only_relations_have_the_type_of_their_model() -> None:
+    properties = SchemaBuilder("out", lambda *_: None).object_schema(Read())["properties"]
     assert properties["customer"] == {"type": "integer"}
     assert properties["items"]["items"] == {"type": ["integer", "null"]}
     assert properties["elsewhere"] == {}
@@ -189,7 +189,7 @@ class Years(Things):
         return Response({"year": year})
 
 
-def test_a_converter_that_takes_no_text_is_helped() -> None:
+def test_a_converter_that_needs_its_own_type_gets_text() -> None:
     with serving(path("years/<yyyy:year>/", Years.as_view({"get": "list"}))):
         server = project.server()
         for year in (7, "0007"):
@@ -201,14 +201,14 @@ def test_a_converter_that_takes_no_text_is_helped() -> None:
 @pytest.mark.parametrize(
     ("pattern", "reason"),
     [
-        (r"^a|b/$", "its URL is a choice of several"),
-        (r"^x/([a-z]+)/$", "its URL has groups without a name"),
+        (r"^a|b/$", "its URL has alternatives"),
+        (r"^x/([a-z]+)/$", "its URL has unnamed groups"),
     ],
 )
-def test_a_url_that_cannot_be_written_is_left_out(pattern: str, reason: str) -> None:
+def test_a_url_that_cannot_be_built_is_skipped(pattern: str, reason: str) -> None:
     with (
         serving(re_path(pattern, Things.as_view({"get": "list"}))),
-        pytest.warns(SkippedWarning, match=f"Things is left out: {reason}"),
+        pytest.warns(SkippedWarning, match=f"Things is skipped: {reason}"),
     ):
         assert project.server().tools == {}
 
@@ -245,7 +245,7 @@ def odd() -> Any:
         yield project.server()
 
 
-def test_odd_responses_are_taken_as_they_are(odd: Server) -> None:
+def test_unusual_responses_are_passed_on(odd: Server) -> None:
     result = ask(odd, "tools/call", {"name": "odd_latin", "arguments": {}})
     assert [block["type"] for block in result["content"]][-1] == "resource"
     broken = call(odd, "odd_broken", {})

@@ -1,0 +1,243 @@
+"""Translate type hints to msgspec types and JSON Schemas, and return hints to tool outputs."""
+
+import inspect
+import re
+from collections.abc import Iterable, Iterator
+from datetime import datetime, time
+from functools import reduce
+from operator import or_
+from types import UnionType
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from accord.errors import ContractError
+from accord.model.answer import Answer
+from accord.model.arguments import JsonSchema
+from accord.model.content import Block
+from accord.model.tool import Output
+
+_BOUNDS: Final = ("gt", "ge", "lt", "le", "multiple_of", "min_length", "max_length", "pattern")
+_DOCUMENTATION: Final = ("title", "description", "examples", "extra_json_schema", "extra")
+_SUBSCHEMA_MAPS: Final = frozenset({"properties", "patternProperties", "$defs"})
+_SUBSCHEMAS: Final = frozenset(
+    {"items", "prefixItems", "additionalProperties", "anyOf", "allOf", "oneOf", "not"}
+)
+_FORMATS: Final = {
+    datetime: "date-time",
+    time: "time",
+}  # msgspec sets them only for values with a zone
+_NO_SCHEMA: Final = (Any, None, type(None), Answer)
+_BLOCKS: Final = frozenset(get_args(Block))
+_KINDS: Final = frozenset({"type", "enum", "const", "anyOf", "$ref"})
+
+
+def annotate(hint: Any, description: str | None, what: str) -> Any:
+    """Return the hint with its bounds and description as msgspec.Meta.
+
+    `Annotated` takes msgspec's Meta, a plain string or a `Doc` as description, and the bounds of
+    annotated-types and pydantic's FieldDecoder, known by their attributes alone.
+    """
+    try:
+        _reject_foreign_bounds(hint)
+        hint = _translate(hint)
+    except NameError as error:
+        raise ContractError(f"{what} has a type that is not defined: {error}") from error
+    except (TypeError, ValueError, re.error) as error:
+        raise ContractError(f"{what} has bounds that cannot be checked: {error}") from error
+    if description and not _is_described(hint):
+        hint = Annotated[hint, msgspec.Meta(description=description)]
+    return hint
+
+
+def _is_described(hint: Any) -> bool:
+    extras = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
+    return any(getattr(extra, "description", None) for extra in extras)
+
+
+def describe(hint: Any, what: str) -> JsonSchema:
+    """Return the JSON Schema of a type: `$defs` at the root, and never a bare `$ref` there."""
+    try:
+        (schema,), defs = msgspec.json.schema_components([hint], ref_template="#/$defs/{name}")
+        msgspec.json.Decoder(hint)
+    except (TypeError, ValueError, RecursionError, re.error) as error:
+        shown = inspect.formatannotation(hint)
+        reason = str(error).partition("\n")[0]
+        if reason.endswith(":"):  # msgspec continues with its own hooks
+            reason = "use a dataclass, a TypedDict or a msgspec.Struct"
+        raise ContractError(f"{what} is {shown}, which is not a JSON type: {reason}") from error
+    if set(schema) == {"$ref"}:
+        name = schema["$ref"].rpartition("/")[2]
+        schema = dict(defs[name])
+        if not _mentions(defs, name):
+            del defs[name]
+    described: JsonSchema = _with_items({**schema, "$defs": defs} if defs else schema)
+    return described
+
+
+def _with_items(node: Any) -> Any:
+    """Return the schema with `items` in every array: some model APIs reject an array without."""
+    if isinstance(node, list):
+        return [_with_items(each) for each in node]
+    if not isinstance(node, dict):
+        return node
+    full = {name: _keyword_with_items(name, each) for name, each in node.items()}
+    lacks_items = full.get("type") == "array" and not {"items", "prefixItems"} & full.keys()
+    return full | {"items": {}} if lacks_items else full
+
+
+def _keyword_with_items(keyword: str, value: Any) -> Any:
+    if keyword in _SUBSCHEMA_MAPS:
+        return {name: _with_items(each) for name, each in value.items()}
+    return _with_items(value) if keyword in _SUBSCHEMAS else value
+
+
+def _translate(hint: Any) -> Any:
+    """Return a type in which every Annotated, at any depth, has msgspec.Meta."""
+    origin, args = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        bare, *extras = args
+        metas = [meta for extra in extras for meta in _metas(extra)]
+        return reduce(_attach, sorted(metas, key=_is_documentation), _translate(bare))
+    if isinstance(hint, type) and hint in _FORMATS:
+        return Annotated[hint, msgspec.Meta(extra_json_schema={"format": _FORMATS[hint]})]
+    if origin is Literal or not args:
+        return hint
+    inner = tuple(_translate(arg) for arg in args)
+    if inner == args:
+        return hint
+    return reduce(or_, inner) if origin in (Union, UnionType) else origin[inner]
+
+
+def _attach(hint: Any, meta: msgspec.Meta) -> Any:
+    """Annotate a type; a bound on a union applies to each member that is not None."""
+    if get_origin(hint) in (Union, UnionType) and not _is_documentation(meta):
+        kinds = get_args(hint)
+        return reduce(or_, (k if k is type(None) else Annotated[k, meta] for k in kinds))
+    return Annotated[hint, meta]
+
+
+def _metas(extra: Any) -> Iterator[msgspec.Meta]:
+    """Yield an annotation as msgspec.Meta, bounds and documentation apart."""
+    if isinstance(extra, str):
+        yield msgspec.Meta(description=extra)
+        return
+    values = {name: getattr(extra, name, None) for name in (*_BOUNDS, *_DOCUMENTATION)}
+    values["description"] = values["description"] or getattr(extra, "documentation", None)
+    for names in (_BOUNDS, _DOCUMENTATION):
+        known: dict[str, Any] = {name: values[name] for name in names if values[name] is not None}
+        if known:
+            yield msgspec.Meta(**known)
+    inner: Iterable[Any] = getattr(extra, "metadata", ())
+    for further in inner:
+        yield from _metas(further)
+
+
+def _is_documentation(meta: msgspec.Meta) -> bool:
+    return any(getattr(meta, name) is not None for name in _DOCUMENTATION)
+
+
+def classes_in(hint: Any, seen: set[Any] | None = None) -> Iterator[type]:
+    """Yield every class with fields inside a type, at any depth."""
+    seen = set() if seen is None else seen
+    for part in get_args(hint):
+        yield from classes_in(part, seen)
+    if isinstance(hint, type) and hint not in seen and hasattr(hint, "__annotations__"):
+        seen.add(hint)
+        yield hint
+        for field in get_type_hints(hint, include_extras=True).values():
+            yield from classes_in(field, seen)
+
+
+def _reject_foreign_bounds(hint: Any) -> None:
+    """Raise if a class has bounds that are not msgspec.Meta: msgspec would ignore them."""
+    for owner in classes_in(hint):
+        for name, field in get_type_hints(owner, include_extras=True).items():
+            extras = get_args(field)[1:] if get_origin(field) is Annotated else ()
+            foreign = [extra for extra in extras if not isinstance(extra, msgspec.Meta)]
+            if any(not _is_documentation(meta) for extra in foreign for meta in _metas(extra)):
+                raise ValueError(f"{owner.__name__}.{name} needs them as msgspec.Meta")
+
+
+def _mentions(node: Any, name: str) -> bool:
+    if isinstance(node, dict):
+        return node.get("$ref") == f"#/$defs/{name}" or any(
+            _mentions(value, name) for value in node.values()
+        )
+    return isinstance(node, list) and any(_mentions(value, name) for value in node)
+
+
+def output_of(hint: Any, tool: str) -> Output:
+    """Return the output that a return hint declares; an empty one without a usable hint.
+
+    `str` is plain text: not JSON, no structured content.
+    """
+    if get_origin(hint) is Answer:
+        (hint,) = get_args(hint)
+    if hint is str:
+        return Output(is_text=True, is_loose=False)
+    if any(hint is silent for silent in _NO_SCHEMA) or _has_blocks(hint):
+        return Output()
+    what = f"the result of tool {tool!r}"
+    hint = annotate(hint, None, what)
+    schema = describe(hint, what)
+    parts = list(_subschemas(schema))
+    return Output(
+        schema=schema,
+        check=msgspec.json.Decoder(hint).decode,
+        is_loose=any(_accepts_anything(part) for part in parts),
+        hides_nan=any(_is_nullable_number(part) for part in parts),
+        is_recursive=_is_recursive(schema),
+        is_unordered=any("uniqueItems" in part for part in parts),
+    )
+
+
+def _has_blocks(hint: Any) -> bool:
+    """True if a hint contains content blocks, which are not data."""
+    if isinstance(hint, type) and hint in _BLOCKS:
+        return True
+    return any(_has_blocks(part) for part in get_args(hint))
+
+
+def _subschemas(schema: JsonSchema) -> Iterator[JsonSchema]:
+    """Yield a schema and every schema inside it."""
+    yield schema
+    inner: list[Any] = [*schema.get("anyOf", ()), *schema.get("prefixItems", ())]
+    for key in ("properties", "$defs"):
+        inner += schema.get(key, {}).values()
+    inner += [schema.get(key) for key in ("items", "additionalProperties")]
+    for part in inner:
+        if isinstance(part, dict):
+            yield from _subschemas(part)
+
+
+def _is_recursive(schema: JsonSchema) -> bool:
+    """True if a definition refers to itself, directly or through others."""
+    defs = schema.get("$defs", {})
+    references = {name: _references(part) for name, part in defs.items()}
+    for _ in defs:  # definitions without references left are not in a cycle
+        references = {
+            name: names & references.keys() for name, names in references.items() if names
+        }
+    return bool(references)
+
+
+def _references(schema: JsonSchema) -> set[str]:
+    return {part["$ref"].rpartition("/")[2] for part in _subschemas(schema) if "$ref" in part}
+
+
+def _accepts_anything(part: JsonSchema) -> bool:
+    """True if a schema leaves a value unconstrained."""
+    if part.keys().isdisjoint(_KINDS):
+        return True
+    match part.get("type"):
+        case "array":
+            return part.keys().isdisjoint({"items", "prefixItems"})
+        case "object":
+            return part.keys().isdisjoint({"properties", "additionalProperties"})
+    return False
+
+
+def _is_nullable_number(part: JsonSchema) -> bool:
+    kinds = {each.get("type") for each in part.get("anyOf", ())}
+    return {"number", "null"} <= kinds

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from connect.talk import ACCORD
+from connect.client import ACCORD
 from http_peer import HttpServer
 
 N8N = os.environ["N8N"]

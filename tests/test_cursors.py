@@ -463,9 +463,9 @@ def test_a_bad_key_file_is_one_line(folder: Path) -> None:
         "empty": ("does not hold a key", "16 to 64 bytes"),
         "short": ("does not hold a key", "16 to 64 bytes"),
         "long": ("does not hold a key", "16 to 64 bytes"),
-        "a_folder": ("cannot use the key file", "Is a directory"),
-        "missing/key": ("cannot use the key file", "No such file or directory"),
-        "shop.py/key": ("cannot use the key file", "Not a directory"),
+        "a_folder": ("could not use the key file", "Is a directory"),
+        "missing/key": ("could not use the key file", "No such file or directory"),
+        "shop.py/key": ("could not use the key file", "Not a directory"),
     }
     done = accord_each({name: ["serve", "shop", "--key-file", name] for name in cases}, cwd=folder)
     for name, fragments in cases.items():

@@ -38,8 +38,7 @@ from accord.rest import Asked, Rest, may_have_cursor, read_more_tool
 from accord.revisions import Revision
 from accord.signing import Cursors, Signer
 from accord.stock import Stock
-from accord.telemetry import Telemetry, Watch
-from accord.telemetry import outcome_of as label_of
+from accord.telemetry import CallTimer, Telemetry, outcome_label
 from accord.wording import Shortening, require_room, resumed, shortened_reject, size_of
 from accord.work import Done, Work, rejected
 
@@ -281,7 +280,9 @@ class Server(Stock):
             done = self._failed(call, tool, meaning(error, call.revision), watch)
             error.__traceback__ = None  # a cycle: its frames hold this one, and the tool's locals
         if watch is not None:
-            watch.end("cancelled" if call.cancelled else label_of(done.outcome), len(done.reply))
+            watch.end(
+                "cancelled" if call.cancelled else outcome_label(done.outcome), len(done.reply)
+            )
         return done
 
     def resume(self, call: Call, tool: Tool, place: Position | None) -> Position | None:
@@ -297,7 +298,7 @@ class Server(Stock):
             return self._failed(call, tool, outcome)
         watch = self.telemetry.begin(tool.name, call.revision.date, call.meta)
         done = self._failed(call, tool, outcome, watch)
-        watch.end(label_of(done.outcome), len(done.reply))
+        watch.end(outcome_label(done.outcome), len(done.reply))
         return done
 
     def _failed(
@@ -305,7 +306,7 @@ class Server(Stock):
         call: Call,
         tool: Tool,
         outcome: Outcome | BaseException,
-        watch: Watch | None = None,
+        watch: CallTimer | None = None,
     ) -> Done:
         """How a call ends that did not end well; the cause of what is masked goes to the log."""
         cause: BaseException | None = None
@@ -329,7 +330,7 @@ class Server(Stock):
         call: Call,
         tool: Tool,
         outcome: Answer[Value] | Problem | Reject,
-        watch: Watch | None = None,
+        watch: CallTimer | None = None,
         place: Position | None = None,
     ) -> Done:
         """An outcome with its wording, in the profile and revision of the caller.
@@ -342,7 +343,7 @@ class Server(Stock):
         client = call.client
         is_usual = tool.profile is None and not client.capabilities
         profile = self.profile if is_usual else self._profile(tool, client)
-        observed = None if watch is None else watch.observed(label_of(outcome))
+        observed = None if watch is None else watch.observed(outcome_label(outcome))
         revision = client.revision if self.structured else _without_structure(client.revision)
         setting = Setting(tool, revision, observed)
         try:

@@ -125,13 +125,13 @@ def test_arguments_can_come_from_stdin() -> None:
     assert done == (0, "5\n", "")
 
 
-def test_a_failed_call_is_told_on_stderr_with_exit_code_1() -> None:
+def test_a_failed_call_is_printed_on_stderr_with_exit_code_1() -> None:
     done = accord("call", "shop", "orders", '{"customer": "zoe"}')
     assert done == (1, "", "error: No customer 'zoe'\nhint: try ada or grace\n")
 
 
 @pytest.mark.parametrize("revision", ["2024-11-05", "2026-07-28"])
-def test_every_bad_argument_is_told_in_one_line(revision: str) -> None:
+def test_every_bad_argument_is_reported_in_one_line(revision: str) -> None:
     done = accord("call", "shop", "add", '{"a": "two"}', "--revision", revision)
     assert (done.code, done.out) == (1, "")
     begin, faults = done.err.removesuffix("\n").split("for add: ")
@@ -387,13 +387,13 @@ def refused() -> dict[str, Done]:
 
 
 @pytest.mark.parametrize("name", BAD_ARGUMENTS)
-def test_arguments_that_are_no_json_object_are_one_line(
+def test_arguments_that_are_not_a_json_object_are_one_line(
     refused: dict[str, Done], name: str
 ) -> None:
     assert_one_line_of_misuse(refused[name], "accord call: ", "JSON")
     assert len(refused[name].err) < 500
     if not b"".join(map(os.fsencode, BAD_ARGUMENTS[name])).strip(b"-"):
-        assert "there is nothing" in refused[name].err
+        assert "not empty" in refused[name].err
 
 
 def test_an_unknown_tool_is_one_line_that_lists_the_tools() -> None:

@@ -1,4 +1,4 @@
-"""`accord completion`: in each shell that is here, and what may come next in a line."""
+"""`accord completion`: the candidates for a line, in each installed shell."""
 
 import os
 import pty
@@ -66,7 +66,7 @@ def test_a_target_that_prints_or_breaks_completes_nothing_wrong(tmp_path: Path) 
         assert (done.code, done.out) == (0, "")
 
 
-def test_a_shell_that_is_not_known_is_told_which_are_and_no_word_of_our_own() -> None:
+def test_an_unknown_shell_is_an_error_that_lists_the_shells_only() -> None:
     done = accord("completion", "tcsh")
     assert_one_line_of_misuse(done, "tcsh", "bash", "zsh", "fish")
     assert "candidates" not in done.err

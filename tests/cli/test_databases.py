@@ -142,7 +142,7 @@ def test_the_options_hold_for_a_call(folder: Path) -> None:
     assert found["time"].err.startswith("error: The query took longer than 0.3 s; it was stopped\n")
     assert found["tables"].err.startswith('error: "users" may not be read; only "other", "posts"')
     assert found["tools"].err.startswith(
-        "accord call: no tool 'insert_row'; there are: list_tables"
+        "accord call: no tool 'insert_row'; the server has: list_tables"
     )
     assert found["length"].err.startswith("error: A value or row has more than 1,000 bytes\nhint: ")
     assert "argument --allow: invalid" in found["no table"].err
@@ -254,7 +254,7 @@ def test_serving_leaves_a_file_as_it_was(folder: Path) -> None:
     assert [path.name for path in folder.iterdir()] == ["shop.db"]
 
 
-def test_a_server_that_is_told_to_end_takes_its_workers_along(folder: Path) -> None:
+def test_a_server_that_is_terminated_ends_its_workers(folder: Path) -> None:
     with StdioPeer([ACCORD, "serve", "shop.db"], cwd=folder) as peer:
         peer.initialize()
         assert text(peer, "insert_row", table_name="posts", data={"title": "x"})

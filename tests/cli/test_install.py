@@ -1,4 +1,4 @@
-"""`accord install`: what is written where, what is left alone, and that a client can start it."""
+"""`accord install`: the entry that is written, the rest unchanged, and that a client can start it."""
 
 import json
 import os

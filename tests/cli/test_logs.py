@@ -1,4 +1,4 @@
-"""What one failing call leaves in the log of the command line: bounded, and of lines of ours."""
+"""Log records of a failing call on the command line: bounded, one line per message."""
 
 import json
 import logging
@@ -116,7 +116,7 @@ TOOLS = {
     "causes": ("KeyError: 999",),
     "notes": ("ValueError: noted",),
     "own_novel": ("ERROR mine: xxx",),
-    "own_mistake": ("ERROR mine: %d and %d (its arguments do not fit)",),
+    "own_mistake": ("ERROR mine: %d and %d (invalid arguments)",),
 }
 
 

@@ -1,4 +1,4 @@
-"""`accord read`: whatever somebody sent, as the generic response; for a program and for a person."""
+"""`accord read`: any reply as the generic response; for a program and for a person."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from accord.cli.visible import visible
+from accord.cli.terminal import visible
 from cli.command import ACCORD, ENVIRONMENT, Done, accord, accord_in_terminal
 from commands import Popen
 
@@ -144,7 +144,7 @@ def test_a_failure_among_many_is_exit_code_1_as_well() -> None:
     ("words", "fragment"),
     [
         (["no-such-file.json"], "no-such-file.json"),
-        (["."], "cannot read"),
+        (["."], "could not read"),
         (["-", "--arguments", "[1]"], "JSON object"),
         (["-", "--arguments", "{"], "JSON object"),
     ],
@@ -295,7 +295,7 @@ def test_every_type_has_a_table(payload: Any, shown: str) -> None:
     assert read("--table", "--tool", "t", stdin=json.dumps(payload).encode()).out == shown
 
 
-def test_a_table_that_nobody_looks_at_is_not_cut() -> None:
+def test_a_table_in_a_pipe_is_not_cut() -> None:
     done = read("--table", "--tool", "t", stdin=reply([{"id": 1, "words": "x" * 300}]))
     assert done.out == f"t: list, 1 item\n  id  words\n  1   {'x' * 300}\n"
 
@@ -378,7 +378,7 @@ def test_what_does_not_fit_into_memory_is_one_line(tmp_path: Path) -> None:
     start = f"{limit} from accord.cli.main import main; sys.exit(main(['read', '{file}']))"
     done = subprocess.run([sys.executable, "-c", start], capture_output=True, env=ENVIRONMENT)
     assert done.returncode == 2
-    words = "accord read: there is not enough memory for a reply of that size\n"
+    words = "accord read: the reply is too large for the available memory\n"
     assert done.stderr.decode() == words
 
 

@@ -1,4 +1,4 @@
-"""`accord schema`: a published schema as JSON, as it is or for somebody who knows less."""
+"""`accord schema`: a published schema as JSON, complete or simplified for n8n."""
 
 import json
 import subprocess

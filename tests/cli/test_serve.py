@@ -45,7 +45,7 @@ def test_one_target_is_served_under_its_own_name() -> None:
         }
 
 
-def test_a_person_at_a_terminal_is_told_what_it_waits_for() -> None:
+def test_at_a_terminal_it_prints_what_it_waits_for() -> None:
     master, slave = pty.openpty()
     with Popen(
         [ACCORD, "serve", "shop"],
@@ -70,11 +70,11 @@ READY: dict[str, tuple[list[str], str]] = {
     "a server alone": (["shop", "--no-page"], "MCP at {top}/mcp"),
     "the reader": (
         ["reader"],
-        "replies are read at {top}/read, MCP at {top}/mcp and a page at {top}/",
+        "reader at {top}/read, MCP at {top}/mcp and a page at {top}/",
     ),
     "a server that reads": (
         ["shop", "reader", "--no-page"],
-        "replies are read at {top}/read, MCP at {top}/mcp",
+        "reader at {top}/read, MCP at {top}/mcp",
     ),
 }
 

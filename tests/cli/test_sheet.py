@@ -248,7 +248,7 @@ def test_misuse_is_one_line(party: Path, words: list[str], fragments: list[str])
         ),
     ],
 )
-def test_an_unreadable_file_is_one_line_with_the_reason(
+def test_a_file_that_is_not_a_character_says_why(
     party: Path, name: str, content: bytes | None, words: str
 ) -> None:
     if content is not None:

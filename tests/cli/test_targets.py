@@ -1,4 +1,4 @@
-"""What can be named on the command line, and what is said where it cannot."""
+"""Targets of the command line, and the errors for those that do not exist."""
 
 import json
 from pathlib import Path
@@ -99,7 +99,7 @@ def test_so_they_do_for_every_verb(with_reserved_files: Path) -> None:
     assert done["call a file"].out == "3\n"
     assert done["serve"] == Done(0, "", "")
     assert done["serve a file"] == Done(0, "", "")
-    assert_one_line_of_misuse(done["serve the reader"], "over HTTP alone")
+    assert_one_line_of_misuse(done["serve the reader"], "requires HTTP")
     assert_one_line_of_misuse(done["tools of the reader"], "has no tools")
     assert_one_line_of_misuse(done["inspect"], "accord serve sheets --http")
     assert_one_line_of_misuse(done["inspect a file"], "accord serve ./sheets --http")
@@ -122,7 +122,7 @@ def test_a_program_wins_over_a_file_beside_it(tmp_path: Path) -> None:
     program = tmp_path / "serve"
     program.write_text("#!/bin/sh\nexit 3\n")
     program.chmod(0o755)
-    assert_one_line_of_misuse(accord("serve", "./serve", cwd=tmp_path), "somebody else's server")
+    assert_one_line_of_misuse(accord("serve", "./serve", cwd=tmp_path), "a remote server")
     assert accord("tools", "./serve.py", cwd=tmp_path).out.startswith("good 1.0")
 
 
@@ -169,7 +169,7 @@ BAD: dict[str, tuple[list[str], list[str]]] = {
     "a folder": (["folder.py"], ["folder.py"]),
     "no module at all": ([":server"], [":server"]),
     "an empty word": ([""], []),
-    "a program that is not there": (["no-such-program"], ["no program of that name"]),
+    "a program that is not there": (["no-such-program"], ["installed program"]),
     "a relative module": ([".good"], [".good"]),
     "raises": (["raises"], ["raises", "ValueError", "no licence (raises.py:1)"]),
     "raises in lines": (["raises_in_lines"], ["first line"]),
@@ -189,11 +189,11 @@ BAD: dict[str, tuple[list[str], list[str]]] = {
     "a file of another kind": (["good.txt"], ["good.txt", ".py", ".db"]),
     "a file that is no server": (
         ["nothing.py"],
-        ["nothing.py: there is no 'server', and nothing.py has no accord.Server at all\n"],
+        ["nothing.py: there is no 'server', and nothing.py has no accord.Server\n"],
     ),
     "no server, and none else": (
         ["number.py"],
-        ["number.py: 'server' is no accord.Server, and number.py has no accord.Server at all\n"],
+        ["number.py: 'server' is not an accord.Server, and number.py has no accord.Server\n"],
     ),
     "no function": (["bad_tool"], ["bad_tool"]),
     "one tool twice": (["same_tool_twice"], ["same_tool_twice", "'a'"]),

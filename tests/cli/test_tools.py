@@ -15,7 +15,7 @@ from cli.command import (
     assert_one_line_of_misuse,
     write,
 )
-from connect.talk import serving_shop
+from connect.client import serving_shop
 
 SHOP = """\
 shop 1.0: 2 tools
@@ -65,13 +65,13 @@ def test_it_looks_the_same_in_a_terminal() -> None:
     assert accord_in_terminal(80, "tools", "shop:server") == SHOP
 
 
-def test_it_is_plain_text_when_nobody_looks(folder: Path) -> None:
+def test_it_is_plain_text_in_a_pipe(folder: Path) -> None:
     done = accord("tools", "diary", cwd=folder)
     assert "\x1b" not in done.out
     assert all(line == line.rstrip() for line in done.out.splitlines())
 
 
-def test_a_server_without_tools_is_said_to_have_none(folder: Path) -> None:
+def test_a_server_without_tools_prints_none(folder: Path) -> None:
     assert accord("tools", "diary:empty", cwd=folder) == (0, "empty 1.0: 0 tools\n", "")
 
 
@@ -144,7 +144,7 @@ for line in sys.stdin:
 """
 
 
-def test_somebody_elses_tools_are_listed_as_ours_are() -> None:
+def test_remote_tools_are_listed_like_local_ones() -> None:
     with serving_shop() as shop:
         found = accord_each(
             {

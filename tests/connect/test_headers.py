@@ -1,4 +1,4 @@
-"""What is repeated in HTTP headers, and how a value is made safe for one."""
+"""HTTP headers that repeat parts of a message, and the encoding of their values."""
 
 from base64 import b64decode
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.connect.headers import encode, find_mirrored, mirror_arguments
+from accord.connect.headers import argument_headers, encode, find_header_params
 from accord.errors import PeerError
 
 REGION = {"type": "string", "x-mcp-header": "Region"}
@@ -60,29 +60,29 @@ def schema(**properties: Any) -> dict[str, Any]:
     ],
 )  # fmt: skip
 def test_the_arguments_that_are_wanted_as_headers_are_found(tool: Any, found: Any) -> None:
-    assert find_mirrored(tool) == found
+    assert find_header_params(tool) == found
 
 
 @pytest.mark.parametrize(
     ("tool", "reason"),
     [
-        (schema(a={"type": "string", "x-mcp-header": ""}), "no name for a header"),
-        (schema(a={"type": "string", "x-mcp-header": "a b"}), "no name for a header"),
-        (schema(a={"type": "string", "x-mcp-header": "a\r\nb"}), "no name for a header"),
-        (schema(a={"type": "string", "x-mcp-header": 7}), "no name for a header"),
-        (schema(a={"type": "number", "x-mcp-header": "N"}), "no header can carry"),
-        (schema(a={"type": "array", "x-mcp-header": "N"}), "no header can carry"),
-        (schema(a={"x-mcp-header": "N"}), "no header can carry"),
-        (schema(a=REGION, b={"type": "string", "x-mcp-header": "rEGION"}), "there twice"),
-        (schema(a={"type": "array", "items": REGION}), "not at a plain property"),
-        (schema(a={"anyOf": [REGION]}), "not at a plain property"),
-        ({"$defs": {"r": REGION}}, "not at a plain property"),
-        (schema(a={"items": schema(b=REGION)}), "not at a plain property"),
+        (schema(a={"type": "string", "x-mcp-header": ""}), "not a valid header name"),
+        (schema(a={"type": "string", "x-mcp-header": "a b"}), "not a valid header name"),
+        (schema(a={"type": "string", "x-mcp-header": "a\r\nb"}), "not a valid header name"),
+        (schema(a={"type": "string", "x-mcp-header": 7}), "not a valid header name"),
+        (schema(a={"type": "number", "x-mcp-header": "N"}), "must be on an integer"),
+        (schema(a={"type": "array", "x-mcp-header": "N"}), "must be on an integer"),
+        (schema(a={"x-mcp-header": "N"}), "must be on an integer"),
+        (schema(a=REGION, b={"type": "string", "x-mcp-header": "rEGION"}), "used twice"),
+        (schema(a={"type": "array", "items": REGION}), "must annotate a property"),
+        (schema(a={"anyOf": [REGION]}), "must annotate a property"),
+        ({"$defs": {"r": REGION}}, "must annotate a property"),
+        (schema(a={"items": schema(b=REGION)}), "must annotate a property"),
     ],
 )
-def test_a_tool_that_breaks_the_rules_is_told_apart(tool: Any, reason: str) -> None:
+def test_a_tool_with_invalid_annotations_is_rejected(tool: Any, reason: str) -> None:
     with pytest.raises(PeerError, match=reason):
-        find_mirrored(tool)
+        find_header_params(tool)
 
 
 @pytest.mark.parametrize(
@@ -100,10 +100,10 @@ def test_a_tool_that_breaks_the_rules_is_told_apart(tool: Any, reason: str) -> N
     ],
 )
 def test_an_argument_becomes_a_header(value: Any, header: str | None) -> None:
-    headers = mirror_arguments({("a", "b"): "Region"}, {"a": {"b": value}})
+    headers = argument_headers({("a", "b"): "Region"}, {"a": {"b": value}})
     assert headers == ({} if header is None else {"Mcp-Param-Region": header})
 
 
 @pytest.mark.parametrize("arguments", [{}, {"a": 1}, {"a": {}}, {"b": "x"}])
 def test_an_argument_that_is_not_there_is_no_header(arguments: Any) -> None:
-    assert mirror_arguments({("a", "b"): "Region"}, arguments) == {}
+    assert argument_headers({("a", "b"): "Region"}, arguments) == {}

@@ -8,21 +8,21 @@ import pytest
 
 from accord.connect import Peer, connect
 from accord.errors import PeerError
-from connect.stand import (
+from connect.client import descriptors, run, text
+from connect.scripted_server import (
     NOTE,
     Answer,
     Request,
-    Stand,
+    ScriptedServer,
     call,
     calling,
     event,
     handshake,
     replying,
-    standing,
+    scripted_server,
     stateless,
-    visit,
+    with_peer,
 )
-from connect.talk import descriptors, run, text
 
 # What is answered
 
@@ -34,12 +34,12 @@ def test_a_stream_is_read_up_to_the_answer(begin: Answer) -> None:
         await request.stream(b": hello\n\n", event(NOTE), event(b"odd", event="x"), event(reply))
         await request.until_left()  # it never ends by itself
 
-    async def say(peer: Peer, stand: Stand) -> tuple[str, list[Any], list[bytes]]:
+    async def say(peer: Peer, stand: ScriptedServer) -> tuple[str, list[Any], list[bytes]]:
         words = await call(peer, stand)
         noise = [each.raw for each in peer.messages if each.direction == "noise"]
         return words, list(peer.notifications), noise
 
-    words, notes, noise = visit(calling(answer, begin), say)
+    words, notes, noise = with_peer(calling(answer, begin), say)
     assert (words, [note["params"] for note in notes], noise) == (
         "streamed",
         [{"data": "hi"}],
@@ -53,12 +53,12 @@ def test_raw_is_what_came_to_the_byte() -> None:
     async def answer(request: Request) -> None:
         await request.reply(200, raw % request.message["id"], "Application/JSON; charset=utf-8")
 
-    async def say(peer: Peer, stand: Stand) -> bytes:
+    async def say(peer: Peer, stand: ScriptedServer) -> bytes:
         reply = await peer.call("hello")
         assert reply.result == {"a": 1.0, "b": "üü"}
         return reply.raw
 
-    found = visit(calling(answer), say)
+    found = with_peer(calling(answer), say)
     assert found == raw % json.loads(found)["id"]
 
 
@@ -69,10 +69,10 @@ def test_an_error_is_a_reply_whatever_its_status_and_id(status: int) -> None:
             status, b'{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"x"}}'
         )
 
-    async def say(peer: Peer, stand: Stand) -> Any:
+    async def say(peer: Peer, stand: ScriptedServer) -> Any:
         return (await peer.call("hello")).error["code"]
 
-    assert visit(calling(answer, stateless), say) == -32602
+    assert with_peer(calling(answer, stateless), say) == -32602
 
 
 async def end_without_answer(request: Request) -> None:
@@ -110,45 +110,45 @@ async def stream_too_much(request: Request) -> None:
     [
         (
             replying(200, b'{"jsonrpc":"2.0","id":999,"result":{}}'),
-            "answered with HTTP 200, and said",
+            "answered with HTTP 200: ",
         ),
-        (replying(200, b"[]"), r"answered with HTTP 200, and said: \[\]"),
+        (replying(200, b"[]"), r"answered with HTTP 200: \[\]"),
         (replying(200, b"", "text/html"), "answered with HTTP 200$"),
         (replying(202, b""), "answered with HTTP 202$"),
-        (replying(503, b"busy", "text/plain"), "answered with HTTP 503, and said: busy"),
-        (end_without_answer, "ended its answer to tools/call without one"),
-        (break_off, "cannot talk to http://.*/mcp: "),
-        (say_nothing, "cannot talk to http://.*/mcp: "),
-        (speak_nonsense, "cannot talk to http://.*/mcp: "),
+        (replying(503, b"busy", "text/plain"), "answered with HTTP 503: busy"),
+        (end_without_answer, "ended its response to tools/call without a reply"),
+        (break_off, "could not reach http://.*/mcp: "),
+        (say_nothing, "could not reach http://.*/mcp: "),
+        (speak_nonsense, "could not reach http://.*/mcp: "),
         (send_too_much, "sent more than 100000 bytes"),
-        (stream_too_much, "an event of the stream is longer than 100000 bytes"),
+        (stream_too_much, "an event is longer than 100000 bytes"),
     ],
 )
 @pytest.mark.parametrize("begin", [handshake, stateless])
-def test_what_is_no_answer_is_told_and_the_next_call_works(
+def test_what_is_not_an_answer_is_an_error_and_the_next_call_works(
     answer: Answer, sentence: str, begin: Answer
 ) -> None:
     async def once(request: Request) -> None:
         is_bad = request.rpc == "tools/call" and request.message["params"]["name"] == "bad"
         await (answer if is_bad else begin)(request)
 
-    async def say(peer: Peer, stand: Stand) -> str:
+    async def say(peer: Peer, stand: ScriptedServer) -> str:
         with pytest.raises(PeerError, match=sentence):
             await peer.call("bad")
         return await call(peer, stand)
 
-    assert visit(once, say, max_bytes=100_000) == "well"
+    assert with_peer(once, say, max_bytes=100_000) == "well"
 
 
-def test_a_notification_that_is_refused_is_told() -> None:
+def test_a_notification_that_is_refused_is_reported() -> None:
     async def answer(request: Request) -> None:
         await (request.reply(400) if request.rpc == "notifications/odd" else handshake(request))
 
-    async def say(peer: Peer, stand: Stand) -> None:
+    async def say(peer: Peer, stand: ScriptedServer) -> None:
         await peer.notify("notifications/odd")
 
     with pytest.raises(PeerError, match="answered with HTTP 400"):
-        visit(answer, say)
+        with_peer(answer, say)
 
 
 # Time
@@ -166,7 +166,7 @@ def test_a_call_that_takes_too_long_is_taken_back(begin: Answer, is_stream: bool
             await request.until_left()
             left.set()
 
-        async with standing(calling(wait, begin)) as stand:
+        async with scripted_server(calling(wait, begin)) as stand:
             async with connect(stand.url, timeout=5) as peer:
                 with pytest.raises(PeerError, match=r"^tools/call was not answered within 0.2 s$"):
                     await peer.call("hello", within=0.2)
@@ -185,7 +185,7 @@ def test_a_call_that_takes_too_long_is_taken_back(begin: Answer, is_stream: bool
 @pytest.mark.parametrize("begin", [handshake, stateless])
 def test_no_descriptor_is_left(begin: Answer) -> None:
     async def main() -> None:
-        async with standing(begin) as stand:
+        async with scripted_server(begin) as stand:
 
             async def one() -> int:
                 async with connect(stand.url) as peer:
@@ -199,7 +199,7 @@ def test_no_descriptor_is_left(begin: Answer) -> None:
 
 
 @pytest.mark.parametrize("begin", [handshake, stateless])
-def test_whoever_waits_is_told_of_the_end(begin: Answer) -> None:
+def test_pending_requests_fail_when_the_connection_closes(begin: Answer) -> None:
     async def main() -> str:
         called = asyncio.Event()
 
@@ -207,14 +207,14 @@ def test_whoever_waits_is_told_of_the_end(begin: Answer) -> None:
             called.set()
             await request.until_left()
 
-        async with standing(calling(wait, begin)) as stand:
+        async with scripted_server(calling(wait, begin)) as stand:
             async with connect(stand.url) as peer:
                 waiting = asyncio.create_task(peer.call("hello"))
                 await called.wait()
             await asyncio.wait([waiting])
             return str(waiting.exception())
 
-    assert run(main()) == "this connection was closed before the answer came"
+    assert run(main()) == "this connection was closed before the reply arrived"
 
 
 def test_an_answer_may_come_on_another_stream() -> None:
@@ -233,15 +233,15 @@ def test_an_answer_may_come_on_another_stream() -> None:
             else:
                 await handshake(request)
 
-        async with standing(answer) as stand, connect(stand.url, era="handshake") as peer:
+        async with scripted_server(answer) as stand, connect(stand.url, era="handshake") as peer:
             return text(await peer.call("hello"))
 
     assert run(main()) == "elsewhere"
 
 
 def test_many_calls_at_once_are_answered() -> None:
-    async def say(peer: Peer, stand: Stand) -> set[str]:
+    async def say(peer: Peer, stand: ScriptedServer) -> set[str]:
         replies = await asyncio.gather(*(peer.call("hello") for _ in range(50)))
         return {text(reply) for reply in replies}
 
-    assert visit(stateless, say, timeout=30) == {"well"}
+    assert with_peer(stateless, say, timeout=30) == {"well"}

@@ -1,4 +1,4 @@
-"""Streams of events: resumed where they break off, and heard while nothing is asked."""
+"""Event streams: resumed when interrupted, and read while no request is open."""
 
 import asyncio
 from typing import Any
@@ -7,21 +7,21 @@ import pytest
 
 from accord.connect import Peer, connect
 from accord.errors import PeerError
-from connect.stand import (
+from connect.client import run, text
+from connect.scripted_server import (
     NOTE,
     Answer,
     Request,
-    Stand,
+    ScriptedServer,
     call,
     calling,
     event,
     handshake,
     refused,
-    standing,
+    scripted_server,
     stateless,
-    visit,
+    with_peer,
 )
-from connect.talk import run, text
 
 # Streams that are resumed
 
@@ -45,7 +45,7 @@ def test_a_stream_that_ends_early_is_resumed_from_its_last_event() -> None:
         else:
             await handshake(request)
 
-    assert visit(answer, call) == "resumed"
+    assert with_peer(answer, call) == "resumed"
     assert asked["accept"] == "text/event-stream"
 
 
@@ -66,10 +66,10 @@ def test_a_connection_that_breaks_within_a_stream_is_resumed() -> None:
         else:
             await handshake(request)
 
-    assert visit(answer, call) == "resumed"
+    assert with_peer(answer, call) == "resumed"
 
 
-def test_a_stream_that_cannot_be_resumed_is_told() -> None:
+def test_a_stream_that_cannot_be_resumed_is_reported() -> None:
     async def answer(request: Request) -> None:
         if request.rpc == "tools/call":
             await request.stream(event(b"", id="e1", retry="1"))
@@ -88,12 +88,12 @@ def test_a_stream_that_may_not_be_resumed_is_not(begin: Answer, last: bytes) -> 
         await request.stream(b"id: %b\ndata:\n\n" % last)
         await request.end()
 
-    async def say(peer: Peer, stand: Stand) -> int:
-        with pytest.raises(PeerError, match="ended its answer to tools/call without one"):
+    async def say(peer: Peer, stand: ScriptedServer) -> int:
+        with pytest.raises(PeerError, match="ended its response to tools/call without a reply"):
             await peer.call("hello")
         return sum("last-event-id" in each.headers for each in stand.requests)
 
-    assert visit(calling(answer, begin), say) == 0
+    assert with_peer(calling(answer, begin), say) == 0
 
 
 # What comes meanwhile
@@ -117,7 +117,7 @@ def test_what_belongs_to_no_request_is_heard_and_answered() -> None:
             else:
                 await handshake(request)
 
-        async with standing(answer) as stand:
+        async with scripted_server(answer) as stand:
             listen = lambda _: heard.set()  # noqa: E731
             async with connect(stand.url, era="handshake", on_notification=listen) as peer:
                 await heard.wait()
@@ -145,7 +145,7 @@ def test_a_request_in_the_middle_of_a_call_is_refused_while_the_call_goes_on() -
             else:
                 await handshake(request)
 
-        async with standing(answer) as stand, connect(stand.url, era="handshake") as peer:
+        async with scripted_server(answer) as stand, connect(stand.url, era="handshake") as peer:
             return text(await peer.call("hello"))
 
     assert run(main()) == "went on"
@@ -165,7 +165,7 @@ def test_a_listening_stream_is_opened_again_if_the_server_says_when() -> None:
             else:
                 await handshake(request)
 
-        async with standing(answer) as stand:
+        async with scripted_server(answer) as stand:
             async with connect(stand.url, era="handshake"):
                 await resumed.wait()
             return [each.headers.get("last-event-id") for each in stand.asked("GET")]
@@ -183,4 +183,4 @@ def test_a_flood_of_requests_does_not_stop_the_call() -> None:
         else:
             await handshake(request)
 
-    assert visit(answer, call, era="handshake") == "went on"
+    assert with_peer(answer, call, era="handshake") == "went on"

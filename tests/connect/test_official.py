@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from accord.connect import Peer, connect
-from connect.talk import UNWATCHED, run, text
+from connect.client import UNWATCHED, run, text
 from http_peer import HttpServer
 
 pytestmark = pytest.mark.slow
 
-SCRIPT = str(Path(__file__).with_name("official.py"))
+SCRIPT = str(Path(__file__).with_name("official_server.py"))
 ERAS: dict[Any, str] = {"auto": "2026-07-28", "handshake": "2025-11-25"}
 
 

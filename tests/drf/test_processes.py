@@ -260,7 +260,7 @@ def test_the_command_line_serves_a_project(environment: dict[str, str]) -> None:
 
 def test_a_project_that_cannot_be_loaded_is_one_line(environment: dict[str, str]) -> None:
     done = accord(environment, "tools", "django:nowhere.settings")
-    said = "cannot load django:nowhere.settings: ModuleNotFoundError: No module named 'nowhere'"
+    said = "could not load django:nowhere.settings: ModuleNotFoundError: No module named 'nowhere'"
     assert (done.returncode, done.stderr) == (2, f"accord tools: {said}\n")
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from http_peer import HttpServer
-from inspector.talk import studio
+from inspector.api_client import studio
 
 
 @pytest.fixture(scope="session")

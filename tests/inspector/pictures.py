@@ -15,8 +15,8 @@ from playwright.sync_api import sync_playwright
 
 from cli.command import EXAMPLES
 from http_peer import HttpServer
+from inspector.api_client import studio
 from inspector.browser.tab import ARGUMENTS, call, choose, find_chromium, settled
-from inspector.talk import studio
 from serve.talk import ENVIRONMENT
 
 FOLDER = Path(__file__).parents[2] / "docs/pictures"

@@ -11,7 +11,7 @@ from accord.reader import read
 from accord.reader.report import report, to_json
 from http_peer import HttpServer
 from inspector import adversary
-from inspector.talk import HERE, Api, inspecting
+from inspector.api_client import HERE, Api, inspecting
 from serve.http.talk import children
 
 pytestmark = pytest.mark.timeout(120)
@@ -32,49 +32,49 @@ def called(api: Api, tool: str) -> Any:
 
 
 def test_a_reply_of_too_many_values_is_text_and_cut(api: Api) -> None:
-    talk = called(api, "large_nothing")
-    assert "the reply has more than 250000 values" in talk["reading"]["findings"][0]
-    assert talk["reading"]["warnings"][0]["message"] == talk["reading"]["findings"][0]
-    reply = talk["wire"][-1]
-    assert reply["isCut"]
+    record = called(api, "large_nothing")
+    assert "the reply has more than 250000 values" in record["reading"]["findings"][0]
+    assert record["reading"]["warnings"][0]["message"] == record["reading"]["findings"][0]
+    reply = record["messages"][-1]
+    assert reply["isTruncated"]
     assert reply["size"] > 10_000_000
     assert len(reply["raw"]) <= 65_536
 
 
 def test_a_large_reply_of_few_values_is_whole(api: Api) -> None:
-    talk = called(api, "large_text")
-    raw = talk["wire"][-1]["raw"]
+    record = called(api, "large_text")
+    raw = record["messages"][-1]["raw"]
     text = json.loads(raw)["result"]["content"][0]["text"]
-    assert talk["reading"]["response"]["data"] == {"text": text}
+    assert record["reading"]["response"]["data"] == {"text": text}
     assert len(text) > 10_000_000
 
 
 def test_a_large_reply_in_another_profile_is_rendered_from_what_was_read(api: Api) -> None:
-    talk = called(api, "large_text")
-    worded = api.post("word", {"call": talk["call"], "wish": {"profile": "envelope"}}).said
-    reply = json.loads(worded["wire"][-1]["raw"])
+    record = called(api, "large_text")
+    worded = api.post("render", {"call": record["call"], "render": {"profile": "envelope"}}).said
+    reply = json.loads(worded["messages"][-1]["raw"])
     envelope = json.loads(reply["result"]["content"][0]["text"])
     assert envelope["success"] is True
-    assert worded["reading"]["response"]["data"] == talk["reading"]["response"]["data"]
+    assert worded["reading"]["response"]["data"] == record["reading"]["response"]["data"]
 
 
 def test_a_flood_does_not_wash_the_reply_away(api: Api) -> None:
-    wire = called(api, "flood")["wire"]
+    wire = called(api, "flood")["messages"]
     assert "after the flood" in wire[-1]["raw"]
 
 
 def test_few_questions_are_put_to_a_person_and_few_messages_shown(api: Api) -> None:
-    talk = called(api, "questions")
-    assert len(talk["asked"]) <= 20
-    assert len(talk["wire"]) <= 201
-    assert sum(len(line["raw"]) for line in talk["wire"]) < 1_100_000
+    record = called(api, "questions")
+    assert len(record["inputRequests"]) <= 20
+    assert len(record["messages"]) <= 201
+    assert sum(len(line["raw"]) for line in record["messages"]) < 1_100_000
 
 
 def test_messages_that_are_left_out_are_counted(api: Api) -> None:
-    talk = called(api, "steps")
-    sent, *rest = talk["wire"]
+    record = called(api, "steps")
+    sent, *rest = record["messages"]
     assert (sent["direction"], len(rest)) == ("sent", 200)
-    assert talk["omitted"] == adversary.STEPS + 1 - 200
+    assert record["omitted"] == adversary.STEPS + 1 - 200
 
 
 def test_a_server_that_hangs_is_left_and_reached_anew(api: Api) -> None:

@@ -1,4 +1,4 @@
-"""What is behind the page: who is let in, what a call comes to, and how it is worded again."""
+"""The API of the page: access, calls, and answers rendered again."""
 
 import asyncio
 import gzip
@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from accord import Server
-from accord.inspector.assets import Assets
+from accord.inspector.page import Assets
 from accord.serve.http import App
 from accord.serve.http.exchange import Exchange
 from cli.command import EXAMPLES
 from http_peer import HttpPeer, HttpServer
-from inspector.talk import NEWEST, Api, reply_of, serving, studio
+from inspector.api_client import NEWEST, Api, reply_of, serving, studio
 from serve.http.talk import eventually
 
 PROFILES = ["plain", "envelope", "bare", "prose", "generic"]
@@ -30,7 +30,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("paintings", {"limit": 2}),
     ("negative", {}),
 ]
-VERBS = ["about", "tools", "check", "call", "answer", "fit", "word", "read", "counts"]
+VERBS = ["about", "tools", "check", "call", "answer", "validate", "render", "read", "stats"]
 
 
 @pytest.fixture
@@ -90,13 +90,13 @@ def test_nothing_in_a_request_names_the_target(api: Api) -> None:
         ("call", b"{}", 400),
         ("call", b'{"tool": 1}', 400),
         ("call", b'{"tool": "painter", "arguments": []}', 400),
-        ("call", b'{"tool": "painter", "wish": {"profile": "loud"}}', 400),
-        ("call", b'{"tool": "painter", "wish": {"revision": "1999-01-01"}}', 400),
+        ("call", b'{"tool": "painter", "render": {"profile": "loud"}}', 400),
+        ("call", b'{"tool": "painter", "render": {"revision": "1999-01-01"}}', 400),
         ("call", b"\xff", 400),
         ("call", b"[" * 100_000, 400),
-        ("word", b'{"call": "x"}', 400),
+        ("render", b'{"call": "x"}', 400),
         ("answer", b'{"call": 1, "answers": []}', 400),
-        ("fit", b'{"schema": 7, "value": {}}', 400),
+        ("validate", b'{"schema": 7, "value": {}}', 400),
         ("read", b'{"reply": 1}', 400),
         ("dance", b"{}", 404),
         ("call", b'{"tool": "painter", "arguments": {"name": "%s"}}' % (b"x" * (4 << 20)), 413),
@@ -108,7 +108,7 @@ def test_what_makes_no_sense_is_refused_in_words(
     got = api.post(verb, body)
     assert got.status == status
     assert got.refusal
-    assert api.say("about")["kind"] == "own", "and the next request is served"
+    assert api.say("about")["kind"] == "local", "and the next request is served"
 
 
 def test_the_api_is_posted_to(api: Api) -> None:
@@ -150,9 +150,9 @@ def test_all_that_is_needed_at_first_is_small_even_unpacked() -> None:
     assets = Assets("x" * 32)
     needed = [*_needed(assets, "/")]
     assert "/inspector/tool.js" in needed
-    assert "/inspector/pasted.js" not in needed
+    assert "/inspector/reply_reader.js" not in needed
     assert sum(len(_body(assets, path)) for path in needed) < 100_000
-    assert sum(len(_body(assets, path, packed=True)) for path in needed) < 40_000
+    assert sum(len(_body(assets, path, gzipped=True)) for path in needed) < 40_000
 
 
 def _needed(assets: Assets, first: str) -> dict[str, None]:
@@ -167,16 +167,16 @@ def _needed(assets: Assets, first: str) -> dict[str, None]:
     return found
 
 
-def _body(assets: Assets, path: str, *, packed: bool = False) -> bytes:
-    response = assets.find(path, packed=packed)
+def _body(assets: Assets, path: str, *, gzipped: bool = False) -> bytes:
+    response = assets.find(path, gzipped=gzipped)
     assert response is not None
     return response.body
 
 
 def test_it_is_packed_for_those_who_can_unpack(api: Api) -> None:
-    packed = api.get("/inspector/style.css", {"Accept-Encoding": "br, gzip"})
-    assert packed.headers["Content-Encoding"] == "gzip"
-    assert gzip.decompress(packed.body) == api.get("/inspector/style.css").body
+    gzipped = api.get("/inspector/style.css", {"Accept-Encoding": "br, gzip"})
+    assert gzipped.headers["Content-Encoding"] == "gzip"
+    assert gzip.decompress(gzipped.body) == api.get("/inspector/style.css").body
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_nothing_but_its_own_files_is_given(api: Api, method: str, path: str, st
 
 
 @pytest.mark.parametrize("path", ["/", "/nope"])
-def test_who_posts_elsewhere_is_told_where_mcp_is(api: Api, path: str) -> None:
+def test_a_post_elsewhere_names_the_path_of_mcp(api: Api, path: str) -> None:
     said = json.loads(api.get(path, method="POST").body)
     assert said["error"]["message"].endswith("; MCP is at /mcp")
 
@@ -224,7 +224,7 @@ def test_it_tells_what_it_looks_at(api: Api) -> None:
     assert tools[0]["inputSchema"]["properties"]["limit"]["default"] == 20
 
 
-def test_tools_that_depend_on_who_asks_are_told(tmp_path: Path) -> None:
+def test_tools_that_depend_on_the_caller_are_listed(tmp_path: Path) -> None:
     project = copytree(EXAMPLES / "drf_shop", tmp_path / "shop")
     with serving("django:storefront.settings", cwd=project) as server:
         names = [tool["name"] for tool in Api(server).say("tools")["tools"]]
@@ -234,17 +234,19 @@ def test_tools_that_depend_on_who_asks_are_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_a_call_is_a_client_s_message_by_message(api: Api, revision: str) -> None:
-    talk = api.call("painter", {"revision": revision}, name="ada")
-    sent = [json.loads(line["raw"]) for line in talk["wire"] if line["direction"] == "sent"]
+    record = api.call("painter", {"revision": revision}, name="ada")
+    sent = [json.loads(line["raw"]) for line in record["messages"] if line["direction"] == "sent"]
     methods = [message["method"] for message in sent]
     handshake = ["initialize", "notifications/initialized"] if revision != NEWEST else []
     assert methods == [*handshake, "tools/call"]
-    assert [line["isPrelude"] for line in talk["wire"]].count(True) == (3 if handshake else 0)
+    assert [line["isHandshake"] for line in record["messages"]].count(True) == (
+        3 if handshake else 0
+    )
     assert sent[-1]["params"]["arguments"] == {"name": "ada"}
-    for line in talk["wire"]:
+    for line in record["messages"]:
         assert line["size"] == len(line["raw"].encode())
-    assert talk["reading"]["response"]["data"]["id"] == 9007199254740993123
-    assert talk["ms"] >= 0
+    assert record["reading"]["response"]["data"]["id"] == 9007199254740993123
+    assert record["ms"] >= 0
 
 
 def test_arguments_reach_the_tool_as_they_were_typed(api: Api) -> None:
@@ -255,8 +257,8 @@ def test_arguments_reach_the_tool_as_they_were_typed(api: Api) -> None:
 
 
 def test_progress_is_part_of_what_was_said(api: Api) -> None:
-    talk = api.call("count", steps=3)
-    said = [json.loads(line["raw"]) for line in talk["wire"][1:]]
+    record = api.call("count", steps=3)
+    said = [json.loads(line["raw"]) for line in record["messages"][1:]]
     assert [each.get("method") for each in said] == ["notifications/progress"] * 3 + [None]
 
 
@@ -265,11 +267,11 @@ def test_progress_is_part_of_what_was_said(api: Api) -> None:
 def test_an_answer_is_worded_again_as_a_call_would_have_it(
     api: Api, profile: str, revision: str
 ) -> None:
-    wish = {"profile": profile, "revision": revision}
+    options = {"profile": profile, "revision": revision}
     for tool, arguments in CALLS:
         first = api.call(tool, **arguments)
-        again = api.say("word", call=first["call"], wish=wish)
-        asked = api.call(tool, wish, **arguments)
+        again = api.say("render", call=first["call"], render=options)
+        asked = api.call(tool, options, **arguments)
         assert reply_of(again) == reply_of(asked)
         assert again["reading"] == asked["reading"]
         assert again["ms"] == first["ms"]
@@ -282,22 +284,22 @@ def test_to_word_an_answer_again_calls_nothing(api: Api) -> None:
         "finish": "matte",
         "due": "2026-12-01",
     }
-    talk = api.call("commission", **given)
+    record = api.call("commission", **given)
     done = api.call("calls")["reading"]["response"]["data"]
     for profile in PROFILES:
-        api.say("word", call=talk["call"], wish={"profile": profile})
+        api.say("render", call=record["call"], render={"profile": profile})
     assert api.call("calls")["reading"]["response"]["data"] == done
 
 
-def test_an_answer_that_is_no_longer_kept_is_forgotten(api: Api) -> None:
-    assert api.say("word", call=10**6) == {"forgotten": True}
+def test_an_answer_that_is_no_longer_stored_is_expired(api: Api) -> None:
+    assert api.say("render", call=10**6) == {"expired": True}
     first = api.call("letter")["call"]
     for _ in range(100):
         api.call("letter")
-    assert api.say("word", call=first) == {"forgotten": True}
+    assert api.say("render", call=first) == {"expired": True}
 
 
-def test_every_wrong_argument_is_told_before_anything_is_called(api: Api) -> None:
+def test_every_wrong_argument_is_reported_before_anything_is_called(api: Api) -> None:
     given = {"title": "x", "size": {"width": 0}, "finish": "wet", "due": "soon", "copies": 99}
     fields = api.say("check", tool="commission", arguments=given)["fields"]
     assert {each["field"] for each in fields} == {
@@ -307,18 +309,18 @@ def test_every_wrong_argument_is_told_before_anything_is_called(api: Api) -> Non
     assert api.say("check", tool="nobody", arguments={}) == {"fields": []}
 
 
-def test_the_way_to_the_next_page_is_told(api: Api) -> None:
-    talk = api.call("paintings", limit=100)
-    assert talk["next"] == {"tool": "paintings", "arguments": {"limit": 100, "offset": 100}}
+def test_the_way_to_the_next_page_is_reported(api: Api) -> None:
+    record = api.call("paintings", limit=100)
+    assert record["next"] == {"tool": "paintings", "arguments": {"limit": 100, "offset": 100}}
     last = api.call("paintings", limit=100, offset=200)
     assert last["next"] is None
     assert len(last["reading"]["response"]["data"]) == 40
 
 
 def test_an_unknown_tool_is_an_answer_too(api: Api) -> None:
-    talk = api.call("nobody")
-    assert reply_of(talk)["error"]["code"] == -32602
-    assert api.say("word", call=talk["call"], wish={"revision": "2024-11-05"})["reading"]
+    record = api.call("nobody")
+    assert reply_of(record)["error"]["code"] == -32602
+    assert api.say("render", call=record["call"], render={"revision": "2024-11-05"})["reading"]
 
 
 def test_the_rest_of_an_answer_is_worded_again(api: Api) -> None:
@@ -327,15 +329,15 @@ def test_the_rest_of_an_answer_is_worded_again(api: Api) -> None:
     rest = api.call("inventory", **first["next"]["arguments"])
     assert rest["reading"]["response"]["data"] != first["reading"]["response"]["data"]
     for profile in PROFILES:
-        again = api.say("word", call=rest["call"], wish={"profile": profile})
+        again = api.say("render", call=rest["call"], render={"profile": profile})
         asked = api.call("inventory", {"profile": profile}, **first["next"]["arguments"])
-        third, there = (api.call("inventory", cursor=_cursor(talk)) for talk in (again, asked))
+        third, there = (api.call("inventory", cursor=_cursor(record)) for record in (again, asked))
         for one, other in ((again, asked), (third, there)):
             assert one["reading"]["response"]["data"] == other["reading"]["response"]["data"]
 
 
-def _cursor(talk: Any) -> str:
-    return str(talk["reading"]["page"]["cursor"])
+def _cursor(record: Any) -> str:
+    return str(record["reading"]["page"]["cursor"])
 
 
 def test_a_call_ends_when_the_page_goes_away(server: HttpServer, api: Api) -> None:
@@ -365,7 +367,7 @@ def _begin(server: HttpServer, api: Api, tool: str) -> socket.socket:
 
 def test_a_tool_that_blocks_holds_up_nobody(server: HttpServer, api: Api) -> None:
     with closing(_begin(server, api, "block")) as connection:
-        assert api.say("about")["kind"] == "own"
+        assert api.say("about")["kind"] == "local"
         connection.settimeout(0.05)
         with pytest.raises(TimeoutError):
             connection.recv(1)
@@ -416,12 +418,12 @@ def test_any_reply_is_read_with_the_rules_that_fired(api: Api) -> None:
 def test_calls_are_counted_whoever_makes_them() -> None:
     with studio() as server, HttpPeer(server.port) as peer:
         api = Api(server)
-        assert api.say("counts")["tools"] == []
+        assert api.say("stats")["tools"] == []
         peer.call("letter")
         peer.post(peer.calling("painter", name="zoe"))
         api.call("letter")
         api.call("nobody")
-        counted = api.say("counts")
+        counted = api.say("stats")
         figures = {row["tool"]: (row["calls"], row["failures"]) for row in counted["tools"]}
         assert figures == {"letter": (2, 0), "painter": (1, 1), "?": (1, 1)}
         assert sum(each["calls"] for each in counted["recent"]) == 4

@@ -1,4 +1,4 @@
-"""`accord inspect`: the page for somebody else's server."""
+"""`accord inspect`: the page for a remote server."""
 
 import asyncio
 import json
@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from cli.command import ACCORD, ENVIRONMENT, accord_each, assert_one_line_of_misuse
-from connect.stand import replying, standing
-from connect.talk import run
+from connect.client import run
+from connect.scripted_server import replying, scripted_server
 from http_peer import HttpServer
-from inspector.talk import COMMAND, MANY, SHOP, Api, inspecting, reply_of, studio
+from inspector.api_client import COMMAND, MANY, SHOP, Api, inspecting, reply_of, studio
 from serve.http.talk import eventually
 
 ROGUE = """
@@ -100,16 +100,16 @@ def test_it_looks_at_a_url_and_tells_when_nobody_is_there_any_longer() -> None:
 
 def _look(api: Api) -> None:
     about = api.say("about")
-    assert (about["kind"], about["server"]["name"]) == ("other", "studio")
+    assert (about["kind"], about["server"]["name"]) == ("remote", "studio")
     assert len(api.say("tools")["tools"]) == MANY
-    talk = api.call("painter", name="ada")
-    assert [line["direction"] for line in talk["wire"]] == ["sent", "received"]
-    assert talk["reading"]["response"]["data"]["id"] == 9007199254740993123
+    record = api.call("painter", name="ada")
+    assert [line["direction"] for line in record["messages"]] == ["sent", "received"]
+    assert record["reading"]["response"]["data"]["id"] == 9007199254740993123
     assert api.call("paintings", limit=5)["next"]["arguments"] == {"limit": 5, "offset": 5}
-    assert api.say("counts")["tools"][0]["tool"] == "painter"
+    assert api.say("stats")["tools"][0]["tool"] == "painter"
     assert api.get("/mcp").status == 404
     failed = api.call("painter", name="zoe")["call"]
-    ours = api.say("word", call=failed, wish={"profile": "generic"})
+    ours = api.say("render", call=failed, render={"profile": "generic"})
     assert reply_of(ours)["result"]["isError"] is True
     assert ours["reading"]["response"]["error"]["message"] == "No painter 'zoe'"
 
@@ -132,33 +132,33 @@ def test_neither_page_nor_api_are_for_strangers(api: Api, headers: dict[str, str
     assert api.post("call", {"tool": "pid"}, headers).status == 403
 
 
-def test_what_is_asked_unbidden_is_answered_by_nobody(api: Api) -> None:
+def test_what_is_asked_unbidden_is_answered_by_default(api: Api) -> None:
     said = api.call("unbidden")["reading"]["response"]["data"]
     assert said["roots/list"] == {"roots": []}
     assert said["elicitation/create"] == {"action": "cancel"}
-    assert "Nobody is here" in said["sampling/createMessage"]["message"]
+    assert "No user is available" in said["sampling/createMessage"]["message"]
 
 
 def test_a_question_does_not_hold_up_a_call_that_does_not_wait_for_it(api: Api) -> None:
-    talk = api.call("aside")
-    assert talk["asked"] == []
-    assert talk["reading"]["response"]["data"] == {"text": "done"}
+    record = api.call("aside")
+    assert record["inputRequests"] == []
+    assert record["reading"]["response"]["data"] == {"text": "done"}
     assert api.call("unbidden")["reading"]["response"]["data"]["aside"] == {"roots": []}
 
 
 def test_what_was_on_the_wire_is_shown_as_it_was(api: Api) -> None:
-    talk = api.call("odd", n=1)
-    said = [json.loads(line["raw"]) for line in talk["wire"]]
+    record = api.call("odd", n=1)
+    said = [json.loads(line["raw"]) for line in record["messages"]]
     assert [each.get("method") for each in said] == ["tools/call", "notifications/message", None]
-    assert talk["reading"]["response"]["data"] == [{"id": 1}, {"id": 2}]
+    assert record["reading"]["response"]["data"] == [{"id": 1}, {"id": 2}]
 
 
 def test_its_answer_can_be_seen_in_our_words(api: Api) -> None:
     number = api.call("odd", n=1)["call"]
-    sent = api.say("word", call=number)
-    assert not sent["isOurs"]
-    ours = api.say("word", call=number, wish={"profile": "envelope", "revision": "2025-06-18"})
-    assert ours["isOurs"]
+    sent = api.say("render", call=number)
+    assert not sent["isRendered"]
+    ours = api.say("render", call=number, render={"profile": "envelope", "revision": "2025-06-18"})
+    assert ours["isRendered"]
     assert reply_of(ours)["result"]["structuredContent"]["success"] is True
     assert ours["reading"]["response"]["data"] == [{"id": 1}, {"id": 2}]
 
@@ -171,18 +171,18 @@ def test_arguments_are_checked_by_its_schema(api: Api) -> None:
         assert api.say("check", tool=tool, arguments={"n": 7}) == {"fields": []}
 
 
-def test_a_server_that_ended_is_told_of_and_started_again(api: Api) -> None:
+def test_a_server_that_ended_is_reported_and_started_again(api: Api) -> None:
     before = api.call("pid")["reading"]["response"]["data"]
     got = api.post("call", {"tool": "end"})
     assert got.status == 502
-    assert "exit code 1" in got.refusal
+    assert "exited with code 1" in got.refusal
     assert "that was too much" in got.refusal
     assert api.call("pid")["reading"]["response"]["data"] != before
 
 
 def test_headers_go_along_to_a_url() -> None:
     async def ask() -> tuple[int, set[str | None]]:
-        async with standing(replying(401, b"{}")) as stand:
+        async with scripted_server(replying(401, b"{}")) as stand:
             words = ("inspect", stand.url, "--http", "127.0.0.1:0", "--header", "X-Key: s3cret")
             child = await asyncio.create_subprocess_exec(
                 ACCORD, *words, env=ENVIRONMENT, stderr=asyncio.subprocess.DEVNULL

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from accord import PeerError, read, read_all
 from accord.connect import connect
 from accord.reader.follow import following
-from connect.talk import ACCORD
+from connect.client import ACCORD
 from http_peer import HttpServer
 from reader.pages import ITEMS
 

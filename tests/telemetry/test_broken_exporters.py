@@ -40,5 +40,5 @@ def test_a_call_is_answered_and_counted_all_the_same(
     reply = Peer(server, "2025-11-25").call("add", a=2, b=3)
     assert reply["result"]["structuredContent"] == {"result": 5}
     assert telemetry.snapshot()["add"].outcomes["success"] == 1
-    assert "a span could not be" in caplog.text
+    assert "could not" in caplog.text
     assert trace.get_current_span() is trace.INVALID_SPAN

@@ -1,4 +1,4 @@
-"""What is counted of a call, and what is not."""
+"""Counters: the calls that are counted, and those that are not."""
 
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -9,7 +9,14 @@ import pytest
 from accord.errors import INVALID_PARAMS, Reject
 from accord.model.answer import KINDS, Answer, Encoded, InputRequired, Problem, Value
 from accord.model.content import Image
-from accord.telemetry import BOUNDS, OUTCOMES, Ending, Telemetry, counts, outcome_of
+from accord.telemetry import (
+    DURATION_BOUNDS,
+    OUTCOMES,
+    OutcomeLabel,
+    Telemetry,
+    counts,
+    outcome_label,
+)
 
 ROW = Encoded(b'[{"id":1}]')
 IMAGE = Image(b"\x89PNG", "image/png")
@@ -57,7 +64,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 def test_an_outcome_has_one_word(
     outcome: Answer[Value] | Problem | Reject | InputRequired, ending: str
 ) -> None:
-    assert outcome_of(outcome) == ending
+    assert outcome_label(outcome) == ending
 
 
 def test_outcomes_are_all_that_can_be_said_and_cancelled() -> None:
@@ -66,13 +73,13 @@ def test_outcomes_are_all_that_can_be_said_and_cancelled() -> None:
 
 
 @pytest.mark.parametrize("ending", OUTCOMES)
-def test_a_call_is_counted_once_under_its_outcome(ending: Ending) -> None:
+def test_a_call_is_counted_once_under_its_outcome(ending: OutcomeLabel) -> None:
     telemetry = Telemetry()
     telemetry.begin("orders").end(ending, 12)
-    figures = telemetry.snapshot()["orders"]
-    assert figures.outcomes == {name: int(name == ending) for name in OUTCOMES}
-    assert (figures.calls, figures.sent_bytes) == (1, 12)
-    assert figures.failures == int(ending in KINDS)
+    stats = telemetry.snapshot()["orders"]
+    assert stats.outcomes == {name: int(name == ending) for name in OUTCOMES}
+    assert (stats.calls, stats.sent_bytes) == (1, 12)
+    assert stats.failures == int(ending in KINDS)
 
 
 def test_tools_are_counted_apart() -> None:
@@ -80,8 +87,8 @@ def test_tools_are_counted_apart() -> None:
     telemetry.begin("add").end("success", 1)
     telemetry.begin("orders").end("not_found", 20)
     telemetry.begin("orders").end("success", 300)
-    figures = telemetry.snapshot()
-    assert [(tool, f.calls, f.failures, f.sent_bytes) for tool, f in figures.items()] == [
+    stats = telemetry.snapshot()
+    assert [(tool, f.calls, f.failures, f.sent_bytes) for tool, f in stats.items()] == [
         ("add", 1, 0, 1),
         ("orders", 2, 1, 320),
     ]
@@ -99,8 +106,8 @@ def test_a_second_end_changes_nothing() -> None:
 def test_a_watch_that_never_ends_counts_nothing() -> None:
     telemetry = Telemetry()
     telemetry.begin("orders")
-    figures = telemetry.snapshot()["orders"]
-    assert (figures.calls, sum(figures.durations), figures.sent_bytes) == (0, 0, 0)
+    stats = telemetry.snapshot()["orders"]
+    assert (stats.calls, sum(stats.durations), stats.sent_bytes) == (0, 0, 0)
 
 
 def test_threads_lose_no_call_and_ends_of_one_watch_count_once() -> None:
@@ -122,7 +129,12 @@ def test_threads_lose_no_call_and_ends_of_one_watch_count_once() -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "bucket"),
-    [(0.0, 0), (0.5, BOUNDS.index(0.5)), (0.75, BOUNDS.index(1.0)), (301.0, len(BOUNDS))],
+    [
+        (0.0, 0),
+        (0.5, DURATION_BOUNDS.index(0.5)),
+        (0.75, DURATION_BOUNDS.index(1.0)),
+        (301.0, len(DURATION_BOUNDS)),
+    ],
 )
 def test_a_duration_counts_up_to_the_bound_it_reaches(
     clock: Clock, seconds: float, bucket: int
@@ -131,9 +143,9 @@ def test_a_duration_counts_up_to_the_bound_it_reaches(
     watch = telemetry.begin("orders")
     clock.now += seconds
     watch.end("success", 0)
-    figures = telemetry.snapshot()["orders"]
-    assert figures.durations == tuple(int(i == bucket) for i in range(len(BOUNDS) + 1))
-    assert figures.seconds == seconds
+    stats = telemetry.snapshot()["orders"]
+    assert stats.durations == tuple(int(i == bucket) for i in range(len(DURATION_BOUNDS) + 1))
+    assert stats.seconds == seconds
 
 
 def test_a_snapshot_stays_as_it_was() -> None:
@@ -161,7 +173,7 @@ def test_a_call_says_how_long_it_took_and_how_many_there_were(clock: Clock) -> N
 
 
 @pytest.mark.parametrize(("ending", "failures"), [("success", 0), ("internal", 1), (None, 0)])
-def test_a_failure_that_is_known_counts_itself(ending: Ending | None, failures: int) -> None:
+def test_a_failure_that_is_known_counts_itself(ending: OutcomeLabel | None, failures: int) -> None:
     watch = Telemetry().begin("orders")
     assert watch.observed(ending).telemetry["failures"] == failures
 

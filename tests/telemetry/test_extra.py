@@ -1,4 +1,4 @@
-"""Without the extra: counters work, and what needs it says how to get it."""
+"""Without the extra: counters work, and the rest names the install command."""
 
 import importlib
 import sys

@@ -1,4 +1,4 @@
-"""The figures as Prometheus reads them."""
+"""The stats as Prometheus reads them."""
 
 from collections.abc import Callable, Iterable
 
@@ -9,7 +9,7 @@ from prometheus_client.openmetrics.parser import (
 )
 from prometheus_client.parser import text_string_to_metric_families as parse_plain
 
-from accord.telemetry import BOUNDS, OUTCOMES, Telemetry
+from accord.telemetry import DURATION_BOUNDS, OUTCOMES, Telemetry
 from accord.telemetry.prometheus import exposition
 
 PLAIN = "text/plain; version=0.0.4; charset=utf-8"
@@ -46,13 +46,13 @@ def test_every_figure_is_read_back(accept: str | None, parse: Parse) -> None:
         telemetry.begin("orders").end(ending, size)  # type: ignore[arg-type]
     telemetry.begin("add").end("success", 1)
     read = samples(exposition(telemetry, accept)[0], parse)
-    figures = telemetry.snapshot()["orders"]
+    stats = telemetry.snapshot()["orders"]
     for outcome in OUTCOMES:
         counted = read["accord_calls_total", labels(tool="orders", outcome=outcome)]
-        assert counted == figures.outcomes[outcome]
+        assert counted == stats.outcomes[outcome]
     assert read["accord_sent_bytes_total", labels(tool="orders")] == 123
     assert read["accord_call_duration_seconds_count", labels(tool="orders")] == 3
-    assert read["accord_call_duration_seconds_sum", labels(tool="orders")] == figures.seconds
+    assert read["accord_call_duration_seconds_sum", labels(tool="orders")] == stats.seconds
     assert read["accord_calls_total", labels(tool="add", outcome="success")] == 1
 
 
@@ -62,7 +62,7 @@ def test_a_bucket_holds_all_that_took_no_longer(accept: str | None, parse: Parse
     for _ in range(5):
         telemetry.begin("orders").end("success", 0)
     read = samples(exposition(telemetry, accept)[0], parse)
-    bounds = [*map(str, BOUNDS), "+Inf"]
+    bounds = [*map(str, DURATION_BOUNDS), "+Inf"]
     counted = [
         read["accord_call_duration_seconds_bucket", labels(tool="orders", le=bound)]
         for bound in bounds

@@ -13,7 +13,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 
 from accord.model.answer import KINDS, Answer, Kind, Problem
-from accord.telemetry import OUTCOMES, Ending, Telemetry, outcome_of
+from accord.telemetry import OUTCOMES, OutcomeLabel, Telemetry, outcome_label
 
 TRACE, PARENT = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 META = f'{{"progressToken":7,"traceparent":"00-{TRACE}-{PARENT}-01","baggage":"tenant=7"}}'.encode()
@@ -59,7 +59,7 @@ def test_a_call_is_a_span_after_the_conventions(exporter: InMemorySpanExporter) 
 
 @pytest.mark.parametrize("ending", OUTCOMES)
 def test_a_problem_and_nothing_else_marks_the_span_as_failed(
-    exporter: InMemorySpanExporter, ending: Ending
+    exporter: InMemorySpanExporter, ending: OutcomeLabel
 ) -> None:
     Telemetry(spans=True).begin("orders").end(ending, 10)
     span = only(exporter)
@@ -74,7 +74,7 @@ def test_a_problem_and_nothing_else_marks_the_span_as_failed(
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_a_problem_says_is_not_in_the_span(exporter: InMemorySpanExporter, kind: Kind) -> None:
     problem = Problem("card 4111 1111 was refused", kind=kind, remediation="use card 5500")
-    Telemetry(spans=True).begin("pay").end(outcome_of(problem), 10)
+    Telemetry(spans=True).begin("pay").end(outcome_label(problem), 10)
     recorded = only(exporter).to_json()
     assert "4111 1111" not in recorded
     assert "5500" not in recorded
@@ -204,7 +204,7 @@ def test_without_an_sdk_nothing_is_recorded_and_calls_are_counted(
     telemetry = Telemetry(spans=True)
     watch = telemetry.begin("orders", "2025-11-25", META)
     assert not trace.get_current_span().is_recording()
-    watch.end(outcome_of(Answer("text")), 10)
+    watch.end(outcome_label(Answer("text")), 10)
     assert telemetry.snapshot()["orders"].calls == 1
     assert trace.get_current_span() is trace.INVALID_SPAN
     assert caplog.record_tuples == []

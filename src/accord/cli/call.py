@@ -1,4 +1,4 @@
-"""`accord call`: call one tool and print its answer."""
+"""`accord call`: calls one tool and prints its answer."""
 
 import argparse
 import os
@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from accord.cli import databases, targets
-from accord.cli.form_arguments import add_sheet_arguments, said_of_sheets
-from accord.cli.keys import add_key_argument, key_of
-from accord.cli.logs import log_at_once
-from accord.cli.options import add_peer_options, patience
-from accord.cli.patience import Patience, tell_progress
-from accord.cli.quiet import quiet
-from accord.cli.visible import shown, visible
+from accord.cli.logs import log_directly
+from accord.cli.options import (
+    add_key_argument,
+    add_remote_options,
+    add_sheet_arguments,
+    key_from,
+    reply_timeout,
+    sheet_options,
+)
+from accord.cli.progress import StatusLine, show_progress
+from accord.cli.terminal import for_stdout, stdout_to_stderr, visible
 from accord.context import Client
 from accord.errors import ContractError
 from accord.model.answer import Answer
@@ -38,14 +42,16 @@ examples:
   echo '{"a": 2, "b": 3}' | accord call shop:server add -
   accord call shop.db run_query '{"query": "SELECT * FROM users"}'
 """
-_MOST_NAMED: Final = 32
-_WANTS_PROGRESS: Final = b'{"progressToken": "accord"}'
-_FOR_A_PERSON: Final = "generic"
+_MAX_NAMED: Final = 32
+_PROGRESS_META: Final = b'{"progressToken": "accord"}'
+_DEFAULT_PROFILE: Final = "generic"  # it has a member for everything
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the verb takes."""
-    parser.add_argument("target", metavar="TARGET", help=f"{targets.HELP}; or {targets.PEER_HELP}")
+    """Add the arguments of the verb."""
+    parser.add_argument(
+        "target", metavar="TARGET", help=f"{targets.HELP}; or {targets.REMOTE_HELP}"
+    )
     parser.add_argument("tool", metavar="TOOL", help="the name of the tool")
     parser.add_argument(
         "arguments",
@@ -57,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--profile",
         choices=list(PROFILES),
-        help="print the answer as this profile words it",
+        help="print the answer as rendered in this profile",
     )
     form = parser.add_mutually_exclusive_group()
     form.add_argument(
@@ -66,82 +72,90 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="print the raw tool result; with --profile envelope or generic, the object that it is",
     )
     form.add_argument(
-        "--read", action="store_true", help="print the generic response, whatever the server says"
+        "--read",
+        action="store_true",
+        help="print the generic response, whatever the server's format",
     )
     parser.add_argument(
         "--revision",
         choices=list(REVISIONS),
-        help=f"the MCP revision to speak (default {NEWEST.date}, or what the peer prefers)",
+        help=f"the MCP revision to use (default {NEWEST.date}, or what the remote server prefers)",
     )
     add_key_argument(parser)
-    add_peer_options(parser, timeout="; of a database, 5")
+    add_remote_options(parser, timeout="; of a database, 5")
     databases.add_arguments(parser, timeout=False)
     add_sheet_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Call the tool; exit code 1 if it failed."""
-    log_at_once()
+    log_directly()
     target = options.target
-    is_peer = targets.is_peer(target)
-    _require_use(options, is_peer=is_peer)
+    is_remote = targets.is_remote(target)
+    _check_options(options, is_remote=is_remote)
     other = () if databases.is_database(target) else ("timeout",)
     database = databases.database_options(options, target, exclude=other)
-    sheets = said_of_sheets(options, target)
-    return _call_peer(options) if is_peer else _call(options, database, sheets)
+    sheets = sheet_options(options, target)
+    return _call_remote(options) if is_remote else _call(options, database, sheets)
 
 
-def _require_use(options: argparse.Namespace, *, is_peer: bool) -> None:
-    """Refuse what would do nothing."""
+def _check_options(options: argparse.Namespace, *, is_remote: bool) -> None:
+    """Raise on options that would have no effect."""
     targets.require_tools(options.target)
-    if options.header and not is_peer:
-        raise ContractError("--header is for somebody else's server; this one is called right here")
-    if options.timeout is not None and not (is_peer or databases.is_database(options.target)):
-        raise ContractError("--timeout is for a database, or for somebody else's server")
-    if options.profile is not None and is_peer:
-        raise ContractError("--profile is for a Server of ours; a peer words its answers itself")
-    if options.key_file is not None and is_peer:
-        raise ContractError("--key-file is for a Server of ours; a peer signs its cursors itself")
+    if options.header and not is_remote:
+        raise ContractError(
+            "--header requires a remote server; this target is called in this process"
+        )
+    if options.timeout is not None and not (is_remote or databases.is_database(options.target)):
+        raise ContractError("--timeout requires a database or a remote server")
+    if options.profile is not None and is_remote:
+        raise ContractError(
+            "--profile requires a Server target; a remote server renders its own answers"
+        )
+    if options.key_file is not None and is_remote:
+        raise ContractError(
+            "--key-file requires a Server target; a remote server signs its own cursors"
+        )
 
 
 def _call(
     options: argparse.Namespace, database: Mapping[str, Any], sheets: Mapping[str, Any]
 ) -> int:
-    """Call a tool of a server that is loaded here."""
-    key = key_of(options)
-    with quiet(), Patience(f"loading {options.target}"):
+    """Call a tool of a server in this process."""
+    key = key_from(options)
+    with stdout_to_stderr(), StatusLine(f"loading {options.target}"):
         server = targets.load([options.target], database=database, sheets=sheets, key=key)
     if options.tool not in server.tools:
-        known = ", ".join(list(server.tools)[:_MOST_NAMED]) or "none"
-        raise ContractError(f"no tool {options.tool!r}; there are: {known}")
-    client = Client(REVISIONS[options.revision or NEWEST.date], _wants(options))
+        known = ", ".join(list(server.tools)[:_MAX_NAMED]) or "none"
+        raise ContractError(f"no tool {options.tool!r}; the server has: {known}")
+    client = Client(REVISIONS[options.revision or NEWEST.date], _capabilities(options))
     call = Call(1, client, name=options.tool, arguments=_arguments(options.arguments))
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends us, and is no failure of the tool
-    with quiet(), Patience(f"calling {options.tool}") as waiting:
-        call.meta = _WANTS_PROGRESS
-        edge = Listener(lambda said: tell_progress(waiting, msgspec.json.decode(said)))
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends the process, not just the tool
+    with stdout_to_stderr(), StatusLine(f"calling {options.tool}") as line:
+        call.meta = _PROGRESS_META
+        edge = Listener(lambda raw: show_progress(line, msgspec.json.decode(raw)))
         done = blocking.run(server, call, edge)
-    said = msgspec.json.decode(done.reply, type=_Said)
+    reply = msgspec.json.decode(done.reply, type=_Reply)
     if options.read:
         _print_reading(_reading(done.reply, call))
     elif options.profile is None and not options.json:
         _print_answer(_reading(done.reply, call))
-    elif options.profile is not None and said.error is msgspec.UNSET:
-        _print_worded(said.result, PROFILES[options.profile], is_raw=options.json)
+    elif options.profile is not None and reply.error is msgspec.UNSET:
+        _print_content(reply.result, PROFILES[options.profile], is_raw=options.json)
     else:
-        _print_json(said.result if said.error is msgspec.UNSET else said.error)
+        _print_json(reply.result if reply.error is msgspec.UNSET else reply.error)
     return 0 if isinstance(done.outcome, Answer) else 1
 
 
-def _wants(options: argparse.Namespace) -> dict[str, Any]:
-    """The profile to ask for; where a person reads the answer, one that has a place for it all."""
+def _capabilities(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the client capabilities that request the profile."""
     if options.profile is None and (options.json or options.read):
         return {}
-    return asking_for(options.profile or _FOR_A_PERSON)
+    return asking_for(options.profile or _DEFAULT_PROFILE)
 
 
-class _Said(msgspec.Struct, frozen=True):
-    """A reply: one of the two."""
+class _Reply(msgspec.Struct, frozen=True):
+    """The members of a JSON-RPC reply."""
 
     result: msgspec.Raw = msgspec.Raw(b"null")
     error: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
@@ -153,25 +167,25 @@ def _reading(reply: bytes, call: Call) -> "Reading":
     return read(reply, call.name, msgspec.json.decode(call.arguments))
 
 
-def _call_peer(options: argparse.Namespace) -> int:
-    """Call a tool of somebody else's server."""
-    from accord.cli import peers
+def _call_remote(options: argparse.Namespace) -> int:
+    """Call a tool of a remote server."""
+    from accord.cli import remote
     from accord.reader import read
     from accord.reader.report import to_json
 
     arguments = msgspec.json.decode(_arguments(options.arguments))
-    reply = peers.call(
+    reply = remote.call(
         options.target,
         options.tool,
         arguments,
         headers=dict(options.header),
         revision=options.revision,
-        within=patience(options),
+        within=reply_timeout(options),
     )
     reading = read(reply.raw, options.tool, arguments)
     if options.json:
-        said = reply.result if reply.error is None else reply.error
-        print(visible(to_json(said, indent=2).decode(), keeps_lines=True))
+        content = reply.result if reply.error is None else reply.error
+        print(visible(to_json(content, indent=2).decode(), keeps_lines=True))
     elif options.read:
         _print_reading(reading)
     else:
@@ -181,19 +195,19 @@ def _call_peer(options: argparse.Namespace) -> int:
 
 def _arguments(text: str) -> bytes:
     if text == "-" and sys.stdin is None:
-        raise ContractError("standard input is closed; there are no arguments to read from it")
+        raise ContractError("standard input is closed; pass the arguments on the command line")
     raw = sys.stdin.buffer.read() if text == "-" else os.fsencode(text)
     if not raw.strip():
-        raise ContractError("the arguments are no JSON object: there is nothing; {} has none")
+        raise ContractError("the arguments must be a JSON object, not empty; {} is none")
     try:
         msgspec.json.decode(raw, type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ContractError(f"the arguments are no JSON object: {error}") from error
+        raise ContractError(f"the arguments must be a JSON object, e.g. '{{}}': {error}") from error
     return raw
 
 
-def _print_worded(result: msgspec.Raw, profile: Profile, *, is_raw: bool) -> None:
-    """The words of a result, as a client would show them."""
+def _print_content(result: msgspec.Raw, profile: Profile, *, is_raw: bool) -> None:
+    """Print the content of a result, as a client would show it."""
     if is_raw and not profile.has_own_shape:
         _print_json(result)
         return
@@ -202,22 +216,22 @@ def _print_worded(result: msgspec.Raw, profile: Profile, *, is_raw: bool) -> Non
         _print_json(blocks[0]["text"].encode())
         return
     for block in blocks:
-        print(shown(block["text"]) if block["type"] == "text" else f"[{block['type']}]")
+        print(for_stdout(block["text"]) if block["type"] == "text" else f"[{block['type']}]")
 
 
 def _print_json(json: bytes | msgspec.Raw) -> None:
-    """JSON, indented; it stays the same JSON where something in it is escaped."""
+    """Print indented JSON; escapes keep it valid."""
     indented = msgspec.json.format(bytes(json), indent=2).decode()
     print(visible(indented, keeps_lines=True), flush=True)
 
 
 def _print_reading(reading: "Reading") -> None:
-    from accord.cli.read import print_reading
+    from accord.cli.reading_output import print_reading
 
     print_reading(reading)
 
 
 def _print_answer(reading: "Reading") -> None:
-    from accord.cli.answers import print_answer
+    from accord.cli.reading_output import print_answer
 
     print_answer(reading)

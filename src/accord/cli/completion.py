@@ -1,4 +1,4 @@
-"""`accord completion`: what a shell needs to complete our words."""
+"""`accord completion`: scripts that complete the command line in a shell."""
 
 import argparse
 import shlex
@@ -15,7 +15,7 @@ examples:
 """
 _CANDIDATES: Final = "candidates"
 _SCRIPTS: Final = {
-    # A colon ends a word in bash, but not in a target: so the line goes over as it is.
+    # A colon ends a word in bash, but not in a target: so the whole line is passed.
     "bash": """\
 _accord() {
     local IFS=$'\\n'
@@ -45,7 +45,7 @@ complete -c accord -a '(__accord_candidates)'
 
 
 class _Shells(tuple[str, ...]):
-    """The shells, and the word by which their scripts ask us, which nobody needs to know."""
+    """The shells, and the hidden choice that their scripts use."""
 
     __slots__ = ()
 
@@ -54,7 +54,7 @@ class _Shells(tuple[str, ...]):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the verb takes; the line is what a script asks about."""
+    """Add the arguments of the verb; `line` is for the scripts."""
     parser.add_argument(
         "shell",
         choices=_Shells(_SCRIPTS),
@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the script, or what may come next in a line."""
+    """Print the script of a shell, or the candidates for a line."""
     if options.shell in _SCRIPTS:
         print(_SCRIPTS[options.shell], end="")
     else:
@@ -75,21 +75,21 @@ def run(options: argparse.Namespace) -> int:
 
 
 def candidates(line: str) -> Iterator[str]:
-    """The words that may stand where a line ends; none where only files make sense."""
+    """Return the words that may complete a line; none where files are completed."""
     from accord.cli.main import VERBS
 
     *before, current = _words(line)[1:] or [""]
     if not before:
         found: Sequence[str] = [*VERBS, "--help", "--version"]
     elif before[0] in VERBS:
-        found = _of_verb(before[0], before[1:], current)
+        found = _verb_candidates(before[0], before[1:], current)
     else:
         found = ()
     return (word for word in found if word.startswith(current))
 
 
 def _words(line: str) -> list[str]:
-    """A line as a shell takes it apart; the last word is the one that is being typed."""
+    """Split a line as a shell does; the last word is the one being typed."""
     for end in ("", "'", '"'):
         try:
             words = shlex.split(line + end)
@@ -99,7 +99,7 @@ def _words(line: str) -> list[str]:
     return []
 
 
-def _of_verb(verb: str, before: Sequence[str], current: str) -> Sequence[str]:
+def _verb_candidates(verb: str, before: Sequence[str], current: str) -> Sequence[str]:
     from accord.cli.main import parser_of
 
     parser = parser_of(verb)
@@ -121,22 +121,22 @@ def _choices(action: argparse.Action) -> Sequence[str]:
 
 
 def _positionals(words: Sequence[str], options: dict[str, argparse.Action]) -> Iterator[str]:
-    """The words that are neither options nor their values."""
-    rest = iter(words)
-    for word in rest:
+    """Yield the words that are neither options nor their values."""
+    remaining = iter(words)
+    for word in remaining:
         if not word.startswith("-"):
             yield word
         elif word in options and options[word].nargs != 0:
-            next(rest, None)
+            next(remaining, None)
 
 
 def _tools(target: str) -> Sequence[str]:
-    """The tools of a Server that can be loaded; nobody's process is started for a key press."""
+    """Return the tools of a Server; no process is started to complete a word."""
     from accord.cli import targets
-    from accord.cli.quiet import quiet
+    from accord.cli.terminal import stdout_to_stderr
 
     try:
-        with quiet():
+        with stdout_to_stderr():
             return list(targets.load([target]).tools)
     except AccordError:
         return ()

@@ -121,12 +121,12 @@ def _path(target: str) -> Path | None:
 
 def warn_of_tables(target: str, options: Mapping[str, Any]) -> None:
     """Warn of tables in --allow that do not exist, as a server does at its start."""
-    from accord.cli.forewarning import warn
+    from accord.cli.database_checks import log_warnings
     from accord.sources.sql import Database, Options
 
     database = Database(target, Options(**options))
     try:
-        warn(database_name(target), database)
+        log_warnings(database_name(target), database)
     finally:
         database.close()
 
@@ -141,10 +141,10 @@ def load(target: str, options: dict[str, Any], key: bytes | None, *, starts: boo
     for tool in sql_tools(database, key):
         server.add(tool)
     if starts:
-        from accord.cli.forewarning import forewarn
+        from accord.cli.database_checks import check_in_background
 
         database.start()
-        forewarn(database_name(target), database)
+        check_in_background(database_name(target), database)
     return server
 
 

@@ -1,4 +1,4 @@
-"""`accord inspect`: the page for somebody else's server."""
+"""`accord inspect`: serves the web page for a remote server."""
 
 import argparse
 import asyncio
@@ -8,9 +8,9 @@ from typing import Final
 
 from accord.cli import targets
 from accord.cli.logs import log_in_background
-from accord.cli.options import add_peer_options, patience
-from accord.cli.patience import Patience
-from accord.cli.visible import visible
+from accord.cli.options import add_remote_options, reply_timeout
+from accord.cli.progress import StatusLine
+from accord.cli.terminal import visible
 from accord.errors import ContractError
 from accord.revisions import REVISIONS
 from accord.serve.shutdown import exit_within
@@ -21,32 +21,32 @@ examples:
   accord inspect https://example.com/mcp --header 'Authorization: Bearer ...'
   accord inspect 'accord serve shop:server' --http 127.0.0.1:8080 --open
 """
-_FAREWELL: Final = 6.0  # seconds that a child may take to end
+_CLOSE_TIMEOUT: Final = 6.0  # seconds for a child process to end
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the verb takes."""
-    parser.add_argument("target", metavar="TARGET", help=targets.PEER_HELP)
+    """Add the arguments of the verb."""
+    parser.add_argument("target", metavar="TARGET", help=targets.REMOTE_HELP)
     parser.add_argument(
         "--http",
         default="127.0.0.1:8001",
         metavar="HOST:PORT",
-        help="where the page is (default %(default)s)",
+        help="address of the page (default %(default)s)",
     )
-    parser.add_argument("--open", action="store_true", help="show the page in a browser at once")
+    parser.add_argument("--open", action="store_true", help="open the page in a browser")
     parser.add_argument(
         "--revision",
         choices=list(REVISIONS),
-        help="the MCP revision to speak (default: what the server prefers)",
+        help="the MCP revision to use (default: what the server prefers)",
     )
-    add_peer_options(parser)
+    add_remote_options(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Show the page until somebody stops it. Ctrl-C ends the server's process first."""
-    if not targets.is_peer(options.target):
+    """Serve the page until interrupted; Ctrl-C ends the server's process first."""
+    if not targets.is_remote(options.target):
         raise ContractError(
-            f"{options.target} is no command line and no URL; for a Server of yours say: "
+            f"{options.target} is not a command line or URL; for a Server run: "
             f"accord serve {options.target} --http 127.0.0.1:8000"
         )
     log_in_background()
@@ -55,30 +55,30 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _inspect(options: argparse.Namespace) -> None:
-    from accord.inspector.alone import Alone
-    from accord.inspector.others import Others
+    from accord.inspector.call_stats import CallStats
     from accord.inspector.page import Page
-    from accord.inspector.tally import Tally
+    from accord.inspector.remote_target import RemoteTarget
+    from accord.inspector.standalone import StandaloneApp
     from accord.serve.http import listen as http
 
-    tally = Tally()
-    target = Others(
+    stats = CallStats()
+    target = RemoteTarget(
         options.target,
         headers=dict(options.header),
         revision=options.revision,
-        timeout=patience(options),
-        tally=tally,
+        timeout=reply_timeout(options),
+        stats=stats,
     )
-    page = Page(target, tally, is_open=False)
+    page = Page(target, stats, is_open=False)
     with http.listening(http.Address.parse(options.http)) as (listener, where):
         async with contextlib.aclosing(target):
-            with Patience(f"reaching {visible(options.target)}"):
+            with StatusLine(f"reaching {visible(options.target)}"):
                 await target.open()
-            app = Alone(page, lambda: _tell(page.link(where.url), opens=options.open))
+            app = StandaloneApp(page, lambda: _announce(page.link(where.url), opens=options.open))
             await http.host(app, listener, http.Settings(), on_end=_exit_within)
 
 
-def _tell(link: str, *, opens: bool) -> None:
+def _announce(link: str, *, opens: bool) -> None:
     print(f"page at {link}", file=sys.stderr)
     if opens:
         import webbrowser
@@ -87,4 +87,4 @@ def _tell(link: str, *, opens: bool) -> None:
 
 
 def _exit_within(seconds: float) -> None:
-    exit_within(seconds + _FAREWELL)
+    exit_within(seconds + _CLOSE_TIMEOUT)

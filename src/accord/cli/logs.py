@@ -1,8 +1,8 @@
-"""Logging to standard error: at once, or so that it never holds up a server.
+"""Logging to standard error: directly, or from a background thread that never blocks a server.
 
-A record has at most `MAX_RECORD` bytes. Its message is one line, as is the message of an exception,
-and control characters are escaped: a caller chooses parts of both. Tracebacks are indented, so that
-none of their lines looks like a record.
+A record has at most `MAX_RECORD` bytes. Its message and that of an exception are one line each, and
+control characters are escaped, because callers choose parts of both. Tracebacks are indented, so
+that none of their lines looks like a record.
 """
 
 import logging
@@ -12,7 +12,7 @@ from textwrap import indent
 from traceback import TracebackException
 from typing import Any, Final
 
-from accord.cli.visible import visible
+from accord.cli.terminal import visible
 from accord.serve import log_writer
 
 MAX_RECORD: Final = 16_384
@@ -20,9 +20,10 @@ MAX_RECORD: Final = 16_384
 _MAX_LINE: Final = MAX_RECORD // 4
 _MAX_PART: Final = 4 * MAX_RECORD  # before it is escaped
 _FRAME: Final = re.compile(r'[ |]*File "|[ |]*Traceback |[ |]*\[Previous line')
+_FORMAT_ERRORS: Final = (TypeError, ValueError, KeyError, IndexError, RecursionError)
 
 
-def log_at_once() -> None:
+def log_directly() -> None:
     """Send all logging to standard error."""
     handler = logging.StreamHandler()
     handler.setFormatter(BoundedFormatter())
@@ -30,7 +31,7 @@ def log_at_once() -> None:
 
 
 def log_in_background() -> None:
-    """Send all logging to standard error, from a thread of its own."""
+    """Send all logging to standard error, written by a background thread."""
     handler = _Background()
     handler.setFormatter(BoundedFormatter())
     logging.basicConfig(handlers=[handler])
@@ -52,7 +53,7 @@ class BoundedFormatter(logging.Formatter):
     """Formats a record within `MAX_RECORD` bytes: `LEVEL NAME: MESSAGE`, then its traceback."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The text of a record; only the lines of a traceback are lines of their own."""
+        """Return the text of a record; only a traceback has several lines."""
         head = f"{record.levelname} {record.name}: {_message(record)}"
         parts = [shorten(visible(shorten(head, _MAX_PART)), _MAX_LINE)]
         if record.exc_info and record.exc_info[1] is not None:
@@ -62,15 +63,15 @@ class BoundedFormatter(logging.Formatter):
         return shorten("\n".join(parts), MAX_RECORD)
 
 
-def shorten(text: str, most: int) -> str:
-    """A text of at most so many bytes: its beginning, a note, and its end."""
-    if len(text) * 4 <= most:
+def shorten(text: str, max_bytes: int) -> str:
+    """Cut a text to `max_bytes` bytes: its beginning, a note, and its end."""
+    if len(text) * 4 <= max_bytes:
         return text
     encoded = text.encode(errors="backslashreplace")
-    if len(encoded) <= most:
+    if len(encoded) <= max_bytes:
         return text
-    note = f" … {len(encoded) - most:,} bytes left out … "
-    room = (most - len(note.encode())) // 2
+    note = f" … {len(encoded) - max_bytes:,} bytes left out … "
+    room = (max_bytes - len(note.encode())) // 2
     head, tail = encoded[:room], encoded[-room:]
     return head.decode(errors="ignore") + note + tail.decode(errors="ignore")
 
@@ -78,9 +79,8 @@ def shorten(text: str, most: int) -> str:
 def _message(record: logging.LogRecord) -> str:
     try:
         return record.getMessage()
-    except Exception:  # noqa: BLE001 - a __str__ or __repr__ of the user's
-        text = record.msg if isinstance(record.msg, str) else f"a {type(record.msg).__name__}"
-        return f"{text:.200} (its arguments do not fit)"
+    except _FORMAT_ERRORS:
+        return f"{record.msg!s:.200} (invalid arguments)"
 
 
 def _rendered(exc_info: Any) -> str:
@@ -88,11 +88,11 @@ def _rendered(exc_info: Any) -> str:
         found = TracebackException(*exc_info, compact=True)
         return indent("".join(_lines(found)).rstrip("\n"), "  ")
     except RecursionError:  # exception groups inside of each other
-        return f"  {exc_info[0].__name__}: its traceback is nested too deeply to be shown"
+        return f"  {exc_info[0].__name__}: the traceback is nested too deeply"
 
 
 def _lines(found: TracebackException) -> Iterator[str]:
-    """Parts of a traceback: a frame has several lines, and what an exception says has one."""
+    """Yield the parts of a traceback; the message of an exception is one line."""
     for part in found.format():
         cut = shorten(part, _MAX_PART)
         if _FRAME.match(part):

@@ -1,28 +1,28 @@
-"""The command line: find the verb, load only what it needs, and turn errors into one line."""
+"""The command line: imports the module of one verb, and prints errors as one line."""
 
 import argparse
 import contextlib
+import gc
 import importlib
 import io
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NoReturn
 
-from accord.cli.startup import uncollected
 from accord.errors import AccordError
 
 VERBS: Final = {
     "serve": "serve tools over stdio, as MCP clients start a server, or over HTTP",
     "tools": "show the tools of a server",
     "call": "call one tool and print its answer",
-    "inspect": "look at somebody else's server on a page",
-    "read": "print anybody's reply as the generic response",
+    "inspect": "show a remote server on a web page",
+    "read": "print the reply of any server as the generic response",
     "sheet": "fill character sheets, and list the fields of a form",
     "schema": "print the JSON Schema of what a tool answers",
     "install": "write a server into the configuration of an MCP client",
-    "completion": "print what a shell needs to complete these words",
+    "completion": "print a completion script for a shell",
 }
 _EXAMPLES: Final = """\
 examples:
@@ -30,17 +30,17 @@ examples:
   accord serve shop:server other:server     several targets as one server
   accord serve shop.py --http 127.0.0.1:8000
   accord serve shop.db --read-only          a database as tools
-  accord tools shop:server                  what tools there are
+  accord tools shop:server                  list its tools
   accord call shop:server add '{"a": 2, "b": 3}'
   accord inspect 'npx some-server'          a page to try its tools on
-  accord read reply.json --table            anybody's reply in one structure
+  accord read reply.json --table            any reply in one structure
   accord sheet thorin.json -o thorin.pdf    fill a character sheet
   accord schema generic --for n8n           for its Structured Output Parser
 """
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line."""
+    """A parser whose errors are one line."""
 
     def error(self, message: str) -> NoReturn:
         print(f"{self.prog}: {message} (see {self.prog} --help)", file=sys.stderr)
@@ -48,17 +48,17 @@ class _Parser(argparse.ArgumentParser):
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
-    """As wide as the terminal, which argparse would load a few modules to know."""
+    """A formatter as wide as the terminal; argparse would import shutil to find that out."""
 
     def __init__(self, prog: str, **settings: Any) -> None:
         super().__init__(prog, **{"width": _width()} | settings)
 
 
 def _width() -> int:
-    """Columns for a text, two less than there are."""
-    said = os.environ.get("COLUMNS", "")
-    if said.isdecimal() and int(said):
-        return int(said) - 2
+    """Return the columns of the terminal, less two."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns):
+        return int(columns) - 2
     with contextlib.suppress(OSError, ValueError):
         if sys.__stdout__ is not None:
             return (os.get_terminal_size(sys.__stdout__.fileno()).columns or 80) - 2
@@ -66,36 +66,48 @@ def _width() -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and give back its exit code."""
-    words = sys.argv[1:] if arguments is None else list(arguments)
-    if not words or words[0] not in VERBS:
-        overview = _overview()
-        overview.parse_args(words)
-        overview.error("the verb comes first")
-    verb, *rest = words
+    """Run the command line and return its exit code."""
+    argv = sys.argv[1:] if arguments is None else list(arguments)
+    if not argv or argv[0] not in VERBS:
+        parser = _top_level_parser()
+        parser.parse_args(argv)
+        parser.error("the verb must come first")
+    verb, *options = argv
     try:
-        with uncollected():
+        with gc_disabled():
             _module(verb)
-        return _run(verb, rest)
-    except KeyboardInterrupt:  # end as Ctrl-C ends others, so that a shell knows
+        return _run(verb, options)
+    except KeyboardInterrupt:  # end by the signal, so that a shell sees it
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)
         raise
 
 
-def _run(verb: str, words: Sequence[str]) -> int:
-    options = parser_of(verb).parse_args(words)
-    _show_anything()
+@contextlib.contextmanager
+def gc_disabled() -> Iterator[None]:
+    """Disable garbage collection: loading modules leaves no garbage to collect."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _run(verb: str, argv: Sequence[str]) -> int:
+    options = parser_of(verb).parse_args(argv)
+    _escape_unencodable()
     try:
         code: int = _module(verb).run(options)
-        with contextlib.suppress(AttributeError, ValueError):  # a served tool may have closed it
+        with contextlib.suppress(AttributeError, ValueError):  # a tool may have closed it
             sys.stdout.flush()
     except AccordError as error:
-        from accord.cli.visible import visible  # what went wrong may be told in a peer's words
+        from accord.cli.terminal import visible  # an error may quote a server
 
         print(f"accord {verb}: {visible(str(error), keeps_lines=True)}", file=sys.stderr)
         return 2
-    except OSError as error:  # whoever reads our output has seen enough, or has no room for it
+    except OSError as error:  # the pipe is closed, or the disk is full
         with contextlib.suppress(AttributeError, OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
@@ -105,7 +117,7 @@ def _run(verb: str, words: Sequence[str]) -> int:
 
 
 def parser_of(verb: str) -> argparse.ArgumentParser:
-    """What understands the words that follow a verb."""
+    """Return the parser for the arguments of a verb."""
     module = _module(verb)
     parser = _Parser(
         prog=f"accord {verb}",
@@ -118,18 +130,18 @@ def parser_of(verb: str) -> argparse.ArgumentParser:
 
 
 def _module(verb: str) -> Any:
-    return importlib.import_module(f"accord.cli.{verb}")  # a verb loads what it needs, no more
+    return importlib.import_module(f"accord.cli.{verb}")  # a verb imports only what it needs
 
 
-def _show_anything() -> None:
-    """A character that the terminal's encoding lacks is shown as an escape, not as an error."""
+def _escape_unencodable() -> None:
+    """Escape characters that the encoding of an output lacks, instead of raising."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
-def _overview() -> argparse.ArgumentParser:
-    """The command without a verb: help, version, or a word that is no verb."""
+def _top_level_parser() -> argparse.ArgumentParser:
+    """Return the parser for `accord` without a verb: --help and --version."""
     verbs = "\n".join(f"  {verb:10} {summary}" for verb, summary in VERBS.items())
     parser = _Parser(
         prog="accord",

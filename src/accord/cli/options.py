@@ -1,39 +1,50 @@
-"""Options that several verbs share, and how their values are read."""
+"""Options that several commands share, and the parsing of their values."""
 
 import argparse
+import logging
+import os
 import threading
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
-_PATIENCE: Final = 30.0
-"""Seconds that somebody else's server has for each answer, unless told otherwise."""
+from accord.cli import targets
+from accord.errors import ContractError
+from accord.signing import Signer
+
+log = logging.getLogger("accord")
+
+_KEY_BYTES: Final = 32
+_FORM_OPTIONS: Final = ("template", "map", "paper", "font")
+_REPLY_TIMEOUT: Final = 30.0
+"""Default seconds to wait for each reply of a remote server."""
 
 
-def add_peer_options(parser: argparse.ArgumentParser, *, timeout: str = "") -> None:
-    """What can be said of somebody else's server; `timeout` is what else that may be for."""
-    group = parser.add_argument_group("for somebody else's server")
+def add_remote_options(parser: argparse.ArgumentParser, *, timeout: str = "") -> None:
+    """Add the options for a remote server; `timeout` is appended to the help of --timeout."""
+    group = parser.add_argument_group("for a remote server")
     group.add_argument(
         "--header",
         action="append",
         default=[],
         type=header,
         metavar="NAME:VALUE",
-        help="send this header along to a URL; may be repeated",
+        help="send this header to a URL; may be repeated",
     )
     group.add_argument(
         "--timeout",
         type=seconds,
         metavar="SECONDS",
-        help=f"how long to wait for each answer (default {_PATIENCE:g}{timeout})",
+        help=f"how long to wait for each reply (default {_REPLY_TIMEOUT:g}{timeout})",
     )
 
 
-def patience(options: argparse.Namespace) -> float:
-    """Seconds that somebody else's server has for each answer."""
-    return _PATIENCE if options.timeout is None else float(options.timeout)
+def reply_timeout(options: argparse.Namespace) -> float:
+    """Return the seconds to wait for each reply of a remote server."""
+    return _REPLY_TIMEOUT if options.timeout is None else float(options.timeout)
 
 
 def header(text: str) -> tuple[str, str]:
-    """`Authorization: Bearer …` as a name and a value."""
+    """Parse `Authorization: Bearer …` into name and value."""
     name, colon, value = text.partition(":")
     if not colon or not name.strip():
         raise ValueError(text)
@@ -41,8 +52,114 @@ def header(text: str) -> tuple[str, str]:
 
 
 def seconds(text: str) -> float:
-    """A time that one can wait."""
+    """Parse a number of seconds."""
     number = float(text)
     if not 0 <= number < threading.TIMEOUT_MAX:
         raise ValueError(text)
     return number
+
+
+def add_key_argument(parser: argparse.ArgumentParser) -> None:
+    """Add the option --key-file."""
+    parser.add_argument(
+        "--key-file",
+        type=Path,
+        metavar="FILE",
+        help="the key that cursors are signed with; created if it does not exist",
+    )
+
+
+def key_from(options: argparse.Namespace) -> bytes | None:
+    """Return the key of --key-file, or None without that option."""
+    return None if options.key_file is None else _read_key(options.key_file)
+
+
+def _read_key(path: Path) -> bytes:
+    """Return the key in a file; a missing file is created, readable by its owner only."""
+    try:
+        return _valid_key(path, path.read_bytes() if path.exists() else _create_key(path))
+    except OSError as error:
+        raise ContractError(f"could not use the key file {path}: {error.strerror}") from error
+
+
+def _create_key(path: Path) -> bytes:
+    """Create a key file atomically and return its key."""
+    from tempfile import mkstemp  # slow to import, seldom needed
+
+    key = os.urandom(_KEY_BYTES).hex().encode()
+    number, beside = mkstemp(dir=path.parent, prefix=f".{path.name}.")  # mode 0600
+    try:
+        with os.fdopen(number, "wb") as file:
+            file.write(key)
+        path.hardlink_to(beside)
+    except FileExistsError:  # another process created it
+        return path.read_bytes()
+    finally:
+        Path(beside).unlink()
+    return key
+
+
+def _valid_key(path: Path, content: bytes) -> bytes:
+    key = content.strip()
+    try:
+        Signer(key)
+    except ContractError as error:
+        raise ContractError(f"the key file {path} does not hold a key: {error}") from error
+    if path.stat().st_mode & 0o077:
+        log.warning("the key file %s is readable by others; run chmod 600 on it", path)
+    return key
+
+
+def add_form_arguments(parser: argparse._ArgumentGroup) -> None:
+    """Add the options of a form, for the target `sheets` and `accord sheet`."""
+    parser.add_argument(
+        "--template",
+        type=Path,
+        metavar="PDF",
+        help="a fillable form to use instead of ours: the official one, or any with --map",
+    )
+    parser.add_argument(
+        "--map",
+        type=Path,
+        metavar="TOML",
+        help="what the fields of that form are for; `accord sheet --fields` lists them",
+    )
+    parser.add_argument(
+        "--paper", choices=["a4", "letter"], help="the paper of our own form (default a4)"
+    )
+    parser.add_argument(
+        "--font",
+        action="append",
+        type=Path,
+        metavar="TTF",
+        help="a font for letters that ours lack (we have Latin, Greek, Cyrillic, Hebrew, Arabic,"
+        " Georgian, Armenian, Chinese and Japanese); may be repeated",
+    )
+
+
+def add_sheet_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the target `sheets`."""
+    group = parser.add_argument_group("for the target `sheets`, which fills character sheets")
+    group.add_argument(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="the folder that sheets are written to; created if missing (default: this one)",
+    )
+    add_form_arguments(group)
+
+
+def sheet_options(options: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """Return the options given for `sheets`; raise if that is not among the targets."""
+    given = form_options(options)
+    if options.out is not None:
+        given["out"] = options.out
+    if given and not any(map(targets.is_sheets, names)):
+        raise ContractError(f"--{next(reversed(given))} is for the target sheets")
+    return given
+
+
+def form_options(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the form options that were given."""
+    values = {name: getattr(options, name) for name in _FORM_OPTIONS}
+    return {name: value for name, value in values.items() if value is not None}

@@ -1,4 +1,4 @@
-"""`accord read`: somebody's reply, or many of them, as the generic response."""
+"""`accord read`: prints one reply, or many, as the generic response."""
 
 import argparse
 import json
@@ -12,11 +12,11 @@ from typing import IO, Any, Final
 
 import msgspec
 
-from accord.cli.patience import Patience
-from accord.cli.table import table
-from accord.cli.visible import visible
+from accord.cli.progress import StatusLine
+from accord.cli.reading_output import print_reading, print_table
+from accord.cli.terminal import visible
 from accord.errors import ContractError
-from accord.reader import Reading, read
+from accord.reader import read
 from accord.reader.report import report, to_json
 
 EXAMPLES: Final = """\
@@ -26,12 +26,12 @@ examples:
   some-command | accord read -
   accord read replies.jsonl --lines > responses.jsonl
 """
-_MOMENT: Final = 0.2  # seconds between two looks at how far it is
+_INTERVAL: Final = 0.2  # seconds between updates of the count
 _STDIN: Final = "-"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the verb takes."""
+    """Add the arguments of the verb."""
     parser.add_argument(
         "file",
         metavar="FILE",
@@ -45,25 +45,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--full",
         action="store_true",
-        help="print how we know it, too: origin, confidence, findings, rules",
+        help="print the origin, confidence, findings and rules, too",
     )
     parser.add_argument(
         "--lines",
         action="store_true",
-        help="take each line for a reply, even if the first two do not look like it",
+        help="read each line as a reply, even if the first two are not JSON documents",
     )
     parser.add_argument(
-        "--check", action="store_true", help="end with exit code 1 if a reply is an error"
+        "--check", action="store_true", help="exit with code 1 if a reply is an error"
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print what each reply says; whatever the input is, it is a reply."""
+    """Print the reading of each reply; any input is a reply."""
     arguments = _object(options.arguments)
     try:
         return _run(options, arguments)
     except MemoryError as error:
-        raise ContractError("there is not enough memory for a reply of that size") from error
+        raise ContractError("the reply is too large for the available memory") from error
 
 
 def _run(options: argparse.Namespace, arguments: dict[str, Any] | None) -> int:
@@ -73,7 +73,7 @@ def _run(options: argparse.Namespace, arguments: dict[str, Any] | None) -> int:
             failed = _print_lines(chain(head, source), options, arguments)
         else:
             reply = b"".join(head) + source.read()
-            with Patience(f"reading {visible(options.file)}"):
+            with StatusLine(f"reading {visible(options.file)}"):
                 reading = read(reply, options.tool, arguments)
             print_reading(reading, is_table=options.table, is_full=options.full)
             failed = reading.is_failure
@@ -83,12 +83,12 @@ def _run(options: argparse.Namespace, arguments: dict[str, Any] | None) -> int:
 def _open(name: str) -> Any:
     if name == _STDIN:
         if sys.stdin is None:
-            raise ContractError("standard input is closed; there is no reply to read from it")
+            raise ContractError("standard input is closed; name a file")
         return nullcontext(sys.stdin.buffer)
     try:
         return Path(name).open("rb")
     except OSError as error:
-        raise ContractError(f"cannot read {name}: {error.strerror}") from error
+        raise ContractError(f"could not read {name}: {error.strerror}") from error
 
 
 def _object(text: str | None) -> dict[str, Any] | None:
@@ -97,11 +97,11 @@ def _object(text: str | None) -> dict[str, Any] | None:
     try:
         return msgspec.json.decode(text, type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise ContractError(f"the arguments are no JSON object: {error}") from error
+        raise ContractError(f"--arguments must be a JSON object: {error}") from error
 
 
 def _head(source: IO[bytes]) -> list[bytes]:
-    """The input up to its second line that says something."""
+    """Return the input up to its second non-blank line."""
     head: list[bytes] = []
     found = 0
     for line in source:
@@ -113,7 +113,7 @@ def _head(source: IO[bytes]) -> list[bytes]:
 
 
 def _are_replies(head: list[bytes]) -> bool:
-    """Whether there are several lines, each a JSON document of its own."""
+    """True if there are several lines, each a JSON document."""
     lines = [line for line in head if line.strip()]
     return len(lines) > 1 and all(map(_is_document, lines))
 
@@ -125,32 +125,12 @@ def _is_document(line: bytes) -> bool:
         return False
 
 
-def print_reading(reading: Reading, *, is_table: bool = False, is_full: bool = False) -> None:
-    """One reply, for a person or as indented JSON."""
-    if is_table:
-        _print_table(reading, is_full=is_full)
-        return
-    said = report(reading) if is_full else reading.response
-    print(visible(to_json(said, indent=2).decode(), keeps_lines=True))
-
-
-def _print_table(reading: Reading, *, is_full: bool) -> None:
-    for line in table(reading):
-        print(line)
-    if is_full:
-        print(f"origin: {visible(reading.origin)}")
-        print(f"confidence: {reading.confidence}")
-        for finding in reading.findings:
-            print(f"finding: {visible(finding)}")
-        print(f"rules: {', '.join(reading.rules)}")
-
-
 def _print_lines(
     lines: Iterator[bytes], options: argparse.Namespace, arguments: dict[str, Any] | None
 ) -> bool:
-    """Many replies, one at a time; whether one of them is an error."""
+    """Print many replies, one at a time; return True if one is an error."""
     has_failed = False
-    progress = _Progress()
+    counter = _ReplyCounter()
     is_live = options.file == _STDIN
     for line in lines:
         if not line.strip():
@@ -158,35 +138,35 @@ def _print_lines(
         reading = read(line.rstrip(b"\r\n"), options.tool, arguments)
         has_failed = has_failed or reading.is_failure
         if options.table:
-            _print_table(reading, is_full=options.full)
+            print_table(reading, is_full=options.full)
             print()
         else:
-            said = report(reading) if options.full else reading.response
-            print(visible(to_json(said).decode()))
+            value = report(reading) if options.full else reading.response
+            print(visible(to_json(value).decode()))
         if is_live:
             print(end="", flush=True)
-        progress.step()
-    progress.end()
+        counter.step()
+    counter.end()
     return has_failed
 
 
-class _Progress:
-    """How many replies were read, where somebody looks on and sees nothing else."""
+class _ReplyCounter:
+    """A count of replies on standard error, if only that is a terminal."""
 
     def __init__(self) -> None:
         self._count = 0
         self._is_shown = _is_terminal(sys.stderr) and not _is_terminal(sys.stdout)
-        self._next = monotonic() + _MOMENT
+        self._next = monotonic() + _INTERVAL
 
     def step(self) -> None:
-        """One more."""
+        """Count one more reply."""
         self._count += 1
         if self._is_shown and monotonic() >= self._next:
-            self._next = monotonic() + _MOMENT
+            self._next = monotonic() + _INTERVAL
             self._show("")
 
     def end(self) -> None:
-        """All of them."""
+        """Print the final count."""
         if self._is_shown:
             self._show("\n")
 

@@ -1,4 +1,4 @@
-"""`accord schema`: a published JSON Schema, to hand to a validator, a model or n8n."""
+"""`accord schema`: prints a published JSON Schema, for a validator, a model or n8n."""
 
 import argparse
 from typing import Final
@@ -14,11 +14,11 @@ examples:
   accord schema generic --wrapped
 """
 _ALIASES: Final = {"envelope": "response-v2"}
-"""Names that a schema has elsewhere."""
+"""Other names of schemas."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the verb takes."""
+    """Add the arguments of the verb."""
     parser.add_argument(
         "name",
         choices=[*schemas.NAMES, *_ALIASES],

@@ -1,4 +1,4 @@
-"""`accord serve`: tools over stdio, or over HTTP."""
+"""`accord serve`: serves tools over stdio or HTTP."""
 
 import argparse
 import gc
@@ -8,11 +8,15 @@ from typing import Final
 import msgspec
 
 from accord.cli import databases, targets
-from accord.cli.form_arguments import add_sheet_arguments, said_of_sheets
-from accord.cli.keys import add_key_argument, key_of
 from accord.cli.logs import log_in_background
-from accord.cli.options import seconds
-from accord.cli.startup import uncollected
+from accord.cli.main import gc_disabled
+from accord.cli.options import (
+    add_key_argument,
+    add_sheet_arguments,
+    key_from,
+    seconds,
+    sheet_options,
+)
 from accord.errors import ContractError
 from accord.profiles import PROFILES
 from accord.serve import stdio
@@ -31,26 +35,25 @@ examples:
   accord serve shop.db --read-only --max-rows 100
   accord serve sheets --out ./sheets
 """
-_ON_A_PAGE: Final = "--http 127.0.0.1:8000 shows it on a page"
-_HERE: Final = {"//0.0.0.0:": "//127.0.0.1:", "//[::]:": "//[::1]:"}
+_PAGE_HINT: Final = "--http 127.0.0.1:8000 serves a page to try it on"
+_LOOPBACK: Final = {"//0.0.0.0:": "//127.0.0.1:", "//[::]:": "//[::1]:"}
 _CONTRACTS: Final = {"v1": "plain", "v2": "envelope", None: None}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the verb takes."""
+    """Add the arguments of the verb."""
     parser.add_argument(
         "targets",
         nargs="+",
         metavar="TARGET",
-        help=f"{targets.HELP}; reader, which reads anybody's replies, with --http",
+        help=f"{targets.HELP}; reader, which reads the replies of any server, with --http",
     )
-    parser.add_argument("--name", help="what the server calls itself")
-    parser.add_argument("--server-version", metavar="VERSION", help="the version it says it has")
+    parser.add_argument("--name", help="the name of the server")
+    parser.add_argument("--server-version", metavar="VERSION", help="the version of the server")
     parser.add_argument(
         "--http",
         metavar="HOST:PORT",
-        help="serve over HTTP instead of stdio: MCP at /mcp, replies to read at /read, a page to"
-        " look at it all at /",
+        help="serve over HTTP instead of stdio: MCP at /mcp, the reader at /read, a web page at /",
     )
     parser.add_argument("--no-page", action="store_true", help="with --http: leave out the page")
     parser.add_argument(
@@ -58,12 +61,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="with --http: answer to this name too; may be repeated",
+        help="with --http: accept this Host too; may be repeated",
     )
     parser.add_argument(
         "--log-format",
         choices=["text", "json"],
-        help="with --http: how the line for each call is written (default text)",
+        help="with --http: the format of the access log (default text)",
     )
     _add_answer_arguments(parser)
     databases.add_arguments(parser)
@@ -73,17 +76,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=seconds,
         default=stdio.Settings().grace,
         metavar="SECONDS",
-        help="how long open calls may go on once the input has ended (default %(default)s)",
+        help="time for running calls to finish after the input has ended (default %(default)s)",
     )
 
 
 def _add_answer_arguments(parser: argparse.ArgumentParser) -> None:
-    """How answers are worded, and how large they get."""
+    """Add the options for rendering answers and limiting their size."""
     wording = parser.add_mutually_exclusive_group()
     wording.add_argument(
         "--profile",
         choices=list(PROFILES),
-        help="how answers are worded, where neither the client nor the tool asks for another way",
+        help="how answers are rendered, unless the client or the tool asks for another profile",
     )
     wording.add_argument(
         "--contract",
@@ -93,13 +96,13 @@ def _add_answer_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-structure",
         action="store_true",
-        help="send text alone, and save the tokens that structuredContent costs",
+        help="send text only, without structuredContent",
     )
     parser.add_argument(
         "--max-bytes",
         type=int,
         metavar="BYTES",
-        help="the most text that an answer may have (default 262144)",
+        help="the maximum size of an answer's text (default 262144)",
     )
     add_key_argument(parser)
     parser.add_argument(
@@ -110,7 +113,7 @@ def _add_answer_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Serve until the input ends, or over HTTP until somebody stops it."""
+    """Serve until the input ends, or over HTTP until interrupted."""
     log_in_background()
     if options.http is None:
         require_stdio(options)
@@ -118,22 +121,22 @@ def run(options: argparse.Namespace) -> int:
         pipes = take_pipes()
         server = _load(options)
         if is_terminal:
-            said = f"{stdio.AT_A_TERMINAL}, and {_ON_A_PAGE}"
-            print(f"{server.identity.name}: {said}", file=sys.stderr)
+            hint = f"{stdio.AT_A_TERMINAL}, and {_PAGE_HINT}"
+            print(f"{server.identity.name}: {hint}", file=sys.stderr)
         stdio.serve(server, pipes, stdio.Settings(grace=options.grace), on_end=exit_within)
     else:
-        from accord.cli.patience import Patience  # stdio starts without, where nobody looks on
+        from accord.cli.progress import StatusLine  # not needed for stdio
 
-        with Patience(f"loading {' '.join(options.targets)}"):
+        with StatusLine(f"loading {' '.join(options.targets)}"):
             server = _load(options)
         _serve_http(server, options)
     return 0
 
 
 def require_stdio(options: argparse.Namespace) -> None:
-    """Refuse what cannot be done over stdio, or would do nothing."""
+    """Raise on targets and options that require HTTP."""
     if any(map(targets.is_reader, options.targets)):
-        raise ContractError("the reader is served over HTTP alone: add --http 127.0.0.1:8000")
+        raise ContractError("the reader requires HTTP: add --http 127.0.0.1:8000")
     given = {
         "--no-page": options.no_page,
         "--allow-host": options.allow_host,
@@ -141,20 +144,20 @@ def require_stdio(options: argparse.Namespace) -> None:
     }
     for name, value in given.items():
         if value:
-            raise ContractError(f"{name} is for HTTP: add --http 127.0.0.1:8000")
+            raise ContractError(f"{name} requires HTTP: add --http 127.0.0.1:8000")
 
 
-@uncollected()
+@gc_disabled()
 def _load(options: argparse.Namespace) -> Server:
     server = targets.load(
         options.targets,
         database=databases.database_options(options, *options.targets),
         starts=True,
-        sheets=said_of_sheets(options, *options.targets),
+        sheets=sheet_options(options, *options.targets),
         profile=options.profile or _CONTRACTS[options.contract],
         structured=False if options.no_structure else None,
         max_bytes=options.max_bytes,
-        key=key_of(options),
+        key=key_from(options),
         telemetry=Telemetry(spans=True) if options.telemetry else None,
     )
     changes = {"name": options.name, "version": options.server_version}
@@ -165,24 +168,24 @@ def _load(options: argparse.Namespace) -> Server:
 
 
 def _serve_http(server: Server, options: argparse.Namespace) -> None:
-    from accord.inspector.own import Own
+    from accord.inspector.call_stats import CallStats
+    from accord.inspector.local_target import LocalTarget
     from accord.inspector.page import Page
-    from accord.inspector.tally import Tally
-    from accord.serve.http import listen as http  # an extra: uvicorn, which stdio has no use for
+    from accord.serve.http import listen as http  # an extra: uvicorn
 
-    tally = None if options.no_page else Tally()
+    stats = None if options.no_page else CallStats()
     settings = http.Settings(
         grace=options.grace, allow_hosts=tuple(options.allow_host), reader=True
     )
-    access = http.AccessLog(options.log_format or "text", None if tally is None else tally.add)
+    access = http.AccessLog(options.log_format or "text", None if stats is None else stats.add)
     page = None
-    if tally is not None:
-        page = Page(Own(server, access), tally, is_open=True, mcp_path=settings.path)
+    if stats is not None:
+        page = Page(LocalTarget(server, access), stats, is_open=True, mcp_path=settings.path)
     reads = any(map(targets.is_reader, options.targets))
 
-    def tell(url: str) -> None:
-        said = _places(url, reads=reads, has_page=page is not None)
-        print(f"{server.identity.name}: {said}", file=sys.stderr)
+    def announce(url: str) -> None:
+        addresses = _addresses(url, reads=reads, has_page=page is not None)
+        print(f"{server.identity.name}: {addresses}", file=sys.stderr)
 
     http.serve(
         server,
@@ -190,22 +193,22 @@ def _serve_http(server: Server, options: argparse.Namespace) -> None:
         settings,
         access,
         page=page,
-        ready=tell,
+        ready=announce,
         on_end=exit_within,
     )
 
 
-def _places(url: str, *, reads: bool, has_page: bool) -> str:
-    """What is served where, at an address that the server answers to from this machine."""
-    for everywhere, here in _HERE.items():
-        url = url.replace(everywhere, here)
+def _addresses(url: str, *, reads: bool, has_page: bool) -> str:
+    """Return the URLs of what is served, reachable from this machine."""
+    for any_address, loopback in _LOOPBACK.items():
+        url = url.replace(any_address, loopback)
     top = url.removesuffix("mcp")
-    replies = f"replies are read at {top}read, " if reads else ""
+    replies = f"reader at {top}read, " if reads else ""
     page = f" and a page at {top}" if has_page else ""
     return f"{replies}MCP at {url}{page}"
 
 
 def _collect_less() -> None:
-    """What is loaded by now stays, and a burst of calls leaves nothing behind to search for."""
+    """Exclude loaded modules from garbage collection, and collect less often."""
     gc.freeze()
     gc.set_threshold(20_000, 50, 50)

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from accord.cli.bar import Bar
-from accord.cli.form_arguments import add_form_arguments, form_options
-from accord.cli.patience import Patience
-from accord.cli.visible import visible
+from accord.cli.options import add_form_arguments, form_options
+from accord.cli.progress import ProgressBar, StatusLine
+from accord.cli.terminal import visible
 from accord.errors import ContractError
 
 if TYPE_CHECKING:
@@ -100,7 +99,7 @@ def _print_one(job: "SheetJob", results: "Iterator[JobResult]") -> bool:
     """Print the result of the only job; return True if it failed."""
     from accord.cli.sheet_jobs import STDIN
 
-    with nullcontext() if job.source == STDIN else Patience(f"filling {visible(job.source)}"):
+    with nullcontext() if job.source == STDIN else StatusLine(f"filling {visible(job.source)}"):
         (result,) = results
     _print(result)
     return result.has_failed
@@ -108,7 +107,7 @@ def _print_one(job: "SheetJob", results: "Iterator[JobResult]") -> bool:
 
 def _print_all(total: int, results: "Iterator[JobResult]") -> bool:
     """Print all results with a progress bar; return True if one failed."""
-    bar = Bar(total)
+    bar = ProgressBar(total)
     has_failed = False
     for result in results:
         has_failed |= result.has_failed

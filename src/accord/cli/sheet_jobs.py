@@ -14,7 +14,7 @@ import msgspec
 
 from accord.child_process import end_with_parent
 from accord.cli.sheet_server import make_filler
-from accord.cli.visible import visible
+from accord.cli.terminal import visible
 from accord.errors import ContractError
 from accord.model.answer import Problem
 from accord.sources import sheets

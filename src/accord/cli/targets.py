@@ -1,4 +1,4 @@
-"""Targets of the command line: which server, database or program a word names.
+"""Resolves targets of the command line: the server, database or program that a word names.
 
 In this order: a reserved name (`sheets`, `reader`, `django:SETTINGS`), a database, a URL, a Python
 file (`FILE.py`, or a path with a slash), a command line, a module.
@@ -8,7 +8,7 @@ import importlib
 import importlib.util
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.machinery import PathFinder
 from pathlib import Path
 from types import MappingProxyType, ModuleType
@@ -26,81 +26,81 @@ HELP: Final = (
     " django:SETTINGS of a Django REST framework project; sheets, which fills character sheets"
 )
 DJANGO: Final = "django"
-PEER_HELP: Final = "somebody else's server: a URL, or a command line in quotes"
+REMOTE_HELP: Final = "a remote server: a URL, or a command line in quotes"
 READER: Final = "reader"
-"""The target that has no tools, and reads replies over HTTP."""
+"""The target that reads replies over HTTP, and has no tools."""
 SHEETS: Final = "sheets"
 """The target that fills character sheets."""
 _RESERVED: Final = frozenset({READER, SHEETS, DJANGO})
-"""Names that mean the same whatever files and modules there are; `./NAME` is the file."""
+"""Names that are never a file or module; `./NAME` is the file."""
 
 _URL: Final = re.compile(r"([a-z][a-z0-9+.-]*)://", re.I)
 _ADDRESS: Final = re.compile(r"(?:[\w.-]+|\[[0-9a-f:]+\]):\d+(?:/.*)?", re.I)
 _SERVERS: Final = frozenset({"http", "https"})
+_INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
 _MODULE: Final = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*(?::.*)?")
 
 
-def is_peer(target: str) -> bool:
-    """Whether a target is somebody else's server, not a Server of ours to load.
+def is_remote(target: str) -> bool:
+    """True if a target is a remote server: a URL or a command line.
 
-    It is if it is a URL, or a command line: several words, or a program whose name no module could
-    have (`mcp-server-time`, `./serve`). A Python file is not, whatever blanks are in its path, nor
-    is a reserved name or a database. A URL of an unknown kind is an error.
+    A command line is several words, or a program whose name is not a valid module name
+    (`mcp-server-time`, `./serve`). Reserved names, databases and Python files are not remote, even
+    with blanks in the path. A URL with an unknown scheme is an error.
     """
     if target in _RESERVED or databases.is_database(target):
         return False
     if _is_url(target):
         return True
-    place = target.partition(":")[0]
-    file = _python_file(place)
-    if file is not None and (file.is_file() or len(place.split()) == 1):
+    location = target.partition(":")[0]
+    file = _python_file(location)
+    if file is not None and (file.is_file() or len(location.split()) == 1):
         return False
     return len(target.split()) > 1 or (_MODULE.fullmatch(target) is None and _is_program(target))
 
 
 def _is_url(target: str) -> bool:
-    """Whether a target is a server by its URL."""
+    """True if a target is the URL of a server."""
     found = _URL.match(target)
     if found is not None and found[1].lower() not in _SERVERS:
         raise ContractError(
-            f"{found[1]}:// is nothing that is known here: http:// and https:// are MCP servers,"
+            f"{found[1]}:// is not supported: http:// and https:// are MCP servers,"
             " sqlite:/// and postgresql:// databases"
         )
     return found is not None
 
 
-def _python_file(place: str) -> Path | None:
-    """The Python file that a path names, which may leave out `.py` if it has a slash."""
-    if place.endswith(".py"):
-        return Path(place)
-    if "/" not in place or Path(place).is_file():
+def _python_file(location: str) -> Path | None:
+    """Return the Python file of a path; `.py` may be left out if the path has a slash."""
+    if location.endswith(".py"):
+        return Path(location)
+    if "/" not in location or Path(location).is_file():
         return None
-    file = Path(f"{place}.py")
+    file = Path(f"{location}.py")
     return file if file.is_file() else None
 
 
 def _is_program(name: str) -> bool:
-    from shutil import which  # seldom asked for, and slow to load
+    from shutil import which  # slow to import, seldom needed
 
     return which(name) is not None
 
 
 def is_reader(target: str) -> bool:
-    """Whether the target is the reader."""
+    """True if the target is the reader."""
     return target == READER
 
 
 def require_tools(*targets: str) -> None:
-    """Raise where one of them has none by its nature, and never will have."""
+    """Raise if one of the targets is the reader, which has no tools."""
     if any(map(is_reader, targets)):
         raise ContractError(
-            "the reader has no tools: accord read reads replies, and so does"
-            " accord serve reader --http 127.0.0.1:8000"
+            "the reader has no tools; use accord read, or accord serve reader --http 127.0.0.1:8000"
         )
 
 
 def is_sheets(target: str) -> bool:
-    """Whether the target fills character sheets."""
+    """True if the target fills character sheets."""
     return target == SHEETS
 
 
@@ -112,22 +112,22 @@ def load(
     sheets: Mapping[str, Any] = MappingProxyType({}),
     **configuration: Any,
 ) -> Server:
-    """The server that a target names, or all of them as one; see `Server.configure`.
+    """Load the server that a target names, or several as one; see `Server.configure`.
 
-    `database` is what was said of those that are databases; with `starts` they get ready at once.
-    `sheets` is what was said of the target of that name.
+    `database` are options for databases, which connect at once with `starts`; `sheets` are options
+    for the target of that name.
     """
     for target in targets:
-        _require_ours(target)
+        _require_local(target)
     repeated = [target for target in targets if targets.count(target) > 1]
     if repeated:
         raise ContractError(f"{repeated[0]} is named twice")
     key = configuration.get("key")
-    said = dict(database)
+    database_options = dict(database)
     if configuration.get("max_bytes") is not None:
-        said["max_bytes"] = configuration["max_bytes"]
+        database_options["max_bytes"] = configuration["max_bytes"]
     servers = {
-        target: databases.load(target, said, key, starts=starts)
+        target: databases.load(target, database_options, key, starts=starts)
         if databases.is_database(target)
         else _load_one(target, sheets)
         for target in targets
@@ -139,100 +139,99 @@ def load(
     return combined
 
 
-def _require_ours(target: str) -> None:
-    if is_peer(target):
-        from accord.cli.visible import visible
+def _require_local(target: str) -> None:
+    if is_remote(target):
+        from accord.cli.terminal import visible
 
         raise ContractError(
-            f"{visible(target)} is somebody else's server, not one of ours: accord tools, call and"
-            " inspect take it"
+            f"{visible(target)} is a remote server; use it with accord tools, call or inspect"
         )
 
 
 def from_anywhere(target: str) -> str:
-    """A target that means the same in every folder: where a file is meant, with its whole path."""
+    """Return a target that works in every folder: files get their absolute path."""
     if target in _RESERVED:
         return target
     if databases.is_database(target):
         return databases.absolute_target(target)
-    place, colon, name = target.partition(":")
-    if place == DJANGO and name:
+    location, colon, name = target.partition(":")
+    if location == DJANGO and name:
         return target
-    file = _python_file(place)
+    file = _python_file(location)
     if file is not None:
         return str(file.absolute()) + colon + name
     try:
-        spec = importlib.util.find_spec(place)
+        spec = importlib.util.find_spec(location)
     except (ImportError, ValueError):
         return target
     origin = None if spec is None or spec.origin is None else Path(spec.origin)
-    if origin is None or not origin.is_relative_to(Path.cwd()) or "." in place:
+    if origin is None or not origin.is_relative_to(Path.cwd()) or "." in location:
         return target
     return f"{origin}{colon}{name}"
 
 
-def is_found_here_alone(target: str) -> bool:
-    """Whether a target has no path that `from_anywhere` could give it, but a name in this folder.
+def needs_this_folder(target: str) -> bool:
+    """True if a target is a module in this folder that `from_anywhere` cannot make absolute.
 
-    Such are a Django project and a module inside a package.
+    That is a Django project, or a module inside a package.
     """
-    place, _, name = from_anywhere(target).partition(":")
-    if place == DJANGO and name:
-        place = name
-    elif _MODULE.fullmatch(target) is None or "." not in place:
+    location, _, name = from_anywhere(target).partition(":")
+    if location == DJANGO and name:
+        location = name
+    elif _MODULE.fullmatch(target) is None or "." not in location:
         return False
-    return PathFinder.find_spec(place.partition(".")[0], [str(Path.cwd())]) is not None
+    return PathFinder.find_spec(location.partition(".")[0], [str(Path.cwd())]) is not None
 
 
 def _load_one(target: str, sheets: Mapping[str, Any]) -> Server:
     if is_reader(target):
         return Server(READER)
     if is_sheets(target):
-        from accord.cli.sheet_server import sheet_server  # an extra, which others have no use for
+        from accord.cli.sheet_server import sheet_server  # an optional extra
 
         return sheet_server(**sheets)
     return _load_module(target)
 
 
 def _load_module(target: str) -> Server:
-    place, _, name = target.partition(":")
-    if place == DJANGO:
+    location, _, name = target.partition(":")
+    if location == DJANGO:
         return _load_project(name)
     path = (name or _DEFAULT_NAME).split(".")
-    file = _python_file(place)
+    file = _python_file(location)
     if file is None:
-        _require_module(target, place)
+        _require_module(target, location)
     try:
         sys.path.insert(0, str(Path.cwd()))
-        module = importlib.import_module(place) if file is None else _import_file(file)
+        module = importlib.import_module(location) if file is None else _import_file(file)
         found: Any = module
         for part in path:
             found = getattr(found, part, None)
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # a stranger's module may raise anything
-        from accord.cli.reasons import reason  # seldom asked for
-
-        raise ContractError(f"cannot import {target}: {reason(error)}") from error
+    except BaseException as error:  # user code may raise anything
+        raise ContractError(f"could not import {target}: {_reason(error)}") from error
     if isinstance(found, Server):
         return found
-    raise ContractError(f"{target}: {_what_is_there(place, module, '.'.join(path), found)}")
+    raise ContractError(f"{target}: {_describe_servers(location, module, '.'.join(path), found)}")
 
 
-def _require_module(target: str, place: str) -> None:
-    """Raise where what is meant is something else than a module."""
+def _require_module(target: str, location: str) -> None:
+    """Raise if the target cannot be a module, and say what it is."""
     if _ADDRESS.fullmatch(target):
-        raise ContractError(f"{target} is no module; for a server there say http://{target}")
-    if ("." in place or "/" in place) and Path(place).is_file():
-        raise ContractError(f"{place} is neither a Python file (.py) nor a database (.db, .sqlite)")
-    if _MODULE.fullmatch(target) is None:
         raise ContractError(
-            f"{target!r} is no module, no URL (http://…), and no program of that name is found here"
+            f"{target} is not a module; for a server at that address use http://{target}"
         )
+    if ("." in location or "/" in location) and Path(location).is_file():
+        raise ContractError(
+            f"{location} is neither a Python file (.py) nor a database (.db, .sqlite)"
+        )
+    if _MODULE.fullmatch(target) is None:
+        raise ContractError(f"{target!r} is not a module, URL (http://…) or installed program")
 
 
 def _load_project(settings: str) -> Server:
-    """A Django project by its settings."""
+    """Load a Django project by its settings."""
     if not settings:
         raise ContractError(f"{DJANGO} needs the settings of a project: {DJANGO}:shop.settings")
     try:
@@ -243,19 +242,17 @@ def _load_project(settings: str) -> Server:
         return load(settings)
     except (KeyboardInterrupt, ContractError):
         raise
-    except BaseException as error:  # a stranger's project may raise anything
-        from accord.cli.reasons import reason  # seldom asked for
-
-        raise ContractError(f"cannot load {DJANGO}:{settings}: {reason(error)}") from error
+    except BaseException as error:  # user code may raise anything
+        raise ContractError(f"could not load {DJANGO}:{settings}: {_reason(error)}") from error
 
 
 def _import_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
-    name = "accord_target_" + str(path.resolve()).replace(".", "_")  # not that of another module
+    name = "accord_target_" + str(path.resolve()).replace(".", "_")  # unlike any other module
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise ImportError(f"{path} is no Python module")
+        raise ImportError(f"{path} is not a Python module")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     sys.path.insert(0, str(path.parent))
@@ -263,9 +260,36 @@ def _import_file(path: Path) -> ModuleType:
     return module
 
 
-def _what_is_there(place: str, module: Any, name: str, found: object) -> str:
+def _describe_servers(location: str, module: Any, name: str, found: object) -> str:
     servers = [key for key, value in vars(module).items() if isinstance(value, Server)]
-    fault = f"there is no {name!r}" if found is None else f"{name!r} is no accord.Server"
+    fault = f"there is no {name!r}" if found is None else f"{name!r} is not an accord.Server"
     if not servers:
-        return f"{fault}, and {place} has no accord.Server at all"
-    return f"{fault}; {place} has {', '.join(servers)}"
+        return f"{fault}, and {location} has no accord.Server"
+    return f"{fault}; {location} has {', '.join(servers)}"
+
+
+def _reason(error: BaseException) -> str:
+    """Return the first line of an error, and the last line of the target's own code in it."""
+    text = f"{type(error).__name__}: {error}".partition("\n")[0]
+    if isinstance(error, SyntaxError):  # its message has the line
+        return text
+    *_, location = ["", *_own_frames(error)]
+    return f"{text} ({_relative(location)})" if location else text
+
+
+def _own_frames(error: BaseException) -> Iterator[str]:
+    """Yield `FILE:LINE` of the frames that are not in accord, Python or an installed package."""
+    import sysconfig  # slow to import, seldom needed
+    import traceback
+
+    foreign = (str(Path(__file__).parents[1]), sysconfig.get_paths()["stdlib"])
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        name = frame.f_code.co_filename
+        is_installed = not _INSTALLED.isdisjoint(Path(name).parts)
+        if not is_installed and not name.startswith(("<", *foreign)):
+            yield f"{name}:{line}"
+
+
+def _relative(location: str) -> str:
+    """Return a path relative to the current folder."""
+    return location.removeprefix(f"{Path.cwd()}/")

@@ -1,4 +1,4 @@
-"""`accord tools`: the tools of a server, ours or somebody else's, as a table for a person."""
+"""`accord tools`: prints the tools of servers as tables."""
 
 import argparse
 import shutil
@@ -8,11 +8,10 @@ from itertools import zip_longest
 from typing import Any, Final
 
 from accord.cli import databases, targets
-from accord.cli.logs import log_at_once
-from accord.cli.options import add_peer_options, patience
-from accord.cli.patience import Patience
-from accord.cli.quiet import quiet
-from accord.cli.visible import visible
+from accord.cli.logs import log_directly
+from accord.cli.options import add_remote_options, reply_timeout
+from accord.cli.progress import StatusLine
+from accord.cli.terminal import stdout_to_stderr, visible
 from accord.errors import ContractError
 from accord.model.tool import Tool
 
@@ -24,52 +23,52 @@ examples:
   accord tools 'accord serve shop:server'
 """
 _GAP: Final = "  "
-_NARROWEST: Final = 40
+_MIN_COLUMNS: Final = 40
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the verb takes."""
+    """Add the arguments of the verb."""
     parser.add_argument(
-        "targets", nargs="+", metavar="TARGET", help=f"{targets.HELP}; or {targets.PEER_HELP}"
+        "targets", nargs="+", metavar="TARGET", help=f"{targets.HELP}; or {targets.REMOTE_HELP}"
     )
-    add_peer_options(parser)
+    add_remote_options(parser)
     databases.add_tool_options(parser.add_argument_group("for a database"))
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print a row for each tool: how it is called, and what it does.
+    """Print a row for each tool: its signature and its description.
 
-    Servers of ours are one table, as they would be served; each of somebody else's has its own.
+    Local targets are one table, as they would be served; each remote server has its own.
     """
-    log_at_once()
-    peers = [target for target in options.targets if targets.is_peer(target)]
-    ours = [target for target in options.targets if target not in peers]
-    if not peers and (options.header or options.timeout is not None):
-        raise ContractError("--header and --timeout: for somebody else's server, and none is named")
-    targets.require_tools(*ours)
-    said = databases.database_options(options, *ours, exclude=["timeout"])
-    if ours:
-        _print_ours(ours, said)
-    for peer in peers:
-        _print_theirs(peer, options)
+    log_directly()
+    remote = [target for target in options.targets if targets.is_remote(target)]
+    local = [target for target in options.targets if target not in remote]
+    if not remote and (options.header or options.timeout is not None):
+        raise ContractError("--header and --timeout require a remote server, and none is named")
+    targets.require_tools(*local)
+    given = databases.database_options(options, *local, exclude=["timeout"])
+    if local:
+        _print_local(local, given)
+    for peer in remote:
+        _print_remote(peer, options)
     return 0
 
 
-def _print_ours(names: Sequence[str], said: Mapping[str, Any]) -> None:
-    with quiet(), Patience(f"loading {' '.join(names)}"):
-        server = targets.load(names, database=said)
+def _print_local(names: Sequence[str], database: Mapping[str, Any]) -> None:
+    with stdout_to_stderr(), StatusLine(f"loading {' '.join(names)}"):
+        server = targets.load(names, database=database)
     identity = server.identity
-    _print(identity.name, identity.version, [_of_ours(tool) for tool in server.tools.values()])
-    for name in filter(databases.is_database, names if "allow" in said else ()):
-        databases.warn_of_tables(name, said)
+    _print(identity.name, identity.version, [_local_row(tool) for tool in server.tools.values()])
+    for name in filter(databases.is_database, names if "allow" in database else ()):
+        databases.warn_of_tables(name, database)
 
 
-def _print_theirs(target: str, options: argparse.Namespace) -> None:
-    from accord.cli import peers  # what a Server of ours has no use for
+def _print_remote(target: str, options: argparse.Namespace) -> None:
+    from accord.cli import remote  # it imports asyncio
 
-    found = peers.tools(target, headers=dict(options.header), within=patience(options))
+    found = remote.tools(target, headers=dict(options.header), within=reply_timeout(options))
     name, version = (str(found.server.get(key, "")) for key in ("name", "version"))
-    _print(name or target, version, [_of_theirs(entry) for entry in found.tools])
+    _print(name or target, version, [_remote_row(entry) for entry in found.tools])
 
 
 def _print(name: str, version: str, rows: list[tuple[str, str]]) -> None:
@@ -80,23 +79,23 @@ def _print(name: str, version: str, rows: list[tuple[str, str]]) -> None:
 
 
 def _table(rows: list[tuple[str, str]]) -> Iterator[str]:
-    """Two columns in the room that there is; a name that is too long for its own stays whole."""
-    columns = max(shutil.get_terminal_size().columns, _NARROWEST)
+    """Yield two columns that fit the terminal; a signature that is too long is not broken."""
+    columns = max(shutil.get_terminal_size().columns, _MIN_COLUMNS)
     longest = max((len(call) for call, _ in rows), default=0)
     width = min(longest, columns // 2 - len(_GAP))
     room = columns - width - 2 * len(_GAP)
-    for call, words in rows:
+    for call, description in rows:
         calls = textwrap.wrap(
             call, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
         )
-        texts = textwrap.wrap(words, room)
+        texts = textwrap.wrap(description, room)
         if max(map(len, calls)) > width:
             texts = [""] * len(calls) + texts
         for left, right in zip_longest(calls, texts, fillvalue=""):
             yield f"{_GAP}{left:{width}}{_GAP}{right}".rstrip()
 
 
-def _of_ours(tool: Tool) -> tuple[str, str]:
+def _local_row(tool: Tool) -> tuple[str, str]:
     hints = tool.hints
     return _row(
         tool.name,
@@ -107,8 +106,8 @@ def _of_ours(tool: Tool) -> tuple[str, str]:
     )
 
 
-def _of_theirs(entry: Mapping[str, Any]) -> tuple[str, str]:
-    """A row of what somebody sent, which may be anything."""
+def _remote_row(entry: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the row of a listed tool, whose members may have any type."""
     hints = _mapping(entry.get("annotations"))
     return _row(
         str(entry.get("name", "")),
@@ -122,7 +121,7 @@ def _of_theirs(entry: Mapping[str, Any]) -> tuple[str, str]:
 def _row(
     name: str, schema: Mapping[str, Any], description: str, is_read_only: bool, is_destructive: bool
 ) -> tuple[str, str]:
-    """How a tool is called, and what it does."""
+    """Return the signature and the description of a tool."""
     required = schema.get("required")
     is_needed = set(map(str, required)) if isinstance(required, list) else set()
     takes = [n if n in is_needed else f"{n}?" for n in _mapping(schema.get("properties"))]

@@ -1,13 +1,13 @@
-"""A client for anybody's MCP server, by command line or URL, that keeps what was really said.
+"""A client for any MCP server, by command line or URL, that keeps the raw messages.
 
     async with connect("npx some-server") as peer:
         reply = await peer.call("add", {"a": 2, "b": 3})
 
 A command line needs nothing but Python; a URL needs the extra `accord-mcp[connect]`.
+Read `peer`, then `negotiation` and `session`, then the transports: `stdio` and `http` (on `sse`).
 """
 
 from accord.connect.messages import Message, Reply
-from accord.connect.open import connect
-from accord.connect.peer import Peer
+from accord.connect.peer import Peer, connect
 
 __all__ = ["Message", "Peer", "Reply", "connect"]

@@ -1,4 +1,4 @@
-"""HTTP headers that repeat parts of a message, for whoever routes without reading bodies."""
+"""HTTP headers that repeat parts of a message, so that proxies can route without the body."""
 
 import re
 from base64 import b64encode
@@ -13,15 +13,15 @@ _NAMED_BY: Final = {"tools/call": "name", "prompts/get": "name", "resources/read
 _PLAIN: Final = re.compile(r"[!-~]([\t -~]*[!-~])?")
 _ENCODED: Final = re.compile(r"=\?base64\?.*\?=")
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_MIRRORED_TYPES: Final = ("integer", "string", "boolean")
+_HEADER_TYPES: Final = ("integer", "string", "boolean")
 _DATA_KEYWORDS: Final = ("const", "default", "enum", "examples")
 _SAFE_INTEGER: Final = 2**53 - 1
 
 Path = tuple[str, ...]
 
 
-def mirror(message: Outgoing) -> dict[str, str]:
-    """The headers of one message, in whichever era it is."""
+def message_headers(message: Outgoing) -> dict[str, str]:
+    """Return the headers of one message for its revision."""
     if message.revision is None:
         return {}
     headers = {"MCP-Protocol-Version": message.revision.date}
@@ -35,14 +35,14 @@ def mirror(message: Outgoing) -> dict[str, str]:
 
 
 def encode(value: str) -> str:
-    """A value as a header can carry it: itself, or Base64 between two marks."""
+    """Encode a header value: as it is, or as Base64 between markers."""
     if (_PLAIN.fullmatch(value) or not value) and not _ENCODED.fullmatch(value):
         return value
     return f"=?base64?{b64encode(value.encode(errors='replace')).decode()}?="
 
 
-def find_mirrored(schema: Any) -> dict[Path, str]:
-    """Which arguments a tool wants as headers, and under which names; PeerError if it may not."""
+def find_header_params(schema: Any) -> dict[Path, str]:
+    """Return the header name of each argument that a schema annotates; PeerError if invalid."""
     found: dict[Path, str] = {}
     open_: list[tuple[Path, Any, bool]] = [((), schema, True)]
     while open_:
@@ -64,20 +64,20 @@ def find_mirrored(schema: Any) -> dict[Path, str]:
 def _header_name(node: Mapping[str, Any], is_reachable: bool, found: Mapping[Path, str]) -> str:
     name = node[_ANNOTATION]
     if not isinstance(name, str) or not _TOKEN.fullmatch(name):
-        raise PeerError(f"{_ANNOTATION} {name!r} is no name for a header")
+        raise PeerError(f"{_ANNOTATION} {name!r} is not a valid header name")
     if not is_reachable:
-        raise PeerError(f"{_ANNOTATION} {name!r} is not at a plain property")
-    if node.get("type") not in _MIRRORED_TYPES:
-        raise PeerError(f"{_ANNOTATION} {name!r} is at a type that no header can carry")
+        raise PeerError(f"{_ANNOTATION} {name!r} must annotate a property of an object")
+    if node.get("type") not in _HEADER_TYPES:
+        raise PeerError(f"{_ANNOTATION} {name!r} must be on an integer, string or boolean")
     if name.lower() in (other.lower() for other in found.values()):
-        raise PeerError(f"{_ANNOTATION} {name!r} is there twice")
+        raise PeerError(f"{_ANNOTATION} {name!r} is used twice")
     return name
 
 
-def mirror_arguments(mirrored: Mapping[Path, str], arguments: Mapping[str, Any]) -> dict[str, str]:
-    """The headers for the arguments that are there."""
+def argument_headers(names: Mapping[Path, str], arguments: Mapping[str, Any]) -> dict[str, str]:
+    """Return the headers for the given arguments."""
     headers = {}
-    for path, name in mirrored.items():
+    for path, name in names.items():
         text = _text(_at(path, arguments))
         if text is not None:
             headers[f"Mcp-Param-{name}"] = encode(text)

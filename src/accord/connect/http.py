@@ -1,4 +1,4 @@
-"""A server behind a URL: each message a POST, answered with JSON or a stream of events."""
+"""The HTTP transport: each message is a POST, answered with JSON or an event stream."""
 
 import asyncio
 import contextlib
@@ -8,11 +8,11 @@ from typing import Any, Final
 
 import msgspec
 
-from accord.connect.events import Events
-from accord.connect.faults import Refused, SessionLost
-from accord.connect.headers import mirror
-from accord.connect.inbox import Inbox
+from accord.connect.dispatcher import Dispatcher
+from accord.connect.headers import message_headers
 from accord.connect.messages import Outgoing, Reply, shorten
+from accord.connect.sse import EventStreamDecoder
+from accord.connect.transport import HTTPRefused, SessionExpired
 from accord.errors import ContractError, PeerError
 
 try:
@@ -22,87 +22,91 @@ except ImportError as error:
 
 _JSON: Final = "application/json"
 _STREAM: Final = "text/event-stream"
-_OURS: Final = {"accept": f"{_JSON}, {_STREAM}", "content-type": _JSON}
+_HEADERS: Final = {"accept": f"{_JSON}, {_STREAM}", "content-type": _JSON}
 _REDIRECTS: Final = (301, 302, 307, 308)
-_MOST_REDIRECTS: Final = 5
-_PATIENCE: Final = 2.0  # seconds for what is said when nobody waits for an answer
+_MAX_REDIRECTS: Final = 5
+_SEND_TIMEOUT: Final = 2.0  # seconds for messages that have no reply
 _RETRY: Final = 1.0  # seconds before a stream is resumed, if the server does not say
-_SHORTEST_RETRY: Final = 0.05
-_MOST_ERRANDS: Final = 100  # at once; a server that wants more replies gets none
-_SHOWN: Final = 1_024  # bytes of a body that is no message
+_MIN_RETRY: Final = 0.05
+_MAX_TASKS: Final = 100  # responses sent at once; further ones are dropped
+_MAX_QUOTED: Final = 1_024  # bytes of a body that is not a message
 
 
-class Http:
-    """The way to one URL. Nothing else is ever asked, but for its own redirects."""
+class HTTPTransport:
+    """A transport to one URL; redirects are followed within its origin only."""
 
     has_headers = True
 
-    def __init__(self, url: str, headers: Mapping[str, str], inbox: Inbox, limit: int) -> None:
-        self._inbox = inbox
+    def __init__(
+        self, url: str, headers: Mapping[str, str], dispatcher: Dispatcher, limit: int
+    ) -> None:
+        self._dispatcher = dispatcher
         self._limit = limit
         self._session: str | None = None
-        self._begun = Outgoing(raw=b"")
+        self._initialized = Outgoing(raw=b"")
         self._listener: asyncio.Task[None] | None = None
-        self._errands: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
         try:
             self._url = httpx2.URL(url)
             self._client = httpx2.AsyncClient(
-                # To read whom to trust is slow: nobody is, where there is no TLS.
+                # Loading certificates is slow, and unnecessary without TLS.
                 verify=self._url.scheme == "https" or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
                 headers={"accept-encoding": "identity", **headers},
                 timeout=None,  # each request has its own, from start to end
                 limits=httpx2.Limits(max_connections=None, max_keepalive_connections=10),
             )
         except (httpx2.InvalidURL, UnicodeEncodeError, TypeError) as error:
-            raise ContractError(f"this URL and its headers cannot be sent: {error}") from error
+            raise ContractError(f"the URL or its headers are invalid: {error}") from error
         if not self._url.host:
-            raise ContractError(f"{url!r} names no host")
+            raise ContractError(f"{url!r} has no host")
 
-    async def exchange(self, request: Outgoing, answer: "asyncio.Future[Reply]") -> None:
-        """POST a request and read on until its answer has come; resume a stream that breaks off."""
-        events = Events(self._limit)
+    async def exchange(self, request: Outgoing, reply: "asyncio.Future[Reply]") -> None:
+        """POST a request and read until its reply arrives; resume an interrupted stream."""
+        events = EventStreamDecoder(self._limit)
         async with self._open("POST", request) as response:
-            await self._take(response, request, answer, events)
-        while not answer.done():
+            await self._take(response, request, reply, events)
+        while not reply.done():
             if not _is_resumable(request, events):
-                raise PeerError(f"{self._where} ended its answer to {request.method} without one")
+                raise PeerError(
+                    f"{self._where} ended its response to {request.method} without a reply"
+                )
             await self._pause(events)
             async with self._resume(request, events) as response:
                 if not _is_stream(response):
-                    raise await self._refusal(response)
-                await self._follow(response, request, answer, events)
+                    raise await self._http_error(response)
+                await self._follow(response, request, reply, events)
 
     async def send(self, message: Outgoing) -> None:
-        """POST what wants no answer."""
+        """POST a notification or a response."""
         async with self._open("POST", message) as response:
             if not response.is_success:
-                raise await self._refusal(response)
+                raise await self._http_error(response)
         if message.method == "notifications/initialized":
-            self._begun = message
+            self._initialized = message
             self._listen()
 
-    def cancel(self, request: Outgoing, notice: Outgoing) -> None:
-        """Say that nobody waits; in the stateless era the closed connection has said it."""
+    def cancel(self, request: Outgoing, notification: Outgoing) -> None:
+        """Send the cancellation; in the stateless era the closed connection is the cancellation."""
         if request.revision is not None and not request.revision.stateless:
-            self._run(self._mention(notice))
+            self._run(self._send_quietly(notification))
 
-    def hint(self) -> str:
-        """Nothing more is known."""
+    def diagnostics(self) -> str:
+        """Return nothing: a URL has no diagnostics."""
         return ""
 
     async def close(self) -> None:
-        """End the session, if there is one, and every connection."""
+        """End the MCP session, if there is one, and close every connection."""
         try:
             if self._listener is not None:
                 self._listener.cancel()
                 await asyncio.wait([self._listener])
-            if self._errands:
-                await asyncio.wait(self._errands, timeout=_PATIENCE)
+            if self._tasks:
+                await asyncio.wait(self._tasks, timeout=_SEND_TIMEOUT)
             if self._session is not None:
-                await self._mention_end()
+                await self._delete_session()
         finally:
-            for errand in self._errands:
-                errand.cancel()
+            for task in self._tasks:
+                task.cancel()
             await self._client.aclose()
 
     # Requests
@@ -111,12 +115,12 @@ class Http:
     async def _open(
         self, method: str, message: Outgoing, extra: Mapping[str, str] | None = None
     ) -> AsyncIterator[httpx2.Response]:
-        """The response to one message, its redirects followed as long as they stay at home."""
+        """Send one message and yield its response; same-origin redirects are followed."""
         headers = {**self._headers(message), **(extra or {})}
         if method == "POST":
-            self._inbox.record.add("sent", message.raw)
-        with self._in_our_words():
-            for _ in range(_MOST_REDIRECTS):
+            self._dispatcher.log.add("sent", message.raw)
+        with self._translated_errors():
+            for _ in range(_MAX_REDIRECTS):
                 content = message.raw if method == "POST" else None
                 request = self._client.build_request(
                     method, self._url, content=content, headers=headers
@@ -130,10 +134,10 @@ class Http:
                     self._url = target
                 finally:
                     await response.aclose()
-        raise Refused(f"{self._where} redirects again and again")
+        raise HTTPRefused(f"{self._where} redirects too often")
 
     def _resume(
-        self, message: Outgoing, events: Events
+        self, message: Outgoing, events: EventStreamDecoder
     ) -> contextlib.AbstractAsyncContextManager[httpx2.Response]:
         extra = {"accept": _STREAM}
         if _is_resumable(message, events):
@@ -141,13 +145,13 @@ class Http:
         return self._open("GET", message, extra)
 
     def _headers(self, message: Outgoing) -> dict[str, str]:
-        headers = _OURS | mirror(message)
+        headers = _HEADERS | message_headers(message)
         if self._session is not None and message.method != "initialize":
             headers["mcp-session-id"] = self._session
         return headers
 
     def _redirect(self, response: httpx2.Response) -> httpx2.URL | None:
-        """Where to go instead: what is meant for one server, headers above all, stays with it."""
+        """Return the URL of a redirect within the origin; headers must not leak to another."""
         if response.status_code not in _REDIRECTS:
             return None
         target = self._url.join(response.headers.get("location", ""))
@@ -157,20 +161,20 @@ class Http:
             self._url.port,
         ):
             return target
-        raise Refused(
-            f"{self._where} leads to {_bare(target)}, and is not followed there: "
+        raise HTTPRefused(
+            f"{self._where} redirects to another origin, {_bare(target)}; "
             "connect to that URL if you trust it"
         )
 
     @contextlib.contextmanager
-    def _in_our_words(self) -> Iterator[None]:
+    def _translated_errors(self) -> Iterator[None]:
         try:
             yield
         except (httpx2.LocalProtocolError, UnicodeEncodeError) as error:
-            raise ContractError(f"these headers cannot be sent: {error}") from error
+            raise ContractError(f"the headers are invalid: {error}") from error
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             reason = shorten(str(error)) or type(error).__name__
-            raise PeerError(f"cannot talk to {self._where}: {reason}{_advice(error)}") from error
+            raise PeerError(f"could not reach {self._where}: {reason}{_advice(error)}") from error
 
     @property
     def _where(self) -> str:
@@ -182,54 +186,56 @@ class Http:
         self,
         response: httpx2.Response,
         request: Outgoing,
-        answer: "asyncio.Future[Reply]",
-        events: Events,
+        reply: "asyncio.Future[Reply]",
+        events: EventStreamDecoder,
     ) -> None:
         if response.status_code == 404 and "mcp-session-id" in response.request.headers:
-            raise SessionLost(f"{self._where} has ended our session")
+            raise SessionExpired(f"{self._where} has ended the session")
         if request.method == "initialize" and response.is_success:
             self._session = self._read_session(response)
         if _is_stream(response):
-            await self._follow(response, request, answer, events)
+            await self._follow(response, request, reply, events)
         elif response.status_code != 401 and _content_type(response) == _JSON:
             body = await self._body(response)
             self._deliver(body, request)
-            if not answer.done():
+            if not reply.done():
                 raise _refused(self._where, response.status_code, body)
         else:
-            raise await self._refusal(response)
+            raise await self._http_error(response)
 
     def _read_session(self, response: httpx2.Response) -> str | None:
         session: str | None = response.headers.get("mcp-session-id")
         if session is not None and not _fits_header(session):
-            raise PeerError(f"{self._where} gave a session id that no header can carry")
+            raise PeerError(f"{self._where} sent a session id that is not a valid header value")
         return session
 
     async def _follow(
         self,
         response: httpx2.Response,
         request: Outgoing,
-        answer: "asyncio.Future[Reply] | None",
-        events: Events,
+        reply: "asyncio.Future[Reply] | None",
+        events: EventStreamDecoder,
     ) -> None:
-        """Read a stream to its end, or to the answer. One that breaks off may be resumed."""
+        """Read a stream to its end, or to the reply; an interrupted one may be resumed."""
         try:
             async with contextlib.aclosing(response.aiter_bytes()) as chunks:
                 async for chunk in chunks:
                     for event in events.feed(chunk):
                         if event.type != "message":
-                            self._inbox.noise(event.data)
+                            self._dispatcher.add_invalid(event.data)
                         elif event.data:
                             self._deliver(event.data, request)
-                    if answer is not None and answer.done():
+                    if reply is not None and reply.done():
                         return
         except httpx2.TransportError:
             if not _is_resumable(request, events):
                 raise
 
     def _deliver(self, raw: bytes, request: Outgoing) -> None:
-        for reply in self._inbox.receive(raw, request.id):
-            self._run(self._mention(msgspec.structs.replace(reply, revision=request.revision)))
+        for response in self._dispatcher.receive(raw, request.id):
+            self._run(
+                self._send_quietly(msgspec.structs.replace(response, revision=request.revision))
+            )
 
     async def _body(self, response: httpx2.Response) -> bytes:
         body = bytearray()
@@ -240,56 +246,56 @@ class Http:
                     raise PeerError(f"{self._where} sent more than {self._limit} bytes")
         return bytes(body)
 
-    async def _refusal(self, response: httpx2.Response) -> PeerError:
+    async def _http_error(self, response: httpx2.Response) -> PeerError:
         if response.status_code == 401:
-            return PeerError(f"{self._where} wants authorization (HTTP 401): say it in headers")
+            return PeerError(f"{self._where} requires authorization (HTTP 401); pass it in headers")
         return _refused(self._where, response.status_code, await self._body(response))
 
-    # What goes on meanwhile
+    # Background tasks
 
     def _listen(self) -> None:
-        """Hear what belongs to no request, if the server has a stream for that."""
+        """Open the server's stream of messages that belong to no request, if it has one."""
         if self._listener is not None:
             self._listener.cancel()
-        self._listener = asyncio.create_task(self._hear())
+        self._listener = asyncio.create_task(self._read_stream())
 
-    async def _hear(self) -> None:
-        events = Events(self._limit)
+    async def _read_stream(self) -> None:
+        events = EventStreamDecoder(self._limit)
         with contextlib.suppress(PeerError):
             while True:
-                async with self._resume(self._begun, events) as response:
+                async with self._resume(self._initialized, events) as response:
                     if not _is_stream(response):
                         return
-                    await self._follow(response, self._begun, None, events)
+                    await self._follow(response, self._initialized, None, events)
                 if events.retry is None:
                     return
                 await self._pause(events)
 
-    async def _pause(self, events: Events) -> None:
+    async def _pause(self, events: EventStreamDecoder) -> None:
         seconds = _RETRY if events.retry is None else events.retry / 1_000
-        await asyncio.sleep(max(seconds, _SHORTEST_RETRY))
+        await asyncio.sleep(max(seconds, _MIN_RETRY))
 
-    def _run(self, errand: Coroutine[Any, Any, None]) -> None:
-        if len(self._errands) >= _MOST_ERRANDS:
-            errand.close()
+    def _run(self, send: Coroutine[Any, Any, None]) -> None:
+        if len(self._tasks) >= _MAX_TASKS:
+            send.close()
             return
-        task = asyncio.create_task(errand)
-        self._errands.add(task)
-        task.add_done_callback(self._errands.discard)
+        task = asyncio.create_task(send)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
-    async def _mention(self, message: Outgoing) -> None:
+    async def _send_quietly(self, message: Outgoing) -> None:
         with contextlib.suppress(PeerError, TimeoutError):
-            async with asyncio.timeout(_PATIENCE):
+            async with asyncio.timeout(_SEND_TIMEOUT):
                 await self.send(message)
 
-    async def _mention_end(self) -> None:
+    async def _delete_session(self) -> None:
         with contextlib.suppress(PeerError, TimeoutError):
-            async with asyncio.timeout(_PATIENCE), self._open("DELETE", self._begun):
+            async with asyncio.timeout(_SEND_TIMEOUT), self._open("DELETE", self._initialized):
                 pass
 
 
-def _is_resumable(message: Outgoing, events: Events) -> bool:
-    """Whether the stream can be asked for again: not in the stateless era."""
+def _is_resumable(message: Outgoing, events: EventStreamDecoder) -> bool:
+    """True if the stream can be resumed; never in the stateless era."""
     is_handshake = message.revision is not None and not message.revision.stateless
     return is_handshake and bool(events.last_id) and _fits_header(events.last_id)
 
@@ -307,19 +313,19 @@ def _content_type(response: httpx2.Response) -> str:
     return text.partition(";")[0].strip().lower()
 
 
-def _refused(where: str, status: int, body: bytes) -> Refused:
-    words = shorten(body[:_SHOWN].decode(errors="replace"))
-    said = f", and said: {words}" if words else ""
-    return Refused(f"{where} answered with HTTP {status}{said}")
+def _refused(where: str, status: int, body: bytes) -> HTTPRefused:
+    text = shorten(body[:_MAX_QUOTED].decode(errors="replace"))
+    detail = f": {text}" if text else ""
+    return HTTPRefused(f"{where} answered with HTTP {status}{detail}")
 
 
 def _bare(url: httpx2.URL) -> str:
-    """A URL without what may be secret in it."""
+    """Return a URL without the parts that may be secret."""
     return str(url.copy_with(userinfo=b"", query=None, fragment=None))
 
 
 def _advice(error: Exception) -> str:
-    """What to do about it, where nobody was reached at all."""
+    """Return advice for a connection that could not be opened."""
     if not isinstance(error, httpx2.ConnectError) or "SSL" in str(error):
         return ""
     return "; is the server running, and the address right?"

@@ -1,4 +1,4 @@
-"""JSON-RPC messages, as a client sends them and as it takes them from anybody."""
+"""JSON-RPC messages: encodes those of this client, decodes those of any server."""
 
 import json
 from collections.abc import Mapping
@@ -13,24 +13,24 @@ Direction = Literal["sent", "received", "noise"]
 
 _META: Final = "io.modelcontextprotocol"
 SERVER_INFO: Final = f"{_META}/serverInfo"
-_SHOWN: Final = 200  # characters of a peer's words inside a sentence of ours
+_MAX_QUOTED: Final = 200  # characters of a server's text in an error message
 
 _encode = msgspec.json.Encoder().encode
 
 
-Answer = Mapping[str, Any]
-"""What a client answers to a request of the server: `{"result": ...}` or `{"error": ...}`."""
+Response = Mapping[str, Any]
+"""The response to a request of the server: `{"result": ...}` or `{"error": ...}`."""
 
 
-class Client(msgspec.Struct, frozen=True):
-    """What we call ourselves, and what we say that we can do."""
+class ClientDescription(msgspec.Struct, frozen=True):
+    """The name, version and capabilities that this client reports."""
 
     info: Mapping[str, Any]
     capabilities: Mapping[str, Any] = {}
 
 
 class Message(msgspec.Struct, frozen=True):
-    """One message as it went over the wire; `noise` is what came and is none."""
+    """One message as sent or received; `noise` is received data that is not a message."""
 
     direction: Direction
     raw: bytes
@@ -39,7 +39,7 @@ class Message(msgspec.Struct, frozen=True):
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """What answered a request: as it came, and decoded."""
+    """The reply to a request: its bytes as received, and decoded."""
 
     raw: bytes
     message: dict[str, Any]
@@ -56,21 +56,21 @@ class Reply(msgspec.Struct, frozen=True):
 
 
 class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
-    """A message of ours, with what the wire has to know of it."""
+    """An encoded message, with what a transport needs to send it."""
 
     raw: bytes
     method: str = ""
     params: Mapping[str, Any] = {}
     id: int | None = None
     revision: Revision | None = None
-    """None before one is agreed on."""
+    """None until one is negotiated."""
     headers: Mapping[str, str] = {}
-    """HTTP headers of its own."""
+    """Further HTTP headers."""
 
 
 def client_info() -> dict[str, str]:
-    """What we call ourselves."""
-    from importlib.metadata import version  # slow to import, and needed once a connection
+    """Return the name and version of this client."""
+    from importlib.metadata import version  # slow to import, needed once per connection
 
     return {"name": "accord", "version": version("accord-mcp")}
 
@@ -81,12 +81,12 @@ def outgoing(
     *,
     id: int | None = None,
     revision: Revision | None = None,
-    client: Client | None = None,
+    client: ClientDescription | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Outgoing:
-    """A notification, or with an id a request: in the stateless era that has a `_meta`."""
+    """Encode a notification, or a request if there is an id."""
     if id is not None and revision is not None and revision.stateless:
-        params = _with_meta(params or {}, revision, client or Client({}))
+        params = _with_meta(params or {}, revision, client or ClientDescription({}))
     message: dict[str, Any] = {"jsonrpc": "2.0"}
     if id is not None:
         message["id"] = id
@@ -96,33 +96,35 @@ def outgoing(
     try:
         raw = _encode(message)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise ContractError(f"the params of {method} cannot be JSON: {error}") from error
+        raise ContractError(f"the params of {method} cannot be encoded as JSON: {error}") from error
     return Outgoing(
         raw=raw, method=method, params=params or {}, id=id, revision=revision, headers=headers or {}
     )
 
 
-def _with_meta(params: Mapping[str, Any], revision: Revision, client: Client) -> dict[str, Any]:
-    ours = {
+def _with_meta(
+    params: Mapping[str, Any], revision: Revision, client: ClientDescription
+) -> dict[str, Any]:
+    client_meta = {
         f"{_META}/protocolVersion": revision.date,
         f"{_META}/clientInfo": client.info,
         f"{_META}/clientCapabilities": client.capabilities,
     }
-    return {**params, "_meta": {**ours, **params.get("_meta", {})}}
+    return {**params, "_meta": {**client_meta, **params.get("_meta", {})}}
 
 
-def refusal(request: Mapping[str, Any]) -> Answer:
-    """The answer of a client to a request of the server's that it does not know."""
-    return {"error": {"code": METHOD_NOT_FOUND, "message": "This client only asks"}}
+def method_not_found(request: Mapping[str, Any]) -> Response:
+    """Return the response to a request that this client does not support."""
+    return {"error": {"code": METHOD_NOT_FOUND, "message": "This client does not support requests"}}
 
 
-def response(identity: Any, answer: Answer, revision: Revision | None = None) -> Outgoing:
-    """Our reply to a request of the server."""
-    return Outgoing(raw=_encode({"jsonrpc": "2.0", "id": identity, **answer}), revision=revision)
+def response(request_id: Any, answer: Response, revision: Revision | None = None) -> Outgoing:
+    """Encode the response to a request of the server."""
+    return Outgoing(raw=_encode({"jsonrpc": "2.0", "id": request_id, **answer}), revision=revision)
 
 
-def read(raw: bytes) -> list[tuple[bytes, dict[str, Any]]]:
-    """The messages in what arrived: one, several from a batch, or none where it is no JSON-RPC."""
+def parse_messages(raw: bytes) -> list[tuple[bytes, dict[str, Any]]]:
+    """Return the messages in `raw`: one, those of a batch, or none if it is not JSON-RPC."""
     value = _decode(raw)
     if isinstance(value, list):
         return [
@@ -134,7 +136,7 @@ def read(raw: bytes) -> list[tuple[bytes, dict[str, Any]]]:
 
 
 def _decode(raw: bytes) -> Any:
-    """Whatever is in there: some peers send NaN, lone surrogates and bytes that are no UTF-8."""
+    """Decode JSON leniently: some servers send NaN, lone surrogates and invalid UTF-8."""
     try:
         return msgspec.json.decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -156,14 +158,14 @@ def _is_message(value: Any) -> bool:
     return isinstance(value, dict) and not value.keys().isdisjoint(("method", "result", "error"))
 
 
-def in_words(error: Any) -> str:
-    """A JSON-RPC error inside a sentence."""
+def describe_error(error: Any) -> str:
+    """Describe a JSON-RPC error in an error message."""
     if not isinstance(error, dict):
         return shorten(repr(error))
     return f"{shorten(str(error.get('message')))} ({error.get('code')})"
 
 
 def shorten(text: str) -> str:
-    """Some words of a peer, on one line, that do not swamp ours."""
+    """Return a server's text on one line, cut to a maximum length."""
     line = " ".join(text.split())
-    return line if len(line) <= _SHOWN else line[:_SHOWN] + "…"
+    return line if len(line) <= _MAX_QUOTED else line[:_MAX_QUOTED] + "…"

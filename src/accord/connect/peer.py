@@ -1,75 +1,83 @@
-"""A server as its client sees it."""
+"""`connect`, and the `Peer` it yields: an MCP server as its client sees it."""
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+import re
+import shlex
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from os import PathLike
 from typing import Any, Final
 
-from accord.connect.begin import Agreement, initialize
-from accord.connect.dialogue import Dialogue, Params
-from accord.connect.faults import SessionLost
-from accord.connect.headers import Path, find_mirrored, mirror_arguments
-from accord.connect.messages import Answer, Message, Reply, in_words
-from accord.errors import HEADER_MISMATCH, PeerError
+from accord.connect.dispatcher import Dispatcher, OnNotification, OnRequest
+from accord.connect.headers import Path, argument_headers, find_header_params
+from accord.connect.messages import Message, Reply, Response, describe_error, method_not_found
+from accord.connect.negotiation import Era, Negotiated, VersionPreference, initialize, negotiate
+from accord.connect.session import Params, Session
+from accord.connect.stdio import Command, StdioTransport
+from accord.connect.transport import SessionExpired, Transport
+from accord.errors import HEADER_MISMATCH, ContractError, PeerError
 
 log = logging.getLogger("accord")
 
-_MOST_PAGES: Final = 1_000
-_MOST_BYTES: Final = 16 * 1024 * 1024  # of all pages of tools/list
+_MAX_PAGES: Final = 1_000
+_MAX_LIST: Final = 16 * 1024 * 1024  # bytes of all pages of tools/list
+_SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_MAX_MESSAGE: Final = 64 * 1024 * 1024  # bytes
 
 
 class Peer:
-    """Somebody's server. What it answers is given back as it came, errors too.
+    """A connected MCP server. Replies are returned as received, JSON-RPC errors included.
 
-    A PeerError is raised where no answer comes at all. `within`, in seconds, replaces the
-    connection's time limit for one request.
+    A PeerError is raised if there is no reply. `within`, in seconds, replaces the connection's
+    time limit for one request.
     """
 
-    def __init__(self, dialogue: Dialogue, agreement: Agreement) -> None:
-        self._dialogue = dialogue
-        self._agreement = agreement
-        self._renewing = asyncio.Lock()
-        self._mirrored: dict[str, dict[Path, str]] = {}
+    def __init__(self, session: Session, negotiated: Negotiated) -> None:
+        self._session = session
+        self._negotiated = negotiated
+        self._renew_lock = asyncio.Lock()
+        self._header_params: dict[str, dict[Path, str]] = {}
 
     @property
     def revision(self) -> str:
-        """The date of the MCP revision that is spoken."""
-        return self._agreement.revision.date
+        """The date of the negotiated MCP revision."""
+        return self._negotiated.revision.date
 
     @property
     def server(self) -> dict[str, Any]:
-        """What the server calls itself: `name`, `version` and perhaps more, or nothing."""
-        return self._agreement.server
+        """The server's `serverInfo`: `name`, `version` and more; may be empty."""
+        return self._negotiated.server
 
     @property
     def capabilities(self) -> dict[str, Any]:
-        """What the server says it can do."""
-        return self._agreement.capabilities
+        """The server's capabilities."""
+        return self._negotiated.capabilities
 
     @property
     def instructions(self) -> str | None:
-        """What the server says about its use."""
-        return self._agreement.instructions
+        """The server's instructions, if it has any."""
+        return self._negotiated.instructions
 
     @property
     def messages(self) -> Sequence[Message]:
-        """The last messages both ways, as they were on the wire, and what came that is none."""
-        return self._dialogue.inbox.record.messages
+        """The most recent messages, sent and received, and data that is not one."""
+        return self._session.dispatcher.log.messages
 
     @property
     def notifications(self) -> Sequence[dict[str, Any]]:
-        """The last notifications that came."""
-        return self._dialogue.inbox.notifications
+        """The most recent notifications of the server."""
+        return self._session.dispatcher.notifications
 
     async def request(
         self, method: str, params: Params = None, *, within: float | None = None
     ) -> Reply:
-        """Ask anything."""
-        return await self._ask(method, params, within)
+        """Send any request."""
+        return await self._request(method, params, within)
 
     async def notify(self, method: str, params: Params = None) -> None:
-        """Tell something that has no answer."""
-        await self._dialogue.tell(method, params, revision=self._agreement.revision)
+        """Send a notification."""
+        await self._session.notify(method, params, revision=self._negotiated.revision)
 
     async def call(
         self,
@@ -80,75 +88,75 @@ class Peer:
         progress_token: str | int | None = None,
         answers: Params = None,
     ) -> Reply:
-        """Call a tool. With a token it may tell how far it is, in notifications that have it.
+        """Call a tool. With a token the server may send progress notifications.
 
-        `answers` are `inputResponses` and `requestState`, for a call that is made again.
+        `answers` are `inputResponses` and `requestState`, for a call that is retried.
         """
         params: dict[str, Any] = {"name": tool, "arguments": arguments or {}, **(answers or {})}
         if progress_token is not None:
             params["_meta"] = {"progressToken": progress_token}
         reply = await self._call(params, within)
-        if self._lacks_headers(reply):  # only the list of tools says which are wanted
+        if self._is_header_mismatch(reply):  # only tools/list names the headers
             await self.tools()
-            if self._mirrored.get(tool):
+            if self._header_params.get(tool):
                 return await self._call(params, within)
         return reply
 
-    async def answer(self, identity: Any, answer: Answer) -> None:
-        """Answer a request of the server's that was kept for later."""
-        await self._dialogue.answer(identity, answer, self._agreement.revision)
+    async def answer(self, request_id: Any, answer: Response) -> None:
+        """Respond to a request of the server that `on_request` left open."""
+        await self._session.respond(request_id, answer, self._negotiated.revision)
 
     async def tools(self) -> list[dict[str, Any]]:
-        """All tools, page by page."""
+        """Return all tools, from every page of `tools/list`."""
         found: list[dict[str, Any]] = []
         params: dict[str, Any] = {}
         seen: set[str] = set()
         size = 0
-        for _ in range(_MOST_PAGES):
-            reply = await self._ask("tools/list", params, None)
+        for _ in range(_MAX_PAGES):
+            reply = await self._request("tools/list", params, None)
             size += len(reply.raw)
-            if size > _MOST_BYTES:
-                raise PeerError(f"tools/list has more than {_MOST_BYTES} bytes")
+            if size > _MAX_LIST:
+                raise PeerError(f"tools/list has more than {_MAX_LIST} bytes")
             result = _page(reply)
             found += result["tools"]
             cursor = result.get("nextCursor")
             if cursor is None:
-                return self._without_misfits(found)
+                return self._usable(found)
             if not isinstance(cursor, str) or cursor in seen:
-                raise PeerError(f"tools/list leads in a circle: {cursor!r} comes again")
+                raise PeerError(f"tools/list repeats the cursor {cursor!r}")
             seen.add(cursor)
             params = {"cursor": cursor}
-        raise PeerError(f"tools/list has more than {_MOST_PAGES} pages")
+        raise PeerError(f"tools/list has more than {_MAX_PAGES} pages")
 
-    async def _ask(
+    async def _request(
         self,
         method: str,
         params: Params,
         within: float | None,
         headers: Mapping[str, str] | None = None,
     ) -> Reply:
-        agreement = self._agreement
-        revision = agreement.revision
+        negotiated = self._negotiated
+        revision = negotiated.revision
         try:
-            return await self._dialogue.ask(
+            return await self._session.request(
                 method, params, revision=revision, within=within, headers=headers
             )
-        except SessionLost:
-            await self._renew(agreement)
-        revision = self._agreement.revision
-        return await self._dialogue.ask(method, params, revision=revision, within=within)
+        except SessionExpired:
+            await self._renew(negotiated)
+        revision = self._negotiated.revision
+        return await self._session.request(method, params, revision=revision, within=within)
 
-    async def _renew(self, lost: Agreement) -> None:
-        """Begin a new session, once for all who noticed."""
-        async with self._renewing:
-            if self._agreement is lost:
-                self._agreement = await initialize(self._dialogue, lost.revision)
+    async def _renew(self, lost: Negotiated) -> None:
+        """Begin a new MCP session, once for all requests that failed."""
+        async with self._renew_lock:
+            if self._negotiated is lost:
+                self._negotiated = await initialize(self._session, lost.revision)
 
     async def _call(self, params: Mapping[str, Any], within: float | None) -> Reply:
-        headers = mirror_arguments(self._mirrored.get(params["name"], {}), params["arguments"])
-        return await self._ask("tools/call", params, within, headers)
+        headers = argument_headers(self._header_params.get(params["name"], {}), params["arguments"])
+        return await self._request("tools/call", params, within, headers)
 
-    def _lacks_headers(self, reply: Reply) -> bool:
+    def _is_header_mismatch(self, reply: Reply) -> bool:
         error = reply.error
         return (
             self._needs_headers and isinstance(error, dict) and error.get("code") == HEADER_MISMATCH
@@ -156,28 +164,115 @@ class Peer:
 
     @property
     def _needs_headers(self) -> bool:
-        return self._agreement.revision.stateless and self._dialogue.wire.has_headers
+        return self._negotiated.revision.stateless and self._session.transport.has_headers
 
-    def _without_misfits(self, tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Over HTTP a tool is left out whose arguments cannot be repeated as headers."""
+    def _usable(self, tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Over HTTP, leave out tools whose header annotations are invalid."""
         if not self._needs_headers:
             return tools
-        kept = []
+        usable = []
         for tool in tools:
             try:
-                self._mirrored[str(tool.get("name"))] = find_mirrored(tool.get("inputSchema"))
+                self._header_params[str(tool.get("name"))] = find_header_params(
+                    tool.get("inputSchema")
+                )
             except PeerError as error:
-                log.warning("the tool %.80r is left out: %.200r", tool.get("name"), str(error))
+                log.warning("tool %.80r is left out: %.200r", tool.get("name"), str(error))
             else:
-                kept.append(tool)
-        return kept
+                usable.append(tool)
+        return usable
 
 
 def _page(reply: Reply) -> dict[str, Any]:
     if reply.error is not None:
-        raise PeerError(f"tools/list failed: {in_words(reply.error)}")
+        raise PeerError(f"tools/list failed: {describe_error(reply.error)}")
     result = reply.result
     tools = result.get("tools") if isinstance(result, dict) else None
     if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):
-        raise PeerError("tools/list gave no list of tools")
+        raise PeerError("tools/list did not return a list of tools")
     return dict(result)
+
+
+@asynccontextmanager
+async def connect(
+    target: str | Sequence[str],
+    *,
+    headers: Mapping[str, str] | None = None,
+    timeout: float = 30.0,  # noqa: ASYNC109 - for each request, not for this call
+    era: Era = "auto",
+    revision: str | None = None,
+    cwd: str | PathLike[str] | None = None,
+    env: Mapping[str, str] | None = None,
+    on_notification: OnNotification | None = None,
+    on_request: OnRequest | None = None,
+    capabilities: Mapping[str, Any] | None = None,
+    max_bytes: int = _MAX_MESSAGE,
+) -> AsyncIterator[Peer]:
+    """Connect to an MCP server by its URL, or by the command line that starts it.
+
+    `timeout` is for each request, in seconds. `era` is detected unless given; a `revision`, by its
+    date, implies it. `headers` are sent with every message to a URL; `cwd` and the whole `env` are
+    for a command. `on_notification` receives notifications. `on_request` returns the response to a
+    request of the server, or None if `Peer.answer` sends it later; `capabilities` declare which
+    requests are supported. `max_bytes` limits each message. Raises a PeerError if the server
+    cannot be reached or no revision is common.
+    """
+    preference = VersionPreference.from_options(era, revision)
+    dispatcher = Dispatcher(on_notification, on_request or method_not_found)
+    url = _url(target)
+    if url is None:
+        if headers:
+            raise ContractError("headers must not be given for a command; use env")
+        open_transport = _command_transport(
+            Command(_split(target), cwd, env), dispatcher, max_bytes
+        )
+    else:
+        if cwd is not None or env is not None:
+            raise ContractError("cwd and env must not be given for a URL; use headers")
+        open_transport = _http_transport(url, headers or {}, dispatcher, max_bytes)
+    session = Session(open_transport, dispatcher, timeout, capabilities)
+    try:
+        yield Peer(session, await negotiate(session, preference))
+    finally:
+        await session.close()
+
+
+def _url(target: str | Sequence[str]) -> str | None:
+    if not isinstance(target, str):
+        return None
+    scheme = _SCHEME.match(target)
+    if scheme is None:
+        return None
+    if scheme[1].lower() not in ("http", "https"):
+        raise ContractError(f"{scheme[1]}:// is not supported; use https:// or a command line")
+    return target
+
+
+def _split(target: str | Sequence[str]) -> list[str]:
+    try:
+        arguments = shlex.split(target) if isinstance(target, str) else list(target)
+    except ValueError as error:
+        raise ContractError(f"{target!r} is not a command line: {error}") from error
+    if not arguments:
+        raise ContractError("the command line is empty")
+    return arguments
+
+
+def _command_transport(
+    command: Command, dispatcher: Dispatcher, max_bytes: int
+) -> Callable[[], Awaitable[Transport]]:
+    async def start() -> Transport:
+        return await StdioTransport.start(command, dispatcher, max_bytes)
+
+    return start
+
+
+def _http_transport(
+    url: str, headers: Mapping[str, str], dispatcher: Dispatcher, max_bytes: int
+) -> Callable[[], Awaitable[Transport]]:
+    async def start() -> Transport:
+        from accord.connect.http import HTTPTransport  # the extra [connect]
+
+        return HTTPTransport(url, headers, dispatcher, max_bytes)
+
+    return start

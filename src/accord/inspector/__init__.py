@@ -1,5 +1,6 @@
-"""A web page to look at a server with: its tools, a call, and every way to see the answer.
+"""A web page to try a server's tools on: forms, calls, and each view of a reply.
 
-`page.Page` stands beside MCP on a server of ours (`own.Own`), or `alone.Alone` for somebody else's
-(`others.Others`). What it looks at is fixed when it is made, and no request can change that.
+Read `target`, then `local_target` (a Server in this process) and `remote_target` (by URL or command
+line), then `page` (files and API) and `standalone` (the page without MCP). Scripts: `static/`.
+The target is fixed when the page is made; no request can change it.
 """

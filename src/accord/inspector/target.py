@@ -1,122 +1,132 @@
-"""What the page looks at: a server of ours, or somebody else's."""
+"""The interface of a server that the page shows, and the data of a call."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 import msgspec
 
-from accord.inspector.reading import Report
+from accord.inspector.reports import ReplyReport
 from accord.model.answer import FieldError
 
 Direction = Literal["sent", "received"]
 
+CLIENT_CAPABILITIES: Final[dict[str, Any]] = {
+    "elicitation": {"form": {}, "url": {}},
+    "sampling": {},
+    "roots": {},
+}
+INPUT_REQUIRED: Final = b'{"jsonrpc":"2.0","id":0,"result":{"resultType":"input_required"}}'
+"""Stands for the reply of a call that waits for input responses."""
 
-class Line(msgspec.Struct, frozen=True, rename="camel"):
-    """One message as it was on the wire."""
+
+class WireMessage(msgspec.Struct, frozen=True, rename="camel"):
+    """One message of a call, as it was sent or received."""
 
     direction: Direction
     raw: str
     size: int
-    """Its bytes."""
-    is_prelude: bool = False
-    """Whether it only prepares the call: the handshake."""
-    is_cut: bool = False
-    """Whether only its beginning is here."""
+    """Bytes of the whole message."""
+    is_handshake: bool = False
+    """True for the messages of the handshake."""
+    is_truncated: bool = False
+    """True if `raw` is only the beginning."""
 
     @classmethod
-    def of(cls, direction: Direction, raw: bytes, *, is_prelude: bool = False) -> "Line":
-        """A message; what is no UTF-8 in it is shown as such."""
-        return cls(direction, raw.decode(errors="replace"), len(raw), is_prelude)
+    def of(cls, direction: Direction, raw: bytes, *, is_handshake: bool = False) -> "WireMessage":
+        """Return a whole message; invalid UTF-8 is replaced."""
+        return cls(direction, raw.decode(errors="replace"), len(raw), is_handshake)
 
     @classmethod
-    def up_to(cls, limit: int, direction: Direction, raw: bytes) -> "Line":
-        """A message of which so many bytes are shown at most."""
+    def up_to(cls, limit: int, direction: Direction, raw: bytes) -> "WireMessage":
+        """Return a message truncated to `limit` bytes."""
         text = raw[:limit].decode(errors="replace")
-        return cls(direction, text, len(raw), is_cut=len(raw) > limit)
+        return cls(direction, text, len(raw), is_truncated=len(raw) > limit)
 
 
-class Wish(msgspec.Struct, frozen=True):
-    """How an answer is to be worded; what is left out is as the server has it."""
+class RenderOptions(msgspec.Struct, frozen=True):
+    """The profile and revision to render an answer in; None is the server's own."""
 
     profile: str | None = None
     revision: str | None = None
 
 
-class Asked(msgspec.Struct, frozen=True):
-    """A call that the page wants made; the arguments stay as they were typed."""
+class CallRequest(msgspec.Struct, frozen=True):
+    """A tool call to make; the arguments are the JSON that was typed."""
 
     tool: str
     arguments: msgspec.Raw = msgspec.Raw(b"{}")
-    wish: Wish = Wish()
+    render: RenderOptions = RenderOptions()
 
 
-class Posed(msgspec.Struct, frozen=True):
-    """Something that a tool asks: a person, a model, or which folders it may use."""
+class InputRequest(msgspec.Struct, frozen=True):
+    """A request of the server to its client: elicitation, sampling or roots."""
 
     key: str
-    """Tells it from the others that are open."""
+    """Identifies it among the open requests."""
     method: str
     params: Any
 
 
-class Said(msgspec.Struct, frozen=True):
-    """What somebody answered: a result, or the error with which it is refused."""
+class InputResponse(msgspec.Struct, frozen=True):
+    """The response to an input request: a result, or an error."""
 
     result: msgspec.Raw = msgspec.Raw(b"{}")
     error: msgspec.Raw = msgspec.Raw(b"")
 
     @property
     def reply(self) -> dict[str, msgspec.Raw]:
-        """As a member of a JSON-RPC reply."""
+        """Return it as a member of a JSON-RPC response."""
         return {"error": self.error} if bytes(self.error) else {"result": self.result}
 
 
-class Talk(msgspec.Struct, frozen=True):
-    """One call as it went so far: what was said both ways, how long it took, what it means."""
+class CallRecord(msgspec.Struct, frozen=True):
+    """One call so far: its messages, its duration, and what is read in its reply."""
 
     tool: str
     arguments: msgspec.Raw
-    wire: Sequence[Line]
+    messages: Sequence[WireMessage]
     reply: bytes
-    """The message that answered it."""
-    report: Report
-    """What is read in it."""
+    """The reply as bytes."""
+    report: ReplyReport
+    """The report on the reply."""
     seconds: float
     revision: str
-    is_ours: bool = False
-    """Whether the words are ours and were never on a wire."""
-    asked: Sequence[Posed] = ()
-    """What has to be answered before the call goes on."""
+    is_rendered: bool = False
+    """True if the reply was rendered here and never sent by the server."""
+    input_requests: Sequence[InputRequest] = ()
+    """Input requests that have to be answered before the call continues."""
     omitted: int = 0
-    """Messages that are left out of `wire`."""
+    """Number of messages left out of `messages`."""
 
 
 class Target(Protocol):
-    """A server to look at. What goes wrong on its side is a PeerError."""
+    """A server that the page shows. Failures of the server are PeerErrors."""
 
     def about(self) -> dict[str, Any]:
-        """What there is to know before anything is asked."""
+        """Return the server's name, instructions, profiles and revisions."""
 
     async def tools(self) -> list[dict[str, Any]]:
-        """Its tools, as `tools/list` words them."""
+        """Return its tools, as in `tools/list`."""
 
     def schema(self, tool: str) -> dict[str, Any] | None:
-        """What a tool takes, as far as that is known and makes sense."""
+        """Return the input schema of a tool, if it is known and an object."""
 
-    async def check(self, asked: Asked) -> Sequence[FieldError]:
-        """Each argument that does not fit, before anything is called."""
+    async def check(self, request: CallRequest) -> Sequence[FieldError]:
+        """Return the errors in the arguments, without calling the tool."""
 
-    async def call(self, asked: Asked) -> tuple[int, Talk]:
-        """Call a tool; the number is for asking again how the answer would be worded."""
+    async def call(self, request: CallRequest) -> tuple[int, CallRecord]:
+        """Call a tool; the number identifies the call for `answer` and `render`."""
 
-    async def answer(self, number: int, answers: Mapping[str, Said]) -> tuple[int, Talk] | None:
-        """Go on with a call whose tool asked something; None if it no longer waits."""
+    async def answer(
+        self, number: int, answers: Mapping[str, InputResponse]
+    ) -> tuple[int, CallRecord] | None:
+        """Continue a call with input responses; None if it is no longer waiting."""
 
-    def leave(self, number: int) -> None:
-        """End a call whose tool asked something that nobody is going to answer."""
+    def abandon(self, number: int) -> None:
+        """Cancel a call that waits for input responses."""
 
-    async def word(self, number: int, wish: Wish) -> Talk | None:
-        """The same answer in other words; nothing is called. None once it is forgotten."""
+    async def render(self, number: int, options: RenderOptions) -> CallRecord | None:
+        """Render the answer of a call again, without calling; None if it is no longer stored."""
 
     async def reconnect(self) -> None:
-        """Leave the server and reach it anew; a command is ended and started again."""
+        """Close the connection and open a new one; a command is restarted."""

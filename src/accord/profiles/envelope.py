@@ -9,7 +9,7 @@ from accord.model.envelope import VERSION, pagination_of, warnings_of
 from accord.model.values import known
 from accord.profiles.parts import has_beside, own_schema, own_shape, shape_of, shaped
 from accord.profiles.profile import Brief, Profile, Result, Setting
-from accord.telemetry import Observed
+from accord.telemetry import CallTelemetry
 
 
 class _Root(msgspec.Struct, frozen=True, gc=False):
@@ -70,7 +70,7 @@ def _add_details(meta: dict[str, Any], answer: Answer[Value]) -> None:
         meta |= {"truncated": True, "content_fidelity": "partial"}
 
 
-def _add_observed(meta: dict[str, Any], observed: Observed) -> None:
+def _add_observed(meta: dict[str, Any], observed: CallTelemetry) -> None:
     meta |= {"request_id": observed.request_id, "telemetry": observed.telemetry}
 
 

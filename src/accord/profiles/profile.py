@@ -10,7 +10,7 @@ from accord.model.answer import Answer, Problem, Value
 from accord.model.arguments import JsonSchema
 from accord.model.tool import Tool
 from accord.revisions import Revision
-from accord.telemetry import Observed
+from accord.telemetry import CallTelemetry
 
 Result = dict[str, Any]
 
@@ -53,7 +53,7 @@ class Setting(msgspec.Struct, frozen=True, gc=False):
 
     tool: Tool
     revision: Revision
-    observed: Observed | None = None
+    observed: CallTelemetry | None = None
 
 
 class Profile(msgspec.Struct, frozen=True):

@@ -1,26 +1,26 @@
-"""How calls go, in figures: counters for all, `/metrics` and spans with `accord-mcp[telemetry]`.
+"""Telemetry of calls: counters, and with `accord-mcp[telemetry]` Prometheus metrics and spans.
 
-`prometheus` and `spans` are not imported here: they need the extra, the counters don't.
+Read `counts`, then `prometheus` and `spans`, which are not imported here: they need the extra.
 """
 
 from accord.telemetry.counts import (
-    BOUNDS,
+    DURATION_BOUNDS,
     OUTCOMES,
-    Ending,
-    Figures,
-    Observed,
+    CallTelemetry,
+    CallTimer,
+    OutcomeLabel,
     Telemetry,
-    Watch,
-    outcome_of,
+    ToolStats,
+    outcome_label,
 )
 
 __all__ = [
-    "BOUNDS",
-    "Ending",
-    "Figures",
+    "DURATION_BOUNDS",
+    "OutcomeLabel",
+    "ToolStats",
     "OUTCOMES",
-    "Observed",
+    "CallTelemetry",
     "Telemetry",
-    "Watch",
-    "outcome_of",
+    "CallTimer",
+    "outcome_label",
 ]

@@ -1,7 +1,7 @@
-"""Counters for each tool: how its calls ended, how long they took, how many bytes they sent.
+"""Counters per tool: outcomes, durations and bytes sent.
 
-Tools are counted by the names a server gave them, never by what a peer sent, and an outcome is one
-of a fixed list: what is kept here is bounded by the server's own toolbox.
+Labels are the names of registered tools, never those that a client sent, and outcomes of a fixed
+list, so memory is bounded by the number of tools.
 """
 
 import logging
@@ -23,95 +23,95 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("accord")
 
-Ending = Literal["success", "empty", "partial", "asking", "rejected", "cancelled"] | Kind
-"""How a call ended, in a word. A failure is a kind of problem, and nothing else."""
+OutcomeLabel = Literal["success", "empty", "partial", "asking", "rejected", "cancelled"] | Kind
+"""The label of a call's outcome. A failure is labelled by the kind of its problem."""
 
-OUTCOMES: Final[tuple[Ending, ...]] = (
+OUTCOMES: Final[tuple[OutcomeLabel, ...]] = (
     *("success", "empty", "partial"),
     *KINDS,
     *("asking", "rejected", "cancelled"),
 )
 
-# Those that OpenTelemetry recommends for MCP, and three more below: tools may take less than 10 ms.
-BOUNDS: Final = (
+# OpenTelemetry's recommendation for MCP, and three more below: tools may take less than 10 ms.
+DURATION_BOUNDS: Final = (
     *(0.001, 0.002, 0.005),
     *(0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0),
 )
-"""Upper bounds of the durations that are counted together, in seconds."""
+"""Upper bounds of the duration buckets, in seconds."""
 
-_NOTHING: Final = frozenset({b"null", b"[]", b"{}", b'""'})
+_EMPTY_JSON: Final = frozenset({b"null", b"[]", b"{}", b'""'})
 
 
-def outcome_of(outcome: Answer[Value] | Problem | Reject | InputRequired) -> Ending:
-    """How a call ended. An answer is empty if there is neither data nor a block in it."""
+def outcome_label(outcome: Answer[Value] | Problem | Reject | InputRequired) -> OutcomeLabel:
+    """Return the label of an outcome. An answer is empty if it has neither data nor blocks."""
     if isinstance(outcome, Answer):
         if outcome.partial:
             return "partial"
-        return "empty" if _says_nothing(outcome.data) and not outcome.blocks else "success"
+        return "empty" if _is_empty(outcome.data) and not outcome.blocks else "success"
     if isinstance(outcome, Problem):
         return outcome.kind
     return "asking" if isinstance(outcome, InputRequired) else "rejected"
 
 
-def _says_nothing(data: Value) -> bool:
-    return not data if isinstance(data, str) else data.json in _NOTHING
+def _is_empty(data: Value) -> bool:
+    return not data if isinstance(data, str) else data.json in _EMPTY_JSON
 
 
-class Observed(msgspec.Struct, frozen=True):
-    """What an answer can say of the call that it answers."""
+class CallTelemetry(msgspec.Struct, frozen=True):
+    """What an envelope reports about its call."""
 
     request_id: str
     telemetry: dict[str, Any]
 
 
-class Figures(msgspec.Struct, frozen=True):
-    """What one tool has done up to now."""
+class ToolStats(msgspec.Struct, frozen=True):
+    """The counters of one tool."""
 
-    outcomes: Mapping[Ending, int]
-    """How many calls ended in each way; every one of OUTCOMES is there."""
+    outcomes: Mapping[OutcomeLabel, int]
+    """Number of calls per outcome; has every one of OUTCOMES."""
     durations: tuple[int, ...]
-    """How many calls took up to each of BOUNDS and longer than the one before; then the rest."""
+    """Number of calls per bucket of DURATION_BOUNDS; the last is for longer ones."""
     seconds: float
     sent_bytes: int
 
     @property
     def calls(self) -> int:
-        """How many calls have ended."""
+        """Number of calls that have ended."""
         return sum(self.outcomes.values())
 
     @property
     def failures(self) -> int:
-        """How many of them ended in a problem."""
+        """Number of calls that ended in a problem."""
         return sum(self.outcomes[kind] for kind in KINDS)
 
 
-class _Tally:
-    """The figures of one tool, as they grow; `lock` is held by whoever changes or copies them."""
+class _ToolCounter:
+    """The mutable counters of one tool; hold `lock` to change or copy them."""
 
     __slots__ = ("calls", "durations", "failures", "lock", "outcomes", "seconds", "sent_bytes")
 
     def __init__(self) -> None:
         self.lock = Lock()
-        # Zeros too: a rate over a series that begins with its first failure would not show it.
-        self.outcomes: dict[Ending, int] = dict.fromkeys(OUTCOMES, 0)
-        self.durations = [0] * (len(BOUNDS) + 1)
+        # Zeros too: the rate of a series that starts with its first failure would not show it.
+        self.outcomes: dict[OutcomeLabel, int] = dict.fromkeys(OUTCOMES, 0)
+        self.durations = [0] * (len(DURATION_BOUNDS) + 1)
         self.seconds = 0.0
         self.sent_bytes = 0
         self.calls = 0
         self.failures = 0
 
-    def add(self, ending: Ending, seconds: float, size: int) -> None:
+    def add(self, ending: OutcomeLabel, seconds: float, size: int) -> None:
         self.outcomes[ending] += 1
-        self.durations[bisect_left(BOUNDS, seconds)] += 1
+        self.durations[bisect_left(DURATION_BOUNDS, seconds)] += 1
         self.seconds += seconds
         self.sent_bytes += size
         self.calls += 1
         if ending in KINDS:
             self.failures += 1
 
-    def figures(self) -> Figures:
+    def stats(self) -> ToolStats:
         with self.lock:
-            return Figures(
+            return ToolStats(
                 MappingProxyType(self.outcomes.copy()),
                 tuple(self.durations),
                 self.seconds,
@@ -119,75 +119,75 @@ class _Tally:
             )
 
 
-class Watch(msgspec.Struct, eq=False):
-    """One call, from its beginning to its end. One that never ends counts nothing."""
+class CallTimer(msgspec.Struct, eq=False):
+    """Measures one call. A call that never ends is not counted."""
 
     request_id: str
-    _tally: _Tally
+    _counter: _ToolCounter
     _began: float
     _span: "OpenSpan | None" = None
     _ended: bool = False
 
-    def observed(self, ending: Ending | None = None) -> Observed:
-        """What to say of this call in its answer; with its ending, a failure counts itself."""
-        tally = self._tally
+    def observed(self, ending: OutcomeLabel | None = None) -> CallTelemetry:
+        """Return the telemetry for the answer of this call; `ending` includes the call itself."""
+        counter = self._counter
         telemetry = {
             "duration_ms": round((perf_counter() - self._began) * 1_000, 3),
-            "calls": tally.calls + 1,
-            "failures": tally.failures + (ending in KINDS),
+            "calls": counter.calls + 1,
+            "failures": counter.failures + (ending in KINDS),
         }
-        return Observed(self.request_id, telemetry)
+        return CallTelemetry(self.request_id, telemetry)
 
-    def end(self, ending: Ending, size: int) -> None:
-        """Count the call, with the bytes of its result, and end its span. Only once."""
+    def end(self, ending: OutcomeLabel, size: int) -> None:
+        """Count the call with the bytes of its result, and end its span; only the first time."""
         seconds = perf_counter() - self._began
-        tally = self._tally
-        with tally.lock:
+        counter = self._counter
+        with counter.lock:
             if self._ended:
                 return
             self._ended = True
-            tally.add(ending, seconds, size)
+            counter.add(ending, seconds, size)
         if self._span is None:
             return
         try:
             self._span.end(ending)
         except Exception:
-            log.warning("a span could not be ended", exc_info=True)
+            log.warning("could not end a span", exc_info=True)
 
 
 class Telemetry:
-    """Figures for each tool of a server, from whatever thread its calls end in.
+    """Counters for each tool of a server; thread-safe.
 
     With `spans` each call is an OpenTelemetry span as well; that needs `accord-mcp[telemetry]`.
     """
 
     def __init__(self, *, spans: bool = False) -> None:
-        self._tallies: dict[str, _Tally] = {}
+        self._counters: dict[str, _ToolCounter] = {}
         self._spans = _spans() if spans else None
 
-    def begin(self, tool: str, protocol: str | None = None, meta: bytes = b"") -> Watch:
-        """Watch a call from now on.
+    def begin(self, tool: str, protocol: str | None = None, meta: bytes = b"") -> CallTimer:
+        """Start to measure a call.
 
-        `tool` is a name of the server's own. The span is given the MCP revision and continues the
-        trace that `meta` may speak of, the `_meta` of the request as it came.
+        `tool` is the name of a registered tool. The span has the MCP revision, and continues the
+        trace in `meta`, the `_meta` of the request as received.
         """
-        tally = self._tallies.get(tool)
-        if tally is None:
-            tally = self._tallies.setdefault(tool, _Tally())
+        counter = self._counters.get(tool)
+        if counter is None:
+            counter = self._counters.setdefault(tool, _ToolCounter())
         request_id = f"req_{os.urandom(8).hex()}"
         if self._spans is None:
-            return Watch(request_id, tally, perf_counter())
+            return CallTimer(request_id, counter, perf_counter())
         try:
             span = self._spans.begin(tool, request_id, protocol, meta)
         except Exception:
-            log.warning("a span could not be begun", exc_info=True)
+            log.warning("could not start a span", exc_info=True)
             span = None
-        return Watch(request_id, tally, perf_counter(), span)
+        return CallTimer(request_id, counter, perf_counter(), span)
 
-    def snapshot(self) -> Mapping[str, Figures]:
-        """The figures of every tool that was called, by its name."""
-        tallies = self._tallies.copy()
-        return MappingProxyType({tool: tally.figures() for tool, tally in tallies.items()})
+    def snapshot(self) -> Mapping[str, ToolStats]:
+        """Return the counters of every tool that was called, by name."""
+        counters = self._counters.copy()
+        return MappingProxyType({tool: counter.stats() for tool, counter in counters.items()})
 
 
 def _spans() -> "Spans":

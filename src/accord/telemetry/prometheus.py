@@ -1,11 +1,11 @@
-"""The figures as Prometheus reads them, for `/metrics`."""
+"""The counters in the Prometheus format, for `/metrics`."""
 
 from collections.abc import Iterator, Mapping
 from itertools import accumulate
 from typing import Final
 
 from accord.errors import ContractError
-from accord.telemetry.counts import BOUNDS, Figures, Telemetry
+from accord.telemetry.counts import DURATION_BOUNDS, Telemetry, ToolStats
 
 try:
     from prometheus_client import CollectorRegistry
@@ -16,28 +16,28 @@ except ImportError as error:
     raise ContractError("Metrics need an extra: pip install 'accord-mcp[telemetry]'") from error
 
 _OPENMETRICS: Final = "application/openmetrics-text"
-_BOUNDS: Final = (*map(str, BOUNDS), "+Inf")
+_BUCKETS: Final = (*map(str, DURATION_BOUNDS), "+Inf")
 
 
 def exposition(telemetry: Telemetry, accept: str | None = None) -> tuple[bytes, str]:
-    """The figures and their content type: OpenMetrics for those who accept it, else plain text."""
+    """Return the metrics and their content type: OpenMetrics if accepted, else plain text."""
     registry = CollectorRegistry()
     registry.register(_Snapshot(telemetry.snapshot()))
-    encode, content_type = choose_encoder(_asked(accept or ""))
+    encode, content_type = choose_encoder(_encoder_accept(accept or ""))
     return encode(registry), content_type
 
 
-def _asked(accept: str) -> str:
-    """What to ask for: of a peer's own words a version would be repeated, or raise."""
+def _encoder_accept(accept: str) -> str:
+    """Return the Accept value for the encoder, without a version that the client chose."""
     types = (choice.partition(";")[0].strip().lower() for choice in accept.split(","))
     return f"{_OPENMETRICS}; version=1.0.0" if _OPENMETRICS in types else ""
 
 
 class _Snapshot(Collector):
-    """Figures as metrics, each with the name of the tool as its label."""
+    """Collects the counters as metrics, labelled by tool."""
 
-    def __init__(self, figures: Mapping[str, Figures]) -> None:
-        self._figures = figures
+    def __init__(self, stats: Mapping[str, ToolStats]) -> None:
+        self._figures = stats
 
     def collect(self) -> Iterator[Metric]:
         yield self._calls()
@@ -48,24 +48,24 @@ class _Snapshot(Collector):
         calls = CounterMetricFamily(
             "accord_calls", "Calls that ended, by outcome.", labels=["tool", "outcome"]
         )
-        for tool, figures in self._figures.items():
-            for outcome, count in figures.outcomes.items():
+        for tool, stats in self._figures.items():
+            for outcome, count in stats.outcomes.items():
                 calls.add_metric([tool, outcome], count)
         return calls
 
     def _durations(self) -> Metric:
         durations = HistogramMetricFamily(
-            "accord_call_duration_seconds", "How long calls took.", labels=["tool"], unit="seconds"
+            "accord_call_duration_seconds", "Duration of calls.", labels=["tool"], unit="seconds"
         )
-        for tool, figures in self._figures.items():
-            up_to = accumulate(figures.durations)
-            durations.add_metric([tool], list(zip(_BOUNDS, up_to, strict=True)), figures.seconds)
+        for tool, stats in self._figures.items():
+            up_to = accumulate(stats.durations)
+            durations.add_metric([tool], list(zip(_BUCKETS, up_to, strict=True)), stats.seconds)
         return durations
 
     def _sent_bytes(self) -> Metric:
         sent = CounterMetricFamily(
             "accord_sent_bytes", "Bytes of results sent.", labels=["tool"], unit="bytes"
         )
-        for tool, figures in self._figures.items():
-            sent.add_metric([tool], figures.sent_bytes)
+        for tool, stats in self._figures.items():
+            sent.add_metric([tool], stats.sent_bytes)
         return sent

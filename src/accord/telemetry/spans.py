@@ -1,8 +1,8 @@
 """Each call as an OpenTelemetry span, after its semantic conventions for MCP servers.
 
 https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/mcp.md, with one
-step aside: `error.type` is the kind of the problem, where the conventions say `tool_error` for all.
-A call that is refused before its tool runs is the caller's mistake, and no error of the server's.
+exception: `error.type` is the kind of the problem, where the conventions say `tool_error` for all.
+A call that is rejected before its tool runs is not an error of the server.
 Without a configured OpenTelemetry SDK nothing is recorded.
 """
 
@@ -23,14 +23,14 @@ except ImportError as error:
 
 
 class OpenSpan(msgspec.Struct, frozen=True, eq=False):
-    """The span of a call that runs; it is the current one until it ends."""
+    """The span of a running call; it is the current span until it ends."""
 
     span: Span
     within: Context
     before: Context
 
     def end(self, ending: str) -> None:
-        """End it; a problem marks it as failed, by its kind: its message may hold data."""
+        """End the span; a problem sets its status to the kind, as the message may hold data."""
         span = self.span
         span.set_attribute("accord.outcome", ending)
         if ending in KINDS:
@@ -39,19 +39,19 @@ class OpenSpan(msgspec.Struct, frozen=True, eq=False):
         try:
             span.end()
         finally:
-            # No detach: it logs an error where a call ends in another context than it began in.
+            # No detach: it logs an error if a call ends in another context than it began in.
             if context.get_current() is self.within:
                 context.attach(self.before)
 
 
 class Spans:
-    """Opens the spans of a server's calls."""
+    """Starts a span for each call of a server."""
 
     def __init__(self) -> None:
         self._tracer = trace.get_tracer("accord", version("accord-mcp"))
 
     def begin(self, tool: str, request_id: str, protocol: str | None, meta: bytes) -> OpenSpan:
-        """Open a span and make it the current one, the parent of what the tool opens."""
+        """Start a span and make it current, as the parent of the tool's own spans."""
         before = context.get_current()
         parent = propagate.extract(_carrier(meta), before) if meta else before
         attributes = {
@@ -75,7 +75,7 @@ class Spans:
 
 
 def _carrier(meta: bytes) -> dict[str, str]:
-    """Where propagators look for the caller's trace: the texts of its `_meta`."""
+    """Return the strings in `_meta`, where propagators look for the caller's trace."""
     try:
         members = msgspec.json.decode(meta)
     except (ValueError, RecursionError):
@@ -86,7 +86,7 @@ def _carrier(meta: bytes) -> dict[str, str]:
 
 
 def _links(before: Context, parent: Context) -> Sequence[Link]:
-    """The span that was current (of an HTTP request, say) where the caller's is the parent."""
+    """Link to the current span (of an HTTP request) if the caller's span is the parent."""
     ambient = trace.get_current_span(before)
     if ambient is trace.get_current_span(parent) or not ambient.get_span_context().is_valid:
         return ()

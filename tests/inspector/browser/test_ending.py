@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from http_peer import HttpServer
+from inspector.api_client import COMMAND, Api, inspecting, studio
 from inspector.browser.tab import call, choose, home, opened, received
-from inspector.talk import COMMAND, Api, inspecting, studio
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
@@ -22,7 +22,7 @@ def test_a_call_can_be_cancelled(page: Any, server: HttpServer) -> None:
     choose(page, "wait")
     page.click("main .primary")
     page.get_by_role("button", name="Cancel").click()
-    page.wait_for_selector("text=Nobody waits for this answer any longer")
+    page.wait_for_selector("text=The call was cancelled")
     page.wait_for_function(
         """async ([before, token]) => {
             const headers = { 'content-type': 'application/json', 'x-accord-token': token };
@@ -35,7 +35,7 @@ def test_a_call_can_be_cancelled(page: Any, server: HttpServer) -> None:
     )
 
 
-def test_a_server_that_stops_is_told_of_and_found_again(browser: Any) -> None:
+def test_a_server_that_stops_is_reported_and_found_again(browser: Any) -> None:
     with studio() as first, opened(browser, home(first), quiet=False) as page:
         call(page, "letter")
         choose(page, "painter")
@@ -56,11 +56,11 @@ def test_a_server_that_stops_is_told_of_and_found_again(browser: Any) -> None:
             assert "London" in page.inner_text(".pane-person")
             choose(page, "letter")
             page.click("input[value=envelope]")
-            page.wait_for_selector("text=The server has let go of this answer")
+            page.wait_for_selector("text=The answer is no longer stored")
             assert "Dear Grace" in page.inner_text(".pane-person"), "and it is still shown"
 
 
-def test_somebody_else_s_server_needs_the_link(browser: Any) -> None:
+def test_a_remote_server_needs_the_link(browser: Any) -> None:
     with inspecting(COMMAND, "--revision", "2025-11-25") as inspected:
         address, _, token = inspected.url.partition("#token=")
         with opened(browser, inspected.url) as page:
@@ -68,7 +68,7 @@ def test_somebody_else_s_server_needs_the_link(browser: Any) -> None:
             call(page, "painter", name="ada")
             assert page.inner_text("#target") == COMMAND
             page.check("input[value=envelope]")
-            page.wait_for_selector("text=Worded by Accord")
+            page.wait_for_selector("text=Rendered by Accord")
             assert json.loads(received(page)["result"]["content"][0]["text"])["success"] is True
             call(page, "varnish")
             page.select_option(".inquiry select", label="Gloss")
@@ -77,7 +77,7 @@ def test_somebody_else_s_server_needs_the_link(browser: Any) -> None:
             page.reload()
             page.wait_for_selector("#tools a")
         with opened(browser, address, "#trouble:visible", quiet=False) as stranger:
-            assert "open the link that the terminal shows" in stranger.inner_text("#trouble")
+            assert "open the link in the terminal" in stranger.inner_text("#trouble")
             assert stranger.locator("#tools a").count() == 0
             stranger.evaluate("link => { location.href = link }", inspected.url)
             stranger.wait_for_selector("#tools a")

@@ -66,12 +66,12 @@ def test_a_form_makes_nested_arguments(page: Any) -> None:
     assert sent["params"]["arguments"] == wanted
 
 
-def test_json_that_is_none_is_told(page: Any) -> None:
+def test_invalid_json_is_reported(page: Any) -> None:
     choose(page, "painter")
     page.click("text=Edit as JSON")
     page.fill("textarea.raw", '{"name": ')
     page.click("main .actions .primary")
-    page.wait_for_selector("text=This is no JSON object")
+    page.wait_for_selector("text=The arguments must be a JSON object")
     page.fill("textarea.raw", '{"name": 7}')
     page.click("main .actions .primary")
     page.wait_for_selector("text=name must be a string, not an integer")

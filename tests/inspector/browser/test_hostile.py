@@ -14,8 +14,8 @@ import pytest
 
 from http_peer import HttpServer
 from inspector import hostile
+from inspector.api_client import HERE, Api, inspecting
 from inspector.browser.tab import PATIENCE, call, home, opened, word
-from inspector.talk import HERE, Api, inspecting
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 SIGNS = "\x1b\u202e\u202c\u200b\u2066\u2069"
@@ -202,14 +202,14 @@ CASES: dict[str, Shown] = {
     "dripping": both(LATE),
     "never": both(LATE),
     "deep": Shown(
-        f"{LATE}; messages came that are not JSON-RPC, or too deep", "HTTP 200, and said"
+        f"{LATE}; received messages that are not JSON-RPC, or nested too deep", "HTTP 200: "
     ),
     "deep_text": both('{"a":{"a":'),
-    "dies": Shown("the server ended with exit code 7", "HTTP 200, and said"),
-    "wrong_ids": Shown("replies came that answer nothing that is open", "without one"),
+    "dies": Shown("the server exited with code 7", "HTTP 200: "),
+    "wrong_ids": Shown("received replies that match no open request", "without a reply"),
     "flood": both("after the flood"),
     "steps": both("after the steps"),
-    "noise": Shown("after the noise", "HTTP 200, and said"),
+    "noise": Shown("after the noise", "HTTP 200: "),
     "failure": both("The call failed"),
     "questions": both("asked enough"),
 }
@@ -291,7 +291,7 @@ def test_the_page_is_of_use_while_a_call_hangs(adverse: Any) -> None:
 
 
 LISTS = {
-    "deep": Shown("messages came that are not JSON-RPC, or too deep", "HTTP 200, and said"),
+    "deep": Shown("received messages that are not JSON-RPC, or nested too deep", "HTTP 200: "),
     "huge_rows": both(TOO_LONG),
     "more_and_more": both("tools/list has more than 16777216 bytes"),
     "failure": both("tools/list failed"),
@@ -301,9 +301,7 @@ LISTS = {
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
 @pytest.mark.parametrize("tools", LISTS)
-def test_a_list_of_tools_that_cannot_be_had_is_told_of(
-    browser: Any, transport: str, tools: str
-) -> None:
+def test_a_list_of_tools_that_fails_is_reported(browser: Any, transport: str, tools: str) -> None:
     with (
         attacked(transport, tools) as running,
         opened(browser, running.url, "text=Try again", besides="status of 502") as page,
@@ -317,7 +315,7 @@ def test_a_list_of_tools_that_cannot_be_had_is_told_of(
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
 @pytest.mark.parametrize("name", ["endless", "dripping", "never", "flood", "large_nothing"])
-def test_accord_inspect_ends_when_it_is_told_to(transport: str, name: str) -> None:
+def test_accord_inspect_ends_on_a_signal(transport: str, name: str) -> None:
     with attacked(transport) as running:
         api = Api.linked(running)
         calling = threading.Thread(target=_call, args=[api, name])

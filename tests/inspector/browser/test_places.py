@@ -10,8 +10,8 @@ import pytest
 
 from cli.command import ENVIRONMENT
 from http_peer import HttpPeer, HttpServer
+from inspector.api_client import MANY
 from inspector.browser.tab import call, choose, home, opened
-from inspector.talk import MANY
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 

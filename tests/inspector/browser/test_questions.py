@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from http_peer import HttpServer
+from inspector.api_client import NEWEST
 from inspector.browser.tab import call, home, opened, settled
-from inspector.talk import NEWEST
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 ERAS = [NEWEST, "2025-11-25"]
@@ -95,7 +95,7 @@ def test_a_person_a_model_and_folders_are_asked_at_once(page: Any) -> None:
             assert words in shown
 
 
-def test_a_refusal_is_said_where_there_is_a_way_to_say_it(page: Any) -> None:
+def test_a_refusal_is_reported_where_there_is_a_way_to_say_it(page: Any) -> None:
     speak(page, "2025-11-25")
     call(page, "interview")
     for words, button in (("a person", "Cancel"), ("the client's model", "Decline")):
@@ -118,7 +118,7 @@ def test_a_question_may_be_left(page: Any) -> None:
 def test_a_call_whose_question_was_forgotten_says_so(browser: Any, server: HttpServer) -> None:
     with opened(browser, home(server), quiet=False) as page:
         call(page, "varnish")
-        page.route("**/api/answer", lambda route: route.fulfill(json={"forgotten": True}))
+        page.route("**/api/answer", lambda route: route.fulfill(json={"expired": True}))
         page.select_option(".inquiry select", label="Gloss")
         page.click(".inquiry .primary")
-        page.wait_for_selector("text=no longer waits for an answer")
+        page.wait_for_selector("text=no longer waits for input")

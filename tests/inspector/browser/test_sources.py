@@ -9,8 +9,8 @@ import pytest
 
 from cli.command import EXAMPLES
 from http_peer import HttpServer
+from inspector.api_client import HERE, serving
 from inspector.browser.tab import call, home, opened, word
-from inspector.talk import HERE, serving
 from serve.talk import ENVIRONMENT
 from sources.sheets.characters import THORIN
 from sources.sql.shop import SEED, make

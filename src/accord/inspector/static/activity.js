@@ -1,4 +1,4 @@
-// Counters and a small chart, as long as somebody looks.
+// Counters and a small chart.
 
 import { empty, h, svg } from "./dom.js";
 import { count, milliseconds } from "./text.js";

@@ -5,9 +5,9 @@ import { button, copy, h, show } from "./dom.js";
 import { decoded, isObject, lines } from "./json.js";
 import { models } from "./models.js";
 import { release } from "./attachments.js";
-import { how } from "./how.js";
-import { person } from "./person.js";
-import { Asking, isAsking, questionView, questionsOf } from "./questions.js";
+import { how } from "./reading_details.js";
+import { person } from "./reading_view.js";
+import { Asking, isAsking, questionView, questionsOf } from "./input_requests.js";
 import { bytes, count, milliseconds } from "./text.js";
 
 const PANES = { person: "Person", generic: "Generic", wire: "Wire" };
@@ -15,13 +15,13 @@ const STATELESS = "2026-07-28";
 let chosen = "person";
 
 export class AnswerView {
-  // Told of are: `wish`, how the answer is to be worded; `follow`, that the next page is wanted;
-  // `answer` and `leave`, what became of the questions in it.
-  constructor(about, talk, wish, on) {
+  // Callbacks: `render` with a profile and revision, `follow` with the call of the next page,
+  // `answer` with input responses, `leave` to cancel the call.
+  constructor(about, record, render, on) {
     this.about = about;
     this.on = on;
-    this.asking = talk.asked?.length
-      ? new Asking(talk.asked, talk.revision >= STATELESS, on.answer, on.leave)
+    this.asking = record.inputRequests?.length
+      ? new Asking(record.inputRequests, record.revision >= STATELESS, on.answer, on.leave)
       : null;
     this.facts = h("div", { class: "facts", role: "status" });
     this.panes = h("div", { class: "panes three", "data-pane": chosen });
@@ -37,19 +37,19 @@ export class AnswerView {
       "section",
       { class: "answer", "aria-label": "Answer" },
       this.facts,
-      this.switches(wish),
+      this.switches(render),
       this.tabs,
       this.panes,
       h("h2", { class: "subtitle" }, "What each client's model sees"),
       this.models,
     );
     this.choose(chosen);
-    this.update(talk);
+    this.update(record);
   }
 
-  switches(wish) {
+  switches(render) {
     const { about } = this;
-    const own = about.kind === "own";
+    const own = about.kind === "local";
     this.profiles = h("div", { class: "segments", role: "radiogroup", "aria-label": "Profile" });
     for (const [name, label] of [
       ["", own ? "Server's own" : "As sent"],
@@ -59,17 +59,17 @@ export class AnswerView {
         type: "radio",
         name: "profile",
         value: name,
-        checked: name === (wish.profile ?? ""),
-        onchange: () => this.wish(),
+        checked: name === (render.profile ?? ""),
+        onchange: () => this.changeOptions(),
       });
       this.profiles.append(h("label", {}, input, h("span", {}, label)));
     }
     this.revision = h(
       "select",
-      { "aria-label": "Revision", onchange: () => this.wish() },
+      { "aria-label": "Revision", onchange: () => this.changeOptions() },
       [...about.revisions].reverse().map((date) => h("option", { value: date }, date)),
     );
-    this.revision.value = wish.revision ?? about.revision;
+    this.revision.value = render.revision ?? about.revision;
     this.note = h("span", { class: "muted", role: "status" });
     return h(
       "div",
@@ -82,16 +82,16 @@ export class AnswerView {
     );
   }
 
-  wish() {
+  changeOptions() {
     const profile = this.profiles.querySelector("input:checked").value;
     this.element.setAttribute("aria-busy", "true");
-    this.on.wish({
+    this.on.render({
       ...(profile ? { profile } : {}),
       ...(this.revision.value === this.about.revision ? {} : { revision: this.revision.value }),
     });
   }
 
-  // The answer stays as it is shown.
+  // Keep the answer as shown, and give the reason.
   keep(reason) {
     show(this.note, reason);
     this.element.removeAttribute("aria-busy");
@@ -103,22 +103,22 @@ export class AnswerView {
     for (const tab of this.tabs.children) tab.setAttribute("aria-pressed", String(tab.dataset.name === name));
   }
 
-  update(talk) {
-    const last = talk.wire.findLast((line) => line.direction === "received");
+  update(record) {
+    const last = record.messages.findLast((line) => line.direction === "received");
     const reply = last ? valueOf(last) : {};
     const blocks = isObject(reply?.result) && Array.isArray(reply.result.content) ? reply.result.content : [];
     const isOpen = this.asking !== null || isAsking(reply);
-    const asked = { isOpen, questions: this.questions(reply, talk) };
-    const isOther = this.about.kind !== "own";
+    const asked = { isOpen, questions: this.questions(reply, record) };
+    const isOther = this.about.kind !== "local";
     this.revision.disabled = isOther && !this.profiles.querySelector("input:checked").value;
-    show(this.note, talk.isOurs ? "Worded by Accord: the server never sent this." : "");
-    show(this.facts, facts(talk, asked.isOpen ? "question" : null));
+    show(this.note, record.isRendered ? "Rendered by Accord: the server did not send this." : "");
+    show(this.facts, facts(record, asked.isOpen ? "question" : null));
     release(this.panes);
     show(
       this.panes,
       pane("person", "As a person reads it", [
-        person(talk.reading, blocks, { asked, follow: talk.next ? () => this.on.follow(talk.next) : null }),
-        isOpen ? null : h("details", {}, h("summary", {}, "How we know"), how(talk.reading)),
+        person(record.reading, blocks, { asked, follow: record.next ? () => this.on.follow(record.next) : null }),
+        isOpen ? null : h("details", {}, h("summary", {}, "How we know"), how(record.reading)),
       ]),
       isOpen
         ? pane(
@@ -126,54 +126,54 @@ export class AnswerView {
             "Generic response",
             h("p", { class: "muted pad" }, "None yet: the tool has a question."),
           )
-        : pane("generic", "Generic response", [json(talk.reading.response, "Generic response")], () =>
-            lines(talk.reading.response).join("\n"),
+        : pane("generic", "Generic response", [json(record.reading.response, "Generic response")], () =>
+            lines(record.reading.response).join("\n"),
           ),
-      pane("wire", "Wire", wire(talk), () => talk.wire.map((line) => line.raw).join("\n")),
+      pane("wire", "Wire", wire(record), () => record.messages.map((line) => line.raw).join("\n")),
     );
     show(
       this.models,
-      last?.isCut
+      last?.isTruncated
         ? h("p", { class: "muted pad" }, `All ${bytes(last.size)} of the reply, which is too large to be shown here.`)
         : models(isObject(reply) ? reply : {}),
     );
     this.element.removeAttribute("aria-busy");
   }
 
-  // Those that can be answered, in whatever words they are shown; else those that were asked on the way.
-  questions(reply, talk) {
+  // Views of the open input requests, or of those that were answered.
+  questions(reply, record) {
     if (this.asking) return [this.asking.element];
-    const views = questionsOf(reply, talk.wire).map(questionView);
+    const views = questionsOf(reply, record.messages).map(questionView);
     if (!views.length || isAsking(reply)) return views;
     return [h("details", {}, h("summary", {}, `${count(views.length, "question")} on the way`), views)];
   }
 }
 
-export function outcome(talk) {
-  const { response } = talk.reading;
-  if (talk.asked?.length) return "question";
+export function outcome(record) {
+  const { response } = record.reading;
+  if (record.inputRequests?.length) return "question";
   if (response.responseType === "error") return "error";
   return response.status === "partial" ? "partial" : "success";
 }
 
-function facts(talk, name) {
-  const { response } = talk.reading;
+function facts(record, name) {
+  const { response } = record.reading;
   const isList = name === null && Array.isArray(response.data);
   const many = isList ? ` of ${count(response.data.length, "item")}` : "";
   const kind =
     name ?? { error: "problem", tool_catalog: "catalog" }[response.responseType] ?? response.responseType;
-  const sent = talk.wire
+  const sent = record.messages
     .filter((line) => line.direction === "sent")
     .reduce((sum, line) => sum + line.size, 0);
-  const received = talk.wire
+  const received = record.messages
     .filter((line) => line.direction === "received")
     .reduce((sum, line) => sum + line.size, 0);
   return [
-    h("strong", { class: `outcome ${outcome(talk)}` }, `${kind}${many}`),
-    h("span", {}, milliseconds(talk.ms)),
+    h("strong", { class: `outcome ${outcome(record)}` }, `${kind}${many}`),
+    h("span", {}, milliseconds(record.ms)),
     h("span", {}, `${bytes(sent)} sent`),
     h("span", {}, `${bytes(received)} received`),
-    h("span", {}, `revision ${talk.revision}`),
+    h("span", {}, `revision ${record.revision}`),
   ];
 }
 
@@ -190,9 +190,9 @@ function pane(name, title, content, text = null) {
 }
 
 // Both ways, as it was sent; what only prepares the call is folded away.
-function wire(talk) {
-  const prelude = talk.wire.filter((line) => line.isPrelude);
-  const rest = talk.wire.filter((line) => !line.isPrelude);
+function wire(record) {
+  const prelude = record.messages.filter((line) => line.isHandshake);
+  const rest = record.messages.filter((line) => !line.isHandshake);
   return [
     prelude.length
       ? h(
@@ -202,10 +202,10 @@ function wire(talk) {
           prelude.map((line) => message(line)),
         )
       : null,
-    talk.omitted
-      ? h("p", { class: "muted pad" }, `${count(talk.omitted, "earlier message")} left out`)
+    record.omitted
+      ? h("p", { class: "muted pad" }, `${count(record.omitted, "earlier message")} left out`)
       : null,
-    rest.map((line) => message(line, line === rest.at(-1) ? talk.ms : null)),
+    rest.map((line) => message(line, line === rest.at(-1) ? record.ms : null)),
   ]
     .flat()
     .filter(Boolean);
@@ -214,7 +214,7 @@ function wire(talk) {
 function message(line, ms = null) {
   const value = valueOf(line);
   const title = line.direction === "sent" ? "Sent" : "Received";
-  const cut = line.isCut ? "cut" : null;
+  const cut = line.isTruncated ? "cut" : null;
   const said = [bytes(line.size), ms === null ? null : milliseconds(ms), cut].filter(Boolean).join(", ");
   return h(
     "div",
@@ -228,6 +228,6 @@ const values = new WeakMap();
 
 // A message is decoded once; what is cut, or no JSON, is null.
 function valueOf(line) {
-  if (!values.has(line)) values.set(line, line.isCut ? null : decoded(line.raw));
+  if (!values.has(line)) values.set(line, line.isTruncated ? null : decoded(line.raw));
   return values.get(line);
 }

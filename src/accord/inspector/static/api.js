@@ -1,4 +1,4 @@
-// The page's own API. Its token comes with the page, or after the # of the link that was printed.
+// The page's API. Its token is in the page, or after the # of the printed link.
 
 import { parse } from "./json.js";
 
@@ -9,7 +9,7 @@ export class Stopped extends Error {}
 export class Refused extends Error {}
 export class Stale extends Error {}
 
-// A link with another token was opened in this very tab.
+// True if a link with another token was opened in this tab.
 export function takeLinked() {
   const linked = /^#token=([\w-]+)$/.exec(location.hash);
   if (!linked) return false;
@@ -23,7 +23,7 @@ const brought = document.querySelector('meta[name="accord-token"]').content;
 let token = brought || sessionStorage.getItem(KEY) || "";
 let start = 1;
 
-// Which start of the server we talk to; what an earlier one numbered means nothing to a later.
+// The number of the server's start; call numbers of an earlier start are invalid.
 export function currentStart() {
   return start;
 }
@@ -37,7 +37,7 @@ export async function ask(verb, body = "{}", signal = undefined) {
   try {
     said = parse(text);
   } catch {
-    throw new Refused(`The server answered with HTTP ${response.status}, in no words that make sense.`);
+    throw new Refused(`The server answered with HTTP ${response.status} and a body that is not JSON.`);
   }
   if (!response.ok) throw new Refused(said.error?.message ?? `HTTP ${response.status}`);
   return said;
@@ -54,7 +54,7 @@ async function send(verb, body, signal) {
   }
 }
 
-// A part of the page that is fetched when it is wanted; it comes from the server, too.
+// Load a module of the page on demand.
 export async function later(load) {
   try {
     return await load();
@@ -65,11 +65,11 @@ export async function later(load) {
 
 function stopped() {
   return new Stopped(
-    "The server does not answer. Start it again in your terminal; this page goes on by itself.",
+    "The server does not answer. Start it again in your terminal; this page reconnects by itself.",
   );
 }
 
-// A page that brings its token along can ask for the one of a later start.
+// Fetch the token of a later start, if the page contains one.
 async function renew() {
   if (!brought) return false;
   const found = META.exec(
@@ -87,7 +87,7 @@ async function renew() {
 function stale() {
   return new Stale(
     token
-      ? "The server was started again since this page was opened. Open the link that the terminal shows."
-      : "This page needs the token of its start: open the link that the terminal shows.",
+      ? "The server was restarted after this page was opened. Open the link in the terminal."
+      : "This page needs its token: open the link in the terminal.",
   );
 }

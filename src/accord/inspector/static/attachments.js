@@ -11,7 +11,7 @@ const BASE64 = /^[A-Za-z0-9+/\s]*={0,2}\s*$/;
 const MOST = 50;
 const LONGEST = 400;
 
-// What there is to look at or to hear, and apart from it what is only told of.
+// Split content into what is shown or played and what is only listed.
 export function attachments(blocks) {
   const found = blocks.filter((block) => isObject(block) && block.type !== "text");
   const drawn = found.slice(0, MOST).map(attachment);
@@ -25,7 +25,7 @@ export function attachments(blocks) {
   };
 }
 
-// A document that is no longer shown gives its memory back.
+// Release the memory of a document that is no longer shown.
 export function release(place) {
   for (const frame of place.querySelectorAll("iframe")) URL.revokeObjectURL(frame.src);
 }
@@ -68,7 +68,7 @@ function decoded(data) {
   }
 }
 
-// The browser's own viewer draws a PDF; where there is none, it can be saved.
+// The browser's viewer shows a PDF; without one, it can be saved.
 function documentFigure(raw, kind, uri) {
   const url = URL.createObjectURL(new Blob([raw], { type: kind }));
   const name = clip(

@@ -39,7 +39,7 @@ function selectNode(values, labels) {
   };
 }
 
-// More than anybody would scroll through: some that fit what is typed.
+// Too many choices for a list: suggest those that match the input.
 function searchNode(values, labels) {
   const found = h("datalist", { id: identity("choices") });
   const control = h("input", {

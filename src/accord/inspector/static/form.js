@@ -21,7 +21,7 @@ export class Form {
     this.element = h("div", { class: "fields" }, this.node.element, this.others);
   }
 
-  // The arguments as JSON text, and what of them is none.
+  // Return the arguments as JSON text, and the errors in them.
   read() {
     const found = [];
     const text = this.node.get(found) ?? "{}";
@@ -43,7 +43,7 @@ export class Form {
     return found;
   }
 
-  // Put each error beside its field, or beside the nearest that there is; the first gets the focus.
+  // Put each error beside its field or its nearest parent; the first gets the focus.
   complain(errors, { focus = true } = {}) {
     const fields = this.fields();
     for (const node of fields.values()) node.complain?.(null);
@@ -177,7 +177,7 @@ function objectNode(schema, form, depth) {
   };
 }
 
-// A nested object that may be left out, or lies deep, is there once somebody adds it.
+// An optional or deeply nested object is shown once it is added.
 function optional(name, schema, isRequired, form, depth) {
   const whole = resolved(schema, form.root);
   const shapes = variants(whole, form.root);

@@ -1,4 +1,4 @@
-// The page: what it looks at, which tool is chosen, what was called, and whether the server is there.
+// The page: the tools, the chosen tool, the history, and the connection to the server.
 
 import { Stale, Stopped, ask, currentStart, later, takeLinked } from "./api.js";
 import { announce, button, empty, h, show } from "./dom.js";
@@ -18,7 +18,7 @@ class Page {
     this.tools = [];
     this.views = new Map();
     this.history = [];
-    this.wish = {};
+    this.render = {};
     this.main = find("main");
     this.search = find("search");
     this.list = find("tools");
@@ -58,7 +58,7 @@ class Page {
     afterPaint(() => PARTS.forEach((load) => load().catch(() => {})));
   }
 
-  // A server that hangs is left, and reached anew; a command is ended and started again.
+  // Close the connection and open a new one; a command is restarted.
   async reconnect() {
     this.say("Connecting again …");
     try {
@@ -70,7 +70,7 @@ class Page {
     }
   }
 
-  // The tools as they are now; what was typed for one that is still the same is kept.
+  // Replace the tools; the forms of unchanged tools are kept.
   take(tools) {
     this.tools = tools.filter((tool) => typeof tool?.name === "string");
     const now = new Map(this.tools.map((tool) => [tool.name, stringify(tool)]));
@@ -83,13 +83,13 @@ class Page {
     const name = brief(String(server.title || server.name || "A server"), 40);
     show(find("server"), name);
     show(find("version"), brief(String(server.version ?? ""), 20));
-    show(find("target"), kind === "own" ? new URL(endpoint, location.href).href : target);
+    show(find("target"), kind === "local" ? new URL(endpoint, location.href).href : target);
     document.title = `${visible(name)} – Accord`;
     find("instructions").hidden = !this.about.instructions;
     show(find("instructions-text"), clip(String(this.about.instructions ?? ""), 20_000));
   }
 
-  // Where we are
+  // Routing
 
   route() {
     const [, place, rest] = /^#\/(\w+)(?:\/(.*))?$/.exec(location.hash) ?? [];
@@ -119,7 +119,7 @@ class Page {
     this.main.scrollTop = 0;
   }
 
-  // To the content, which is no place of its own.
+  // Focus the content without changing the fragment.
   skip(event) {
     event.preventDefault();
     this.main.focus();
@@ -193,15 +193,15 @@ class Page {
     );
   }
 
-  // What was called
+  // History
 
-  // A call that went on after a question takes its own place; the oldest make room.
+  // A continued call replaces its entry; the oldest entries are dropped.
   remember(entry, before = null) {
-    const rest = this.history.filter((each) => each.talk !== before);
+    const rest = this.history.filter((each) => each.record !== before);
     this.history = [{ ...entry, time: new Date() }];
-    let room = MOST_BYTES - weight(entry.talk);
+    let room = MOST_BYTES - weight(entry.record);
     for (const each of rest.slice(0, MOST - 1)) {
-      room -= weight(each.talk);
+      room -= weight(each.record);
       if (room >= 0) this.history.push(each);
     }
     show(
@@ -216,7 +216,7 @@ class Page {
     const words = [
       h("span", { class: `dot ${each.outcome}`, title: each.outcome }),
       h("span", { class: "tool-name" }, brief(each.view.tool.name, 60)),
-      h("span", { class: "muted" }, milliseconds(each.talk.ms)),
+      h("span", { class: "muted" }, milliseconds(each.record.ms)),
     ];
     return h(
       "li",
@@ -234,19 +234,19 @@ class Page {
     );
   }
 
-  recall({ view: then, talk, text, wish }) {
+  recall({ view: then, record, text, render }) {
     const { name } = then.tool;
     const tool = this.tools.find((each) => each.name === name);
     const view = tool ? this.view(tool) : then;
     location.hash = `#/tool/${encodeURIComponent(name)}`;
-    this.wish = this.about.kind === "own" ? wish : {};
+    this.render = this.about.kind === "local" ? render : {};
     view.write(parse(text));
     view.text = text;
-    view.display(talk);
+    view.display(record);
     this.screen("work");
   }
 
-  // The next page of an answer is a call like any other.
+  // Call the tool for the next page of an answer.
   follow({ tool, arguments: given }) {
     const found = this.tools.find((each) => each.name === tool);
     if (!found) return;
@@ -256,11 +256,11 @@ class Page {
     view.call();
   }
 
-  // Counters, and whether the server is there
+  // Counters, and the connection to the server
 
   async drawActivity() {
     try {
-      const [{ activity }, counts] = await Promise.all([loadActivity(), ask("counts")]);
+      const [{ activity }, counts] = await Promise.all([loadActivity(), ask("stats")]);
       if (this.place !== "activity") return;
       this.display(
         h(
@@ -273,7 +273,7 @@ class Page {
             h(
               "p",
               { class: "description" },
-              this.about?.kind === "own"
+              this.about?.kind === "local"
                 ? "Calls since the start, of this page and of every client over HTTP."
                 : "Calls that this page made since the start.",
             ),
@@ -290,7 +290,7 @@ class Page {
     if (document.visibilityState !== "visible") return;
     if (this.isLost || this.start !== currentStart()) await this.begin();
     else if (this.place === "activity") await this.drawActivity();
-    else if (this.about) await ask("counts").catch((error) => this.trouble(error));
+    else if (this.about) await ask("stats").catch((error) => this.trouble(error));
   }
 
   trouble(error) {
@@ -337,8 +337,8 @@ class Page {
   }
 }
 
-// What is not needed at once is fetched when there is time, and is there when the server is not.
-const loadPasted = () => later(() => import("./pasted.js"));
+// Further modules are loaded after the first paint, so that they work without the server.
+const loadPasted = () => later(() => import("./reply_reader.js"));
 const loadActivity = () => later(() => import("./activity.js"));
 const PARTS = [loadAnswers, loadPasted, loadActivity];
 
@@ -350,8 +350,8 @@ function words(value) {
   return typeof value === "string" ? value : "";
 }
 
-function weight(talk) {
-  return talk.wire.reduce((sum, line) => sum + line.size, 0);
+function weight(record) {
+  return record.messages.reduce((sum, line) => sum + line.size, 0);
 }
 
 function decoded(part) {

@@ -1,4 +1,4 @@
-// What each client's model sees of a reply: some show it the text, some the structure, some both.
+// What each client's model sees: the text, the structure, or both.
 
 import { code } from "./code.js";
 import { button, copy, h } from "./dom.js";

@@ -1,8 +1,8 @@
-// One tool: what it is, a form for its arguments, the call, and its answer.
+// One tool: its description, the form for its arguments, the call and its answer.
 
 import { Stale, Stopped, ask, currentStart, later } from "./api.js";
 import { json } from "./code.js";
-import { copies } from "./copies.js";
+import { copies } from "./call_snippets.js";
 import { button, copy, empty, h, show } from "./dom.js";
 import { Form } from "./form.js";
 import { isObject, lines, parse, stringify } from "./json.js";
@@ -15,10 +15,10 @@ const HINTS = {
   openWorldHint: "open world",
 };
 const PAUSE = 350;
-const FORGOTTEN = { forgotten: true };
+const EXPIRED = { expired: true };
 let answers = null;
 
-// How answers are shown, which is not needed before there is one.
+// Load the view of answers; it is not needed before the first one.
 export async function loadAnswers() {
   answers ??= await later(() => import("./answer.js"));
 }
@@ -128,7 +128,7 @@ export class ToolView {
     });
   }
 
-  // The arguments as JSON text; null where what was typed is none.
+  // Return the arguments as JSON text, or null if they are invalid.
   read() {
     if (!this.isJson) {
       const { text, faults } = this.form.read();
@@ -141,7 +141,7 @@ export class ToolView {
       this.complainRaw([]);
       return text;
     } catch (error) {
-      this.complainRaw([{ field: "", error: `This is no JSON object: ${error.message}` }]);
+      this.complainRaw([{ field: "", error: `The arguments must be a JSON object: ${error.message}` }]);
       return null;
     }
   }
@@ -174,21 +174,21 @@ export class ToolView {
     if (this.isJson) this.raw.focus();
   }
 
-  asked(text) {
-    return `{"tool":${JSON.stringify(this.tool.name)},"arguments":${text},"wish":${JSON.stringify(this.page.wish)}}`;
+  request(text) {
+    return `{"tool":${JSON.stringify(this.tool.name)},"arguments":${text},"render":${JSON.stringify(this.page.render)}}`;
   }
 
-  // Once arguments did not fit, they are looked at again while somebody types.
+  // After a failed check, check again while typing.
   recheck() {
     if (!this.hasFailed) return;
     clearTimeout(this.pause);
     this.pause = setTimeout(async () => {
       const { text, faults } = this.isJson ? { text: this.raw.value, faults: [] } : this.form.read();
       try {
-        const { fields } = await ask("check", this.asked(text));
+        const { fields } = await ask("check", this.request(text));
         this.complain([...faults, ...fields], { focus: false });
       } catch {
-        // half-typed JSON, or no server: the call will tell
+        // incomplete JSON, or no server: the call reports it
       }
     }, PAUSE);
   }
@@ -201,35 +201,35 @@ export class ToolView {
       if (checks && !(await this.check(text))) return;
       this.leave();
       await loadAnswers();
-      const talk = await ask("call", this.asked(text), signal);
+      const record = await ask("call", this.request(text), signal);
       this.hasFailed = false;
       this.complain([]);
-      this.answered(talk, text);
+      this.answered(record, text);
     });
   }
 
-  // Send what somebody answered, and wait for what comes of it.
+  // Send input responses and wait for the result.
   async goOn(given) {
-    const { talk, text } = this;
+    const { record, text } = this;
     await this.during(async (signal) => {
-      const next = this.isOfNow(talk)
-        ? await ask("answer", `{"call":${talk.call},"answers":${given}}`, signal)
-        : FORGOTTEN;
-      if (next.forgotten) throw new Error("This call no longer waits for an answer: call the tool again.");
-      this.answered(next, text, talk);
+      const next = this.isOfNow(record)
+        ? await ask("answer", `{"call":${record.call},"answers":${given}}`, signal)
+        : EXPIRED;
+      if (next.expired) throw new Error("This call no longer waits for input: call the tool again.");
+      this.answered(next, text, record);
     });
   }
 
-  // A question that nobody is going to answer ends its call.
+  // Cancel a call whose input requests are not answered.
   leave() {
-    const { talk } = this;
-    if (!talk?.asked?.length || !this.isOfNow(talk)) return;
-    talk.asked = [];
-    ask("answer", `{"call":${talk.call}}`).catch(() => {});
+    const { record } = this;
+    if (!record?.request?.length || !this.isOfNow(record)) return;
+    record.inputRequests = [];
+    ask("answer", `{"call":${record.call}}`).catch(() => {});
   }
 
-  isOfNow(talk) {
-    return talk.start === currentStart();
+  isOfNow(record) {
+    return record.start === currentStart();
   }
 
   async during(work) {
@@ -245,7 +245,7 @@ export class ToolView {
   }
 
   async check(text) {
-    const { fields } = await ask("check", this.asked(text), this.abort.signal);
+    const { fields } = await ask("check", this.request(text), this.abort.signal);
     this.hasFailed = fields.length > 0;
     this.anyway.hidden = !fields.length;
     if (fields.length) this.complain(fields);
@@ -272,19 +272,19 @@ export class ToolView {
     show(this.progress);
   }
 
-  answered(talk, text, before = null) {
-    talk.start = currentStart();
+  answered(record, text, before = null) {
+    record.start = currentStart();
     this.text = text;
-    const entry = { view: this, talk, text, outcome: answers.outcome(talk), wish: this.page.wish };
+    const entry = { view: this, record, text, outcome: answers.outcome(record), render: this.page.render };
     this.page.remember(entry, before);
-    this.display(talk);
-    if (this.page.about.kind !== "own" && this.page.wish.profile) this.word(this.page.wish);
+    this.display(record);
+    if (this.page.about.kind !== "local" && this.page.render.profile) this.render(this.page.render);
   }
 
-  display(talk) {
-    this.talk = talk;
-    this.answer = new answers.AnswerView(this.page.about, talk, this.page.wish, {
-      wish: (wish) => this.word(wish),
+  display(record) {
+    this.record = record;
+    this.answer = new answers.AnswerView(this.page.about, record, this.page.render, {
+      render: (render) => this.render(render),
       follow: (next) => this.page.follow(next),
       answer: (given) => this.goOn(given),
       leave: () => {
@@ -296,23 +296,23 @@ export class ToolView {
     this.reveal();
   }
 
-  // Below the edge nobody would see that there is an answer.
+  // Scroll to the answer if it is below the edge of the window.
   reveal() {
     const { top } = this.place.getBoundingClientRect();
     if (top > innerHeight * 0.6) this.place.scrollIntoView({ block: "start" });
   }
 
-  // The same answer in other words.
-  async word(wish) {
-    this.page.wish = wish;
-    const asked = this.talk;
+  // Render the same answer with other options.
+  async render(render) {
+    this.page.render = render;
+    const request = this.record;
     try {
-      const talk = this.isOfNow(asked)
-        ? await ask("word", JSON.stringify({ call: asked.call, wish }))
-        : FORGOTTEN;
-      if (asked !== this.talk || wish !== this.page.wish) return;
-      if (talk.forgotten) this.answer.keep("The server has let go of this answer: call the tool again.");
-      else this.answer.update({ ...talk, next: this.talk.next });
+      const record = this.isOfNow(request)
+        ? await ask("render", JSON.stringify({ call: request.call, render }))
+        : EXPIRED;
+      if (request !== this.record || render !== this.page.render) return;
+      if (record.expired) this.answer.keep("The answer is no longer stored: call the tool again.");
+      else this.answer.update({ ...record, next: this.record.next });
     } catch (error) {
       this.failed(error);
     }
@@ -320,7 +320,7 @@ export class ToolView {
 
   failed(error) {
     if (error.name === "AbortError") {
-      show(this.place, empty("Cancelled", "Nobody waits for this answer any longer."));
+      show(this.place, empty("Cancelled", "The call was cancelled."));
     } else if (error instanceof Stopped || error instanceof Stale) {
       this.page.trouble(error);
       this.answer?.element.removeAttribute("aria-busy");
@@ -330,14 +330,14 @@ export class ToolView {
         h(
           "div",
           { class: "banner", role: "alert" },
-          h("strong", {}, "No answer came"),
+          h("strong", {}, "No reply"),
           h("p", {}, clip(error.message, 2000)),
           h(
             "p",
             { class: "hint" },
-            "Call the tool again to try anew; a server that has ended is started again.",
+            "Call the tool again to retry; a server that has exited is restarted.",
           ),
-          this.page.about.kind === "own"
+          this.page.about.kind === "local"
             ? null
             : h("p", {}, button("Connect again", () => this.page.reconnect(), { class: "quiet" })),
         ),
@@ -348,7 +348,7 @@ export class ToolView {
   copyAs(kind) {
     const text = this.read();
     if (text === null) return;
-    const found = copies(this.page.about, this.tool.name, stringify(parse(text)), this.page.wish)[kind];
+    const found = copies(this.page.about, this.tool.name, stringify(parse(text)), this.page.render)[kind];
     if (found === null) this.page.say("A server that is a command has no URL for curl");
     else copy(found, `Copied as ${kind}`);
   }

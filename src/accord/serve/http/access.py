@@ -6,10 +6,10 @@ from typing import Literal
 import msgspec
 
 from accord.serve import log_writer
-from accord.telemetry import Ending
+from accord.telemetry import OutcomeLabel
 
 Format = Literal["text", "json"]
-Noted = tuple[str, Ending, float]
+Noted = tuple[str, OutcomeLabel, float]
 """Tool, outcome and duration in seconds."""
 
 
@@ -30,7 +30,7 @@ class AccessLog:
     def note(
         self,
         tool: str,
-        ending: Ending,
+        ending: OutcomeLabel,
         seconds: float,
         later: Callable[[Callable[[], None]], object],
     ) -> None:
@@ -48,11 +48,11 @@ class AccessLog:
         self._writer.write(text)
 
 
-def _text_line(tool: str, ending: Ending, seconds: float) -> str:
+def _text_line(tool: str, ending: OutcomeLabel, seconds: float) -> str:
     name = tool if tool.isprintable() else ascii(tool)[1:-1]
     return f"{name} {ending} {seconds * 1_000:.3f} ms\n"
 
 
-def _json_line(tool: str, ending: Ending, seconds: float) -> str:
+def _json_line(tool: str, ending: OutcomeLabel, seconds: float) -> str:
     entry = {"tool": tool, "outcome": ending, "ms": round(seconds * 1_000, 3)}
     return msgspec.json.encode(entry).decode() + "\n"

@@ -19,7 +19,7 @@ from accord.serve.http.settings import Settings
 from accord.serve.pending_requests import PendingRequests
 from accord.serve.thread_runner import ThreadRunner
 from accord.server import Server
-from accord.telemetry import outcome_of
+from accord.telemetry import outcome_label
 from accord.work import Done, Work
 
 _CANCELLED: Final = Done(Reject(INTERNAL_ERROR, "Cancelled"), b"")  # never sent
@@ -274,11 +274,11 @@ class Execution:
     def _note(self, access: AccessLog, call: Call, done: Done, began: float) -> None:
         seconds = perf_counter() - began
         name = self._server.known_name(call)
-        ending = "cancelled" if call.cancelled else outcome_of(done.outcome)
+        ending = "cancelled" if call.cancelled else outcome_label(done.outcome)
         access.note(name, ending, seconds, self.find_loop().call_soon)
 
     def _watch_clients(self) -> None:
-        """Watch the clients of stateless calls that take long."""
+        """CallTimer the clients of stateless calls that take long."""
         self._watch = None
         for run in self._open:
             if run.is_stateless and not run.is_watched:

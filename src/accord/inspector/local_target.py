@@ -1,0 +1,372 @@
+"""A Server in this process: called by an in-process client, message by message."""
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from time import perf_counter
+from typing import Any, Final
+
+import msgspec
+
+from accord.context import MissingCapability
+from accord.errors import PeerError
+from accord.inspector.history import History
+from accord.inspector.reports import ReceivedReply, read_reply
+from accord.inspector.running_calls import INPUT_TIMEOUT, RunningCall, WaitingCalls
+from accord.inspector.target import (
+    CLIENT_CAPABILITIES,
+    INPUT_REQUIRED,
+    CallRecord,
+    CallRequest,
+    InputResponse,
+    RenderOptions,
+    WireMessage,
+)
+from accord.model.answer import FieldError, InputRequired, Problem
+from accord.model.tool import Tool
+from accord.outcome import Outcome, meaning_of, misfit_of
+from accord.profiles import PROFILES, asking_for
+from accord.protocol import Answered, Call
+from accord.questions import Question
+from accord.revisions import NEWEST, REVISIONS
+from accord.serve.http.access import AccessLog
+from accord.serve.listener import Listener
+from accord.serve.pending_requests import PendingRequests
+from accord.serve.thread_runner import ThreadRunner
+from accord.server import Job, Server
+from accord.telemetry import outcome_label
+from accord.work import Done, Work
+
+_MAX_PAGES: Final = 1_000
+_META: Final = "io.modelcontextprotocol"
+_CLIENT_INFO: Final = {"name": "accord-page", "version": "1"}
+_encode = msgspec.json.Encoder().encode
+
+
+class LocalClient(Listener):
+    """A client of a server in this process; it records every message.
+
+    It declares all client capabilities, and waits for a person to answer input requests.
+    """
+
+    def __init__(
+        self, server: Server, request: CallRequest, pending_requests: PendingRequests
+    ) -> None:
+        options = request.render
+        self._revision = REVISIONS[options.revision or NEWEST.date]
+        super().__init__(self.receive)
+        self._pending_requests = pending_requests
+        self._capabilities = CLIENT_CAPABILITIES | (
+            {} if options.profile is None else asking_for(options.profile)
+        )
+        self._requests = 0
+        self.connection = server.connect()
+        self.messages: list[WireMessage] = []
+        self.running: RunningCall[Done] = RunningCall(request)
+        self.asking = InputRequired({})
+        """The open questions, in a revision where they are requests of the server."""
+        self._in_handshake = True
+        if not self._revision.stateless:
+            self._handshake()
+        self._in_handshake = False
+
+    def _handshake(self) -> None:
+        params = {
+            "protocolVersion": self._revision.date,
+            "capabilities": self._capabilities,
+            "clientInfo": _CLIENT_INFO,
+        }
+        self.send("initialize", params)
+        self._transmit({"jsonrpc": "2.0", "method": "notifications/initialized"})
+
+    def send(self, method: str, params: dict[str, Any]) -> Call | None:
+        """Send a request; return the call that it starts, or None if it was answered at once."""
+        self._requests += 1
+        if self._revision.stateless:
+            params = {**params, "_meta": {**params.get("_meta", {}), **self._client_meta()}}
+        return self._transmit(
+            {"jsonrpc": "2.0", "id": self._requests, "method": method, "params": params}
+        )
+
+    def start_call(self, more: Mapping[str, Any] | None = None) -> Call:
+        """Send the call with a progress token; `more` are params with input responses."""
+        request = self.running.request
+        meta = {"_meta": {"progressToken": "page"}}
+        params = {"name": request.tool, "arguments": request.arguments, **meta, **(more or {})}
+        call = self.send("tools/call", params)
+        if call is None:
+            raise PeerError(f"the call was rejected: {self.messages[-1].raw}")
+        return call
+
+    def receive(self, raw: bytes) -> None:
+        """Record a message of the server."""
+        self.messages.append(WireMessage.of("received", raw, is_handshake=self._in_handshake))
+        self.running.receive(raw)
+
+    async def ask(self, call: Call, questions: Mapping[str, Question]) -> Mapping[str, bytes]:
+        """Record the questions and wait for the responses to them."""
+        self.asking = InputRequired(questions)
+        return await self._pending_requests.ask(self.connection, call, questions)
+
+    def show(self, call: Call, asking: InputRequired) -> None:
+        """Record questions that are not asked again."""
+        for question in asking.questions.values():
+            self.receive(self.connection.pose(question, call.revision).message)
+
+    def answer(self, answers: Mapping[str, InputResponse]) -> Call | None:
+        """Send input responses: as messages, or as params of the repeated call."""
+        if self._revision.stateless:
+            return self.start_call(self.running.responses(answers))
+        for key, response in answers.items():
+            if key in self.running.input_requests:
+                self.running.close(key)
+                self._transmit({"jsonrpc": "2.0", "id": json.loads(key), **response.reply})
+        return None
+
+    def cancel(self) -> None:
+        """Cancel the call."""
+        self.running.cancel()
+
+    async def record(
+        self, seconds: float, schema: Mapping[str, Any] | None, *, is_open: bool
+    ) -> CallRecord:
+        """Return the record of the call, with the report on its reply."""
+        request = self.running.request
+        reply = INPUT_REQUIRED if is_open else self.messages[-1].raw.encode()
+        received = ReceivedReply(reply, request.tool, bytes(request.arguments), _encode(schema))
+        return CallRecord(
+            tool=request.tool,
+            arguments=request.arguments,
+            messages=self.messages,
+            reply=reply,
+            report=await read_reply(received),
+            seconds=seconds,
+            revision=self._revision.date,
+            input_requests=tuple(self.running.input_requests.values()),
+        )
+
+    def _client_meta(self) -> dict[str, Any]:
+        return {
+            f"{_META}/protocolVersion": self._revision.date,
+            f"{_META}/clientInfo": _CLIENT_INFO,
+            f"{_META}/clientCapabilities": self._capabilities,
+        }
+
+    def _transmit(self, message: dict[str, Any]) -> Call | None:
+        raw = _encode(message)
+        self.messages.append(WireMessage.of("sent", raw, is_handshake=self._in_handshake))
+        call = None
+        for event in self.connection.receive(raw):
+            if isinstance(event, bytes):
+                self.receive(event)
+            elif isinstance(event, Call):
+                call = event
+                call.edge = self
+            elif isinstance(event, Answered):
+                self._pending_requests.answer(event)
+        return call
+
+
+class _FinishedCall(msgspec.Struct, frozen=True):
+    """A finished call, stored to render its answer again."""
+
+    request: CallRequest
+    outcome: Outcome
+    seconds: float
+
+
+class LocalTarget:
+    """Calls a Server in this process; calls appear in its access log."""
+
+    def __init__(self, server: Server, access: AccessLog | None = None, path: str = "/mcp") -> None:
+        self._server = server
+        self._access = access
+        self._path = path
+        self._history: History[_FinishedCall] = History()
+        self._waiting_calls: WaitingCalls[LocalClient] = WaitingCalls()
+        self._pending_requests = PendingRequests(server, INPUT_TIMEOUT, lambda change: None)
+        self._threads: ThreadRunner | None = None
+
+    def about(self) -> dict[str, Any]:
+        """Return the server's identity and its default profile."""
+        server = self._server
+        return {
+            "server": server.identity,
+            "instructions": server.instructions,
+            "kind": "local",
+            "endpoint": self._path,
+            "revision": NEWEST.date,
+            "revisions": list(REVISIONS),
+            "profile": server.profile.name,
+            "profiles": list(PROFILES),
+        }
+
+    async def tools(self) -> list[dict[str, Any]]:
+        """Return all tools, from every page of `tools/list`."""
+        client = LocalClient(self._server, CallRequest(""), self._pending_requests)
+        found: list[dict[str, Any]] = []
+        cursor: dict[str, Any] = {}
+        for _ in range(_MAX_PAGES):
+            call = client.send("tools/list", cursor)
+            if call is not None:  # the list depends on the caller
+                await self._finish(client, call)
+            result = msgspec.json.decode(client.messages[-1].raw)["result"]
+            found += result["tools"]
+            if "nextCursor" not in result:
+                break
+            cursor = {"cursor": result["nextCursor"]}
+        return found
+
+    def schema(self, tool: str) -> dict[str, Any] | None:
+        """Return the input schema of a tool."""
+        found = self._server.tools.get(tool)
+        return None if found is None else found.input_schema
+
+    async def check(self, request: CallRequest) -> Sequence[FieldError]:
+        """Return the errors that the tool itself finds in its arguments."""
+        tool = self._server.tools.get(request.tool)
+        problem = None if tool is None else _argument_problem(tool, bytes(request.arguments))
+        return () if problem is None else problem.fields
+
+    async def call(self, request: CallRequest) -> tuple[int, CallRecord]:
+        """Call a tool; cancelling this cancels the call."""
+        client = LocalClient(self._server, request, self._pending_requests)
+        return await self._continue(client, client.start_call())
+
+    async def answer(
+        self, number: int, answers: Mapping[str, InputResponse]
+    ) -> tuple[int, CallRecord] | None:
+        """Continue a call that waits, or repeat it with the responses."""
+        client = self._waiting_calls.take(number)
+        return None if client is None else await self._continue(client, client.answer(answers))
+
+    def abandon(self, number: int) -> None:
+        """Cancel a call that waits."""
+        self._waiting_calls.abandon(number)
+
+    async def reconnect(self) -> None:
+        """Do nothing: a server in this process is always connected."""
+
+    async def _continue(self, client: LocalClient, call: Call | None) -> tuple[int, CallRecord]:
+        """Run a call to its end or to its next input request."""
+        running = client.running
+        if call is not None:
+            running.begin(self._run_logged(client, call))
+        done = await running.wait()
+        outcome = client.asking if done is None else done.outcome
+        finished = _FinishedCall(running.request, outcome, running.seconds)
+        number = self._history.add(finished, 0 if done is None else len(done.reply))
+        if running.input_requests:
+            self._waiting_calls.add(number, client)
+        schema = self.schema(running.request.tool)
+        return number, await client.record(running.seconds, schema, is_open=done is None)
+
+    async def render(self, number: int, options: RenderOptions) -> CallRecord | None:
+        """Render the answer as another client would receive it."""
+        finished = self._history.get(number)
+        if finished is None:
+            return None
+        request = msgspec.structs.replace(finished.request, render=options)
+        client = LocalClient(self._server, request, self._pending_requests)
+        call = client.start_call()
+        done: Work | Done | None = self._server.prepare(call)
+        if not isinstance(done, Done):
+            assert isinstance(done, Job)
+            done = await asyncio.to_thread(self._render, done, client, finished.outcome)
+        if done is not None:
+            client.receive(client.connection.finish(call, done.reply) or b"")
+        schema = self.schema(request.tool)
+        return await client.record(finished.seconds, schema, is_open=done is None)
+
+    def _render(self, job: Job, client: LocalClient, outcome: Outcome) -> Done | None:
+        """Render an outcome; it may be large, so this runs in a thread."""
+        call, tool = job.call, job.tool
+        try:
+            place = self._server.resume(call, tool, job.place)
+            adapted = _outcome(call, tool, outcome)
+            if isinstance(adapted, InputRequired):
+                if call.revision.stateless:
+                    return self._server.asking(call, adapted)
+                client.show(call, adapted)
+                return None
+            return self._server.word(call, tool, adapted, place=place)
+        except Problem as problem:
+            return self._server.word(call, tool, problem)
+
+    async def _run_logged(self, client: LocalClient, call: Call) -> Done:
+        began = perf_counter()
+        done = await self._finish(client, call)
+        self._note(call, done, perf_counter() - began)
+        return done
+
+    async def _finish(self, client: LocalClient, call: Call) -> Done:
+        """Run a call to its end and deliver the reply to its client."""
+        done = self._server.prepare(call)
+        if not isinstance(done, Done):
+            done = await self._run(done)
+        client.receive(client.connection.finish(call, done.reply) or b"")
+        if isinstance(done.outcome, InputRequired):
+            client.running.receive_result(msgspec.json.decode(done.reply)["result"])
+        return done
+
+    async def _run(self, job: Work) -> Done:
+        """Run a call on the loop or in a thread, as for any client."""
+        loop = asyncio.get_running_loop()
+        threads = self._threads = self._threads or ThreadRunner(loop, _deliver)
+        finished: asyncio.Future[Done]
+        if job.is_async:
+            finished = loop.create_task(job.run())
+        else:
+            finished = job.call.running = loop.create_future()
+            if not threads.submit(job):
+                return job.refuse(Problem.unavailable("Too many calls are open; try again later"))
+        try:
+            return await asyncio.shield(finished)
+        except asyncio.CancelledError:
+            job.call.cancelled = True
+            finished.cancel()
+            threads.cancel(job.call)
+            raise
+
+    def _note(self, call: Call, done: Done, seconds: float) -> None:
+        if self._access is not None:
+            name = call.name if call.name in self._server.tools else "?"
+            soon = asyncio.get_running_loop().call_soon
+            self._access.note(name, outcome_label(done.outcome), seconds, soon)
+
+
+def _outcome(call: Call, tool: Tool, outcome: Outcome) -> Outcome:
+    """Return the outcome for this caller: revisions differ in errors and capabilities."""
+    meaning: Outcome | BaseException = outcome
+    problem = _argument_problem(tool, call.arguments)
+    if problem is not None:
+        meaning = misfit_of(problem, call.revision)
+    elif isinstance(outcome, InputRequired):
+        lacking = _missing_capability(call, outcome)
+        if lacking is not None:
+            meaning = meaning_of(lacking, call.revision)
+    assert not isinstance(meaning, BaseException) or isinstance(meaning, Problem | InputRequired)
+    return meaning
+
+
+def _missing_capability(call: Call, asking: InputRequired) -> MissingCapability | None:
+    """Return the capability that the client's revision lacks for these questions, if any."""
+    needed = (
+        question.lacks(call.client.capabilities, call.revision)
+        for question in asking.questions.values()
+    )
+    missing = next((each for each in needed if each is not None), None)
+    return None if missing is None else MissingCapability(missing)
+
+
+def _argument_problem(tool: Tool, arguments: bytes) -> Problem | None:
+    try:
+        tool.bind(arguments)
+    except Problem as problem:
+        return problem
+    return None
+
+
+def _deliver(call: Call, done: Done | None) -> None:
+    if not call.running.done():
+        call.running.set_result(done)

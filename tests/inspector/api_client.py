@@ -1,0 +1,129 @@
+"""Starts a server with a page, and calls the API of the page."""
+
+import http.client
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import wire
+from cli.command import ACCORD, EXAMPLES
+from http_peer import HttpServer
+from serve.talk import ENVIRONMENT
+
+HERE = Path(__file__).parent
+COMMAND = f"{ACCORD} serve {HERE / 'studio.py'}"
+SHOP = f"{ACCORD} serve {EXAMPLES / 'shop.py'}"
+NEWEST = "2026-07-28"
+MANY = 18
+"""The tools of the studio."""
+_TOKEN = re.compile(rb'<meta name="accord-token" content="([\w-]*)">')
+_LINK = re.compile(r"page at (http://\S+)")
+
+
+def studio(*words: str) -> HttpServer:
+    """`accord serve` of the studio, with its page."""
+    return serving("studio", *words, cwd=HERE)
+
+
+def serving(target: str, *words: str, cwd: Path) -> HttpServer:
+    """`accord serve` of anything, with its page."""
+    command = [ACCORD, "serve", target, "--http", "127.0.0.1:0", *words]
+    return HttpServer(command, cwd=cwd, env=ENVIRONMENT, timeout=30)
+
+
+def inspecting(target: str, *words: str) -> HttpServer:
+    """`accord inspect` of somebody's server; its `url` is the link that is printed."""
+    command = [ACCORD, "inspect", target, "--http", "127.0.0.1:0", *words]
+    return HttpServer(command, cwd=HERE, env=ENVIRONMENT, url=_LINK, timeout=30)
+
+
+class Got(NamedTuple):
+    """What came back."""
+
+    status: int
+    headers: http.client.HTTPMessage
+    body: bytes
+
+    @property
+    def said(self) -> Any:
+        """The body as JSON."""
+        return json.loads(self.body)
+
+    @property
+    def refusal(self) -> str:
+        """Why not."""
+        return str(self.said["error"]["message"])
+
+
+class Api:
+    """The page's API, for one who has its token."""
+
+    def __init__(self, server: HttpServer, token: str | None = None) -> None:
+        self._port = server.port
+        self.token = self._found() if token is None else token
+
+    @classmethod
+    def linked(cls, server: HttpServer) -> "Api":
+        """By the link that `accord inspect` prints."""
+        return cls(server, server.url.partition("#token=")[2])
+
+    def _found(self) -> str:
+        found = _TOKEN.search(self.get("/").body)
+        assert found is not None
+        return found[1].decode()
+
+    def get(self, path: str, headers: Mapping[str, str] | None = None, method: str = "GET") -> Got:
+        """What is at a path."""
+        return self._send(method, path, b"", dict(headers or {}))
+
+    def post(self, verb: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Got:
+        """What the API answers."""
+        usual = {"Content-Type": "application/json", "X-Accord-Token": self.token}
+        raw = body if isinstance(body, bytes) else json.dumps({} if body is None else body).encode()
+        return self._send("POST", f"/inspector/api/{verb}", raw, usual | dict(headers or {}))
+
+    def say(self, verb: str, **body: Any) -> Any:
+        """What the API says to what it can do."""
+        got = self.post(verb, body)
+        assert got.status == 200, got.body
+        if "messages" in got.said:
+            checked(got.said)
+        return got.said
+
+    def call(self, tool: str, options: Mapping[str, str] | None = None, /, **arguments: Any) -> Any:
+        """A call of a tool as it went."""
+        return self.say("call", tool=tool, arguments=arguments, render=dict(options or {}))
+
+    def _send(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> Got:
+        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=30)
+        try:
+            connection.request(method, path, body or None, dict(headers))
+            response = connection.getresponse()
+            return Got(response.status, response.headers, response.read())
+        finally:
+            connection.close()
+
+
+def checked(record: Any) -> None:
+    """Show each message that a server sent to the referee."""
+    methods = {
+        message["id"]: message["method"]
+        for line in record["messages"]
+        if line["direction"] == "sent"
+        and {"id", "method"} <= (message := json.loads(line["raw"])).keys()
+    }
+    for line in record["messages"]:
+        if line["direction"] == "received":
+            message = json.loads(line["raw"])
+            wire.check(
+                line["raw"].encode(),
+                revision=record["revision"],
+                method=methods.get(message.get("id")),
+            )
+
+
+def reply_of(record: Any) -> Any:
+    """The message that answered a call."""
+    return json.loads(record["messages"][-1]["raw"])

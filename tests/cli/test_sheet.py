@@ -12,6 +12,7 @@ import pikepdf
 import pytest
 
 from cli.command import accord, accord_in_terminal, assert_one_line_of_misuse
+from commands import Popen
 from sources.sheets.characters import FIGHTER, HOMEBREW, MULTICLASS, thorin
 from sources.sheets.fill_sheets import values
 from sources.sheets.make_forms import make_form, official_fields
@@ -90,7 +91,7 @@ def test_worker_processes_end_when_the_command_is_killed(party: Path) -> None:
 
     def attempt() -> float:
         words = ["sheet", *files, "-o", (folder := next(folders)), "--jobs", "2"]
-        with subprocess.Popen([ACCORD, *words], cwd=party, stdout=subprocess.DEVNULL) as process:
+        with Popen([ACCORD, *words], cwd=party, stdout=subprocess.DEVNULL) as process:
             wait_until(lambda: any(party.glob(f"{folder}/*.pdf")))
             workers = workers_of(process.pid)
             process.kill()

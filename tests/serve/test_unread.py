@@ -16,6 +16,7 @@ from typing import IO, Any
 
 import pytest
 
+from commands import Popen
 from serve.talk import ACCORD, HERE, UNWATCHED, calling
 from wire import Message
 
@@ -230,9 +231,7 @@ def _serving(target: str, *options: str) -> Iterator[_Server]:
     pipe = subprocess.PIPE
     command = [ACCORD, "serve", target, "--grace", "0", *options]
     stderr = pipe if options else None
-    with subprocess.Popen(
-        command, cwd=HERE, env=UNWATCHED, stdin=pipe, stdout=pipe, stderr=stderr
-    ) as child:
+    with Popen(command, cwd=HERE, env=UNWATCHED, stdin=pipe, stdout=pipe, stderr=stderr) as child:
         server = _Server(child)
         watcher = threading.Thread(target=server.watch, daemon=True)
         watcher.start()

@@ -29,7 +29,7 @@ HAS_TOOLS = (
     not HAS_TOOLS, reason="needs fonts: apt-get install fonts-lato fonts-ebgaramond"
 )
 def test_the_bundled_form_is_what_the_script_draws(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-m", "template", str(tmp_path)], cwd=ROOT, check=True)
+    subprocess.run([sys.executable, "-m", "tools.draw_sheet", str(tmp_path)], cwd=ROOT, check=True)
     for paper in PAPERS:
         name = f"sheet-{paper}.pdf"
         assert (tmp_path / name).read_bytes() == (PACKAGE / "forms" / name).read_bytes()

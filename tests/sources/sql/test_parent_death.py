@@ -18,6 +18,7 @@ import pytest
 
 from accord.sources.sql import Database, Options
 from accord.sources.sql.messages import SelectRows
+from commands import Popen
 from serve.talk import ACCORD
 from sources.sql.shop import make
 from sources.sql.test_durability import ticks_of, workers_of
@@ -228,7 +229,7 @@ os.wait()
 
     def attempt() -> float:
         command = [sys.executable, "-c", script, str(path)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as parent:
+        with Popen(command, stdout=subprocess.PIPE, text=True) as parent:
             assert parent.stdout is not None
             fork = int(parent.stdout.readline())
             workers = workers_of(fork)

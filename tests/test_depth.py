@@ -128,6 +128,7 @@ def assert_one_line(caplog: pytest.LogCaptureFixture, what: str) -> None:
     assert record.exc_info is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("revision", [V1, V2, V3, V4, V5])
 @pytest.mark.parametrize("profile", wire.PROFILES)
 @pytest.mark.parametrize("make", DEEP.values(), ids=DEEP)
@@ -340,6 +341,7 @@ def test_without_a_server_it_is_a_contract_error(
         use(make())
 
 
+@pytest.mark.slow
 def test_a_schema_check_of_a_deep_value_fails_and_does_not_crash() -> None:
     tree = {"type": "array", "items": {"$ref": "#"}}
     checker = Checker(tree)
@@ -378,6 +380,7 @@ print("alive")
 """
 
 
+@pytest.mark.slow
 def test_a_million_levels_do_not_end_the_interpreter() -> None:
     path = [each for each in sys.path if each]
     code = CRASHING.format(path=path, revision=V5, reason=REASON)

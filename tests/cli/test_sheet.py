@@ -311,10 +311,3 @@ def test_a_call_can_name_the_folder_and_the_form(tmp_path: Path) -> None:
 def test_a_folder_named_sheets_is_not_a_module(tmp_path: Path) -> None:
     (tmp_path / "sheets").mkdir()
     assert accord("tools", "sheets", cwd=tmp_path).out.startswith("dnd-character-sheet-filler")
-
-
-@pytest.mark.parametrize("target", ["./sheets", "sheets.py", "sheets:server"])
-def test_a_module_named_sheets_is_served_by_its_path(target: str, tmp_path: Path) -> None:
-    source = 'from accord import Server\nserver = Server("own", version="2")\n'
-    (tmp_path / "sheets.py").write_text(source)
-    assert accord("tools", target, cwd=tmp_path).out.startswith("own 2")

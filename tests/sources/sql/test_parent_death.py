@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from accord.sources.sql import Database, Options
-from accord.sources.sql.messages import SelectRows
+from accord.sources.sql.messages import Select
 from commands import Popen
 from serve.talk import ACCORD
 from sources.sql.shop import make

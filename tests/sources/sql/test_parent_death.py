@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from accord.sources.sql import Database, Options
-from accord.sources.sql.messages import Select
+from accord.sources.sql.messages import SelectRows
 from commands import Popen
 from serve.talk import ACCORD
 from sources.sql.shop import make
@@ -215,6 +215,7 @@ def test_a_worker_is_started_from_a_fork_and_ends_with_it(tmp_path: Path) -> Non
     script = """
 import asyncio, os, signal, sys
 from accord.sources.sql import Database, Options
+from accord.sources.sql.messages import SelectRows
 from accord.sources.sql.messages import ListTables
 database = Database(sys.argv[1], Options())
 asyncio.run(database.read(ListTables()))

@@ -19,7 +19,7 @@ HEADS = (
     *("", "Found 2 tables:\n", "# T\n", "```\n", "Error: ", "{", "[", "['", "<a>", "No results\n"),
     *("| a | b |\n|---|---|\n", "a: b\n", "1. x\n", "- x\n", "x[3]:\n", "a,b,c\n", "A  B  C\n"),
 )
-TAILS = ("", "\nx", "]", "\n```", "1", ":")
+TAILS = ("", "\nx", "]", "Note: x", "\n```", "1", ":", "---", "Next steps:\nx", "}")
 CALLS: tuple[tuple[str | None, dict[str, Any]], ...] = (
     ("list_things", {}),
     (None, {}),
@@ -29,6 +29,7 @@ CALLS: tuple[tuple[str | None, dict[str, Any]], ...] = (
     ("run_command", {"command": "ls -l"}),
     ("read_file", {"path": "a"}),
     ("query", {"sql": "select a from b"}),
+    ("get_log", {}),
 )
 
 

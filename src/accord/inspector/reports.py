@@ -19,7 +19,7 @@ from accord.wording import render
 MAX_VALUES: Final = 250_000
 """Maximum number of JSON values for the browser; with more it would hang for seconds."""
 _MAX_RENDERED: Final = 64 * 1024 * 1024  # bytes
-_STRING: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.S)
+_STRING: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.S)
 _KIND_OF: Final[Mapping[str, Kind]] = {rule.code: kind for kind, rule in KINDS.items()}
 
 

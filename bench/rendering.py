@@ -10,7 +10,7 @@ from typing import Any, Literal, TypedDict
 import msgspec
 
 from accord import Answer, Server
-from accord.context import Client
+from accord.context import ClientInfo
 from accord.model.tool import Tool
 from accord.outcome import answer_of
 from accord.protocol import Call
@@ -121,7 +121,7 @@ def accord_renderer(profile: str, era: Era, size: Size) -> Render:
     tool: Tool = server.tools[size]
     output = msgspec.structs.replace(tool.output, check=bool)  # present, at no cost
     tool = msgspec.structs.replace(tool, output=output)
-    call = Call(1, Client(REVISIONS[era]), name=size)
+    call = Call(1, ClientInfo(REVISIONS[era]), name=size)
     answer = Answer(VALUES[size])
 
     def render() -> bytes:

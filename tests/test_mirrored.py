@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 import wire
-from accord import Client, ContractError, Header, Server
+from accord import ClientInfo, ContractError, Header, Server
 from accord.mirrored import Mark, fault, mirrored_parameters
 from accord.model.tool import Bound, Tool
 from accord.protocol import Call
@@ -59,7 +59,7 @@ def test_headers_repeat_nothing_of_a_prompt_by_the_name_of_such_a_tool() -> None
     def find(region: Annotated[str, Header("Region")]) -> str:
         return region
 
-    client = Client(NEWEST)
+    client = ClientInfo(NEWEST)
     arguments = b'{"region": "north"}'
     tools = Call(1, client, name="find", arguments=arguments)
     prompts = Call(1, client, name="find", arguments=arguments, special=Special(PROMPT))

@@ -2,14 +2,14 @@
 
 import typing
 
-from accord.context import Client, Context
+from accord.context import ClientInfo, Context
 from accord.errors import AccordError, ContractError, PeerError
 from accord.mirrored import Header
 from accord.model.answer import Answer, Encoded, FieldError, Notice, Page, Problem
 from accord.model.completion import Completion
 from accord.model.content import Annotations, Audio, Embedded, Icon, Image, Link, Message
 from accord.model.envelope import Envelope, error_response, success_response
-from accord.questions import Elicit, Elicited, ListRoots, Root, Sample, Sampled, Visit
+from accord.questions import Elicit, Elicited, ElicitURL, ListRoots, Root, Sample, Sampled
 from accord.server import Server
 from accord.signing import Cursors
 from accord.telemetry import Telemetry
@@ -24,12 +24,13 @@ __all__ = [
     "Annotations",
     "Answer",
     "Audio",
-    "Client",
+    "ClientInfo",
     "Completion",
     "Context",
     "ContractError",
     "Cursors",
     "Elicit",
+    "ElicitURL",
     "Elicited",
     "Embedded",
     "Encoded",
@@ -51,7 +52,6 @@ __all__ = [
     "Sampled",
     "Server",
     "Telemetry",
-    "Visit",
     "error_response",
     "read",
     "read_all",

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from msgspec import Raw
 
-from accord.context import Client
+from accord.context import ClientInfo
 from accord.errors import INVALID_PARAMS, ContractError, Reject
 from accord.model.changes import KINDS, Kind
 from accord.model.prompt import Prompt
@@ -149,7 +149,7 @@ class Catalog:
         self,
         method: str,
         cursor: str | None,
-        client: Client,
+        client: ClientInfo,
         signer: Signer,
         hidden: frozenset[str] = NOTHING,
         *,

@@ -14,12 +14,12 @@ from accord.model.values import as_json
 from accord.questions import (
     Elicit,
     Elicited,
+    ElicitURL,
     ListRoots,
     Question,
     Root,
     Sample,
     Sampled,
-    Visit,
 )
 from accord.revisions import Revision
 
@@ -32,8 +32,8 @@ LEVELS: Final[tuple[Level, ...]] = (
 )
 
 
-class Client(msgspec.Struct, frozen=True):
-    """Who is calling, by its own account, and in which revision."""
+class ClientInfo(msgspec.Struct, frozen=True):
+    """The client of a call: its revision, capabilities and `clientInfo`, as it declared them."""
 
     revision: Revision
     capabilities: dict[str, Any] = {}
@@ -104,7 +104,7 @@ class Context:
     __slots__ = ("_asked", "_channel", "_may_wait", "_told", "client", "name")
 
     def __init__(
-        self, name: str, client: Client, channel: Channel, *, may_wait: bool = True
+        self, name: str, client: ClientInfo, channel: Channel, *, may_wait: bool = True
     ) -> None:
         self.name = name
         self.client = client
@@ -185,9 +185,9 @@ class Context:
         """Ask a person to fill in a form: see `Elicit`."""
         return self._one("elicit", Elicit(message, answer))
 
-    def visit(self, message: str, url: str) -> Awaitable[Elicited[None]]:
-        """Send a person to a page: see `Visit`."""
-        return self._one("visit", Visit(message, url))
+    def elicit_url(self, message: str, url: str) -> Awaitable[Elicited[None]]:
+        """Send a person to a page: see `ElicitURL`."""
+        return self._one("elicit_url", ElicitURL(message, url))
 
     def sample(
         self, messages: MessageContent | Sequence[MessageContent], **options: Any

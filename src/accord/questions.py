@@ -112,7 +112,7 @@ class Elicit(msgspec.Struct, frozen=True):
         return Elicited("accept", form_of(self.answer).read(bytes(said.content) or b"{}"))
 
 
-class Visit(msgspec.Struct, frozen=True):
+class ElicitURL(msgspec.Struct, frozen=True):
     """Send a person to a page, for what must not pass through the client: to sign in, to pay."""
 
     method: ClassVar[str] = "elicitation/create"

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Raw
 
 from accord.catalog import NOTHING
-from accord.context import Client, Context
+from accord.context import ClientInfo, Context
 from accord.errors import INVALID_PARAMS, Reject, require_known
 from accord.listening import Listening
 from accord.mirrored import fault as mirrored_fault
@@ -389,25 +389,25 @@ class Server(Stock):
         """A result with what its revision wants in every one of them."""
         return results.complete(result, self._stamp) if revision.stateless else result
 
-    def initialize(self, client: Client) -> Raw:
+    def initialize(self, client: ClientInfo) -> Raw:
         """The result of `initialize`."""
         revision, capabilities = client.revision, self.catalog.capabilities(client.revision)
         return _json(results.initialize(self.identity, capabilities, self.instructions, revision))
 
-    def discover(self, client: Client) -> Raw:
+    def discover(self, client: ClientInfo) -> Raw:
         """The result of `server/discover`."""
         capabilities = self.catalog.capabilities(client.revision)
         result = results.discover(capabilities, self.instructions)
         return _json(self.complete(result, client.revision))
 
-    def list_page(self, method: str, cursor: str | None, client: Client) -> Raw | Reject | None:
+    def list_page(self, method: str, cursor: str | None, client: ClientInfo) -> Raw | Reject | None:
         """A page of a list, encoded once; None if it depends on who asks: then it is a call."""
         if method == TOOLS and self.catalog.audiences:
             return None
         return self._page(method, cursor, client)
 
     def _page(
-        self, method: str, cursor: str | None, client: Client, hidden: frozenset[str] = NOTHING
+        self, method: str, cursor: str | None, client: ClientInfo, hidden: frozenset[str] = NOTHING
     ) -> Raw | Reject:
         return self.catalog.page(
             method,
@@ -419,13 +419,13 @@ class Server(Stock):
             word=lambda page: _json(self.complete(page, client.revision)),
         )
 
-    def _entry(self, tool: Tool, client: Client) -> Result:
+    def _entry(self, tool: Tool, client: ClientInfo) -> Result:
         revision = client.revision
         worded_in = revision if self.structured else _without_structure(revision)
         schema = self._profile(tool, client).output_schema(tool, worded_in)
         return tool_entry(tool, schema, revision)
 
-    def _profile(self, tool: Tool, client: Client) -> Profile:
+    def _profile(self, tool: Tool, client: ClientInfo) -> Profile:
         """How this client is answered by this tool; `word` spares the usual case the question."""
         asked = profile_asked(client.capabilities) if client.capabilities else None
         if asked is not None:

@@ -301,7 +301,7 @@ async def interview(context: Context) -> dict[str, Any]:
 @server.tool
 async def sign_in(context: Context) -> str:
     """Send somebody to a page, and then ask for their name."""
-    visit = await context.visit("Sign in first", "https://example.com/sign-in?a=<b>")
+    visit = await context.elicit_url("Sign in first", "https://example.com/sign-in?a=<b>")
     if not visit.accepted:
         return f"signed in: {visit.action}"
     name = await context.elicit("Your name?", Visitor)

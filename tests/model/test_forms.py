@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypedDict
 import msgspec
 import pytest
 
-from accord import ContractError, Elicit, Elicited, ListRoots, Message, Sample, Visit
+from accord import ContractError, Elicit, Elicited, ElicitURL, ListRoots, Message, Sample
 from accord.model.content import Audio, Image
 from accord.model.forms import InvalidContent, form_of
 from accord.questions import digest
@@ -180,8 +180,8 @@ def test_a_question_is_known_by_what_it_says() -> None:
             Elicit("a", str),
             Elicit("b", str),
             Elicit("a", int),
-            Visit("a", "https://a"),
-            Visit("a", "https://b"),
+            ElicitURL("a", "https://a"),
+            ElicitURL("a", "https://b"),
             Sample("a"),
             Sample("a", max_tokens=2),
             Sample([Message("a", "assistant")]),
@@ -193,7 +193,7 @@ def test_a_question_is_known_by_what_it_says() -> None:
 
 
 def test_a_page_has_an_id_where_the_revision_wants_one() -> None:
-    visit = Visit("Pay", "https://example.org")
+    visit = ElicitURL("Pay", "https://example.org")
     assert visit.params(TITLED) == {"mode": "url", "message": "Pay", "url": "https://example.org"}
     first, second = (visit.params(REVISIONS["2025-11-25"])["elicitationId"] for _ in range(2))
     assert first != second
@@ -206,8 +206,8 @@ ABLE: list[tuple[Any, dict[str, Any], bool]] = [
     (Elicit("?", str), {"elicitation": {"form": {}, "url": {}}}, True),
     (Elicit("?", str), {"elicitation": {"url": {}}}, False),
     (Elicit("?", str), {"elicitation": None}, False),
-    (Visit("?", "https://a"), {"elicitation": {}}, False),
-    (Visit("?", "https://a"), {"elicitation": {"url": {}}}, True),
+    (ElicitURL("?", "https://a"), {"elicitation": {}}, False),
+    (ElicitURL("?", "https://a"), {"elicitation": {"url": {}}}, True),
     (Sample("?"), {"sampling": {}}, True),
     (Sample("?"), {"elicitation": {}}, False),
     (ListRoots(), {"roots": {"listChanged": True}}, True),
@@ -228,7 +228,7 @@ def test_older_revisions_are_not_asked_what_they_do_not_have() -> None:
     for date_, form, url in (("2025-03-26", False, False), ("2025-06-18", True, False)):
         revision = REVISIONS[date_]
         assert (Elicit("?", str).lacks(everything, revision) is None) is form
-        assert (Visit("?", "https://a").lacks(everything, revision) is None) is url
+        assert (ElicitURL("?", "https://a").lacks(everything, revision) is None) is url
 
 
 def test_what_a_model_said_is_its_text_and_more() -> None:
@@ -273,5 +273,5 @@ def test_nothing_gets_past_a_schema(content: dict[str, Any]) -> None:
 )
 def test_a_page_has_a_url(url: str) -> None:
     with pytest.raises(ContractError, match="is no URL"):
-        Visit("Pay, please", url)
-    assert Visit("Pay, please", "https://example.org/pay?id=1").url
+        ElicitURL("Pay, please", url)
+    assert ElicitURL("Pay, please", "https://example.org/pay?id=1").url

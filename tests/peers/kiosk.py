@@ -62,7 +62,7 @@ async def order(context: Context) -> str:
 @server.tool
 async def pay(context: Context) -> str:
     """Send somebody to a page to pay."""
-    return (await context.visit("Please pay", "https://example.org/pay")).action
+    return (await context.elicit_url("Please pay", "https://example.org/pay")).action
 
 
 @server.tool

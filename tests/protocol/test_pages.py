@@ -10,7 +10,7 @@ from msgspec.json import encode
 
 import wire
 from accord import Server
-from accord.context import Client
+from accord.context import ClientInfo
 from accord.model.tool import Tool
 from accord.revisions import REVISIONS
 from accord.signing import Signer
@@ -139,7 +139,7 @@ def test_a_page_that_is_made_while_tools_change_is_not_kept(revision: str) -> No
             server.tool(name="late")(lambda: None)
         return {"name": tool.name}
 
-    client, signer = Client(REVISIONS[revision]), Signer(KEY)
+    client, signer = ClientInfo(REVISIONS[revision]), Signer(KEY)
     server.catalog.page(
         "tools/list", None, client, signer, tool_entry=entry, word=lambda page: Raw(encode(page))
     )

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import wire
 from accord import Context, Elicit, Elicited, ListRoots, Problem, Sample, Server
-from accord.context import Client
+from accord.context import ClientInfo
 from accord.protocol import Call
 from accord.protocol.replay import Replay
 from accord.revisions import REVISIONS
@@ -405,7 +405,7 @@ def test_what_nobody_can_read_is_a_fault_of_the_answer_too(
 def test_a_call_that_nobody_waits_for_asks_nobody(desk: Desk) -> None:
     """As where a tool leaves a task behind that has a question later."""
     asked = Elicit("?", str)
-    orphan = Call(1, Client(REVISIONS["2025-11-25"], dict(ABLE)))
+    orphan = Call(1, ClientInfo(REVISIONS["2025-11-25"], dict(ABLE)))
     with pytest.raises(Problem, match="Nobody waits"):
         asyncio.run(orphan.ask({"elicit": asked}))
 

@@ -132,7 +132,7 @@ async def ask(context: Context) -> str:
     assert_type((await context.elicit("?", str)).data, str | None)
     await context.elicit("?", Literal["a", "b"])
     await context.elicit("?", {"type": "object", "properties": {}})
-    assert_type(await context.visit("?", "https://example.org"), Elicited[None])
+    assert_type(await context.elicit_url("?", "https://example.org"), Elicited[None])
     assert_type(await context.sample(["?", Message("!", "assistant")], max_tokens=3), Sampled)
     assert_type(await context.roots(), list[Root])
     said = await context.ask(a=Elicit("?", Order), b=Sample("?"), c=ListRoots())

@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 
-from accord import Client, Server
+from accord import ClientInfo, Server
 from accord.profiles import PROFILES, asking_for
 from accord.protocol import Call
 from accord.revisions import REVISIONS
@@ -37,7 +37,7 @@ def _server(page: str) -> Server:
 
 
 def _case(server: Server, profile: str, case: str) -> str:
-    client = Client(REVISIONS[REVISION], asking_for(profile))
+    client = ClientInfo(REVISIONS[REVISION], asking_for(profile))
     call = Call(1, client, name="stock", arguments=json.dumps(CASES[case]).encode())
     reply = json.loads(run(server, call).reply)
     kind = "result" if "result" in reply else "error"

@@ -21,7 +21,7 @@ from accord.cli.options import (
 )
 from accord.cli.progress import StatusLine, show_progress
 from accord.cli.terminal import for_stdout, stdout_to_stderr, visible
-from accord.context import Client
+from accord.context import ClientInfo
 from accord.errors import ContractError
 from accord.model.answer import Answer
 from accord.profiles import PROFILES, Profile, asking_for
@@ -128,7 +128,7 @@ def _call(
     if options.tool not in server.tools:
         known = ", ".join(list(server.tools)[:_MAX_NAMED]) or "none"
         raise ContractError(f"no tool {options.tool!r}; the server has: {known}")
-    client = Client(REVISIONS[options.revision or NEWEST.date], _capabilities(options))
+    client = ClientInfo(REVISIONS[options.revision or NEWEST.date], _capabilities(options))
     call = Call(1, client, name=options.tool, arguments=_arguments(options.arguments))
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends the process, not just the tool
     with stdout_to_stderr(), StatusLine(f"calling {options.tool}") as line:

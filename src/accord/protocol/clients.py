@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 from msgspec import UNSET
 
-from accord.context import Client
+from accord.context import ClientInfo
 from accord.errors import INVALID_PARAMS, UNSUPPORTED_PROTOCOL_VERSION, Reject
 from accord.protocol.messages import Meta, decode_meta
 from accord.revisions import REVISIONS, STATELESS
@@ -16,7 +16,7 @@ LONGEST_KEPT: Final = 1_024
 """The bytes of a `_meta` that is remembered."""
 
 
-def read_meta(raw: bytes) -> tuple[str | None, Client | Reject] | None:
+def read_meta(raw: bytes) -> tuple[str | None, ClientInfo | Reject] | None:
     """The revision that `_meta` names, and who says so; None if it names none."""
     try:
         meta = decode_meta(raw)
@@ -31,7 +31,7 @@ read_known_meta: Final = lru_cache(256)(read_meta)
 """The same for what is short: clients send it with every request."""
 
 
-def _stateless_client(date: str, meta: Meta) -> Client | Reject:
+def _stateless_client(date: str, meta: Meta) -> ClientInfo | Reject:
     revision = REVISIONS.get(date)
     if revision is None or not revision.stateless:
         return Reject(
@@ -42,7 +42,7 @@ def _stateless_client(date: str, meta: Meta) -> Client | Reject:
     if meta.capabilities is UNSET:
         key = "io.modelcontextprotocol/clientCapabilities"
         return Reject(INVALID_PARAMS, f"params._meta lacks {key}")
-    return Client(revision, meta.capabilities, meta.client)
+    return ClientInfo(revision, meta.capabilities, meta.client)
 
 
 def reason(error: Exception) -> str:

@@ -7,7 +7,7 @@ from typing import Final, Protocol
 import msgspec
 from msgspec import UNSET, Raw
 
-from accord.context import Client, Level
+from accord.context import ClientInfo, Level
 from accord.errors import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -41,9 +41,9 @@ _BEGIN: Final = (
 class Host(Protocol):
     """What a connection asks of the server it leads to; results are complete for their revision."""
 
-    def initialize(self, client: Client) -> Raw: ...
-    def discover(self, client: Client) -> Raw: ...
-    def list_page(self, method: str, cursor: str | None, client: Client) -> Raw | Reject | None:
+    def initialize(self, client: ClientInfo) -> Raw: ...
+    def discover(self, client: ClientInfo) -> Raw: ...
+    def list_page(self, method: str, cursor: str | None, client: ClientInfo) -> Raw | Reject | None:
         """A page of a list; None if it depends on who asks, and so has to be run as a call."""
 
     @property
@@ -84,7 +84,7 @@ class Connection:
         self._handshake = handshake
         self.has_begun = False
         """Whether the peer has said `initialize`."""
-        self._client = None if revision is None else Client(revision)
+        self._client = None if revision is None else ClientInfo(revision)
         self._open: dict[Id, list[Call]] = {}
 
     def receive(self, message: bytes | Overlong, mirror: Mirror | None = None) -> list[Event]:
@@ -115,7 +115,7 @@ class Connection:
         params = frame.params
         meta = b"" if params.meta is NOTHING else bytes(params.meta)
         client = self._whose(meta, _CALL_ROUTE, mirror)
-        if type(client) is not Client:
+        if type(client) is not ClientInfo:
             return None
         if mirror is not None and client.revision.stateless and not mirror.names(params.name):
             return None
@@ -147,7 +147,7 @@ class Connection:
             call.cancelled = True
         return calls
 
-    def begin(self, client: Client) -> None:
+    def begin(self, client: ClientInfo) -> None:
         """The peer has said who it is."""
         self._client = client
         self.has_begun = True
@@ -304,7 +304,7 @@ class Connection:
                 self._open.setdefault(request_id, []).append(call)
         return found
 
-    def _whose(self, meta: bytes, route: Route, mirror: Mirror | None) -> Client | Reject:
+    def _whose(self, meta: bytes, route: Route, mirror: Mirror | None) -> ClientInfo | Reject:
         """For whom a request is to be served: each one says so itself, or the handshake did."""
         if meta:
             said = read_known_meta(meta) if len(meta) <= LONGEST_KEPT else read_meta(meta)
@@ -330,9 +330,9 @@ class Connection:
 _decode_frame = msgspec.json.Decoder(Frame).decode
 _decode_call = msgspec.json.Decoder(messages.CallFrame).decode
 _decode_cancelled = msgspec.json.Decoder(messages.CancelledParams).decode
-_NOBODY: Final = Client(negotiate(""))
+_NOBODY: Final = ClientInfo(negotiate(""))
 _CALL_ROUTE: Final = ROUTES["tools/call"]
 
 
-def _has_batches(client: Client | None) -> bool:
+def _has_batches(client: ClientInfo | None) -> bool:
     return client is not None and client.revision.batches

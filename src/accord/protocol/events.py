@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import Raw
 
-from accord.context import LEVELS, Client, Level
+from accord.context import LEVELS, ClientInfo, Level
 from accord.errors import ContractError
 from accord.model.answer import InputRequired, Problem
 from accord.protocol.batch import Batch
@@ -77,7 +77,7 @@ class Call(msgspec.Struct, eq=False):
     """
 
     id: Id
-    client: Client
+    client: ClientInfo
     batch: Batch | None = None
     meta: bytes = b""
     """Its `_meta`, as it came."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from msgspec import Raw
 
-from accord.context import Client
+from accord.context import ClientInfo
 from accord.errors import INVALID_PARAMS, INVALID_REQUEST, Reject
 from accord.protocol import messages
 from accord.protocol.clients import UNREADABLE, reason
@@ -36,7 +36,7 @@ class Route(msgspec.Struct, frozen=True):
 def _initialize(talk: "Connection", params: messages.InitializeParams, call: Call) -> Raw | Reject:
     if call.batch is not None:
         return messages.invalid_request("initialize cannot be part of a batch")
-    client = Client(negotiate(params.protocol_version), params.capabilities, params.client_info)
+    client = ClientInfo(negotiate(params.protocol_version), params.capabilities, params.client_info)
     talk.begin(client)
     return talk.host.initialize(client)
 

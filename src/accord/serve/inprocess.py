@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from accord.context import Client
+from accord.context import ClientInfo
 from accord.errors import ContractError
 from accord.profiles import asking_for, profile_named
 from accord.protocol import Call
@@ -55,6 +55,6 @@ def _call(name: str, arguments: Mapping[str, Any], profile: str | None) -> Call:
         sent = msgspec.json.encode(arguments)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise ContractError(f"the arguments of {name} cannot be JSON: {error}") from error
-    call = Call(1, Client(NEWEST, wants), name=name, arguments=sent)
+    call = Call(1, ClientInfo(NEWEST, wants), name=name, arguments=sent)
     call.edge = OneWay()
     return call

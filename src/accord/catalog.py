@@ -1,4 +1,4 @@
-"""What a server has, as it tells its clients: its capabilities, and lists in pages."""
+"""Capabilities and paginated lists of a server, encoded for its clients."""
 
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet

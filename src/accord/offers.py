@@ -1,4 +1,4 @@
-"""The prompts and resources of a server, and what clients can have done with them."""
+"""Prompts, resources and completions of a server, and the operations on them."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol

@@ -10,9 +10,9 @@ from msgspec import Raw
 
 from accord.catalog import NOTHING
 from accord.context import ClientInfo, Context
+from accord.continuation import Asked, Rest, may_have_cursor, read_more_tool
 from accord.errors import INVALID_PARAMS, Reject, require_known
-from accord.listening import Listening
-from accord.mirrored import fault as mirrored_fault
+from accord.header_params import fault as header_params_fault
 from accord.model.answer import Answer, InputRequired, Problem, Value
 from accord.model.changes import Kind
 from accord.model.content import Icon
@@ -28,18 +28,18 @@ from accord.outcome import (
     meaning_of,
     misfit_of,
 )
-from accord.profiles import Brief, Profile, Result, Setting, profile_asked, profile_named
+from accord.profiles import Profile, RenderContext, Result, TextResult, profile_asked, profile_named
 from accord.protocol import Call, Connection, messages, results
 from accord.protocol.entries import tool_entry
 from accord.protocol.events import LISTEN, TOOL, TOOLS, Special
 from accord.protocol.replay import Replay, subject
 from accord.protocol.results import Identity
-from accord.rest import Asked, Rest, may_have_cursor, read_more_tool
+from accord.registry import Registry
+from accord.rendering import Shortener, require_room, resumed, shortened_reject, size_of
 from accord.revisions import Revision
 from accord.signing import Cursors, Signer
-from accord.stock import Stock
+from accord.subscriptions import Subscription
 from accord.telemetry import CallTimer, Telemetry, outcome_label
-from accord.wording import Shortening, require_room, resumed, shortened_reject, size_of
 from accord.work import Done, Work, rejected
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Job(msgspec.Struct, frozen=True, eq=False):
         return self.server.refuse(self.call, self.tool, problem)
 
 
-class Server(Stock):
+class Server(Registry):
     """Tools, prompts and resources under one name.
 
     It knows nothing of sockets or event loops: see `accord.serve`.
@@ -138,7 +138,7 @@ class Server(Stock):
             self._replay = Replay(self._signer)
             self.key = key
             self._rest = Rest(Cursors(key), has_read_more=self._read_more is not None)
-            self._shortening = Shortening(self._rest)
+            self._shortening = Shortener(self._rest)
         if telemetry is not None:
             self.telemetry = telemetry
         self.catalog.clear()
@@ -209,7 +209,7 @@ class Server(Stock):
         marks = self.mirrored.get(call.name) if call.method == TOOL else None
         if marks is None or not call.revision.stateless:
             return None
-        fault = mirrored_fault(marks, headers, call.arguments)
+        fault = header_params_fault(marks, headers, call.arguments)
         return None if fault is None else rejected(call, fault)
 
     def _take_answers(self, call: Call, special: Special) -> Done | None:
@@ -229,7 +229,7 @@ class Server(Stock):
 
     def _prepare_other(self, call: Call, special: Special) -> Work | Done:
         if special.method == LISTEN:
-            return Listening(call, self.catalog.honoured(special.params, call.revision), self)
+            return Subscription(call, self.catalog.honoured(special.params, call.revision), self)
         if special.method == TOOLS:
             return self._list_for_sender(call, special.params.cursor)
         return self.offered.prepare(call, special)
@@ -345,10 +345,10 @@ class Server(Stock):
         profile = self.profile if is_usual else self._profile(tool, client)
         observed = None if watch is None else watch.observed(outcome_label(outcome))
         revision = client.revision if self.structured else _without_structure(client.revision)
-        setting = Setting(tool, revision, observed)
+        setting = RenderContext(tool, revision, observed)
         try:
             if isinstance(outcome, Answer):
-                result: Brief | Result | Reject = profile.success(outcome, setting)
+                result: TextResult | Result | Reject = profile.success(outcome, setting)
             else:
                 result = profile.failure(outcome, setting)
             reply = self._reply(call, result, revision)
@@ -359,8 +359,8 @@ class Server(Stock):
             reply = self._reply(call, result, revision)
         return Done(outcome, reply)
 
-    def _reply(self, call: Call, result: Brief | Result | Reject, revision: Revision) -> bytes:
-        if isinstance(result, Brief):
+    def _reply(self, call: Call, result: TextResult | Result | Reject, revision: Revision) -> bytes:
+        if isinstance(result, TextResult):
             end = self._end_of_result if revision.stateless else b"}"
             return messages.success(call.id, result.parts(end))
         if isinstance(result, Reject):
@@ -372,9 +372,9 @@ class Server(Stock):
         call: Call,
         profile: Profile,
         outcome: Answer[Value] | Problem,
-        setting: Setting,
+        setting: RenderContext,
         place: Position | None,
-    ) -> Brief | Result | Reject:
+    ) -> TextResult | Result | Reject:
         limit = setting.tool.max_bytes or self.max_bytes
         if isinstance(outcome, Problem):
             return self._shortening.failure(profile, outcome, setting, limit)

@@ -1,4 +1,4 @@
-"""A call that can be run, whatever it is for, and how it ended."""
+"""The protocol of a call that can be run, and its outcome."""
 
 from collections.abc import Coroutine
 from typing import Any, Final, Protocol

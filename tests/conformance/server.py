@@ -387,14 +387,16 @@ def test_prompt_with_image() -> list[Image | str]:
     return [Image(PIXEL, "image/png"), "Please analyze the image above."]
 
 
-class Setting(msgspec.Struct):
+class RenderContext(msgspec.Struct):
     context: str
 
 
 @server.prompt
 async def test_input_required_result_prompt(context: Context) -> str:
     """Ask first."""
-    said = await context.ask(user_context=Elicit("What context should the prompt use?", Setting))
+    said = await context.ask(
+        user_context=Elicit("What context should the prompt use?", RenderContext)
+    )
     return f"Use this: {said['user_context'].data.context}"
 
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from accord.errors import ContractError
 from accord.profiles import bare, envelope, generic, plain, prose
-from accord.profiles.profile import Brief, Profile, Result, Setting
+from accord.profiles.profile import Profile, RenderContext, Result, TextResult
 
 PROFILES: Final = MappingProxyType[str, Profile](
     {each.PROFILE.name: each.PROFILE for each in (plain, envelope, bare, prose, generic)}
@@ -16,10 +16,10 @@ _CONTRACT: Final = "response_contract_v2"
 
 __all__ = [
     "PROFILES",
-    "Brief",
+    "TextResult",
     "Profile",
     "Result",
-    "Setting",
+    "RenderContext",
     "asking_for",
     "profile_asked",
     "profile_named",

@@ -8,7 +8,7 @@ from accord.errors import INTERNAL_ERROR, INVALID_PARAMS, Reject
 from accord.model.answer import Answer, Problem, Value
 from accord.profiles import plain
 from accord.profiles.parts import data_schema, shape_of
-from accord.profiles.profile import Brief, Profile, Result, Setting
+from accord.profiles.profile import Profile, RenderContext, Result, TextResult
 
 _OWN: Final = frozenset(  # what MCP itself has, or may have, at the root of a result
     {
@@ -19,10 +19,10 @@ _OWN: Final = frozenset(  # what MCP itself has, or may have, at the root of a r
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
-def success(answer: Answer[Value], setting: Setting) -> Result:
+def success(answer: Answer[Value], setting: RenderContext) -> Result:
     """The fields beside `content`, which holds them as JSON; a list or a value is `result`."""
     said, data = plain.success(answer, setting), answer.data
-    result = said.to_dict() if isinstance(said, Brief) else said
+    result = said.to_dict() if isinstance(said, TextResult) else said
     match shape_of(data):
         case "object":
             members = _members(data.json)  # type: ignore[union-attr]  # text is no object
@@ -34,7 +34,7 @@ def success(answer: Answer[Value], setting: Setting) -> Result:
     return result
 
 
-def failure(problem: Problem, setting: Setting) -> Result | Reject:
+def failure(problem: Problem, setting: RenderContext) -> Result | Reject:
     """A JSON-RPC error; where the revision has failed calls, only for bad fields."""
     if problem.fields:
         return Reject(INVALID_PARAMS, problem.message, {"validation_errors": problem.fields})

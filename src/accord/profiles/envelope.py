@@ -8,7 +8,7 @@ from accord.model.answer import Answer, Problem, Value
 from accord.model.envelope import VERSION, pagination_of, warnings_of
 from accord.model.values import known
 from accord.profiles.parts import has_beside, own_schema, own_shape, shape_of, shaped
-from accord.profiles.profile import Brief, Profile, Result, Setting
+from accord.profiles.profile import Profile, RenderContext, Result, TextResult
 from accord.telemetry import CallTelemetry
 
 
@@ -22,7 +22,7 @@ class _Root(msgspec.Struct, frozen=True, gc=False):
 _NOTHING = msgspec.Raw(b"{}")
 
 
-def success(answer: Answer[Value], setting: Setting) -> Brief | Result:
+def success(answer: Answer[Value], setting: RenderContext) -> TextResult | Result:
     """The envelope as JSON text, and as structure."""
     meta: dict[str, Any] = {"version": VERSION}
     data = _object(answer, meta)
@@ -34,7 +34,7 @@ def success(answer: Answer[Value], setting: Setting) -> Brief | Result:
     return shaped(_Root(True, data, None, meta), answer, setting, has_more=has_more)
 
 
-def failure(problem: Problem, setting: Setting) -> Result:
+def failure(problem: Problem, setting: RenderContext) -> Result:
     """The same, with `isError` beside it."""
     meta: dict[str, Any] = {"version": VERSION, "error": _error(problem)}
     if setting.observed is not None:

@@ -23,12 +23,12 @@ from accord.profiles.parts import (
     shape_of,
     shaped,
 )
-from accord.profiles.profile import Brief, Profile, Result, Setting
+from accord.profiles.profile import Profile, RenderContext, Result, TextResult
 
 _items = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
-def success(answer: Answer[Value], setting: Setting) -> Brief | Result:
+def success(answer: Answer[Value], setting: RenderContext) -> TextResult | Result:
     """The generic response as structure, and as JSON text."""
     tool = setting.tool
     data, shape = answer.data, shape_of(answer.data)
@@ -56,7 +56,7 @@ def success(answer: Answer[Value], setting: Setting) -> Brief | Result:
     return shaped(response, answer, setting, has_more=has_more)
 
 
-def failure(problem: Problem, setting: Setting) -> Result:
+def failure(problem: Problem, setting: RenderContext) -> Result:
     """The same, with `isError` beside it."""
     details = known(
         remediation=problem.remediation,

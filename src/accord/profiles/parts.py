@@ -13,7 +13,7 @@ from accord.model.content import Block, block, text
 from accord.model.response import META_KEY
 from accord.model.tool import Tool
 from accord.model.values import known
-from accord.profiles.profile import Brief, Result, Setting
+from accord.profiles.profile import RenderContext, Result, TextResult
 from accord.revisions import Revision
 
 encode = msgspec.json.Encoder().encode
@@ -39,15 +39,15 @@ def says_nothing(answer: Answer[Value], tool: Tool) -> bool:
     return not isinstance(data, str) and data.json == b"null" and tool.output.schema is None
 
 
-def own_shape(root: object, setting: Setting) -> Brief:
+def own_shape(root: object, setting: RenderContext) -> TextResult:
     """A result whose text and structure are both one object of the profile's own."""
     json = encode(root)
-    return Brief(json.decode(), None if setting.revision.structured == "none" else json)
+    return TextResult(json.decode(), None if setting.revision.structured == "none" else json)
 
 
 def shaped(
-    root: object, answer: Answer[Value], setting: Setting, *, has_more: bool
-) -> Brief | Result:
+    root: object, answer: Answer[Value], setting: RenderContext, *, has_more: bool
+) -> TextResult | Result:
     """The same of an answer, with its blocks; `has_more` is what `has_beside` says of it."""
     said = own_shape(root, setting)
     if not answer.blocks and not has_more:
@@ -58,21 +58,25 @@ def shaped(
     return result
 
 
-def as_data(words: str, answer: Answer[Value], setting: Setting) -> Brief:
+def as_data(words: str, answer: Answer[Value], setting: RenderContext) -> TextResult:
     """A result whose structure is the data, as far as the revision can hold it."""
     data, kind = answer.data, setting.revision.structured
     if kind == "none" or isinstance(data, str):
-        return Brief(words)
+        return TextResult(words)
     json, schema = data.json, setting.tool.output.schema
     if kind == "any":
-        return Brief(words, None if schema is None and json == b"null" else json)
+        return TextResult(words, None if schema is None and json == b"null" else json)
     if schema is None:
-        return Brief(words) if json == b"null" else Brief(words, json, json[:1] != b"{")
-    return Brief(words, json, schema.get("type") != "object")
+        return TextResult(words) if json == b"null" else TextResult(words, json, json[:1] != b"{")
+    return TextResult(words, json, schema.get("type") != "object")
 
 
 def with_blocks(
-    said: Brief, blocks: Sequence[Block | str], setting: Setting, *, is_silent: bool = False
+    said: TextResult,
+    blocks: Sequence[Block | str],
+    setting: RenderContext,
+    *,
+    is_silent: bool = False,
 ) -> Result:
     """The same with what an answer has beside text, or instead of it."""
     result = said.to_dict()

@@ -10,10 +10,10 @@ from accord.profiles.parts import (
     says_nothing,
     with_blocks,
 )
-from accord.profiles.profile import Brief, Profile, Result, Setting
+from accord.profiles.profile import Profile, RenderContext, Result, TextResult
 
 
-def success(answer: Answer[Value], setting: Setting) -> Brief | Result:
+def success(answer: Answer[Value], setting: RenderContext) -> TextResult | Result:
     """One text block, its JSON also as structure; no `isError`."""
     data, blocks, has_more = answer.data, answer.blocks, has_beside(answer)
     said = as_data(data if isinstance(data, str) else data.json.decode(), answer, setting)
@@ -25,7 +25,7 @@ def success(answer: Answer[Value], setting: Setting) -> Brief | Result:
     return result
 
 
-def failure(problem: Problem, setting: Setting) -> Result:
+def failure(problem: Problem, setting: RenderContext) -> Result:
     """One text block that says why, and `isError`."""
     return {"content": [text(f"Error executing tool: {problem.message}")], "isError": True}
 

@@ -21,7 +21,7 @@ _STRUCTURE: Final = b'}],"structuredContent":'
 _WRAPPED: Final = b'}],"structuredContent":{"result":'
 
 
-class Brief(msgspec.Struct, frozen=True, gc=False):
+class TextResult(msgspec.Struct, frozen=True, gc=False):
     """A result that is one text and its structure, as most are: put together, not encoded."""
 
     text: str
@@ -48,7 +48,7 @@ class Brief(msgspec.Struct, frozen=True, gc=False):
         return _TEXT, words, _STRUCTURE, json, end
 
 
-class Setting(msgspec.Struct, frozen=True, gc=False):
+class RenderContext(msgspec.Struct, frozen=True, gc=False):
     """For whom an answer is worded: which tool gives it, in which revision, what was observed."""
 
     tool: Tool
@@ -60,8 +60,8 @@ class Profile(msgspec.Struct, frozen=True):
     """One way to word an answer."""
 
     name: str
-    success: Callable[[Answer[Value], Setting], Brief | Result]
-    failure: Callable[[Problem, Setting], Result | Reject]
+    success: Callable[[Answer[Value], RenderContext], TextResult | Result]
+    failure: Callable[[Problem, RenderContext], Result | Reject]
     output_schema: Callable[[Tool, Revision], JsonSchema | None]
     has_own_shape: bool = False
     """Whether its text is one JSON object of its own, for successes and failures alike."""

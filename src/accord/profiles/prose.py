@@ -12,10 +12,10 @@ from accord.profiles.parts import (
     says_nothing,
     with_blocks,
 )
-from accord.profiles.profile import Brief, Profile, Result, Setting
+from accord.profiles.profile import Profile, RenderContext, Result, TextResult
 
 
-def success(answer: Answer[Value], setting: Setting) -> Brief | Result:
+def success(answer: Answer[Value], setting: RenderContext) -> TextResult | Result:
     """One text block for a person to read; the data also as structure."""
     words, blocks, has_more = _words(answer, setting), answer.blocks, has_beside(answer)
     said = as_data(words or "", answer, setting)
@@ -27,7 +27,7 @@ def success(answer: Answer[Value], setting: Setting) -> Brief | Result:
     return result
 
 
-def _words(answer: Answer[Value], setting: Setting) -> str | None:
+def _words(answer: Answer[Value], setting: RenderContext) -> str | None:
     if answer.text is not None:
         return answer.text
     if says_nothing(answer, setting.tool) and (answer.message is not None or answer.blocks):
@@ -37,7 +37,7 @@ def _words(answer: Answer[Value], setting: Setting) -> str | None:
     return shown if answer.message is None else f"{answer.message}\n{shown}"
 
 
-def failure(problem: Problem, setting: Setting) -> Result:
+def failure(problem: Problem, setting: RenderContext) -> Result:
     """One text block that says which tool failed and why, and `isError`."""
     words = f"Error executing {setting.tool.name}: {problem.message}"
     return {"content": [text(words)], "isError": True}

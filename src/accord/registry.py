@@ -1,18 +1,19 @@
-"""What a server has: how tools, prompts and resources get in, and out again."""
+"""The registry of a server: adds and removes tools, prompts, resources and completions."""
 
 from collections.abc import Callable, Collection
 from typing import Any, TypeVar, Unpack, overload
 
 from accord.catalog import Catalog
+from accord.continuation import takes_cursor
 from accord.errors import ContractError
-from accord.mirrored import Mirrored, mirrored_parameters
+from accord.header_params import HeaderParams, header_params_of
 from accord.model.changes import Changes, Kind, ListChanged, Updated
 from accord.model.prompt import Prompt
 from accord.model.resource import Resource
 from accord.model.tool import Tool, Toolbox
 from accord.offers import Offers, Sealing
 from accord.profiles import profile_named
-from accord.rest import takes_cursor
+from accord.rendering import require_room
 from accord.sources.functions import (
     Options,
     PromptOptions,
@@ -22,13 +23,12 @@ from accord.sources.functions import (
     function_resource,
     function_tool,
 )
-from accord.wording import require_room
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-class Stock(Sealing):
-    """Tools by name, prompts by name, resources by URI, and what is told of them."""
+class Registry(Sealing):
+    """Tools and prompts by name, resources by URI, and their lists for clients."""
 
     def __init__(self, *, changing: Collection[Kind], page_size: int | None) -> None:
         self.tools = Toolbox()
@@ -37,7 +37,7 @@ class Stock(Sealing):
             self.tools, self.offered, changing=frozenset(changing), page_size=page_size
         )
         self.changes = Changes()
-        self.mirrored: dict[str, Mirrored] = {}
+        self.mirrored: dict[str, HeaderParams] = {}
         """The tools with arguments that HTTP headers repeat, and which those are."""
         self.with_cursor: set[str] = set()
         """The tools that take a cursor."""
@@ -122,7 +122,7 @@ class Stock(Sealing):
             profile_named(tool.profile)
         if tool.max_bytes is not None:
             require_room(tool.max_bytes)
-        mirrored = mirrored_parameters(tool)
+        mirrored = header_params_of(tool)
         self.tools.add(tool)
         if mirrored:
             self.mirrored[tool.name] = mirrored

@@ -1,4 +1,4 @@
-"""The rest of an answer that was cut: the cursors that lead there, and the way back from them.
+"""Cursors to the part of an answer that was cut, and how calls continue from them.
 
 A cursor holds the tool's own cursor and how much of the answer has been sent; the tool runs again,
 and what was sent is left out. So only read-only tools have one.

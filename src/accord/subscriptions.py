@@ -1,4 +1,4 @@
-"""A call that only listens: it is told of changes until one of the two ends it."""
+"""`subscriptions/listen`: sends changes to a client until it is cancelled or the server ends."""
 
 import msgspec
 
@@ -11,7 +11,7 @@ from accord.protocol.news import acknowledged
 from accord.work import GIVEN, Done, rejected
 
 
-class Listening(msgspec.Struct, frozen=True, eq=False):
+class Subscription(msgspec.Struct, frozen=True, eq=False):
     """An open subscription, and the changes that it is for."""
 
     call: Call

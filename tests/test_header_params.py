@@ -10,7 +10,7 @@ import pytest
 
 import wire
 from accord import ClientInfo, ContractError, Header, Server
-from accord.mirrored import Mark, fault, mirrored_parameters
+from accord.header_params import Mark, fault, header_params_of
 from accord.model.tool import Bound, Tool
 from accord.protocol import Call
 from accord.protocol.events import PROMPT, Special
@@ -69,7 +69,7 @@ def test_headers_repeat_nothing_of_a_prompt_by_the_name_of_such_a_tool() -> None
 
 def test_a_mark_may_stand_deep_in_objects() -> None:
     schema = {"properties": {"a": {"type": "object", "properties": {"b": STRING}}}}
-    assert mirrored_parameters(tool(schema)) == (Mark(("a", "b"), b"mcp-param-region"),)
+    assert header_params_of(tool(schema)) == (Mark(("a", "b"), b"mcp-param-region"),)
 
 
 REFUSED: dict[str, dict[str, Any]] = {
@@ -103,7 +103,7 @@ def test_a_mark_that_makes_no_sense_is_refused(name: str) -> None:
 
 def test_data_is_no_mark() -> None:
     schema = {"properties": {"a": {"type": "object", "default": STRING, "examples": [STRING]}}}
-    assert mirrored_parameters(tool(schema)) == ()
+    assert header_params_of(tool(schema)) == ()
 
 
 def encoded(text: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Arguments that HTTP headers repeat (`x-mcp-header`), so that what lies between can route by them.
+"""Arguments that HTTP headers repeat (`x-mcp-header`), so that proxies can route by them.
 
 A server must not act on arguments that say something else than the headers did.
 """
@@ -42,10 +42,10 @@ class Mark(msgspec.Struct, frozen=True):
     """Its name, in lower case."""
 
 
-Mirrored = tuple[Mark, ...]
+HeaderParams = tuple[Mark, ...]
 
 
-def mirrored_parameters(tool: Tool) -> Mirrored:
+def header_params_of(tool: Tool) -> HeaderParams:
     """The arguments of a tool that headers repeat; raises where a mark makes no sense."""
     marks: dict[bytes, Mark] = {}
     for path, schema in _marked(tool.input_schema, ()):
@@ -86,7 +86,7 @@ def _marked(
             yield from _marked(inner, None)
 
 
-def fault(marks: Mirrored, headers: Mapping[bytes, bytes], arguments: bytes) -> Reject | None:
+def fault(marks: HeaderParams, headers: Mapping[bytes, bytes], arguments: bytes) -> Reject | None:
     """What differs between the headers of a call and its arguments, if anything."""
     try:
         given = msgspec.json.decode(arguments)

@@ -1,17 +1,17 @@
-"""What a tool says, into a tool result: in a profile, for a revision, and within a size."""
+"""Renders answers as tool results: in a profile, for a revision, within a size limit."""
 
 from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
 
+from accord.continuation import Asked, Rest, has_own_cursor
 from accord.errors import ContractError, Reject
 from accord.model.answer import Answer, FieldError, Problem, Value
 from accord.model.limits import DEFAULT_MAX_BYTES, Cutter, Position, resume, shorten, too_large
 from accord.model.tool import Hints, Output, Tool, tool_without_call
 from accord.outcome import answer_of
-from accord.profiles import PROFILES, Brief, Profile, Result, Setting, profile_named
-from accord.rest import Asked, Rest, has_own_cursor
+from accord.profiles import PROFILES, Profile, RenderContext, Result, TextResult, profile_named
 from accord.revisions import NEWEST, REVISIONS
 from accord.signing import Cursors
 
@@ -22,7 +22,7 @@ _LONGEST_ERROR: Final = 256
 _FIELD_MARKS: Final = 48  # what a field error has around its words
 
 
-class Shortening:
+class Shortener:
     """Says less where there is more to say than a limit allows."""
 
     def __init__(self, rest: Rest) -> None:
@@ -32,11 +32,11 @@ class Shortening:
         self,
         profile: Profile,
         answer: Answer[Value],
-        setting: Setting,
+        setting: RenderContext,
         limit: int,
         arguments: bytes = b"{}",
         place: Position | None = None,
-    ) -> Brief | Result:
+    ) -> TextResult | Result:
         """As much of an answer as the limit allows, and how to get the rest."""
         tool = setting.tool
         if tool.output.schema is not None and "contentEncoding" in tool.output.schema:
@@ -53,7 +53,7 @@ class Shortening:
         return profile.success(answer, setting)
 
     def failure(
-        self, profile: Profile, problem: Problem, setting: Setting, limit: int
+        self, profile: Profile, problem: Problem, setting: RenderContext, limit: int
     ) -> Result | Reject:
         """A problem that says less."""
         room = limit
@@ -91,11 +91,11 @@ def require_room(max_bytes: int) -> None:
         raise ContractError(f"max_bytes is at least {_LEAST_BYTES:,}")
 
 
-def size_of(result: Brief | Result | Reject) -> int:
+def size_of(result: TextResult | Result | Reject) -> int:
     """The bytes of a result's text, or of its structure where that has more."""
     if isinstance(result, Reject):
         return len(msgspec.json.encode(result))
-    if isinstance(result, Brief):
+    if isinstance(result, TextResult):
         result = result.to_dict()
     total = 0
     for block in result["content"]:
@@ -175,9 +175,9 @@ def render(
         hints=Hints(read_only=read_only),
         output=Output(is_text=is_text, is_loose=not is_text),
     )
-    setting = Setting(stand_in, REVISIONS[revision])
-    shortening = Shortening(Rest(Cursors()))
-    result: Brief | Result | Reject
+    setting = RenderContext(stand_in, REVISIONS[revision])
+    shortening = Shortener(Rest(Cursors()))
+    result: TextResult | Result | Reject
     if isinstance(said, Problem):
         result = shortening.failure(chosen, said, setting, max_bytes)
         if isinstance(result, Reject):
@@ -191,7 +191,7 @@ def render(
                 result = shortening.success(chosen, answer, setting, max_bytes)
             except Problem as problem:
                 return render(problem, tool=tool, profile=profile, revision=revision)
-    result = result.to_dict() if isinstance(result, Brief) else result
+    result = result.to_dict() if isinstance(result, TextResult) else result
     if setting.revision.stateless:
         result["resultType"] = "complete"
     plain_result: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(result))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from accord import ContractError, Server
-from accord.serve.http import Settings, Wishes
+from accord.serve.http import Settings, SettingsDict
 
 
 def hello() -> str:
@@ -61,4 +61,4 @@ def test_a_mistake_is_told_and_nothing_comes_of_it(name: str) -> None:
 
 
 def test_what_an_app_can_be_told_is_what_settings_there_are() -> None:
-    assert Wishes.__annotations__ == Settings.__annotations__
+    assert SettingsDict.__annotations__ == Settings.__annotations__

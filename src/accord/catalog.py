@@ -30,7 +30,7 @@ _PAGE_OF: Final = {
 }
 _CAPABILITIES: Final = ("capabilities",)
 _AUDIENCES: Final = ("audiences",)
-_MOST_KEPT: Final = 64  # pages: there is one for each set of tools that somebody may see
+_MOST_KEPT: Final = 64  # pages: one for each set of tools that a client may see
 NOTHING: Final[frozenset[str]] = frozenset()
 
 
@@ -58,7 +58,7 @@ class Catalog:
     def clear(self) -> None:
         """Something has changed: make it all again when it is asked for. Safe in any thread.
 
-        What is being made meanwhile goes where nobody looks any more.
+        Pages that are being made meanwhile go into the old cache.
         """
         self._made = {}
 

@@ -74,7 +74,7 @@ class Sender(Protocol):
 
 
 class Channel(Protocol):
-    """The way from a function back to whoever called it."""
+    """The channel from a function to its caller."""
 
     @property
     def cancelled(self) -> bool: ...

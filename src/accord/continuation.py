@@ -50,7 +50,7 @@ class _Elsewhere(msgspec.Struct, frozen=True, array_like=True):
 
 
 def has_own_cursor(arguments: bytes) -> bool:
-    """Whether a tool was asked for a page of its own, so that nobody knows what came before."""
+    """True if a tool was asked for a page of its own: what came before is not known."""
     return may_have_cursor(arguments) and _without_cursor(arguments)[1] is not None
 
 

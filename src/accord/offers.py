@@ -13,29 +13,29 @@ from accord.model.completion import Completer, completer_of, completion_of
 from accord.model.prompt import Prompt
 from accord.model.resource import Resource
 from accord.model.values import known
+from accord.operation import GIVEN, Done, Operation, rejected
 from accord.outcome import MASKED, Outcome, log_failure, mask, meaning_of
 from accord.protocol import Call, messages
 from accord.protocol.events import COMPLETION, PROMPT, RESOURCE, Special
 from accord.protocol.messages import CompleteParams, PromptReference
 from accord.protocol.results import Result, cacheable
 from accord.revisions import Revision
-from accord.work import GIVEN, Done, Work, rejected
 
 _NO_COMPLETION: Final = completer_of(())
 _encode = msgspec.json.Encoder().encode
 
 
-class Errand(msgspec.Struct, frozen=True, eq=False):
-    """A call for something other than a tool: what is to be done, and how the result is worded."""
+class FeatureOperation(msgspec.Struct, frozen=True, eq=False):
+    """An operation on a prompt, a resource, a completion or a list for a caller."""
 
     call: Call
     what: str
-    """What it is called in the log."""
+    """The name of the operation in the log."""
     act: Callable[[], Any]
-    """Does it, or gives something to await if that `is_async`."""
+    """Runs it; returns an awaitable if it `is_async`."""
     word: Callable[[Any], Result | Raw | Reject]
-    """Gives what is to be sent; what is encoded already is complete."""
-    seal: "Sealing"
+    """Renders the result; Raw is sent as it is."""
+    renderer: "Renderer"
     is_async: bool = False
 
     async def run(self) -> Done:
@@ -48,7 +48,7 @@ class Errand(msgspec.Struct, frozen=True, eq=False):
             if isinstance(result, Reject):
                 return rejected(self.call, result)
             if isinstance(result, dict):
-                result = self.seal.complete(result, self.call.revision)
+                result = self.renderer.complete(result, self.call.revision)
             return Done(GIVEN, messages.reply(self.call.id, result))
         except BaseException as error:  # noqa: BLE001 - SystemExit too: nothing ends a server
             done = self._failed(meaning_of(error, self.call.revision))
@@ -76,14 +76,14 @@ class Errand(msgspec.Struct, frozen=True, eq=False):
 
     def _said(self, outcome: Outcome | BaseException) -> Done | None:
         if isinstance(outcome, InputRequired):
-            return self.seal.asking(self.call, outcome)
+            return self.renderer.asking(self.call, outcome)
         if isinstance(outcome, Reject):
             return rejected(self.call, outcome)
         return self.refuse(outcome) if isinstance(outcome, Problem) else None
 
 
-class Sealing(Protocol):
-    """What results of a server need of it: its stamp, and its seal on questions."""
+class Renderer(Protocol):
+    """Completes results for a revision, and signs the state of input requests."""
 
     def complete(self, result: Result, revision: Revision) -> Result:
         """A result with all that its revision wants in it."""
@@ -105,8 +105,8 @@ def reject_of(problem: Problem, call: Call) -> Reject:
 class Offers:
     """Prompts by name, resources by URI or template, and what completes their arguments."""
 
-    def __init__(self, seal: Sealing) -> None:
-        self._seal = seal
+    def __init__(self, renderer: Renderer) -> None:
+        self._renderer = renderer
         self.prompts: dict[str, Prompt] = {}
         self.resources: dict[str, Resource] = {}
         self._completers: dict[tuple[str, str], Completer] = {}
@@ -172,26 +172,26 @@ class Offers:
         found = self.find(call.name)
         return "?" if found is None else found[0].uri
 
-    def prepare(self, call: Call, special: Special) -> Work | Done:
+    def prepare(self, call: Call, special: Special) -> Operation | Done:
         """What is to be done for a call of any other method than a tool's."""
         if special.method == COMPLETION:
             return self._complete(call, special.params)
         return self._get(call) if special.method == PROMPT else self._read(call)
 
-    def _get(self, call: Call) -> Work | Done:
+    def _get(self, call: Call) -> Operation | Done:
         prompt = self.prompts.get(call.name)
         if prompt is None:
             return rejected(call, Reject(INVALID_PARAMS, f"Unknown prompt: {call.name}"))
-        return Errand(
+        return FeatureOperation(
             call,
             f"prompt {prompt.name}",
             lambda: _invoke(prompt, call, call.arguments),
             lambda said: prompt.to_wire(said, call.revision),
-            self._seal,
+            self._renderer,
             prompt.is_async,
         )
 
-    def _read(self, call: Call) -> Work | Done:
+    def _read(self, call: Call) -> Operation | Done:
         found = self.find(call.name)
         if found is None:
             return rejected(call, missing(call.name, call.revision))
@@ -204,16 +204,16 @@ class Offers:
                 result |= cacheable("public" if resource.is_public else "private", fresh_for_ms)
             return result
 
-        return Errand(
+        return FeatureOperation(
             call,
             f"resource {resource.uri}",
             lambda: _invoke(resource, call, _encode(variables)),
             word,
-            self._seal,
+            self._renderer,
             resource.is_async,
         )
 
-    def _complete(self, call: Call, params: CompleteParams) -> Work | Done:
+    def _complete(self, call: Call, params: CompleteParams) -> Operation | Done:
         is_known = call.name in (
             self.prompts if isinstance(params.ref, PromptReference) else self.resources
         )
@@ -225,12 +225,12 @@ class Offers:
         completer = self._completers.get((call.name, name))
         if completer is None:
             completer = completer_of(choices[name]) if choices[name] else _NO_COMPLETION
-        return Errand(
+        return FeatureOperation(
             call,
             f"completion of {name} for {call.name}",
             lambda: completer.invoke(params.argument.value, params.context.arguments),
             lambda value: completion_of(value).to_wire(),
-            self._seal,
+            self._renderer,
             completer.is_async,
         )
 

@@ -11,7 +11,7 @@ from accord.model.changes import Changes, Kind, ListChanged, Updated
 from accord.model.prompt import Prompt
 from accord.model.resource import Resource
 from accord.model.tool import Tool, Toolbox
-from accord.offers import Offers, Sealing
+from accord.offers import Offers, Renderer
 from accord.profiles import profile_named
 from accord.rendering import require_room
 from accord.sources.functions import (
@@ -27,7 +27,7 @@ from accord.sources.functions import (
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-class Registry(Sealing):
+class Registry(Renderer):
     """Tools and prompts by name, resources by URI, and their lists for clients."""
 
     def __init__(self, *, changing: Collection[Kind], page_size: int | None) -> None:

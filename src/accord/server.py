@@ -19,7 +19,8 @@ from accord.model.content import Icon
 from accord.model.limits import DEFAULT_MAX_BYTES, Position
 from accord.model.tool import Tool
 from accord.model.values import too_deep
-from accord.offers import Errand
+from accord.offers import FeatureOperation
+from accord.operation import Done, Operation, rejected
 from accord.outcome import (
     Outcome,
     answer_of,
@@ -40,14 +41,13 @@ from accord.revisions import Revision
 from accord.signing import Cursors, Signer
 from accord.subscriptions import Subscription
 from accord.telemetry import CallTimer, Telemetry, outcome_label
-from accord.work import Done, Work, rejected
 
 if TYPE_CHECKING:
     from accord.reader import Reading
-    from accord.serve.http import App, Wishes
+    from accord.serve.http import App, SettingsDict
 
 
-class Job(msgspec.Struct, frozen=True, eq=False):
+class ToolOperation(msgspec.Struct, frozen=True, eq=False):
     """A call that can be run: on a loop if it is async, else wherever it may block."""
 
     call: Call
@@ -184,14 +184,14 @@ class Server(Registry):
 
         return await inprocess.call(self, name, arguments or {}, profile)
 
-    def asgi(self, **settings: Unpack["Wishes"]) -> "App":
+    def asgi(self, **settings: Unpack["SettingsDict"]) -> "App":
         """This server as an ASGI app, for uvicorn and its like, one of which has to serve it."""
         from accord.serve.http import App, Settings
 
         require_known(settings, Settings._fields, "asgi()")
         return App(self, Settings(**settings))
 
-    def prepare(self, call: Call) -> Work | Done:
+    def prepare(self, call: Call) -> Operation | Done:
         """What is to be done for a call; Done if that is already clear."""
         if call.special is not None:
             done = self._take_answers(call, call.special)
@@ -202,7 +202,7 @@ class Server(Registry):
             return rejected(call, Reject(INVALID_PARAMS, f"Unknown tool: {call.name}"))
         if tool is self._read_more:
             return self._continue(call, tool)
-        return Job(call, tool, self, tool.is_async)
+        return ToolOperation(call, tool, self, tool.is_async)
 
     def mismatch(self, call: Call, headers: Mapping[bytes, bytes]) -> Done | None:
         """That headers say something else than the arguments that they repeat."""
@@ -227,16 +227,16 @@ class Server(Registry):
             return call.name if call.name in self.tools else "?"
         return self.offered.known_name(call)
 
-    def _prepare_other(self, call: Call, special: Special) -> Work | Done:
+    def _prepare_other(self, call: Call, special: Special) -> Operation | Done:
         if special.method == LISTEN:
             return Subscription(call, self.catalog.honoured(special.params, call.revision), self)
         if special.method == TOOLS:
             return self._list_for_sender(call, special.params.cursor)
         return self.offered.prepare(call, special)
 
-    def _list_for_sender(self, call: Call, cursor: str | None) -> Work:
+    def _list_for_sender(self, call: Call, cursor: str | None) -> Operation:
         """A list of tools that depends on who asks."""
-        return Errand(
+        return FeatureOperation(
             call,
             TOOLS,
             lambda: self.catalog.hidden_from(call.sender),
@@ -244,7 +244,7 @@ class Server(Registry):
             self,
         )
 
-    def _continue(self, call: Call, read_more: Tool) -> Job | Done:
+    def _continue(self, call: Call, read_more: Tool) -> ToolOperation | Done:
         """The call that `read_more` means: of the tool whose answer was cut."""
         try:
             name, arguments, place = self._rest.elsewhere(call.arguments)
@@ -254,7 +254,7 @@ class Server(Registry):
                 raise Problem.not_found(f"There is no tool {name} any more")
         except Problem as problem:
             return self.refuse(call, read_more, misfit_of(problem, call.revision))
-        return Job(call, tool, self, tool.is_async, place)
+        return ToolOperation(call, tool, self, tool.is_async, place)
 
     async def perform(self, call: Call, tool: Tool, place: Position | None = None) -> Done:
         """Run a call. What the tool raises becomes a Problem; what is no Problem is masked."""

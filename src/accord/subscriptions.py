@@ -4,11 +4,11 @@ import msgspec
 
 from accord.errors import INTERNAL_ERROR, Reject
 from accord.model.answer import Problem
-from accord.offers import Sealing
+from accord.offers import Renderer
+from accord.operation import GIVEN, Done, rejected
 from accord.protocol import Call, messages, results
 from accord.protocol.messages import Wanted
 from accord.protocol.news import acknowledged
-from accord.work import GIVEN, Done, rejected
 
 
 class Subscription(msgspec.Struct, frozen=True, eq=False):
@@ -16,7 +16,7 @@ class Subscription(msgspec.Struct, frozen=True, eq=False):
 
     call: Call
     wanted: Wanted
-    seal: Sealing
+    renderer: Renderer
     is_async: bool = True
 
     async def run(self) -> Done:
@@ -25,7 +25,7 @@ class Subscription(msgspec.Struct, frozen=True, eq=False):
         if edge is not None:
             edge.push(acknowledged(call.id, self.wanted))
             await edge.hold(call, self.wanted)
-        ended = self.seal.complete(results.listened(call.id), call.revision)
+        ended = self.renderer.complete(results.listened(call.id), call.revision)
         return Done(GIVEN, messages.reply(call.id, ended))
 
     def refuse(self, problem: Problem) -> Done:

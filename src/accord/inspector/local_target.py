@@ -24,6 +24,7 @@ from accord.inspector.target import (
 )
 from accord.model.answer import FieldError, InputRequired, Problem
 from accord.model.tool import Tool
+from accord.operation import Done, Operation
 from accord.outcome import Outcome, meaning_of, misfit_of
 from accord.profiles import PROFILES, asking_for
 from accord.protocol import Answered, Call
@@ -33,9 +34,8 @@ from accord.serve.http.access import AccessLog
 from accord.serve.listener import Listener
 from accord.serve.pending_requests import PendingRequests
 from accord.serve.thread_runner import ThreadRunner
-from accord.server import Job, Server
+from accord.server import Server, ToolOperation
 from accord.telemetry import outcome_label
-from accord.work import Done, Work
 
 _MAX_PAGES: Final = 1_000
 _META: Final = "io.modelcontextprotocol"
@@ -269,16 +269,16 @@ class LocalTarget:
         request = msgspec.structs.replace(finished.request, render=options)
         client = LocalClient(self._server, request, self._pending_requests)
         call = client.start_call()
-        done: Work | Done | None = self._server.prepare(call)
+        done: Operation | Done | None = self._server.prepare(call)
         if not isinstance(done, Done):
-            assert isinstance(done, Job)
+            assert isinstance(done, ToolOperation)
             done = await asyncio.to_thread(self._render, done, client, finished.outcome)
         if done is not None:
             client.receive(client.connection.finish(call, done.reply) or b"")
         schema = self.schema(request.tool)
         return await client.record(finished.seconds, schema, is_open=done is None)
 
-    def _render(self, job: Job, client: LocalClient, outcome: Outcome) -> Done | None:
+    def _render(self, job: ToolOperation, client: LocalClient, outcome: Outcome) -> Done | None:
         """Render an outcome; it may be large, so this runs in a thread."""
         call, tool = job.call, job.tool
         try:
@@ -309,7 +309,7 @@ class LocalTarget:
             client.running.receive_result(msgspec.json.decode(done.reply)["result"])
         return done
 
-    async def _run(self, job: Work) -> Done:
+    async def _run(self, job: Operation) -> Done:
         """Run a call on the loop or in a thread, as for any client."""
         loop = asyncio.get_running_loop()
         threads = self._threads = self._threads or ThreadRunner(loop, _deliver)

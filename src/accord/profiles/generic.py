@@ -75,7 +75,7 @@ def failure(problem: Problem, setting: RenderContext) -> Result:
 
 
 def _kind(shape: Shape, tool: Tool) -> ResponseType:
-    """A list is one whoever says it; anything else from a tool that may change things reports."""
+    """A list is a `list`; any other value of a tool that is not read-only is an `action`."""
     if shape == "list":
         return "tool_catalog" if tool.name == CATALOG else "list"
     return "single" if tool.hints.read_only else "action"

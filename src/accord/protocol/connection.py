@@ -140,7 +140,7 @@ class Connection:
         return call.batch.settle()
 
     def abandon(self) -> list[Call]:
-        """Cancel every open call, since nobody waits any longer, and say which they were."""
+        """Cancel every open call and return them: the peer is gone."""
         calls = [call for calls in self._open.values() for call in calls]
         self._open.clear()
         for call in calls:

@@ -18,7 +18,7 @@ _decode_id = msgspec.json.Decoder(Id).decode
 
 def read_json(message: bytes) -> Any:
     """A message by the letter of JSON, lone surrogates included; ValueError if it is none."""
-    import json  # only what nobody can read needs it
+    import json  # needed for malformed messages only
 
     return json.loads(message.decode(), parse_constant=_refuse_constant)
 
@@ -48,7 +48,7 @@ def _diagnose_value(value: Any) -> bytes | None:
         return None
     fault = _fault(value)
     if fault is None and "id" not in value:
-        return None  # a notification that nobody can read
+        return None  # a malformed notification
     return invalid(_id_of(value), fault or "the message holds text that is not Unicode")
 
 

@@ -21,7 +21,7 @@ TOOLS = "tools/list"
 
 
 class Edge(Protocol):
-    """What a call needs of whoever carries its messages, and all that it knows of who sent it."""
+    """Carries the messages of a call, and knows who sent it."""
 
     @property
     def sender(self) -> Any:
@@ -95,7 +95,7 @@ class Call(msgspec.Struct, eq=False):
 
     @property
     def sender(self) -> Any:
-        """Whoever sent it; nobody else is taken for them once it is over."""
+        """The sender, known until the call is over."""
         if self.edge is None:
             raise ContractError("who sent a call is not known after its end")
         return self.edge.sender
@@ -137,7 +137,7 @@ class Call(msgspec.Struct, eq=False):
         revision = self.client.revision
         if not revision.stateless:
             if self.edge is None:
-                raise Problem.unavailable("Nobody waits who could be asked", retryable=False)
+                raise Problem.unavailable("The client is gone and cannot be asked", retryable=False)
             return await self.edge.ask(self, questions)
         answers, open_questions = self.script().play(questions, revision)
         if open_questions:

@@ -99,7 +99,7 @@ def _complete(talk: "Connection", params: messages.CompleteParams, call: Call) -
 
 def _subscribe(talk: "Connection", params: messages.ResourceParams, call: Call) -> Raw | Reject:
     if not talk.has_begun:
-        return Reject(INVALID_REQUEST, "Nobody could be told: begin with initialize")
+        return Reject(INVALID_REQUEST, "Notifications require a session; begin with initialize")
     fault = talk.host.catalog.watch_fault(params.uri, call.revision)
     if fault is None:
         fault = talk.subscribe(params.uri)
@@ -128,7 +128,7 @@ def _decoder(params: type) -> Callable[[Any], Any]:
 _ANY_PARAMS: Final = _decoder(messages.Params)
 _RESOURCE_PARAMS: Final = _decoder(messages.ResourceParams)
 
-UNKNOWN: Final = Route(  # served to nobody, but a caller learns first whether it may ask at all
+UNKNOWN: Final = Route(  # not served, but the caller's own errors are reported first
     _ANY_PARAMS, _ping, handshake=False, stateless=False, before_handshake=True
 )
 ROUTES: Final = {

@@ -9,6 +9,7 @@ import msgspec
 
 from accord.context import ClientInfo
 from accord.errors import ContractError
+from accord.operation import Done, drive
 from accord.profiles import asking_for, profile_named
 from accord.protocol import Call
 from accord.revisions import NEWEST
@@ -17,7 +18,6 @@ from accord.serve.blocking import OneWay
 from accord.serve.pipes import take_pipes
 from accord.serve.shutdown import ending_in_time
 from accord.server import Server
-from accord.work import Done, drive
 
 if TYPE_CHECKING:
     from accord.reader import Reading

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from accord.model.answer import Problem
 from accord.model.changes import Change
+from accord.operation import Done
 from accord.protocol import Call, Cancel, Lines
 from accord.protocol.messages import Wanted
 from accord.questions import Question
@@ -18,7 +19,6 @@ from accord.serve.pipes import Input, Output, Pipes, keep_from_forks
 from accord.serve.task_runner import TaskRunner
 from accord.serve.thread_runner import DEFAULT_CAPACITY, DEFAULT_THREADS, ThreadRunner
 from accord.server import Server
-from accord.work import Done
 
 log = logging.getLogger("accord")
 

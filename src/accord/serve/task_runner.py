@@ -12,10 +12,10 @@ from collections.abc import Callable
 from contextvars import copy_context
 from typing import Final
 
+from accord.operation import Done, Operation
 from accord.protocol import Call
 from accord.serve.eager_task import Pending
 from accord.serve.flow_control import OutputGate, StartWindow
-from accord.work import Done, Work
 
 _BATCH: Final = 128  # calls that may run before the loop looks at its input again
 
@@ -40,7 +40,7 @@ class TaskRunner:
         self._gate = gate
         self.window = StartWindow(gate)
         self.window.on_room = self._continue
-        self._queue: deque[Work] = deque()
+        self._queue: deque[Operation] = deque()
         self._consumer: asyncio.Task[None] | None = None
         """The task that takes calls off the queue."""
         self.open = 0
@@ -51,7 +51,7 @@ class TaskRunner:
     def _note_fork(self) -> None:
         self._is_fork = True
 
-    def submit(self, job: Work) -> bool:
+    def submit(self, job: Operation) -> bool:
         """Run a job in the next turn of the loop; False if too many are open."""
         if self.open >= self._capacity:
             return False

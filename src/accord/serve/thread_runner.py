@@ -11,9 +11,9 @@ from queue import Empty, SimpleQueue
 from typing import Final
 
 from accord.model.answer import Problem
+from accord.operation import Done, Operation, drive
 from accord.protocol import Call
 from accord.serve.flow_control import OutputGate
-from accord.work import Done, Work, drive
 
 DEFAULT_THREADS: Final = 32
 DEFAULT_CAPACITY: Final = 10_000
@@ -44,7 +44,7 @@ class ThreadRunner:
         self._deliver = deliver
         self._size = threads
         self._capacity = capacity
-        self._jobs: SimpleQueue[tuple[Work, Context]] = SimpleQueue()
+        self._jobs: SimpleQueue[tuple[Operation, Context]] = SimpleQueue()
         self._done: deque[tuple[Call, Done | None]] = deque()
         self._delivery_due = False
         self._threads = 0
@@ -58,7 +58,7 @@ class ThreadRunner:
     def _note_fork(self) -> None:
         self._is_fork = True
 
-    def submit(self, job: Work) -> bool:
+    def submit(self, job: Operation) -> bool:
         """Run a job as soon as a thread is free; False if none can be expected."""
         if self.pending >= self._capacity or len(self._orphaned) >= _MAX_GROWTH * self._size:
             return False

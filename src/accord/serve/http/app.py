@@ -109,7 +109,7 @@ class App:
     def answer(self, exchange: Exchange) -> "Response | Coroutine[Any, Any, Response | None]":
         """Return the response to a request, or a coroutine that does.
 
-        That comes to None if it has been answered by then, or nobody waits for it.
+        The coroutine returns None if the response was a stream, or the client is gone.
         """
         head = exchange.head
         if head.refusal is not None:
@@ -151,9 +151,9 @@ class App:
                 return await self._read(exchange)
             finally:
                 exchange.release()
-        visit = None if self._page is None else self._page(exchange)
-        if visit is not None:
-            return await visit
+        answer = None if self._page is None else self._page(exchange)
+        if answer is not None:
+            return await answer
         return refused(refuse(404, f"Nothing is here; MCP is at {self._settings.path}"))
 
     async def _read(self, exchange: Exchange) -> Response | None:

@@ -32,7 +32,7 @@ _SSE_HEADERS: Final = (
 _MAX_DIGITS: Final = 18  # of a length: with more it is too large anyway
 _BODIES: Final = Budget(64 * 1024 * 1024)
 """For the bodies of open requests in this process that come in several parts."""
-_LINGER: Final = 0.25  # seconds to take in what nobody will read
+_LINGER: Final = 0.25  # seconds to drain a body that is refused
 
 
 class Exchange(msgspec.Struct, eq=False):

@@ -7,6 +7,7 @@ from typing import Final
 
 from accord.errors import INTERNAL_ERROR, Reject
 from accord.model.answer import Problem
+from accord.operation import Done, Operation
 from accord.protocol import Call, Cancel, Connection
 from accord.revisions import Revision
 from accord.serve.eager_task import Pending, start
@@ -20,13 +21,12 @@ from accord.serve.pending_requests import PendingRequests
 from accord.serve.thread_runner import ThreadRunner
 from accord.server import Server
 from accord.telemetry import outcome_label
-from accord.work import Done, Work
 
 _CANCELLED: Final = Done(Reject(INTERNAL_ERROR, "Cancelled"), b"")  # never sent
 _BUSY: Final = Problem.unavailable("Too many calls are open; try again later")
 _DISCONNECT_CHECK: Final = 0.05  # seconds between looks for stateless clients that are gone
 
-Started = Done | Pending[Done] | Work
+Started = Done | Pending[Done] | Operation
 """A finished call, one that waits, or one that has not started: it runs in a thread, or later."""
 
 
@@ -218,7 +218,7 @@ class Execution:
             task.uncancel()
         return done
 
-    async def _run(self, call: Call, started: Pending[Done] | Work) -> Done:
+    async def _run(self, call: Call, started: Pending[Done] | Operation) -> Done:
         """Run the rest of an async call, or all of it as soon as it may start."""
         if not isinstance(started, Pending):
             try:
@@ -248,7 +248,7 @@ class Execution:
             return job
         return await (self._run(call, job) if job.is_async else self._run_in_thread(job, loop))
 
-    async def _run_in_thread(self, job: Work, loop: asyncio.AbstractEventLoop) -> Done:
+    async def _run_in_thread(self, job: Operation, loop: asyncio.AbstractEventLoop) -> Done:
         """Run a call in a thread, or refuse it if too many are queued."""
         future: asyncio.Future[Done] = loop.create_future()
         job.call.running = future

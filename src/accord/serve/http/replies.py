@@ -55,7 +55,7 @@ def response_to(
 ) -> Response:
     """Return the HTTP response for a reply, or for none.
 
-    `date` is what the header calls its revision, where nobody has looked yet if there is such.
+    `date` is the MCP-Protocol-Version header, not checked yet.
     """
     if not reply:
         return _ACCEPTED

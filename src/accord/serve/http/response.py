@@ -22,7 +22,7 @@ class Response(msgspec.Struct, frozen=True):
     content_type: bytes = JSON
 
     def headers(self) -> list[Header]:
-        """A list of its own: whoever passes it on may add to it."""
+        """Return the headers as a new list, which callers may extend."""
         body, kind = self.body, self.content_type
         headers = [(b"content-length", b"%d" % len(body))]
         if body:

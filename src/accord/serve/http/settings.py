@@ -34,8 +34,8 @@ class Settings(NamedTuple):
     """Bytes of unsent output over all connections above which no call starts."""
 
 
-class Wishes(TypedDict, total=False):
-    """The same, for whoever says only what is to be otherwise."""
+class SettingsDict(TypedDict, total=False):
+    """The keyword arguments of `Server.asgi`: fields of Settings."""
 
     path: str
     allow_hosts: tuple[str, ...]

@@ -26,7 +26,7 @@ def rejected(call: Call, reject: Reject) -> Done:
     return Done(reject, messages.failure(call.id, reject))
 
 
-class Work(Protocol):
+class Operation(Protocol):
     """A call that can be run: on a loop if it is async, else wherever it may block."""
 
     @property

@@ -30,7 +30,7 @@ export COVERAGE_FILE := $(CURDIR)/$(VENV)/coverage
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-all test-long check docs conformance readings bench pictures sheet clean
+.PHONY: help demo test test-all test-long coverage check docs conformance readings bench pictures sheet clean
 
 help: ## list the jobs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,25 +42,29 @@ test: $(VENV)/.test ## run the tests that say in a few minutes whether all works
 	$(COMPILE)
 	$(BIN)/python -m $(PYTEST) -m "not slow and not long" --hypothesis-profile few
 
-test-all: $(VENV)/.test $(VENV)/.docs $(VENV)/.peers ## run all tests but the long ones, child processes too, under branch coverage
+test-all: $(VENV)/.test $(VENV)/.docs $(VENV)/.peers ## run what `make test` leaves out: peers, browser, packaging, growth, laws with more examples
+	$(COMPILE)
+	$(BIN)/python -m $(PYTEST) -m "(slow or hypothesis) and not long"
+
+coverage: $(VENV)/.test $(VENV)/.docs $(VENV)/.peers ## run all tests but the long ones, child processes too, under branch coverage
 	$(COMPILE)
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m $(PYTEST) -m "not long"
 	$(BIN)/coverage combine --quiet
 	rm -f $(COVERAGE_FILE).*  # of processes that were killed as they wrote it
+	$(BIN)/coverage report
 
 test-long: $(VENV)/.test ## run what takes long: laws with ten times the examples
 	$(COMPILE)
 	$(BIN)/python -m $(PYTEST) -m "long or hypothesis" --hypothesis-profile many --timeout 3600
 
-check: $(VENV)/.test $(VENV)/.check $(VENV)/.docs $(COVERAGE_FILE) ## lint, format, types, imports, coverage, the site
+check: $(VENV)/.test $(VENV)/.check $(VENV)/.docs ## lint, format, types, imports, the site
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy --strict src
 	$(BIN)/mypy --cache-dir .mypy_cache/tests tests examples tools/docgen
 	$(BIN)/lint-imports
 	$(SITE) --site-dir build/checked
-	$(BIN)/coverage report
 
 docs: $(VENV)/.docs ## regenerate the generated parts of README and docs, build the site in build/site
 	$(BIN)/python -m tools.docgen
@@ -85,10 +89,6 @@ sheet: $(VENV)/.sheet ## draw the character sheet that ships in the package
 clean: ## remove everything that was made here
 	rm -rf .venv .venv-* .hypothesis .*_cache build dist
 	find src tests bench examples tools -name __pycache__ -prune -exec rm -rf {} +
-
-# The tests, only where no data of theirs is there yet.
-$(COVERAGE_FILE):
-	$(MAKE) test-all
 
 # The pip of a new environment may be too old for --group.
 $(VENV)/.base: pyproject.toml constraints.txt

@@ -223,7 +223,7 @@ export class ToolView {
   // Cancel a call whose input requests are not answered.
   leave() {
     const { record } = this;
-    if (!record?.request?.length || !this.isOfNow(record)) return;
+    if (!record?.inputRequests?.length || !this.isOfNow(record)) return;
     record.inputRequests = [];
     ask("answer", `{"call":${record.call}}`).catch(() => {});
   }

@@ -29,6 +29,7 @@ from commands import Popen
 from connect.client import run, serving_shop
 from connect.scripted_server import Request, scripted_server
 from http_peer import HttpServer
+from processes import children
 
 COMMAND = f"{quote(ACCORD)} serve {quote(str(EXAMPLES / 'shop.py'))}"
 ADA, ZOE = '{"customer": "ada"}', '{"customer": "zoe"}'
@@ -310,10 +311,9 @@ def test_ctrl_c_ends_the_server_too(odd: Path) -> None:
     command = [ACCORD, "call", f"{quote(ACCORD)} serve odd --grace 0", "sleep"]
     with Popen(command, cwd=odd, env=ENVIRONMENT, stderr=subprocess.PIPE) as child:
         assert child.stderr is not None
-        children = Path(f"/proc/{child.pid}/task/{child.pid}/children")
         while not (odd / "begun").exists():
             assert child.poll() is None
-        (server,) = map(int, children.read_text().split())
+        (server,) = children(child.pid)
         child.send_signal(signal.SIGINT)
         try:
             assert child.wait(10) in (-signal.SIGINT, 128 + signal.SIGINT)

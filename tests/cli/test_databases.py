@@ -12,6 +12,7 @@ import pytest
 
 from cli.command import ACCORD, accord, accord_each
 from http_peer import HttpPeer, HttpServer
+from processes import children
 from sources.sql.shop import make
 from stdio_peer import StdioPeer
 
@@ -258,15 +259,11 @@ def test_a_server_that_is_terminated_ends_its_workers(folder: Path) -> None:
     with StdioPeer([ACCORD, "serve", "shop.db"], cwd=folder) as peer:
         peer.initialize()
         assert text(peer, "insert_row", table_name="posts", data={"title": "x"})
-        children = [
-            int(child)
-            for task in Path(f"/proc/{peer.process.pid}/task").glob("*/children")
-            for child in task.read_text().split()
-        ]
-        assert len(children) == 2
+        workers = children(peer.process.pid)
+        assert len(workers) == 2
         peer.process.terminate()
         assert peer.wait() == 0
-    while any(Path(f"/proc/{child}").exists() for child in children):
+    while any(Path(f"/proc/{worker}").exists() for worker in workers):
         pass  # the time limit of a test ends this
     connection = sqlite3.connect(folder / "shop.db")
     assert connection.execute("SELECT count(*) FROM posts").fetchone() == (1,)

@@ -13,10 +13,10 @@ import pytest
 
 from cli.command import accord, accord_in_terminal, assert_one_line_of_misuse
 from commands import Popen
+from processes import children
 from sources.sheets.characters import FIGHTER, HOMEBREW, MULTICLASS, thorin
 from sources.sheets.fill_sheets import values
 from sources.sheets.make_forms import make_form, official_fields
-from sources.sql.test_durability import workers_of
 from sources.sql.test_parent_death import ACCORD, SECONDS, are_gone, least, wait_until
 
 SPELLS = {"first_level": [{"name": "Fireball", "level": 3}]}
@@ -93,7 +93,7 @@ def test_worker_processes_end_when_the_command_is_killed(party: Path) -> None:
         words = ["sheet", *files, "-o", (folder := next(folders)), "--jobs", "2"]
         with Popen([ACCORD, *words], cwd=party, stdout=subprocess.DEVNULL) as process:
             wait_until(lambda: any(party.glob(f"{folder}/*.pdf")))
-            workers = workers_of(process.pid)
+            workers = children(process.pid)
             process.kill()
         assert len(workers) == 2
         return wait_until(lambda: are_gone(workers))

@@ -12,7 +12,7 @@ from accord.reader.report import report, to_json
 from http_peer import HttpServer
 from inspector import adversary
 from inspector.api_client import HERE, Api, inspecting
-from serve.http.talk import children
+from processes import children
 
 pytestmark = pytest.mark.timeout(120)
 COMMAND = f"{sys.executable} {HERE / 'adversary.py'} stdio"

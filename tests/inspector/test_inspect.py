@@ -17,6 +17,7 @@ from connect.client import run
 from connect.scripted_server import replying, scripted_server
 from http_peer import HttpServer
 from inspector.api_client import COMMAND, MANY, SHOP, Api, inspecting, reply_of, studio
+from processes import children
 from serve.http.talk import eventually
 
 ROGUE = """
@@ -220,14 +221,9 @@ def _free() -> int:
 def test_the_server_ends_with_the_page() -> None:
     with inspecting(COMMAND) as one, inspecting(COMMAND) as other:
         for page, number in ((one, signal.SIGINT), (other, signal.SIGTERM)):
-            child = _children(page.process.pid)
+            child = children(page.process.pid)
             assert len(child) == 1
             page.process.send_signal(number)
             page.wait(30)
             assert eventually(lambda: not Path(f"/proc/{child[0]}").exists(), 30)  # noqa: B023
             assert "Traceback" not in page.stderr
-
-
-def _children(parent: int) -> list[int]:
-    found = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
-    return [int(each) for each in found]

@@ -17,6 +17,7 @@ from typing import IO, Any
 import pytest
 
 from commands import Popen
+from processes import children
 from serve.talk import ACCORD, HERE, UNWATCHED, calling
 from wire import Message
 
@@ -254,15 +255,7 @@ def _text(reply: Message) -> str:
 
 def _family(pid: int) -> list[int]:
     """A process and its children."""
-    try:
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        threads = Path(f"/proc/{pid}/task").iterdir()
-        children += [
-            c for t in threads if t.name != str(pid) for c in (t / "children").read_text().split()
-        ]
-    except OSError:
-        return [pid]
-    return [pid, *(each for child in children for each in _family(int(child)))]
+    return [pid, *(each for child in children(pid) for each in _family(child))]
 
 
 def _memory(pid: int) -> int:

@@ -16,6 +16,7 @@ from http_peer import HttpServer
 from inspector import hostile
 from inspector.api_client import HERE, Api, inspecting
 from inspector.browser.tab import PATIENCE, call, home, opened, word
+from processes import children
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 SIGNS = "\x1b\u202e\u202c\u200b\u2066\u2069"
@@ -321,21 +322,13 @@ def test_accord_inspect_ends_on_a_signal(transport: str, name: str) -> None:
         calling = threading.Thread(target=_call, args=[api, name])
         calling.start()
         assert api.post("about").status == 200
-        children = _children(running)
+        workers = children(running.process.pid)
         running.process.send_signal(signal.SIGTERM)
         assert running.wait(30) == 0
         calling.join()
-        assert not any(Path(f"/proc/{child}").exists() for child in children)
+        assert not any(Path(f"/proc/{child}").exists() for child in workers)
 
 
 def _call(api: Api, name: str) -> None:
     with suppress(OSError, HTTPException):
         api.post("call", {"tool": name})
-
-
-def _children(running: HttpServer) -> list[str]:
-    found: list[str] = []
-    for task in Path(f"/proc/{running.process.pid}/task").glob("*/children"):
-        with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has ended
-            found += task.read_text().split()
-    return found

@@ -3,7 +3,6 @@
 import json
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
@@ -48,12 +47,3 @@ def eventually(holds: Callable[[], bool], seconds: float = 30) -> bool:
             return False
         sleep(0.01)
     return True
-
-
-def children(pid: int) -> list[int]:
-    """The processes that a process has started, in any of its threads."""
-    found: list[int] = []
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has ended
-            found += map(int, task.read_text().split())
-    return found

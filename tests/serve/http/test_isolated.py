@@ -19,7 +19,8 @@ from accord import Server
 from accord.serve.http import read_endpoint
 from accord.serve.isolated import IN_PLACE, MAX_WAITING
 from http_peer import HttpServer
-from serve.http.talk import children, eventually, limited
+from processes import children
+from serve.http.talk import eventually, limited
 
 LARGE = IN_PLACE + 1
 ROWS = [{"id": n, "name": f"row {n}"} for n in range(2_000)]

@@ -16,6 +16,7 @@ import pytest
 
 from accord.sources.sql import Database, Options
 from accord.sources.sql.messages import ListTables
+from processes import children
 from sources.sql.shop import make, serving
 from stdio_peer import StdioPeer
 
@@ -41,11 +42,6 @@ def ids(path: Path) -> set[int]:
     return found
 
 
-def workers_of(pid: int) -> list[int]:
-    tasks = Path(f"/proc/{pid}/task").glob("*/children")
-    return [int(child) for task in tasks for child in task.read_text().split()]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("words", [[], ["--wal"]], ids=["journal", "wal"])
 @pytest.mark.parametrize("acknowledged", [1, 120])
@@ -62,7 +58,7 @@ def test_a_kill_during_200_inserts_loses_no_acknowledged_row(
             reply = peer.receive(timeout=50)
             assert reply["result"]["content"][0]["text"].startswith("Row inserted successfully.")
             told.add(reply["id"])
-        for pid in [*workers_of(peer.process.pid), peer.process.pid]:
+        for pid in [*children(peer.process.pid), peer.process.pid]:
             os.kill(pid, signal.SIGKILL)
         peer.process.wait()
     assert told <= ids(path)
@@ -160,10 +156,10 @@ def test_of_more_slow_queries_than_workers_none_waits_for_longer_than_its_time(
 
 def test_a_worker_that_died_is_replaced(tmp_path: Path) -> None:
     path = make(tmp_path / "shop.db")
-    before = set(workers_of(os.getpid()))
+    before = set(children(os.getpid()))
     with serving(path) as shop:
         shop.query("SELECT 1")
-        (worker,) = set(workers_of(os.getpid())) - before
+        (worker,) = set(children(os.getpid())) - before
         os.kill(worker, signal.SIGKILL)
         os.waitid(os.P_PID, worker, os.WEXITED | os.WNOWAIT)
         assert shop.query("SELECT 1 AS a") == [{"a": 1}]
@@ -172,9 +168,9 @@ def test_a_worker_that_died_is_replaced(tmp_path: Path) -> None:
 def test_a_worker_that_died_before_it_was_ready_is_replaced(tmp_path: Path) -> None:
     path = make(tmp_path / "shop.db")
     database = Database(str(path), Options())
-    before = set(workers_of(os.getpid()))
+    before = set(children(os.getpid()))
     database.start()
-    (worker,) = set(workers_of(os.getpid())) - before
+    (worker,) = set(children(os.getpid())) - before
     os.kill(worker, signal.SIGKILL)
     assert asyncio.run(database.read(ListTables())).names == ["users", "posts"]
     database.close()
@@ -218,14 +214,14 @@ def test_a_cancelled_call_is_stopped(tmp_path: Path) -> None:
         peer.initialize("2025-06-18")
         quick = {"name": "run_query", "arguments": {"query": "SELECT 1"}}
         assert "result" in peer.request("tools/call", quick)
-        (worker,) = workers_of(peer.process.pid)  # which has started by now, and has nothing to do
+        (worker,) = children(peer.process.pid)  # which has started by now, and has nothing to do
         before = ticks_of(worker)
         params = {"name": "run_query", "arguments": {"query": slow}}
         peer.send({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
         while ticks_of(worker) < before + 20:
             peer.request("ping")
         peer.notify("notifications/cancelled", {"requestId": 1})
-        while worker in workers_of(peer.process.pid):  # the time limit of a test ends this
+        while worker in children(peer.process.pid):  # the time limit of a test ends this
             peer.request("ping")
         peer.close_input()
         assert peer.wait() == 0

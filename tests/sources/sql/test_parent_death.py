@@ -19,9 +19,10 @@ import pytest
 from accord.sources.sql import Database, Options
 from accord.sources.sql.messages import SelectRows
 from commands import Popen
+from processes import children
 from serve.talk import ACCORD
 from sources.sql.shop import make
-from sources.sql.test_durability import ticks_of, workers_of
+from sources.sql.test_durability import ticks_of
 from stdio_peer import StdioPeer
 
 FOR_EVER = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
@@ -74,7 +75,7 @@ def serving(
     with StdioPeer(command, env=env) as peer:
         peer.initialize()
         call(peer, "run_query", query="SELECT 1")
-        yield peer, workers_of(peer.process.pid)
+        yield peer, children(peer.process.pid)
 
 
 def call(peer: StdioPeer, tool: str, **arguments: Any) -> None:
@@ -143,7 +144,7 @@ def changing(path: Path, *words: str) -> Iterator[tuple[StdioPeer, int, sqlite3.
     """A server with a change under way, which waits for a lock; its writer, and who has the lock."""
     with serving(path, dict(os.environ), *words) as (peer, readers):
         call(peer, "insert_row", table_name="posts", data={"title": "first"})
-        (writer,) = set(workers_of(peer.process.pid)) - set(readers)
+        (writer,) = set(children(peer.process.pid)) - set(readers)
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         before = waits_of(writer)
@@ -195,7 +196,7 @@ def test_a_change_under_way_is_finished_if_its_server_ends_by_itself(tmp_path: P
 
 def test_a_worker_outlives_the_thread_that_it_was_started_from(tmp_path: Path) -> None:
     database = Database(str(make(tmp_path / "shop.db")), Options())
-    others = set(workers_of(os.getpid()))
+    others = set(children(os.getpid()))
     select = SelectRows("SELECT 1 AS n", None, 1, 0)
 
     def ask() -> None:
@@ -205,9 +206,9 @@ def test_a_worker_outlives_the_thread_that_it_was_started_from(tmp_path: Path) -
         thread = threading.Thread(target=ask)
         thread.start()
         thread.join()
-    (worker,) = set(workers_of(os.getpid())) - others
+    (worker,) = set(children(os.getpid())) - others
     ask()
-    assert set(workers_of(os.getpid())) - others == {worker}
+    assert set(children(os.getpid())) - others == {worker}
     database.close()
 
 
@@ -233,7 +234,7 @@ os.wait()
         with Popen(command, stdout=subprocess.PIPE, text=True) as parent:
             assert parent.stdout is not None
             fork = int(parent.stdout.readline())
-            workers = workers_of(fork)
+            workers = children(fork)
             os.kill(fork, signal.SIGKILL)
             taken = wait_until(lambda: are_gone(workers))
         assert workers

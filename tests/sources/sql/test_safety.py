@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from processes import children
 from sources.sql.shop import NUMBERS, SEED, Shop, make, serving, state
 
 ONLY_SELECT = "Only SELECT queries are allowed for security reasons"
@@ -200,23 +201,18 @@ def resident(pid: int, figure: str = "VmHWM") -> int:
     return int(status.split(f"{figure}:")[1].split()[0]) * 1024
 
 
-def children() -> set[int]:
-    tasks = Path(f"/proc/{os.getpid()}/task").glob("*/children")
-    return {int(pid) for task in tasks for pid in task.read_text().split()}
-
-
 def test_memory_stays_within_bounds_in_both_processes(folder: Path) -> None:
     hungry = [name for name in EXPENSIVE if "one" not in name]
-    others = children()
+    others = set(children(os.getpid()))
     measured = 0
     with serving(folder / "shop.db", timeout=TIMEOUT, read_only=True) as shop:
         ours = resident(os.getpid(), "VmRSS")
         for name in hungry:
             shop.query("SELECT * FROM users")
-            (worker,) = children() - others
+            (worker,) = set(children(os.getpid())) - others
             before = resident(worker, "VmRSS")
             shop.call("run_query", query=EXPENSIVE[name])
-            if worker in children():  # on a machine that is busy it may have been ended
+            if worker in children(os.getpid()):  # on a machine that is busy it may have been ended
                 measured += 1
                 assert resident(worker) - before <= MEMORY, name
         assert resident(os.getpid(), "VmRSS") - ours <= MEMORY
@@ -302,13 +298,13 @@ def test_the_longest_value_can_be_set_and_the_option_is_named(shop: Shop, folder
 
 
 def test_workers_that_were_ended_leave_no_process_behind(folder: Path) -> None:
-    others = children()
+    others = set(children(os.getpid()))
     with serving(folder / "shop.db", timeout=0.1, read_only=True) as shop:
         for _ in range(3):
             shop.refusal(EXPENSIVE["one opcode"])
-        while len(children() - others) > 1:  # the time limit of a test ends this
+        while len(set(children(os.getpid())) - others) > 1:  # the time limit of a test ends this
             shop.query("SELECT 1")
-    assert children() - others == set()
+    assert set(children(os.getpid())) - others == set()
 
 
 # Allowed tables

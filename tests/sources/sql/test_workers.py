@@ -21,9 +21,9 @@ from accord.model.answer import Problem
 from accord.sources.sql import Database, Options
 from accord.sources.sql.messages import InsertRow, SelectRows
 from accord.sources.sql.worker_process import WorkerProcess
+from processes import children
 from serve.talk import ACCORD
 from sources.sql.shop import NUMBERS, make, serving
-from sources.sql.test_durability import workers_of
 from stdio_peer import StdioPeer
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
@@ -40,10 +40,10 @@ class Stalled:
         self.database = Database(str(path), Options(timeout=timeout))
 
     async def __aenter__(self) -> Self:
-        before = set(workers_of(os.getpid()))
+        before = set(children(os.getpid()))
         for _ in range(50):
             await self.database.read(FAST[0])
-        (self.worker,) = set(workers_of(os.getpid())) - before
+        (self.worker,) = set(children(os.getpid())) - before
         self.endless = asyncio.create_task(self.database.read(SelectRows(ENDLESS, None, 1, 0)))
         self.behind = asyncio.gather(*map(self.database.read, FAST))
         await asyncio.sleep(0)  # they ask
@@ -114,10 +114,10 @@ def workers_for(path: Path, selects: list[SelectRows]) -> int:
     """Return the number of workers after these concurrent queries."""
 
     async def ask() -> int:
-        before = set(workers_of(os.getpid()))
+        before = set(children(os.getpid()))
         database = Database(str(path), Options())
         await asyncio.gather(*map(database.read, selects))
-        found = len(set(workers_of(os.getpid())) - before)
+        found = len(set(children(os.getpid())) - before)
         database.close()
         return found
 
@@ -266,13 +266,13 @@ def test_a_request_behind_many_endless_queries_fails_as_busy_in_time(tmp_path: P
 
 def test_a_query_that_is_under_way_ends_with_its_database(tmp_path: Path) -> None:
     async def begin_and_close() -> int:
-        before = set(workers_of(os.getpid()))
+        before = set(children(os.getpid()))
         database = Database(str(make(tmp_path / "shop.db")), Options(timeout=600))
         await database.read(FAST[0])
         request = [SelectRows(ENDLESS, None, 1, 0), *FAST]
         tasks = [asyncio.create_task(database.read(each)) for each in request]
         await asyncio.sleep(0)  # they ask
-        (worker,) = set(workers_of(os.getpid())) - before
+        (worker,) = set(children(os.getpid())) - before
         database.close()
         for said in await asyncio.gather(*tasks, return_exceptions=True):
             assert isinstance(said, Problem)
@@ -289,7 +289,7 @@ def test_a_query_that_is_under_way_ends_with_its_server(tmp_path: Path) -> None:
         peer.initialize()
         call = {"name": "run_query", "arguments": {"query": "SELECT 1"}}
         peer.request("tools/call", call)
-        (worker,) = workers_of(peer.process.pid)
+        (worker,) = children(peer.process.pid)
         call["arguments"] = {"query": ENDLESS}
         peer.send({"jsonrpc": "2.0", "id": "endless", "method": "tools/call", "params": call})
         idle = int(_stat(worker)[11])

@@ -10,11 +10,11 @@ from typing import Any, Literal, TypedDict
 import msgspec
 
 from accord import Answer, Server
-from accord.context import ClientInfo
+from accord.model.context import ClientInfo
 from accord.model.tool import Tool
-from accord.outcome import answer_of
 from accord.protocol import Call
 from accord.revisions import REVISIONS
+from accord.server.outcome import answer_of
 from bench.report import number, table, verdict
 from bench.servers.data import make_rows
 from bench.wire import ERAS, STATELESS, Era, WrongReplyError

@@ -9,9 +9,9 @@ import pytest
 
 import wire
 from accord import Context, ContractError, Server
-from accord.combined import combine
 from accord.protocol import Call
 from accord.serve import blocking
+from accord.server.combined import combine
 from peer import request
 from stdio_peer import modern_params
 

@@ -8,8 +8,8 @@ import pytest
 
 import wire
 from accord import ContractError, Server
-from accord.combined import combine
 from accord.model.changes import Change, ListChanged, Updated
+from accord.server.combined import combine
 from peer import Peer
 
 

@@ -10,10 +10,10 @@ import pytest
 
 import wire
 from accord import ClientInfo, ContractError, Header, Server
-from accord.header_params import Mark, fault, header_params_of
 from accord.model.tool import Bound, Tool
 from accord.protocol import Call
 from accord.protocol.events import PROMPT, Special
+from accord.protocol.header_params import Mark, fault, header_params_of
 from accord.revisions import NEWEST
 from http_peer import HttpPeer, HttpServer
 from peer import request

@@ -9,8 +9,8 @@ import pytest
 
 import wire
 from accord import Answer, ContractError, Server, render
-from accord.combined import combine
 from accord.model import schemas
+from accord.server.combined import combine
 from accord.sources.functions import Options
 from cli.command import ACCORD, ENVIRONMENT, accord, assert_one_line_of_misuse, write
 from http_peer import HttpPeer, HttpServer

@@ -2,16 +2,16 @@
 
 import typing
 
-from accord.context import ClientInfo, Context
 from accord.errors import AccordError, ContractError, PeerError
-from accord.header_params import Header
 from accord.model.answer import Answer, Encoded, FieldError, Notice, Page, Problem
 from accord.model.completion import Completion
 from accord.model.content import Annotations, Audio, Embedded, Icon, Image, Link, Message
+from accord.model.context import ClientInfo, Context
 from accord.model.envelope import Envelope, error_response, success_response
-from accord.questions import Elicit, Elicited, ElicitURL, ListRoots, Root, Sample, Sampled
-from accord.rendering import render
+from accord.model.questions import Elicit, Elicited, ElicitURL, ListRoots, Root, Sample, Sampled
+from accord.protocol.header_params import Header
 from accord.server import Server
+from accord.server.rendering import render
 from accord.signing import Cursors
 from accord.telemetry import Telemetry
 

@@ -8,7 +8,7 @@ from accord import (
     ContractError,
     Server,
 )
-from accord.combined import combine
+from accord.server.combined import combine
 from limits.talk import (
     LEAST,
     LIMIT,

@@ -12,7 +12,7 @@ import pytest
 from accord import ContractError, Elicit, Elicited, ElicitURL, ListRoots, Message, Sample
 from accord.model.content import Audio, Image
 from accord.model.forms import InvalidContent, form_of
-from accord.questions import digest
+from accord.model.questions import digest
 from accord.revisions import REVISIONS
 
 OLD, TITLED = REVISIONS["2025-06-18"], REVISIONS["2026-07-28"]

@@ -10,7 +10,7 @@ from msgspec.json import encode
 
 import wire
 from accord import Server
-from accord.context import ClientInfo
+from accord.model.context import ClientInfo
 from accord.model.tool import Tool
 from accord.revisions import REVISIONS
 from accord.signing import Signer

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import wire
 from accord import Context, Elicit, Elicited, ListRoots, Problem, Sample, Server
-from accord.context import ClientInfo
+from accord.model.context import ClientInfo
 from accord.protocol import Call
 from accord.protocol.replay import Replay
 from accord.revisions import REVISIONS

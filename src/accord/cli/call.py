@@ -21,9 +21,9 @@ from accord.cli.options import (
 )
 from accord.cli.progress import StatusLine, show_progress
 from accord.cli.terminal import for_stdout, stdout_to_stderr, visible
-from accord.context import ClientInfo
 from accord.errors import ContractError
 from accord.model.answer import Answer
+from accord.model.context import ClientInfo
 from accord.profiles import PROFILES, Profile, asking_for
 from accord.protocol import Call
 from accord.revisions import NEWEST, REVISIONS

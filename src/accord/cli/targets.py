@@ -15,9 +15,9 @@ from types import MappingProxyType, ModuleType
 from typing import Any, Final
 
 from accord.cli import databases
-from accord.combined import combine
 from accord.errors import ContractError
 from accord.server import Server
+from accord.server.combined import combine
 
 _DEFAULT_NAME: Final = "server"
 

@@ -13,8 +13,8 @@ from django.db import connections
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.utils.encoding import force_bytes
 
-from accord.header_params import PREFIX
 from accord.model.limits import DEFAULT_MAX_BYTES
+from accord.protocol.header_params import PREFIX
 from accord.serve.blocking import OneWay
 from accord.serve.http.request import Header, refuse
 from accord.serve.http.response import Response, refused
@@ -206,7 +206,7 @@ def _headers(request: HttpRequest) -> list[Header]:
 
 
 def _parameter_headers(request: HttpRequest) -> list[Header]:
-    """Return the headers that repeat arguments; see `accord.header_params`."""
+    """Return the headers that repeat arguments; see `accord.protocol.header_params`."""
     return [
         (_header(name), str(value).encode("latin-1"))
         for name, value in request.META.items()

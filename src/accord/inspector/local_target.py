@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import msgspec
 
-from accord.context import MissingCapability
 from accord.errors import PeerError
 from accord.inspector.history import History
 from accord.inspector.reports import ReceivedReply, read_reply
@@ -23,18 +22,20 @@ from accord.inspector.target import (
     WireMessage,
 )
 from accord.model.answer import FieldError, InputRequired, Problem
+from accord.model.context import MissingCapability
+from accord.model.questions import Question
 from accord.model.tool import Tool
-from accord.operation import Done, Operation
-from accord.outcome import Outcome, meaning_of, misfit_of
 from accord.profiles import PROFILES, asking_for
 from accord.protocol import Answered, Call
-from accord.questions import Question
 from accord.revisions import NEWEST, REVISIONS
 from accord.serve.http.access import AccessLog
 from accord.serve.listener import Listener
 from accord.serve.pending_requests import PendingRequests
 from accord.serve.thread_runner import ThreadRunner
-from accord.server import Server, ToolOperation
+from accord.server import Server
+from accord.server.operation import Done, Operation
+from accord.server.outcome import Outcome, meaning_of, misfit_of
+from accord.server.server import ToolOperation
 from accord.telemetry import outcome_label
 
 _MAX_PAGES: Final = 1_000

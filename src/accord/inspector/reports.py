@@ -12,9 +12,9 @@ from accord.model.answer import KINDS, Answer, Kind, Problem
 from accord.reader import Reading, read
 from accord.reader.follow import following
 from accord.reader.report import report, to_json
-from accord.rendering import render
 from accord.serve.http.read_endpoint import unread
 from accord.serve.isolated import Busy, Stopped, run_isolated
+from accord.server.rendering import render
 
 MAX_VALUES: Final = 250_000
 """Maximum number of JSON values for the browser; with more it would hang for seconds."""

@@ -6,8 +6,8 @@ from typing import Final
 import msgspec
 from msgspec import UNSET
 
-from accord.context import ClientInfo
 from accord.errors import INVALID_PARAMS, UNSUPPORTED_PROTOCOL_VERSION, Reject
+from accord.model.context import ClientInfo
 from accord.protocol.messages import Meta, decode_meta
 from accord.revisions import REVISIONS, STATELESS
 

@@ -7,7 +7,6 @@ from typing import Final, Protocol
 import msgspec
 from msgspec import UNSET, Raw
 
-from accord.context import ClientInfo, Level
 from accord.errors import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -16,6 +15,8 @@ from accord.errors import (
     Reject,
 )
 from accord.model.changes import Change, Updated
+from accord.model.context import ClientInfo, Level
+from accord.model.questions import Question
 from accord.protocol import messages
 from accord.protocol.batch import Batch, read_batch
 from accord.protocol.clients import LONGEST_KEPT, UNREADABLE, read_known_meta, read_meta
@@ -26,7 +27,6 @@ from accord.protocol.messages import MOST_WATCHED, NOTHING, Frame, Id
 from accord.protocol.methods import ROUTES, UNKNOWN, Found, Route, look_again
 from accord.protocol.mirror import Mirror
 from accord.protocol.news import news
-from accord.questions import Question
 from accord.revisions import Revision, negotiate
 
 log = logging.getLogger("accord")

@@ -6,13 +6,13 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import Raw
 
-from accord.context import LEVELS, ClientInfo, Level
 from accord.errors import ContractError
 from accord.model.answer import InputRequired, Problem
+from accord.model.context import LEVELS, ClientInfo, Level
+from accord.model.questions import Question
 from accord.protocol.batch import Batch
 from accord.protocol.messages import Id, LogMessage, Progress, Wanted, decode_meta, notification
 from accord.protocol.replay import Retry, Script
-from accord.questions import Question
 from accord.revisions import Revision
 
 TOOL, PROMPT, RESOURCE = "tools/call", "prompts/get", "resources/read"

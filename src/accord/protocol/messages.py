@@ -6,8 +6,8 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from accord.context import Level
 from accord.errors import INVALID_REQUEST, PARSE_ERROR, Reject
+from accord.model.context import Level
 
 NOTHING: Final = Raw(b"")
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from msgspec import Raw
 
-from accord.context import ClientInfo
 from accord.errors import INVALID_PARAMS, INVALID_REQUEST, Reject
+from accord.model.context import ClientInfo
 from accord.protocol import messages
 from accord.protocol.clients import UNREADABLE, reason
 from accord.protocol.events import COMPLETION, LISTEN, PROMPT, RESOURCE, Call, Special

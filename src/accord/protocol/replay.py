@@ -13,8 +13,8 @@ import msgspec
 from msgspec import Raw
 
 from accord.errors import INVALID_PARAMS, Reject
+from accord.model.questions import Question, digest
 from accord.model.values import read_exactly
-from accord.questions import Question, digest
 from accord.revisions import Revision
 from accord.signing import BadSignature, Signer
 

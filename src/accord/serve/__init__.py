@@ -1,1 +1,1 @@
-"""The edges: they run calls, and own sessions, threads and sockets."""
+"""Serves over stdio and HTTP: runs operations, and owns sessions, threads and sockets."""

@@ -4,13 +4,13 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, Final
 
-from accord.context import MissingCapability
-from accord.operation import Done, drive
+from accord.model.context import MissingCapability
+from accord.model.questions import Question
 from accord.protocol import Call
 from accord.protocol.events import Edge
 from accord.protocol.messages import Wanted
-from accord.questions import Question
 from accord.server import Server
+from accord.server.operation import Done, drive
 
 
 class OneWay:

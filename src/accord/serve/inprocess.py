@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from accord.context import ClientInfo
 from accord.errors import ContractError
-from accord.operation import Done, drive
+from accord.model.context import ClientInfo
 from accord.profiles import asking_for, profile_named
 from accord.protocol import Call
 from accord.revisions import NEWEST
@@ -18,6 +17,7 @@ from accord.serve.blocking import OneWay
 from accord.serve.pipes import take_pipes
 from accord.serve.shutdown import ending_in_time
 from accord.server import Server
+from accord.server.operation import Done, drive
 
 if TYPE_CHECKING:
     from accord.reader import Reading

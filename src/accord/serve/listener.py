@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 
 from accord.model.answer import Problem
+from accord.model.questions import Question
 from accord.protocol import Call
-from accord.questions import Question
 from accord.serve.blocking import OneWay
 
 

@@ -9,10 +9,10 @@ import msgspec
 
 from accord.model.answer import Problem
 from accord.model.changes import Change
+from accord.model.questions import Question
 from accord.protocol import Answered, Call, Connection
 from accord.protocol.messages import Wanted
 from accord.protocol.news import news_for
-from accord.questions import Question
 from accord.serve.flow_control import StartWindow
 from accord.server import Server
 

@@ -9,16 +9,16 @@ from typing import Any, Final, NamedTuple
 
 from accord.model.answer import Problem
 from accord.model.changes import Change
-from accord.operation import Done
+from accord.model.questions import Question
 from accord.protocol import Call, Cancel, Lines
 from accord.protocol.messages import Wanted
-from accord.questions import Question
 from accord.serve.flow_control import DEFAULT_MAX_UNSENT, OutputGate, ReadThrottle
 from accord.serve.pending_requests import PendingRequests
 from accord.serve.pipes import Input, Output, Pipes, keep_from_forks
 from accord.serve.task_runner import TaskRunner
 from accord.serve.thread_runner import DEFAULT_CAPACITY, DEFAULT_THREADS, ThreadRunner
 from accord.server import Server
+from accord.server.operation import Done
 
 log = logging.getLogger("accord")
 

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from contextvars import copy_context
 from typing import Final
 
-from accord.operation import Done, Operation
 from accord.protocol import Call
 from accord.serve.eager_task import Pending
 from accord.serve.flow_control import OutputGate, StartWindow
+from accord.server.operation import Done, Operation
 
 _BATCH: Final = 128  # calls that may run before the loop looks at its input again
 

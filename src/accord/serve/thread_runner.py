@@ -11,9 +11,9 @@ from queue import Empty, SimpleQueue
 from typing import Final
 
 from accord.model.answer import Problem
-from accord.operation import Done, Operation, drive
 from accord.protocol import Call
 from accord.serve.flow_control import OutputGate
+from accord.server.operation import Done, Operation, drive
 
 DEFAULT_THREADS: Final = 32
 DEFAULT_CAPACITY: Final = 10_000

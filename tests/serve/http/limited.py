@@ -3,8 +3,8 @@
 import json
 import sys
 
-from accord.combined import combine
 from accord.serve.http import listen
+from accord.server.combined import combine
 from serve import workshop
 from serve.http import stage
 

@@ -9,9 +9,9 @@ import msgspec
 
 from accord.budget import Budget
 from accord.model.answer import Problem
+from accord.model.questions import Question
 from accord.protocol import Call
 from accord.protocol.messages import Wanted
-from accord.questions import Question
 from accord.serve.eager_task import Pending, start
 from accord.serve.http.request import Fields, Head, Refusal, refuse
 from accord.serve.http.sessions import Session

@@ -7,7 +7,6 @@ from typing import Final
 
 from accord.errors import INTERNAL_ERROR, Reject
 from accord.model.answer import Problem
-from accord.operation import Done, Operation
 from accord.protocol import Call, Cancel, Connection
 from accord.revisions import Revision
 from accord.serve.eager_task import Pending, start
@@ -20,6 +19,7 @@ from accord.serve.http.settings import Settings
 from accord.serve.pending_requests import PendingRequests
 from accord.serve.thread_runner import ThreadRunner
 from accord.server import Server
+from accord.server.operation import Done, Operation
 from accord.telemetry import outcome_label
 
 _CANCELLED: Final = Done(Reject(INTERNAL_ERROR, "Cancelled"), b"")  # never sent

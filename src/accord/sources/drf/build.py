@@ -12,10 +12,10 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.functional import Promise
 from msgspec import UNSET, UnsetType
 
-from accord.context import Context
 from accord.errors import ContractError
 from accord.model.answer import Answer, FieldError, Problem
 from accord.model.arguments import Checker, JsonSchema, invalid
+from accord.model.context import Context
 from accord.model.tool import Audience, Bound, Output, Tool
 from accord.sources.drf.describe import RouteDescription, default_of, describe
 from accord.sources.drf.dispatch import FullDispatch, MiddlewareProbe, NestedDispatch

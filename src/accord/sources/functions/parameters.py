@@ -16,10 +16,10 @@ from typing import Any, Final, NamedTuple, Union, get_args, get_origin
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from accord.context import Context
 from accord.errors import ContractError
 from accord.model.answer import FieldError
 from accord.model.arguments import Checker, JsonSchema, ignored, invalid, path_of
+from accord.model.context import Context
 from accord.model.tool import Bound
 from accord.sources.functions.type_hints import annotate, classes_in, describe
 

@@ -6,20 +6,20 @@ from typing import Any, Final, Protocol
 import msgspec
 from msgspec import Raw
 
-from accord.context import Context
 from accord.errors import INTERNAL_ERROR, INVALID_PARAMS, ContractError, Reject
 from accord.model.answer import InputRequired, Problem
 from accord.model.completion import Completer, completer_of, completion_of
+from accord.model.context import Context
 from accord.model.prompt import Prompt
 from accord.model.resource import Resource
 from accord.model.values import known
-from accord.operation import GIVEN, Done, Operation, rejected
-from accord.outcome import MASKED, Outcome, log_failure, mask, meaning_of
 from accord.protocol import Call, messages
 from accord.protocol.events import COMPLETION, PROMPT, RESOURCE, Special
 from accord.protocol.messages import CompleteParams, PromptReference
 from accord.protocol.results import Result, cacheable
 from accord.revisions import Revision
+from accord.server.operation import GIVEN, Done, Operation, rejected
+from accord.server.outcome import MASKED, Outcome, log_failure, mask, meaning_of
 
 _NO_COMPLETION: Final = completer_of(())
 _encode = msgspec.json.Encoder().encode

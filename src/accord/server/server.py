@@ -8,20 +8,27 @@ from typing import TYPE_CHECKING, Any, Unpack
 import msgspec
 from msgspec import Raw
 
-from accord.catalog import NOTHING
-from accord.context import ClientInfo, Context
-from accord.continuation import Asked, Rest, may_have_cursor, read_more_tool
 from accord.errors import INVALID_PARAMS, Reject, require_known
-from accord.header_params import fault as header_params_fault
 from accord.model.answer import Answer, InputRequired, Problem, Value
 from accord.model.changes import Kind
 from accord.model.content import Icon
+from accord.model.context import ClientInfo, Context
 from accord.model.limits import DEFAULT_MAX_BYTES, Position
 from accord.model.tool import Tool
 from accord.model.values import too_deep
-from accord.offers import FeatureOperation
-from accord.operation import Done, Operation, rejected
-from accord.outcome import (
+from accord.profiles import Profile, RenderContext, Result, TextResult, profile_asked, profile_named
+from accord.protocol import Call, Connection, messages, results
+from accord.protocol.entries import tool_entry
+from accord.protocol.events import LISTEN, TOOL, TOOLS, Special
+from accord.protocol.header_params import fault as header_params_fault
+from accord.protocol.replay import Replay, subject
+from accord.protocol.results import Identity
+from accord.revisions import Revision
+from accord.server.catalog import NOTHING
+from accord.server.continuation import Asked, Rest, may_have_cursor, read_more_tool
+from accord.server.offers import FeatureOperation
+from accord.server.operation import Done, Operation, rejected
+from accord.server.outcome import (
     Outcome,
     answer_of,
     log_failure,
@@ -29,17 +36,10 @@ from accord.outcome import (
     meaning_of,
     misfit_of,
 )
-from accord.profiles import Profile, RenderContext, Result, TextResult, profile_asked, profile_named
-from accord.protocol import Call, Connection, messages, results
-from accord.protocol.entries import tool_entry
-from accord.protocol.events import LISTEN, TOOL, TOOLS, Special
-from accord.protocol.replay import Replay, subject
-from accord.protocol.results import Identity
-from accord.registry import Registry
-from accord.rendering import Shortener, require_room, resumed, shortened_reject, size_of
-from accord.revisions import Revision
+from accord.server.registry import Registry
+from accord.server.rendering import Shortener, require_room, resumed, shortened_reject, size_of
+from accord.server.subscriptions import Subscription
 from accord.signing import Cursors, Signer
-from accord.subscriptions import Subscription
 from accord.telemetry import CallTimer, Telemetry, outcome_label
 
 if TYPE_CHECKING:

@@ -5,14 +5,14 @@ from typing import Any, Final
 
 import msgspec
 
-from accord.continuation import Asked, Rest, has_own_cursor
 from accord.errors import ContractError, Reject
 from accord.model.answer import Answer, FieldError, Problem, Value
 from accord.model.limits import DEFAULT_MAX_BYTES, Cutter, Position, resume, shorten, too_large
 from accord.model.tool import Hints, Output, Tool, tool_without_call
-from accord.outcome import answer_of
 from accord.profiles import PROFILES, Profile, RenderContext, Result, TextResult, profile_named
 from accord.revisions import NEWEST, REVISIONS
+from accord.server.continuation import Asked, Rest, has_own_cursor
+from accord.server.outcome import answer_of
 from accord.signing import Cursors
 
 _LEAST_BYTES: Final = 1_024  # what a cut answer has to say of itself needs room too

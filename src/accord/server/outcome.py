@@ -9,7 +9,6 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw
 
-from accord.context import MissingCapability, WrongAnswer
 from accord.errors import (
     INVALID_PARAMS,
     MISSING_CLIENT_CAPABILITY,
@@ -19,6 +18,7 @@ from accord.errors import (
 )
 from accord.model.answer import Answer, Encoded, FieldError, InputRequired, Notice, Problem, Value
 from accord.model.content import Block
+from accord.model.context import MissingCapability, WrongAnswer
 from accord.model.envelope import Envelope, to_answer
 from accord.model.tool import Tool
 from accord.model.values import is_deep_json, require_json, too_deep

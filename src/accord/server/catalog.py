@@ -7,19 +7,19 @@ from typing import Any, Final
 
 from msgspec import Raw
 
-from accord.context import ClientInfo
 from accord.errors import INVALID_PARAMS, ContractError, Reject
 from accord.model.changes import KINDS, Kind
+from accord.model.context import ClientInfo
 from accord.model.prompt import Prompt
 from accord.model.resource import Resource
 from accord.model.tool import Audience, Tool
-from accord.offers import Offers, missing
 from accord.profiles import profile_asked
 from accord.protocol import results
 from accord.protocol.entries import prompt_entry, resource_entry
 from accord.protocol.messages import MOST_WATCHED, Wanted
 from accord.protocol.results import Result
 from accord.revisions import Revision
+from accord.server.offers import Offers, missing
 from accord.signing import BadSignature, Signer
 
 _PAGE_OF: Final = {

@@ -6,13 +6,13 @@ from typing import Any
 
 import msgspec
 
-from accord.continuation import READ_MORE
 from accord.errors import ContractError
 from accord.model.changes import Change, Updated
 from accord.model.prompt import Prompt
 from accord.model.resource import Resource
 from accord.model.tool import Tool
-from accord.server import Server
+from accord.server.continuation import READ_MORE
+from accord.server.server import Server
 from accord.telemetry import Telemetry
 
 Offer = Tool | Prompt | Resource

@@ -7,8 +7,8 @@ import msgspec
 
 from accord.errors import ContractError, Reject
 from accord.model.answer import Answer, Problem, Value
-from accord.outcome import Outcome
 from accord.protocol import Call, messages
+from accord.server.outcome import Outcome
 
 GIVEN: Final[Answer[Value]] = Answer("given")
 """How a call ended that is no call of a tool, and went well."""

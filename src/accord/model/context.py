@@ -10,8 +10,7 @@ from accord.errors import AccordError, ContractError
 from accord.model.answer import FieldError
 from accord.model.content import MessageContent
 from accord.model.forms import InvalidContent
-from accord.model.values import as_json
-from accord.questions import (
+from accord.model.questions import (
     Elicit,
     Elicited,
     ElicitURL,
@@ -21,6 +20,7 @@ from accord.questions import (
     Sample,
     Sampled,
 )
+from accord.model.values import as_json
 from accord.revisions import Revision
 
 T = TypeVar("T")

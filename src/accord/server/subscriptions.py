@@ -4,11 +4,11 @@ import msgspec
 
 from accord.errors import INTERNAL_ERROR, Reject
 from accord.model.answer import Problem
-from accord.offers import Renderer
-from accord.operation import GIVEN, Done, rejected
 from accord.protocol import Call, messages, results
 from accord.protocol.messages import Wanted
 from accord.protocol.news import acknowledged
+from accord.server.offers import Renderer
+from accord.server.operation import GIVEN, Done, rejected
 
 
 class Subscription(msgspec.Struct, frozen=True, eq=False):

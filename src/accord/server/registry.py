@@ -3,17 +3,17 @@
 from collections.abc import Callable, Collection
 from typing import Any, TypeVar, Unpack, overload
 
-from accord.catalog import Catalog
-from accord.continuation import takes_cursor
 from accord.errors import ContractError
-from accord.header_params import HeaderParams, header_params_of
 from accord.model.changes import Changes, Kind, ListChanged, Updated
 from accord.model.prompt import Prompt
 from accord.model.resource import Resource
 from accord.model.tool import Tool, Toolbox
-from accord.offers import Offers, Renderer
 from accord.profiles import profile_named
-from accord.rendering import require_room
+from accord.protocol.header_params import HeaderParams, header_params_of
+from accord.server.catalog import Catalog
+from accord.server.continuation import takes_cursor
+from accord.server.offers import Offers, Renderer
+from accord.server.rendering import require_room
 from accord.sources.functions import (
     Options,
     PromptOptions,

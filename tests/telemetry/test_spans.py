@@ -51,7 +51,7 @@ def test_a_call_is_a_span_after_the_conventions(exporter: InMemorySpanExporter) 
         "gen_ai.operation.name": "execute_tool",
         "gen_ai.tool.name": "orders",
         "accord.request_id": watch.request_id,
-        "accord.server.outcome": "success",
+        "accord.outcome": "success",
     }
     assert span.instrumentation_scope is not None
     assert span.instrumentation_scope.name == "accord"
@@ -65,7 +65,7 @@ def test_a_problem_and_nothing_else_marks_the_span_as_failed(
     span = only(exporter)
     attributes = span.attributes or {}
     failed = ending in KINDS
-    assert attributes["accord.server.outcome"] == ending
+    assert attributes["accord.outcome"] == ending
     assert attributes.get("error.type") == (ending if failed else None)
     assert span.status.status_code is (StatusCode.ERROR if failed else StatusCode.UNSET)
     assert span.status.description == (ending if failed else None)

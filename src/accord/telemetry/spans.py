@@ -32,7 +32,7 @@ class OpenSpan(msgspec.Struct, frozen=True, eq=False):
     def end(self, ending: str) -> None:
         """End the span; a problem sets its status to the kind, as the message may hold data."""
         span = self.span
-        span.set_attribute("accord.server.outcome", ending)
+        span.set_attribute("accord.outcome", ending)
         if ending in KINDS:
             span.set_attribute("error.type", ending)
             span.set_status(Status(StatusCode.ERROR, ending))

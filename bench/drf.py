@@ -105,20 +105,21 @@ def make_clients(figures: Figures) -> dict[str, Run]:
     from rest_framework.test import APIClient
 
     from accord.django import project
-    from accord.protocol import Call
-    from accord.serve import blocking
+    from accord.protocol import Request
+    from accord.serve.call import OneWay, RunningCall
+    from accord.serve.executor import run_blocking
 
     client = APIClient()
     client.credentials(HTTP_AUTHORIZATION=f"Token {TOKEN}")
     message = call_message()
     server = project.server()
-    connection = server.connect()
+    connection = server.dispatcher.connect()
 
     def standalone() -> bytes:
-        (call,) = connection.receive(message)
-        assert isinstance(call, Call)
-        done = blocking.run(server, call, blocking.OneWay(CALLER))
-        reply = connection.finish(call, done.reply)
+        (request,) = connection.receive(message)
+        assert isinstance(request, Request)
+        call = RunningCall(request, connection, OneWay(CALLER))
+        reply = call.finish(run_blocking(server.dispatcher, call))
         assert reply is not None
         return reply
 

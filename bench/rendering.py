@@ -12,7 +12,7 @@ import msgspec
 from accord import Answer, Server
 from accord.model.context import ClientInfo
 from accord.model.tool import Tool
-from accord.protocol import Call
+from accord.protocol import Request
 from accord.revisions import REVISIONS
 from accord.server.outcome import answer_of
 from bench.report import number, table, verdict
@@ -121,11 +121,12 @@ def accord_renderer(profile: str, era: Era, size: Size) -> Render:
     tool: Tool = server.tools[size]
     output = msgspec.structs.replace(tool.output, check=bool)  # present, at no cost
     tool = msgspec.structs.replace(tool, output=output)
-    call = Call(1, ClientInfo(REVISIONS[era]), name=size)
+    request = Request(1, ClientInfo(REVISIONS[era]), name=size)
+    renderer = server.dispatcher.renderer
     answer = Answer(VALUES[size])
 
     def render() -> bytes:
-        return server.word(call, tool, answer_of(answer, tool)).reply
+        return renderer.render(request, tool, answer_of(answer, tool))
 
     return render
 

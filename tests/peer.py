@@ -7,8 +7,9 @@ from typing import Any
 
 import wire
 from accord import Server
-from accord.protocol import Call, Cancel, Overlong
-from accord.serve import blocking
+from accord.protocol import Cancel, Overlong, Request
+from accord.serve.call import RunningCall
+from accord.serve.executor import run_blocking
 from stdio_peer import CLIENT_INFO, META, modern_params
 from wire import Message, RequestId
 
@@ -54,11 +55,12 @@ class Peer:
         """What was sent before results, in its order."""
         self.principal: bytes | None = None
         """Who this is, as an HTTP server would know."""
-        self.open: list[Call] = []
-        self.stopped: list[Call] = []
+        self.open: list[Request] = []
+        self.stopped: list[Request] = []
         self._server = server
-        self._connection = server.connect()
-        self._asked: dict[Call, _Asked] = {}
+        self._connection = server.dispatcher.connect()
+        self._asked: dict[Request, _Asked] = {}
+        self._running: dict[Request, RunningCall] = {}
         self._ids = itertools.count(1)
         if revision not in (None, wire.STATELESS):
             self.initialize(revision)
@@ -108,10 +110,12 @@ class Peer:
             if isinstance(event, bytes):
                 replies.append(asked.checked(event))
             elif isinstance(event, Cancel):
-                self.stopped.append(event.call)
+                self.stopped.append(event.request)
+                if event.request in self._running:
+                    self._running[event.request].cancel()
                 if event.reply is not None:
-                    replies.append(self._asked[event.call].checked(event.reply))
-            elif isinstance(event, Call):
+                    replies.append(self._asked[event.request].checked(event.reply))
+            elif isinstance(event, Request):
                 self.open.append(event)
                 self._asked[event] = asked
         if asked.begins and "result" in replies[0]:
@@ -119,12 +123,14 @@ class Peer:
             self.capabilities = asked.capabilities
         return replies
 
-    def finish(self, call: Call) -> Reply:
+    def finish(self, request: Request) -> Reply:
         """Run an open call to its end; its reply, or None if none is due by now."""
-        self.open.remove(call)
-        asked = self._asked.pop(call)
-        done = blocking.run(self._server, call, _Edge(self, asked))
-        reply = self._connection.finish(call, done.reply)
+        self.open.remove(request)
+        asked = self._asked.pop(request)
+        call = RunningCall(request, self._connection, _Edge(self, asked))
+        self._running[request] = call
+        reply = call.finish(run_blocking(self._server.dispatcher, call))
+        del self._running[request]
         return None if reply is None else asked.checked(reply)
 
     def _profile_of(self, message: Message) -> str | None:
@@ -163,10 +169,10 @@ class _Edge:
     def detach(self, seconds: float) -> None:
         raise AssertionError("there is nothing to come back to")
 
-    async def ask(self, call: Call, questions: Mapping[str, Any]) -> Mapping[str, bytes]:
+    async def ask(self, call: RunningCall, questions: Mapping[str, Any]) -> dict[str, bytes]:
         raise AssertionError("nobody would answer")
 
-    async def hold(self, call: Call, wanted: Any) -> None:
+    async def hold(self, call: RunningCall, wanted: Any) -> None:
         """End at once."""
 
 

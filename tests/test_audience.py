@@ -9,8 +9,9 @@ import pytest
 
 import wire
 from accord import Context, ContractError, Server
-from accord.protocol import Call
-from accord.serve import blocking
+from accord.protocol import Request
+from accord.serve.call import OneWay, RunningCall
+from accord.serve.executor import run_blocking
 from accord.server.combined import combine
 from peer import request
 from stdio_peer import modern_params
@@ -46,13 +47,13 @@ def server() -> Server:
 
 
 def ask(server: Server, method: str, params: Any, sender: Any) -> Any:
-    connection = server.connect()
+    connection = server.dispatcher.connect()
     message = request(method, modern_params(params))
     (event,) = connection.receive(json.dumps(message).encode())
-    if isinstance(event, Call):
+    if isinstance(event, Request):
         assert not connection.is_idle
-        done = blocking.run(server, event, blocking.OneWay(sender))
-        event = connection.finish(event, done.reply)  # type: ignore[assignment]
+        call = RunningCall(event, connection, OneWay(sender))
+        event = call.finish(run_blocking(server.dispatcher, call))  # type: ignore[assignment]
     assert connection.is_idle
     assert isinstance(event, bytes)
     return wire.check(event, revision=wire.STATELESS, method=method)
@@ -104,19 +105,19 @@ def test_an_audience_that_fails_is_masked(server: Server, caplog: pytest.LogCapt
 def test_a_list_that_nobody_has_time_for_says_so(server: Server) -> None:
     from accord import Problem
 
-    connection = server.connect()
+    connection = server.dispatcher.connect()
     message = request("tools/list", modern_params({}))
     (event,) = connection.receive(json.dumps(message).encode())
-    assert isinstance(event, Call)
-    job = server.prepare(event)
-    done = job.refuse(Problem.unavailable("Too many calls are open"))  # type: ignore[union-attr]
+    assert isinstance(event, Request)
+    operation = server.dispatcher.prepare(RunningCall(event, connection, OneWay()))
+    done = operation.refuse(Problem.unavailable("Too many calls are open"))  # type: ignore[union-attr]
     assert json.loads(done.reply)["error"]["message"] == "Too many calls are open"
 
 
 def test_no_list_depends_on_who_asks_once_such_tools_are_gone(server: Server) -> None:
     for tool in [tool for tool in server.tools.values() if tool.audience is not None]:
         server.remove(tool)
-    (event,) = server.connect().receive(
+    (event,) = server.dispatcher.connect().receive(
         json.dumps(request("tools/list", modern_params({}))).encode()
     )
     assert isinstance(event, bytes), "and it is no call"

@@ -52,7 +52,7 @@ def test_the_whole_has_what_its_parts_have() -> None:
 def test_the_whole_changes_as_its_parts_do() -> None:
     first = part("a", changing={"tools", "prompts"})
     whole, ear = combine({"a": first, "b": part("b")}), Ear()
-    whole.changes.subscribe(ear.hear)
+    whole.registry.changes.subscribe(ear.hear)
     first.tool(name="late")(lambda: 1)
     assert list(whole.tools) == ["a_tool", "b_tool", "late"]
     first.remove(first.tools["late"])

@@ -11,9 +11,8 @@ import pytest
 import wire
 from accord import ClientInfo, ContractError, Header, Server
 from accord.model.tool import Bound, Tool
-from accord.protocol import Call
-from accord.protocol.events import PROMPT, Special
-from accord.protocol.header_params import Mark, fault, header_params_of
+from accord.protocol import Request
+from accord.protocol.header_params import HeaderParam, header_params_fault, header_params_of
 from accord.revisions import NEWEST
 from http_peer import HttpPeer, HttpServer
 from peer import request
@@ -43,12 +42,12 @@ def test_a_parameter_is_marked_where_it_is_written() -> None:
 
     properties = server.tools["find"].input_schema["properties"]
     assert properties["region"] == STRING
-    assert server.mirrored["find"] == (
-        Mark(("region",), b"mcp-param-region"),
-        Mark(("row",), b"mcp-param-row-2"),
+    assert server.registry.header_params["find"] == (
+        HeaderParam(("region",), b"mcp-param-region"),
+        HeaderParam(("row",), b"mcp-param-row-2"),
     )
     server.remove(server.tools["find"])
-    assert server.mirrored == {}
+    assert server.registry.header_params == {}
 
 
 def test_headers_repeat_nothing_of_a_prompt_by_the_name_of_such_a_tool() -> None:
@@ -61,15 +60,15 @@ def test_headers_repeat_nothing_of_a_prompt_by_the_name_of_such_a_tool() -> None
 
     client = ClientInfo(NEWEST)
     arguments = b'{"region": "north"}'
-    tools = Call(1, client, name="find", arguments=arguments)
-    prompts = Call(1, client, name="find", arguments=arguments, special=Special(PROMPT))
-    assert server.mismatch(tools, {}) is not None
-    assert server.mismatch(prompts, {}) is None
+    tools = Request(1, client, name="find", arguments=arguments)
+    prompts = Request(1, client, "prompts/get", "find", arguments)
+    assert server.dispatcher.header_fault(tools, {}) is not None
+    assert server.dispatcher.header_fault(prompts, {}) is None
 
 
 def test_a_mark_may_stand_deep_in_objects() -> None:
     schema = {"properties": {"a": {"type": "object", "properties": {"b": STRING}}}}
-    assert header_params_of(tool(schema)) == (Mark(("a", "b"), b"mcp-param-region"),)
+    assert header_params_of(tool(schema)) == (HeaderParam(("a", "b"), b"mcp-param-region"),)
 
 
 REFUSED: dict[str, dict[str, Any]] = {
@@ -153,13 +152,13 @@ DIFFER: list[tuple[Any, bytes | None]] = [
     (..., b"us-west1"),
     ({"a": 1}, b"x"),
 ]
-MARKS = (Mark(("a", "b"), b"mcp-param-b"),)
+MARKS = (HeaderParam(("a", "b"), b"mcp-param-b"),)
 
 
 def differs(value: Any, header: bytes | None) -> Any:
     arguments = {"a": {} if value is ... else {"b": value}}
     headers = {} if header is None else {b"mcp-param-b": header}
-    return fault(MARKS, headers, msgspec.json.encode(arguments))
+    return header_params_fault(MARKS, headers, msgspec.json.encode(arguments))
 
 
 @pytest.mark.requirement("mcp.http.custom-headers")
@@ -178,7 +177,7 @@ def test_what_differs_is_refused(value: Any, header: bytes | None) -> None:
 
 @pytest.mark.parametrize("arguments", [b"{}", b'{"a": 5}', b'{"a": null}'])
 def test_where_there_is_nothing_no_header_is_expected(arguments: bytes) -> None:
-    assert fault(MARKS, {}, arguments) is None
+    assert header_params_fault(MARKS, {}, arguments) is None
 
 
 @pytest.fixture(scope="module")

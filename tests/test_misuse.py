@@ -42,7 +42,7 @@ MISTAKES: dict[str, tuple[Callable[[Any], Any], str]] = {
     ),
     "a function that is added": (
         lambda server: server.add(hello),
-        "is no Tool, Prompt or Resource; a function is added with server.tool",
+        "is not a Tool, Prompt or Resource; add a function with server.tool",
     ),
     "a setting of an app": (
         lambda server: server.asgi(allow_host=["a"]),

@@ -10,8 +10,9 @@ from rest_framework.test import APIClient
 
 import wire
 from accord import Server
-from accord.protocol import Call
-from accord.serve import blocking
+from accord.protocol import Request
+from accord.serve.call import OneWay, RunningCall
+from accord.serve.executor import run_blocking
 from accord.testing import MCPClient
 from stdio_peer import modern_params
 
@@ -49,11 +50,11 @@ def ask(
     wanted = {"extensions": {"dev.accord-mcp/profile": {"name": profile}}}
     given = modern_params(params, capabilities=wanted)
     message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": given}
-    connection = server.connect()
+    connection = server.dispatcher.connect()
     (event,) = connection.receive(json.dumps(message).encode())
-    if isinstance(event, Call):
-        done = blocking.run(server, event, blocking.OneWay(sender))
-        event = connection.finish(event, done.reply)  # type: ignore[assignment]
+    if isinstance(event, Request):
+        call = RunningCall(event, connection, OneWay(sender))
+        event = call.finish(run_blocking(server.dispatcher, call))  # type: ignore[assignment]
     assert isinstance(event, bytes)
     return wire.check(event, revision=wire.STATELESS, method=method, profile=profile)["result"]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from accord.inspector.running_calls import RunningCall, WaitingCalls
+from accord.inspector.running_calls import InspectorCall, WaitingCalls
 from accord.inspector.target import CallRequest
 from http_peer import HttpServer
 from inspector.api_client import COMMAND, NEWEST, Api, inspecting, reply_of
@@ -153,7 +153,7 @@ def test_few_calls_wait_and_none_for_ever() -> None:
 
 def test_whoever_stops_waiting_stops_the_call() -> None:
     async def stop() -> bool:
-        running: RunningCall[None] = RunningCall(CallRequest("x"))
+        running: InspectorCall[None] = InspectorCall(CallRequest("x"))
         work = asyncio.Event()
 
         async def never() -> None:
@@ -175,7 +175,7 @@ def test_whoever_stops_waiting_stops_the_call() -> None:
 
 def test_a_question_that_is_taken_back_is_open_no_longer() -> None:
     async def hear() -> list[str]:
-        running: RunningCall[None] = RunningCall(CallRequest("x"))
+        running: InspectorCall[None] = InspectorCall(CallRequest("x"))
         running.receive(b'{"jsonrpc":"2.0","id":7,"method":"roots/list"}')
         running.receive(b'{"jsonrpc":"2.0","id":"7","method":"roots/list"}')
         running.receive(b'{"method":"notifications/cancelled","params":{"requestId":7}}')

@@ -10,7 +10,6 @@ from msgspec.json import encode
 
 import wire
 from accord import Server
-from accord.model.context import ClientInfo
 from accord.model.tool import Tool
 from accord.revisions import REVISIONS
 from accord.signing import Signer
@@ -139,9 +138,14 @@ def test_a_page_that_is_made_while_tools_change_is_not_kept(revision: str) -> No
             server.tool(name="late")(lambda: None)
         return {"name": tool.name}
 
-    client, signer = ClientInfo(REVISIONS[revision]), Signer(KEY)
-    server.catalog.page(
-        "tools/list", None, client, signer, tool_entry=entry, word=lambda page: Raw(encode(page))
+    server.registry.page(
+        "tools/list",
+        None,
+        REVISIONS[revision],
+        Signer(KEY),
+        profile=None,
+        tool_entry=entry,
+        encode=lambda page: Raw(encode(page)),
     )
     assert added == ["late"]
     assert names(listed(peer)) == [*NAMES, "late"]

@@ -9,8 +9,9 @@ import weakref
 import pytest
 
 from accord import Problem, Server
-from accord.protocol import Call
+from accord.protocol import Request
 from accord.protocol.batch import Batch
+from accord.serve.call import RunningCall
 from accord.serve.http.streams import Stream
 
 LARGE = 1024 * 1024
@@ -47,10 +48,12 @@ def test_a_failed_call_keeps_none_of_its_locals(
 
 
 def test_a_cancelled_call_drops_its_arguments() -> None:
-    [call] = Server("empty", version="1").connect().receive(_call("x" * LARGE))
-    assert isinstance(call, Call)
-    call.drop_arguments()
-    assert len(call.sent) < 100
+    connection = Server("empty", version="1").dispatcher.connect()
+    [request] = connection.receive(_call("x" * LARGE))
+    assert isinstance(request, Request)
+    call = RunningCall(request, connection, None)
+    call.cancel()
+    assert len(call.request.arguments) < 100
 
 
 def _call(text: str) -> bytes:

@@ -6,9 +6,10 @@ from typing import Any
 
 from accord import ClientInfo, Server
 from accord.profiles import PROFILES, asking_for
-from accord.protocol import Call
+from accord.protocol import Request
 from accord.revisions import REVISIONS
-from accord.serve.blocking import run
+from accord.serve.call import OneWay, RunningCall
+from accord.serve.executor import run_blocking
 
 REVISION = "2025-11-25"
 CASES = {"A success": {}, "A failure": {"limit": 0}}
@@ -38,8 +39,9 @@ def _server(page: str) -> Server:
 
 def _case(server: Server, profile: str, case: str) -> str:
     client = ClientInfo(REVISIONS[REVISION], asking_for(profile))
-    call = Call(1, client, name="stock", arguments=json.dumps(CASES[case]).encode())
-    reply = json.loads(run(server, call).reply)
+    request = Request(1, client, name="stock", arguments=json.dumps(CASES[case]).encode())
+    call = RunningCall(request, None, OneWay())
+    reply = json.loads(run_blocking(server.dispatcher, call).reply)
     kind = "result" if "result" in reply else "error"
     title = case if kind == "result" else f"{case}, as a JSON-RPC error"
     return f"{title}:\n\n```json\n{_format(reply[kind])}\n```"

@@ -25,10 +25,10 @@ from accord.errors import ContractError
 from accord.model.answer import Answer
 from accord.model.context import ClientInfo
 from accord.profiles import PROFILES, Profile, asking_for
-from accord.protocol import Call
+from accord.protocol import Request
 from accord.revisions import NEWEST, REVISIONS
-from accord.serve import blocking
-from accord.serve.listener import Listener
+from accord.serve.call import CallbackEdge, RunningCall
+from accord.serve.executor import run_blocking
 
 if TYPE_CHECKING:
     from accord.reader import Reading
@@ -129,17 +129,17 @@ def _call(
         known = ", ".join(list(server.tools)[:_MAX_NAMED]) or "none"
         raise ContractError(f"no tool {options.tool!r}; the server has: {known}")
     client = ClientInfo(REVISIONS[options.revision or NEWEST.date], _capabilities(options))
-    call = Call(1, client, name=options.tool, arguments=_arguments(options.arguments))
+    arguments = _arguments(options.arguments)
+    request = Request(1, client, name=options.tool, arguments=arguments, meta=_PROGRESS_META)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends the process, not just the tool
     with stdout_to_stderr(), StatusLine(f"calling {options.tool}") as line:
-        call.meta = _PROGRESS_META
-        edge = Listener(lambda raw: show_progress(line, msgspec.json.decode(raw)))
-        done = blocking.run(server, call, edge)
+        edge = CallbackEdge(lambda raw: show_progress(line, msgspec.json.decode(raw)))
+        done = run_blocking(server.dispatcher, RunningCall(request, None, edge))
     reply = msgspec.json.decode(done.reply, type=_Reply)
     if options.read:
-        _print_reading(_reading(done.reply, call))
+        _print_reading(_reading(done.reply, request))
     elif options.profile is None and not options.json:
-        _print_answer(_reading(done.reply, call))
+        _print_answer(_reading(done.reply, request))
     elif options.profile is not None and reply.error is msgspec.UNSET:
         _print_content(reply.result, PROFILES[options.profile], is_raw=options.json)
     else:
@@ -161,10 +161,10 @@ class _Reply(msgspec.Struct, frozen=True):
     error: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
-def _reading(reply: bytes, call: Call) -> "Reading":
+def _reading(reply: bytes, request: Request) -> "Reading":
     from accord.reader import read
 
-    return read(reply, call.name, msgspec.json.decode(call.arguments))
+    return read(reply, request.name, msgspec.json.decode(request.arguments))
 
 
 def _call_remote(options: argparse.Namespace) -> int:

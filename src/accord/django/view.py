@@ -15,7 +15,7 @@ from django.utils.encoding import force_bytes
 
 from accord.model.limits import DEFAULT_MAX_BYTES
 from accord.protocol.header_params import PREFIX
-from accord.serve.blocking import OneWay
+from accord.serve.call import OneWay
 from accord.serve.http.request import Header, refuse
 from accord.serve.http.response import Response, refused
 from accord.serve.http.sync import SyncApp
@@ -162,7 +162,7 @@ class Endpoint:
         if isinstance(body, Response):
             return body
         headers = _headers(request)
-        if self.app.server.mirrored:
+        if self.app.server.registry.header_params:
             headers += _parameter_headers(request)
         return self.app.answer(request.method or "", headers, body, DjangoCaller(request))
 

@@ -11,7 +11,7 @@ import msgspec
 from accord.errors import PeerError
 from accord.inspector.history import History
 from accord.inspector.reports import ReceivedReply, read_reply
-from accord.inspector.running_calls import INPUT_TIMEOUT, RunningCall, WaitingCalls
+from accord.inspector.running_calls import INPUT_TIMEOUT, InspectorCall, WaitingCalls
 from accord.inspector.target import (
     CLIENT_CAPABILITIES,
     INPUT_REQUIRED,
@@ -21,21 +21,20 @@ from accord.inspector.target import (
     RenderOptions,
     WireMessage,
 )
-from accord.model.answer import FieldError, InputRequired, Problem
+from accord.model.answer import Answer, FieldError, InputRequired, Problem
 from accord.model.context import MissingCapability
 from accord.model.questions import Question
 from accord.model.tool import Tool
 from accord.profiles import PROFILES, asking_for
-from accord.protocol import Answered, Call
+from accord.protocol import ClientResponse, Request
 from accord.revisions import NEWEST, REVISIONS
+from accord.serve.call import CallbackEdge, RunningCall
+from accord.serve.executor import Executor
 from accord.serve.http.access import AccessLog
-from accord.serve.listener import Listener
 from accord.serve.pending_requests import PendingRequests
-from accord.serve.thread_runner import ThreadRunner
 from accord.server import Server
-from accord.server.operation import Done, Operation
-from accord.server.outcome import Outcome, meaning_of, misfit_of
-from accord.server.server import ToolOperation
+from accord.server.operation import Done, ToolOperation
+from accord.server.outcome import Outcome, outcome_of, outcome_of_arguments
 from accord.telemetry import outcome_label
 
 _MAX_PAGES: Final = 1_000
@@ -44,7 +43,7 @@ _CLIENT_INFO: Final = {"name": "accord-page", "version": "1"}
 _encode = msgspec.json.Encoder().encode
 
 
-class LocalClient(Listener):
+class LocalClient(CallbackEdge):
     """A client of a server in this process; it records every message.
 
     It declares all client capabilities, and waits for a person to answer input requests.
@@ -61,9 +60,9 @@ class LocalClient(Listener):
             {} if options.profile is None else asking_for(options.profile)
         )
         self._requests = 0
-        self.connection = server.connect()
+        self.connection = server.dispatcher.connect()
         self.messages: list[WireMessage] = []
-        self.running: RunningCall[Done] = RunningCall(request)
+        self.running: InspectorCall[Done] = InspectorCall(request)
         self.asking = InputRequired({})
         """The open questions, in a revision where they are requests of the server."""
         self._in_handshake = True
@@ -80,7 +79,7 @@ class LocalClient(Listener):
         self.send("initialize", params)
         self._transmit({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
-    def send(self, method: str, params: dict[str, Any]) -> Call | None:
+    def send(self, method: str, params: dict[str, Any]) -> RunningCall | None:
         """Send a request; return the call that it starts, or None if it was answered at once."""
         self._requests += 1
         if self._revision.stateless:
@@ -89,7 +88,7 @@ class LocalClient(Listener):
             {"jsonrpc": "2.0", "id": self._requests, "method": method, "params": params}
         )
 
-    def start_call(self, more: Mapping[str, Any] | None = None) -> Call:
+    def start_call(self, more: Mapping[str, Any] | None = None) -> RunningCall:
         """Send the call with a progress token; `more` are params with input responses."""
         request = self.running.request
         meta = {"_meta": {"progressToken": "page"}}
@@ -104,17 +103,17 @@ class LocalClient(Listener):
         self.messages.append(WireMessage.of("received", raw, is_handshake=self._in_handshake))
         self.running.receive(raw)
 
-    async def ask(self, call: Call, questions: Mapping[str, Question]) -> Mapping[str, bytes]:
+    async def ask(self, call: RunningCall, questions: Mapping[str, Question]) -> dict[str, bytes]:
         """Record the questions and wait for the responses to them."""
         self.asking = InputRequired(questions)
         return await self._pending_requests.ask(self.connection, call, questions)
 
-    def show(self, call: Call, asking: InputRequired) -> None:
+    def show(self, request: Request, asking: InputRequired) -> None:
         """Record questions that are not asked again."""
         for question in asking.questions.values():
-            self.receive(self.connection.pose(question, call.revision).message)
+            self.receive(self.connection.ask(question, request.revision).message)
 
-    def answer(self, answers: Mapping[str, InputResponse]) -> Call | None:
+    def answer(self, answers: Mapping[str, InputResponse]) -> RunningCall | None:
         """Send input responses: as messages, or as params of the repeated call."""
         if self._revision.stateless:
             return self.start_call(self.running.responses(answers))
@@ -153,18 +152,17 @@ class LocalClient(Listener):
             f"{_META}/clientCapabilities": self._capabilities,
         }
 
-    def _transmit(self, message: dict[str, Any]) -> Call | None:
+    def _transmit(self, message: dict[str, Any]) -> RunningCall | None:
         raw = _encode(message)
         self.messages.append(WireMessage.of("sent", raw, is_handshake=self._in_handshake))
         call = None
         for event in self.connection.receive(raw):
             if isinstance(event, bytes):
                 self.receive(event)
-            elif isinstance(event, Call):
-                call = event
-                call.edge = self
-            elif isinstance(event, Answered):
-                self._pending_requests.answer(event)
+            elif isinstance(event, Request):
+                call = RunningCall(event, self.connection, self)
+            elif isinstance(event, ClientResponse):
+                self._pending_requests.receive(event)
         return call
 
 
@@ -185,8 +183,10 @@ class LocalTarget:
         self._path = path
         self._history: History[_FinishedCall] = History()
         self._waiting_calls: WaitingCalls[LocalClient] = WaitingCalls()
-        self._pending_requests = PendingRequests(server, INPUT_TIMEOUT, lambda change: None)
-        self._threads: ThreadRunner | None = None
+        self._pending_requests = PendingRequests(
+            server.registry, INPUT_TIMEOUT, lambda change: None
+        )
+        self._executor: Executor | None = None
 
     def about(self) -> dict[str, Any]:
         """Return the server's identity and its default profile."""
@@ -248,7 +248,9 @@ class LocalTarget:
     async def reconnect(self) -> None:
         """Do nothing: a server in this process is always connected."""
 
-    async def _continue(self, client: LocalClient, call: Call | None) -> tuple[int, CallRecord]:
+    async def _continue(
+        self, client: LocalClient, call: RunningCall | None
+    ) -> tuple[int, CallRecord]:
         """Run a call to its end or to its next input request."""
         running = client.running
         if call is not None:
@@ -270,90 +272,76 @@ class LocalTarget:
         request = msgspec.structs.replace(finished.request, render=options)
         client = LocalClient(self._server, request, self._pending_requests)
         call = client.start_call()
-        done: Operation | Done | None = self._server.prepare(call)
-        if not isinstance(done, Done):
-            assert isinstance(done, ToolOperation)
-            done = await asyncio.to_thread(self._render, done, client, finished.outcome)
+        operation = self._server.dispatcher.prepare(call)
+        if isinstance(operation, Done):
+            done: Done | None = operation
+        else:
+            assert isinstance(operation, ToolOperation)
+            done = await asyncio.to_thread(self._render, operation, client, finished.outcome)
         if done is not None:
-            client.receive(client.connection.finish(call, done.reply) or b"")
+            client.receive(call.finish(done) or b"")
         schema = self.schema(request.tool)
         return await client.record(finished.seconds, schema, is_open=done is None)
 
-    def _render(self, job: ToolOperation, client: LocalClient, outcome: Outcome) -> Done | None:
+    def _render(
+        self, operation: ToolOperation[RunningCall], client: LocalClient, outcome: Outcome
+    ) -> Done | None:
         """Render an outcome; it may be large, so this runs in a thread."""
-        call, tool = job.call, job.tool
+        request = operation.call.request
         try:
-            place = self._server.resume(call, tool, job.place)
-            adapted = _outcome(call, tool, outcome)
-            if isinstance(adapted, InputRequired):
-                if call.revision.stateless:
-                    return self._server.asking(call, adapted)
-                client.show(call, adapted)
+            operation.resolve_cursor()
+            adapted = _outcome(request, operation.tool, operation.given_arguments, outcome)
+            if isinstance(adapted, Answer):
+                return operation.render_answer(adapted)
+            if isinstance(adapted, InputRequired) and not request.revision.stateless:
+                client.show(request, adapted)
                 return None
-            return self._server.word(call, tool, adapted, place=place)
+            return operation.conclude(adapted)
         except Problem as problem:
-            return self._server.word(call, tool, problem)
+            return operation.conclude(problem)
 
-    async def _run_logged(self, client: LocalClient, call: Call) -> Done:
+    async def _run_logged(self, client: LocalClient, call: RunningCall) -> Done:
         began = perf_counter()
         done = await self._finish(client, call)
-        self._note(call, done, perf_counter() - began)
+        self._note(call.request, done, perf_counter() - began)
         return done
 
-    async def _finish(self, client: LocalClient, call: Call) -> Done:
+    async def _finish(self, client: LocalClient, call: RunningCall) -> Done:
         """Run a call to its end and deliver the reply to its client."""
-        done = self._server.prepare(call)
-        if not isinstance(done, Done):
-            done = await self._run(done)
-        client.receive(client.connection.finish(call, done.reply) or b"")
+        loop = asyncio.get_running_loop()
+        self._executor = self._executor or Executor(self._server.dispatcher, loop)
+        done = await self._executor.run(call)
+        assert done is not None  # only cancelling this cancels the call
+        client.receive(call.finish(done) or b"")
         if isinstance(done.outcome, InputRequired):
             client.running.receive_result(msgspec.json.decode(done.reply)["result"])
         return done
 
-    async def _run(self, job: Operation) -> Done:
-        """Run a call on the loop or in a thread, as for any client."""
-        loop = asyncio.get_running_loop()
-        threads = self._threads = self._threads or ThreadRunner(loop, _deliver)
-        finished: asyncio.Future[Done]
-        if job.is_async:
-            finished = loop.create_task(job.run())
-        else:
-            finished = job.call.running = loop.create_future()
-            if not threads.submit(job):
-                return job.refuse(Problem.unavailable("Too many calls are open; try again later"))
-        try:
-            return await asyncio.shield(finished)
-        except asyncio.CancelledError:
-            job.call.cancelled = True
-            finished.cancel()
-            threads.cancel(job.call)
-            raise
-
-    def _note(self, call: Call, done: Done, seconds: float) -> None:
+    def _note(self, request: Request, done: Done, seconds: float) -> None:
         if self._access is not None:
-            name = call.name if call.name in self._server.tools else "?"
+            name = request.name if request.name in self._server.tools else "?"
             soon = asyncio.get_running_loop().call_soon
             self._access.note(name, outcome_label(done.outcome), seconds, soon)
 
 
-def _outcome(call: Call, tool: Tool, outcome: Outcome) -> Outcome:
+def _outcome(request: Request, tool: Tool, arguments: bytes, outcome: Outcome) -> Outcome:
     """Return the outcome for this caller: revisions differ in errors and capabilities."""
-    meaning: Outcome | BaseException = outcome
-    problem = _argument_problem(tool, call.arguments)
+    adapted: Outcome | BaseException = outcome
+    problem = _argument_problem(tool, arguments)
     if problem is not None:
-        meaning = misfit_of(problem, call.revision)
+        adapted = outcome_of_arguments(problem, request.revision)
     elif isinstance(outcome, InputRequired):
-        lacking = _missing_capability(call, outcome)
+        lacking = _missing_capability(request, outcome)
         if lacking is not None:
-            meaning = meaning_of(lacking, call.revision)
-    assert not isinstance(meaning, BaseException) or isinstance(meaning, Problem | InputRequired)
-    return meaning
+            adapted = outcome_of(lacking, request.revision)
+    assert not isinstance(adapted, BaseException) or isinstance(adapted, Problem | InputRequired)
+    return adapted
 
 
-def _missing_capability(call: Call, asking: InputRequired) -> MissingCapability | None:
+def _missing_capability(request: Request, asking: InputRequired) -> MissingCapability | None:
     """Return the capability that the client's revision lacks for these questions, if any."""
     needed = (
-        question.lacks(call.client.capabilities, call.revision)
+        question.lacks(request.client.capabilities, request.revision)
         for question in asking.questions.values()
     )
     missing = next((each for each in needed if each is not None), None)
@@ -366,8 +354,3 @@ def _argument_problem(tool: Tool, arguments: bytes) -> Problem | None:
     except Problem as problem:
         return problem
     return None
-
-
-def _deliver(call: Call, done: Done | None) -> None:
-    if not call.running.done():
-        call.running.set_result(done)

@@ -18,7 +18,7 @@ from accord.errors import ContractError, PeerError
 from accord.inspector.call_stats import CallStats
 from accord.inspector.history import History
 from accord.inspector.reports import ReceivedReply, read_reply, render_reply
-from accord.inspector.running_calls import RunningCall, WaitingCalls
+from accord.inspector.running_calls import InspectorCall, WaitingCalls
 from accord.inspector.target import (
     CLIENT_CAPABILITIES,
     INPUT_REQUIRED,
@@ -81,7 +81,7 @@ class _Frame(msgspec.Struct, frozen=True):
 _decode = msgspec.json.Decoder(_Frame).decode
 
 
-class RemoteCall(RunningCall[Reply]):
+class RemoteCall(InspectorCall[Reply]):
     """One call of a remote server; its progress token identifies its messages."""
 
     def __init__(self, request: CallRequest, peer: Peer, token: str) -> None:

@@ -33,7 +33,7 @@ _cancelled = msgspec.json.Decoder(_Cancelled).decode
 _encode = msgspec.json.Encoder().encode
 
 
-class RunningCall(Generic[Result]):
+class InspectorCall(Generic[Result]):
     """One call; in the stateless era `begin` runs it again with each set of responses."""
 
     def __init__(self, request: CallRequest) -> None:

@@ -1,21 +1,25 @@
-"""MCP with no I/O: bytes in, events out; replies in, bytes to send out."""
+"""MCP with no I/O: bytes in, events out; replies in, bytes to send out.
 
-from accord.protocol.connection import Connection, Host
-from accord.protocol.events import Answered, Call, Cancel, Edge, Event
+Read `connection`, `events` and `methods` (the table of methods), then `messages` and `results`.
+"""
+
+from accord.protocol.connection import Connection, Host, State
+from accord.protocol.events import Cancel, ClientResponse, Event, Request, ServerRequest
 from accord.protocol.framing import Lines, Overlong
+from accord.protocol.header_params import RequestHeaders
 from accord.protocol.messages import ErrorReply
-from accord.protocol.mirror import Mirror
 
 __all__ = [
-    "Answered",
-    "Call",
     "Cancel",
+    "ClientResponse",
     "Connection",
-    "Edge",
     "ErrorReply",
     "Event",
     "Host",
     "Lines",
-    "Mirror",
     "Overlong",
+    "Request",
+    "RequestHeaders",
+    "ServerRequest",
+    "State",
 ]

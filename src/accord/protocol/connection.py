@@ -1,7 +1,8 @@
-"""One peer's conversation: its revision, its open calls, and what each message means."""
+"""One peer's protocol state: its revision, its open requests, and the meaning of its messages."""
 
 import logging
 from collections.abc import Set
+from enum import Enum, auto
 from typing import Final, Protocol
 
 import msgspec
@@ -19,53 +20,70 @@ from accord.model.context import ClientInfo, Level
 from accord.model.questions import Question
 from accord.protocol import messages
 from accord.protocol.batch import Batch, read_batch
-from accord.protocol.clients import LONGEST_KEPT, UNREADABLE, read_known_meta, read_meta
 from accord.protocol.diagnosis import diagnose, overlong
-from accord.protocol.events import Answered, Call, Cancel, Event, Posed
+from accord.protocol.events import Cancel, ClientResponse, Event, Request, ServerRequest
 from accord.protocol.framing import Overlong
-from accord.protocol.messages import MOST_WATCHED, NOTHING, Frame, Id
-from accord.protocol.methods import ROUTES, UNKNOWN, Found, Route, look_again
-from accord.protocol.mirror import Mirror
-from accord.protocol.news import news
+from accord.protocol.header_params import RequestHeaders
+from accord.protocol.messages import MAX_SUBSCRIPTIONS, NOTHING, Frame, Id
+from accord.protocol.methods import ROUTES, UNKNOWN, Route, Taken, decode_leniently
+from accord.protocol.notifications import session_notification
+from accord.protocol.request_meta import MAX_CACHED, UNREADABLE, read_cached_meta, read_meta
 from accord.revisions import Revision, negotiate
 
 log = logging.getLogger("accord")
 
-_USUAL_LEVEL: Final = "info"  # from where on log is sent to a client that has said nothing about it
+_DEFAULT_LEVEL: Final = "info"  # of log messages, for a client that has not set one
 _BEGIN: Final = (
     "Say which revision this is: begin with initialize, or send _meta with "
     "io.modelcontextprotocol/protocolVersion and io.modelcontextprotocol/clientCapabilities"
 )
 
 
+class State(Enum):
+    """The state of a connection.
+
+    In every state, a request whose `_meta` names a revision is served in that revision. The state
+    decides about a request that names none:
+
+    ============= ================================= ============== =====================
+    state         request without a revision        `initialize`   change notifications
+    ============= ================================= ============== =====================
+    NEW           initialize and ping only          -> SESSION     not sent
+    STATELESS     rejected                          rejected       not sent
+    SESSIONLESS   served in the transport's one     -> SESSION     not sent
+    SESSION       served in the negotiated one      -> SESSION     sent
+    ============= ================================= ============== =====================
+    """
+
+    NEW = auto()
+    STATELESS = auto()
+    SESSIONLESS = auto()
+    """HTTP with the header MCP-Protocol-Version, but no session."""
+    SESSION = auto()
+
+
 class Host(Protocol):
-    """What a connection asks of the server it leads to; results are complete for their revision."""
+    """The server behind a connection; its results are complete for the client's revision."""
 
     def initialize(self, client: ClientInfo) -> Raw: ...
     def discover(self, client: ClientInfo) -> Raw: ...
     def list_page(self, method: str, cursor: str | None, client: ClientInfo) -> Raw | Reject | None:
-        """A page of a list; None if it depends on who asks, and so has to be run as a call."""
+        """Return a page of a list; None if it depends on the caller, and has to be executed."""
 
-    @property
-    def catalog(self) -> "Catalog": ...
-
-
-class Catalog(Protocol):
-    """What a connection asks about what a server has."""
-
-    def has(self, feature: str) -> bool: ...
-    def watch_fault(self, uri: str, revision: Revision) -> Reject | None: ...
+    def has_feature(self, feature: str) -> bool: ...
+    def subscription_fault(self, uri: str, revision: Revision) -> Reject | None: ...
 
 
 class Connection:
-    """The protocol's side of one peer, without I/O: messages in, events out; replies in and out."""
+    """The protocol of one peer, without I/O: messages in, events out; replies in, bytes out."""
 
-    level: Level = _USUAL_LEVEL
-    """From where on the peer wants to see log."""
+    log_level: Level = _DEFAULT_LEVEL
+    """The minimum level of log messages that the peer wants."""
     subscribed: Set[str] = frozenset()
-    """The resources whose changes the peer wants to hear of."""
-    _posed: dict[Id, Posed] | None = None
-    _questions = 0
+    """URIs of the resources whose changes the peer wants."""
+    _server_requests: dict[Id, ServerRequest] | None = None
+    _server_request_count = 0
+    _batches: dict[Request, Batch] | None = None
 
     def __init__(
         self,
@@ -75,135 +93,143 @@ class Connection:
         handshake: bool = True,
         is_shared: bool = False,
     ) -> None:
-        """Without a `revision` the peer says it: in a `handshake` if it may, or each time.
+        """Open a connection for a peer of a `revision`; if None, the peer names it.
 
-        One that `is_shared` by several peers keeps no calls, so none can take back another's.
+        Without `handshake` every request has to name it. A connection that `is_shared` by several
+        peers keeps no open requests, so no peer can cancel another's.
         """
         self.host = host
         self._is_shared = is_shared
-        self._handshake = handshake
-        self.has_begun = False
-        """Whether the peer has said `initialize`."""
         self._client = None if revision is None else ClientInfo(revision)
-        self._open: dict[Id, list[Call]] = {}
+        self._state = State.SESSIONLESS
+        if revision is None:
+            self._state = State.NEW if handshake else State.STATELESS
+        self._open: dict[Id, list[Request]] = {}
 
-    def receive(self, message: bytes | Overlong, mirror: Mirror | None = None) -> list[Event]:
-        """What one message means: replies to send, calls to start, calls to stop.
+    def receive(
+        self, message: bytes | Overlong, headers: RequestHeaders | None = None
+    ) -> list[Event]:
+        """Return the events of one message.
 
-        A `mirror` is what came with it in HTTP headers, and has to agree with it.
+        `headers` are the HTTP headers that repeat parts of it, and have to agree with it.
         """
         if isinstance(message, Overlong):
             return [overlong(message.head, "the message is too long")]
         try:
             if not message.isascii():
                 message.decode()
-            call = self._start(message, mirror)
-            if call is not None:
-                return [call]
+            request = self._receive_call(message, headers)
+            if request is not None:
+                return [request]
             frame = _decode_frame(message)
         except UNREADABLE:
-            return self._receive_odd(message)
-        event = self._take(frame, None, mirror)
+            return self._receive_irregular(message)
+        event = self._take(frame, None, headers)
         return [] if event is None else [event]
 
-    def _start(self, message: bytes, mirror: Mirror | None) -> Call | None:
-        """The call of a tool that most messages are, in few steps; None if it takes more."""
+    def _receive_call(self, message: bytes, headers: RequestHeaders | None) -> Request | None:
+        """Take a plain `tools/call`, the most frequent message, in few steps; else return None."""
         try:
             frame = _decode_call(message)
         except UNREADABLE:
             return None
         params = frame.params
         meta = b"" if params.meta is NOTHING else bytes(params.meta)
-        client = self._whose(meta, _CALL_ROUTE, mirror)
+        client = self._client_of(meta, _CALL_ROUTE, headers)
         if type(client) is not ClientInfo:
             return None
-        if mirror is not None and client.revision.stateless and not mirror.names(params.name):
+        if headers is not None and client.revision.stateless and not headers.match(params.name):
             return None
         arguments = bytes(params.arguments)
         if arguments[:1] != b"{":
             return None
-        call = Call(frame.id, client, None, meta, self, params.name, arguments)
+        request = Request(frame.id, client, "tools/call", params.name, arguments, meta)
         if not self._is_shared:
-            self._open.setdefault(call.id, []).append(call)
-        return call
+            self._open.setdefault(request.id, []).append(request)
+        return request
 
-    def finish(self, call: Call, reply: bytes) -> bytes | None:
-        """The bytes that answer a call; None if it was cancelled, or its batch is not complete."""
-        call.edge = None
-        if call.cancelled:
+    def finish(self, request: Request, reply: bytes) -> bytes | None:
+        """Return the bytes to send for a reply.
+
+        None if the request was cancelled, or other requests of its batch are open.
+        """
+        if not self._is_shared and not self._close(request):
             return None
-        if not self._is_shared:
-            self._forget(call)
-        if call.batch is None:
+        batch = None if self._batches is None else self._batches.pop(request, None)
+        if batch is None:
             return reply
-        call.batch.add(reply)
-        return call.batch.settle()
+        batch.add(reply)
+        return batch.settle()
 
-    def abandon(self) -> list[Call]:
-        """Cancel every open call and return them: the peer is gone."""
-        calls = [call for calls in self._open.values() for call in calls]
+    def abandon(self) -> list[Request]:
+        """Cancel all open requests and return them: the peer is gone."""
+        requests = [request for requests in self._open.values() for request in requests]
         self._open.clear()
-        for call in calls:
-            call.cancelled = True
-        return calls
+        return requests
 
-    def begin(self, client: ClientInfo) -> None:
-        """The peer has said who it is."""
+    def begin_session(self, client: ClientInfo) -> None:
+        """Answer `initialize` of a client."""
         self._client = client
-        self.has_begun = True
+        self._state = State.SESSION
+
+    @property
+    def has_session(self) -> bool:
+        """True once `initialize` was answered."""
+        return self._state is State.SESSION
 
     def subscribe(self, uri: str) -> Reject | None:
-        """The peer wants to hear of changes of a resource."""
+        """Subscribe the peer to changes of a resource."""
         subscribed = self.subscribed | {uri}
-        if len(subscribed) > MOST_WATCHED:
-            return Reject(INVALID_REQUEST, f"At most {MOST_WATCHED} resources are watched")
+        if len(subscribed) > MAX_SUBSCRIPTIONS:
+            return Reject(INVALID_REQUEST, f"At most {MAX_SUBSCRIPTIONS} resources are watched")
         self.subscribed = subscribed
         return None
 
     def unsubscribe(self, uri: str) -> None:
-        """The peer no longer wants to."""
+        """Unsubscribe the peer from changes of a resource."""
         self.subscribed -= {uri}
 
-    def news(self, change: Change) -> bytes | None:
-        """What to send for a change of the server, if the peer is one that gets to hear of it."""
-        if not self.has_begun or (
-            isinstance(change, Updated) and change.uri not in self.subscribed
-        ):
+    def notification(self, change: Change) -> bytes | None:
+        """Return the notification of a change, if the peer gets one."""
+        if self._state is not State.SESSION:
             return None
-        return news(change)
-
-    def pose(self, question: Question, revision: Revision) -> Posed:
-        """A question to be sent; its answer comes back as an event."""
-        self._questions += 1
-        question_id = f"question-{self._questions}"
-        message = messages.request(question_id, question.method, question.params(revision))
-        if self._posed is None:
-            self._posed = {}
-        posed = self._posed[question_id] = Posed(question_id, message)
-        return posed
-
-    def withdraw(self, posed: Posed) -> bytes | None:
-        """Wait for an answer no longer; what tells the peer so, if it has not answered."""
-        if self._take_posed(posed.id) is None:
+        if isinstance(change, Updated) and change.uri not in self.subscribed:
             return None
-        params = {"requestId": posed.id, "reason": "The answer is no longer needed"}
+        return session_notification(change)
+
+    def ask(self, question: Question, revision: Revision) -> ServerRequest:
+        """Return a request to send to the client; its response comes back as an event."""
+        self._server_request_count += 1
+        request_id = f"question-{self._server_request_count}"
+        message = messages.request(request_id, question.method, question.params(revision))
+        if self._server_requests is None:
+            self._server_requests = {}
+        request = self._server_requests[request_id] = ServerRequest(request_id, message)
+        return request
+
+    def withdraw(self, request: ServerRequest) -> bytes | None:
+        """Stop waiting for a response; return the cancellation to send, unless it has come."""
+        if self._take_server_request(request.id) is None:
+            return None
+        params = {"requestId": request.id, "reason": "The answer is no longer needed"}
         return messages.notification("notifications/cancelled", params)
 
-    def _take_posed(self, question_id: Id) -> Posed | None:
-        return None if self._posed is None else self._posed.pop(question_id, None)
+    def _take_server_request(self, request_id: Id) -> ServerRequest | None:
+        requests = self._server_requests
+        return None if requests is None else requests.pop(request_id, None)
 
     @property
     def primes_streams(self) -> bool:
-        """Whether the peer's revision begins a stream with an empty event."""
+        """True if streams of the peer's revision begin with an empty event."""
         return self._client is not None and self._client.revision.primed_streams
 
     @property
     def is_idle(self) -> bool:
-        """Whether no call is open."""
+        """True if no request is open."""
         return not self._open
 
-    def _receive_odd(self, message: bytes) -> list[Event]:
-        """What did not decode as one message: nothing at all, a batch, a response, or a fault."""
+    def _receive_irregular(self, message: bytes) -> list[Event]:
+        """Take what did not decode as one message: blank, a batch, a response, or malformed."""
         inner = message.strip(b" \t\r\n")
         if not inner:
             return []
@@ -213,7 +239,8 @@ class Connection:
         return [] if reply is None else [reply]
 
     def _receive_batch(self, message: bytes) -> list[Event]:
-        members = read_batch(message, allowed=_has_batches(self._client))
+        has_batches = self._client is not None and self._client.revision.batches
+        members = read_batch(message, allowed=has_batches)
         if not isinstance(members, list):
             return [] if members is None else [members]
         batch = Batch()
@@ -234,105 +261,128 @@ class Connection:
             return diagnose(message)
         return self._take(frame, batch, None)
 
-    def _take(self, frame: Frame, batch: Batch | None, mirror: Mirror | None) -> Event | None:
+    def _take(
+        self, frame: Frame, batch: Batch | None, headers: RequestHeaders | None
+    ) -> Event | None:
         method, request_id = frame.method, frame.id
         if method is UNSET:
             if frame.result or frame.error:
-                return self._answer(frame)
+                return self._take_response(frame)
             return messages.invalid(request_id, "there is no method")
         if request_id is UNSET:
-            return self._notice(method, frame.params)
+            return self._take_notification(method, frame.params)
         try:
-            found = self._request(request_id, method, frame.params, batch, mirror)
-        except Exception:  # a bug of ours is no reason to leave a peer waiting
+            taken = self._take_request(request_id, method, frame.params, batch, headers)
+        except Exception:  # a bug of ours must not leave the peer without a reply
             log.exception("%s failed", method if method in ROUTES else "an unknown method")
-            found = Reject(INTERNAL_ERROR, "Internal error")
-        return found if isinstance(found, Call) else messages.reply(request_id, found)
+            taken = Reject(INTERNAL_ERROR, "Internal error")
+        return taken if isinstance(taken, Request) else messages.reply(request_id, taken)
 
-    def _answer(self, frame: Frame) -> Answered | None:
-        """A response: the answer to a question of ours, or nothing that anybody waits for."""
-        posed = None if frame.id is UNSET else self._take_posed(frame.id)
-        return None if posed is None else Answered(posed, frame.result, frame.error)
+    def _take_response(self, frame: Frame) -> ClientResponse | None:
+        """Return the event of a response to a request of ours; other responses are ignored."""
+        request = None if frame.id is UNSET else self._take_server_request(frame.id)
+        return None if request is None else ClientResponse(request, frame.result, frame.error)
 
-    def _notice(self, method: str, params: Raw) -> Cancel | None:
+    def _take_notification(self, method: str, params: Raw) -> Cancel | None:
         if method != "notifications/cancelled":
             return None
         try:
             cancelled = _decode_cancelled(params)
         except UNREADABLE:
             return None
-        calls = self._open.get(cancelled.request_id)
-        if not calls:
+        requests = self._open.get(cancelled.request_id)
+        if not requests:
             return None
-        call = calls[0]  # one notice takes back one call, also where several carry its id
-        call.cancelled = True
-        self._forget(call)
-        return Cancel(call, None if call.batch is None else call.batch.settle())
+        request = requests[0]  # one notification cancels one request, even if others share its id
+        self._close(request)
+        batch = None if self._batches is None else self._batches.pop(request, None)
+        return Cancel(request, None if batch is None else batch.settle())
 
-    def _request(
-        self, request_id: Id, method: str, raw: Raw, batch: Batch | None, mirror: Mirror | None
-    ) -> Found:
+    def _take_request(
+        self,
+        request_id: Id,
+        method: str,
+        raw: Raw,
+        batch: Batch | None,
+        headers: RequestHeaders | None,
+    ) -> Taken:
         route = ROUTES.get(method, UNKNOWN)
-        if route.feature is not None and not self.host.catalog.has(route.feature):
+        if route.feature is not None and not self.host.has_feature(route.feature):
             route = UNKNOWN
         fault: Reject | None = None
         try:
             params = route.decode(raw)
         except UNREADABLE as error:
-            params, fault = look_again(route, method, bytes(raw), error)
+            params, fault = decode_leniently(route, method, bytes(raw), error)
         meta = b"" if params.meta is NOTHING else bytes(params.meta)
-        client = self._whose(meta, route, mirror)
+        client = self._client_of(meta, route, headers)
         if isinstance(client, Reject):
             return fault or client
         revision = client.revision
-        if revision.stateless and mirror is not None:
-            mismatch = mirror.fault(revision.date, method, params)
+        if revision.stateless and headers is not None:
+            mismatch = headers.fault(revision.date, method, params)
             if mismatch is not None:
                 return mismatch
         if not (route.stateless if revision.stateless else route.handshake):
             return Reject(METHOD_NOT_FOUND, f"Method not found: {method}")
-        if fault is None and batch is not None and not revision.batches:
-            fault = messages.invalid_request("this revision has no batches")
+        if fault is None and batch is not None:
+            fault = _batch_fault(method, revision)
         if fault is not None:
             return fault
-        call = Call(request_id, client, batch, meta, self)
-        found = route.take(self, params, call)
-        if found is call:  # it can be cancelled from now on, and has to be finished
-            if batch is not None:
-                batch.expect()
-            if not self._is_shared:
-                self._open.setdefault(request_id, []).append(call)
-        return found
+        taken = route.take(self, params, Request(request_id, client, method, meta=meta))
+        if isinstance(taken, Request):
+            self._open_request(taken, batch)
+        return taken
 
-    def _whose(self, meta: bytes, route: Route, mirror: Mirror | None) -> ClientInfo | Reject:
-        """For whom a request is to be served: each one says so itself, or the handshake did."""
+    def _open_request(self, request: Request, batch: Batch | None) -> None:
+        if batch is not None:
+            batch.expect()
+            if self._batches is None:
+                self._batches = {}
+            self._batches[request] = batch
+        if not self._is_shared:
+            self._open.setdefault(request.id, []).append(request)
+
+    def _client_of(
+        self, meta: bytes, route: Route, headers: RequestHeaders | None
+    ) -> ClientInfo | Reject:
+        """Return the client of a request: as its `_meta` says, or as the state of the peer."""
         if meta:
-            said = read_known_meta(meta) if len(meta) <= LONGEST_KEPT else read_meta(meta)
-            if said is not None:
-                date, client = said
-                if mirror is None or date is None or mirror.revision == date:
+            known = read_cached_meta(meta) if len(meta) <= MAX_CACHED else read_meta(meta)
+            if known is not None:
+                date, client = known
+                if headers is None or date is None or headers.revision == date:
                     return client
-                return mirror.revision_fault()
-        if self._client is not None:
+                return headers.revision_fault()
+        if self._client is not None:  # SESSIONLESS, SESSION
             return self._client
-        if route.before_handshake and self._handshake:
-            return _NOBODY
+        if self._state is State.NEW and route.before_handshake:
+            return _UNKNOWN_CLIENT
         return Reject(INVALID_PARAMS, _BEGIN)
 
-    def _forget(self, call: Call) -> None:
-        calls = self._open[call.id]
-        if len(calls) == 1:
-            del self._open[call.id]
+    def _close(self, request: Request) -> bool:
+        """Remove an open request; False if it is not open any more."""
+        requests = self._open.get(request.id)
+        if requests is None or request not in requests:
+            return False
+        if len(requests) == 1:
+            del self._open[request.id]
         else:
-            calls.remove(call)
+            requests.remove(request)
+        return True
+
+
+def _batch_fault(method: str, revision: Revision) -> Reject | None:
+    """Return the error of a request that cannot be part of a batch."""
+    if not revision.batches:
+        return messages.invalid_request("this revision has no batches")
+    if method == "initialize":
+        return messages.invalid_request("initialize cannot be part of a batch")
+    return None
 
 
 _decode_frame = msgspec.json.Decoder(Frame).decode
 _decode_call = msgspec.json.Decoder(messages.CallFrame).decode
 _decode_cancelled = msgspec.json.Decoder(messages.CancelledParams).decode
-_NOBODY: Final = ClientInfo(negotiate(""))
+_UNKNOWN_CLIENT: Final = ClientInfo(negotiate(""))
 _CALL_ROUTE: Final = ROUTES["tools/call"]
-
-
-def _has_batches(client: ClientInfo | None) -> bool:
-    return client is not None and client.revision.batches

@@ -1,9 +1,12 @@
-"""Arguments that HTTP headers repeat (`x-mcp-header`), so that proxies can route by them.
+"""HTTP headers that repeat parts of a request, so that proxies can route by them.
 
-A server must not act on arguments that say something else than the headers did.
+In the stateless era Mcp-Method and Mcp-Name repeat the method and name, and Mcp-Param-* the
+arguments that a tool marks with `x-mcp-header`. A server must not execute a request that differs
+from its headers.
 """
 
 import re
+from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -12,62 +15,110 @@ import msgspec
 from accord.errors import HEADER_MISMATCH, ContractError, Reject
 from accord.model.arguments import JsonSchema
 from accord.model.tool import Tool
-from accord.protocol.mirror import decoded
 
 KEY: Final = "x-mcp-header"
 PREFIX: Final = "mcp-param-"
+_ENCODED: Final = ("=?base64?", "?=")
+_NAME_MEMBERS: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _NUMBER: Final = re.compile(r"-?[0-9]+(?P<fraction>\.[0-9]+)?")
 _TYPES: Final = frozenset({"string", "integer", "boolean"})
-_LONGEST_NUMBER: Final = 400
+_MAX_DIGITS: Final = 400
 _MAPS: Final = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs"})
 
 
+class RequestHeaders(msgspec.Struct, frozen=True):
+    """The headers that repeat the revision, method and name; None where one is absent."""
+
+    revision: str | None = None
+    method: str | None = None
+    name: str | None = None
+    _decoded_name: str | None = None
+
+    def __post_init__(self) -> None:
+        """Decode the name once: one instance serves all requests with the same headers."""
+        msgspec.structs.force_setattr(self, "_decoded_name", decode_value(self.name))
+
+    def match(self, tool: str) -> bool:
+        """True if the headers name a call of this tool."""
+        return self._decoded_name == tool and self.method == "tools/call"
+
+    def revision_fault(self) -> Reject:
+        """Return the error of a revision that differs from the body's."""
+        return _mismatch("MCP-Protocol-Version", self.revision)
+
+    def fault(self, revision: str, method: str, params: Any) -> Reject | None:
+        """Return the error of the first header that differs from the body, if one does."""
+        if self.revision != revision:
+            return self.revision_fault()
+        if self.method != method:
+            return _mismatch("Mcp-Method", self.method)
+        name = self._decoded_name
+        if method in _NAME_MEMBERS and name != getattr(params, _NAME_MEMBERS[method], name):
+            return _mismatch("Mcp-Name", self.name)
+        return None
+
+
+def _mismatch(header: str, value: str | None) -> Reject:
+    fault = "is missing" if value is None else "does not match the body"
+    return Reject(HEADER_MISMATCH, f"Header mismatch: {header} {fault}")
+
+
+def decode_value(value: str | None) -> str | None:
+    """Decode a header value: plain ASCII, or Base64 between two marks; None if malformed."""
+    start, end = _ENCODED
+    if value is None or not value.isascii():
+        return None
+    if not (value.startswith(start) and value.endswith(end)):
+        return value
+    try:
+        return b64decode(value[len(start) : -len(end)], validate=True).decode()
+    except ValueError:
+        return None
+
+
 class Header(msgspec.Struct, frozen=True):
-    """Marks a parameter that goes into an HTTP header too: `Annotated[str, Header("Region")]`."""
+    """Marks a parameter that is also sent as HTTP header: `Annotated[str, Header("Region")]`."""
 
     name: str
 
     @property
     def extra_json_schema(self) -> JsonSchema:
-        """What the parameter's schema says of it."""
+        """The member that it adds to the parameter's schema."""
         return {KEY: self.name}
 
 
-class Mark(msgspec.Struct, frozen=True):
-    """One argument that a header repeats: where it stands, and in which header."""
+class HeaderParam(msgspec.Struct, frozen=True):
+    """An argument that a header repeats."""
 
     path: tuple[str, ...]
     header: bytes
-    """Its name, in lower case."""
+    """Name of the header, in lower case."""
 
 
-HeaderParams = tuple[Mark, ...]
-
-
-def header_params_of(tool: Tool) -> HeaderParams:
-    """The arguments of a tool that headers repeat; raises where a mark makes no sense."""
-    marks: dict[bytes, Mark] = {}
+def header_params_of(tool: Tool) -> tuple[HeaderParam, ...]:
+    """Return the arguments of a tool that headers repeat; raise if a mark is not valid."""
+    found: dict[bytes, HeaderParam] = {}
     for path, schema in _marked(tool.input_schema, ()):
         where = f"{KEY} of tool {tool.name!r}"
         if path is None or not path:
-            raise ContractError(f"{where} stands where no argument is")
+            raise ContractError(f"{where} must be in the schema of an argument")
         name = schema[KEY]
         if not isinstance(name, str) or not _TOKEN.fullmatch(name):
-            raise ContractError(f"{where} at {'.'.join(path)} is no name for a header")
+            raise ContractError(f"{where} at {'.'.join(path)} must be a valid header name")
         if schema.get("type") not in _TYPES:
-            raise ContractError(f"{where} at {'.'.join(path)} is for text, integers, and booleans")
+            raise ContractError(f"{where} at {'.'.join(path)} must be text, integer or boolean")
         header = PREFIX.encode() + name.lower().encode()
-        if header in marks:
+        if header in found:
             raise ContractError(f"{where} names {name!r} twice")
-        marks[header] = Mark(path, header)
-    return tuple(marks.values())
+        found[header] = HeaderParam(path, header)
+    return tuple(found.values())
 
 
 def _marked(
     node: Any, path: tuple[str, ...] | None
 ) -> Iterator[tuple[tuple[str, ...] | None, JsonSchema]]:
-    """Each schema with a mark, and its path by `properties` alone; None off that path."""
+    """Yield each marked schema with its path through `properties`; None for other paths."""
     if isinstance(node, list):
         for each in node:
             yield from _marked(each, None)
@@ -86,21 +137,24 @@ def _marked(
             yield from _marked(inner, None)
 
 
-def fault(marks: HeaderParams, headers: Mapping[bytes, bytes], arguments: bytes) -> Reject | None:
-    """What differs between the headers of a call and its arguments, if anything."""
+def header_params_fault(
+    params: tuple[HeaderParam, ...], headers: Mapping[bytes, bytes], arguments: bytes
+) -> Reject | None:
+    """Return the error of the first header that differs from its argument, if one does."""
     try:
         given = msgspec.json.decode(arguments)
     except (msgspec.MsgspecError, RecursionError):
-        return None  # whatever is wrong with them, the tool says it
-    for mark in marks:
-        value = _at(given, mark.path)
-        raw = headers.get(mark.header)
+        return None  # the tool reports it
+    for param in params:
+        value = _at(given, param.path)
+        raw = headers.get(param.header)
         if raw is None and value is None:
             continue
+        shown = param.header.decode().title()
         if raw is None:
-            return Reject(HEADER_MISMATCH, f"Header mismatch: {_shown(mark)} is missing")
-        if not _says(raw, value):
-            return Reject(HEADER_MISMATCH, f"Header mismatch: {_shown(mark)} does not match")
+            return Reject(HEADER_MISMATCH, f"Header mismatch: {shown} is missing")
+        if not _equals(raw, value):
+            return Reject(HEADER_MISMATCH, f"Header mismatch: {shown} does not match")
     return None
 
 
@@ -110,24 +164,20 @@ def _at(value: Any, path: tuple[str, ...]) -> Any:
     return value
 
 
-def _shown(mark: Mark) -> str:
-    return mark.header.decode().title()
-
-
-def _says(raw: bytes, value: Any) -> bool:
-    text = decoded(raw.strip(b" \t").decode("latin-1"))
+def _equals(raw: bytes, value: Any) -> bool:
+    text = decode_value(raw.strip(b" \t").decode("latin-1"))
     if text is None:
         return False
     if isinstance(value, bool):
         return text == ("true" if value else "false")
     if isinstance(value, int | float):
-        return _same_number(text, value)
+        return _equals_number(text, value)
     return isinstance(value, str) and text == value
 
 
-def _same_number(text: str, value: float) -> bool:
-    """Whether digits stand for a number, as everybody reads them: `42.0` is 42, `4_2` is none."""
-    said = _NUMBER.fullmatch(text)
-    if said is None or len(text) > _LONGEST_NUMBER:
+def _equals_number(text: str, value: float) -> bool:
+    """True if a decimal number equals a value: `42.0` is 42, `4_2` is not a number."""
+    found = _NUMBER.fullmatch(text)
+    if found is None or len(text) > _MAX_DIGITS:
         return False
-    return (float(text) if said["fraction"] else int(text)) == value
+    return (float(text) if found["fraction"] else int(text)) == value

@@ -13,7 +13,7 @@ NOTHING: Final = Raw(b"")
 
 Id = int | str
 
-MOST_WATCHED: Final = 1_000
+MAX_SUBSCRIPTIONS: Final = 1_000
 """The resources of which one peer, or one subscription, is told that they change."""
 
 

@@ -1,4 +1,4 @@
-"""MCP's methods: what each takes, what is done with it, and in which of the two eras it exists."""
+"""MCP's methods: the params of each, its handler, and the states in which it is served."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
@@ -9,116 +9,124 @@ from msgspec import Raw
 from accord.errors import INVALID_PARAMS, INVALID_REQUEST, Reject
 from accord.model.context import ClientInfo
 from accord.protocol import messages
-from accord.protocol.clients import UNREADABLE, reason
-from accord.protocol.events import COMPLETION, LISTEN, PROMPT, RESOURCE, Call, Special
+from accord.protocol.events import (
+    COMPLETE,
+    LISTEN,
+    PROMPTS_GET,
+    RESOURCES_READ,
+    TOOLS_CALL,
+    Request,
+)
+from accord.protocol.input_state import Retry
 from accord.protocol.messages import NOTHING
-from accord.protocol.replay import Retry
+from accord.protocol.request_meta import UNREADABLE, reason
 from accord.revisions import negotiate
 
 if TYPE_CHECKING:
     from accord.protocol.connection import Connection
 
-Found = Call | Raw | Reject
+Taken = Request | Raw | Reject
+"""A request to execute, a result, or an error."""
 _EMPTY: Final = Raw(b"{}")
+_replace = msgspec.structs.replace
 
 
 class Route(msgspec.Struct, frozen=True):
-    """What to do with a method; `feature` is the capability without which it is not there."""
+    """How a method is served; `feature` is the capability that it needs."""
 
     decode: Callable[[Any], Any]
-    take: Callable[["Connection", Any, Call], Found]
+    take: Callable[["Connection", Any, Request], Taken]
     handshake: bool = True
+    """Served in revisions that begin with `initialize`."""
     stateless: bool = True
+    """Served in revisions without a handshake."""
     before_handshake: bool = False
     feature: str | None = None
 
 
-def _initialize(talk: "Connection", params: messages.InitializeParams, call: Call) -> Raw | Reject:
-    if call.batch is not None:
-        return messages.invalid_request("initialize cannot be part of a batch")
+def _initialize(
+    connection: "Connection", params: messages.InitializeParams, request: Request
+) -> Raw:
     client = ClientInfo(negotiate(params.protocol_version), params.capabilities, params.client_info)
-    talk.begin(client)
-    return talk.host.initialize(client)
+    connection.begin_session(client)
+    return connection.host.initialize(client)
 
 
-def _ping(talk: "Connection", params: messages.Params, call: Call) -> Raw:
+def _ping(connection: "Connection", params: messages.Params, request: Request) -> Raw:
     return _EMPTY
 
 
-def _discover(talk: "Connection", params: messages.Params, call: Call) -> Raw:
-    return talk.host.discover(call.client)
+def _discover(connection: "Connection", params: messages.Params, request: Request) -> Raw:
+    return connection.host.discover(request.client)
 
 
-def _lists(method: str) -> Route:
-    def take(talk: "Connection", params: messages.ListParams, call: Call) -> Found:
-        page = talk.host.list_page(method, params.cursor, call.client)
-        if page is not None:
-            return page
-        call.special = Special(method, params)
-        return call
-
-    return Route(_decoder(messages.ListParams), take, feature=method.partition("/")[0])
+def _list(connection: "Connection", params: messages.ListParams, request: Request) -> Taken:
+    page = connection.host.list_page(request.method, params.cursor, request.client)
+    return page if page is not None else _replace(request, params=params)
 
 
-def _call_tool(talk: "Connection", params: messages.CallParams, call: Call) -> Call | Reject:
-    call.name = params.name
+def _list_route(method: str) -> Route:
+    return Route(_decoder(messages.ListParams), _list, feature=method.partition("/")[0])
+
+
+def _with_arguments(
+    connection: "Connection", params: messages.CallParams, request: Request
+) -> Request | Reject:
+    """Take `tools/call` and `prompts/get`."""
     arguments = bytes(params.arguments)
-    if arguments[:1] == b"{":
-        call.arguments = arguments
-    elif arguments not in (b"", b"null"):
+    if arguments in (b"", b"null"):
+        arguments = b"{}"
+    elif arguments[:1] != b"{":
         return Reject(INVALID_PARAMS, "params.arguments must be an object")
-    if params.state is not None or params.responses is not NOTHING:
-        _note_retry(params, call)
-    return call
+    return _replace(request, name=params.name, arguments=arguments, retry=_retry(params, request))
 
 
-def _note_retry(params: messages.RetriedParams, call: Call) -> None:
-    if call.revision.stateless:
-        call.special = call.special or Special()
-        call.special.retry = Retry(params.responses, params.state)
+def _read_resource(
+    connection: "Connection", params: messages.ReadParams, request: Request
+) -> Request:
+    return _replace(request, name=params.uri, retry=_retry(params, request))
 
 
-def _get_prompt(talk: "Connection", params: messages.CallParams, call: Call) -> Call | Reject:
-    call.special = Special(PROMPT)
-    return _call_tool(talk, params, call)
+def _retry(params: messages.RetriedParams, request: Request) -> Retry | None:
+    is_retry = params.state is not None or params.responses is not NOTHING
+    if is_retry and request.revision.stateless:
+        return Retry(params.responses, params.state)
+    return None
 
 
-def _read_resource(talk: "Connection", params: messages.ReadParams, call: Call) -> Call:
-    call.special, call.name = Special(RESOURCE), params.uri
-    if params.state is not None or params.responses is not NOTHING:
-        _note_retry(params, call)
-    return call
-
-
-def _complete(talk: "Connection", params: messages.CompleteParams, call: Call) -> Call:
+def _complete(
+    connection: "Connection", params: messages.CompleteParams, request: Request
+) -> Request:
     ref = params.ref
-    call.name = ref.name if isinstance(ref, messages.PromptReference) else ref.uri
-    call.special = Special(COMPLETION, params)
-    return call
+    name = ref.name if isinstance(ref, messages.PromptReference) else ref.uri
+    return _replace(request, name=name, params=params)
 
 
-def _subscribe(talk: "Connection", params: messages.ResourceParams, call: Call) -> Raw | Reject:
-    if not talk.has_begun:
+def _subscribe(
+    connection: "Connection", params: messages.ResourceParams, request: Request
+) -> Raw | Reject:
+    if not connection.has_session:
         return Reject(INVALID_REQUEST, "Notifications require a session; begin with initialize")
-    fault = talk.host.catalog.watch_fault(params.uri, call.revision)
+    fault = connection.host.subscription_fault(params.uri, request.revision)
     if fault is None:
-        fault = talk.subscribe(params.uri)
+        fault = connection.subscribe(params.uri)
     return fault or _EMPTY
 
 
-def _unsubscribe(talk: "Connection", params: messages.ResourceParams, call: Call) -> Raw:
-    talk.unsubscribe(params.uri)
+def _unsubscribe(
+    connection: "Connection", params: messages.ResourceParams, request: Request
+) -> Raw:
+    connection.unsubscribe(params.uri)
     return _EMPTY
 
 
-def _set_level(talk: "Connection", params: messages.LevelParams, call: Call) -> Raw:
-    talk.level = params.level
+def _set_level(connection: "Connection", params: messages.LevelParams, request: Request) -> Raw:
+    connection.log_level = params.level
     return _EMPTY
 
 
-def _listen(talk: "Connection", params: messages.ListenParams, call: Call) -> Call:
-    call.special = Special(LISTEN, params.notifications)
-    return call
+def _listen(connection: "Connection", params: messages.ListenParams, request: Request) -> Request:
+    return _replace(request, params=params.notifications)
 
 
 def _decoder(params: type) -> Callable[[Any], Any]:
@@ -137,35 +145,31 @@ ROUTES: Final = {
     ),
     "ping": Route(_ANY_PARAMS, _ping, stateless=False, before_handshake=True),
     "server/discover": Route(_ANY_PARAMS, _discover, handshake=False),
-    "tools/list": _lists("tools/list"),
-    "tools/call": Route(_decoder(messages.CallParams), _call_tool),
-    "prompts/list": _lists("prompts/list"),
-    "prompts/get": Route(_decoder(messages.CallParams), _get_prompt, feature="prompts"),
-    "resources/list": _lists("resources/list"),
-    "resources/templates/list": _lists("resources/templates/list"),
-    "resources/read": Route(_decoder(messages.ReadParams), _read_resource, feature="resources"),
+    "tools/list": _list_route("tools/list"),
+    TOOLS_CALL: Route(_decoder(messages.CallParams), _with_arguments),
+    "prompts/list": _list_route("prompts/list"),
+    PROMPTS_GET: Route(_decoder(messages.CallParams), _with_arguments, feature="prompts"),
+    "resources/list": _list_route("resources/list"),
+    "resources/templates/list": _list_route("resources/templates/list"),
+    RESOURCES_READ: Route(_decoder(messages.ReadParams), _read_resource, feature="resources"),
     "resources/subscribe": Route(
         _RESOURCE_PARAMS, _subscribe, stateless=False, feature="subscriptions"
     ),
     "resources/unsubscribe": Route(
         _RESOURCE_PARAMS, _unsubscribe, stateless=False, feature="subscriptions"
     ),
-    "completion/complete": Route(
-        _decoder(messages.CompleteParams), _complete, feature="completions"
-    ),
+    COMPLETE: Route(_decoder(messages.CompleteParams), _complete, feature="completions"),
     "logging/setLevel": Route(
         _decoder(messages.LevelParams), _set_level, stateless=False, feature="logging"
     ),
-    "subscriptions/listen": Route(
-        _decoder(messages.ListenParams), _listen, handshake=False, feature="changes"
-    ),
+    LISTEN: Route(_decoder(messages.ListenParams), _listen, handshake=False, feature="changes"),
 }
 
 
-def look_again(
+def decode_leniently(
     route: Route, method: str, raw: bytes, error: Exception
 ) -> tuple[Any, Reject | None]:
-    """Params that did not decode: none at all, or of a wrong shape, of which `_meta` may do."""
+    """Decode params that failed to decode: absent ones as {}, invalid ones for their `_meta`."""
     if raw in (b"", b"null"):
         raw = b"{}"
         try:

@@ -3,6 +3,7 @@
 A call that finishes without waiting then needs no task, no timer and no bookkeeping.
 """
 
+from asyncio import CancelledError
 from collections.abc import Awaitable, Coroutine, Generator
 from contextvars import Context
 from types import CoroutineType
@@ -25,7 +26,7 @@ class Pending(Generic[T]):
     Each step runs in `context`, if given, and only while the `gate` is open.
     """
 
-    __slots__ = ("_awaited", "_context", "_gate", "_rest")
+    __slots__ = ("_awaited", "_context", "_gate", "_is_cancelled", "_rest")
 
     def __init__(
         self,
@@ -38,11 +39,20 @@ class Pending(Generic[T]):
         self._awaited = awaited
         self._context = context
         self._gate = gate
+        self._is_cancelled = False
+
+    def cancel(self) -> None:
+        """Cancel the coroutine, as `Task.cancel` would, before this is awaited."""
+        if self._awaited is None or not self._awaited.cancel():
+            self._is_cancelled = True
 
     def __await__(self) -> Generator[Any, Any, T]:
         while True:
             step, given = self._rest.send, None
             try:
+                if self._is_cancelled:
+                    self._is_cancelled = False
+                    raise CancelledError
                 yield self._awaited
                 if self._gate is not None and not self._gate.is_open:
                     yield from self._gate.wait().__await__()

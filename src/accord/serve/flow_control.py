@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
 
-from accord.protocol import Call
+from accord.protocol import Request
 from accord.serve.pipes import Input
 
 DEFAULT_MAX_UNSENT: Final = 16 * 1024 * 1024
@@ -67,6 +67,8 @@ class OutputGate:
         self.waiting = 0
         """Number of tasks that wait for the gate."""
         self._blocked_threads = 0
+        self.has_queue: Callable[[], bool] = lambda: False
+        """True if calls wait to start."""
         self.on_change: Callable[[], None] = lambda: None
         """Called when the gate opens or closes; may run in any thread, with the lock held."""
         self._trim: asyncio.TimerHandle | None = None
@@ -79,7 +81,7 @@ class OutputGate:
 
     @property
     def is_clear(self) -> bool:
-        """Whether the peer keeps up with the output."""
+        """True if the peer keeps up with the output."""
         return self.unsent <= self.limit // 4
 
     def update(self, unsent: int) -> None:
@@ -148,7 +150,9 @@ class OutputGate:
     @property
     def is_contended(self) -> bool:
         """True if calls wait for the gate to open."""
-        return not self.is_open and (self.waiting > 0 or self._blocked_threads > 0)
+        return not self.is_open and (
+            self.waiting > 0 or self._blocked_threads > 0 or self.has_queue()
+        )
 
 
 def _trim_heap() -> None:
@@ -166,14 +170,14 @@ class StartWindow:
     something else than the peer. It shrinks again when most of them have finished.
     """
 
-    def __init__(self, gate: OutputGate) -> None:
-        self.has_room = True
-        """Whether a call may start now."""
+    def __init__(self, gate: OutputGate, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self.has_room = gate.is_open
+        """True if a call may start now."""
         self.on_room: Callable[[], None] = lambda: None
         self._gate = gate
         self._size = _WINDOW
         self._running = 0
-        self._waiters = _Waiters()
         self._timer: asyncio.TimerHandle | None = None
         gate.on_change = self._settle
 
@@ -200,38 +204,23 @@ class StartWindow:
         finally:
             self.enter()
 
-    async def wait(self) -> None:
-        """Wait until a call may start, in order of arrival."""
-        self._gate.waiting += 1
-        try:
-            self.watch(asyncio.get_running_loop())
-            await self._waiters.wait_until(lambda: self.has_room)
-        finally:
-            self._gate.waiting -= 1
-
-    @property
-    def is_free(self) -> bool:
-        """True if a call may start now, and none waits for that."""
-        return self.has_room and not self._waiters
-
-    def watch(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Calls wait: let the window grow if that takes long."""
+    def watch(self) -> None:
+        """Let the window grow if calls wait for it too long."""
         if self._timer is None:
-            self._timer = loop.call_later(_MAX_PAUSE, self._grow, loop)
+            self._timer = self._loop.call_later(_MAX_PAUSE, self._grow)
 
-    def _grow(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _grow(self) -> None:
         self._timer = None
         if self._running >= self._size and self._gate.is_open:
             self._size *= 2
         self._settle()
-        if self._running >= self._size or self._waiters:
-            self.watch(loop)
+        if self._running >= self._size:
+            self.watch()
 
     def _settle(self) -> None:
-        """Find out whether there is room, and let a call start if so."""
+        """Update `has_room`, and call `on_room` if it is true."""
         self.has_room = self._running < self._size and self._gate.is_open
         if self.has_room:
-            self._waiters.wake()
             self.on_room()
 
 
@@ -257,21 +246,21 @@ class ReadThrottle:
         self._open_calls = open_calls
         self._max_open = max_open
         self._max_unsent = 2 * gate.limit  # the gate lets running calls exceed its limit
-        self.held: dict[Call, int] = {}
+        self.held: dict[Request, int] = {}
         """Bytes of each large request that is read and whose call is not over."""
         self._held = 0
         self._timer: asyncio.TimerHandle | None = None
         self._may_exceed = False
         self._open_before = 0
 
-    def hold(self, call: Call, size: int) -> None:
+    def hold(self, request: Request, size: int) -> None:
         """Count the bytes of a request until `release`."""
-        self.held[call] = size
+        self.held[request] = size
         self._held += size
 
-    def release(self, call: Call) -> None:
+    def release(self, request: Request) -> None:
         """Stop counting a request: nothing refers to its call any more."""
-        self._held -= self.held.pop(call, 0)
+        self._held -= self.held.pop(request, 0)
 
     def note_read(self) -> None:
         """A chunk has been read."""

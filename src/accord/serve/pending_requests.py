@@ -3,18 +3,18 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
-from typing import Any
 
 import msgspec
 
 from accord.model.answer import Problem
 from accord.model.changes import Change
 from accord.model.questions import Question
-from accord.protocol import Answered, Call, Connection
+from accord.protocol import ClientResponse, Connection, ServerRequest
 from accord.protocol.messages import Wanted
-from accord.protocol.news import news_for
+from accord.protocol.notifications import subscription_notification
+from accord.serve.call import RunningCall
 from accord.serve.flow_control import StartWindow
-from accord.server import Server
+from accord.server.registry import Registry
 
 
 class _Fault(msgspec.Struct, frozen=True):
@@ -31,7 +31,7 @@ class PendingRequests:
 
     def __init__(
         self,
-        server: Server,
+        registry: Registry,
         seconds: float,
         announce: Callable[[Change], None],
         is_full: Callable[[], bool] = lambda: False,
@@ -47,8 +47,9 @@ class PendingRequests:
         self._loop: asyncio.AbstractEventLoop | None = None
         self.window: StartWindow | None = None
         """Does not count calls while they wait here."""
-        self._held: dict[Call, tuple[Wanted, asyncio.Future[None]]] = {}
-        server.changes.subscribe(self.notify)
+        self._waiters: dict[ServerRequest, asyncio.Future[bytes]] = {}
+        self._held: dict[RunningCall, tuple[Wanted, asyncio.Future[None]]] = {}
+        registry.changes.subscribe(self.notify)
 
     def bind(self, loop: asyncio.AbstractEventLoop) -> None:
         """Set the loop on which changes are sent; without one they are dropped."""
@@ -72,12 +73,12 @@ class PendingRequests:
             self._late[change] = None
             return
         for call, (wanted, _) in list(self._held.items()):
-            message = news_for(call.id, wanted, change)
+            message = subscription_notification(call.request.id, wanted, change)
             if message is not None and call.edge is not None:
                 call.edge.tell(message)
         self._announce(change)
 
-    async def hold(self, call: Call, wanted: Wanted) -> None:
+    async def hold(self, call: RunningCall, wanted: Wanted) -> None:
         """Send changes to a subscription until it is cancelled or the server ends."""
         self.bind(asyncio.get_running_loop())
         ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -98,26 +99,27 @@ class PendingRequests:
                 ended.set_result(None)
 
     async def ask(
-        self, connection: Connection, call: Call, questions: Mapping[str, Question]
+        self, connection: Connection, call: RunningCall, questions: Mapping[str, Question]
     ) -> dict[str, bytes]:
         """Send requests to a client and wait for all responses, up to the time limit."""
         loop = asyncio.get_running_loop()
         waiting: dict[str, asyncio.Future[bytes]] = {key: loop.create_future() for key in questions}
-        posed = []
+        requests: list[ServerRequest] = []
         try:
             for key, question in questions.items():
-                one = connection.pose(question, call.revision)
-                one.waiter = waiting[key]
-                posed.append(one)
-                _push(call, one.message)
+                request = connection.ask(question, call.request.revision)
+                self._waiters[request] = waiting[key]
+                requests.append(request)
+                _push(call, request.message)
             with self._uncounted():
                 async with asyncio.timeout(self._seconds):
                     await asyncio.gather(*waiting.values())
         except TimeoutError:
             raise Problem.timeout("The client has not answered in time") from None
         finally:
-            for each in posed:
-                withdrawal = connection.withdraw(each)
+            for request in requests:
+                del self._waiters[request]
+                withdrawal = connection.withdraw(request)
                 if withdrawal is not None:
                     _push(call, withdrawal)
         return {key: future.result() for key, future in waiting.items()}
@@ -125,18 +127,18 @@ class PendingRequests:
     def _uncounted(self) -> AbstractContextManager[None]:
         return nullcontext() if self.window is None else self.window.left()
 
-    def answer(self, answered: Answered) -> None:
+    def receive(self, response: ClientResponse) -> None:
         """Pass a response to the call that waits for it."""
-        waiter: asyncio.Future[Any] = answered.posed.waiter
-        if waiter.done():
+        waiter = self._waiters.get(response.request)
+        if waiter is None or waiter.done():
             return
-        if answered.error:
-            waiter.set_exception(_refusal(bytes(answered.error)))
+        if response.error:
+            waiter.set_exception(_refusal(bytes(response.error)))
         else:
-            waiter.set_result(bytes(answered.result))
+            waiter.set_result(bytes(response.result))
 
 
-def _push(call: Call, message: bytes) -> None:
+def _push(call: RunningCall, message: bytes) -> None:
     if call.edge is not None:
         call.edge.push(message)
 

@@ -76,10 +76,16 @@ def take_pipes() -> Pipes:
 
 
 class Input:
-    """Reads chunks from a descriptor and passes them to a callback; `b""` at the end."""
+    """Reads chunks from a descriptor and passes them to `take`; `b""` at the end.
+
+    `take` may return a function to call once it has returned, on a shorter stack.
+    """
 
     def __init__(
-        self, descriptor: int, loop: asyncio.AbstractEventLoop, take: Callable[[bytes], None]
+        self,
+        descriptor: int,
+        loop: asyncio.AbstractEventLoop,
+        take: Callable[[bytes], Callable[[], None] | None],
     ) -> None:
         self._descriptor = descriptor
         self._loop = loop
@@ -126,7 +132,9 @@ class Input:
             return
         except OSError:
             chunk = b""
-        self._take(chunk)
+        then = self._take(chunk)
+        if then is not None:
+            then()
 
     def _read_all(self) -> None:
         """Read chunks in a thread, one at a time: the loop takes each before the next is read."""
@@ -139,8 +147,9 @@ class Input:
                 self._loop.call_soon_threadsafe(self._take_from_thread, chunk)
 
     def _take_from_thread(self, chunk: bytes) -> None:
-        if not self._stopped:
-            self._take(chunk)
+        then = None if self._stopped else self._take(chunk)
+        if then is not None:
+            then()
         if not self.paused:
             self._wanted.set()
 

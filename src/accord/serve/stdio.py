@@ -7,16 +7,16 @@ import signal
 from collections.abc import Callable, Generator, Mapping
 from typing import Any, Final, NamedTuple
 
-from accord.model.answer import Problem
 from accord.model.changes import Change
 from accord.model.questions import Question
-from accord.protocol import Call, Cancel, Lines
+from accord.protocol import Cancel, Lines, Request
 from accord.protocol.messages import Wanted
+from accord.serve.call import RunningCall
+from accord.serve.executor import Executor
 from accord.serve.flow_control import DEFAULT_MAX_UNSENT, OutputGate, ReadThrottle
 from accord.serve.pending_requests import PendingRequests
 from accord.serve.pipes import Input, Output, Pipes, keep_from_forks
-from accord.serve.task_runner import TaskRunner
-from accord.serve.thread_runner import DEFAULT_CAPACITY, DEFAULT_THREADS, ThreadRunner
+from accord.serve.thread_runner import DEFAULT_CAPACITY, DEFAULT_THREADS
 from accord.server import Server
 from accord.server.operation import Done
 
@@ -99,7 +99,9 @@ class _Session:
         self._settings = settings
         self._on_end = on_end
         self._is_ending = False
-        self._connection = server.connect()
+        self._connection = server.dispatcher.connect()
+        self._calls: dict[Request, RunningCall] = {}
+        """The open calls."""
         self._lines = Lines(settings.max_request)
         self._input = Input(pipes.reader, self.loop, self._take)
         gate = OutputGate(settings.max_unsent)
@@ -110,26 +112,25 @@ class _Session:
             on_progress=self._regulate,
             on_broken=self._disconnect,
         )
-        self._tasks = TaskRunner(self.loop, self._finish, gate=gate, capacity=settings.max_calls)
-        self._threads = ThreadRunner(
+        self._executor = Executor(
+            server.dispatcher,
             self.loop,
-            self._finish_thread,
             gate=gate,
+            max_calls=settings.max_calls,
             threads=settings.threads,
-            capacity=settings.max_calls,
         )
         self._throttle = ReadThrottle(
             self.loop,
             self._input,
             gate,
-            lambda: self._tasks.open + self._threads.pending,
+            lambda: self._executor.open,
             max_open=settings.max_calls // 2,
         )
         self._requests = PendingRequests(
-            server, settings.answer_seconds, self._announce, self._is_full
+            server.registry, settings.answer_seconds, self._announce, self._is_full
         )
         self._requests.bind(self.loop)
-        self._requests.window = self._tasks.window
+        self._requests.window = self._executor.window
         self._drained = _Drained()
         self.tell = self._output.send  # part of Edge; one call less
         self._ended = asyncio.Event()
@@ -137,6 +138,7 @@ class _Session:
 
     def start(self) -> None:
         """Start reading."""
+        self._executor.wake()
         self._input.start()
 
     async def wait(self) -> None:
@@ -174,17 +176,17 @@ class _Session:
     def detach(self, seconds: float) -> None:
         """Do nothing: there is no stream to detach from."""
 
-    async def ask(self, call: Call, questions: Mapping[str, Question]) -> dict[str, bytes]:
+    async def ask(self, call: RunningCall, questions: Mapping[str, Question]) -> dict[str, bytes]:
         """Send requests to the peer and wait for its responses."""
         return await self._requests.ask(self._connection, call, questions)
 
-    async def hold(self, call: Call, wanted: Wanted) -> None:
+    async def hold(self, call: RunningCall, wanted: Wanted) -> None:
         """Send changes to a subscription until it ends."""
         await self._requests.hold(call, wanted)
 
     def _announce(self, change: Change) -> None:
         """Send a change to a peer of the handshake era."""
-        message = self._connection.news(change)
+        message = self._connection.notification(change)
         if message is not None:
             self.push(message)
 
@@ -205,27 +207,35 @@ class _Session:
         """End now and cancel the open calls."""
         self._ended.set()
         self._quiet.set()
-        for call in self._connection.abandon():
-            self._stop(call)
+        for request in self._connection.abandon():
+            self._cancel(request)
+        self._executor.close()
 
-    def _take(self, chunk: bytes) -> None:
+    def _take(self, chunk: bytes) -> Callable[[], None] | None:
+        """Take a chunk of input; return what runs the call in it, if there is only one."""
         for line in self._lines.feed(chunk) if chunk else self._lines.end():
             events = self._connection.receive(line)
             for event in events:
-                if isinstance(event, Call):
-                    assert isinstance(line, bytes)  # no call comes in a line that is too long
+                if isinstance(event, Request):
+                    assert isinstance(line, bytes)  # an overlong line has no request
                     self._start(event, len(line) // len(events))
                 elif isinstance(event, bytes):
                     self._output.send(event)
                 elif isinstance(event, Cancel):
-                    self._cancel(event)
+                    self._cancel(event.request)
+                    if event.reply is not None:
+                        self._output.send(event.reply)
                 else:
-                    self._requests.answer(event)
+                    self._requests.receive(event)
         if not chunk:
             self.announce_end()
             self.stop()
         self._throttle.note_read()
         self._regulate()
+        if self._executor.can_run_next:
+            return self._executor.run_next
+        self._executor.wake()
+        return None
 
     def _regulate(self) -> None:
         """Pause or resume reading, release calls that wait for the output, notice the end."""
@@ -238,39 +248,29 @@ class _Session:
             return
         self._throttle.regulate(self._output.backlog)
 
-    def _start(self, call: Call, size: int) -> None:
-        call.edge = self
+    def _start(self, request: Request, size: int) -> None:
         if size > _LARGE:
-            self._throttle.hold(call, size)
-        job = self._server.prepare(call)
-        if isinstance(job, Done):
-            self._finish(call, job)
-        elif not (self._tasks if job.is_async else self._threads).submit(job):
-            busy = Problem.unavailable("Too many calls are open; try again later")
-            self._finish(call, job.refuse(busy))
+            self._throttle.hold(request, size)
+        call = RunningCall(request, self._connection, self, self._finish)
+        self._calls[request] = call
+        self._executor.submit(call)
 
-    def _finish(self, call: Call, done: Done | None) -> None:
+    def _finish(self, call: RunningCall, done: Done | None) -> None:
+        request = call.request
+        self._calls.pop(request, None)
         if self._throttle.held:
-            self._throttle.release(call)
-        reply = None if done is None else self._connection.finish(call, done.reply)
+            self._throttle.release(request)
+        reply = None if done is None else call.finish(done)
         if reply is not None:
             self._output.send(reply)
         if self._input.paused:
             self._regulate()
 
-    def _finish_thread(self, call: Call, done: Done | None) -> None:
-        self._finish(call, done)
-        if done is not None:
-            self._threads.release(done)
-
-    def _cancel(self, cancel: Cancel) -> None:
-        cancel.call.drop_arguments()
-        self._stop(cancel.call)
-        if cancel.reply is not None:
-            self._output.send(cancel.reply)
-
-    def _stop(self, call: Call) -> None:
-        (self._threads if call.running is None else self._tasks).cancel(call)
+    def _cancel(self, request: Request) -> None:
+        self._throttle.release(request)
+        call = self._calls.pop(request, None)
+        if call is not None:
+            self._executor.cancel(call)
 
 
 class _Drained(asyncio.Event):

@@ -1,19 +1,18 @@
-"""Runs blocking calls in a bounded pool of daemon threads."""
+"""Runs blocking operations in a bounded pool of daemon threads."""
 
 import contextlib
 import os
 import threading
 from asyncio import AbstractEventLoop
 from collections import deque
-from collections.abc import Callable
 from contextvars import Context, copy_context
 from queue import Empty, SimpleQueue
 from typing import Final
 
 from accord.model.answer import Problem
-from accord.protocol import Call
+from accord.serve.call import RunningCall
 from accord.serve.flow_control import OutputGate
-from accord.server.operation import Done, Operation, drive
+from accord.server.operation import Done, Operation, drive, perform
 
 DEFAULT_THREADS: Final = 32
 DEFAULT_CAPACITY: Final = 10_000
@@ -22,44 +21,36 @@ _MAX_GROWTH: Final = 4  # times the threads, while some hang in cancelled calls
 
 
 class ThreadRunner:
-    """Runs jobs in threads and delivers them on the loop, many at a time where many are done.
+    """Runs operations in threads and delivers them on the loop, many at a time if many are done.
 
-    A job that was cancelled before it began is delivered as None.
-
-    Only the loop's own thread calls `submit` and `cancel`. Threads start when there are more jobs
-    than threads; as daemons they do not delay the exit of the process.
+    Only the loop's own thread calls `submit` and `cancel`. Threads start when there are more
+    operations than threads; as daemons they do not delay the exit of the process.
     """
 
     def __init__(
-        self,
-        loop: AbstractEventLoop,
-        deliver: Callable[[Call, Done | None], None],
-        *,
-        gate: OutputGate | None = None,
-        threads: int = DEFAULT_THREADS,
-        capacity: int = DEFAULT_CAPACITY,
+        self, loop: AbstractEventLoop, *, gate: OutputGate, threads: int, capacity: int
     ) -> None:
         self._gate = gate
         self._loop = loop
-        self._deliver = deliver
         self._size = threads
         self._capacity = capacity
-        self._jobs: SimpleQueue[tuple[Operation, Context]] = SimpleQueue()
-        self._done: deque[tuple[Call, Done | None]] = deque()
+        self._operations: SimpleQueue[tuple[Operation[RunningCall], Context]] = SimpleQueue()
+        self._done: deque[tuple[RunningCall, Done | None]] = deque()
         self._delivery_due = False
         self._threads = 0
-        self._running: set[Call] = set()
-        self._orphaned: set[Call] = set()
+        self._running: set[RunningCall] = set()
+        self._orphaned: set[RunningCall] = set()
         """Cancelled calls that still occupy a thread."""
         self.pending = 0
+        """Number of operations that are queued or running."""
         self._is_fork = False
         os.register_at_fork(after_in_child=self._note_fork)
 
     def _note_fork(self) -> None:
         self._is_fork = True
 
-    def submit(self, job: Operation) -> bool:
-        """Run a job as soon as a thread is free; False if none can be expected."""
+    def submit(self, operation: Operation[RunningCall]) -> bool:
+        """Run an operation as soon as a thread is free; False if none can be expected."""
         if self.pending >= self._capacity or len(self._orphaned) >= _MAX_GROWTH * self._size:
             return False
         self.pending += 1
@@ -67,10 +58,10 @@ class ThreadRunner:
         if not self._threads:
             self.pending -= 1
             return False
-        self._jobs.put((job, copy_context()))
+        self._operations.put((operation, copy_context()))
         return True
 
-    def cancel(self, call: Call) -> None:
+    def cancel(self, call: RunningCall) -> None:
         """Let another thread take the place of a cancelled call that runs."""
         if call in self._running:
             self._orphaned.add(call)
@@ -79,12 +70,12 @@ class ThreadRunner:
                 self._refuse_queued()
 
     def _refuse_queued(self) -> None:
-        """Refuse the queued jobs: every thread hangs, and no more can start."""
+        """Refuse the queued operations: every thread hangs, and no more can start."""
         busy = Problem.unavailable("Too many calls hang; try again later")
         with contextlib.suppress(Empty):
             while True:
-                job, _ = self._jobs.get_nowait()
-                self._hand_over(job.call, job.refuse(busy))
+                operation, _ = self._operations.get_nowait()
+                self._hand_over(operation.call, operation.refuse(busy))
 
     def _grow(self) -> None:
         most = min(self._size + len(self._orphaned), _MAX_GROWTH * self._size)
@@ -95,36 +86,38 @@ class ThreadRunner:
 
     def _serve(self) -> None:
         while True:
-            job, context = self._jobs.get()
-            call = job.call
-            if self._gate is not None and not self._gate.is_open:
+            operation, context = self._operations.get()
+            call = operation.call
+            if not self._gate.is_open:
                 self._gate.wait_in_thread()
             self._running.add(call)
-            done = None if call.cancelled else context.run(drive, job.run())
+            done: Done | None = None
+            if not call.cancelled:
+                try:
+                    done = context.run(drive, perform(operation))
+                except BaseException as error:  # noqa: BLE001 - SystemExit, for example
+                    done = operation.abort(error)
             if self._is_fork:  # the tool forked, and both processes come back here
                 os._exit(0)
             self._running.discard(call)
             self._hand_over(call, done)
-            del job, context, call, done  # a large answer must not stay until the next call
+            del operation, context, call, done  # a large reply must not stay until the next call
 
-    def _hand_over(self, call: Call, done: Done | None) -> None:
-        if done is not None and self._gate is not None and len(done.reply) > _LARGE:
+    def _hand_over(self, call: RunningCall, done: Done | None) -> None:
+        if done is not None and len(done.reply) > _LARGE:
             self._gate.arrive(len(done.reply))
         self._done.append((call, done))
         if not self._delivery_due:  # cleared before the loop drains, so none is left behind
             self._delivery_due = True
             with contextlib.suppress(RuntimeError):  # the loop is closed
-                self._loop.call_soon_threadsafe(self._drain)
+                self._loop.call_soon_threadsafe(self._deliver)
 
-    def _drain(self) -> None:
+    def _deliver(self) -> None:
         self._delivery_due = False
         while self._done:
             call, done = self._done.popleft()
             self.pending -= 1
             self._orphaned.discard(call)
-            self._deliver(call, done)
-
-    def release(self, done: Done) -> None:
-        """Stop counting a reply: it is sent, or will never be."""
-        if self._gate is not None and len(done.reply) > _LARGE:
-            self._gate.take(len(done.reply))
+            call.deliver(call, done)
+            if done is not None and len(done.reply) > _LARGE:
+                self._gate.take(len(done.reply))

@@ -1,6 +1,6 @@
-"""The server: what it has, and how a request becomes a result.
+"""The server: what it has, and how a request becomes a reply.
 
-Read `registry`, then `operation`, `rendering` and `server`.
+Read `server` and `registry`, then `dispatcher`, `operation`, `outcome` and `rendering`.
 """
 
 from accord.server.combined import combine

@@ -1,53 +1,324 @@
-"""The protocol of a call that can be run, and its outcome."""
+"""Operations: requests that can be executed, and `perform`, which executes every one of them."""
 
-from collections.abc import Coroutine
-from typing import Any, Final, Protocol
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 import msgspec
+from msgspec import Raw
 
-from accord.errors import ContractError, Reject
-from accord.model.answer import Answer, Problem, Value
-from accord.protocol import Call, messages
-from accord.server.outcome import Outcome
+from accord.errors import INTERNAL_ERROR, INVALID_PARAMS, ContractError, Reject
+from accord.model.answer import Answer, InputRequired, Notice, Problem, Value
+from accord.model.context import Channel, Context
+from accord.model.limits import Position
+from accord.model.prompt import Prompt
+from accord.model.resource import Resource
+from accord.model.tool import Tool
+from accord.model.values import known
+from accord.protocol import messages
+from accord.protocol.events import RESOURCES_READ, Request
+from accord.protocol.input_state import InputResponses
+from accord.protocol.messages import Wanted
+from accord.protocol.results import Result
+from accord.server.continuation import ToolRequest, may_have_cursor
+from accord.server.outcome import (
+    MASKED,
+    Outcome,
+    answer_of,
+    log_failure,
+    mask,
+    outcome_of,
+    outcome_of_arguments,
+)
+from accord.server.rendering import resume_answer
+from accord.telemetry import CallTimer, outcome_label
 
-GIVEN: Final[Answer[Value]] = Answer("given")
-"""How a call ended that is no call of a tool, and went well."""
+if TYPE_CHECKING:
+    from accord.server.dispatcher import Dispatcher
+
+SUCCEEDED: Final[Answer[Value]] = Answer("given")
+"""The outcome of any operation but a tool's that succeeded."""
+
+Invocation = tuple[Callable[[Any, Any], Any], Any, Any]
+"""A function and its two arguments."""
 
 
 class Done(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """A call that has been run: how it ended, and the reply that says so."""
+    """The outcome of a request, and the reply with it."""
 
     outcome: Outcome
     reply: bytes
 
 
-def rejected(call: Call, reject: Reject) -> Done:
-    """A call that cannot be run at all."""
-    return Done(reject, messages.failure(call.id, reject))
+def rejected(request: Request, reject: Reject) -> Done:
+    """Return the outcome of a request that cannot be executed."""
+    return Done(reject, messages.failure(request.id, reject))
 
 
-class Operation(Protocol):
-    """A call that can be run: on a loop if it is async, else wherever it may block."""
+class Call(Channel, Protocol):
+    """A request in execution, and the way to its client; `accord.serve.call` has the class."""
+
+    request: Request
+    responses: InputResponses | None
+    """Responses of the client to input requests, in the stateless era."""
 
     @property
-    def call(self) -> Call: ...
+    def principal(self) -> bytes | None:
+        """The identity of the sender, by the HTTP request itself."""
+
+    async def hold(self, wanted: Wanted) -> None:
+        """Send changes to a subscription until the client or the server ends it."""
+
+
+C = TypeVar("C", bound=Call)
+
+
+class Operation(msgspec.Struct, Generic[C], eq=False):
+    """A request that can be executed: see `perform`."""
+
+    call: C
+    dispatcher: "Dispatcher"
+    is_async: bool
+    """True if it has to run on an event loop; else `perform` never waits: see `drive`."""
+    timer: CallTimer | None = None
 
     @property
-    def is_async(self) -> bool:
-        """Whether `run` has to be awaited on a loop; else it never waits: see `drive`."""
+    def label(self) -> str:
+        """Its name in the log."""
+        raise NotImplementedError
 
-    def run(self) -> Coroutine[Any, Any, Done]:
-        """Run it. Whatever goes wrong is part of how it ends."""
+    def bind(self) -> Invocation:
+        """Check the arguments and return the function to call with them."""
+        raise NotImplementedError
+
+    def render(self, value: Any) -> Done:
+        """Return the outcome with a value that the function returned."""
+        raise NotImplementedError
+
+    def reply(self, outcome: Problem | Reject) -> bytes:
+        """Return the reply with a failure."""
+        raise NotImplementedError
+
+    def outcome_of(self, error: BaseException) -> Outcome | BaseException:
+        """Return the meaning of an exception for the caller; itself if it has none."""
+        return outcome_of(error, self.call.request.revision)
+
+    def fail(self, error: BaseException) -> Done:
+        """Turn an exception into an outcome: the only place that does.
+
+        Exceptions that are not meant for the caller are logged and masked.
+        """
+        done = self.conclude(self.outcome_of(error))
+        error.__traceback__ = None  # a cycle: its frames hold the user's function and its locals
+        return done
 
     def refuse(self, problem: Problem) -> Done:
-        """How it ends when it cannot be run after all."""
+        """Return the outcome of an operation that is not executed."""
+        return self.conclude(problem)
+
+    def abort(self, error: BaseException) -> Done:
+        """Return the outcome after an exception that is not an Exception."""
+        done = self.fail(error)
+        self.record(done)
+        return done
+
+    def record(self, done: Done | None) -> None:
+        """Count the outcome in the telemetry; None if the call was cancelled."""
+        if self.timer is None:
+            return
+        is_cancelled = done is None or self.call.cancelled
+        label = "cancelled" if is_cancelled or done is None else outcome_label(done.outcome)
+        self.timer.end(label, 0 if done is None else len(done.reply))
+
+    def conclude(self, outcome: Outcome | BaseException) -> Done:
+        """Return a failure with its reply; a cause that is not for the caller is masked."""
+        cause: BaseException | None = None
+        if isinstance(outcome, BaseException) and not isinstance(outcome, Problem | InputRequired):
+            cause, outcome = outcome, mask(outcome)
+        try:
+            done = self._done(outcome)
+        except Exception as error:  # noqa: BLE001 - a message that cannot be encoded
+            cause, done = error, self._done(mask(error))
+        if cause is not None:
+            if not self.call.cancelled:
+                log_failure(self.label, cause)
+            cause.__traceback__ = None
+        return done
+
+    def _done(self, outcome: Outcome) -> Done:
+        if isinstance(outcome, InputRequired):
+            return Done(outcome, self.dispatcher.input_required(self.call, outcome))
+        assert not isinstance(outcome, Answer)
+        return Done(outcome, self.reply(outcome))
+
+
+async def perform(operation: Operation[Any]) -> Done:
+    """Execute an operation and return its outcome.
+
+    Every Exception becomes an outcome. Others, CancelledError among them, pass.
+    """
+    try:
+        function, arguments, context = operation.bind()
+        value = function(arguments, context)
+        if operation.is_async:
+            value = await value
+        done = operation.render(value)
+    except Exception as error:  # noqa: BLE001 - any error of a user's function
+        done = operation.fail(error)
+    if operation.timer is not None:
+        operation.record(done)
+    return done
 
 
 def drive(coroutine: Coroutine[Any, Any, Done]) -> Done:
-    """Run a coroutine that never waits, such as `run` of what is not async."""
+    """Run a coroutine that never waits, such as `perform` of an operation that is not async."""
     try:
         coroutine.send(None)
     except StopIteration as done:
         finished: Done = done.value
         return finished
     raise ContractError("a tool that is not async has waited")
+
+
+class ToolOperation(Operation[C], kw_only=True):
+    """A call of a tool."""
+
+    tool: Tool
+    arguments: bytes | None = None
+    """The arguments of the call that a cursor stands for; those of the request if None."""
+    position: Position | None = None
+    """The position in the answer from which the caller continues."""
+    warnings: tuple[Notice, ...] | None = None
+    """Warnings about the arguments; None until they are checked."""
+
+    @property
+    def label(self) -> str:
+        """Its name in the log."""
+        return f"tool {self.tool.name}"
+
+    def bind(self) -> Invocation:
+        """Check the arguments and return the tool's function with them."""
+        tool, call = self.tool, self.call
+        self.start_timer()
+        if tool.name in self.dispatcher.registry.with_cursor:
+            self.resolve_cursor()
+        request = call.request
+        arguments = request.arguments if self.arguments is None else self.arguments
+        bound = tool.bind(arguments)
+        self.warnings = tuple(bound.warnings) if bound.warnings else ()
+        context = None
+        if tool.wants_context:
+            context = Context(tool.name, request.client, call, may_wait=tool.is_async)
+        return tool.invoke, bound.arguments, context
+
+    def resolve_cursor(self) -> None:
+        """Find the call that a cursor of ours stands for."""
+        arguments = self.given_arguments
+        if self.tool.name in self.dispatcher.registry.with_cursor and may_have_cursor(arguments):
+            request = ToolRequest(self.tool, arguments, self.position)
+            self.arguments, self.position = self.dispatcher.continuations.resolve(request)
+
+    @property
+    def given_arguments(self) -> bytes:
+        """The arguments to execute the tool with."""
+        return self.call.request.arguments if self.arguments is None else self.arguments
+
+    def render(self, value: Any) -> Done:
+        """Return the outcome with a value that the tool returned."""
+        answer = answer_of(value, self.tool, self.warnings or ())
+        if self.position is not None:
+            answer = resume_answer(answer, self.tool, self.given_arguments, self.position)
+        return self.render_answer(answer)
+
+    def render_answer(self, answer: Answer[Value]) -> Done:
+        """Return the outcome with an answer."""
+        return Done(
+            answer,
+            self.dispatcher.renderer.render(
+                self.call.request,
+                self.tool,
+                answer,
+                arguments=self.arguments,
+                position=self.position,
+                timer=self.timer,
+            ),
+        )
+
+    def reply(self, outcome: Problem | Reject) -> bytes:
+        """Return the reply with a failure, as the profile renders it."""
+        return self.dispatcher.renderer.render(
+            self.call.request, self.tool, outcome, timer=self.timer
+        )
+
+    def outcome_of(self, error: BaseException) -> Outcome | BaseException:
+        """Return the meaning of an exception: before the call, the arguments are not valid."""
+        if self.warnings is None:
+            return outcome_of_arguments(error, self.call.request.revision)
+        return outcome_of(error, self.call.request.revision)
+
+    def refuse(self, problem: Problem) -> Done:
+        """Return the outcome of a call that is not executed."""
+        self.start_timer()
+        done = self.conclude(problem)
+        self.record(done)
+        return done
+
+    def start_timer(self) -> None:
+        """Start the telemetry of the call, if the server has any."""
+        telemetry = self.dispatcher.telemetry
+        if telemetry is not None:
+            request = self.call.request
+            self.timer = telemetry.begin(self.tool.name, request.revision.date, request.meta)
+
+
+class FeatureOperation(Operation[C], kw_only=True):
+    """An operation on a prompt, a resource, a completion, a subscription or a list."""
+
+    what: str
+    invocation: Callable[[], Invocation]
+    to_result: Callable[[Any], Result | Raw | Reject]
+    """Renders the returned value; Raw is sent as it is."""
+
+    @property
+    def label(self) -> str:
+        """Its name in the log."""
+        return self.what
+
+    def bind(self) -> Invocation:
+        """Check the arguments and return the function with them."""
+        return self.invocation()
+
+    def render(self, value: Any) -> Done:
+        """Return the outcome with a value that the function returned."""
+        request = self.call.request
+        result = self.to_result(value)
+        if isinstance(result, Reject):
+            return rejected(request, result)
+        if isinstance(result, dict):
+            result = self.dispatcher.renderer.complete(result, request.revision)
+        return Done(SUCCEEDED, messages.reply(request.id, result))
+
+    def reply(self, outcome: Problem | Reject) -> bytes:
+        """Return the JSON-RPC error with a failure."""
+        request = self.call.request
+        reject = outcome if isinstance(outcome, Reject) else _reject_of(outcome, request)
+        return messages.failure(request.id, reject)
+
+
+def _reject_of(problem: Problem, request: Request) -> Reject:
+    """Return a problem as JSON-RPC error, for methods whose results have no errors."""
+    if problem.kind == "not_found" and request.method == RESOURCES_READ:
+        return Reject(request.revision.missing_resource, problem.message, {"uri": request.name})
+    if problem.kind == "validation":
+        return Reject(INVALID_PARAMS, problem.message, {"validation_errors": problem.fields})
+    details = known(code=problem.code, remediation=problem.remediation)
+    return Reject(INTERNAL_ERROR, problem.message, None if problem is MASKED else details)
+
+
+def bind_feature(feature: Prompt | Resource, call: Call, arguments: bytes) -> Invocation:
+    """Check the arguments of a prompt or resource and return its function with them."""
+    bound = feature.bind(arguments)
+    context = None
+    if feature.wants_context:
+        request = call.request
+        context = Context(request.name, request.client, call, may_wait=feature.is_async)
+    return feature.invoke, bound.arguments, context

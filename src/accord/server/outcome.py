@@ -29,10 +29,10 @@ Outcome = Answer[Value] | Problem | Reject | InputRequired
 log = logging.getLogger("accord")
 
 MASKED: Final = Problem.internal("Internal error")
-"""What a caller is told of any error that is not theirs."""
+"""The outcome of any exception that is not meant for the caller."""
 _MAX_FRAMES: Final = 20  # at each end of a traceback in the log; a recursion has thousands
-_READY: Final = frozenset({Encoded, Raw})
-_WORDED: Final = (Answer, Envelope)
+_ENCODED_TYPES: Final = frozenset({Encoded, Raw})
+_ANSWERS: Final = (Answer, Envelope)
 _encode = msgspec.json.Encoder().encode
 _replace = msgspec.structs.replace
 _NEWLINE: Final = ord("\n")
@@ -41,27 +41,29 @@ _encode_sorted = msgspec.json.Encoder(order="deterministic").encode
 
 
 def answer_of(value: Any, tool: Tool, warnings: Sequence[Notice] = ()) -> Answer[Value]:
-    """What a tool returned, as an Answer whose data is text or JSON that fits the tool's schema."""
+    """Return a tool's value as an Answer whose data is text, or JSON that matches its schema."""
     if type(value) is Answer:
-        answer = _worded(value, tool)
-    elif isinstance(value, _WORDED):
-        answer = _worded(to_answer(value) if isinstance(value, Envelope) else value, tool)
+        answer = _with_encoded_data(value, tool)
+    elif isinstance(value, _ANSWERS):
+        answer = _with_encoded_data(
+            to_answer(value) if isinstance(value, Envelope) else value, tool
+        )
     elif tool.output.schema is None and _is_content(value):
         answer = _content(value)
     else:
-        answer = Answer(_said(value, tool))
+        answer = Answer(_encoded(value, tool))
     return answer.with_warnings(warnings) if warnings else answer
 
 
-def _worded(answer: Answer[Any], tool: Tool) -> Answer[Value]:
+def _with_encoded_data(answer: Answer[Any], tool: Tool) -> Answer[Value]:
     data = answer.data
     if data is None and tool.output.is_text and (answer.message or answer.blocks):
         return _replace(answer, data=_NOTHING)
-    return _replace(answer, data=_said(data, tool))
+    return _replace(answer, data=_encoded(data, tool))
 
 
 def _is_content(value: Any) -> bool:
-    """Whether it is a block, or blocks and texts in a list."""
+    """True for a content block, or a list of blocks and texts."""
     if isinstance(value, list | tuple):
         has_block = any(isinstance(each, Block) for each in value)
         return has_block and all(isinstance(each, Block | str) for each in value)
@@ -69,21 +71,21 @@ def _is_content(value: Any) -> bool:
 
 
 def _content(value: Any) -> Answer[Value]:
-    """Blocks and texts as they come; what is said first is what the answer says."""
+    """Return blocks and texts as an answer; a first text becomes its data."""
     first, *others = value if isinstance(value, list | tuple) else [value]
     if isinstance(first, str):
         return Answer(first, blocks=others)
     return Answer(_NOTHING, blocks=[first, *others])
 
 
-def _said(data: Any, tool: Tool) -> Value:
-    """Data as it goes on a wire: text, or one line of JSON that fits what the tool promises."""
+def _encoded(data: Any, tool: Tool) -> Value:
+    """Return data as text, or as one line of JSON that matches the tool's schema."""
     output = tool.output
     if output.is_text:
         if not isinstance(data, str):
             raise ContractError(f"{tool.name} is to return str, not {type(data).__name__}")
         return data
-    if type(data) in _READY:
+    if type(data) in _ENCODED_TYPES:
         is_checked = isinstance(data, Encoded) and data.is_checked
         given = data.json if isinstance(data, Encoded) else bytes(data)
         json = given if is_checked else _compact(given, tool)
@@ -110,7 +112,7 @@ def _said(data: Any, tool: Tool) -> Value:
 
 
 def _require_json(data: Any, tool: Tool) -> None:
-    """Raise if what a tool returned is not JSON, and say where."""
+    """Raise if a tool's value is not JSON; the error names the place."""
     require_json(data, _returned(tool), is_declared=not tool.output.is_loose)
 
 
@@ -119,7 +121,7 @@ def _returned(tool: Tool) -> str:
 
 
 def _encode_sets(data: Any) -> bytes:
-    """Sets in one order, where msgspec can: it sorts everything, and only names that are text."""
+    """Encode sets in a fixed order if msgspec can: it sorts only if all keys are text."""
     try:
         return _encode_sorted(data)
     except TypeError:
@@ -127,7 +129,7 @@ def _encode_sets(data: Any) -> bytes:
 
 
 def _compact(json: bytes, tool: Tool) -> bytes:
-    """A source's own JSON, looked through: one line of it, or an error."""
+    """Return the JSON of a source on one line; raise if it is malformed or too deep."""
     try:
         line = _format(json)
     except RecursionError:
@@ -142,33 +144,33 @@ def _format(json: bytes) -> bytes:
     return msgspec.json.format(json, indent=-1)
 
 
-def meaning_of(error: BaseException, revision: Revision) -> Outcome | BaseException:
-    """What an error means to the caller; the error itself if it is not the caller's business."""
+def outcome_of(error: BaseException, revision: Revision) -> Outcome | BaseException:
+    """Return the meaning of an exception for the caller; the exception if it has none."""
     if isinstance(error, MissingCapability):
         return _lacking(error, revision)
     if isinstance(error, WrongAnswer):
-        return _misanswered(error, revision)
+        return _invalid_response(error, revision)
     if isinstance(error, BaseExceptionGroup):
         try:
-            return _meaning_of_group(error, revision)
+            return _outcome_of_group(error, revision)
         except RecursionError:  # thousands of groups inside of each other
             return error
     return error
 
 
-def _meaning_of_group(
+def _outcome_of_group(
     group: BaseExceptionGroup[Any], revision: Revision
 ) -> Outcome | BaseException:
-    """A task group that failed for one reason alone, or whose tasks all had something to ask."""
+    """Return the meaning of a task group with one exception, or only input requests."""
     asking, others = group.split(InputRequired)
     if asking is not None and others is None:
         return InputRequired({k: q for each in _leaves(asking) for k, q in each.questions.items()})
     if len(group.exceptions) > 1:
         return group
     (only,) = group.exceptions
-    meaning = meaning_of(only, revision)
-    is_told = isinstance(meaning, Problem | TooDeep) or not isinstance(meaning, BaseException)
-    return meaning if is_told else group
+    outcome = outcome_of(only, revision)
+    is_clear = isinstance(outcome, Problem | TooDeep) or not isinstance(outcome, BaseException)
+    return outcome if is_clear else group
 
 
 def _leaves(group: BaseExceptionGroup[Any]) -> list[InputRequired]:
@@ -179,15 +181,15 @@ def _leaves(group: BaseExceptionGroup[Any]) -> list[InputRequired]:
 
 
 def _lacking(missing: MissingCapability, revision: Revision) -> Outcome:
-    """The stateless era has a code for this; before it, the tool has failed."""
+    """Return a protocol error in the stateless era; before it, a tool error."""
     if revision.stateless:
         data = {"requiredCapabilities": missing.capabilities}
         return Reject(MISSING_CLIENT_CAPABILITY, str(missing), data)
     return Problem.unavailable(str(missing), retryable=False)
 
 
-def _misanswered(wrong: WrongAnswer, revision: Revision) -> Outcome:
-    """In the stateless era answers are a part of the request; before it, the tool has failed."""
+def _invalid_response(wrong: WrongAnswer, revision: Revision) -> Outcome:
+    """Return a protocol error in the stateless era, where responses are params; else a Problem."""
     if not revision.stateless:
         return Problem.validation(str(wrong), fields=wrong.fields)
     fields = [FieldError(f"inputResponses.{each.field}", each.error) for each in wrong.fields]
@@ -195,7 +197,7 @@ def _misanswered(wrong: WrongAnswer, revision: Revision) -> Outcome:
 
 
 def mask(error: BaseException) -> Problem:
-    """What a caller is told of an error that is not the caller's business."""
+    """Return the problem that replaces an exception that is not meant for the caller."""
     if isinstance(error, TooDeep):
         sentence = str(error)
         return Problem.internal(sentence[:1].upper() + sentence[1:], code="TOO_DEEP")
@@ -203,8 +205,8 @@ def mask(error: BaseException) -> Problem:
 
 
 def log_failure(what: str, error: BaseException) -> None:
-    """Log why a call failed, where the caller is told less."""
-    with suppress(Exception):  # a log that a tool has broken does not break the call
+    """Log an exception whose details the caller does not get."""
+    with suppress(Exception):  # a log handler that a tool has broken must not break the call
         if isinstance(error, TooDeep):
             log.error("%s failed: %s", what, error)
             return
@@ -225,15 +227,18 @@ def _frames(traceback: TracebackType | None) -> Iterator[TracebackType]:
 
 
 def _linked(frames: Sequence[TracebackType]) -> TracebackType | None:
-    """A traceback of these frames alone; their own stay as they are."""
+    """Return a new traceback of these frames."""
     linked: TracebackType | None = None
     for each in reversed(frames):
         linked = TracebackType(linked, each.tb_frame, each.tb_lasti, each.tb_lineno)
     return linked
 
 
-def misfit_of(error: BaseException, revision: Revision) -> Outcome | BaseException:
-    """What it means that arguments don't fit: a failed call, where a revision knows such."""
+def outcome_of_arguments(error: BaseException, revision: Revision) -> Outcome | BaseException:
+    """Return the meaning of an exception while arguments are checked.
+
+    Invalid arguments are a tool error, or a protocol error in older revisions.
+    """
     if isinstance(error, Problem) and not revision.argument_failures:
         return Reject(INVALID_PARAMS, error.message, {"validation_errors": error.fields})
-    return meaning_of(error, revision)
+    return outcome_of(error, revision)

@@ -1,79 +1,187 @@
-"""Renders answers as tool results: in a profile, for a revision, within a size limit."""
+"""Renders outcomes as replies: in a profile, for a revision, within a size limit."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
 
 from accord.errors import ContractError, Reject
 from accord.model.answer import Answer, FieldError, Problem, Value
+from accord.model.context import ClientInfo
 from accord.model.limits import DEFAULT_MAX_BYTES, Cutter, Position, resume, shorten, too_large
 from accord.model.tool import Hints, Output, Tool, tool_without_call
-from accord.profiles import PROFILES, Profile, RenderContext, Result, TextResult, profile_named
-from accord.revisions import NEWEST, REVISIONS
-from accord.server.continuation import Asked, Rest, has_own_cursor
+from accord.model.values import too_deep
+from accord.profiles import (
+    PROFILES,
+    Profile,
+    RenderContext,
+    Result,
+    TextResult,
+    profile_asked,
+    profile_named,
+)
+from accord.protocol import messages, results
+from accord.protocol.entries import tool_entry
+from accord.protocol.events import Request
+from accord.protocol.results import Identity
+from accord.revisions import NEWEST, REVISIONS, Revision
+from accord.server.continuation import Continuations, ToolRequest, has_own_cursor
 from accord.server.outcome import answer_of
 from accord.signing import Cursors
+from accord.telemetry import CallTimer, outcome_label
 
-_LEAST_BYTES: Final = 1_024  # what a cut answer has to say of itself needs room too
-_LEAST_WORDS: Final = 64
-_LONGEST_NAME: Final = 128
-_LONGEST_ERROR: Final = 256
-_FIELD_MARKS: Final = 48  # what a field error has around its words
+_MIN_BYTES: Final = 1_024  # a cut answer has a warning too
+_MIN_TEXT: Final = 64
+_MAX_NAME: Final = 128
+_MAX_ERROR: Final = 256
+_FIELD_MARKS: Final = 48  # bytes of a field error besides its text
+
+
+class Renderer:
+    """Renders the outcomes of a server's tools as replies."""
+
+    profile: Profile
+    structured: bool
+    max_bytes: int
+
+    def set_identity(self, identity: Identity) -> None:
+        """Set the identity that results of the stateless era carry."""
+        self.stamp = results.stamp(identity)
+        self._end_of_result = results.ending(self.stamp)
+
+    def set_continuations(self, continuations: Continuations) -> None:
+        """Set what makes cursors to the parts of answers that were cut."""
+        self._shortener = Shortener(continuations)
+
+    def complete(self, result: Result, revision: Revision) -> Result:
+        """Add the members that a revision requires in every result."""
+        return results.complete(result, self.stamp) if revision.stateless else result
+
+    def render(
+        self,
+        request: Request,
+        tool: Tool,
+        outcome: Answer[Value] | Problem | Reject,
+        *,
+        arguments: bytes | None = None,
+        position: Position | None = None,
+        timer: CallTimer | None = None,
+    ) -> bytes:
+        """Return the reply with an outcome, in the profile and revision of the caller.
+
+        `arguments` are those of the call that a cursor stands for, and `position` is where its
+        answer is resumed: a cursor counts from there.
+        """
+        limit = tool.max_bytes or self.max_bytes
+        if isinstance(outcome, Reject):
+            return messages.failure(request.id, shortened_reject(outcome, limit))
+        client = request.client
+        revision = client.revision if self.structured else _without_structure(client.revision)
+        is_default = tool.profile is None and not client.capabilities
+        profile = self.profile if is_default else self.profile_of(tool, client)
+        observed = None if timer is None else timer.observed(outcome_label(outcome))
+        context = RenderContext(tool, revision, observed)
+        try:
+            if isinstance(outcome, Answer):
+                result: TextResult | Result | Reject = profile.success(outcome, context)
+            else:
+                result = profile.failure(outcome, context)
+            reply = self._encode(request, result, revision)
+        except RecursionError:
+            raise too_deep(f"what {tool.name} says beside its data") from None
+        if len(reply) > limit and size_of(result) > limit:
+            if isinstance(outcome, Problem):
+                result = self._shortener.failure(profile, outcome, context, limit)
+            else:
+                given = request.arguments if arguments is None else arguments
+                result = self._shortener.success(profile, outcome, context, limit, given, position)
+            reply = self._encode(request, result, revision)
+        return reply
+
+    def _encode(
+        self, request: Request, result: TextResult | Result | Reject, revision: Revision
+    ) -> bytes:
+        if isinstance(result, TextResult):
+            end = self._end_of_result if revision.stateless else b"}"
+            return messages.success(request.id, result.parts(end))
+        if isinstance(result, Reject):
+            return messages.failure(request.id, result)
+        return messages.reply(request.id, self.complete(result, revision))
+
+    def tool_entry(self, tool: Tool, client: ClientInfo) -> Result:
+        """Return the entry of a tool in `tools/list`."""
+        revision = client.revision if self.structured else _without_structure(client.revision)
+        schema = self.profile_of(tool, client).output_schema(tool, revision)
+        return tool_entry(tool, schema, client.revision)
+
+    def profile_of(self, tool: Tool, client: ClientInfo) -> Profile:
+        """Return the profile of a tool's results: the client's, the tool's or the server's."""
+        asked = profile_asked(client.capabilities) if client.capabilities else None
+        if asked is not None:
+            return asked
+        return self.profile if tool.profile is None else profile_named(tool.profile)
+
+
+@lru_cache
+def _without_structure(revision: Revision) -> Revision:
+    return msgspec.structs.replace(revision, structured="none")
 
 
 class Shortener:
-    """Says less where there is more to say than a limit allows."""
+    """Shortens outcomes that exceed a size limit."""
 
-    def __init__(self, rest: Rest) -> None:
-        self._rest = rest
+    def __init__(self, continuations: Continuations) -> None:
+        self._continuations = continuations
 
     def success(
         self,
         profile: Profile,
         answer: Answer[Value],
-        setting: RenderContext,
+        context: RenderContext,
         limit: int,
         arguments: bytes = b"{}",
-        place: Position | None = None,
+        position: Position | None = None,
     ) -> TextResult | Result:
-        """As much of an answer as the limit allows, and how to get the rest."""
-        tool = setting.tool
+        """Return as much of an answer as the limit allows, with a cursor to what was cut."""
+        tool = context.tool
         if tool.output.schema is not None and "contentEncoding" in tool.output.schema:
-            raise too_large(limit)  # half of a file is no file
-        asked = Asked(tool, arguments, place)
+            raise too_large(limit)  # a part of a file is useless
+        request = ToolRequest(tool, arguments, position)
         answer = Cutter(
             limit,
-            fits=lambda part: size_of(profile.success(part, setting)) <= limit,
-            continuation=lambda place: self._rest.way(asked, place),
-            begun=place,
+            fits=lambda part: size_of(profile.success(part, context)) <= limit,
+            continuation=lambda position: self._continuations.after(request, position),
+            begun=position,
             is_whole=not has_own_cursor(arguments),
         ).cut(answer)
         require_schema(answer, tool)
-        return profile.success(answer, setting)
+        return profile.success(answer, context)
 
     def failure(
-        self, profile: Profile, problem: Problem, setting: RenderContext, limit: int
+        self, profile: Profile, problem: Problem, context: RenderContext, limit: int
     ) -> Result | Reject:
-        """A problem that says less."""
+        """Return a problem with a shorter text."""
         room = limit
         while True:
-            result = profile.failure(problem, setting)
-            if size_of(result) <= limit or room < _LEAST_WORDS:
+            result = profile.failure(problem, context)
+            if size_of(result) <= limit or room < _MIN_TEXT:
                 return result
             room //= 2
             problem = _shortened(problem, room)
 
 
-def resumed(answer: Answer[Value], tool: Tool, arguments: bytes, place: Position) -> Answer[Value]:
-    """The rest of an answer, if that is still what its tool promises."""
-    answer = resume(answer, place, is_whole=not has_own_cursor(arguments))
+def resume_answer(
+    answer: Answer[Value], tool: Tool, arguments: bytes, position: Position
+) -> Answer[Value]:
+    """Return the part of an answer after a position; raise if it breaks the tool's schema."""
+    answer = resume(answer, position, is_whole=not has_own_cursor(arguments))
     require_schema(answer, tool)
     return answer
 
 
 def shortened_reject(reject: Reject, limit: int) -> Reject:
-    """A refusal that names no more bad fields than the limit has room for."""
+    """Return a Reject with as many field errors as the limit allows."""
     data = reject.data
     if not isinstance(data, dict) or "validation_errors" not in data:
         return reject
@@ -86,13 +194,13 @@ def shortened_reject(reject: Reject, limit: int) -> Reject:
 
 
 def require_room(max_bytes: int) -> None:
-    """Raise if a limit leaves no room to say that something was cut."""
-    if max_bytes < _LEAST_BYTES:
-        raise ContractError(f"max_bytes is at least {_LEAST_BYTES:,}")
+    """Raise if a limit leaves no room for the warning of a cut answer."""
+    if max_bytes < _MIN_BYTES:
+        raise ContractError(f"max_bytes is at least {_MIN_BYTES:,}")
 
 
 def size_of(result: TextResult | Result | Reject) -> int:
-    """The bytes of a result's text, or of its structure where that has more."""
+    """Return the bytes of a result's text, or of its structure if that has more."""
     if isinstance(result, Reject):
         return len(msgspec.json.encode(result))
     if isinstance(result, TextResult):
@@ -108,7 +216,7 @@ def size_of(result: TextResult | Result | Reject) -> int:
 
 
 def require_schema(answer: Answer[Value], tool: Tool) -> None:
-    """Raise if what is left of an answer is no longer what its tool promises."""
+    """Raise if a cut answer does not match the tool's output schema."""
     if tool.output.check is None or isinstance(answer.data, str):
         return
     try:
@@ -122,7 +230,7 @@ def require_schema(answer: Answer[Value], tool: Tool) -> None:
 
 
 def _shortened(problem: Problem, room: int) -> Problem:
-    """The same problem in fewer words: its message first, then what to do, then bad fields."""
+    """Return a problem with shorter texts and fewer field errors."""
     message = shorten(problem.message, room // 2)
     return Problem(
         message if message == problem.message else f"{message}…",
@@ -139,7 +247,7 @@ def _shortened(problem: Problem, room: int) -> Problem:
 def _fewer(fields: Sequence[FieldError], room: int) -> list[FieldError]:
     kept: list[FieldError] = []
     for field in fields:
-        name, error = shorten(field.field, _LONGEST_NAME), shorten(field.error, _LONGEST_ERROR)
+        name, error = shorten(field.field, _MAX_NAME), shorten(field.error, _MAX_ERROR)
         room -= len(name.encode()) + len(error.encode()) + _FIELD_MARKS
         if room < 0:
             break
@@ -148,7 +256,7 @@ def _fewer(fields: Sequence[FieldError], room: int) -> list[FieldError]:
 
 
 def render(
-    said: Any,
+    value: Any,
     *,
     tool: str = "tool",
     profile: str = "plain",
@@ -157,11 +265,11 @@ def render(
     is_text: bool = False,
     max_bytes: int = DEFAULT_MAX_BYTES,
 ) -> dict[str, Any]:
-    """A value, an Answer or a Problem as a CallToolResult, for a server of any framework.
+    """Return a value, an Answer or a Problem as a CallToolResult, for a server of any framework.
 
-    A string is a JSON value unless it `is_text`, which goes in as it stands.
+    A string is a JSON value unless it `is_text`, which is used as it is.
 
-    A CallToolResult cannot hold the JSON-RPC errors of `bare`; there a Problem is worded as in
+    A CallToolResult cannot hold the JSON-RPC errors of `bare`; there a Problem is rendered as in
     `plain`.
     """
     if revision not in REVISIONS:
@@ -175,24 +283,24 @@ def render(
         hints=Hints(read_only=read_only),
         output=Output(is_text=is_text, is_loose=not is_text),
     )
-    setting = RenderContext(stand_in, REVISIONS[revision])
-    shortening = Shortener(Rest(Cursors()))
+    context = RenderContext(stand_in, REVISIONS[revision])
+    shortener = Shortener(Continuations(Cursors()))
     result: TextResult | Result | Reject
-    if isinstance(said, Problem):
-        result = shortening.failure(chosen, said, setting, max_bytes)
+    if isinstance(value, Problem):
+        result = shortener.failure(chosen, value, context, max_bytes)
         if isinstance(result, Reject):
-            result = shortening.failure(PROFILES["plain"], said, setting, max_bytes)
+            result = shortener.failure(PROFILES["plain"], value, context, max_bytes)
         assert not isinstance(result, Reject)
     else:
-        answer = answer_of(said, setting.tool)
-        result = chosen.success(answer, setting)
+        answer = answer_of(value, context.tool)
+        result = chosen.success(answer, context)
         if size_of(result) > max_bytes:
             try:
-                result = shortening.success(chosen, answer, setting, max_bytes)
+                result = shortener.success(chosen, answer, context, max_bytes)
             except Problem as problem:
                 return render(problem, tool=tool, profile=profile, revision=revision)
     result = result.to_dict() if isinstance(result, TextResult) else result
-    if setting.revision.stateless:
+    if context.revision.stateless:
         result["resultType"] = "complete"
     plain_result: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(result))
     return plain_result

@@ -166,7 +166,7 @@ class Fleet:
             return "sailed"
 
     def session(self, principal: bytes | None = None) -> Session:
-        return Session(self._server.connect(revision=REVISIONS["2025-11-25"]), principal)
+        return Session(self._server.dispatcher.connect(revision=REVISIONS["2025-11-25"]), principal)
 
     def added(self) -> Session:
         session = self.session()

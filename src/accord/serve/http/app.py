@@ -3,12 +3,11 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
 from contextlib import suppress
-from time import perf_counter
 from typing import Any, Final
 
 from accord.errors import ContractError
 from accord.model.changes import Change
-from accord.protocol import Call, Cancel, Connection
+from accord.protocol import Cancel, Connection, Request
 from accord.revisions import Revision
 from accord.serve.flow_control import OutputGate
 from accord.serve.http.access import AccessLog
@@ -56,9 +55,11 @@ class App:
         self._settings = settings
         self.heads = Heads(settings.allow_hosts)
         """Parses request headers, with a cache; for the Exchanges of this app."""
-        self._stateless = Connection(server, handshake=False, is_shared=True)
+        self._stateless = Connection(server.dispatcher, handshake=False, is_shared=True)
         self._sessions = Sessions(settings.max_sessions, settings.session_seconds)
-        self._requests = PendingRequests(server, settings.answer_seconds, self._send_change)
+        self._requests = PendingRequests(
+            server.registry, settings.answer_seconds, self._send_change
+        )
         self._execution = Execution(server, settings, self._requests, access)
         self._paths = frozenset({settings.path.rstrip("/"), settings.path.rstrip("/") + "/"})
 
@@ -229,24 +230,31 @@ class App:
         head = exchange.head
         revision = head.revision
         connection = self._stateless if revision is None else self._connection(exchange, revision)
-        events = connection.receive(body, head.mirror)
-        if len(events) == 1 and isinstance(events[0], Call):
-            return self._execution.answer(events[0], connection, exchange, revision)
-        calls: list[Call] = []
+        self._execution.find_loop()
+        exchange.requests = self._requests
+        run = RequestRun(self._execution, connection, exchange, revision)
         reply: bytes | None = None
-        for event in events:
-            if isinstance(event, Call):
-                calls.append(event)
+        for event in connection.receive(body, head.mirror):
+            if isinstance(event, Request):
+                run.submit(event)
             elif isinstance(event, bytes):
                 reply = event if revision and revision.null_ids else without_null_id(event)
             elif isinstance(event, Cancel):
                 self._execution.cancel(event)
+                reply = event.reply or reply
             else:
-                self._requests.answer(event)
-        calls = [call for call in calls if not call.cancelled]
-        if calls:
-            return RequestRun(calls, connection, exchange, revision, perf_counter())
-        if exchange.session is None and connection.has_begun:
+                self._requests.receive(event)
+        if run.calls:
+            executor = self._execution.executor
+            if executor.can_run_next:
+                executor.run_next()
+            else:
+                executor.wake()
+        if run.calls or exchange.stream is not None:
+            return run
+        if run.has_calls:
+            return response_to(run.reply or reply, revision)
+        if exchange.session is None and connection.has_session:
             return self._begin_session(connection, exchange, reply or b"")
         if reply is None:
             reply = unacceptable(body, head.mirror.revision, revision)
@@ -255,18 +263,21 @@ class App:
     def _connection(self, exchange: Exchange, revision: Revision) -> Connection:
         if exchange.session is not None:
             return exchange.session.connection
-        return self._server.connect(revision=revision)
+        return self._server.dispatcher.connect(revision=revision)
 
     def _begin_session(self, connection: Connection, exchange: Exchange, reply: bytes) -> Response:
-        session = Session(connection, exchange.principal)
+        session = Session(connection, exchange.principal, self._cancel)
         self._requests.bind(self._execution.find_loop())
         if not self._sessions.add(session):
             return refused(refuse(503, "There are too many sessions; try again later"))
         return Response(200, reply, ((b"mcp-session-id", session.id.encode()),))
 
+    def _cancel(self, request: Request) -> None:
+        self._execution.cancel(Cancel(request, None))
+
     def _send_change(self, change: Change) -> None:
         """Send a change to every session that subscribes to it."""
-        self._sessions.tell(lambda connection: connection.news(change))
+        self._sessions.tell(lambda connection: connection.notification(change))
 
 
 def _metrics(telemetry: Telemetry | None, accept: str | None) -> Response:

@@ -10,8 +10,8 @@ import msgspec
 from accord.budget import Budget
 from accord.model.answer import Problem
 from accord.model.questions import Question
-from accord.protocol import Call
 from accord.protocol.messages import Wanted
+from accord.serve.call import RunningCall
 from accord.serve.eager_task import Pending, start
 from accord.serve.http.request import Fields, Head, Refusal, refuse
 from accord.serve.http.sessions import Session
@@ -183,13 +183,13 @@ class Exchange(msgspec.Struct, eq=False):
         if self.session is not None:
             self._open_stream().pause(seconds)
 
-    async def ask(self, call: Call, questions: Mapping[str, Question]) -> dict[str, bytes]:
+    async def ask(self, call: RunningCall, questions: Mapping[str, Question]) -> dict[str, bytes]:
         """Send requests to the client and wait for its responses, which come as HTTP requests."""
         if self.session is None or self.requests is None:
             raise Problem.unavailable("Elicitation requires a session", retryable=False)
         return await self.requests.ask(self.session.connection, call, questions)
 
-    async def hold(self, call: Call, wanted: Wanted) -> None:
+    async def hold(self, call: RunningCall, wanted: Wanted) -> None:
         """Send changes to the client until it disconnects."""
         if self.requests is not None:
             await self.requests.hold(call, wanted)

@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from accord.errors import INVALID_REQUEST, Reject
-from accord.protocol import Mirror
+from accord.protocol import RequestHeaders
 from accord.revisions import REVISIONS, Revision
 
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
@@ -63,7 +63,7 @@ class Verdict(msgspec.Struct, frozen=True):
     """The refusal of a POST whose body or Accept header is not supported."""
     revision: Revision | None
     """The protocol revision; None for the stateless era."""
-    mirror: Mirror
+    mirror: RequestHeaders
     """The headers that repeat members of the body."""
 
 
@@ -113,7 +113,7 @@ class Heads:
 
     def _judge(self, said: tuple[bytes | None, ...]) -> Verdict:
         host, origin, content_type, accept, *repeated = said
-        mirror = Mirror(*map(text, repeated))
+        mirror = RequestHeaders(*map(text, repeated))
         return Verdict(
             None if self._allowed is None else admit(host, origin, self._allowed),
             _unfit(content_type, accept),

@@ -7,22 +7,29 @@ from time import monotonic
 from typing import Final
 
 from accord.model.changes import KINDS
-from accord.protocol import Connection
-from accord.protocol.messages import MOST_WATCHED
+from accord.protocol import Connection, Request
+from accord.protocol.messages import MAX_SUBSCRIPTIONS
 from accord.serve.http.streams import PRIMING, Stream
 
 _DIGITS: Final = 16
 _MOST_STREAMS: Final = 16  # a session's streams that can be resumed
-_MOST_KEPT: Final = MOST_WATCHED + len(KINDS)  # changes for a client that does not listen yet
+_MOST_KEPT: Final = MAX_SUBSCRIPTIONS + len(KINDS)  # changes for a client that does not listen yet
 
 
 class Session:
     """A client's protocol connection and the streams that it may resume."""
 
-    def __init__(self, connection: Connection, principal: bytes | None) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        principal: bytes | None,
+        cancel: Callable[[Request], None] = lambda _: None,
+    ) -> None:
+        """`cancel` cancels an open request of the session."""
         self.id = secrets.token_urlsafe(24)
         self.connection = connection
         self.principal = principal
+        self._cancel = cancel
         self.used = monotonic()
         self.listeners: Counter[Stream] = Counter()
         """The streams of this session's GET requests, with the number of followers."""
@@ -89,9 +96,8 @@ class Session:
 
     def close(self) -> None:
         """Close its streams and cancel its calls."""
-        for call in self.connection.abandon():
-            if call.running is not None:
-                call.running.cancel()
+        for request in self.connection.abandon():
+            self._cancel(request)
         for stream in (*self.listeners, *self._streams.values()):
             stream.close()
 

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any, Final
 
 from accord.budget import Budget
-from accord.protocol.messages import MOST_WATCHED
+from accord.protocol.messages import MAX_SUBSCRIPTIONS
 
 MOST_EVENTS: Final = 256
 MAX_BYTES: Final = 4 * 1024 * 1024
@@ -82,7 +82,7 @@ class Stream:
         There is room for every resource that a client can subscribe to, so a slow one misses none.
         """
         if change not in self._untold:
-            self._most = MOST_EVENTS + MOST_WATCHED
+            self._most = MOST_EVENTS + MAX_SUBSCRIPTIONS
             self._untold.add(change)
             self.append(change)
 

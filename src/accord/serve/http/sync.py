@@ -5,9 +5,9 @@ There are no sessions and no streams, which a server of either era may do withou
 
 from collections.abc import Iterable
 
-from accord.protocol import Call, Connection
-from accord.protocol.events import Edge
-from accord.serve import blocking
+from accord.protocol import Connection, Request
+from accord.serve.call import Edge, RunningCall
+from accord.serve.executor import run_blocking
 from accord.serve.http.replies import response_to, unacceptable, without_null_id
 from accord.serve.http.request import Header, Heads, refuse
 from accord.serve.http.response import Response, refused
@@ -20,7 +20,8 @@ class SyncApp:
     def __init__(self, server: Server) -> None:
         self.server = server
         self._heads = Heads(None)
-        self._stateless = Connection(server, handshake=False, is_shared=True)
+        self._dispatcher = server.dispatcher
+        self._stateless = Connection(self._dispatcher, handshake=False, is_shared=True)
 
     def answer(self, method: str, headers: Iterable[Header], body: bytes, edge: Edge) -> Response:
         """Return the response to a request whose Host and Origin are checked already."""
@@ -30,13 +31,15 @@ class SyncApp:
         if head.unfit is not None:
             return refused(head.unfit)
         revision = head.revision
-        connection = self._stateless if revision is None else self.server.connect(revision=revision)
+        connection = (
+            self._stateless if revision is None else self._dispatcher.connect(revision=revision)
+        )
         reply: bytes | None = None
         for event in connection.receive(body, head.mirror):
-            if isinstance(event, Call):
-                mismatch = self.server.mismatch(event, head.fields)
-                done = mismatch or blocking.run(self.server, event, edge)
-                reply = connection.finish(event, done.reply) or reply
+            if isinstance(event, Request):
+                fault = self._dispatcher.header_fault(event, head.fields)
+                call = RunningCall(event, connection, edge)
+                reply = call.finish(fault or run_blocking(self._dispatcher, call)) or reply
             elif isinstance(event, bytes):
                 reply = event if revision and revision.null_ids else without_null_id(event)
         if reply is None:

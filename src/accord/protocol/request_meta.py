@@ -1,4 +1,4 @@
-"""Who sends a request, in the era in which each request says so itself."""
+"""The client of a request, as `params._meta` names it in the stateless era."""
 
 from functools import lru_cache
 from typing import Final
@@ -12,12 +12,12 @@ from accord.protocol.messages import Meta, decode_meta
 from accord.revisions import REVISIONS, STATELESS
 
 UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-LONGEST_KEPT: Final = 1_024
-"""The bytes of a `_meta` that is remembered."""
+MAX_CACHED: Final = 1_024
+"""Maximum bytes of a `_meta` that is cached."""
 
 
 def read_meta(raw: bytes) -> tuple[str | None, ClientInfo | Reject] | None:
-    """The revision that `_meta` names, and who says so; None if it names none."""
+    """Return the revision that `_meta` names, with the client; None if it names none."""
     try:
         meta = decode_meta(raw)
     except UNREADABLE as error:
@@ -27,8 +27,8 @@ def read_meta(raw: bytes) -> tuple[str | None, ClientInfo | Reject] | None:
     return meta.revision, _stateless_client(meta.revision, meta)
 
 
-read_known_meta: Final = lru_cache(256)(read_meta)
-"""The same for what is short: clients send it with every request."""
+read_cached_meta: Final = lru_cache(256)(read_meta)
+"""`read_meta` for short ones, with a cache: clients repeat it in every request."""
 
 
 def _stateless_client(date: str, meta: Meta) -> ClientInfo | Reject:
@@ -46,5 +46,5 @@ def _stateless_client(date: str, meta: Meta) -> ClientInfo | Reject:
 
 
 def reason(error: Exception) -> str:
-    """In msgspec's words, which name the member and the types but never the value."""
+    """Format an error of msgspec, which names the member and the types but never the value."""
     return str(error).replace("`", "").replace(" - at $", " at ").replace("at .", "at ")

@@ -1,4 +1,4 @@
-"""Changes of a server as messages to those who want to hear of them."""
+"""Notifications of changes: to sessions, and to subscriptions of the stateless era."""
 
 from typing import Any, Final
 
@@ -18,21 +18,21 @@ _UPDATED: Final = "notifications/resources/updated"
 _ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 
 
-def news(change: Change) -> bytes:
-    """A change, for a peer that has begun with a handshake."""
+def session_notification(change: Change) -> bytes:
+    """Return the notification of a change for a session."""
     if isinstance(change, Updated):
         return notification(_UPDATED, {"uri": change.uri})
     return notification(_LISTS[change.kind], UNSET)
 
 
-def acknowledged(subscription: Id, wanted: Wanted) -> bytes:
-    """The first message of a subscription: what will be told."""
+def acknowledgement(subscription: Id, wanted: Wanted) -> bytes:
+    """Return the first message of a subscription, which lists the changes that it will get."""
     params = {"_meta": {SUBSCRIPTION: subscription}, "notifications": wanted}
     return notification(_ACKNOWLEDGED, params)
 
 
-def news_for(subscription: Id, wanted: Wanted, change: Change) -> bytes | None:
-    """A change, for one subscription; None if it is not among what is wanted."""
+def subscription_notification(subscription: Id, wanted: Wanted, change: Change) -> bytes | None:
+    """Return the notification of a change for a subscription; None if it is not wanted."""
     if not is_wanted(wanted, change):
         return None
     params: dict[str, Any] = {"_meta": {SUBSCRIPTION: subscription}}
@@ -42,7 +42,7 @@ def news_for(subscription: Id, wanted: Wanted, change: Change) -> bytes | None:
 
 
 def is_wanted(wanted: Wanted, change: Change) -> bool:
-    """Whether a client wants to hear of this."""
+    """True if a subscription wants this change."""
     if isinstance(change, Updated):
         return change.uri in (wanted.resource_subscriptions or ())
     return bool(msgspec.structs.asdict(wanted)[f"{change.kind}_list_changed"])

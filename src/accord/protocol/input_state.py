@@ -1,8 +1,8 @@
-"""Questions of the stateless era: a run ends with them, and begins again with the answers.
+"""Input requests of the stateless era: a run ends with them, and is repeated with the responses.
 
-What was answered so far travels with the client, sealed: over the request that it belongs to, who
-sent that, until when it is good, and which question each answer is for. A client can read it, since
-it holds nothing but its own answers, and can change nothing in it.
+The responses so far travel with the client in `requestState`, signed together with the request that
+they belong to, its sender, an expiry time, and the question that each of them answers. A client can
+read the state, since it holds only the client's own responses, but cannot change it.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ _given = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
 class Retry(msgspec.Struct, frozen=True):
-    """What a request brings that is sent again: answers as they came, and the state, if any."""
+    """Params of a repeated request: the responses as they came, and the state, if any."""
 
     responses: Raw
     state: str | None
@@ -34,21 +34,21 @@ class Retry(msgspec.Struct, frozen=True):
 
 class _Answer(msgspec.Struct, frozen=True, array_like=True):
     question: str
-    """Its digest."""
+    """Digest of the question."""
     answer: Raw
 
 
 class _State(msgspec.Struct, frozen=True, array_like=True):
     until: int
     request: str
-    """The digest of what was asked for, and by whom."""
+    """Digest of the request and its sender."""
     answered: dict[str, _Answer]
     asked: dict[str, str]
-    """The digests of the questions that are open."""
+    """Digests of the open questions."""
 
 
-class Script:
-    """The answers that a run can count on, and those that it has used."""
+class InputResponses:
+    """The responses that a run can use, and those that it has used."""
 
     def __init__(
         self,
@@ -61,10 +61,10 @@ class Script:
         self._given = given or {}
         self.used: dict[str, _Answer] = {}
 
-    def play(
+    def find(
         self, questions: Mapping[str, Question], revision: Revision
     ) -> tuple[dict[str, bytes], dict[str, Question]]:
-        """The answers that there are, and the questions that have none."""
+        """Return the responses to questions, and the questions without one."""
         answers: dict[str, bytes] = {}
         unanswered: dict[str, Question] = {}
         for key, question in questions.items():
@@ -77,7 +77,7 @@ class Script:
         return answers, unanswered
 
     def _find(self, key: str, question: str) -> _Answer | None:
-        """The answer to this very question; one that was worded otherwise is asked again."""
+        """Return the response to exactly this question; a question that changed is asked again."""
         recorded = self._answered.get(key)
         if recorded is not None and recorded.question == question:
             return recorded
@@ -85,8 +85,8 @@ class Script:
         return _Answer(question, self._given[key]) if key in self._given and is_for_this else None
 
 
-class Replay:
-    """Seals what was answered, and opens it again."""
+class InputState:
+    """Signs and verifies `requestState`."""
 
     def __init__(
         self, signer: Signer, *, seconds: float = _SECONDS, clock: Callable[[], float] = time
@@ -96,12 +96,16 @@ class Replay:
         self._clock = clock
 
     def result(
-        self, request: bytes, script: Script, asked: Mapping[str, Question], revision: Revision
+        self,
+        request: bytes,
+        responses: InputResponses,
+        asked: Mapping[str, Question],
+        revision: Revision,
     ) -> dict[str, Any]:
-        """What a run gives that has something to ask."""
+        """Return the result of a run that needs input."""
         digests = {key: digest(question, revision) for key, question in asked.items()}
         until = int(self._clock() + self._seconds)
-        state = _State(until, _digest(request), script.used, digests)
+        state = _State(until, _digest(request), responses.used, digests)
         return {
             "resultType": "input_required",
             "inputRequests": {
@@ -111,14 +115,14 @@ class Replay:
             "requestState": self._signer.sign(_PURPOSE, _encode(state)),
         }
 
-    def script(self, request: bytes, retry: Retry) -> Script | Reject:
-        """What a request that is sent again can count on, or why it cannot be."""
+    def verify(self, request: bytes, retry: Retry) -> InputResponses | Reject:
+        """Return the responses that a repeated request brings, or the error in it."""
         try:
             given = _given(retry.responses) if bytes(retry.responses) else {}
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return Reject(INVALID_PARAMS, "params.inputResponses must be an object")
         if retry.state is None:
-            return Script(given=given)
+            return InputResponses(given=given)
         try:
             state = msgspec.json.decode(self._signer.verify(_PURPOSE, retry.state), type=_State)
         except (BadSignature, msgspec.MsgspecError):
@@ -127,14 +131,14 @@ class Replay:
             return Reject(INVALID_PARAMS, "params.requestState belongs to another request")
         if self._clock() > state.until:
             return Reject(INVALID_PARAMS, "params.requestState has expired; begin again without it")
-        return Script(state.answered, state.asked, given)
+        return InputResponses(state.answered, state.asked, given)
 
 
 def subject(method: str, name: str, arguments: bytes, principal: bytes | None) -> bytes:
-    """What a request asks for and who asks, in one form for all ways to write it."""
+    """Return a canonical form of a request and its sender."""
     try:
         asked = read_exactly(arguments)
-    except (msgspec.MsgspecError, RecursionError):  # then it is the same if it is written the same
+    except (msgspec.MsgspecError, RecursionError):  # compared by its bytes
         asked = arguments
     return _canonical([method, name, asked, principal])
 

@@ -16,9 +16,11 @@ from hypothesis import strategies as st
 import wire
 from accord import Context, Elicit, Elicited, ListRoots, Problem, Sample, Server
 from accord.model.context import ClientInfo
-from accord.protocol import Call
-from accord.protocol.replay import Replay
+from accord.protocol import Request
+from accord.protocol.input_state import InputState
 from accord.revisions import REVISIONS
+from accord.serve.call import RunningCall
+from accord.serve.executor import run_blocking
 from accord.signing import Signer
 from peer import Peer
 
@@ -330,8 +332,8 @@ def test_a_state_is_good_for_its_own_caller_alone(desk: Desk) -> None:
 @pytest.mark.requirement("mcp.asking.state-bound")
 def test_a_state_is_good_for_a_while(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1_000.0
-    replay = Replay(Signer(KEY), seconds=60, clock=lambda: now)
-    monkeypatch.setattr(desk.server, "_replay", replay)
+    signer = InputState(Signer(KEY), seconds=60, clock=lambda: now)
+    monkeypatch.setattr(desk.server.dispatcher, "_input_state", signer)
     asker = peer(desk)
     state = call(asker, "greet")["result"]["requestState"]
     now = 1_060.0
@@ -405,7 +407,8 @@ def test_what_nobody_can_read_is_a_fault_of_the_answer_too(
 def test_a_call_that_nobody_waits_for_asks_nobody(desk: Desk) -> None:
     """As where a tool leaves a task behind that has a question later."""
     asked = Elicit("?", str)
-    orphan = Call(1, ClientInfo(REVISIONS["2025-11-25"], dict(ABLE)))
+    request = Request(1, ClientInfo(REVISIONS["2025-11-25"], dict(ABLE)))
+    orphan = RunningCall(request, None, None)
     with pytest.raises(Problem, match="cannot be asked"):
         asyncio.run(orphan.ask({"elicit": asked}))
 
@@ -495,7 +498,7 @@ scripts = st.lists(st.lists(values, min_size=1, max_size=3), min_size=1, max_siz
 class Answering:
     """The edge of a handshake era whose client answers at once."""
 
-    principal = None
+    principal = sender = None
 
     def __init__(self, answers: Mapping[str, Any]) -> None:
         self._answers = answers
@@ -526,7 +529,7 @@ def test_both_eras_say_the_same(script: list[list[str]]) -> None:
         for n, group in enumerate(script)
         for m, value in enumerate(group)
     }
-    old = server.connect()
+    old = server.dispatcher.connect()
     old.receive(
         json.dumps(
             {
@@ -539,8 +542,8 @@ def test_both_eras_say_the_same(script: list[list[str]]) -> None:
     )
     request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "interview"}}
     (opened,) = old.receive(json.dumps(request).encode())
-    opened.edge = Answering(answers)  # type: ignore[union-attr]
-    done = asyncio.run(server.prepare(opened).run())  # type: ignore[arg-type, union-attr]
+    assert isinstance(opened, Request)
+    done = run_blocking(server.dispatcher, RunningCall(opened, old, Answering(answers)))
     expected = json.loads(done.reply)["result"]["structuredContent"]["result"]
 
     asker, rounds, state = Peer(server, wire.STATELESS, ABLE), 0, None

@@ -1,0 +1,280 @@
+"""Runs operations: async ones in tasks of the event loop, blocking ones in threads.
+
+A task for each call would add a quarter to the cost of a small call. So one worker task runs queued
+operations one after another, each in a context of its own. An operation that has to wait keeps its
+task from then on, and a new worker takes over the queue. A call that arrives alone does not wait
+for the next turn of the loop: `run_next` runs it at once in the task of the idle worker.
+"""
+
+import asyncio
+import os
+from collections import deque
+from contextvars import copy_context
+from typing import Any, Final
+
+from accord.model.answer import Problem
+from accord.serve.call import RunningCall
+from accord.serve.eager_task import Pending
+from accord.serve.flow_control import OutputGate, StartWindow
+from accord.serve.thread_runner import DEFAULT_CAPACITY, DEFAULT_THREADS, ThreadRunner
+from accord.server.dispatcher import Dispatcher
+from accord.server.operation import Done, Operation, drive, perform
+
+BUSY: Final = Problem.unavailable("Too many calls are open; try again later")
+_IDLE: Final = "accord-worker"  # name of a task that waits for a call
+_BATCH: Final = 128  # operations that may run before the loop looks at its input again
+
+
+class _Worker:
+    """A task that runs operations."""
+
+    __slots__ = ("idle", "pending", "task")
+
+    task: "asyncio.Task[None]"
+
+    def __init__(self) -> None:
+        self.idle: asyncio.Future[None] | None = None
+        """Wakes the task while it has nothing to do."""
+        self.pending: tuple[Operation[RunningCall], Pending[Done]] | None = None
+        """The operation that waits in this task."""
+
+    @property
+    def is_idle(self) -> bool:
+        """True if it waits for an operation."""
+        return self.idle is not None and not self.idle.done()
+
+    def wake(self) -> None:
+        """Let the task go on in the next turn of the loop."""
+        if self.idle is not None and not self.idle.done():
+            self.idle.set_result(None)
+
+
+class Executor:
+    """Runs the calls of a server, and delivers their outcomes on the event loop."""
+
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        loop: asyncio.AbstractEventLoop,
+        *,
+        gate: OutputGate | None = None,
+        max_calls: int = DEFAULT_CAPACITY,
+        threads: int = DEFAULT_THREADS,
+    ) -> None:
+        self._dispatcher = dispatcher
+        self._loop = loop
+        self._max_calls = max_calls
+        self.gate = OutputGate() if gate is None else gate
+        self.gate.has_queue = lambda: bool(self._queue)
+        self.window = StartWindow(self.gate, loop)
+        self.window.on_room = self.wake
+        self._threads = ThreadRunner(loop, gate=self.gate, threads=threads, capacity=max_calls)
+        self._queue: deque[Operation[RunningCall]] = deque()
+        self._worker: _Worker | None = None
+        self._open = 0
+        """Number of async operations that are queued or running."""
+        self._is_fork = False
+        os.register_at_fork(after_in_child=self._note_fork)
+
+    def _note_fork(self) -> None:
+        self._is_fork = True
+
+    @property
+    def open(self) -> int:
+        """Number of operations that are queued or running."""
+        return self._open + self._threads.pending
+
+    def submit(self, call: RunningCall) -> None:
+        """Run a call in a thread, or queue it until `run_next` or `wake`."""
+        operation = self._dispatcher.prepare(call)
+        if isinstance(operation, Done):
+            call.deliver(call, operation)
+        elif not operation.is_async:
+            if not self._threads.submit(operation):
+                call.deliver(call, operation.refuse(BUSY))
+        elif self._open >= self._max_calls:
+            call.deliver(call, operation.refuse(BUSY))
+        else:
+            self._open += 1
+            self._queue.append(operation)
+
+    async def run(self, call: RunningCall) -> Done | None:
+        """Run a call and return its outcome; None if it was cancelled.
+
+        Cancelling this cancels the call.
+        """
+        finished: asyncio.Future[Done | None] = self._loop.create_future()
+
+        def deliver(_: RunningCall, done: Done | None) -> None:
+            if not finished.done():
+                finished.set_result(done)
+
+        call.deliver = deliver
+        self.submit(call)
+        self.wake()
+        try:
+            return await finished
+        except asyncio.CancelledError:
+            self.cancel(call)
+            raise
+
+    @property
+    def can_run_next(self) -> bool:
+        """True if a single operation is queued and may run in this turn of the loop."""
+        worker = self._worker
+        return (
+            len(self._queue) == 1 and worker is not None and worker.is_idle and self.window.has_room
+        )
+
+    def run_next(self) -> None:
+        """Run the next operation in the worker's task, up to its first wait."""
+        operation, worker = self._queue.popleft(), self._worker
+        call = operation.call
+        assert worker is not None
+        if call.cancelled:
+            self._end(operation, None)
+            return
+        call.task = task = worker.task
+        task.set_name(call.request.name)
+        run, context = perform(operation), copy_context()
+        current = asyncio.current_task(self._loop)
+        try:
+            if current is task:
+                awaited = context.run(run.send, None)
+            else:
+                self._switch_task(current, task)
+                try:
+                    awaited = context.run(run.send, None)
+                finally:
+                    self._switch_task(task, current)
+                    task.set_name(_IDLE)
+        except StopIteration as stop:
+            self._end(operation, stop.value)
+        except BaseException as error:  # noqa: BLE001 - SystemExit, or a CancelledError of a tool
+            self._end(operation, self._abort(operation, error))
+        else:
+            worker.pending = operation, Pending(run, awaited, context, self.gate)
+            task.set_name(call.request.name)
+            self.window.enter()
+            worker.wake()
+            self._worker = None  # it runs this operation from now on
+            self.wake()
+
+    def _switch_task(
+        self, current: "asyncio.Task[Any] | None", task: "asyncio.Task[Any] | None"
+    ) -> None:
+        """Make another task the current one, as eager tasks of Python 3.12 do."""
+        if current is not None:
+            asyncio._leave_task(self._loop, current)
+        if task is not None:
+            asyncio._enter_task(self._loop, task)
+
+    def wake(self) -> None:
+        """Let a worker run the queued operations in the next turn of the loop."""
+        if self._worker is None:
+            worker = self._worker = _Worker()
+            worker.task = asyncio.Task(self._work(worker), loop=self._loop, name=_IDLE)
+        elif self._queue:
+            if self.window.has_room:
+                self._worker.wake()
+            else:
+                self.window.watch()
+
+    def cancel(self, call: RunningCall) -> None:
+        """Cancel a call; a thread that runs it is replaced by another."""
+        call.cancel()
+        if call.task is not None:
+            call.task.cancel()
+        else:
+            self._threads.cancel(call)
+
+    def close(self) -> None:
+        """End the idle worker."""
+        if self._worker is not None:
+            self._worker.task.cancel()
+
+    async def _work(self, worker: _Worker) -> None:
+        """Run queued operations until one has to wait, and that one to its end."""
+        task = worker.task
+        count = 0
+        try:
+            while worker.pending is None:
+                if self._queue and self.window.has_room and not task.cancelling():
+                    self.run_next()
+                    count += 1
+                    if count % _BATCH == 0:
+                        await asyncio.sleep(0)
+                else:
+                    await self._idle(worker)
+        except asyncio.CancelledError:
+            if worker.pending is None:
+                raise
+            worker.pending[1].cancel()
+        finally:
+            if self._worker is worker:
+                self._worker = None
+                if self._queue:
+                    self.wake()
+        operation, pending = worker.pending
+        try:
+            done: Done | None = await pending
+        except GeneratorExit:
+            raise
+        except BaseException as error:  # noqa: BLE001 - SystemExit, or a CancelledError of a tool
+            done = self._abort(operation, error)
+        finally:
+            self.window.leave()
+        self._end(operation, done)
+
+    async def _idle(self, worker: _Worker) -> None:
+        if self._queue:
+            self.window.watch()
+        worker.idle = self._loop.create_future()
+        worker.task.set_name(_IDLE)
+        try:
+            await worker.idle
+        finally:
+            worker.idle = None
+
+    def _abort(self, operation: Operation[RunningCall], error: BaseException) -> Done | None:
+        if operation.call.cancelled and isinstance(error, asyncio.CancelledError):
+            operation.record(None)
+            return None
+        return operation.abort(error)
+
+    def _end(self, operation: Operation[RunningCall], done: Done | None) -> None:
+        if self._is_fork:  # the tool forked, and both processes come back here
+            os._exit(0)
+        self._open -= 1
+        call = operation.call
+        call.task = None
+        call.deliver(call, done)
+
+
+def run_blocking(dispatcher: Dispatcher, call: RunningCall) -> Done:
+    """Run a call to its end on the current thread: for the command line and WSGI."""
+    operation = dispatcher.prepare(call)
+    if isinstance(operation, Done):
+        return operation
+    try:
+        run = perform(operation)
+        return asyncio.run(run) if operation.is_async else drive(run)
+    except BaseException as error:  # noqa: BLE001 - SystemExit, or a CancelledError of a tool
+        return operation.abort(error)
+
+
+async def run_in_task(dispatcher: Dispatcher, call: RunningCall) -> Done:
+    """Run a call to its end in the current task, or in a thread if it is blocking."""
+    operation = dispatcher.prepare(call)
+    if isinstance(operation, Done):
+        return operation
+    try:
+        run = perform(operation)
+        return await (run if operation.is_async else asyncio.to_thread(drive, run))
+    except GeneratorExit:
+        raise
+    except BaseException as error:
+        task = asyncio.current_task()
+        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+            raise
+        return operation.abort(error)

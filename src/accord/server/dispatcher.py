@@ -1,0 +1,306 @@
+"""Dispatches requests: finds the operation for each, and answers those that need none."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from accord.errors import INVALID_PARAMS, Reject
+from accord.model.answer import InputRequired, Problem
+from accord.model.completion import completion_of
+from accord.model.context import ClientInfo
+from accord.model.tool import Tool
+from accord.profiles import profile_asked
+from accord.protocol import Connection, Request, messages, results
+from accord.protocol.events import (
+    LISTEN,
+    TOOLS_CALL,
+    TOOLS_LIST,
+)
+from accord.protocol.header_params import header_params_fault
+from accord.protocol.input_state import InputResponses, InputState, subject
+from accord.protocol.messages import PromptReference, Wanted
+from accord.protocol.results import Identity, Result
+from accord.revisions import Revision
+from accord.server.continuation import Continuations, read_more_tool
+from accord.server.operation import (
+    C,
+    Call,
+    Done,
+    FeatureOperation,
+    Operation,
+    ToolOperation,
+    bind_feature,
+    rejected,
+)
+from accord.server.registry import NONE_HIDDEN, Registry, resource_not_found
+from accord.server.rendering import Renderer
+from accord.signing import Cursors, Signer
+from accord.telemetry import Telemetry
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Dispatcher:
+    """The core of a server, without I/O: requests in, operations and results out."""
+
+    telemetry: Telemetry | None = None
+    instructions: str | None = None
+    identity: Identity
+    key: bytes
+    """The key that signs cursors and input state."""
+    continuations: Continuations
+
+    def __init__(self, registry: Registry, *, read_more: bool) -> None:
+        self.registry = registry
+        self.renderer = Renderer()
+        self.read_more = read_more_tool() if read_more else None
+        if self.read_more is not None:
+            registry.add(self.read_more)
+
+    def set_identity(self, identity: Identity) -> None:
+        """Set the name and version of the server."""
+        self.identity = identity
+        self.renderer.set_identity(identity)
+        self.registry.clear_cache()
+
+    def set_key(self, key: bytes) -> None:
+        """Set the key that signs cursors and input state."""
+        self.key = key
+        self._signer = Signer(key)
+        self._input_state = InputState(self._signer)
+        self.continuations = Continuations(Cursors(key), has_read_more=self.read_more is not None)
+        self.renderer.set_continuations(self.continuations)
+
+    def connect(self, *, revision: Revision | None = None, handshake: bool = True) -> Connection:
+        """Open a protocol connection for a new peer; see `Connection`."""
+        return Connection(self, revision=revision, handshake=handshake)
+
+    # For connections
+
+    def initialize(self, client: ClientInfo) -> Raw:
+        """Return the result of `initialize`."""
+        revision, capabilities = client.revision, self.registry.capabilities(client.revision)
+        return _json(results.initialize(self.identity, capabilities, self.instructions, revision))
+
+    def discover(self, client: ClientInfo) -> Raw:
+        """Return the result of `server/discover`."""
+        capabilities = self.registry.capabilities(client.revision)
+        result = results.discover(capabilities, self.instructions)
+        return _json(self.renderer.complete(result, client.revision))
+
+    def list_page(self, method: str, cursor: str | None, client: ClientInfo) -> Raw | Reject | None:
+        """Return a page of a list; None if it depends on the caller, and has to be executed."""
+        if method == TOOLS_LIST and self.registry.audiences:
+            return None
+        return self._page(method, cursor, client)
+
+    def has_feature(self, feature: str) -> bool:
+        """True if the server has a capability, or a part of one."""
+        return self.registry.has_feature(feature)
+
+    def subscription_fault(self, uri: str, revision: Revision) -> Reject | None:
+        """Return the error if changes of a resource cannot be subscribed to."""
+        return self.registry.subscription_fault(uri, revision)
+
+    def _page(
+        self,
+        method: str,
+        cursor: str | None,
+        client: ClientInfo,
+        hidden: frozenset[str] = NONE_HIDDEN,
+    ) -> Raw | Reject:
+        asked = profile_asked(client.capabilities) if method == TOOLS_LIST else None
+        return self.registry.page(
+            method,
+            cursor,
+            client.revision,
+            self._signer,
+            hidden=hidden,
+            profile=None if asked is None else asked.name,
+            tool_entry=lambda tool: self.renderer.tool_entry(tool, client),
+            encode=lambda page: _json(self.renderer.complete(page, client.revision)),
+        )
+
+    # For executors
+
+    def prepare(self, call: C) -> Operation[C] | Done:
+        """Return the operation for a request, or its outcome if it can be answered at once."""
+        request = call.request
+        if request.retry is not None:
+            responses = self._input_state.verify(_subject(call), request.retry)
+            if isinstance(responses, Reject):
+                return rejected(request, responses)
+            call.responses = responses
+        if request.method != TOOLS_CALL:
+            return self._prepare_feature(call, request)
+        tool = self.registry.tools.get(request.name)
+        if tool is None:
+            return rejected(request, Reject(INVALID_PARAMS, f"Unknown tool: {request.name}"))
+        if tool is self.read_more:
+            return self._continue(call, tool)
+        return ToolOperation(call, self, tool.is_async, tool=tool)
+
+    def header_fault(self, request: Request, headers: Mapping[bytes, bytes]) -> Done | None:
+        """Return the error if HTTP headers differ from the arguments that they repeat."""
+        if request.method != TOOLS_CALL or not request.revision.stateless:
+            return None
+        params = self.registry.header_params.get(request.name)
+        fault = params and header_params_fault(params, headers, request.arguments)
+        return rejected(request, fault) if fault else None
+
+    def input_required(self, call: Call, required: InputRequired) -> bytes:
+        """Return the reply of a call that needs input of the client."""
+        request = call.request
+        result = self._input_state.result(
+            _subject(call),
+            call.responses or InputResponses(),
+            required.questions,
+            request.revision,
+        )
+        return messages.reply(request.id, result | {"_meta": self.renderer.stamp})
+
+    def known_name(self, request: Request) -> str:
+        """Return the registered name of what a request is for; a client can send any text."""
+        name = request.name
+        match request.method:
+            case "tools/call":
+                return name if name in self.registry.tools else "?"
+            case "prompts/get":
+                return name if name in self.registry.prompts else "?"
+            case "resources/read":
+                found = self.registry.find_resource(name)
+                return "?" if found is None else found[0].uri
+            case method:
+                return method
+
+    def _continue(self, call: C, read_more: Tool) -> Operation[C] | Done:
+        """Return the operation of the call whose answer `read_more` continues."""
+        try:
+            name, arguments, position = self.continuations.resolve_read_more(call.request.arguments)
+            tool = self.registry.tools.get(name)
+            if tool is None or not tool.hints.read_only:
+                raise Problem.not_found(f"There is no tool {name} any more")
+        except Problem as problem:
+            operation = ToolOperation(call, self, is_async=False, tool=read_more)
+            operation.start_timer()
+            return operation.abort(problem)
+        return ToolOperation(
+            call, self, tool.is_async, tool=tool, arguments=arguments, position=position
+        )
+
+    def _prepare_feature(self, call: C, request: Request) -> Operation[C] | Done:
+        match request.method:
+            case "subscriptions/listen":
+                return self._listen(call, request)
+            case "tools/list":
+                return self._list_for_sender(call, request)
+            case "completion/complete":
+                return self._complete(call, request)
+            case "prompts/get":
+                return self._get_prompt(call, request)
+            case _:
+                return self._read_resource(call, request)
+
+    def _listen(self, call: C, request: Request) -> Operation[C]:
+        wanted = self.registry.available(request.params, request.revision)
+
+        async def hold(wanted: Wanted, _: Any) -> None:
+            await call.hold(wanted)
+
+        return FeatureOperation(
+            call,
+            self,
+            is_async=True,
+            what=LISTEN,
+            invocation=lambda: (hold, wanted, None),
+            to_result=lambda _: results.listened(request.id),
+        )
+
+    def _list_for_sender(self, call: C, request: Request) -> Operation[C]:
+        """Return the operation of a list that depends on its caller."""
+
+        def find_hidden(sender: Any, _: Any) -> frozenset[str]:
+            return self.registry.hidden_from(sender)
+
+        return FeatureOperation(
+            call,
+            self,
+            is_async=False,
+            what=TOOLS_LIST,
+            invocation=lambda: (
+                lambda sender, _: self.registry.hidden_from(sender),
+                call.sender,
+                None,
+            ),
+            to_result=lambda hidden: self._page(
+                TOOLS_LIST, request.params.cursor, request.client, hidden
+            ),
+        )
+
+    def _get_prompt(self, call: C, request: Request) -> Operation[C] | Done:
+        prompt = self.registry.prompts.get(request.name)
+        if prompt is None:
+            return rejected(request, Reject(INVALID_PARAMS, f"Unknown prompt: {request.name}"))
+        return FeatureOperation(
+            call,
+            self,
+            prompt.is_async,
+            what=f"prompt {prompt.name}",
+            invocation=lambda: bind_feature(prompt, call, request.arguments),
+            to_result=lambda value: prompt.to_wire(value, request.revision),
+        )
+
+    def _read_resource(self, call: C, request: Request) -> Operation[C] | Done:
+        found = self.registry.find_resource(request.name)
+        if found is None:
+            return rejected(request, resource_not_found(request.name, request.revision))
+        resource, variables = found
+
+        def to_result(content: Any) -> Result:
+            result = resource.to_wire(content, request.name)
+            if request.revision.stateless:
+                fresh_for_ms = int(resource.fresh_for * 1000)
+                result |= results.cacheable(
+                    "public" if resource.is_public else "private", fresh_for_ms
+                )
+            return result
+
+        return FeatureOperation(
+            call,
+            self,
+            resource.is_async,
+            what=f"resource {resource.uri}",
+            invocation=lambda: bind_feature(resource, call, _encode(variables)),
+            to_result=to_result,
+        )
+
+    def _complete(self, call: C, request: Request) -> Operation[C] | Done:
+        params, owner = request.params, request.name
+        is_prompt = isinstance(params.ref, PromptReference)
+        is_known = owner in (self.registry.prompts if is_prompt else self.registry.resources)
+        name = params.argument.name
+        completer = self.registry.completer(owner, name) if is_known else None
+        if completer is None:
+            what = "argument" if is_known else "reference"
+            reject = Reject(INVALID_PARAMS, f"Unknown {what}: nothing to complete")
+            return rejected(request, reject)
+        value, others = params.argument.value, params.context.arguments
+        return FeatureOperation(
+            call,
+            self,
+            completer.is_async,
+            what=f"completion of {name} for {owner}",
+            invocation=lambda: (completer.invoke, value, others),
+            to_result=lambda value: completion_of(value).to_wire(),
+        )
+
+
+def _json(result: Result) -> Raw:
+    return Raw(_encode(result))
+
+
+def _subject(call: Call) -> bytes:
+    request = call.request
+    return subject(request.method, request.name, request.arguments, call.principal)

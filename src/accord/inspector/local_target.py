@@ -292,7 +292,7 @@ class LocalTarget:
             operation.resolve_cursor()
             adapted = _outcome(request, operation.tool, operation.given_arguments, outcome)
             if isinstance(adapted, Answer):
-                return operation.render_answer(adapted)
+                return Done(adapted, operation.reply(adapted))
             if isinstance(adapted, InputRequired) and not request.revision.stateless:
                 client.show(request, adapted)
                 return None

@@ -104,7 +104,8 @@ class Connection:
         self._state = State.SESSIONLESS
         if revision is None:
             self._state = State.NEW if handshake else State.STATELESS
-        self._open: dict[Id, list[Request]] = {}
+        self._open: dict[Id, Request | list[Request]] = {}
+        """The open requests; a list where several have the same id."""
 
     def receive(
         self, message: bytes | Overlong, headers: RequestHeaders | None = None
@@ -144,8 +145,8 @@ class Connection:
         if arguments[:1] != b"{":
             return None
         request = Request(frame.id, client, "tools/call", params.name, arguments, meta)
-        if not self._is_shared:
-            self._open.setdefault(request.id, []).append(request)
+        if not self._is_shared and self._open.setdefault(request.id, request) is not request:
+            self._add_to_open(request)
         return request
 
     def finish(self, request: Request, reply: bytes) -> bytes | None:
@@ -153,9 +154,14 @@ class Connection:
 
         None if the request was cancelled, or other requests of its batch are open.
         """
-        if not self._is_shared and not self._close(request):
-            return None
-        batch = None if self._batches is None else self._batches.pop(request, None)
+        if not self._is_shared:
+            if self._open.get(request.id) is request:
+                del self._open[request.id]
+            elif not self._remove_from_open(request):
+                return None
+        if self._batches is None:
+            return reply
+        batch = self._batches.pop(request, None)
         if batch is None:
             return reply
         batch.add(reply)
@@ -163,7 +169,9 @@ class Connection:
 
     def abandon(self) -> list[Request]:
         """Cancel all open requests and return them: the peer is gone."""
-        requests = [request for requests in self._open.values() for request in requests]
+        requests: list[Request] = []
+        for found in self._open.values():
+            requests += found if isinstance(found, list) else [found]
         self._open.clear()
         return requests
 
@@ -290,11 +298,12 @@ class Connection:
             cancelled = _decode_cancelled(params)
         except UNREADABLE:
             return None
-        requests = self._open.get(cancelled.request_id)
-        if not requests:
+        found = self._open.get(cancelled.request_id)
+        if found is None:
             return None
-        request = requests[0]  # one notification cancels one request, even if others share its id
-        self._close(request)
+        # one notification cancels one request, even if others share its id
+        request = found[0] if isinstance(found, list) else found
+        self._remove_from_open(request)
         batch = None if self._batches is None else self._batches.pop(request, None)
         return Cancel(request, None if batch is None else batch.settle())
 
@@ -340,8 +349,8 @@ class Connection:
             if self._batches is None:
                 self._batches = {}
             self._batches[request] = batch
-        if not self._is_shared:
-            self._open.setdefault(request.id, []).append(request)
+        if not self._is_shared and self._open.setdefault(request.id, request) is not request:
+            self._add_to_open(request)
 
     def _client_of(
         self, meta: bytes, route: Route, headers: RequestHeaders | None
@@ -360,15 +369,25 @@ class Connection:
             return _UNKNOWN_CLIENT
         return Reject(INVALID_PARAMS, _BEGIN)
 
-    def _close(self, request: Request) -> bool:
+    def _add_to_open(self, request: Request) -> None:
+        """Add a request whose id another open one has."""
+        found = self._open[request.id]
+        if isinstance(found, list):
+            found.append(request)
+        else:
+            self._open[request.id] = [found, request]
+
+    def _remove_from_open(self, request: Request) -> bool:
         """Remove an open request; False if it is not open any more."""
-        requests = self._open.get(request.id)
-        if requests is None or request not in requests:
-            return False
-        if len(requests) == 1:
+        found = self._open.get(request.id)
+        if isinstance(found, list) and request in found:
+            found.remove(request)
+            if len(found) == 1:
+                self._open[request.id] = found[0]
+        elif found is request:
             del self._open[request.id]
         else:
-            requests.remove(request)
+            return False
         return True
 
 

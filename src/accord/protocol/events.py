@@ -18,7 +18,7 @@ COMPLETE: Final = "completion/complete"
 LISTEN: Final = "subscriptions/listen"
 
 
-class Request(msgspec.Struct, frozen=True, eq=False):
+class Request(msgspec.Struct, frozen=True, eq=False, gc=False):
     """A request to execute; its reply goes to `Connection.finish`.
 
     Requests are told apart by identity, never by `id`: two open ones may carry the same id.

@@ -47,7 +47,7 @@ class Edge(Protocol):
         """Send changes to a subscription until the client or the server ends it."""
 
 
-class RunningCall(msgspec.Struct, eq=False):
+class RunningCall(msgspec.Struct, eq=False, gc=False):  # its end breaks all cycles
     """A request in execution, and the Channel of its Context.
 
     `deliver` is called with its outcome, or with None if it was cancelled before it began.
@@ -128,9 +128,11 @@ class RunningCall(msgspec.Struct, eq=False):
             await self.edge.hold(self, wanted)
 
     def cancel(self) -> None:
-        """Mark it as cancelled, and free its arguments: it may stay in a queue."""
+        """Mark it as cancelled, and free its params: it may stay in a queue."""
         self.cancelled = True
-        self.request = msgspec.structs.replace(self.request, arguments=b"{}")
+        self.request = msgspec.structs.replace(
+            self.request, arguments=b"{}", meta=b"", params=None, retry=None
+        )
 
     def finish(self, done: Done) -> bytes | None:
         """End the call; return the bytes to send, if any."""

@@ -2,8 +2,8 @@
 
 A task for each call would add a quarter to the cost of a small call. So one worker task runs queued
 operations one after another, each in a context of its own. An operation that has to wait keeps its
-task from then on, and a new worker takes over the queue. A call that arrives alone does not wait
-for the next turn of the loop: `run_next` runs it at once in the task of the idle worker.
+task from then on, and a new worker takes over the queue. Calls do not wait for the next turn of the
+loop: `run_queued` runs them at once in the task of the idle worker.
 """
 
 import asyncio
@@ -85,7 +85,7 @@ class Executor:
         return self._open + self._threads.pending
 
     def submit(self, call: RunningCall) -> None:
-        """Run a call in a thread, or queue it until `run_next` or `wake`."""
+        """Run a call in a thread, or queue it until `run_queued`."""
         operation = self._dispatcher.prepare(call)
         if isinstance(operation, Done):
             call.deliver(call, operation)
@@ -111,54 +111,63 @@ class Executor:
 
         call.deliver = deliver
         self.submit(call)
-        self.wake()
+        self.run_queued()
         try:
             return await finished
         except asyncio.CancelledError:
             self.cancel(call)
             raise
 
-    @property
-    def can_run_next(self) -> bool:
-        """True if a single operation is queued and may run in this turn of the loop."""
-        worker = self._worker
-        return (
-            len(self._queue) == 1 and worker is not None and worker.is_idle and self.window.has_room
-        )
+    def run_queued(self, inside: _Worker | None = None) -> None:
+        """Run queued operations, each up to its first wait, in the task of the worker.
 
-    def run_next(self) -> None:
-        """Run the next operation in the worker's task, up to its first wait."""
-        operation, worker = self._queue.popleft(), self._worker
-        call = operation.call
-        assert worker is not None
-        if call.cancelled:
-            self._end(operation, None)
+        The worker itself calls this from `inside`; others only while it is idle. Operations that
+        cannot run now run in the next turn of the loop.
+        """
+        worker, queue, window = inside or self._worker, self._queue, self.window
+        if worker is None or (inside is None and not (queue and worker.is_idle)):
+            self.wake()
             return
-        call.task = task = worker.task
-        task.set_name(call.request.name)
-        run, context = perform(operation), copy_context()
-        current = asyncio.current_task(self._loop)
+        task = worker.task
+        caller = None
+        if inside is None:
+            caller = asyncio.current_task(self._loop)
+            self._switch_task(caller, task)
         try:
-            if current is task:
-                awaited = context.run(run.send, None)
-            else:
-                self._switch_task(current, task)
+            for _ in range(_BATCH):
+                if not queue or not window.has_room or task.cancelling():
+                    break
+                operation = queue.popleft()
+                call = operation.call
+                if call.cancelled:
+                    self._end(operation, None)
+                    continue
+                call.task = task
+                task.set_name(call.request.name)
+                run, context = perform(operation), copy_context()
                 try:
                     awaited = context.run(run.send, None)
-                finally:
-                    self._switch_task(task, current)
+                except StopIteration as stop:
+                    if self._is_fork:  # the tool forked, and both processes come back here
+                        os._exit(0)
+                    self._open -= 1
+                    call.task = None
+                    call.deliver(call, stop.value)
+                except BaseException as error:  # noqa: BLE001 - SystemExit, for example
+                    self._end(operation, self._abort(operation, error))
+                else:
+                    worker.pending = operation, Pending(run, awaited, context, self.gate)
+                    window.enter()
+                    self._worker = None  # it runs this operation from now on
+                    break
+        finally:
+            if inside is None:
+                self._switch_task(task, caller)
+                if worker.pending is None:
                     task.set_name(_IDLE)
-        except StopIteration as stop:
-            self._end(operation, stop.value)
-        except BaseException as error:  # noqa: BLE001 - SystemExit, or a CancelledError of a tool
-            self._end(operation, self._abort(operation, error))
-        else:
-            worker.pending = operation, Pending(run, awaited, context, self.gate)
-            task.set_name(call.request.name)
-            self.window.enter()
-            worker.wake()
-            self._worker = None  # it runs this operation from now on
-            self.wake()
+                else:
+                    worker.wake()
+        self.wake()
 
     def _switch_task(
         self, current: "asyncio.Task[Any] | None", task: "asyncio.Task[Any] | None"
@@ -195,14 +204,11 @@ class Executor:
 
     async def _work(self, worker: _Worker) -> None:
         """Run queued operations until one has to wait, and that one to its end."""
-        task = worker.task
-        count = 0
         try:
             while worker.pending is None:
-                if self._queue and self.window.has_room and not task.cancelling():
-                    self.run_next()
-                    count += 1
-                    if count % _BATCH == 0:
+                if self._queue and self.window.has_room and not worker.task.cancelling():
+                    self.run_queued(worker)
+                    if self._queue and worker.pending is None:
                         await asyncio.sleep(0)
                 else:
                     await self._idle(worker)

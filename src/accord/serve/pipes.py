@@ -78,14 +78,14 @@ def take_pipes() -> Pipes:
 class Input:
     """Reads chunks from a descriptor and passes them to `take`; `b""` at the end.
 
-    `take` may return a function to call once it has returned, on a shorter stack.
+    `take` returns a function to call next, on a shorter stack.
     """
 
     def __init__(
         self,
         descriptor: int,
         loop: asyncio.AbstractEventLoop,
-        take: Callable[[bytes], Callable[[], None] | None],
+        take: Callable[[bytes], Callable[[], None]],
     ) -> None:
         self._descriptor = descriptor
         self._loop = loop
@@ -132,9 +132,8 @@ class Input:
             return
         except OSError:
             chunk = b""
-        then = self._take(chunk)
-        if then is not None:
-            then()
+        run = self._take(chunk)
+        run()
 
     def _read_all(self) -> None:
         """Read chunks in a thread, one at a time: the loop takes each before the next is read."""
@@ -147,9 +146,9 @@ class Input:
                 self._loop.call_soon_threadsafe(self._take_from_thread, chunk)
 
     def _take_from_thread(self, chunk: bytes) -> None:
-        then = None if self._stopped else self._take(chunk)
-        if then is not None:
-            then()
+        if not self._stopped:
+            run = self._take(chunk)
+            run()
         if not self.paused:
             self._wanted.set()
 

@@ -211,8 +211,8 @@ class _Session:
             self._cancel(request)
         self._executor.close()
 
-    def _take(self, chunk: bytes) -> Callable[[], None] | None:
-        """Take a chunk of input; return what runs the call in it, if there is only one."""
+    def _take(self, chunk: bytes) -> Callable[[], None]:
+        """Take a chunk of input, and return the function that runs the calls in it."""
         for line in self._lines.feed(chunk) if chunk else self._lines.end():
             events = self._connection.receive(line)
             for event in events:
@@ -232,10 +232,7 @@ class _Session:
             self.stop()
         self._throttle.note_read()
         self._regulate()
-        if self._executor.can_run_next:
-            return self._executor.run_next
-        self._executor.wake()
-        return None
+        return self._executor.run_queued
 
     def _regulate(self) -> None:
         """Pause or resume reading, release calls that wait for the output, notice the end."""
@@ -260,9 +257,11 @@ class _Session:
         self._calls.pop(request, None)
         if self._throttle.held:
             self._throttle.release(request)
-        reply = None if done is None else call.finish(done)
-        if reply is not None:
-            self._output.send(reply)
+        call.edge = None
+        if done is not None and not call.cancelled:
+            reply = self._connection.finish(request, done.reply)
+            if reply is not None:
+                self._output.send(reply)
         if self._input.paused:
             self._regulate()
 

@@ -1,6 +1,6 @@
 """Operations: requests that can be executed, and `perform`, which executes every one of them."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 import msgspec
@@ -72,7 +72,7 @@ class Call(Channel, Protocol):
 C = TypeVar("C", bound=Call)
 
 
-class Operation(msgspec.Struct, Generic[C], eq=False):
+class Operation(msgspec.Struct, Generic[C], eq=False, gc=False):
     """A request that can be executed: see `perform`."""
 
     call: C
@@ -179,7 +179,7 @@ def drive(coroutine: Coroutine[Any, Any, Done]) -> Done:
     raise ContractError("a tool that is not async has waited")
 
 
-class ToolOperation(Operation[C], kw_only=True):
+class ToolOperation(Operation[C], kw_only=True, gc=False):
     """A call of a tool."""
 
     tool: Tool
@@ -187,7 +187,7 @@ class ToolOperation(Operation[C], kw_only=True):
     """The arguments of the call that a cursor stands for; those of the request if None."""
     position: Position | None = None
     """The position in the answer from which the caller continues."""
-    warnings: tuple[Notice, ...] | None = None
+    warnings: Sequence[Notice] | None = None
     """Warnings about the arguments; None until they are checked."""
 
     @property
@@ -197,17 +197,17 @@ class ToolOperation(Operation[C], kw_only=True):
 
     def bind(self) -> Invocation:
         """Check the arguments and return the tool's function with them."""
-        tool, call = self.tool, self.call
-        self.start_timer()
-        if tool.name in self.dispatcher.registry.with_cursor:
+        tool, dispatcher = self.tool, self.dispatcher
+        if dispatcher.telemetry is not None:
+            self.start_timer()
+        if tool.name in dispatcher.registry.with_cursor:
             self.resolve_cursor()
-        request = call.request
-        arguments = request.arguments if self.arguments is None else self.arguments
-        bound = tool.bind(arguments)
-        self.warnings = tuple(bound.warnings) if bound.warnings else ()
+        request = self.call.request
+        bound = tool.bind(request.arguments if self.arguments is None else self.arguments)
+        self.warnings = bound.warnings
         context = None
         if tool.wants_context:
-            context = Context(tool.name, request.client, call, may_wait=tool.is_async)
+            context = Context(tool.name, request.client, self.call, may_wait=tool.is_async)
         return tool.invoke, bound.arguments, context
 
     def resolve_cursor(self) -> None:
@@ -224,29 +224,18 @@ class ToolOperation(Operation[C], kw_only=True):
 
     def render(self, value: Any) -> Done:
         """Return the outcome with a value that the tool returned."""
-        answer = answer_of(value, self.tool, self.warnings or ())
-        if self.position is not None:
-            answer = resume_answer(answer, self.tool, self.given_arguments, self.position)
-        return self.render_answer(answer)
+        tool, position = self.tool, self.position
+        answer = answer_of(value, tool, self.warnings or ())
+        if position is not None:
+            answer = resume_answer(answer, tool, self.given_arguments, position)
+        render = self.dispatcher.renderer.render  # not by `reply`: this runs for every call
+        request = self.call.request
+        return Done(answer, render(request, tool, answer, self.arguments, position, self.timer))
 
-    def render_answer(self, answer: Answer[Value]) -> Done:
-        """Return the outcome with an answer."""
-        return Done(
-            answer,
-            self.dispatcher.renderer.render(
-                self.call.request,
-                self.tool,
-                answer,
-                arguments=self.arguments,
-                position=self.position,
-                timer=self.timer,
-            ),
-        )
-
-    def reply(self, outcome: Problem | Reject) -> bytes:
-        """Return the reply with a failure, as the profile renders it."""
+    def reply(self, outcome: Answer[Value] | Problem | Reject) -> bytes:
+        """Return the reply with an outcome, as the profile renders it."""
         return self.dispatcher.renderer.render(
-            self.call.request, self.tool, outcome, timer=self.timer
+            self.call.request, self.tool, outcome, self.arguments, self.position, self.timer
         )
 
     def outcome_of(self, error: BaseException) -> Outcome | BaseException:

@@ -63,7 +63,6 @@ class Renderer:
         request: Request,
         tool: Tool,
         outcome: Answer[Value] | Problem | Reject,
-        *,
         arguments: bytes | None = None,
         position: Position | None = None,
         timer: CallTimer | None = None,
@@ -87,7 +86,11 @@ class Renderer:
                 result: TextResult | Result | Reject = profile.success(outcome, context)
             else:
                 result = profile.failure(outcome, context)
-            reply = self._encode(request, result, revision)
+            if type(result) is TextResult:
+                end = self._end_of_result if revision.stateless else b"}"
+                reply = messages.success(request.id, result.parts(end))
+            else:
+                reply = self._encode(request, result, revision)
         except RecursionError:
             raise too_deep(f"what {tool.name} says beside its data") from None
         if len(reply) > limit and size_of(result) > limit:
@@ -103,8 +106,7 @@ class Renderer:
         self, request: Request, result: TextResult | Result | Reject, revision: Revision
     ) -> bytes:
         if isinstance(result, TextResult):
-            end = self._end_of_result if revision.stateless else b"}"
-            return messages.success(request.id, result.parts(end))
+            result = result.to_dict()
         if isinstance(result, Reject):
             return messages.failure(request.id, result)
         return messages.reply(request.id, self.complete(result, revision))

@@ -245,11 +245,7 @@ class App:
             else:
                 self._requests.receive(event)
         if run.calls:
-            executor = self._execution.executor
-            if executor.can_run_next:
-                executor.run_next()
-            else:
-                executor.wake()
+            self._execution.executor.run_queued()
         if run.calls or exchange.stream is not None:
             return run
         if run.has_calls:

@@ -25,6 +25,13 @@ _DISCONNECT_CHECK: Final = 0.05  # seconds between looks for stateless clients t
 class RequestRun:
     """The calls of one request: one, except in the batches of 2025-03-26."""
 
+    has_calls = False
+    reply: bytes | None = None
+    _unsent = 0
+    """Bytes of the reply that the gate counts until the request's task has taken it."""
+    _finished: "asyncio.Future[None] | None" = None
+    _watcher: "asyncio.Task[None] | None" = None
+
     def __init__(
         self,
         execution: "Execution",
@@ -34,15 +41,11 @@ class RequestRun:
     ) -> None:
         self.calls: list[RunningCall] = []
         """The open calls."""
-        self.has_calls = False
         self.connection = connection
         self.exchange = exchange
         self.revision = revision
-        self.reply: bytes | None = None
         self._execution = execution
         self._began = perf_counter() if execution.access is not None else 0.0
-        self._finished: asyncio.Future[None] | None = None
-        self._watcher: asyncio.Task[None] | None = None
 
     def submit(self, request: Request) -> None:
         """Add a call and submit it to the executor."""
@@ -71,12 +74,17 @@ class RequestRun:
             self.reply = reply
         if self._finished is not None and not self.calls and not self._finished.done():
             self._finished.set_result(None)
+            self._unsent = len(self.reply or b"")
+            execution.gate.arrive(self._unsent)
 
     async def wait(self, loop: asyncio.AbstractEventLoop) -> None:
         """Wait until no call is open."""
         if self.calls:
             self._finished = loop.create_future()
-            await self._finished
+            try:
+                await self._finished
+            finally:
+                self._execution.gate.take(self._unsent)
 
     def cancel(self, call: RunningCall) -> None:
         """Cancel a call; one that does not run in a task ends at once."""

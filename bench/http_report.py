@@ -24,7 +24,7 @@ from bench.wire import STATELESS, Tool
 SDK_SHARE = 1 / 8
 CONSTANT_MULTIPLE = 1.6
 
-NO_WRK = "Left out: it needs `wrk` (`apt-get install -y wrk` on Debian and Ubuntu)."
+NO_WRK = "Not measured: needs `wrk` (`apt-get install -y wrk` on Debian and Ubuntu)."
 METHOD = """\
 One process per server on 127.0.0.1, all on uvicorn with httptools and uvloop. `wrk` with one thread
 repeats one call on {connections} connections: {warm_up} s of warm-up, then {seconds} s measured. Medians of {rounds};

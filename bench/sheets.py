@@ -16,7 +16,7 @@ from typing import Any
 
 import pikepdf
 from pikepdf.form import DefaultAppearanceStreamGenerator
-from pikepdf.form import SheetForm as LibraryForm
+from pikepdf.form import Form as LibraryForm
 
 from accord.sources.sheets import Filler, OutputFolder, SheetForm, Typeface, bind, load
 from accord.sources.sheets.model import ABILITIES, SPELL_LISTS

@@ -90,7 +90,7 @@ def check_calls(
     for reply in replies:
         number = json.loads(reply).get("id")
         if number not in pending:
-            raise WrongReplyError(f"reply to no pending request: {reply[:300]!r}")
+            raise WrongReplyError(f"reply without a pending request: {reply[:300]!r}")
         pending.remove(number)
         expected = expected_value(tool, number if constant is None else constant)
         check_value(result_in(reply, number), expected)

@@ -1,4 +1,4 @@
-// What is copied from a terminal is what was typed: no prompts, and nothing that was printed.
+// Copy only the commands of a console block: no prompts, no output.
 for (const block of document.querySelectorAll(".language-console code")) {
   const typed = [];
   let isTyped = false;

@@ -1,4 +1,4 @@
-// A page that is opened from a folder may start no worker: there the search runs in a frame of the page.
+// A page opened from a folder (file:) may not start a worker: run the search in an iframe instead.
 if (location.protocol === "file:") {
   const loaded = (element, place) =>
     new Promise((resolve) => {

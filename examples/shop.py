@@ -28,7 +28,7 @@ async def add(a: int, b: int) -> int:
 
 @server.tool(read_only=True)
 def orders(customer: str, limit: int = 20) -> Answer[list[Order]]:
-    """Orders of one customer, newest first."""
+    """List a customer's orders, newest first."""
     if customer not in BOOK:
         raise Problem.not_found(f"No customer {customer!r}", remediation="try ada or grace")
     found = BOOK[customer]

@@ -87,9 +87,9 @@ def test_a_workflow_is_imported(n8n: Workflows, name: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "end", "data"),
     [
-        ({}, "A list", [LUTE]),
-        ({"music": "cheese"}, "It failed", None),
-        ({"catalogue": "nothing"}, "It failed", None),
+        ({}, "List", [LUTE]),
+        ({"music": "cheese"}, "Error", None),
+        ({"catalogue": "nothing"}, "Error", None),
     ],
     ids=["a list", "a failure", "an unknown tool"],
 )

@@ -214,7 +214,7 @@ def bad_cursors() -> dict[str, tuple[str, str, str]]:
     for name in ("a", "b"):
         listed.tool(name=name)(lambda: 1)
     page = Peer(listed, V4).ask("tools/list")["result"]["nextCursor"]
-    other = "was not made here for this"
+    other = "was not issued by this server for this purpose"
     return {
         "forged": ("numbers", own[:-1] + ("A" if own[-1] != "A" else "B"), other),
         "cut short": ("numbers", own[:-7], other),
@@ -296,7 +296,7 @@ def test_servers_that_share_a_key_continue_each_others_answers(tool: str) -> Non
 def test_servers_without_a_key_do_not() -> None:
     cursor = cursor_in(Peer(shop(key=None), V4).call("numbers"))
     reply = Peer(shop(key=None), V4).call("numbers", cursor=cursor)
-    assert_refused(reply, "plain", V4, "was not made here for this")
+    assert_refused(reply, "plain", V4, "was not issued by this server for this purpose")
 
 
 # A tool's own cursors
@@ -410,7 +410,7 @@ def test_with_a_key_file_an_answer_is_continued_after_a_restart(folder: Path) ->
 def test_without_one_a_restart_ends_all_cursors(folder: Path) -> None:
     with serving(folder) as first, serving(folder) as second:
         reply = called(second, "numbers", cursor=cursor_in(called(first, "numbers")))
-        assert_refused(reply, "plain", V5, "was not made here for this")
+        assert_refused(reply, "plain", V5, "was not issued by this server for this purpose")
 
 
 def test_a_set_has_one_order_in_every_process(folder: Path) -> None:

@@ -26,6 +26,14 @@ def test_relative_links_lead_to_files(page: Path) -> None:
     assert [target for target in targets if not (page.parent / target).exists()] == []
 
 
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/architecture.md"])
+def test_modules_that_a_page_names_exist(page: str) -> None:
+    named = re.findall(r"\b(?:[a-z_]+/)+\w+\.py\b", (ROOT / page).read_text())
+    folders = (ROOT, ROOT / "src/accord", ROOT / "tests")
+    assert len(named) > 3
+    assert [name for name in named if not any((each / name).is_file() for each in folders)] == []
+
+
 def test_links_are_found_however_they_are_written() -> None:
     page = """
 [a](a.md), [`b`](b.md#part "title") and ![c](<c.png>), not `[d](d.md)` or [e][e].

@@ -18,15 +18,15 @@ def hello() -> str:
 MISTAKES: dict[str, tuple[Callable[[Any], Any], str]] = {
     "an option of a tool": (
         lambda server: server.tool(readonly=True)(hello),
-        "tool 'hello' takes no 'readonly'; did you mean 'read_only'? there are audience, desc",
+        "tool 'hello' has no option 'readonly'; did you mean 'read_only'? options: audience, desc",
     ),
     "an option of a prompt": (
         lambda server: server.prompt(titel="Hello")(hello),
-        "prompt 'hello' takes no 'titel'; did you mean 'title'?",
+        "prompt 'hello' has no option 'titel'; did you mean 'title'?",
     ),
     "an option of a resource": (
         lambda server: server.resource("a://b", nonsense=3)(hello),
-        "resource 'hello' takes no 'nonsense'; there are annotations, description, fresh_for",
+        "resource 'hello' has no option 'nonsense'; options: annotations, description, fresh_for",
     ),
     "an audience": (
         lambda server: server.tool(audiense=lambda sender: False)(hello),
@@ -46,7 +46,7 @@ MISTAKES: dict[str, tuple[Callable[[Any], Any], str]] = {
     ),
     "a setting of an app": (
         lambda server: server.asgi(allow_host=["a"]),
-        "asgi() takes no 'allow_host'; did you mean 'allow_hosts'?",
+        "asgi() has no option 'allow_host'; did you mean 'allow_hosts'?",
     ),
 }
 

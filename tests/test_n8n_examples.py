@@ -219,7 +219,7 @@ def posted(item: Any) -> bytes:
     called = json.loads(named("reader", "set")["parameters"]["jsonOutput"])
     script = f"""
         const $json = {json.dumps(item)};
-        const $ = (name) => ({{ "What to call": {{ item: {{ json: {json.dumps(called)} }} }} }})[name];
+        const $ = (name) => ({{ "Tool and arguments": {{ item: {{ json: {json.dumps(called)} }} }} }})[name];
         process.stdout.write({expression[1].strip()});
     """
     done = subprocess.run([NODE, "--eval", script], capture_output=True, check=True, timeout=30)

@@ -812,7 +812,7 @@ def test_whoever_has_the_key_reads_the_cursor_and_a_key_is_made_where_none_is_gi
     assert Cursors(KEY).decode(GOOD) == 7
     alone = Cursors()
     assert alone.decode(alone.encode(7)) == 7
-    with pytest.raises(Problem, match="not made here"):
+    with pytest.raises(Problem, match="not issued by this server"):
         Cursors().decode(alone.encode(7))
 
 

@@ -1,6 +1,6 @@
-"""The demo: a shop in SQLite, the sheet filler and a few functions as one server, with its page.
+"""The demo: a SQLite shop, the sheet filler and a few functions as one server, with the web page.
 
-`make demo` runs this. Everything that it writes is in one folder, and is used again the next time.
+`make demo` runs this. All files are in one folder, which the next run uses again.
 """
 
 import argparse
@@ -17,19 +17,19 @@ TOOLS = Path(__file__).with_name("tools.py")
 
 
 def main() -> int:
-    """Make the shop if it is not there, and serve it all until Ctrl-C."""
+    """Create the database if it does not exist, and serve everything until Ctrl-C."""
     parser = argparse.ArgumentParser(prog="python examples/demo", description=__doc__)
-    parser.add_argument("--port", default="8000", help="where to serve (default %(default)s)")
+    parser.add_argument("--port", default="8000", help="port to serve on (default %(default)s)")
     parser.add_argument(
         "--folder",
         type=Path,
         default=Path("build/demo"),
-        help="where the shop and the sheets are kept (default %(default)s)",
+        help="folder of the database and the sheets (default %(default)s)",
     )
     options = parser.parse_args()
     shop = options.folder / "shop.db"
     if shop_data.make(shop):
-        print(f"demo: made {shop}", file=sys.stderr)
+        print(f"demo: created {shop}", file=sys.stderr)
     words = ["serve", os.path.relpath(TOOLS), str(shop), "sheets"]
     words += ["--out", str(options.folder / "sheets"), "--http", f"127.0.0.1:{options.port}"]
     words += ["--name", "demo", "--server-version", "1.0"]
@@ -41,7 +41,7 @@ def main() -> int:
 
 
 def _needs_another(port: str) -> bool:
-    """Whether this is a port, and cannot be had."""
+    """True if this is a valid port that is in use."""
     try:
         socket.create_server(("127.0.0.1", int(port))).close()
     except OSError:

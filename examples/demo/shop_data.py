@@ -1,4 +1,4 @@
-"""An outfitter of adventurers: the same products, customers and orders each time they are made."""
+"""The data of the demo: products, customers and orders of an outfitter, the same in each run."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -52,7 +52,7 @@ CREATE VIEW best_sellers AS
 
 @dataclass(frozen=True)
 class Product:
-    """Something on the shelves."""
+    """A product on the shelves."""
 
     id: int
     name: str
@@ -63,7 +63,7 @@ class Product:
 
 @dataclass(frozen=True)
 class Order:
-    """Who ordered when, and how far it is."""
+    """An order with its customer, date and status."""
 
     id: int
     customer_id: int
@@ -97,7 +97,7 @@ REVIEWS = 300
 
 
 def products() -> list[Product]:
-    """What is sold."""
+    """Return all products."""
     named = [
         (name, shelf, price) for shelf, things in _SHELVES.items() for name, price in things.items()
     ]
@@ -108,7 +108,7 @@ def products() -> list[Product]:
 
 
 def customers() -> list[tuple[int, str, str, str, str]]:
-    """Who buys."""
+    """Return all customers."""
     names = [f"{first} {last}" for last in _LAST for first in _FIRST]
     return [
         (
@@ -123,7 +123,7 @@ def customers() -> list[tuple[int, str, str, str, str]]:
 
 
 def orders() -> list[Order]:
-    """What was ordered, oldest first."""
+    """Return all orders, oldest first."""
     random, many = Random(5), len(customers())
     return [
         Order(
@@ -151,7 +151,7 @@ def _reviews() -> Iterator[tuple[int, int, int, int, str | None]]:
 
 
 def make(path: Path) -> bool:
-    """Make the database if it is not there, whole or not at all; say whether it was made."""
+    """Create the database atomically if it does not exist; return True if it was created."""
     if path.exists():
         return False
     path.parent.mkdir(parents=True, exist_ok=True)

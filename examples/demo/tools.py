@@ -1,4 +1,4 @@
-"""A few functions of the outfitter, as tools: `accord serve examples/demo/tools.py`."""
+"""Functions of the demo shop as tools: `accord serve examples/demo/tools.py`."""
 
 import asyncio
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ Weight = Annotated[float, Meta(gt=0, le=30, description="Kilograms")]
 
 
 class Speed(Enum):
-    """How a parcel travels."""
+    """Ways to send a parcel."""
 
     MULE = "mule"
     COACH = "coach"
@@ -35,7 +35,7 @@ class Speed(Enum):
 
 @dataclass
 class Address:
-    """Where a parcel goes."""
+    """The recipient of a parcel."""
 
     name: Annotated[str, Meta(min_length=2, max_length=60)]
     town: Annotated[str, Meta(min_length=2, max_length=60)]
@@ -44,7 +44,7 @@ class Address:
 
 @dataclass
 class Parcel:
-    """What is sent."""
+    """A parcel to send."""
 
     weight: Weight
     is_fragile: bool = False
@@ -52,7 +52,7 @@ class Parcel:
 
 @dataclass
 class Quote:
-    """What sending costs, and when it arrives."""
+    """The price of a shipment, and its date of arrival."""
 
     price: float
     arrives: date
@@ -67,7 +67,7 @@ def catalogue(
     limit: Annotated[int, Meta(ge=1, le=50)] = 10,
     offset: Annotated[int, Meta(ge=0)] = 0,
 ) -> Answer[list[Product]]:
-    """What is on the shelves, a page at a time."""
+    """List the products, a page at a time."""
     found = [
         product
         for product in PRODUCTS
@@ -87,7 +87,7 @@ def catalogue(
 
 @server.tool(read_only=True)
 def order_status(order: int) -> Order:
-    """How far an order is."""
+    """Return an order with its status."""
     if order not in ORDERS:
         raise Problem.not_found(f"No order {order}", remediation=f"try 1 to {len(ORDERS)}")
     return ORDERS[order]
@@ -100,7 +100,7 @@ def shipping_quote(
     leaves_on: date,
     speed: Speed = Speed.COACH,
 ) -> Answer[Quote]:
-    """What it costs to send parcels somewhere, and when they arrive."""
+    """Return the price of sending parcels, and when they arrive."""
     if leaves_on.weekday() == SUNDAY:
         wrong = FieldError("leaves_on", "is a Sunday, when nothing leaves")
         raise Problem.validation("Nothing leaves on that day", fields=[wrong])
@@ -119,7 +119,7 @@ def shipping_quote(
 async def count_stock(
     shelves: Annotated[int, Meta(ge=1, le=len(PRODUCTS))], context: Context
 ) -> dict[str, int]:
-    """Count what is there, shelf by shelf, and say how far it is."""
+    """Count the stock, shelf by shelf, and report progress."""
     counted = 0
     for done, product in enumerate(PRODUCTS[:shelves], 1):
         await asyncio.sleep(0.02)
@@ -134,9 +134,9 @@ def roll_character(
     character_class: Literal["fighter", "rogue", "wizard"] = "fighter",
     level: Annotated[int, Meta(ge=1, le=20)] = 1,
 ) -> dict[str, Any]:
-    """Roll a character, as the arguments that fill_dnd_character_sheet takes.
+    """Roll a character, and return the arguments for fill_dnd_character_sheet.
 
-    The dice fall the same way for the same name.
+    The result is the same for the same name.
     """
     dice = Random(name)
     scores = [sum(sorted(dice.randint(1, 6) for _ in range(4))[1:]) for _ in range(6)]

@@ -1,4 +1,4 @@
-"""Accord: one response contract for MCP tools. Every tool answer in one shape."""
+"""MCP servers with one response contract, and a reader for the replies of any MCP server."""
 
 import typing
 
@@ -61,10 +61,10 @@ __all__ = [
 
 _LATER = {"Reading": "accord.reader", "read": "accord.reader", "read_all": "accord.reader.follow"}
 
-if not typing.TYPE_CHECKING:  # to a type checker, any name at all would be one of ours
+if not typing.TYPE_CHECKING:  # a type checker would accept any name
 
     def __getattr__(name: str) -> object:
-        """The reader's names when they are asked for: to load it takes as long as all the rest."""
+        """Import the reader on first use: that takes as long as all other imports."""
         if name not in _LATER:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import import_module

@@ -1,10 +1,10 @@
-"""Counts bytes that several parts of a process hold together, against a limit."""
+"""A limit on bytes held in memory, shared by several parts of a process."""
 
 import threading
 
 
 class Budget:
-    """A number of bytes that may be held at a time. Safe in any thread."""
+    """The maximum number of bytes that may be held at a time; thread-safe."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -13,11 +13,11 @@ class Budget:
 
     @property
     def is_exceeded(self) -> bool:
-        """True if more is held than the limit."""
+        """True if more bytes are held than the limit."""
         return self._held > self.limit
 
     def take(self, size: int) -> bool:
-        """Hold some bytes; False if there is no room for them."""
+        """Count bytes as held and return True; return False if that would exceed the limit."""
         with self._lock:
             if self._held + size > self.limit:
                 return False
@@ -25,6 +25,6 @@ class Budget:
             return True
 
     def add(self, size: int) -> None:
-        """Hold some bytes, also beyond the limit; release them if `size` is negative."""
+        """Count bytes as held, also beyond the limit; a negative `size` releases them."""
         with self._lock:
             self._held += size

@@ -225,7 +225,7 @@ _queue: SimpleQueue[_Request] | None = None
 
 
 def _requests() -> SimpleQueue[_Request]:
-    """Return the queue of the thread that starts children, once it runs."""
+    """Return the request queue of the thread that starts children; start the thread if needed."""
     global _queue  # noqa: PLW0603 - there is one such thread in a process
     with _lock:
         if _queue is None:

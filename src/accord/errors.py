@@ -2,11 +2,11 @@
 
     AccordError
     ├── ContractError    a server, tool or answer violates the contract
-    │   └── TooDeep      a value is nested deeper than a message may be
+    │   └── TooDeep      a value is nested too deeply for a message
     └── PeerError        a message of a peer is not valid
 
-A tool raises neither, but a `Problem` (see model/answer.py). Neither is sent to a peer: the reply
-to an invalid message is a `Reject`, which is data.
+A tool raises `Problem` instead (see model/answer.py). These errors are not sent to a peer: the
+reply to an invalid message is a `Reject`, which is data.
 """
 
 from collections.abc import Collection
@@ -49,12 +49,12 @@ class Reject(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def require_known(given: Collection[str], known: Collection[str], what: str) -> None:
-    """Raise if a name is unknown, with a suggestion."""
+    """Raise ContractError with a suggestion if one of the given names is unknown."""
     unknown = [name for name in given if name not in known]
     if unknown:
         from difflib import get_close_matches  # slow to import, rarely needed
 
         meant = get_close_matches(unknown[0], known, 1)
         guess = f"; did you mean {meant[0]!r}?" if meant else ";"
-        there_are = ", ".join(sorted(known))
-        raise ContractError(f"{what} takes no {unknown[0]!r}{guess} there are {there_are}")
+        options = ", ".join(sorted(known))
+        raise ContractError(f"{what} has no option {unknown[0]!r}{guess} options: {options}")

@@ -56,7 +56,7 @@ class Signer:
         except ValueError as error:
             raise BadSignature("the token cannot be decoded") from error
         if not compare_digest(self.sign(purpose, payload).encode(), token.encode()):
-            raise BadSignature("the token was not made here for this")
+            raise BadSignature("the token is not signed with this key for this purpose")
         return payload
 
 
@@ -96,7 +96,7 @@ class Cursors:
         try:
             payload = self._signer.verify(purpose, cursor.removeprefix(_PREFIX))
         except BadSignature as error:
-            raise _invalid("was not made here for this") from error
+            raise _invalid("was not issued by this server for this purpose") from error
         created, value = msgspec.structs.astuple(msgspec.json.decode(payload, type=_Payload))
         if not -_CLOCK_SKEW <= self._clock() - created <= self._seconds:
             raise _invalid("has expired; start again without it", code="CURSOR_EXPIRED")

@@ -63,7 +63,7 @@ def test_full_says_how_we_know_it(file: Path) -> None:
     assert list(said) == ["response", "origin", "confidence", "findings", "rules"]
     assert said["origin"].startswith("content[0].text")
     assert said["confidence"] in ("certain", "likely", "guess")
-    assert said["findings"] == ["nobody says which tool this is from"]
+    assert said["findings"] == ["tool name not given"]
     assert said["rules"]
 
 

@@ -20,7 +20,7 @@ from connect.client import serving_shop
 SHOP = """\
 shop 1.0: 2 tools
   add(a, b)                 Add two numbers.
-  orders(customer, limit?)  Orders of one customer, newest first. [read-only]
+  orders(customer, limit?)  List a customer's orders, newest first. [read-only]
 """
 DIARY = '''
 from accord import Server

@@ -124,5 +124,5 @@ def test_any_bytes_give_a_reading(raw: bytes, tool: str | None) -> None:
 )
 def test_content_that_is_no_block_is_told_of(content: list[Any], text: str | None) -> None:
     reading = read({"jsonrpc": "2.0", "id": 1, "result": {"content": content}}, "run")
-    assert "some of the content is no block" in reading.findings
+    assert "content has entries that are not content blocks" in reading.findings
     assert reading.value == text

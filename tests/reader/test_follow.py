@@ -294,7 +294,7 @@ MORE = {"hasMore": True}
     [
         (
             [{"items": [ONE], "nextCursor": "c"}, {"items": [TWO], "nextCursor": "c"}],
-            "list_things leads in a circle: the same call comes again",
+            "the pages of list_things repeat: the same call was requested before",
             [ONE, TWO],
         ),
         (
@@ -303,22 +303,22 @@ MORE = {"hasMore": True}
                 {"items": [TWO], "nextCursor": "b"},
                 {"items": [ONE], "nextCursor": "a"},
             ],
-            "list_things leads in a circle: cursor 'a' comes again",
+            "the pages of list_things repeat: cursor 'a' was requested before",
             [ONE, TWO, ONE],
         ),
         (
             [{"items": [ONE], "nextCursor": "a"}, {"items": [ONE], "nextCursor": "b"}],
-            "list_things leads in a circle: page 2 repeats the one before it",
+            "the pages of list_things repeat: page 2 equals page 1",
             [ONE],
         ),
         (
             [{"items": [ONE], **MORE}, {"items": [ONE], **MORE}],
-            "list_things leads in a circle: page 2 repeats the one before it",
+            "the pages of list_things repeat: page 2 equals page 1",
             [ONE],
         ),
         (
             [{"items": [ONE], "nextOffset": 1}, {"items": [TWO], "nextOffset": 1}],
-            "list_things leads in a circle: the same call comes again",
+            "the pages of list_things repeat: the same call was requested before",
             [ONE, TWO],
         ),
         (
@@ -363,7 +363,7 @@ def test_a_circle_or_a_failure_ends_with_an_error_that_says_so(
 
 def test_more_without_a_way_to_it_is_an_error() -> None:
     call, _ = replying({"items": [ONE], **MORE})
-    with pytest.raises(PeerError, match="says that there is more, but not how to get it"):
+    with pytest.raises(PeerError, match="reports more items, but not how to request them"):
         collect(call, "list_things", schema=schema(q={"type": "string"}))
 
 

@@ -169,7 +169,7 @@ before = megabytes()
 reading = read(raw, "get_report")
 print(megabytes() - before, reading.response.response_type, *reading.findings, sep="|")
 """
-TOO_MUCH = "there is more in the JSON than is read at once"
+TOO_MUCH = "the JSON has too many values to be decoded"
 HUGE = {
     "prose": ('b"The quick brown fox jumps. " * 4_000_000', "single", ""),
     "a text in a result": (

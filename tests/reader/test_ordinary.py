@@ -340,7 +340,7 @@ def test_what_others_wrote_is_told_of_and_data_in_it_is_found() -> None:
     text = "<untrusted-data-deadbeef>\nissues:\n- id: 1\n- id: 2\n</untrusted-data-deadbeef>"
     reading = read({"content": [{"type": "text", "text": text}]}, "list_issues")
     assert reading.response.data == [{"id": 1}, {"id": 2}]
-    assert "the data is marked as others' words" in reading.findings
+    assert "the data is marked as untrusted" in reading.findings
 
 
 def test_marks_within_marks_have_no_end_that_matters() -> None:

@@ -531,4 +531,4 @@ def test_a_result_that_asks_has_done_nothing_yet(tool: str) -> None:
         reading = read(reply, tool)
         assert reading.response.response_type == "single"
         assert reading.response.data == asking
-        assert reading.findings == ["nothing was done yet: the tool asks for something first"]
+        assert reading.findings == ["nothing has changed yet; the tool requests input first"]

@@ -203,7 +203,7 @@ def test_what_python_shows_does_not_hide_the_json_behind_it() -> None:
 def test_what_python_shows_after_words_is_called_so() -> None:
     reading = said_by("Top 2:\n[{'q': 'a'}, {'q': 'b'}]", "get_top_queries", {})
     assert "python-value" in reading.rules
-    assert reading.findings == ["the data is written as Python shows it, not as JSON"]
+    assert reading.findings == ["the data is a Python literal, not JSON"]
 
 
 def test_which_of_what_is_in_a_folder_are_folders_is_told_beside_it() -> None:
@@ -232,7 +232,7 @@ def test_data_between_marks_is_said_to_be_others_words_also_behind_ours() -> Non
     for reply in (words, json.dumps(words)):
         reading = said_by(reply, "execute_sql", {"query": "select a from b"})
         assert reading.response.data == [{"a": 1}]
-        assert "the data is marked as others' words" in reading.findings
+        assert "the data is marked as untrusted" in reading.findings
 
 
 SEEDS = """

@@ -282,7 +282,7 @@ def test_what_disagrees_is_kept_and_said() -> None:
     reply = {"content": [{"type": "text", "text": '{"a": 1}'}], "structuredContent": {"a": 2}}
     reading = read(reply, "get")
     assert reading.response.data == {"a": 2}
-    assert "text and structure disagree; this is the structure" in reading.findings
+    assert "text and structuredContent differ; structuredContent is used" in reading.findings
 
 
 PAGE = (Path(__file__).parents[2] / "docs/reading.md").read_text()
@@ -314,7 +314,7 @@ def test_the_page_about_reading_lists_every_way_to_a_value() -> None:
     assert {rule for rule, _ in PLACES} | {"json"} == (named - elsewhere) | {"json"} | shapes
 
 
-SIGNS = rows("Signs of a failure")
+SIGNS = rows("Failure markers")
 
 
 @pytest.mark.parametrize(("sign", "example"), SIGNS, ids=[sign for sign, _ in SIGNS])

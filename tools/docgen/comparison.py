@@ -7,7 +7,7 @@ ERA = "2026-07-28"
 SERVERS = {
     "Accord": "Accord",
     "official SDK": "SDK, high level",
-    "its low level": "SDK, low level",
+    "SDK, low level": "SDK, low level",
     "FastMCP": "FastMCP",
 }
 PIPELINED = {

@@ -5,7 +5,7 @@ from django.db import models
 
 
 class Customer(models.Model):
-    """Somebody who buys."""
+    """A customer of the shop."""
 
     name = models.CharField(max_length=100)
     email = models.EmailField(unique=True)
@@ -18,14 +18,14 @@ class Customer(models.Model):
 
 
 class Category(models.TextChoices):
-    """What a product is for."""
+    """Product categories."""
 
     HOME = "home", "Home"
     LAB = "lab", "Laboratory"
 
 
 class Product(models.Model):
-    """Something to buy."""
+    """A product with its SKU and price."""
 
     sku = models.CharField(
         max_length=12,
@@ -46,7 +46,7 @@ class Product(models.Model):
 
 
 class Status(models.TextChoices):
-    """How far an order has come."""
+    """Statuses of an order."""
 
     OPEN = "open", "Open"
     PAID = "paid", "Paid"
@@ -54,7 +54,7 @@ class Status(models.TextChoices):
 
 
 class Order(models.Model):
-    """What a customer buys at once."""
+    """An order of a customer."""
 
     customer = models.ForeignKey(Customer, models.CASCADE, related_name="orders")
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.OPEN)

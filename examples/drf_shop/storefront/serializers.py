@@ -1,4 +1,4 @@
-"""How the shop's things look from outside."""
+"""Serializers of the shop."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ class ItemSerializer(serializers.ModelSerializer):
 
 
 class OrderSerializer(serializers.ModelSerializer):
-    """An order with all that is in it."""
+    """An order with its items."""
 
     items = ItemSerializer(many=True)
 
@@ -44,20 +44,20 @@ class OrderSerializer(serializers.ModelSerializer):
         read_only_fields = ["status"]
 
     def create(self, validated_data: dict[str, Any]) -> Order:
-        """Make the order first, then what is in it."""
+        """Create the order, then its items."""
         items = validated_data.pop("items")
         order = super().create(validated_data)
         Item.objects.bulk_create(Item(order=order, **item) for item in items)
         return order
 
     def update(self, instance: Order, validated_data: dict[str, Any]) -> Order:
-        """Items are changed by themselves."""
+        """Ignore items; they have their own endpoint."""
         validated_data.pop("items", None)
         return super().update(instance, validated_data)
 
 
 class RefundSerializer(serializers.Serializer):
-    """Why somebody gets their money back."""
+    """The reason for a refund."""
 
     reason = serializers.CharField(max_length=200)
     code = serializers.CharField(write_only=True, required=False, allow_blank=True)

@@ -1,4 +1,4 @@
-"""Settings that a small project has."""
+"""Settings of the example project."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Where the API is, and where MCP is."""
+"""URLs of the API and of the MCP endpoint."""
 
 from django.urls import include, path
 from rest_framework.routers import DefaultRouter

@@ -27,7 +27,7 @@ from storefront.serializers import (
 
 
 class Conflict(APIException):
-    """What is asked for does not fit how things stand."""
+    """The request conflicts with the state of the order."""
 
     status_code = 409
     default_detail = "The order is not paid."
@@ -45,7 +45,7 @@ class CustomerViewSet(viewsets.ModelViewSet):
     ordering_fields = ["name", "email"]
 
     def get_object(self) -> Customer:
-        """Say no more than that there is none."""
+        """Return the customer, or 404 without details."""
         try:
             return super().get_object()
         except Http404:
@@ -53,7 +53,7 @@ class CustomerViewSet(viewsets.ModelViewSet):
 
 
 class ProductPages(PageNumberPagination):
-    """Two at a time, unless somebody wants more."""
+    """Pages of two products by default."""
 
     page_size = 2
     page_size_query_param = "page_size"
@@ -73,13 +73,13 @@ class ProductViewSet(viewsets.ModelViewSet):
 
 
 class OrderPages(LimitOffsetPagination):
-    """As many as somebody wants."""
+    """Pages of ten orders by default."""
 
     default_limit = 10
 
 
 class OrderViewSet(viewsets.ModelViewSet):
-    """Orders, for those who work here."""
+    """Orders, for employees."""
 
     queryset = Order.objects.prefetch_related("items__product")
     serializer_class = OrderSerializer
@@ -91,7 +91,7 @@ class OrderViewSet(viewsets.ModelViewSet):
     @mcp_tool(name="orders_refund", description="Refund an order")
     @action(detail=True, methods=["post"], serializer_class=RefundSerializer)
     def refund(self, request: Request, pk: str) -> Response:
-        """Give the money back."""
+        """Refund a paid order."""
         order = self.get_object()
         refund = self.get_serializer(data=request.data)
         refund.is_valid(raise_exception=True)
@@ -103,7 +103,7 @@ class OrderViewSet(viewsets.ModelViewSet):
 
     @action(detail=False)
     def summary(self, request: Request) -> Response:
-        """How many orders there are of each status."""
+        """Count the orders by status."""
         found = Order.objects.values_list("status").annotate(Count("id")).order_by("status")
         return Response(dict(found))
 
@@ -114,45 +114,45 @@ class ItemViewSet(
     mixins.DestroyModelMixin,
     viewsets.GenericViewSet,
 ):
-    """What is in one order."""
+    """Items of one order."""
 
     serializer_class = ItemSerializer
     permission_classes = [permissions.IsAuthenticated]
 
     def get_queryset(self) -> QuerySet[Item]:
-        """Only what is in the order that the URL names."""
+        """Return the items of the order in the URL."""
         return Item.objects.filter(order=self.kwargs["order_pk"]).select_related("product")
 
     def perform_create(self, serializer: Any) -> None:
-        """Put it into that order."""
+        """Add the item to the order in the URL."""
         if not Order.objects.filter(pk=self.kwargs["order_pk"]).exists():
             raise NotFound
         serializer.save(order_id=self.kwargs["order_pk"])
 
 
 class ContactViewSet(viewsets.ViewSet):
-    """Letters to the shop, a few an hour."""
+    """Messages to the shop, limited to a few per hour."""
 
     permission_classes = [permissions.AllowAny]
     throttle_classes = [ScopedRateThrottle]
     throttle_scope = "contact"
 
     def create(self, request: Request) -> Response:
-        """Write to the shop."""
+        """Send a message to the shop."""
         message = MessageSerializer(data=request.data)
         message.is_valid(raise_exception=True)
         return Response({"received": True}, status=202)
 
     def list(self, request: Request) -> Response:
-        """Whom to write to."""
+        """Return the address of the shop."""
         return Response({"email": "shop@example.com"})
 
 
 class HealthView(APIView):
-    """Whether the shop is open."""
+    """Health check."""
 
     permission_classes = [permissions.AllowAny]
 
     def get(self, request: Request) -> Response:
-        """Say so."""
+        """Return the state of the shop."""
         return Response({"open": True, "customers": Customer.objects.count()})

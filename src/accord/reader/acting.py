@@ -58,7 +58,7 @@ def unconfirmed(case: Case) -> Verdict | None:
     """A deed that was not done yet, since somebody has to say that it is meant."""
     if case.called.doing != "act" or not _wants_word(case):
         return None
-    return Verdict("single", "likely", "nothing was done yet: the tool wants a confirmation")
+    return Verdict("single", "likely", "nothing has changed yet; the action awaits confirmation")
 
 
 def _wants_word(case: Case) -> bool:

@@ -74,7 +74,7 @@ def is_error(case: Case) -> Verdict | None:
 
 
 def _failed(case: Case, sign: Sign, confidence: Confidence) -> Verdict:
-    lies = "isError is false, but the payload says that it failed"
+    lies = "isError is false, but the payload reports a failure"
     return Verdict("error", confidence, lies if case.is_error is False else None, found=sign)
 
 

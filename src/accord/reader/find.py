@@ -37,8 +37,8 @@ ASKING: Final = "input_required"
 _ASKED: Final = ("resultType", "inputRequests", "requestState")
 
 
-_SHOWN: Final = "the data is written as Python shows it, not as JSON"
-_MARKED: Final = "the data is marked as others' words"
+_SHOWN: Final = "the data is a Python literal, not JSON"
+_MARKED: Final = "the data is marked as untrusted"
 Digs = Literal["", "json", "all"]
 """What a text is searched for: nothing if it is somebody's own, and JSON if it was printed."""
 
@@ -128,7 +128,7 @@ def _blocks(content: Any, notes: Notes) -> list[dict[str, Any]]:
         if isinstance(each, dict) and ("text" in each or each.get("type") != "text")
     ]
     if len(blocks) < len(content):
-        notes.finding("some of the content is no block")
+        notes.finding("content has entries that are not content blocks")
     return blocks
 
 
@@ -148,7 +148,7 @@ def _sorted(
 
 
 def _as_text(text: Any, notes: Notes) -> str:
-    notes.finding("the text of a block is no string")
+    notes.finding("the text of a block is not a string")
     try:
         return msgspec.json.encode(text, enc_hook=str).decode()
     except (RecursionError, UnicodeEncodeError, TypeError):
@@ -193,7 +193,7 @@ def _of_structure(structure: Any, texts: list[str], notes: Notes, digs: Digs) ->
     elif text.is_text:
         value.message = text.value
     elif text.value != structure and not _is_inside(text.value, structure):
-        notes.finding("text and structure disagree; this is the structure")
+        notes.finding("text and structuredContent differ; structuredContent is used")
     else:
         value.message = text.message
     if not text.is_text and text.message:
@@ -358,7 +358,7 @@ def _of_text(text: str, where: str, notes: Notes, digs: Digs, *, is_inside: bool
         notes.rule("toon")
         return Value(value=value, origin=f"{where}: TOON")
     if text[:1] in ("{", "[") and text.rstrip()[-1:] not in ("}", "]"):
-        notes.finding("the text begins like JSON and is none")
+        notes.finding("the text begins like JSON but is not valid JSON")
     notes.rule("text")
     return Value(value=text, is_text=True, origin=where)
 

@@ -1,4 +1,4 @@
-"""What kind of reply it is: an ordered table of small rules, the first that fires decides."""
+"""The ordered table of rules that decide the type of a reply: the first that fires decides."""
 
 from collections.abc import Callable
 from typing import Final, Literal, NamedTuple
@@ -28,8 +28,7 @@ class Rule(NamedTuple):
     example: str
     decide: Callable[[Case], Verdict | None]
     looks_at: Literal["anything", "words", "data"] = "anything"
-    """Which replies it can fire for: those that are words and nothing else, those that are not
-    words at all, or any; the others are spared it."""
+    """Replies that it can fire for: those that are only text, those that are not text, or any."""
 
 
 _SURELY: Final = Verdict("single")
@@ -41,7 +40,7 @@ def _asks(case: Case) -> Verdict | None:
     value = case.value
     if type(value) is not dict or "resultType" not in value or value["resultType"] != ASKING:
         return None
-    return Verdict("single", finding="nothing was done yet: the tool asks for something first")
+    return Verdict("single", finding="nothing has changed yet; the tool requests input first")
 
 
 def _single(case: Case) -> Verdict | None:
@@ -54,7 +53,7 @@ def _single(case: Case) -> Verdict | None:
 RULES: Final = (
     Rule(
         "asks",
-        "the tool wants answers to questions first",
+        "the tool requests input from the client first",
         '{"resultType": "input_required", "inputRequests": …}',
         _asks,
         "data",
@@ -62,21 +61,21 @@ RULES: Final = (
     Rule("is-error", "`isError` is true", '{"content": […], "isError": true}', is_error),
     Rule(
         "payload-failed",
-        "the payload says so: a flag, an error, a status, an exit code",
+        "the payload reports a failure: a flag, an error, a status, an exit code",
         '{"success": false}',
         payload_failed,
         "data",
     ),
     Rule(
         "all-failed",
-        "every one of several things failed; some of them: partial",
+        "all of several operations failed; if only some did, the status is partial",
         '{"successful": 0, "failed": 2}',
         all_failed,
         "data",
     ),
     Rule(
         "error-text",
-        "a text that is nothing but an error, or that what was asked for is not there",
+        "the text is only an error, or reports that the requested item does not exist",
         "Error: no such table",
         error_text,
     ),
@@ -89,20 +88,20 @@ RULES: Final = (
     ),
     Rule(
         "unconfirmed",
-        "a deed that waits for a confirmation: nothing was done yet",
+        "an action awaiting confirmation; nothing has changed yet",
         "Call again with confirm=true",
         unconfirmed,
     ),
-    Rule("acted", "the tool's name is that of a deed", "send_message", acted),
+    Rule("acted", "the tool's name is that of an action", "send_message", acted),
     Rule(
         "reports-done",
-        "a text that reports a deed, also by a form of the tool's own verb",
+        "a text that reports an action, also by a form of the verb in the tool's name",
         "Successfully wrote to a.txt",
         reports_done,
     ),
     Rule(
         "reports-members",
-        "members that report a deed",
+        "members that report an action",
         '{"ok": true}, {"affected_rows": 1}',
         reports_members,
         "data",
@@ -117,7 +116,7 @@ RULES: Final = (
     ),
     Rule(
         "none-found",
-        "a text that says that nothing was found",
+        "a text that reports no results",
         "No matches found",
         none_found,
         "words",
@@ -131,24 +130,26 @@ RULES: Final = (
     ),
     Rule(
         "linked",
-        "links to several things, from a tool that gives them",
+        "links to several items, from a tool that returns links",
         "two `resource_link` blocks",
         linked,
     ),
     Rule(
         "lone-item",
-        "one thing, or the number 0, from a tool that lists",
+        "one item, or the number 0, from a tool that lists",
         '{"name": "default"}',
         lone_item,
         "data",
     ),
     Rule(
         "nothing-listed",
-        "nothing at all, from a tool that lists",
+        "an empty result, from a tool that lists",
         '{"content": []}',
         nothing_listed,
     ),
-    Rule("ran", "the tool runs things, and gives neither a list nor output", "run_pipeline", ran),
+    Rule(
+        "ran", "the tool runs something, and returns neither a list nor output", "run_pipeline", ran
+    ),
     Rule("single", "anything else", '{"id": 1, "name": "a"}', _single),
 )
 
@@ -159,7 +160,7 @@ _FOR_DATA: Final = tuple(each for each in _ALL if each[1].looks_at != "words")
 
 
 def judge(case: Case) -> tuple[Rule, Verdict]:
-    """The first rule that fires, and what it says."""
+    """Return the first rule that fires, and its verdict."""
     rules = _ALL
     if case.words is None:
         rules = _FOR_DATA

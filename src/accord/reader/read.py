@@ -1,4 +1,4 @@
-"""`read`: any reply into one structure, with no model in the loop."""
+"""`read`: normalises a reply of any MCP server into one JSON shape, without an LLM."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -43,10 +43,10 @@ class _Asked(msgspec.Struct):
 def read(
     reply: Any, tool: str | None = None, arguments: Mapping[str, Any] | None = None
 ) -> Reading:
-    """What a reply says. Anything at all gives a Reading; what is odd about it is a finding.
+    """Return the Reading of a reply. Never raises: malformed input is reported in `findings`.
 
-    `reply` is bytes, text, a decoded message or result, or an SDK's object; `tool` and `arguments`
-    are what was called, and help to tell a deed from a list.
+    `reply` is bytes, text, a decoded message or result, or an SDK's result object. `tool` and
+    `arguments` are those of the call; they help to distinguish an action from a list.
     """
     notes = Notes()
     asked = _Asked(tool, arguments or {}, notes, reply)
@@ -92,7 +92,7 @@ def _name(asked: _Asked, kind: ResponseType) -> str:
         return asked.tool
     if kind == "tool_catalog":
         return CATALOG
-    asked.notes.finding("nobody says which tool this is from")
+    asked.notes.finding("tool name not given")
     return _UNKNOWN
 
 
@@ -107,7 +107,7 @@ def _of_rpc_error(asked: _Asked, error: Mapping[str, Any]) -> Reading:
     if not isinstance(code, str | int | float):
         asked.notes.finding("the JSON-RPC error has no code")
         code = _NO_CODE
-    words = message if isinstance(message, str) and message else "The request was refused"
+    words = message if isinstance(message, str) and message else "The request was rejected"
     failure = Failure(code=code, message=words, details=details)
     response = _failure(asked, failure, unknown)
     return asked.notes.reading(response, value=None, origin="error", raw=asked.raw)
@@ -139,7 +139,7 @@ def _of_known(
     notes = asked.notes
     notes.rule(known.shape)
     if is_error is not None and is_error != (known.failure is not None):
-        notes.finding("isError and the payload disagree; this is what the payload says")
+        notes.finding("isError contradicts the payload; the payload is used")
     page = known.page or page_from(value.beside.get("page"))
     warnings = known.warnings or warnings_from(value.beside.get("warnings"))
     metadata = dict(known.metadata) | _metadata(value, warnings)
@@ -200,7 +200,7 @@ def _kind_of_known(
 def _items(value: Any, notes: Notes) -> list[Any]:
     if isinstance(value, list):
         return value
-    notes.finding("the list is no array")
+    notes.finding("the list is not an array")
     return [] if value is None else [value]
 
 
@@ -208,7 +208,7 @@ def _error_of(failure: Mapping[str, Any]) -> Failure:
     code, details = failure["code"], failure["details"]
     return Failure(
         code=code if isinstance(code, str | int | float) else _NO_CODE,
-        message=said_of(failure["message"] or "The tool says that it failed"),
+        message=said_of(failure["message"] or "The tool reported a failure"),
         details=details if isinstance(details, dict | str) else {"details": details},
     )
 
@@ -305,7 +305,7 @@ def _of_failure(
     sign = found if isinstance(found, Sign) else None
     if sign is not None:
         asked.notes.rule_within(sign.rule)
-    said = value.message or words or "The tool says that it failed"
+    said = value.message or words or "The tool reported a failure"
     told = value.prose or (said if sign is None else sign.message)
     message = _EXECUTING.sub("", told, count=1)
     if message.startswith("<error>"):

@@ -1,4 +1,4 @@
-"""What the reader gives: a Response, and how we know it."""
+"""The result of the reader: a Response with its origin, confidence and findings."""
 
 from collections.abc import Sequence
 from typing import Any, Final, Literal
@@ -14,11 +14,11 @@ _LEVEL: Final = {name: level for level, name in enumerate(LEVELS)}
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
-    """One reply, read. Nothing is lost: `raw` is what came in."""
+    """A reply in the generic shape, with the evidence for it; `raw` is the unchanged input."""
 
     response: Response
     value: Any
-    """What the tool returned, before it was made a list or an object."""
+    """The value that the tool returned, before it became a list or an object in `response`."""
     page: Page | None = None
     warnings: Sequence[Notice] = ()
     is_partial: bool = False
@@ -27,19 +27,19 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """Where the value was found: `structuredContent`, or `content[0].text: JSON after prose`."""
     confidence: Confidence
     findings: Sequence[str] = ()
-    """What was odd."""
+    """Oddities, such as an `isError` that contradicts the payload."""
     rules: Sequence[str] = ()
-    """The rules that fired, by name, in order."""
+    """The names of the rules that fired, in order."""
     raw: Any
 
     @property
     def is_failure(self) -> bool:
-        """Whether the tool could not do what was asked."""
+        """True if the call failed."""
         return self.response.response_type == "error"
 
 
 class Notes:
-    """What is noted down while a reply is read."""
+    """Findings, rules and confidence, collected while a reply is read."""
 
     __slots__ = ("findings", "level", "rules")
 
@@ -49,23 +49,23 @@ class Notes:
         self.level = 0
 
     def finding(self, sentence: str) -> None:
-        """Something odd."""
+        """Add a finding."""
         if sentence not in self.findings:
             self.findings.append(sentence)
 
     def rule(self, name: str, confidence: Confidence = "certain") -> None:
-        """A rule that fired; the whole is as sure as its least sure rule."""
+        """Add a rule that fired; the confidence of a reading is the lowest of its rules."""
         self.rules.append(name)
         if confidence != "certain":
             self.level = max(self.level, _LEVEL[confidence])
 
     def rule_within(self, name: str, confidence: Confidence = "certain") -> None:
-        """A part of the last rule that fired, which may be all of it and called like it."""
+        """Add a detail of the last rule, unless it has the same name."""
         if self.rules[-1] != name:
             self.rule(name, confidence)
 
     def adopt(self, others: "Notes") -> None:
-        """What was noted down on a way that turned out to be right."""
+        """Add all notes of an attempt that succeeded."""
         self.rules += others.rules
         self.findings += others.findings
         self.level = max(self.level, others.level)
@@ -82,7 +82,7 @@ class Notes:
         is_partial: bool = False,
         is_truncated: bool = False,
     ) -> Reading:
-        """What was read, and what was noted down on the way."""
+        """Return a Reading with the collected notes."""
         return Reading(
             response=response,
             value=value,

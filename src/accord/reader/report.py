@@ -1,4 +1,4 @@
-"""A Reading as JSON, whatever is in it."""
+"""Readings as JSON."""
 
 import json
 from typing import Any
@@ -11,7 +11,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def report(reading: Reading) -> dict[str, Any]:
-    """The generic response, and how we know it."""
+    """Return the generic response with its origin, confidence, findings and rules."""
     return {
         "response": reading.response,
         "origin": reading.origin,
@@ -22,7 +22,7 @@ def report(reading: Reading) -> dict[str, Any]:
 
 
 def to_json(value: Any, *, indent: int | None = None) -> bytes:
-    """JSON, compact or indented; halves of a character, which UTF-8 has not, are escaped."""
+    """Encode a value as JSON, compact or indented; lone surrogates are escaped."""
     try:
         encoded = _encode(value)
     except UnicodeEncodeError:

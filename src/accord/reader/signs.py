@@ -357,7 +357,7 @@ def _sign(rule: str, value: Mapping[str, Any]) -> Sign:
                 found = place.get(name)
                 if code is None and isinstance(found, str | int) and not isinstance(found, bool):
                     code = None if isinstance(found, str) and found.lower() in _BAD else found
-    return Sign(rule, _text_in(value) or "The tool says that it failed", code, dict(value))
+    return Sign(rule, _text_in(value) or "The tool reported a failure", code, dict(value))
 
 
 def _text_in(value: Mapping[str, Any], depth: int = 0) -> str | None:

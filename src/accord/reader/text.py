@@ -54,7 +54,7 @@ def parse_json(text: str, notes: Notes | None = None) -> tuple[bool, Any]:
         return False, None
     if len(stripped) > LARGE and _is_too_much(stripped):
         if notes is not None:
-            notes.finding("there is more in the JSON than is read at once")
+            notes.finding("the JSON has too many values to be decoded")
         return False, None
     try:
         return True, _decode(stripped)
@@ -62,7 +62,7 @@ def parse_json(text: str, notes: Notes | None = None) -> tuple[bool, Any]:
         pass
     except RecursionError:
         if notes is not None:
-            notes.finding("the JSON is nested too deeply to be read")
+            notes.finding("the JSON is nested too deeply to be decoded")
         return False, None
     return _parse_odd(stripped)
 

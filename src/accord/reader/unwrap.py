@@ -111,7 +111,7 @@ def _plain(reply: Any, notes: Notes) -> Any:
         return _named(dict(reply), notes, 0)
     if isinstance(reply, tuple):
         return _named(list(reply), notes, 0)
-    notes.finding(f"a {type(reply).__name__} is no reply that we know; this is how Python shows it")
+    notes.finding(f"a {type(reply).__name__} is not a known type of reply; its str() is used")
     return str(reply)
 
 
@@ -125,7 +125,7 @@ def _named(value: Any, notes: Notes, depth: int) -> Any:
     if not isinstance(value, dict):
         return value
     if not all(isinstance(name, str) for name in value):
-        notes.finding("members have names that are no text")
+        notes.finding("member names that are not strings were converted")
         value = {str(name): each for name, each in value.items()}
     changed = {
         name: inner
@@ -167,7 +167,7 @@ def _from_message(message: dict[str, Any], notes: Notes, depth: int) -> Reply:
         notes.rule("json-rpc-error")
         if isinstance(error, dict):
             return Reply(error=error)
-        notes.finding("the JSON-RPC error is no object")
+        notes.finding("the JSON-RPC error is not an object")
         return Reply(error={"message": str(error)})
     notes.rule("json-rpc-result")
     result = message.get("result")
@@ -199,7 +199,7 @@ def _from_list(value: list[Any], notes: Notes, depth: int) -> Reply:
 
 def _from_batch(messages: list[dict[str, Any]], notes: Notes, depth: int) -> Reply:
     replies = [each for each in messages if "result" in each or "error" in each]
-    notes.finding(f"{len(messages)} messages came at once; this is the first reply among them")
+    notes.finding(f"the batch has {len(messages)} messages; the first reply is used")
     return _from_object((replies or messages)[0], notes, depth + 1)
 
 

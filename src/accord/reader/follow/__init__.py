@@ -1,4 +1,7 @@
-"""All pages of a tool: what it takes, what a page says, the ways on, and the walk along them."""
+"""Requests the further pages of a list.
+
+Read `walk` first, then `turn` (one page), `ways` (how to request the next one) and `trail`.
+"""
 
 from accord.reader.follow.walk import following, read_all
 

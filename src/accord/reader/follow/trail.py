@@ -26,18 +26,18 @@ class Trail:
     def found(self, items: list[Any], number: int) -> None:
         """The items of a page."""
         if items and items == self._last:
-            raise self._circle(f"page {number} repeats the one before it")
+            raise self._circle(f"page {number} equals page {number - 1}")
         self._last = items
 
     def follow(self, following: Asked) -> None:
         """The call that comes next."""
         if repr(following) in self._been:
-            raise self._circle(f"{_shown(self._asked, following)} comes again")
+            raise self._circle(f"{_shown(self._asked, following)} was requested before")
         self._been.add(repr(following))
         self._asked = following
 
     def _circle(self, why: str) -> PeerError:
-        return PeerError(f"{self._tool} leads in a circle: {why}")
+        return PeerError(f"the pages of {self._tool} repeat: {why}")
 
 
 def _shown(asked: Asked, following: Asked) -> str:

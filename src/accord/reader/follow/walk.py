@@ -1,4 +1,4 @@
-"""The items of all pages, or one step on, whatever a tool says about the way to the next one."""
+"""`read_all` and `following`: the items of all pages of a tool, and the call for the next page."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any, Final
@@ -27,12 +27,12 @@ async def read_all(
     max_items: int | None = None,
     max_pages: int = _MOST_PAGES,
 ) -> AsyncIterator[Any]:
-    """The items of a list, page after page; of anything else, its one value.
+    """Yield the items of a list, page after page; for any other reply, its value.
 
-    `call` is what calls a tool, by its name and arguments, and gives back the reply: the `call`
-    of a `Peer`, an SDK's `call_tool`, your own. The tool's input `schema` helps to find the
-    argument that leads on. It ends quietly after `max_items`. A page that failed, one that comes
-    again, more than `max_pages` of them, and more that there is no way to are a PeerError.
+    `call` calls a tool by name with arguments, and returns the reply: the `call` of a `Peer`, an
+    SDK's `call_tool`, your own function. The tool's input `schema` helps to find the argument for
+    the next page. Stops after `max_items`. Raises PeerError if a page fails or repeats, if there
+    are more than `max_pages`, or if there are more items but no way to request them.
     """
     asked = Asked(tool, dict(arguments or {}))
     trail = Trail(tool, asked)
@@ -66,7 +66,7 @@ def following(
     arguments: Mapping[str, Any],
     schema: Mapping[str, Any] | None = None,
 ) -> tuple[str, dict[str, Any]] | None:
-    """The tool and the arguments that get the next page; None where there is none, or no way."""
+    """Return the tool and the arguments for the next page; None if there is no way to one."""
     count = len(_items(reading))
     turn = Turn.of(reading, arguments, schema, count, count)
     try:
@@ -94,7 +94,7 @@ def _following(asked: Asked, turn: Turn) -> Asked | None:
         if changes:
             return Asked(asked.tool, _changed(asked.arguments, changes))
     if turn.page.has_more:
-        raise PeerError(f"{asked.tool} says that there is more, but not how to get it")
+        raise PeerError(f"{asked.tool} reports more items, but not how to request them")
     return None
 
 

@@ -1,4 +1,4 @@
-"""`manage.py stock`: something to look at."""
+"""`manage.py stock`: sample data."""
 
 from typing import Any
 
@@ -9,19 +9,19 @@ from storefront.models import Customer, Item, Order, Product, Status
 
 
 class Command(BaseCommand):
-    """Fill an empty shop."""
+    """Create the tables, and sample data if they are empty."""
 
-    help = "Make the tables, and put a few things into them."
+    help = "Create the tables and sample data."
 
     def handle(self, *_: Any, **__: Any) -> None:
-        """Do it."""
+        """Run the command."""
         call_command("migrate", run_syncdb=True, verbosity=0)
         if not Customer.objects.exists():
             fill()
 
 
 def fill() -> None:
-    """One customer, three products and two orders."""
+    """Create one customer, three products and two orders."""
     alice = Customer.objects.create(name="Alice", email="alice@example.com")
     engine = Product.objects.create(sku="EN-1", name="Difference engine", price="912.50")
     Product.objects.create(sku="PC-2", name="Punch cards", price="4.20")

@@ -224,9 +224,9 @@ class Executor:
         operation, pending = worker.pending
         try:
             done: Done | None = await pending
-        except GeneratorExit:
-            raise
-        except BaseException as error:  # noqa: BLE001 - SystemExit, or a CancelledError of a tool
+        except BaseException as error:
+            if not self._loop.is_running():  # the coroutine is closed
+                raise
             done = self._abort(operation, error)
         finally:
             self.window.leave()
@@ -277,10 +277,15 @@ async def run_in_task(dispatcher: Dispatcher, call: RunningCall) -> Done:
     try:
         run = perform(operation)
         return await (run if operation.is_async else asyncio.to_thread(drive, run))
-    except GeneratorExit:
-        raise
     except BaseException as error:
-        task = asyncio.current_task()
-        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+        if isinstance(error, GeneratorExit) or (
+            isinstance(error, asyncio.CancelledError) and _is_cancelled()
+        ):
             raise
         return operation.abort(error)
+
+
+def _is_cancelled() -> bool:
+    """True if the current task was cancelled, and not just the tool raised CancelledError."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

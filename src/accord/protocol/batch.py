@@ -1,4 +1,4 @@
-"""A JSON array of messages, answered with one array once the last of its calls is done."""
+"""Batches of 2025-03-26: an array of messages, answered with an array of replies."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ from accord.errors import INTERNAL_ERROR, Reject
 from accord.protocol.diagnosis import diagnose, read_json
 from accord.protocol.messages import Id, failure, invalid
 
-_LONGEST: Final = 100
+_MAX_MESSAGES: Final = 100
 _TOO_LARGE: Final = Reject(
     INTERNAL_ERROR, "The replies of open batches are too large; send this request by itself"
 )
@@ -26,7 +26,7 @@ _decode_reply = msgspec.json.Decoder(_Reply).decode
 
 
 def read_batch(message: bytes, *, allowed: bool) -> list[bytes] | bytes | None:
-    """The messages of a batch, or the reply to one that cannot be taken."""
+    """Return the messages of a batch, or the reply to a batch that is not valid."""
     members = _members(message)
     if members is None:
         return diagnose(message)
@@ -34,8 +34,8 @@ def read_batch(message: bytes, *, allowed: bool) -> list[bytes] | bytes | None:
         return invalid(None, "batches are part of revision 2025-03-26 alone")
     if not members:
         return invalid(None, "the batch is empty")
-    if len(members) > _LONGEST:
-        return invalid(None, f"a batch has at most {_LONGEST} messages")
+    if len(members) > _MAX_MESSAGES:
+        return invalid(None, f"a batch has at most {_MAX_MESSAGES} messages")
     return members
 
 
@@ -54,7 +54,7 @@ def _members(message: bytes) -> list[bytes] | None:
 
 
 _BUDGET: Final = Budget(16 * 1024 * 1024)
-"""For the replies that the incomplete batches of this process hold."""
+"""Budget of bytes for replies of incomplete batches in this process."""
 
 
 class Batch:
@@ -69,7 +69,7 @@ class Batch:
         _BUDGET.add(-self._size)
 
     def expect(self) -> None:
-        """One more reply will come, or be dropped, later."""
+        """Expect one more reply."""
         self._awaited += 1
 
     def add(self, reply: bytes) -> None:
@@ -81,7 +81,7 @@ class Batch:
         self._replies.append(reply)
 
     def settle(self) -> bytes | None:
-        """One thing less to wait for. The whole array once nothing is left, if it says anything."""
+        """Expect one reply less; return the array if it is complete and not empty."""
         self._awaited -= 1
         if self._awaited or not self._replies:
             return None

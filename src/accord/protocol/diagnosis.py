@@ -1,7 +1,4 @@
-"""The reply to a message that could not be taken: what is wrong with it, and whose id it has.
-
-Nothing here is in a hurry: it runs on messages that the fast path gave up on.
-"""
+"""Replies to malformed messages: the error in a message, and its id if it can be found."""
 
 import re
 from typing import Any, Final
@@ -10,21 +7,21 @@ import msgspec
 
 from accord.protocol.messages import Id, failure, invalid, parse_error
 
-_LOOKED_AT: Final = 65_536  # bytes of a hopeless message that are searched for an id
+_SEARCHED: Final = 65_536  # bytes of a malformed message that are searched for an id
 _TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}\[\]]', re.DOTALL)
 _ID_VALUE: Final = re.compile(rb'\s*:\s*("(?:[^"\\]|\\.)*+"|-?\d+)\s*[,}]', re.DOTALL)
 _decode_id = msgspec.json.Decoder(Id).decode
 
 
 def read_json(message: bytes) -> Any:
-    """A message by the letter of JSON, lone surrogates included; ValueError if it is none."""
+    """Decode strict JSON, lone surrogates included; raise ValueError if it is not JSON."""
     import json  # needed for malformed messages only
 
     return json.loads(message.decode(), parse_constant=_refuse_constant)
 
 
 def diagnose(message: bytes) -> bytes | None:
-    """The reply to what is no request; None where none is due, as for a response."""
+    """Return the reply to a malformed message; None for a response or notification."""
     try:
         value = read_json(message)
     except RecursionError:
@@ -37,8 +34,8 @@ def diagnose(message: bytes) -> bytes | None:
 
 
 def overlong(head: bytes, reason: str) -> bytes:
-    """The reply to a message too large to be read, of which the beginning is enough."""
-    return invalid(_find_id(head[:_LOOKED_AT]), reason)
+    """Return the reply to a message too large to decode, given its beginning."""
+    return invalid(_find_id(head[:_SEARCHED]), reason)
 
 
 def _diagnose_value(value: Any) -> bytes | None:
@@ -70,7 +67,7 @@ def _id_of(value: dict[str, Any]) -> Id | None:
 
 
 def _is_unicode(text: str) -> bool:
-    """Whether text can be sent back: JSON can spell lone surrogates, which are no characters."""
+    """True if text can be encoded: JSON can escape lone surrogates, which cannot."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -92,7 +89,7 @@ def _refuse_constant(name: str) -> None:
 
 
 def _find_id(head: bytes) -> Id | None:
-    """The `id` of the outermost object, where it can be seen without reading all the rest."""
+    """Find the `id` of the outermost object without decoding the message."""
     depth = 0
     for token in _TOKEN.finditer(head):
         match token[0]:

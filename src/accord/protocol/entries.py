@@ -1,4 +1,4 @@
-"""Tools, prompts and resources as lists show them, in each revision."""
+"""Entries of tools, prompts and resources in lists, for each revision."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -23,7 +23,7 @@ _HINT_NAMES: Final = {
 
 
 def tool_entry(tool: Tool, output_schema: JsonSchema | None, revision: Revision) -> Result:
-    """A tool as `tools/list` shows it."""
+    """Return the entry of a tool in `tools/list`."""
     entry: Result = {"name": tool.name}
     if tool.title is not None and revision.titles:
         entry["title"] = tool.title
@@ -33,11 +33,11 @@ def tool_entry(tool: Tool, output_schema: JsonSchema | None, revision: Revision)
     hints = _hints(tool) if revision.annotations else {}
     if hints:
         entry["annotations"] = hints
-    return entry | _dressed(tool.icons, tool.meta, revision)
+    return entry | _with_details(tool.icons, tool.meta, revision)
 
 
 def prompt_entry(prompt: Prompt, revision: Revision) -> Result:
-    """A prompt as `prompts/list` shows it."""
+    """Return the entry of a prompt in `prompts/list`."""
     arguments = [_argument(each) for each in prompt.arguments]
     entry = known(
         name=prompt.name,
@@ -45,11 +45,11 @@ def prompt_entry(prompt: Prompt, revision: Revision) -> Result:
         description=prompt.description or None,
         arguments=arguments or None,
     )
-    return entry | _dressed(prompt.icons, prompt.meta, revision)
+    return entry | _with_details(prompt.icons, prompt.meta, revision)
 
 
 def resource_entry(resource: Resource, revision: Revision) -> Result:
-    """A resource as `resources/list` shows it, a template as `resources/templates/list` does."""
+    """Return the entry of a resource, or of a template in `resources/templates/list`."""
     is_static = resource.is_static
     entry = known(
         **{"uri" if is_static else "uriTemplate": resource.uri},
@@ -60,7 +60,7 @@ def resource_entry(resource: Resource, revision: Revision) -> Result:
         size=resource.size if is_static else None,
         annotations=resource.annotations,
     )
-    return entry | _dressed(resource.icons, resource.meta, revision)
+    return entry | _with_details(resource.icons, resource.meta, revision)
 
 
 def _argument(argument: Argument) -> Result:
@@ -74,7 +74,7 @@ def _hints(tool: Tool) -> dict[str, Any]:
     return {"title": tool.title, **hints} if tool.title is not None else hints
 
 
-def _dressed(
+def _with_details(
     icons: Sequence[Icon], meta: Mapping[str, Any] | None, revision: Revision
 ) -> dict[str, Any]:
     return known(

@@ -1,16 +1,16 @@
-"""A stream of bytes into lines, none of them longer than a limit."""
+"""Splits a stream of bytes into lines of limited length."""
 
 import msgspec
 
 
 class Overlong(msgspec.Struct, frozen=True):
-    """The beginning of a line that is too long; the rest of it is thrown away as it comes."""
+    """The beginning of a line that is too long; the rest of it is dropped."""
 
     head: bytes
 
 
 class Lines:
-    """Feed it chunks as they arrive; it gives back whole lines, without their ends."""
+    """Collects chunks and returns complete lines, without their ends."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -19,7 +19,7 @@ class Lines:
         self._skipping = False
 
     def feed(self, chunk: bytes) -> list[bytes | Overlong]:
-        """The lines that this chunk completes."""
+        """Add a chunk and return the lines that it completes."""
         first, *others = chunk.split(b"\n")
         lines: list[bytes | Overlong] = []
         self._grow(first, lines)
@@ -37,7 +37,7 @@ class Lines:
         return lines
 
     def end(self) -> list[bytes | Overlong]:
-        """What is left when the stream ends without a last newline."""
+        """Return the last line of a stream that ends without a newline."""
         return [self._take()] if self._size else []
 
     def _grow(self, part: bytes, lines: list[bytes | Overlong]) -> None:

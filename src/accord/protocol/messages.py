@@ -1,4 +1,4 @@
-"""The shapes of JSON-RPC and MCP messages, as far as a server has to look into them."""
+"""JSON-RPC and MCP messages, as far as a server decodes them."""
 
 from collections.abc import Iterable
 from typing import Any, Final, Literal
@@ -14,11 +14,11 @@ NOTHING: Final = Raw(b"")
 Id = int | str
 
 MAX_SUBSCRIPTIONS: Final = 1_000
-"""The resources of which one peer, or one subscription, is told that they change."""
+"""Maximum number of resources that a session or subscription watches."""
 
 
 class Frame(msgspec.Struct, frozen=True, gc=False):
-    """Any message, with everything that depends on its kind left as it came."""
+    """Any message; the members that depend on its kind are left undecoded."""
 
     jsonrpc: Literal["2.0"]
     id: Id | UnsetType = UNSET
@@ -29,7 +29,7 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
 
 
 class Meta(msgspec.Struct, frozen=True):
-    """`params._meta` of a request: in the stateless era, who sends it and in which revision."""
+    """`params._meta` of a request; in the stateless era it names the client and the revision."""
 
     revision: str | UnsetType = msgspec.field(
         name="io.modelcontextprotocol/protocolVersion", default=UNSET
@@ -45,14 +45,14 @@ class Meta(msgspec.Struct, frozen=True):
 
 
 class Params(msgspec.Struct, frozen=True):
-    """What the params of any request may hold."""
+    """The params of any request."""
 
     meta: Raw = msgspec.field(name="_meta", default=NOTHING)
-    """A `Meta`, left as it came: clients send the same one with every request."""
+    """A `Meta`, undecoded: clients repeat it in every request."""
 
 
 class InitializeParams(Params, frozen=True, rename="camel", kw_only=True):
-    """What a client says of itself when it begins."""
+    """Params of `initialize`."""
 
     protocol_version: str
     capabilities: dict[str, Any] = {}
@@ -60,34 +60,34 @@ class InitializeParams(Params, frozen=True, rename="camel", kw_only=True):
 
 
 class ListParams(Params, frozen=True):
-    """Which part of a list is wanted."""
+    """Params of a list: the cursor of the page."""
 
     cursor: str | None = None
 
 
 class RetriedParams(Params, frozen=True, kw_only=True, gc=False):
-    """What comes along when a request is sent again with answers to its questions."""
+    """Params of a request that is repeated with input responses."""
 
     responses: Raw = msgspec.field(name="inputResponses", default=NOTHING)
     state: str | None = msgspec.field(name="requestState", default=None)
 
 
 class CallParams(RetriedParams, frozen=True, kw_only=True, gc=False):
-    """Which tool to call, or which prompt to get, and with what."""
+    """Params of `tools/call` and `prompts/get`."""
 
     name: str
     arguments: Raw = NOTHING
 
 
 class PlainCallParams(Params, frozen=True, kw_only=True, gc=False, forbid_unknown_fields=True):
-    """The same where there is nothing else."""
+    """Params of `tools/call` without input responses."""
 
     name: str
     arguments: Raw = NOTHING
 
 
 class CallFrame(msgspec.Struct, frozen=True, gc=False, tag_field="method", tag="tools/call"):
-    """A whole request to call a tool: what most messages are, read in one go."""
+    """A plain `tools/call` request, the most frequent message, decoded at once."""
 
     jsonrpc: Literal["2.0"]
     id: Id
@@ -95,58 +95,58 @@ class CallFrame(msgspec.Struct, frozen=True, gc=False, tag_field="method", tag="
 
 
 class ReadParams(RetriedParams, frozen=True, kw_only=True):
-    """Which resource to read."""
+    """Params of `resources/read`."""
 
     uri: str
 
 
 class ResourceParams(Params, frozen=True, kw_only=True):
-    """Which resource to watch, or no longer."""
+    """Params of `resources/subscribe` and `resources/unsubscribe`."""
 
     uri: str
 
 
 class LevelParams(Params, frozen=True, kw_only=True):
-    """From which level on log is wanted."""
+    """Params of `logging/setLevel`."""
 
     level: Level
 
 
 class PromptReference(msgspec.Struct, frozen=True, tag_field="type", tag="ref/prompt"):
-    """A prompt, one of whose arguments is to be completed."""
+    """Reference to the prompt whose argument is completed."""
 
     name: str
 
 
 class ResourceReference(msgspec.Struct, frozen=True, tag_field="type", tag="ref/resource"):
-    """A resource template, one of whose variables is to be completed."""
+    """Reference to the resource template whose variable is completed."""
 
     uri: str
 
 
-class Typed(msgspec.Struct, frozen=True):
-    """An argument, and what was typed of it so far."""
+class PartialArgument(msgspec.Struct, frozen=True):
+    """An argument, and the text to complete."""
 
     name: str
     value: str
 
 
-class Others(msgspec.Struct, frozen=True):
-    """The arguments that are known already."""
+class CompletionContext(msgspec.Struct, frozen=True):
+    """The other arguments."""
 
     arguments: dict[str, str] = {}
 
 
 class CompleteParams(Params, frozen=True, kw_only=True):
-    """What is to be completed."""
+    """Params of `completion/complete`."""
 
     ref: PromptReference | ResourceReference
-    argument: Typed
-    context: Others = Others()
+    argument: PartialArgument
+    context: CompletionContext = CompletionContext()
 
 
 class Wanted(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
-    """Which changes a client wants to hear of."""
+    """The changes that a subscription wants."""
 
     tools_list_changed: bool | None = None
     prompts_list_changed: bool | None = None
@@ -155,13 +155,13 @@ class Wanted(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
 
 
 class ListenParams(Params, frozen=True, kw_only=True):
-    """Which changes to tell of from now on."""
+    """Params of `subscriptions/listen`."""
 
     notifications: Wanted
 
 
 class Progress(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
-    """How far a call has come: the params of `notifications/progress`."""
+    """Params of `notifications/progress`."""
 
     progress_token: Id
     progress: float
@@ -170,7 +170,7 @@ class Progress(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
 
 
 class LogMessage(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A line of log: the params of `notifications/message`."""
+    """Params of `notifications/message`."""
 
     level: Level
     data: Any
@@ -178,7 +178,7 @@ class LogMessage(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class CancelledParams(msgspec.Struct, frozen=True, rename="camel"):
-    """Which request is no longer wanted."""
+    """Params of `notifications/cancelled`."""
 
     request_id: Id
 
@@ -218,12 +218,12 @@ _NULL_ID: Final = b'{"jsonrpc":"2.0","id":null,'
 
 
 class ErrorReply(bytes):
-    """A reply with an error, that still knows its code: HTTP has a status for some of them."""
+    """A reply with an error, and its code: HTTP has a status for some of them."""
 
     code: int
 
     def without_null_id(self) -> "ErrorReply":
-        """The same where an id that cannot be read is left out rather than null."""
+        """Return the reply without `"id": null`, for revisions that do not allow it."""
         if not self.startswith(_NULL_ID):
             return self
         reply = ErrorReply(self.replace(b'"id":null,', b"", 1))
@@ -232,44 +232,44 @@ class ErrorReply(bytes):
 
 
 def failure(request_id: Id | None, error: Reject) -> ErrorReply:
-    """A reply with an error; the id is null where the request's cannot be read."""
+    """Return a reply with an error; the id is null if the request's cannot be read."""
     reply = ErrorReply(_encode(_Failure("2.0", request_id, error)))
     reply.code = error.code
     return reply
 
 
 def reply(request_id: Id, result: Reject | dict[str, Any] | Raw) -> bytes:
-    """The reply to a request: a result, or that there is none."""
+    """Return the reply with a result or an error."""
     if isinstance(result, Reject):
         return failure(request_id, result)
     return _encode(_Success("2.0", request_id, result))
 
 
 def success(request_id: Id, result: Iterable[bytes]) -> bytes:
-    """The reply to a request, with a result that is JSON in parts."""
+    """Return the reply with a result that is given as parts of JSON."""
     return b"".join((_SUCCESS, _encode(request_id), _RESULT, *result, b"}"))
 
 
 def invalid(request_id: Id | UnsetType | None, reason: str) -> ErrorReply:
-    """The reply to JSON that is no message."""
+    """Return the reply to JSON that is not a valid message."""
     return failure(None if request_id is UNSET else request_id, invalid_request(reason))
 
 
 def notification(method: str, params: object = UNSET) -> bytes:
-    """A message that wants no reply."""
+    """Encode a notification."""
     return _encode(_Notification("2.0", method, params))
 
 
 def request(request_id: Id, method: str, params: object) -> bytes:
-    """A message that wants a reply."""
+    """Encode a request."""
     return _encode(_Request("2.0", request_id, method, params))
 
 
 def parse_error() -> Reject:
-    """For what is not JSON at all."""
+    """Return the error for a message that is not JSON."""
     return Reject(PARSE_ERROR, "Parse error")
 
 
 def invalid_request(reason: str) -> Reject:
-    """For JSON that is no message."""
+    """Return the error for JSON that is not a valid message."""
     return Reject(INVALID_REQUEST, "Invalid Request", reason)

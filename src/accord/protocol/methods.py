@@ -32,7 +32,7 @@ _replace = msgspec.structs.replace
 
 
 class Route(msgspec.Struct, frozen=True):
-    """How a method is served; `feature` is the capability that it needs."""
+    """A method: its decoder, its handler, and the eras that have it."""
 
     decode: Callable[[Any], Any]
     take: Callable[["Connection", Any, Request], Taken]
@@ -42,6 +42,7 @@ class Route(msgspec.Struct, frozen=True):
     """Served in revisions without a handshake."""
     before_handshake: bool = False
     feature: str | None = None
+    """The capability that it needs."""
 
 
 def _initialize(

@@ -1,4 +1,4 @@
-"""The results of MCP's own methods, as each revision words them."""
+"""Results of MCP's own methods, for each revision."""
 
 from collections.abc import Sequence
 from typing import Any, Final, Literal
@@ -18,7 +18,7 @@ Scope = Literal["public", "private"]
 
 
 class Identity(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a server calls itself."""
+    """Name, version and title of a server: `serverInfo`."""
 
     name: str
     version: str
@@ -27,26 +27,26 @@ class Identity(msgspec.Struct, frozen=True, omit_defaults=True):
     icons: Sequence[Icon] | None = None
 
     def known_to(self, revision: Revision) -> "Identity":
-        """As much of it as a revision has a place for."""
+        """Return the members that a revision defines."""
         if revision.icons:
             return self
         return Identity(self.name, self.version, self.title if revision.titles else None)
 
 
 def stamp(identity: Identity) -> Result:
-    """What the stateless era wants to see in the `_meta` of every result."""
+    """Return the `_meta` that every result of the stateless era has."""
     return {_SERVER_INFO: msgspec.Raw(msgspec.json.encode(identity))}
 
 
 def complete(result: Result, stamp: Result) -> Result:
-    """The result with what the stateless era wants in every one of them."""
+    """Add the members that every result of the stateless era has."""
     result["resultType"] = "complete"
     result["_meta"] = result["_meta"] | stamp if "_meta" in result else stamp
     return result
 
 
 def ending(stamp: Result) -> bytes:
-    """The same as the end of a result whose bytes are there already."""
+    """Return these members as the end of a result that is encoded already."""
     rest = msgspec.json.encode({"resultType": "complete", "_meta": stamp})
     return b"," + rest.removeprefix(b"{")
 
@@ -54,7 +54,7 @@ def ending(stamp: Result) -> bytes:
 def initialize(
     identity: Identity, capabilities: Result, instructions: str | None, revision: Revision
 ) -> Result:
-    """The server's half of the handshake."""
+    """Return the result of `initialize`."""
     result: Result = {
         "protocolVersion": revision.date,
         "capabilities": capabilities,
@@ -64,7 +64,7 @@ def initialize(
 
 
 def discover(capabilities: Result, instructions: str | None) -> Result:
-    """What a server of the stateless era says of itself."""
+    """Return the result of `server/discover`."""
     result = {"supportedVersions": STATELESS, "capabilities": capabilities} | cacheable("public")
     return result if instructions is None else result | {"instructions": instructions}
 
@@ -72,7 +72,7 @@ def discover(capabilities: Result, instructions: str | None) -> Result:
 def page(
     member: str, entries: Sequence[Result], next_cursor: str | None, cache: Result | None
 ) -> Result:
-    """A page of a list. A cursor that leads nowhere is left out: clients stumble over null."""
+    """Return a page of a list; without a cursor it has no `nextCursor`: clients fail on null."""
     result: Result = {member: entries}
     if next_cursor is not None:
         result["nextCursor"] = next_cursor
@@ -80,10 +80,10 @@ def page(
 
 
 def cacheable(scope: Scope, fresh_for_ms: int = FRESH_FOR_MS) -> Result:
-    """For how long, and for whom, a result of the stateless era may be kept."""
+    """Return the cache hints of a result in the stateless era."""
     return {"ttlMs": fresh_for_ms, "cacheScope": scope}
 
 
 def listened(subscription: Id) -> Result:
-    """That no more changes will be told of."""
+    """Return the result that ends a subscription."""
     return {"_meta": {SUBSCRIPTION: subscription}}

@@ -16,7 +16,7 @@ Noted = tuple[str, OutcomeLabel, float]
 class AccessLog:
     """Writes a line a call to standard error, all of one turn of the loop together.
 
-    `count`, where given, is told of the same calls at the same time.
+    `count`, if given, is called with the same calls at the same time.
     """
 
     def __init__(

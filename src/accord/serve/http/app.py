@@ -234,7 +234,7 @@ class App:
         exchange.requests = self._requests
         run = RequestRun(self._execution, connection, exchange, revision)
         reply: bytes | None = None
-        for event in connection.receive(body, head.mirror):
+        for event in connection.receive(body, head.repeated):
             if isinstance(event, Request):
                 run.submit(event)
             elif isinstance(event, bytes):
@@ -253,8 +253,8 @@ class App:
         if exchange.session is None and connection.has_session:
             return self._begin_session(connection, exchange, reply or b"")
         if reply is None:
-            reply = unacceptable(body, head.mirror.revision, revision)
-        return response_to(reply, revision, head.mirror.revision)
+            reply = unacceptable(body, head.repeated.revision, revision)
+        return response_to(reply, revision, head.repeated.revision)
 
     def _connection(self, exchange: Exchange, revision: Revision) -> Connection:
         if exchange.session is not None:

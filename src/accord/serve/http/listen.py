@@ -40,9 +40,9 @@ class Address(NamedTuple):
         """Parse `127.0.0.1:8000`, `[::1]:8000`, or a port alone."""
         host, _, port = text.rpartition(":")
         if ":" in host and not (host.startswith("[") and host.endswith("]")):
-            raise ContractError(f"{text!r} is no address; put an IPv6 address in brackets")
+            raise ContractError(f"{text!r} is not an address; put an IPv6 address in brackets")
         if not (port.isascii() and port.isdigit() and int(port) < 1 << 16):
-            raise ContractError(f"{text!r} is no address; say 127.0.0.1:8000")
+            raise ContractError(f"{text!r} is not an address; use 127.0.0.1:8000")
         return cls(host.strip("[]") or "127.0.0.1", int(port))
 
     @property

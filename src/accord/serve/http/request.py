@@ -13,7 +13,7 @@ from accord.revisions import REVISIONS, Revision
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _AUTHORITY: Final = re.compile(r"(?P<name>[A-Za-z0-9.\-_]+|\[[0-9A-Fa-f:.]+\])(?P<port>:\d{1,5})?")
 _ORIGIN: Final = re.compile(r"https?://(?P<authority>[^/?#@]+)")
-_SAID: Final = (
+_CHECKED_HEADERS: Final = (
     *(b"host", b"origin", b"content-type", b"accept"),
     *(b"mcp-protocol-version", b"mcp-method", b"mcp-name"),
 )
@@ -47,15 +47,15 @@ def read_fields(raw: Sequence[Header]) -> Fields:
     """Return the headers by name; values of repeated ones are joined by commas."""
     fields = dict(raw)
     if len(fields) != len(raw):
-        said: dict[bytes, list[bytes]] = {}
+        found: dict[bytes, list[bytes]] = {}
         for name, value in raw:
-            said.setdefault(name, []).append(value)
-        fields = {name: b", ".join(values) for name, values in said.items()}
+            found.setdefault(name, []).append(value)
+        fields = {name: b", ".join(values) for name, values in found.items()}
     return fields
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """What follows from the headers that a client repeats on each request."""
+    """The checks of the headers that a client repeats on each request."""
 
     refusal: Refusal | None
     """The refusal of a request that is not allowed."""
@@ -63,7 +63,7 @@ class Verdict(msgspec.Struct, frozen=True):
     """The refusal of a POST whose body or Accept header is not supported."""
     revision: Revision | None
     """The protocol revision; None for the stateless era."""
-    mirror: RequestHeaders
+    repeated: RequestHeaders
     """The headers that repeat members of the body."""
 
 
@@ -100,25 +100,25 @@ class Heads:
 
     def _read(self, raw: tuple[Header, ...]) -> Head:
         fields = read_fields(raw)
-        said = tuple(map(fields.get, _SAID))
-        verdict = self._verdicts.get(said)
+        values = tuple(map(fields.get, _CHECKED_HEADERS))
+        verdict = self._verdicts.get(values)
         if verdict is None:
-            verdict = self._judge(said)
-            _remember(self._verdicts, said, verdict, sum(len(v) for v in said if v is not None))
-        known = (verdict.refusal, verdict.unfit, verdict.revision, verdict.mirror)
+            verdict = self._judge(values)
+            _remember(self._verdicts, values, verdict, sum(len(v) for v in values if v is not None))
+        known = (verdict.refusal, verdict.unfit, verdict.revision, verdict.repeated)
         session, principal = fields.get(b"mcp-session-id"), fields.get(b"authorization")
         head = Head(*known, fields, text(session), principal)
         _remember(self._heads, raw, head, sum(len(name) + len(value) for name, value in raw))
         return head
 
-    def _judge(self, said: tuple[bytes | None, ...]) -> Verdict:
-        host, origin, content_type, accept, *repeated = said
-        mirror = RequestHeaders(*map(text, repeated))
+    def _judge(self, values: tuple[bytes | None, ...]) -> Verdict:
+        host, origin, content_type, accept, *others = values
+        repeated = RequestHeaders(*map(text, others))
         return Verdict(
             None if self._allowed is None else admit(host, origin, self._allowed),
             _unfit(content_type, accept),
-            _handshake_revision(mirror.revision),
-            mirror,
+            _handshake_revision(repeated.revision),
+            repeated,
         )
 
 

@@ -1,4 +1,4 @@
-"""What answers a request, as data."""
+"""HTTP responses as data."""
 
 from typing import Final
 
@@ -32,7 +32,7 @@ class Response(msgspec.Struct, frozen=True):
 
 
 def refused(refusal: Refusal, *, allow: str | None = None) -> Response:
-    """That it cannot be done, and why."""
+    """Return the response to a request that is refused."""
     headers = ((b"allow", allow.encode()),) if allow else ()
     if refusal.status in _UNREAD:
         headers = (*headers, (b"connection", b"close"))

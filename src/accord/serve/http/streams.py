@@ -35,7 +35,7 @@ class Stream:
         self._events: deque[bytes] = deque()
         self._size = 0
         self._most = MOST_EVENTS
-        self._untold: set[bytes] = set()
+        self._unread_changes: set[bytes] = set()
         self.count = 0
         self._closed = False
         self._pause: float | None = None
@@ -81,9 +81,9 @@ class Stream:
 
         There is room for every resource that a client can subscribe to, so a slow one misses none.
         """
-        if change not in self._untold:
+        if change not in self._unread_changes:
             self._most = MOST_EVENTS + MAX_SUBSCRIPTIONS
-            self._untold.add(change)
+            self._unread_changes.add(change)
             self.append(change)
 
     def close(self) -> None:
@@ -120,7 +120,7 @@ class Stream:
                 at = max(at, first)  # a reader that is too slow misses what is no longer kept
                 if at < self.count:
                     message = self._events[at - first]
-                    self._untold.discard(message)
+                    self._unread_changes.discard(message)
                     at += 1
                     self._at = at
                     if self._size > _MAX_UNREAD:

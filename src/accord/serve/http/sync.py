@@ -35,7 +35,7 @@ class SyncApp:
             self._stateless if revision is None else self._dispatcher.connect(revision=revision)
         )
         reply: bytes | None = None
-        for event in connection.receive(body, head.mirror):
+        for event in connection.receive(body, head.repeated):
             if isinstance(event, Request):
                 fault = self._dispatcher.header_fault(event, head.fields)
                 call = RunningCall(event, connection, edge)
@@ -43,5 +43,5 @@ class SyncApp:
             elif isinstance(event, bytes):
                 reply = event if revision and revision.null_ids else without_null_id(event)
         if reply is None:
-            reply = unacceptable(body, head.mirror.revision, revision)
-        return response_to(reply, revision, head.mirror.revision)
+            reply = unacceptable(body, head.repeated.revision, revision)
+        return response_to(reply, revision, head.repeated.revision)

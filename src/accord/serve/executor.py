@@ -125,14 +125,11 @@ class Executor:
         cannot run now run in the next turn of the loop.
         """
         worker, queue, window = inside or self._worker, self._queue, self.window
-        if worker is None or (inside is None and not (queue and worker.is_idle)):
+        if worker is None or (inside is None and not worker.is_idle):
             self.wake()
             return
         task = worker.task
-        caller = None
-        if inside is None:
-            caller = asyncio.current_task(self._loop)
-            self._switch_task(caller, task)
+        caller = None if inside is not None else self._enter(task)
         try:
             for _ in range(_BATCH):
                 if not queue or not window.has_room or task.cancelling():
@@ -162,21 +159,26 @@ class Executor:
                     break
         finally:
             if inside is None:
-                self._switch_task(task, caller)
-                if worker.pending is None:
-                    task.set_name(_IDLE)
-                else:
-                    worker.wake()
+                self._leave(worker, caller)
         self.wake()
 
-    def _switch_task(
-        self, current: "asyncio.Task[Any] | None", task: "asyncio.Task[Any] | None"
-    ) -> None:
-        """Make another task the current one, as eager tasks of Python 3.12 do."""
-        if current is not None:
-            asyncio._leave_task(self._loop, current)
-        if task is not None:
-            asyncio._enter_task(self._loop, task)
+    def _enter(self, task: "asyncio.Task[None]") -> "asyncio.Task[Any] | None":
+        """Make a task the current one, as eager tasks of Python 3.12 do; return the caller's."""
+        caller = asyncio.current_task(self._loop)
+        if caller is not None:
+            asyncio._leave_task(self._loop, caller)
+        asyncio._enter_task(self._loop, task)
+        return caller
+
+    def _leave(self, worker: _Worker, caller: "asyncio.Task[Any] | None") -> None:
+        """Make the caller's task the current one again."""
+        asyncio._leave_task(self._loop, worker.task)
+        if caller is not None:
+            asyncio._enter_task(self._loop, caller)
+        if worker.pending is None:
+            worker.task.set_name(_IDLE)
+        else:
+            worker.wake()
 
     def wake(self) -> None:
         """Let a worker run the queued operations in the next turn of the loop."""

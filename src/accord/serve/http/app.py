@@ -240,8 +240,8 @@ class App:
             elif isinstance(event, bytes):
                 reply = event if revision and revision.null_ids else without_null_id(event)
             elif isinstance(event, Cancel):
-                self._execution.cancel(event)
-                reply = event.reply or reply
+                if not run.cancel_request(event):
+                    self._execution.cancel(event)
             else:
                 self._requests.receive(event)
         if run.calls:
@@ -249,7 +249,8 @@ class App:
         if run.calls or exchange.stream is not None:
             return run
         if run.has_calls:
-            return response_to(run.reply or reply, revision)
+            reply = run.reply or reply
+            return Response(200, reply) if type(reply) is bytes else response_to(reply, revision)
         if exchange.session is None and connection.has_session:
             return self._begin_session(connection, exchange, reply or b"")
         if reply is None:

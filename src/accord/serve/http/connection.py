@@ -6,6 +6,7 @@ signals and the end.
 """
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Coroutine
 from typing import Any, Final, Protocol
@@ -17,9 +18,17 @@ from uvicorn.server import ServerState
 from accord.serve.flow_control import OutputGate
 from accord.serve.http.exchange import Exchange, Receive, Send
 from accord.serve.http.request import Header, Heads
-from accord.serve.http.request_cycle import BODY_HIGH_WATER, CLOSE, RequestCycle, head_of
+from accord.serve.http.request_cycle import (
+    BODY_HIGH_WATER,
+    CLOSE,
+    Answering,
+    RequestCycle,
+    head_of,
+)
 from accord.serve.http.response import TEXT, Response
 from accord.serve.http.settings import Settings
+
+log = logging.getLogger("accord")
 
 _IDLE: Final = 5.0  # seconds that a connection may wait for its next request
 _LINGER: Final = 1.0  # seconds to let go of what a client still sends, so that it hears the answer
@@ -131,6 +140,7 @@ class HTTPConnection(asyncio.Protocol):
         """The request being read, or the last one read."""
         self._active: RequestCycle | None = None
         """The request being answered."""
+        self._is_answering = False
         self._waiting: deque[RequestCycle] = deque()
         self._url = self._known_url = b""
         self._path = ""
@@ -173,6 +183,31 @@ class HTTPConnection(asyncio.Protocol):
         else:
             if self._overhead > _MAX_HEAD:
                 self._reject(_TOO_LARGE)
+
+    def _answer(self) -> None:
+        """Answer the requests that are complete; the others in tasks.
+
+        A request that is answered at once needs no task. This runs after the data of all
+        connections was received, since a client that is woken by a response costs more than one
+        that is awake.
+        """
+        self._is_answering = True
+        cycle = self._active
+        while cycle is not None and cycle.is_ready and self.drained is None:
+            try:
+                found = self.connections.app.answer(cycle.take_exchange())
+            except Exception:
+                log.exception("A request failed")
+                cycle.fail()
+            else:
+                if isinstance(found, Response):
+                    cycle.write(found)
+                else:
+                    self._run(cycle, found)
+            cycle = self._active
+        self._is_answering = False
+        if cycle is not None and cycle.is_new:
+            self._run(cycle)
 
     def pause_writing(self) -> None:
         """Count the output as unsent: the client does not read."""
@@ -300,7 +335,13 @@ class HTTPConnection(asyncio.Protocol):
 
     def _start(self, cycle: RequestCycle) -> None:
         self._active = cycle
-        cycle.task = self.loop.create_task(cycle.run())
+        if not self._is_answering:
+            self.loop.call_soon(self._answer)
+
+    def _run(self, cycle: RequestCycle, found: Answering | None = None) -> None:
+        """Answer a request in a task; `found` is the rest of that, if it has begun."""
+        cycle.is_new = False
+        cycle.task = self.loop.create_task(cycle.run(found))
         self._tasks.add(cycle.task)
 
     def finish_cycle(self, cycle: RequestCycle) -> None:
@@ -321,7 +362,8 @@ class HTTPConnection(asyncio.Protocol):
 
     def discard_task(self, cycle: RequestCycle) -> None:
         """Forget the task of a request."""
-        self._tasks.discard(cycle.task)
+        if cycle.task is not None:
+            self._tasks.discard(cycle.task)
 
     def regulate(self) -> None:
         """Pause reading while requests wait or a body is not consumed."""

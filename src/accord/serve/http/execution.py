@@ -53,8 +53,9 @@ class RequestRun:
         execution = self._execution
         call = RunningCall(request, self.connection, self.exchange, self.deliver)
         self.calls.append(call)
-        execution.calls[request] = call
-        fault = execution.header_fault(request, self.exchange)
+        fault = None
+        if execution.registry.header_params:
+            fault = execution.dispatcher.header_fault(request, self.exchange.fields)
         if fault is None:
             execution.executor.submit(call)
         else:
@@ -62,11 +63,11 @@ class RequestRun:
 
     def deliver(self, call: RunningCall, done: Done | None) -> None:
         """Take the outcome of a call; None if it was cancelled."""
-        if call not in self.calls:  # cancelled, and its thread ends only now
+        try:
+            self.calls.remove(call)
+        except ValueError:  # cancelled, and its thread ends only now
             return
-        self.calls.remove(call)
         execution = self._execution
-        execution.calls.pop(call.request, None)
         if execution.access is not None:
             execution.log_access(execution.access, call, done, perf_counter() - self._began)
         reply = None if done is None else call.finish(done)
@@ -88,10 +89,18 @@ class RequestRun:
 
     def cancel(self, call: RunningCall) -> None:
         """Cancel a call; one that does not run in a task ends at once."""
-        self._execution.calls.pop(call.request, None)
         self._execution.executor.cancel(call)
         if call.task is None:
             self.deliver(call, None)
+
+    def cancel_request(self, cancel: Cancel) -> bool:
+        """Cancel the call of a request that the client no longer wants; False if it is not here."""
+        for call in self.calls:
+            if call.request is cancel.request:
+                self.reply = cancel.reply or self.reply
+                self.cancel(call)
+                return True
+        return False
 
     def cancel_all(self) -> None:
         """Cancel the calls: the client is gone, or the ASGI server has cancelled the request."""
@@ -128,13 +137,11 @@ class Execution:
         requests: PendingRequests,
         access: AccessLog | None,
     ) -> None:
-        self._dispatcher = server.dispatcher
-        self._registry = server.registry
+        self.dispatcher = server.dispatcher
+        self.registry = server.registry
         self._settings = settings
         self._requests = requests
         self.access = access
-        self.calls: dict[Request, RunningCall] = {}
-        """The open calls."""
         self._open: set[RequestRun] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self.gate = OutputGate(settings.max_unsent)
@@ -146,8 +153,9 @@ class Execution:
         """Take no further calls; `at_once` also cancels the open ones."""
         self.is_closing = True
         if at_once:
-            for call in self.calls.values():
-                call.cancelled = True
+            for run in self._open:
+                for call in run.calls:
+                    call.cancelled = True
         if not self._open:
             self._quiet.set()
 
@@ -156,12 +164,6 @@ class Execution:
         await self._quiet.wait()
         if self._loop is not None:
             self.executor.close()
-
-    def header_fault(self, request: Request, exchange: Exchange) -> Done | None:
-        """Return the error if headers differ from the arguments that they repeat."""
-        if not self._registry.header_params:
-            return None
-        return self._dispatcher.header_fault(request, exchange.fields)
 
     async def wait(self, run: RequestRun) -> Response | None:
         """Wait for the calls of a request and return its response; None if that was a stream."""
@@ -189,10 +191,11 @@ class Execution:
         self, access: AccessLog, call: RunningCall, done: Done | None, seconds: float
     ) -> None:
         """Write a call to the access log."""
-        name = self._dispatcher.known_name(call.request)
+        name = self.dispatcher.known_name(call.request)
         is_cancelled = done is None or call.cancelled
         ending = "cancelled" if is_cancelled or done is None else outcome_label(done.outcome)
-        access.note(name, ending, seconds, self.find_loop().call_soon)
+        assert self._loop is not None
+        access.note(name, ending, seconds, self._loop.call_soon)
 
     def _watch_clients(self) -> None:
         """Watch the clients of stateless calls that take long."""
@@ -202,15 +205,9 @@ class Execution:
 
     def cancel(self, cancel: Cancel) -> None:
         """Cancel a request that the client no longer wants."""
-        call = self.calls.get(cancel.request)
-        if call is None:
-            return
         for run in self._open:
-            if call in run.calls:
-                run.reply = cancel.reply
-                run.cancel(call)
+            if run.cancel_request(cancel):
                 return
-        self.executor.cancel(call)  # it came in the same batch, and has not started
 
     def find_loop(self) -> asyncio.AbstractEventLoop:
         """Return the running loop; cached, since Python 3.11 makes a system call to find it."""
@@ -220,7 +217,7 @@ class Execution:
             self._loop = asyncio.get_running_loop()
             self._watch = None  # it belongs to the loop before
             self.executor = Executor(
-                self._dispatcher,
+                self.dispatcher,
                 self._loop,
                 gate=self.gate,
                 max_calls=self._settings.max_calls,

@@ -2,9 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from accord.serve.http.exchange import Exchange, Message
 from accord.serve.http.request import Head, Header
@@ -15,12 +15,16 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("accord")
 
+Answering = Coroutine[Any, Any, Response | None]
+"""The rest of an answer: a response, or None if that was a stream."""
+
 BODY_HIGH_WATER: Final = 65_536
 """Bytes of a body that the app has not read, above which reading pauses."""
 _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 CLOSE: Final = (b"connection", b"close")
 _CHUNKED: Final = (b"transfer-encoding", b"chunked")
 _STATUS: Final = {s.value: f"HTTP/1.1 {s.value} {s.phrase}\r\n".encode() for s in HTTPStatus}
+_JSON_HEAD: Final = b"%bcontent-length: %d\r\ncontent-type: application/json\r\n\r\n"
 _FAILED: Final = Response(500, b"Internal Server Error", content_type=TEXT)
 
 
@@ -38,10 +42,8 @@ class RequestCycle:
             "_body_taken",
         ),
         *("_connection", "_method", "_waiter", "_parts", "_path"),
-        *("is_body_complete", "keep_alive", "task", "unread"),
+        *("is_body_complete", "is_new", "keep_alive", "task", "unread"),
     )
-
-    task: "asyncio.Task[None]"
 
     def __init__(
         self,
@@ -69,6 +71,9 @@ class RequestCycle:
         """True for HTTP/1.0, which has no chunked encoding."""
         self.keep_alive = keep_alive
         self.is_body_complete = False
+        self.is_new = True
+        """True until the app is called."""
+        self.task: asyncio.Task[None] | None = None
         self.unread = 0
 
     def feed(self, body: bytes) -> None:
@@ -95,23 +100,31 @@ class RequestCycle:
         if news is not None and not news.done():
             news.set_result(None)
 
-    async def run(self) -> None:
-        """Call the app and write its response."""
+    @property
+    def is_ready(self) -> bool:
+        """True if its body is complete and the app was not called yet."""
+        return self.is_new and self.is_body_complete and not self._is_disconnected
+
+    async def run(self, found: Answering | None = None) -> None:
+        """Call the app, unless that has `found` a coroutine already, and write its response."""
         connection = self._connection
         try:
-            if connection.drained is not None:  # an answer to one before it is still unread
-                await asyncio.shield(connection.drained)
-            found = connection.connections.app.answer(self._exchange())
-            response = found if isinstance(found, Response) else await found
+            if found is None:
+                if connection.drained is not None:  # an earlier response is still unread
+                    await asyncio.shield(connection.drained)
+                answer = connection.connections.app.answer(self.take_exchange())
+                response = answer if isinstance(answer, Response) else await answer
+            else:
+                response = await found
             if response is not None:
                 if connection.drained is not None:
                     await asyncio.shield(connection.drained)
-                self._write(response)
+                self.write(response)
         except Exception:
             log.exception("A request failed")
-            self._fail()
+            self.fail()
         except asyncio.CancelledError:  # the time is up
-            self._fail()
+            self.fail()
             raise
         finally:
             connection.discard_task(self)
@@ -119,12 +132,15 @@ class RequestCycle:
                 self.keep_alive = False
                 self._end()
 
-    def _fail(self) -> None:
+    def fail(self) -> None:
+        """Answer with status 500, unless the response has started."""
         self.keep_alive = False
         if not self._has_started:
-            self._write(_FAILED)
+            self.write(_FAILED)
 
-    def _exchange(self) -> Exchange:
+    def take_exchange(self) -> Exchange:
+        """Return the request for the app."""
+        self.is_new = False
         body = self._take_body() if self.is_body_complete and not self._is_disconnected else None
         settings = self._connection.connections.settings
         return Exchange(
@@ -147,16 +163,20 @@ class RequestCycle:
             self._connection.regulate()
         return body
 
-    def _write(self, response: Response) -> None:
+    def write(self, response: Response) -> None:
         """Write the whole response."""
         if self._is_disconnected:
             return
-        headers = response.headers()
-        if CLOSE in headers:
-            self.keep_alive = False
-        elif not self._may_keep_alive():
-            headers.append(CLOSE)
-        head, body = head_of(response.status, headers), response.body
+        body = response.body
+        if body and response.is_plain_json and self._may_keep_alive():
+            head = _JSON_HEAD % (_STATUS[response.status], len(body))  # headers() takes 2 us more
+        else:
+            headers = response.headers()
+            if CLOSE in headers:
+                self.keep_alive = False
+            elif not self._may_keep_alive():
+                headers.append(CLOSE)
+            head = head_of(response.status, headers)
         if self._method == "HEAD":
             body = b""
         if len(body) > BODY_HIGH_WATER:  # two writes cost less than a copy

@@ -21,6 +21,11 @@ class Response(msgspec.Struct, frozen=True):
     more_headers: tuple[Header, ...] = ()
     content_type: bytes = JSON
 
+    @property
+    def is_plain_json(self) -> bool:
+        """True if it has no headers besides the length and type of its JSON."""
+        return self.content_type is JSON and not self.more_headers
+
     def headers(self) -> list[Header]:
         """Return the headers as a new list, which callers may extend."""
         body, kind = self.body, self.content_type

@@ -185,7 +185,7 @@ def kiosk() -> Iterator[HttpServer]:
     import sys
     from pathlib import Path
 
-    peers = Path(__file__).parent / "peers"
+    peers = Path(__file__).parents[1] / "peers"
     accord = str(Path(sys.executable).with_name("accord"))
     command = [accord, "serve", "kiosk", "--http", "127.0.0.1:0"]
     with HttpServer(command, cwd=peers, env=ENVIRONMENT) as running:

@@ -9,22 +9,22 @@ from typing import Any, NamedTuple
 
 import wire
 from cli.command import ACCORD, EXAMPLES
+from commands import ENVIRONMENT, SAMPLES
 from http_peer import HttpServer
-from serve.talk import ENVIRONMENT
 
 HERE = Path(__file__).parent
-COMMAND = f"{ACCORD} serve {HERE / 'studio.py'}"
+COMMAND = f"{ACCORD} serve {SAMPLES / 'features.py'}:display"
 SHOP = f"{ACCORD} serve {EXAMPLES / 'shop.py'}"
 NEWEST = "2026-07-28"
 MANY = 18
-"""The tools of the studio."""
+"""Number of tools of the sample server."""
 _TOKEN = re.compile(rb'<meta name="accord-token" content="([\w-]*)">')
 _LINK = re.compile(r"page at (http://\S+)")
 
 
-def studio(*words: str) -> HttpServer:
-    """`accord serve` of the studio, with its page."""
-    return serving("studio", *words, cwd=HERE)
+def sample(*words: str) -> HttpServer:
+    """Start `accord serve` with the sample `features:display` and its page."""
+    return serving("features:display", *words, cwd=SAMPLES)
 
 
 def serving(target: str, *words: str, cwd: Path) -> HttpServer:

@@ -15,7 +15,7 @@ from playwright.sync_api import sync_playwright
 
 from cli.command import EXAMPLES
 from http_peer import HttpServer
-from inspector.api_client import studio
+from inspector.api_client import sample
 from inspector.browser.tab import ARGUMENTS, call, choose, find_chromium, settled
 from serve.talk import ENVIRONMENT
 
@@ -34,8 +34,8 @@ def _demo(folder: str) -> HttpServer:
     return HttpServer(command, cwd=EXAMPLES.parent, env=ENVIRONMENT, timeout=30)
 
 
-def _studio(folder: str) -> HttpServer:
-    return studio("--http", f"127.0.0.1:{PORT}")
+def _sample(folder: str) -> HttpServer:
+    return sample("--http", f"127.0.0.1:{PORT}")
 
 
 class Picture(NamedTuple):
@@ -97,7 +97,7 @@ PICTURES = [
     Picture("list", _list),
     Picture("form", _form),
     Picture("envelope-dark", _envelope, "dark"),
-    Picture("question", _question, server=_studio),
+    Picture("question", _question, server=_sample),
     Picture("read", _pasted),
     Picture("phone", _phone, size=PHONE),
 ]

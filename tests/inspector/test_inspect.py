@@ -16,7 +16,7 @@ from cli.command import ACCORD, ENVIRONMENT, accord_each, assert_one_line_of_mis
 from connect.client import run
 from connect.scripted_server import replying, scripted_server
 from http_peer import HttpServer
-from inspector.api_client import COMMAND, MANY, SHOP, Api, inspecting, reply_of, studio
+from inspector.api_client import COMMAND, MANY, SHOP, Api, inspecting, reply_of, sample
 from processes import children
 from serve.http.talk import eventually
 
@@ -89,7 +89,7 @@ def test_it_looks_at_somebody_else_s_server_by_its_command_line() -> None:
 
 
 def test_it_looks_at_a_url_and_tells_when_nobody_is_there_any_longer() -> None:
-    with studio() as served, inspecting(served.url, "--timeout", "5") as page:
+    with sample() as served, inspecting(served.url, "--timeout", "5") as page:
         api = Api.linked(page)
         _look(api)
         served.process.terminate()
@@ -101,7 +101,7 @@ def test_it_looks_at_a_url_and_tells_when_nobody_is_there_any_longer() -> None:
 
 def _look(api: Api) -> None:
     about = api.say("about")
-    assert (about["kind"], about["server"]["name"]) == ("remote", "studio")
+    assert (about["kind"], about["server"]["name"]) == ("remote", "display")
     assert len(api.say("tools")["tools"]) == MANY
     record = api.call("painter", name="ada")
     assert [line["direction"] for line in record["messages"]] == ["sent", "received"]

@@ -15,7 +15,7 @@ import pytest
 
 import wire
 from accord.model import schemas
-from commands import ACCORD
+from commands import ACCORD, SAMPLES
 from sources.sql.shop import make
 from stdio_peer import StdioPeer
 
@@ -71,7 +71,7 @@ POSTS_DESCRIBED = POSTS | {
 }
 SOURCES: dict[str, Source] = {
     "functions": Source(
-        [str(HERE / "library.py")],
+        [f"{SAMPLES / 'features.py'}:shapes"],
         {
             "book": Calls(EMMA, {"title": "Emma", "pages": None}, GONE, "There is no book 'Gone'"),
             "books": Calls(

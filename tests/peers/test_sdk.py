@@ -18,7 +18,7 @@ ORDERS = [{"id": 2, "item": "moth trap", "price": 19.99}]
 
 def talk(mode: str, say: Callable[[Client], Awaitable[Any]], target: str = "shop") -> Any:
     """Start our server as the SDK starts one, say something to it, and give back what came."""
-    folder = ROOT / ("examples" if target == "shop" else "tests/serve")
+    folder = ROOT / ("examples" if target == "shop" else "tests/samples")
     command = StdioServerParameters(
         command=str(Path(sys.executable).with_name("accord")),
         args=["serve", target],
@@ -98,7 +98,7 @@ def test_calls_run_at_the_same_time(mode: str) -> None:
         calls = [client.call_tool("meet", {"parties": 20}) for _ in range(20)]
         return await asyncio.gather(*calls)
 
-    results = talk(mode, say, target="workshop")
+    results = talk(mode, say, target="faulty:blocking")
     assert [result.content for result in results] == [[TextContent(text="20")]] * 20
 
 
@@ -109,4 +109,4 @@ def test_a_call_that_the_client_gives_up_is_cancelled(mode: str) -> None:
         call.cancel()
         return await client.call_tool("when", {"name": "w ended"})
 
-    assert talk(mode, say, target="workshop").content == [TextContent(text="CancelledError")]
+    assert talk(mode, say, target="faulty:blocking").content == [TextContent(text="CancelledError")]

@@ -19,12 +19,12 @@ from mcp.client.extension import advertise
 from mcp.types import CallToolResult
 
 import wire
+from commands import SAMPLES
 from peer import ASKED_BY
-from peers.market import ROWS
+from samples.features import ROWS
 
 pytestmark = pytest.mark.slow
 
-HERE = Path(__file__).parent
 MODES = {"legacy": "2025-11-25", "2026-07-28": "2026-07-28"}
 DATA: Mapping[str, Any] = {
     "rows": ROWS,
@@ -64,8 +64,8 @@ def results(mode: str, profile: str) -> Mapping[str, CallToolResult | MCPError]:
     """What the client makes of a call of each tool; anything but an MCP error is raised."""
     command = StdioServerParameters(
         command=str(Path(sys.executable).with_name("accord")),
-        args=["serve", "market"],
-        cwd=HERE,
+        args=["serve", "features:outcomes"],
+        cwd=SAMPLES,
         env=dict(os.environ),
     )
     asked = advertise(ASKED_BY, {"name": profile})

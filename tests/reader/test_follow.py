@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,11 +12,11 @@ from hypothesis import strategies as st
 from accord import PeerError, read, read_all
 from accord.connect import connect
 from accord.reader.follow import following
-from connect.client import ACCORD
+from commands import ACCORD, SAMPLES
 from http_peer import HttpServer
-from reader.pages import ITEMS
+from samples.features import ITEMS
 
-PAGES = str(Path(__file__).with_name("pages.py"))
+PAGES = f"{SAMPLES / 'features.py'}:pages"
 BACKWARDS = ITEMS[::-1]
 
 Replies = Callable[[str, dict[str, Any]], Awaitable[Any]]

@@ -12,7 +12,7 @@ from typing import IO, NamedTuple
 import pytest
 
 from commands import Popen, Process
-from serve.talk import ACCORD, ENVIRONMENT, HERE, UNWATCHED, ask, calling, serving, text
+from serve.talk import ACCORD, ENVIRONMENT, SAMPLES, UNWATCHED, ask, calling, serving, text
 from stdio_peer import StdioPeer
 from wire import Message
 
@@ -189,9 +189,11 @@ def test_an_async_tool_that_blocks_the_loop_does_not_hold_a_sigterm() -> None:
 @contextmanager
 def _started(grace: float) -> "Iterator[subprocess.Popen[bytes]]":
     """A server whose pipes the test holds itself."""
-    command = [ACCORD, "serve", "workshop", "--grace", str(grace)]
+    command = [ACCORD, "serve", "faulty:blocking", "--grace", str(grace)]
     pipe = subprocess.PIPE
-    with Popen(command, cwd=HERE, env=ENVIRONMENT, stdin=pipe, stdout=pipe, stderr=pipe) as child:
+    with Popen(
+        command, cwd=SAMPLES, env=ENVIRONMENT, stdin=pipe, stdout=pipe, stderr=pipe
+    ) as child:
         try:
             yield child
         finally:

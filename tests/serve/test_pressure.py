@@ -19,7 +19,7 @@ import pytest
 import wire
 from commands import Popen
 from peer import request
-from serve.talk import ACCORD, HERE, UNWATCHED, ask, calling, cancel, limited, serving, text
+from serve.talk import ACCORD, SAMPLES, UNWATCHED, ask, calling, cancel, limited, serving, text
 
 AT_ONCE = 1.0
 """Seconds: far more than a message takes, and far less than the calls here would."""
@@ -78,7 +78,7 @@ def test_calls_that_wait_for_long_delay_nobody(quick: int) -> None:
 
 def test_a_client_that_reads_again_is_answered_at_once() -> None:
     """It left three megabytes unread while two hundred calls sleep, until the server paused."""
-    with _workshop() as (_, requests, replies):
+    with _unread_server() as (_, requests, replies):
         sleeping = [calling(n, "nap_in_thread", seconds=600) for n in range(200)]
         _send(requests, *sleeping, calling("large", "text", size=3_000_000))
         pings = _ping_until_nobody_reads(requests)
@@ -94,7 +94,7 @@ def test_a_tool_that_reports_waits_for_a_client_that_does_not_read() -> None:
     """Of twenty megabytes one is kept for it; and all of them come, once it reads."""
     message = calling("large", "report", times=20_000)
     message["params"]["_meta"]["progressToken"] = 1
-    with _workshop() as (child, requests, replies):
+    with _unread_server() as (child, requests, replies):
         _send(requests, calling("first", "text", size=1))
         replies.readline()
         before = _memory(child)
@@ -122,11 +122,11 @@ def _memory(child: "subprocess.Popen[bytes]") -> int:
 
 
 @contextmanager
-def _workshop() -> Iterator[tuple["subprocess.Popen[bytes]", IO[bytes], IO[bytes]]]:
+def _unread_server() -> Iterator[tuple["subprocess.Popen[bytes]", IO[bytes], IO[bytes]]]:
     """A server whose replies stay in the pipe until the test reads them, for half a minute at most."""
     pipe = subprocess.PIPE
-    command = [ACCORD, "serve", "workshop", "--grace", "0"]
-    with Popen(command, cwd=HERE, env=UNWATCHED, stdin=pipe, stdout=pipe) as child:
+    command = [ACCORD, "serve", "faulty:blocking", "--grace", "0"]
+    with Popen(command, cwd=SAMPLES, env=UNWATCHED, stdin=pipe, stdout=pipe) as child:
         assert child.stdin is not None
         assert child.stdout is not None
         end = threading.Timer(30, child.kill)

@@ -1,31 +1,29 @@
 """Questions of the handshake era: each finds its call, none waits for ever, nothing is left behind."""
 
 import json
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from commands import ACCORD, ENVIRONMENT, SAMPLES, TESTS, launch_command
 from http_peer import HttpPeer, HttpServer, Response
 from serve.http.talk import eventually
-from serve.talk import ENVIRONMENT, failure, text
+from serve.talk import failure, text
 from stdio_peer import StdioPeer
 
-TESTS = Path(__file__).parents[1]
 ABLE: dict[str, Any] = {"elicitation": {}}
 REVISION = "2025-11-25"
 
 
 def stdio(**settings: Any) -> StdioPeer:
-    command = [sys.executable, "-m", "serve.booth", "stdio", json.dumps(settings)]
+    command = launch_command("stdio", "features:interactive", **settings)
     return StdioPeer(command, cwd=TESTS, env=ENVIRONMENT)
 
 
 def http(**settings: Any) -> HttpServer:
-    command = [sys.executable, "-m", "serve.booth", "http", json.dumps({"grace": 0.2, **settings})]
+    command = launch_command("http", "features:interactive", **{"grace": 0.2, **settings})
     return HttpServer(command, cwd=TESTS, env=ENVIRONMENT)
 
 
@@ -84,9 +82,8 @@ def test_two_questions_go_out_at_once() -> None:
 
 def test_answers_may_come_in_a_batch_where_there_are_some() -> None:
     """Elicitation is younger than batches: so this asks a model."""
-    source = TESTS / "serve"
-    command = [sys.executable, "-m", "accord", "serve", "sampler"]
-    with StdioPeer(command, cwd=source, env=ENVIRONMENT) as peer:
+    command = [ACCORD, "serve", "features:interactive"]
+    with StdioPeer(command, cwd=SAMPLES, env=ENVIRONMENT) as peer:
         peer.initialize("2025-03-26", {"sampling": {}})
         send(peer, "c", "sample")
         question = peer.receive()

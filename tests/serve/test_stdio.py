@@ -12,7 +12,7 @@ import pytest
 from commands import Popen
 from serve.talk import (
     ACCORD,
-    HERE,
+    SAMPLES,
     UNWATCHED,
     ask,
     calling,
@@ -202,7 +202,7 @@ def test_a_task_that_ends_a_cancelled_call_with_an_error_is_not_reported() -> No
 @pytest.fixture(scope="module")
 def broken() -> Iterator[StdioPeer]:
     """One server for all of them: it has to survive the lot."""
-    with serving("broken") as peer:
+    with serving("faulty:raising") as peer:
         yield peer
 
 
@@ -274,7 +274,7 @@ def test_what_stands_behind_a_call_that_breaks_is_served() -> None:
         calling(4, "throw", error="KeyboardInterrupt"),
         calling(5, "fine"),
     ]
-    with serving("broken") as peer:
+    with serving("faulty:raising") as peer:
         _send_in_one_piece(peer, messages)
         assert sorted(reply["id"] for reply in peer.replies(5)) == [1, 2, 3, 4, 5]
 
@@ -284,28 +284,28 @@ def _send_in_one_piece(peer: StdioPeer, messages: list[dict[str, Any]]) -> None:
 
 
 def test_the_cause_of_an_internal_error_is_on_stderr_and_not_on_the_wire() -> None:
-    with serving("broken") as peer:
+    with serving("faulty:raising") as peer:
         reply = peer.modern("tools/call", {"name": "leak", "arguments": {}})
         peer.close_input()
         peer.wait()
     assert "hunter2" in peer.stderr
     assert "Traceback" in peer.stderr
     assert "hunter2" not in str(reply)
-    assert "broken.py" not in str(reply)
+    assert "faulty.py" not in str(reply)
 
 
 @pytest.mark.parametrize("tool", ["exit_in_a_subtask", "stop_the_loop", "cancel_every_task"])
 def test_no_task_of_a_tool_ends_the_server(tool: str) -> None:
-    with serving("broken") as peer:
+    with serving("faulty:raising") as peer:
         peer.send(calling("odd", tool))
         for _ in range(3):
             assert ask(peer, "fine") == "fine"
 
 
 def test_a_stderr_that_nobody_reads_does_not_hold_the_server() -> None:
-    command = [ACCORD, "serve", "broken"]
+    command = [ACCORD, "serve", "faulty:raising"]
     pipe = subprocess.PIPE
-    with Popen(command, cwd=HERE, env=UNWATCHED, stdin=pipe, stdout=pipe, stderr=pipe) as child:
+    with Popen(command, cwd=SAMPLES, env=UNWATCHED, stdin=pipe, stdout=pipe, stderr=pipe) as child:
         assert child.stdin is not None
         assert child.stdout is not None
         for number in range(50):
@@ -320,13 +320,13 @@ def test_a_stderr_that_nobody_reads_does_not_hold_the_server() -> None:
 
 
 def test_a_forked_child_ends_when_it_is_told_to() -> None:
-    with serving("broken") as peer:
+    with serving("faulty:raising") as peer:
         assert float(ask(peer, "fork_and_end_the_child")) < 2
 
 
 @pytest.mark.parametrize("tool", ["fork_and_return", "fork_and_return_on_the_loop"])
 def test_a_forked_child_that_returns_says_nothing_and_ends(tool: str) -> None:
-    with serving("broken") as peer:
+    with serving("faulty:raising") as peer:
         child = int(ask(peer, tool))
         assert child > 0
         assert ask(peer, "fine") == "fine"

@@ -10,7 +10,7 @@ import pytest
 import wire
 from accord.serve import stdio
 from accord.serve.pipes import Pipes
-from serve import workshop
+from samples import faulty
 from serve.talk import ask, calling, cancel, failure, limited, serving, text
 
 
@@ -181,11 +181,11 @@ def _allow_threads(most: int, patch: pytest.MonkeyPatch) -> None:
 
 
 def _served(messages: list[dict[str, Any]]) -> dict[Any, Any]:
-    """The replies of the workshop in this process, by their ids."""
+    """Return the replies of the sample server in this process, by their ids."""
     (reader, requests), (replies, writer) = os.pipe(), os.pipe()
     with os.fdopen(requests, "wb") as stream:
         stream.writelines(json.dumps(message).encode() + b"\n" for message in messages)
-    serving = threading.Thread(target=stdio.serve, args=[workshop.server, Pipes(reader, writer)])
+    serving = threading.Thread(target=stdio.serve, args=[faulty.blocking, Pipes(reader, writer)])
     serving.start()
     serving.join(10)
     os.close(reader)

@@ -31,9 +31,9 @@ def test_a_client_of_the_stateless_era_that_leaves_is_seen_to_leave_from_a_threa
 ) -> None:
     with HttpPeer(server.port) as client, client.again() as other:
         client.send(client.calling("look_around", name="thread"))
-        other.call("until", name="thread began")
+        other.call("when", name="thread began")
         client.close()
-        other.call("until", name="thread left")
+        other.call("when", name="thread left")
 
 
 def test_a_client_of_the_stateless_era_that_leaves_its_stream_has_taken_back_its_call(
@@ -219,7 +219,7 @@ def test_a_client_that_leaves_is_no_error(tool: str, revision: str) -> None:
     with limited() as server, HttpPeer(server.port, revision) as other:
         with other.again() as leaving:
             leaving.send(leaving.calling(tool, name="asleep", seconds=0.2))
-            other.call("until", name="asleep")
+            other.call("when", name="asleep")
         other.call("nap", seconds=0.3)
         server.process.terminate()
         server.wait()

@@ -15,18 +15,16 @@ import pytest
 import wire
 from accord import Context, Server
 from accord.serve.http import App
+from commands import ENVIRONMENT, TESTS
 from http_peer import HttpPeer, HttpServer
-from serve.http.talk import ERAS, HERE
-from serve.talk import ENVIRONMENT
+from serve.http.talk import ERAS
 
 UVICORN = str(Path(sys.executable).with_name("uvicorn"))
 
 
 def uvicorn(target: str) -> HttpServer:
-    command = [UVICORN, f"serve.http.mounted:{target}", "--port", "0", "--no-access-log"]
-    return HttpServer(
-        command, cwd=HERE.parents[1], env=ENVIRONMENT, url=re.compile(r"on (http://\S+)")
-    )
+    command = [UVICORN, f"samples.mounted:{target}", "--port", "0", "--no-access-log"]
+    return HttpServer(command, cwd=TESTS, env=ENVIRONMENT, url=re.compile(r"on (http://\S+)"))
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +93,7 @@ def test_calls_in_flight_are_answered_when_another_server_ends(target: str) -> N
         peer.again() as other,
     ):
         peer.send(peer.calling("doze", name="began", seconds=0.3))
-        other.call("until", name="began")
+        other.call("when", name="began")
         other.close()
         server.process.terminate()
         assert peer.receive().text == "rested"
@@ -142,7 +140,7 @@ class Line:
 
 
 def _stage() -> tuple[Server, dict[str, str]]:
-    server, marks = Server("stage"), {}
+    server, marks = Server("s"), {}
 
     @server.tool
     async def talk(context: Context) -> str:
@@ -179,7 +177,7 @@ async def _begun(app: App) -> str:
 
 def test_headers_may_come_as_lists() -> None:
     async def talk() -> int:
-        line = Line(Server("stage").asgi())
+        line = Line(Server("s").asgi())
         line.scope["headers"] = [list(header) for header in line.scope["headers"]]
         line.feed(HELLO)
         await line.run()
@@ -205,7 +203,7 @@ def test_where_a_request_comes_from_need_not_be_known(scope: Any, address: str) 
 
 
 def _whence() -> Server:
-    server = Server("stage")
+    server = Server("s")
 
     @server.tool
     async def whence(context: Context) -> str:

@@ -13,8 +13,9 @@ import pytest
 
 import wire
 from cli.command import accord_each, assert_one_line_of_misuse
+from commands import SAMPLES
 from http_peer import HttpPeer, HttpServer
-from serve.http.talk import ERAS, HERE, STATELESS, census, limited, serving
+from serve.http.talk import ERAS, STATELESS, census, limited, serving
 
 # Names
 
@@ -213,7 +214,7 @@ def test_a_refusal_does_not_say_what_was_refused(server: HttpServer, revision: s
 
 
 def test_an_address_that_cannot_be_served_is_told_in_one_line() -> None:
-    serve = ["serve", "stage"]
+    serve = ["serve", "features:progress"]
     refused = {
         "0.0.0.0:0": ["--allow-host"],
         "[::]:0": ["--allow-host"],
@@ -230,18 +231,18 @@ def test_an_address_that_cannot_be_served_is_told_in_one_line() -> None:
         f"{'a' * 70}.example:0": ["aaa"],
         "..:0": [".."],
     }
-    done = accord_each({a: [*serve, "--http", a] for a in refused}, cwd=HERE)
+    done = accord_each({a: [*serve, "--http", a] for a in refused}, cwd=SAMPLES)
     for address, words in refused.items():
         assert_one_line_of_misuse(done[address], *words)
     opened = ["--allow-host", "example.com"]
-    done = accord_each({a: [*serve, "--http", a, *opened] for a in unreachable}, cwd=HERE)
+    done = accord_each({a: [*serve, "--http", a, *opened] for a in unreachable}, cwd=SAMPLES)
     for address, words in unreachable.items():
         assert_one_line_of_misuse(done[address], *words)
 
 
 def test_a_port_that_is_taken_is_told_in_one_line(server: HttpServer) -> None:
     done = accord_each(
-        {"taken": ["serve", "stage", "--http", f"127.0.0.1:{server.port}"]}, cwd=HERE
+        {"taken": ["serve", "features:progress", "--http", f"127.0.0.1:{server.port}"]}, cwd=SAMPLES
     )
     assert_one_line_of_misuse(done["taken"], str(server.port))
 

@@ -66,7 +66,7 @@ def test_progress_is_sent_when_it_is_made(server: HttpServer, revision: str) -> 
     with HttpPeer(server.port, revision) as client, client.again() as other:
         response = client.post(client.watching("act", scenes=3, until=f"prompt {revision}"))
         assert response.next().message["params"]["progress"] == 0, "though the call still waits"
-        other.call("cue", name=f"prompt {revision}")
+        other.call("mark", name=f"prompt {revision}")
         *progress, result = response.rest()
         assert [event.message["params"]["progress"] for event in progress] == [1, 2]
         assert text_of(result.message) == "3 scenes"
@@ -87,7 +87,7 @@ def test_progress_after_the_answer_goes_nowhere(revision: str) -> None:
     with limited() as server, HttpPeer(server.port, revision) as client:
         before = census(client)["tasks"]
         assert client.post(client.watching("brag")).text == "done"
-        client.call("cue", name="bragged")
+        client.call("mark", name="bragged")
         assert eventually(lambda: census(client)["tasks"] == before)
         assert client.call("echo", word="next") == "next"
         server.process.terminate()
@@ -116,7 +116,7 @@ def test_a_client_that_lost_its_stream_gets_the_rest_and_the_result(server: Http
         client.close()
         with client.again() as later, client.again() as other:
             stream = later.listen(first.id)
-            other.call("cue", name="reunion")
+            other.call("mark", name="reunion")
             *progress, result = stream.rest()
             assert [event.message["params"]["progress"] for event in progress] == [1, 2, 3]
             assert text_of(result.message) == "4 scenes"
@@ -168,7 +168,7 @@ def test_a_long_stream_that_was_lost_still_has_its_result(server: HttpServer) ->
         first = client.post(client.watching("act", scenes=1_000, until="long")).next()
         client.close()
         with client.again() as later:
-            later.call("cue", name="long")
+            later.call("mark", name="long")
             *progress, result = later.listen(first.id).rest()
             numbers = [event.message["params"]["progress"] for event in progress]
             assert numbers == list(range(1_000 - len(numbers), 1_000)), "the newest, in order"
@@ -190,7 +190,7 @@ def test_a_quiet_stream_says_that_it_is_still_there() -> None:
         for stream in (quiet, acting):
             lines = [stream._raw.readline() for _ in range(4)]
             assert lines == [b":\n", b"\n", b":\n", b"\n"]
-        other.call("cue", name="quiet")
+        other.call("mark", name="quiet")
         (result,) = acting.rest()
         assert text_of(result.message) == "1 scenes"
 

@@ -25,6 +25,7 @@ from typing import IO, Any, NamedTuple
 
 ACCORD = str(Path(sys.executable).with_name("accord"))
 TESTS = Path(__file__).parent
+PEERS = TESTS / "peers"
 SAMPLES = TESTS / "samples"
 """The folder of the sample servers: `accord serve features:pages`."""
 ENVIRONMENT = {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}

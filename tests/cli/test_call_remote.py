@@ -27,8 +27,8 @@ from cli.command import (
 )
 from commands import Popen
 from connect.client import run, serving_shop
-from connect.scripted_server import Request, scripted_server
 from http_peer import HttpServer
+from peers.scripted_server import Request, scripted_server
 from processes import children
 
 COMMAND = f"{quote(ACCORD)} serve {quote(str(EXAMPLES / 'shop.py'))}"
@@ -248,14 +248,14 @@ def test_headers_go_along_to_a_url() -> None:
         async def answer(request: Request) -> None:
             await request.reply(401, b"{}")
 
-        async with scripted_server(answer) as stand:
+        async with scripted_server(answer) as scripted:
             child = await asyncio.create_subprocess_exec(
-                *(ACCORD, "call", stand.url, "add", "--header", "Authorization: Bearer x"),
+                *(ACCORD, "call", scripted.url, "add", "--header", "Authorization: Bearer x"),
                 env=ENVIRONMENT,
                 stderr=asyncio.subprocess.DEVNULL,
             )
             code = await child.wait()
-            return code, [request.headers.get("authorization") for request in stand.requests]
+            return code, [request.headers.get("authorization") for request in scripted.requests]
 
     code, seen = run(ask())
     assert code == 2

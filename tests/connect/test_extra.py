@@ -8,7 +8,7 @@ import pytest
 
 from accord.connect import Peer, connect
 from accord.errors import ContractError
-from connect.client import run, text, with_rogue
+from connect.client import run, text, with_misbehaving
 
 SLOW_OR_OPTIONAL = ["httpx2", "httpcore2", "anyio", "h11", "httpx", "mcp", "pydantic"]
 
@@ -38,7 +38,7 @@ def test_a_command_line_needs_no_extra() -> None:
     async def say(peer: Peer) -> str:
         return text(await peer.call("hello"))
 
-    assert with_rogue("decent", say) == "hello"
+    assert with_misbehaving("decent", say) == "hello"
 
 
 def test_importing_it_pulls_in_no_http_client() -> None:

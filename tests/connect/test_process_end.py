@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from accord.connect import Peer, connect, stdio
-from connect.client import UNWATCHED, descriptors, rogue, run, text, with_rogue
+from connect.client import UNWATCHED, descriptors, misbehaving, run, text, with_misbehaving
 from serve.http.talk import eventually
 
 
@@ -25,8 +25,10 @@ def log(tmp_path: Path) -> Path:
     return tmp_path / "started"
 
 
-def start(habit: str, log: Path, **options: Any) -> Any:
-    return connect(rogue(habit), env={**UNWATCHED, "ROGUE_LOG": str(log)}, timeout=5, **options)
+def start(fault: str, log: Path, **options: Any) -> Any:
+    return connect(
+        misbehaving(fault), env={**UNWATCHED, "START_LOG": str(log)}, timeout=5, **options
+    )
 
 
 def is_gone(pid: int) -> bool:
@@ -38,14 +40,14 @@ def is_gone(pid: int) -> bool:
     return False
 
 
-HABITS = ["decent", "will_not_end", "ends_only_when_asked", "never_reads_on", "floods_stderr"]
+FAULTS = ["decent", "will_not_end", "ends_only_when_asked", "never_reads_on", "floods_stderr"]
 
 
-@pytest.mark.parametrize("habit", HABITS)
-def test_no_process_and_no_descriptor_is_left(habit: str, log: Path) -> None:
+@pytest.mark.parametrize("fault", FAULTS)
+def test_no_process_and_no_descriptor_is_left(fault: str, log: Path) -> None:
     async def main() -> None:
         before = descriptors()
-        async with start(habit, log, era="handshake"):
+        async with start(fault, log, era="handshake"):
             pass
         assert descriptors() == before
 
@@ -63,13 +65,13 @@ def test_a_server_that_ends_by_itself_is_given_the_time(log: Path) -> None:
     assert run(main()) < 0.3
 
 
-@pytest.mark.parametrize("habit", ["dies_in_a_call", "dies_at_once", "refuses", "silent"])
-def test_nothing_is_left_of_a_server_that_failed(habit: str, log: Path) -> None:
+@pytest.mark.parametrize("fault", ["dies_in_a_call", "dies_at_once", "refuses", "silent"])
+def test_nothing_is_left_of_a_server_that_failed(fault: str, log: Path) -> None:
     async def main() -> None:
         before = descriptors()
         with pytest.raises(Exception, match=r"the server|not answered"):
             async with connect(
-                rogue(habit), env={**UNWATCHED, "ROGUE_LOG": str(log)}, timeout=0.5
+                misbehaving(fault), env={**UNWATCHED, "START_LOG": str(log)}, timeout=0.5
             ) as peer:
                 await peer.call("hello")
         assert descriptors() == before
@@ -111,7 +113,7 @@ def test_children_of_a_server_end_with_it() -> None:
     async def say(peer: Peer) -> int:
         return int(text(await peer.call("who")))
 
-    pid = with_rogue("leaves_a_child", say)
+    pid = with_misbehaving("leaves_a_child", say)
     assert eventually(lambda: is_gone(pid) or _is_zombie(pid))
 
 
@@ -123,7 +125,7 @@ def test_a_child_that_went_its_own_way_does_not_hold_us_up() -> None:
 
     try:
         began = monotonic()
-        with_rogue("leaves_a_stranger", say)
+        with_misbehaving("leaves_a_stranger", say)
         assert monotonic() - began < 10
         assert not is_gone(pids[0])
     finally:

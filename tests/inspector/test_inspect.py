@@ -14,13 +14,13 @@ import pytest
 
 from cli.command import ACCORD, ENVIRONMENT, accord_each, assert_one_line_of_misuse
 from connect.client import run
-from connect.scripted_server import replying, scripted_server
 from http_peer import HttpServer
 from inspector.api_client import COMMAND, MANY, SHOP, Api, inspecting, reply_of, sample
+from peers.scripted_server import replying, scripted_server
 from processes import children
 from serve.http.talk import eventually
 
-ROGUE = """
+REMOTE = """
 import json, os, sys
 answers = {}
 asked = {7: "aside", 1: "roots/list", "1": "elicitation/create", "x": "sampling/createMessage"}
@@ -34,7 +34,7 @@ for line in sys.stdin:
         for name, method in [*asked.items()][1:]:
             print(json.dumps({"jsonrpc": "2.0", "id": name, "method": method, "params": {}}), flush=True)
     if message["method"] == "initialize":
-        result = {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "<b>rogue</b>"}}
+        result = {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "<b>remote</b>"}}
     elif message["method"] == "tools/list":
         result = {"tools": [
             {"name": "end", "inputSchema": {"type": "object"}},
@@ -69,9 +69,9 @@ for line in sys.stdin:
 
 
 @pytest.fixture(scope="module")
-def rogue(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
-    path = tmp_path_factory.mktemp("rogue") / "rogue.py"
-    path.write_text(ROGUE)
+def remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
+    path = tmp_path_factory.mktemp("remote") / "remote.py"
+    path.write_text(REMOTE)
     with inspecting(f"{sys.executable} {path}") as running:
         Api.linked(running).say("tools")  # by then it has asked what it has to ask
         yield running
@@ -79,8 +79,8 @@ def rogue(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
 
 
 @pytest.fixture
-def api(rogue: HttpServer) -> Api:
-    return Api.linked(rogue)
+def api(remote: HttpServer) -> Api:
+    return Api.linked(remote)
 
 
 def test_it_looks_at_somebody_else_s_server_by_its_command_line() -> None:
@@ -115,11 +115,11 @@ def _look(api: Api) -> None:
     assert ours["reading"]["response"]["error"]["message"] == "No painter 'zoe'"
 
 
-def test_the_link_alone_has_the_token(rogue: HttpServer) -> None:
-    page = Api(rogue, "")
+def test_the_link_alone_has_the_token(remote: HttpServer) -> None:
+    page = Api(remote, "")
     assert '<meta name="accord-token" content="">' in page.get("/").body.decode()
     assert page.post("about").status == 403
-    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/#token=[\w-]{32}", rogue.url)
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/#token=[\w-]{32}", remote.url)
 
 
 @pytest.mark.parametrize(
@@ -183,12 +183,12 @@ def test_a_server_that_ended_is_reported_and_started_again(api: Api) -> None:
 
 def test_headers_go_along_to_a_url() -> None:
     async def ask() -> tuple[int, set[str | None]]:
-        async with scripted_server(replying(401, b"{}")) as stand:
-            words = ("inspect", stand.url, "--http", "127.0.0.1:0", "--header", "X-Key: s3cret")
+        async with scripted_server(replying(401, b"{}")) as server:
+            words = ("inspect", server.url, "--http", "127.0.0.1:0", "--header", "X-Key: s3cret")
             child = await asyncio.create_subprocess_exec(
                 ACCORD, *words, env=ENVIRONMENT, stderr=asyncio.subprocess.DEVNULL
             )
-            return await child.wait(), {each.headers.get("x-key") for each in stand.requests}
+            return await child.wait(), {each.headers.get("x-key") for each in server.requests}
 
     assert run(ask()) == (2, {"s3cret"})
 

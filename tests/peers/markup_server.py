@@ -1,6 +1,6 @@
-"""A server that means no good: everything it says would like to be more than text.
+"""Raw stdio server whose names and texts contain markup, scripts and control characters.
 
-One message a line on stdio, by hand: no library would let most of this pass.
+It uses no MCP library, since none would send most of this.
 """
 
 import base64

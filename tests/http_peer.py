@@ -40,7 +40,7 @@ class HttpServer:
         env: Mapping[str, str] | None = None,
         cwd: str | PathLike[str] | None = None,
         url: re.Pattern[str] = _SERVING,
-        timeout: float = 10,
+        timeout: float = 30,
     ) -> None:
         self._url = url
         self._command = command
@@ -94,7 +94,7 @@ class HttpServer:
                 if self._ended or not self._changed.wait(end - monotonic()):
                     raise TimeoutError(f"no {pattern.pattern!r} in stderr: {self._lines}")
 
-    def wait(self, timeout: float = 10) -> int:
+    def wait(self, timeout: float = 30) -> int:
         """The exit code, once it has ended; `stderr` is whole by then."""
         code = self.process.wait(timeout)
         self._reader.join(timeout)
@@ -206,7 +206,7 @@ class HttpPeer:
         headers: Headers | None = None,
         path: str = "/mcp",
         host: str = "127.0.0.1",
-        timeout: float = 10,
+        timeout: float = 30,
         capabilities: Mapping[str, Any] | None = None,
     ) -> None:
         self.revision = revision

@@ -45,7 +45,7 @@ def calls(url: str, *wanted: tuple[str, dict[str, Any]]) -> list[Any]:
     """What the official client gets from each tool; the names of all tools first."""
 
     async def talk() -> list[Any]:
-        async with Client(url, read_timeout_seconds=20) as client:
+        async with Client(url, read_timeout_seconds=30) as client:
             names = {tool.name for tool in (await client.list_tools()).tools}
             return [names, *[await client.call_tool(name, given) for name, given in wanted]]
 

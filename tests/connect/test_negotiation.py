@@ -34,7 +34,7 @@ def test_a_server_that_is_silent_for_a_moment_is_started_again(tmp_path: Path) -
     log = tmp_path / "started"
     env = {**UNWATCHED, "START_LOG": str(log)}
     fault = "ignores_what_it_does_not_know"
-    assert with_misbehaving(fault, revision, timeout=3, env=env) == "2025-11-25"
+    assert with_misbehaving(fault, revision, timeout=6, env=env) == "2025-11-25"
     assert len(log.read_text().split()) == 2
 
 

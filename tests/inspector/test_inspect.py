@@ -17,7 +17,7 @@ from connect.client import run
 from http_peer import HttpServer
 from inspector.api_client import COMMAND, MANY, SHOP, Api, inspecting, reply_of, sample
 from peers.scripted_server import replying, scripted_server
-from processes import children
+from processes import children, is_gone
 from serve.http.talk import eventually
 
 REMOTE = """
@@ -225,5 +225,5 @@ def test_the_server_ends_with_the_page() -> None:
             assert len(child) == 1
             page.process.send_signal(number)
             page.wait(30)
-            assert eventually(lambda: not Path(f"/proc/{child[0]}").exists(), 30)  # noqa: B023
+            assert eventually(lambda: is_gone(child[0]))  # noqa: B023
             assert "Traceback" not in page.stderr

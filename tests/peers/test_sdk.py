@@ -27,7 +27,7 @@ def talk(mode: str, say: Callable[[Client], Awaitable[Any]], target: str = "shop
     )
 
     async def session() -> Any:
-        async with Client(command, mode=mode, read_timeout_seconds=10) as client:
+        async with Client(command, mode=mode, read_timeout_seconds=30) as client:
             assert client.protocol_version == REVISIONS[mode]
             return await say(client)
 

@@ -86,7 +86,7 @@ async def connected(mode: str, way: str, person: Person, heard: list[Any]) -> As
     async with Client(
         command if way == "stdio" else URL[0],
         mode=mode,
-        read_timeout_seconds=20,
+        read_timeout_seconds=30,
         elicitation_callback=person.elicit,
         sampling_callback=person.sample,
         list_roots_callback=person.roots,
@@ -407,7 +407,7 @@ def test_it_hears_of_changes(mode: str, way: str) -> None:
         await client.unsubscribe_resource("sample://orders/7")
         for tool, arguments in STEPS:
             await client.call_tool(tool, arguments)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(40):
             while len(methods := {getattr(m, "method", "") for m in heard}) < 4:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
         uris = {m.params.uri for m in heard if m.method == "notifications/resources/updated"}
@@ -425,7 +425,7 @@ def test_it_hears_of_changes(mode: str, way: str) -> None:
             for tool, arguments in STEPS:
                 await client.call_tool(tool, arguments)
             events: set[str] = set()
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(40):
                 while len(events) < 4:
                     events.add(type(await anext(changes)).__name__)
         return events

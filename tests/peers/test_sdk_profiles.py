@@ -73,7 +73,7 @@ def results(mode: str, profile: str) -> Mapping[str, CallToolResult | MCPError]:
     async def session() -> dict[str, CallToolResult | MCPError]:
         found: dict[str, CallToolResult | MCPError] = {}
         async with Client(
-            command, mode=mode, read_timeout_seconds=10, extensions=[asked]
+            command, mode=mode, read_timeout_seconds=30, extensions=[asked]
         ) as client:
             assert client.protocol_version == MODES[mode]
             for tool in (await client.list_tools()).tools:

@@ -27,7 +27,7 @@ TOOLS = ["list_tables", "describe_table", "run_query", "insert_row", "update_row
 
 def talk(command: StdioServerParameters, mode: str, say: Callable[[Client], Awaitable[Any]]) -> Any:
     async def session() -> Any:
-        async with Client(command, mode=mode, read_timeout_seconds=20) as client:
+        async with Client(command, mode=mode, read_timeout_seconds=30) as client:
             return await say(client)
 
     return asyncio.run(session())

@@ -132,7 +132,7 @@ def test_without_a_stdin_or_stdout_it_says_so_in_one_line(closed: str) -> None:
         env=ENVIRONMENT,
         input=b"",
         capture_output=True,
-        timeout=10,
+        timeout=30,
     )
     assert done.returncode == 2
     assert done.stderr.count(b"\n") == 1
@@ -267,9 +267,9 @@ def test_an_empty_input_ends_the_server_at_once(tmp_path: Path, source: str) -> 
         path = tmp_path / source
         path.touch()
     with path.open("rb") as stdin:
-        command = [ACCORD, "serve", "faulty:blocking"]
+        command = [ACCORD, "serve", "faulty:blocking", "--grace", "50"]
         done = subprocess.run(
-            command, cwd=SAMPLES, env=ENVIRONMENT, stdin=stdin, capture_output=True, timeout=4
+            command, cwd=SAMPLES, env=ENVIRONMENT, stdin=stdin, capture_output=True, timeout=30
         )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 

@@ -183,7 +183,7 @@ class _Server:
             before, now = now, self._cpu_seconds() - 0.02  # what a process takes that is idle
 
     def wait_until(self, condition: Any) -> None:
-        end = monotonic() + 10
+        end = monotonic() + 40
         while not condition():
             assert monotonic() < end
             sleep(0.1)

@@ -15,7 +15,7 @@ from serve.http.talk import ERAS, census, eventually, limited
 
 @contextmanager
 def _connected(server: HttpServer) -> Iterator[socket.socket]:
-    with closing(socket.create_connection(("127.0.0.1", server.port), timeout=10)) as connection:
+    with closing(socket.create_connection(("127.0.0.1", server.port), timeout=30)) as connection:
         yield connection
 
 
@@ -168,7 +168,7 @@ def test_a_client_that_does_not_read_gets_no_more_work_done_for_it(revision: str
 @pytest.fixture(scope="module")
 def hasty() -> Iterator[HttpServer]:
     """A server that does not wait long for its clients."""
-    with limited(body_seconds=0.4) as running:
+    with limited(body_seconds=2) as running:
         yield running
 
 
@@ -195,7 +195,7 @@ def test_a_client_that_reads_slowly_is_given_its_time(hasty: HttpServer) -> None
             part = connection.recv(500_000, socket.MSG_WAITALL)
             assert part
             received += len(part)
-            client.call("nap", seconds=0.05)
+            client.call("nap", seconds=0.1)
 
 
 @pytest.mark.parametrize("revision", ERAS)

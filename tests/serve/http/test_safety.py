@@ -269,7 +269,7 @@ def test_a_name_that_was_allowed_is_answered_and_no_other() -> None:
 def test_it_listens_on_ipv6_too() -> None:
     with serving(address="[::1]:0") as server:
         assert server.host == "[::1]"
-        with closing(socket.create_connection(("::1", server.port), timeout=5)) as connection:
+        with closing(socket.create_connection(("::1", server.port), timeout=30)) as connection:
             connection.sendall(b"GET /health HTTP/1.0\r\nHost: [::1]\r\n\r\n")
             assert connection.recv(65_536).startswith(b"HTTP/1.1 200")
 
@@ -279,7 +279,7 @@ def test_it_listens_on_ipv6_too() -> None:
 
 @contextmanager
 def _connected(server: HttpServer) -> "Iterator[socket.socket]":
-    with closing(socket.create_connection(("127.0.0.1", server.port), timeout=10)) as connection:
+    with closing(socket.create_connection(("127.0.0.1", server.port), timeout=30)) as connection:
         yield connection
 
 
@@ -322,6 +322,13 @@ LIMIT = 10_000
 
 @pytest.fixture(scope="module")
 def small() -> Iterator[HttpServer]:
+    with limited(max_request=LIMIT) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def hasty() -> Iterator[HttpServer]:
+    """A server that does not wait long for a request."""
     with limited(max_request=LIMIT, body_seconds=0.3) as server:
         yield server
 
@@ -406,17 +413,16 @@ STALLED = {
 
 @pytest.mark.parametrize("what", STALLED)
 def test_a_body_that_never_ends_is_a_408_and_the_connection_is_closed(
-    small: HttpServer, what: str
+    hasty: HttpServer, what: str
 ) -> None:
-    with _connected(small) as connection:
-        connection.settimeout(2)
+    with _connected(hasty) as connection:
         connection.sendall(STALLED[what])
         assert _status_of(connection) == 408
         assert connection.recv(1) == b""
 
 
-def test_a_body_that_trickles_is_a_408(small: HttpServer) -> None:
-    with _connected(small) as connection:
+def test_a_body_that_trickles_is_a_408(hasty: HttpServer) -> None:
+    with _connected(hasty) as connection:
         connection.sendall(_head("Content-Length: 100"))
         for byte in islice(_call(), 99):
             connection.send(bytes([byte]))
@@ -427,9 +433,8 @@ def test_a_body_that_trickles_is_a_408(small: HttpServer) -> None:
 
 @pytest.mark.parametrize("beginning", [b"", b"POST /mcp HTTP/1.1\r\nHost: local"])
 def test_headers_that_never_end_do_not_hold_a_connection(
-    small: HttpServer, beginning: bytes
+    hasty: HttpServer, beginning: bytes
 ) -> None:
-    with _connected(small) as connection:
-        connection.settimeout(2)
+    with _connected(hasty) as connection:
         connection.sendall(beginning)
         assert connection.recv(65_536)[:12] in (b"", b"HTTP/1.1 408")

@@ -13,9 +13,9 @@ from serve.http.talk import ERAS, STATELESS, eventually, serving
 from serve.talk import UNWATCHED
 
 GRACE = 0.3
-AT_ONCE = 5
-SOON = 10  # for one that may have much to write down at its end, and tools that take ten minutes
-FOREVER = 30
+AT_ONCE = 15
+SOON = 20  # for one that may have much to write down at its end, and tools that take ten minutes
+FOREVER = 45
 STUBBORN = [
     "sleep_in_task",
     "sleep_in_thread",
@@ -87,7 +87,9 @@ def test_ctrl_c_twice_in_a_row_leaves_no_traceback(is_busy: bool) -> None:
     with serving("--grace", str(FOREVER), env=UNWATCHED) as server, ExitStack() as stack:
         client = stack.enter_context(HttpPeer(server.port))
         if is_busy:
-            stack.enter_context(client.again()).send(client.calling("doze", name="a", seconds=30))
+            stack.enter_context(client.again()).send(
+                client.calling("doze", name="a", seconds=FOREVER)
+            )
             client.call("when", name="a")
         server.process.send_signal(signal.SIGINT)
         assert eventually(lambda: not _answers(client))
@@ -115,7 +117,7 @@ def test_a_client_that_reads_nothing_does_not_hold_it_for_the_whole_grace() -> N
         deaf.send(deaf.calling("text", size=size))
         assert len(other.call("text", size=size)) == size
         server.process.terminate()
-        server.wait(3 * AT_ONCE)
+        server.wait(2 * AT_ONCE)
 
 
 def _end(tool: str) -> float:

@@ -88,7 +88,7 @@ def test_progress_after_the_answer_goes_nowhere(revision: str) -> None:
         before = census(client)["tasks"]
         assert client.post(client.watching("brag")).text == "done"
         client.call("mark", name="bragged")
-        assert eventually(lambda: census(client)["tasks"] == before)
+        assert eventually(lambda: census(client)["tasks"] <= before)
         assert client.call("echo", word="next") == "next"
         server.process.terminate()
         server.wait()
@@ -138,7 +138,7 @@ UNKNOWN = ["", "x", "-", "0-0", "99-0", "1", "1-", "1-x", "1--1", "1-999", "1-²
 
 @pytest.mark.parametrize("last", [*UNKNOWN, "1-" + "9" * 5_000], ids=range(len(UNKNOWN) + 1))
 def test_an_event_that_never_was_is_a_400(server: HttpServer, last: str) -> None:
-    with HttpPeer(server.port, "2025-11-25", timeout=2) as client:
+    with HttpPeer(server.port, "2025-11-25") as client:
         events = client.post(client.watching("say", message="m")).rest()
         assert events[0].id == "1-1", "so that the table is near the truth"
         response = client.visit("GET", {"Accept": "text/event-stream", "Last-Event-ID": last})

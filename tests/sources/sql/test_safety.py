@@ -4,6 +4,7 @@ import os
 import random
 import sqlite3
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from processes import children
+from serve.http.talk import eventually
 from sources.sql.shop import NUMBERS, SEED, Shop, make, serving, state
 
 ONLY_SELECT = "Only SELECT queries are allowed for security reasons"
@@ -212,9 +214,10 @@ def test_memory_stays_within_bounds_in_both_processes(folder: Path) -> None:
             (worker,) = set(children(os.getpid())) - others
             before = resident(worker, "VmRSS")
             shop.call("run_query", query=EXPENSIVE[name])
-            if worker in children(os.getpid()):  # on a machine that is busy it may have been ended
+            with suppress(OSError, IndexError):  # on a machine that is busy it may have been ended
+                grown = resident(worker) - before
                 measured += 1
-                assert resident(worker) - before <= MEMORY, name
+                assert grown <= MEMORY, name
         assert resident(os.getpid(), "VmRSS") - ours <= MEMORY
     assert measured > len(hungry) / 2
 
@@ -304,7 +307,7 @@ def test_workers_that_were_ended_leave_no_process_behind(folder: Path) -> None:
             shop.refusal(EXPENSIVE["one opcode"])
         while len(set(children(os.getpid())) - others) > 1:  # the time limit of a test ends this
             shop.query("SELECT 1")
-    assert set(children(os.getpid())) - others == set()
+    assert eventually(lambda: set(children(os.getpid())) <= others)
 
 
 # Allowed tables

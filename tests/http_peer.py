@@ -12,7 +12,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from os import PathLike
 from time import monotonic
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 import commands
@@ -63,12 +62,7 @@ class HttpServer:
         self.port = int(port)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self.process.poll() is None:
             self.process.terminate()
             with suppress(subprocess.TimeoutExpired):
@@ -227,12 +221,7 @@ class HttpPeer:
             assert self.session is not None
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -15,6 +15,7 @@ from peers.scripted_server import (
     Request,
     ScriptedServer,
     call,
+    call_in_handshake_era,
     calling,
     event,
     handshake,
@@ -233,8 +234,7 @@ def test_an_answer_may_come_on_another_stream() -> None:
             else:
                 await handshake(request)
 
-        async with scripted_server(answer) as server, connect(server.url, era="handshake") as peer:
-            return text(await peer.call("hello"))
+        return await call_in_handshake_era(answer)
 
     assert run(main()) == "elsewhere"
 

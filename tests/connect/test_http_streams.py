@@ -7,13 +7,14 @@ import pytest
 
 from accord.connect import Peer, connect
 from accord.errors import PeerError
-from connect.client import run, text
+from connect.client import run
 from peers.scripted_server import (
     NOTE,
     Answer,
     Request,
     ScriptedServer,
     call,
+    call_in_handshake_era,
     calling,
     event,
     handshake,
@@ -145,8 +146,7 @@ def test_a_request_in_the_middle_of_a_call_is_refused_while_the_call_goes_on() -
             else:
                 await handshake(request)
 
-        async with scripted_server(answer) as server, connect(server.url, era="handshake") as peer:
-            return text(await peer.call("hello"))
+        return await call_in_handshake_era(answer)
 
     assert run(main()) == "went on"
 

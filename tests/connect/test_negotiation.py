@@ -69,6 +69,12 @@ def test_why_nothing_was_agreed_is_reported(fault: str, options: Any, sentence: 
         with_misbehaving(fault, do_nothing, **options)
 
 
+async def connect_once(target: Any, options: Any) -> None:
+    """Connect, and close the connection at once."""
+    async with connect(target, **options):
+        pass
+
+
 @pytest.mark.parametrize(
     ("target", "options", "sentence"),
     [
@@ -92,12 +98,8 @@ def test_why_nothing_was_agreed_is_reported(fault: str, options: Any, sentence: 
 def test_what_cannot_be_asked_for_is_our_own_fault(
     target: Any, options: Any, sentence: str
 ) -> None:
-    async def main() -> None:
-        async with connect(target, **options):
-            pass
-
     with pytest.raises(ContractError, match=sentence):
-        run(main())
+        run(connect_once(target, options))
 
 
 @pytest.mark.parametrize(
@@ -115,12 +117,8 @@ def test_what_cannot_be_asked_for_is_our_own_fault(
     ],
 )
 def test_what_cannot_be_reached_is_reported(target: Any, options: Any, sentence: str) -> None:
-    async def main() -> None:
-        async with connect(target, **options):
-            pass
-
     with pytest.raises(PeerError, match=sentence):
-        run(main())
+        run(connect_once(target, options))
 
 
 def test_nothing_can_be_asked_after_the_end() -> None:

@@ -266,5 +266,11 @@ def calling(answer: Answer, begin: Answer = handshake) -> Answer:
     return both
 
 
+async def call_in_handshake_era(answer: Answer) -> str:
+    """Call a tool of a server with this script, and return the text of the result."""
+    async with scripted_server(answer) as server, connect(server.url, era="handshake") as peer:
+        return text(await peer.call("hello"))
+
+
 async def call(peer: Peer, server: ScriptedServer) -> str:
     return text(await peer.call("hello"))

@@ -337,10 +337,7 @@ def _add_ending(server: Server) -> None:
     async def cancel_itself(context: Context) -> str:
         """Cancel the task of this call, and return."""
         await context.progress(1)
-        task = asyncio.current_task()
-        assert task is not None
-        task.cancel()
-        return "went on"
+        return await cancel_at_once()
 
     @server.tool
     async def cancel_at_once() -> str:

@@ -39,13 +39,18 @@ WRITERS = [
 @pytest.mark.requirement("mcp.stdio.only-messages", "mcp.stdio.one-line")
 @pytest.mark.parametrize("tool", WRITERS)
 def test_what_a_tool_writes_goes_to_stderr(tool: str) -> None:
+    assert "NOISE\n" in _stderr_after(tool)
+
+
+def _stderr_after(tool: str) -> str:
+    """Call a tool and then another, end the server, and return its stderr."""
     with serving("faulty:printing") as peer:
         ask(peer, tool)
         assert ask(peer, "quiet") == "quiet"
         peer.close_input()
         assert peer.rest() == []
         assert peer.wait() == 0
-    assert "NOISE\n" in peer.stderr
+    return peer.stderr
 
 
 PRINTS = """
@@ -84,12 +89,7 @@ def test_what_a_tool_prints_is_there_when_its_reply_is() -> None:
     "tool", ["close_stdout", "close_stdin", "close_the_descriptors", "replace_the_descriptors"]
 )
 def test_a_tool_cannot_cut_the_line(tool: str) -> None:
-    with serving("faulty:printing") as peer:
-        ask(peer, tool)
-        assert ask(peer, "quiet") == "quiet"
-        peer.close_input()
-        assert peer.rest() == []
-        assert peer.wait() == 0
+    _stderr_after(tool)
 
 
 # Nobody else takes what comes in

@@ -249,14 +249,20 @@ EARLY = {
 }
 
 
+def _begin_refused(client: HttpPeer, connection: socket.socket, status: int, size: int) -> bytes:
+    """Send the head of a large request that is refused, and return its body."""
+    call = _request(client, client.calling("length", word="x" * size))
+    head, body = call.replace(*EARLY[status], 1).split(b"\r\n\r\n", 1)
+    connection.sendall(head + b"\r\n\r\n")
+    return body
+
+
 @pytest.mark.parametrize("status", EARLY)
 def test_a_request_that_is_answered_before_it_is_whole_is_the_last(
     server: HttpServer, status: int
 ) -> None:
     with HttpPeer(server.port) as client, _connected(server) as connection:
-        call = _request(client, client.calling("length", word="x" * 1_000_000))
-        head, body = call.replace(*EARLY[status], 1).split(b"\r\n\r\n", 1)
-        connection.sendall(head + b"\r\n\r\n")
+        body = _begin_refused(client, connection, status, 1_000_000)
         answers = _Answers(connection)
         response = answers.next()
         assert (response.status, response.headers["Connection"]) == (status, "close")
@@ -269,9 +275,7 @@ def test_a_client_that_sends_all_before_it_reads_hears_why_it_was_refused(
     server: HttpServer, status: int
 ) -> None:
     with HttpPeer(server.port) as client, _connected(server) as connection:
-        call = _request(client, client.calling("length", word="x" * 3_000_000))
-        head, body = call.replace(*EARLY[status], 1).split(b"\r\n\r\n", 1)
-        connection.sendall(head + b"\r\n\r\n")
+        body = _begin_refused(client, connection, status, 3_000_000)
         client.call("nap", seconds=0.05)
         for at in range(0, len(body), 100_000):
             connection.sendall(body[at : at + 100_000])

@@ -222,17 +222,16 @@ def test_memory_stays_within_bounds_in_both_processes(folder: Path) -> None:
     assert measured > len(hungry) / 2
 
 
-def test_large_rows_that_fit_come_even_where_memory_is_short(shop: Shop) -> None:
-    query = f"SELECT i, hex(zeroblob(100000)) AS a FROM ({NUMBERS.format(1000)})"
-    rows, beside = shop.page(query)
-    assert [row["i"] for row in rows] == [1]
-    assert beside["truncated"] is True
-
-
-def test_rows_that_are_too_large_together_come_one_by_one(shop: Shop) -> None:
-    query = f"SELECT i, iif(i < 4, 'x', hex(zeroblob(450000))) AS a FROM ({NUMBERS.format(1000)})"
-    rows, beside = shop.page(query)  # together they are more than a worker may have
-    assert [row["i"] for row in rows] == [1, 2, 3]
+@pytest.mark.parametrize(
+    ("column", "found"),
+    [("hex(zeroblob(100000))", [1]), ("iif(i < 4, 'x', hex(zeroblob(450000)))", [1, 2, 3])],
+    ids=["each is large", "together they are more than a worker may have"],
+)
+def test_large_rows_that_fit_come_even_where_memory_is_short(
+    shop: Shop, column: str, found: list[int]
+) -> None:
+    rows, beside = shop.page(f"SELECT i, {column} AS a FROM ({NUMBERS.format(1000)})")
+    assert [row["i"] for row in rows] == found
     assert beside["truncated"] is True
 
 

@@ -1,5 +1,7 @@
-"""Reads /proc: the children of a process, and whether it has ended."""
+"""Reads /proc: the children of a process, and whether it has ended; finds a free port."""
 
+import random
+import socket
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,3 +22,11 @@ def is_gone(pid: int) -> bool:
     except (FileNotFoundError, ProcessLookupError):  # the latter if it ends while it is read
         return True
     return stat.rpartition(")")[2].split()[0] in "ZX"
+
+
+def free_port() -> int:
+    """Return a free TCP port that the system does not give to other sockets meanwhile."""
+    while True:
+        port = random.randrange(10_000, 30_000)  # below the ports that the system chooses
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port

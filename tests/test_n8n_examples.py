@@ -222,7 +222,7 @@ def posted(item: Any) -> bytes:
         const $ = (name) => ({{ "Tool and arguments": {{ item: {{ json: {json.dumps(called)} }} }} }})[name];
         process.stdout.write({expression[1].strip()});
     """
-    done = subprocess.run([NODE, "--eval", script], capture_output=True, check=True, timeout=30)
+    done = subprocess.run([NODE, "--eval", script], capture_output=True, check=True, timeout=50)
     return done.stdout
 
 
@@ -271,7 +271,7 @@ def test_what_it_calls_the_demo_has() -> None:
         [*command, json.dumps(called["input"]), "--read"],
         capture_output=True,
         check=True,
-        timeout=30,
+        timeout=50,
     )
     said = json.loads(done.stdout)
     assert said["responseType"] == "list"

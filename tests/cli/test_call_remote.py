@@ -29,7 +29,8 @@ from commands import Popen
 from connect.client import run, serving_shop
 from http_peer import HttpServer
 from peers.scripted_server import Request, scripted_server
-from processes import children
+from processes import children, is_gone
+from serve.http.talk import eventually
 
 COMMAND = f"{quote(ACCORD)} serve {quote(str(EXAMPLES / 'shop.py'))}"
 ADA, ZOE = '{"customer": "ada"}', '{"customer": "zoe"}'
@@ -311,8 +312,7 @@ def test_ctrl_c_ends_the_server_too(odd: Path) -> None:
     command = [ACCORD, "call", f"{quote(ACCORD)} serve odd --grace 0", "sleep"]
     with Popen(command, cwd=odd, env=ENVIRONMENT, stderr=subprocess.PIPE) as child:
         assert child.stderr is not None
-        while not (odd / "begun").exists():
-            assert child.poll() is None
+        assert eventually((odd / "begun").exists)
         (server,) = children(child.pid)
         child.send_signal(signal.SIGINT)
         try:
@@ -320,8 +320,7 @@ def test_ctrl_c_ends_the_server_too(odd: Path) -> None:
             assert b"Traceback" not in child.stderr.read()
         finally:
             child.kill()
-    with pytest.raises(ProcessLookupError):
-        os.kill(server, 0)
+    assert eventually(lambda: is_gone(server))
 
 
 # Whose server it is

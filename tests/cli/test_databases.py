@@ -233,14 +233,12 @@ def test_the_tools_can_be_looked_at_as_they_would_be_served(folder: Path) -> Non
 def test_a_database_that_says_nothing_is_warned_of_and_holds_up_no_start(folder: Path) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as silent:
         url = f"postgresql://me:secret@127.0.0.1:{silent.getsockname()[1]}/orders"
-        words = ["serve", url, "--timeout", "3", "--http", "127.0.0.1:0"]
+        words = ["serve", url, "--timeout", "6", "--http", "127.0.0.1:0"]
         with HttpServer([ACCORD, *words], cwd=folder) as server, HttpPeer(server.port) as peer:
             assert peer.ask("tools/list").status == 200
             assert "WARNING" not in server.stderr
             server.said(re.compile("^WARNING accord: orders: .*$", re.M))
-            assert re.search(
-                "^ERROR accord: could not reach the database: .*$", server.stderr, re.M
-            )
+            server.said(re.compile("^ERROR accord: could not reach the database: .*$", re.M))
     assert "secret" not in server.stderr
 
 

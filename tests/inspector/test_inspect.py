@@ -17,7 +17,7 @@ from connect.client import run
 from http_peer import HttpServer
 from inspector.api_client import COMMAND, MANY, SHOP, Api, inspecting, reply_of, sample
 from peers.scripted_server import replying, scripted_server
-from processes import children, is_gone
+from processes import children, free_port, is_gone
 from serve.http.talk import eventually
 
 REMOTE = """
@@ -199,7 +199,12 @@ def test_what_cannot_be_is_one_line_that_says_what_to_do(tmp_path: Path) -> None
         table = {
             "a port in use": ["inspect", SHOP, "--http", f"127.0.0.1:{port}"],
             "no such program": ["inspect", "no-such-program here", "--http", "127.0.0.1:0"],
-            "nobody there": ["inspect", f"http://127.0.0.1:{_free()}/mcp", "--http", "127.0.0.1:0"],
+            "nobody there": [
+                "inspect",
+                f"http://127.0.0.1:{free_port()}/mcp",
+                "--http",
+                "127.0.0.1:0",
+            ],
             "a server of ours": ["inspect", "shop:server"],
             "everybody's": ["inspect", SHOP, "--http", "0.0.0.0:0"],
             "no target": ["inspect"],
@@ -211,11 +216,6 @@ def test_what_cannot_be_is_one_line_that_says_what_to_do(tmp_path: Path) -> None
     assert_one_line_of_misuse(done["a server of ours"], "accord serve shop:server --http")
     assert_one_line_of_misuse(done["everybody's"], "127.0.0.1")
     assert_one_line_of_misuse(done["no target"], "TARGET")
-
-
-def _free() -> int:
-    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
-        return int(listener.getsockname()[1])
 
 
 def test_the_server_ends_with_the_page() -> None:

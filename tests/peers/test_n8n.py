@@ -72,7 +72,7 @@ def converted() -> Converted:
         cwd=PEERS,
         input=json.dumps(asked).encode(),
         capture_output=True,
-        timeout=30,
+        timeout=50,
     )
     assert (done.returncode, done.stderr) == (0, b"")
     said = json.loads(done.stdout)

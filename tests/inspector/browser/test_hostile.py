@@ -7,7 +7,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from http.client import HTTPException
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -17,7 +16,8 @@ from http_peer import HttpServer
 from inspector.api_client import Api, inspecting
 from inspector.browser.tab import PATIENCE, call, home, opened, word
 from peers import markup_server
-from processes import children
+from processes import children, is_gone
+from serve.http.talk import eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 SIGNS = "\x1b\u202e\u202c\u200b\u2066\u2069"
@@ -327,7 +327,7 @@ def test_accord_inspect_ends_on_a_signal(transport: str, name: str) -> None:
         running.process.send_signal(signal.SIGTERM)
         assert running.wait(30) == 0
         calling.join()
-        assert not any(Path(f"/proc/{child}").exists() for child in workers)
+        assert eventually(lambda: all(map(is_gone, workers)))
 
 
 def _call(api: Api, name: str) -> None:

@@ -73,8 +73,13 @@ def health(server: HttpServer) -> int:
 
 
 def child_of(server: HttpServer) -> int:
-    (child,) = children(server.process.pid)
-    return child
+    """Return the only child of a server, once those that were ended are gone."""
+    assert eventually(lambda: len(living_children(server)) == 1)
+    return living_children(server)[0]
+
+
+def living_children(server: HttpServer) -> list[int]:
+    return [pid for pid in children(server.process.pid) if not is_gone(pid)]
 
 
 @contextmanager
@@ -148,7 +153,7 @@ def test_a_small_reply_starts_no_process() -> None:
         assert post(server, b"x" * IN_PLACE).status == 200
         assert children(server.process.pid) == []
         assert post(server, b"x" * LARGE).status == 200
-        assert len(children(server.process.pid)) == 1
+        assert child_of(server)
 
 
 def test_an_app_loads_nothing_of_it_before_it_is_needed() -> None:
@@ -244,7 +249,7 @@ def test_twenty_large_replies_at_once_are_all_read(server: HttpServer) -> None:
         answers = list(threads.map(lambda _: post(server, BODY), range(20)))
     assert {answer.status for answer in answers} == {200}
     assert len({answer.raw for answer in answers}) == 1
-    assert len(children(server.process.pid)) == 1
+    assert child_of(server)
 
 
 def fill(server: HttpServer) -> list[HTTPConnection]:

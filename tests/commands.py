@@ -44,7 +44,7 @@ def launch_command(transport: str, *servers: str, **settings: Any) -> list[str]:
 
 
 class Done(NamedTuple):
-    """How a command ended."""
+    """The exit code, output and errors of a command."""
 
     code: int
     out: str

@@ -39,8 +39,8 @@ def modern_params(
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """What is known of a request in flight; the session's revision counts where it names none."""
+class _PendingRequest:
+    """A request in flight; if it names no revision, that of the session counts."""
 
     method: str | None
     revision: str | None
@@ -70,7 +70,7 @@ class StdioPeer:
         self._cwd = cwd
         self._grace = grace
         self._ids = itertools.count(1)
-        self._in_flight: dict[RequestId, list[_Asked]] = {}
+        self._in_flight: dict[RequestId, list[_PendingRequest]] = {}
         self._eras: set[str] = set()
         self._unsent = b""
         self._outbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
@@ -218,7 +218,7 @@ class StdioPeer:
 
     @property
     def stderr(self) -> str:
-        """What the server wrote to stderr so far; all of it after `wait`."""
+        """Text on stderr so far; all of it after `wait`."""
         return b"".join(self._stderr).decode(errors="replace")
 
     def wait(self, timeout: float = 30) -> int:
@@ -271,18 +271,18 @@ class StdioPeer:
                 self._note_request(message)
 
     def _note_request(self, message: Message) -> None:
-        asked = _Asked(message["method"], _revision_named_by(message))
+        asked = _PendingRequest(message["method"], _revision_named_by(message))
         if asked.revision and asked.method != "initialize":
             self._eras.add(asked.revision)
         same_id = self._in_flight.setdefault(message["id"], [])
         same_id.append(asked)
         if len(set(same_id)) > 1:
-            same_id[:] = [_Asked(None, None)] * len(same_id)
+            same_id[:] = [_PendingRequest(None, None)] * len(same_id)
 
-    def _answered(self, message: Message) -> _Asked:
+    def _answered(self, message: Message) -> _PendingRequest:
         identity = message["id"]
         asked = self._in_flight.get(identity) if isinstance(identity, int | str) else None
-        return asked.pop() if asked else _Asked(None, None)
+        return asked.pop() if asked else _PendingRequest(None, None)
 
     def _checked(self, value: Any) -> Message:
         if not isinstance(value, dict) or "method" in value:
@@ -376,7 +376,7 @@ def _is_request(message: object) -> bool:
 
 
 def _revision_named_by(request: Message) -> str | None:
-    """What the request itself says: what `initialize` asks for, or what `_meta` is written in."""
+    """Return the revision that a request names: in `initialize`, or in `_meta`."""
     params = _object(request.get("params"))
     if request["method"] == "initialize":
         asked = params.get("protocolVersion")

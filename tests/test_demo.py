@@ -41,7 +41,7 @@ def demo(folder: Path) -> Iterator[HttpServer]:
 
 
 def calls(url: str, *wanted: tuple[str, dict[str, Any]]) -> list[Any]:
-    """What the official client gets from each tool; the names of all tools first."""
+    """Return the names of all tools, and the official client's result of each."""
 
     async def talk() -> list[Any]:
         async with Client(url, read_timeout_seconds=30) as client:

@@ -27,7 +27,7 @@ NODE = Path(sys.executable).with_name("node")
 
 
 class Kind(NamedTuple):
-    """What n8n's source says of a type of node: its versions, parameters, and ways out."""
+    """A type of node in n8n's source: its versions, parameters and outputs."""
 
     versions: set[float]
     parameters: set[str]
@@ -235,7 +235,7 @@ def test_what_the_mcp_client_gives_is_posted_as_what_the_tool_said(name: str) ->
 
 
 def plain(reply: Any) -> Any:
-    """The same with JSON in text written in one way."""
+    """Return a value with JSON in text in a canonical form."""
     return json.loads(json.dumps(reply).replace(": ", ":").replace(", ", ","))
 
 

@@ -130,7 +130,7 @@ def test_zsh_completes(tmp_path: Path) -> None:
 
 
 def _await(master: int, words: bytes, seconds: float = 40) -> bytes:
-    """What a terminal shows, up to these words."""
+    """Return the text of a terminal up to these words."""
     shown, end = b"", time.monotonic() + seconds
     while words not in shown and (left := end - time.monotonic()) > 0:
         if select.select([master], [], [], left)[0]:

@@ -60,7 +60,7 @@ def checked(reply: Reply, peer: Peer, method: str) -> Reply:
 
 
 def descriptors() -> int:
-    """How many files, pipes and sockets this process has open."""
+    """Count the files, pipes and sockets that this process has open."""
     return len(list(Path("/proc/self/fd").iterdir()))
 
 

@@ -335,7 +335,7 @@ def test_a_certificate_that_nobody_vouches_for_is_refused(tmp_path: Path) -> Non
 
 
 def self_signed(folder: Path) -> ssl.SSLContext:
-    """What a server shows that has made its certificate itself."""
+    """Return a TLS context with a self-signed certificate."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
     now = datetime.now(UTC)

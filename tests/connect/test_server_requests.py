@@ -21,7 +21,7 @@ COMMAND = [ACCORD, "serve", f"{SAMPLES / 'features.py'}:display"]
 
 
 async def ask(target: Any, **options: Any) -> str:
-    """What comes of a tool that asks something."""
+    """Return the text of a tool that asks for input."""
     async with connect(target, revision="2025-11-25", **options) as peer:
         return text(await peer.call("varnish"))
 

@@ -39,7 +39,7 @@ def _sample(folder: str) -> HttpServer:
 
 
 class Picture(NamedTuple):
-    """What is to be seen, and how large."""
+    """A picture to take: the page's state and size."""
 
     name: str
     arrange: Callable[[Any], None]

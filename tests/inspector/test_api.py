@@ -156,7 +156,7 @@ def test_all_that_is_needed_at_first_is_small_even_unpacked() -> None:
 
 
 def _needed(assets: Assets, first: str) -> dict[str, None]:
-    """What a browser fetches before it can run a file: what that names, and so on."""
+    """Return the files that a browser fetches before it can run a file."""
     found = {first: None}
     for path in (waiting := [first]):
         text = _body(assets, path).decode()

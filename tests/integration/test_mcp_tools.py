@@ -38,7 +38,7 @@ class Calls(NamedTuple):
 
 
 class Source(NamedTuple):
-    """What `accord serve` is given, what to ask of each tool, and what to make beforehand."""
+    """The words for `accord serve`, the calls of each tool, and what to prepare."""
 
     words: list[str]
     tools: Mapping[str, Calls]

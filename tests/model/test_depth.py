@@ -115,7 +115,7 @@ def returning(make: Callable[[], Any], *, is_async: bool = False, hint: Any = An
 
 
 def failure_of(reply: dict[str, Any]) -> str:
-    """What a failed call says, in any profile."""
+    """Return the message of a failed call, in any profile."""
     if "error" in reply:
         return str(reply["error"]["message"])
     assert reply["result"]["isError"] is True

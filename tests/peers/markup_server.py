@@ -180,7 +180,7 @@ INFO = {"name": BAD, "version": BAD, "title": BAD, "websiteUrl": LINKS[0]}
 
 
 def answer(message: Any) -> Any:
-    """What this server says to a request."""
+    """Return the reply to a request."""
     method, params = message["method"], message.get("params") or {}
     if method == "initialize":
         said = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}}

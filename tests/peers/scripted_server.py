@@ -22,7 +22,7 @@ NOTE = b'{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"hi"
 
 @dataclass
 class Request:
-    """What came, and how to answer it."""
+    """A request that came, with methods that answer it."""
 
     method: str
     path: str
@@ -91,7 +91,7 @@ def event(data: bytes, **fields: object) -> bytes:
 
 
 class ScriptedServer:
-    """Where the server is, and what it was asked."""
+    """The URL of the server, and the requests that came."""
 
     def __init__(self, answer: Answer) -> None:
         self.requests: list[Request] = []

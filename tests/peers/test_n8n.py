@@ -54,7 +54,7 @@ REFUSED: dict[str, tuple[Any, list[str]]] = {
 
 
 class Converted(NamedTuple):
-    """What the converter made: the Zod type of each member, and what it says to each instance."""
+    """The result of the converter: the Zod type of each member, and its verdict on each instance."""
 
     types: dict[str, str]
     judgements: dict[str, Any]

@@ -17,7 +17,7 @@ ORDERS = [{"id": 2, "item": "moth trap", "price": 19.99}]
 
 
 def talk(mode: str, say: Callable[[Client], Awaitable[Any]], target: str = "shop") -> Any:
-    """Start our server as the SDK starts one, say something to it, and give back what came."""
+    """Start our server as the SDK starts one, and return the result of `say`."""
     folder = ROOT / ("examples" if target == "shop" else "tests/samples")
     command = StdioServerParameters(
         command=str(Path(sys.executable).with_name("accord")),
@@ -35,7 +35,7 @@ def talk(mode: str, say: Callable[[Client], Awaitable[Any]], target: str = "shop
 
 
 def wrapped(mode: str, value: Any) -> Any:
-    """What structured content makes of a value that is no object."""
+    """Return the structured content for a value that is not an object."""
     return value if REVISIONS[mode] == "2026-07-28" else {"result": value}
 
 

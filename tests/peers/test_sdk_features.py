@@ -46,8 +46,8 @@ def server() -> Iterator[HttpServer]:
 URL: list[str] = []
 
 
-class Person:
-    """Whoever sits in front of the client, and the model behind it: what they were asked."""
+class ClientUser:
+    """The user and the model of a client: records their requests, and answers from a list."""
 
     def __init__(self) -> None:
         self.asked: list[Any] = []
@@ -71,7 +71,9 @@ class Person:
 
 
 @asynccontextmanager
-async def connected(mode: str, way: str, person: Person, heard: list[Any]) -> AsyncIterator[Client]:
+async def connected(
+    mode: str, way: str, person: ClientUser, heard: list[Any]
+) -> AsyncIterator[Client]:
     """A client with somebody in front of it; what it hears beside its answers is kept."""
     command = StdioServerParameters(
         command=ACCORD, args=["serve", "features:every_feature"], cwd=SAMPLES, env=dict(os.environ)
@@ -100,9 +102,9 @@ async def connected(mode: str, way: str, person: Person, heard: list[Any]) -> As
 
 @cache
 def session(mode: str, way: str) -> SimpleNamespace:
-    """What a client gets that does everything once."""
+    """Return the results of a client that uses every feature once."""
     found = SimpleNamespace(heard=[], progress=[])
-    person = found.person = Person()
+    person = found.person = ClientUser()
 
     async def everything() -> None:
         async with connected(mode, way, person, found.heard) as client:
@@ -169,7 +171,7 @@ async def _talk(client: Client, found: SimpleNamespace, mode: str) -> None:
     found.shelf = await client.call_tool("shelf", {"region": "nörth", "row": 7})
 
 
-async def _ask(client: Client, found: SimpleNamespace, person: Person) -> None:
+async def _ask(client: Client, found: SimpleNamespace, person: ClientUser) -> None:
     async def call(name: str, *answers: ElicitResult) -> Any:
         person.answers[:] = answers
         (content,) = (await client.call_tool(name)).content
@@ -431,7 +433,7 @@ def test_it_hears_of_changes(mode: str, way: str) -> None:
         return events
 
     async def main() -> set[str]:
-        async with connected(mode, way, Person(), heard) as client:
+        async with connected(mode, way, ClientUser(), heard) as client:
             return await (old if mode == "legacy" else new)(client)
 
     with warnings.catch_warnings():

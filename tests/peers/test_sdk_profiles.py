@@ -61,7 +61,7 @@ each_profile = pytest.mark.parametrize("profile", wire.PROFILES)
 
 @cache
 def results(mode: str, profile: str) -> Mapping[str, CallToolResult | MCPError]:
-    """What the client makes of a call of each tool; anything but an MCP error is raised."""
+    """Return the client's result or MCP error of each tool; other errors are raised."""
     command = StdioServerParameters(
         command=str(Path(sys.executable).with_name("accord")),
         args=["serve", "features:outcomes"],

@@ -23,7 +23,7 @@ from profiles.one_tool import (
 
 
 def action(data: Any = ABSENT, **members: Any) -> Any:
-    """What a tool reports that may have changed something."""
+    """Return the response of a tool that may have changed something."""
     given = {} if data is ABSENT else {"data": data}
     return {"toolName": "get", "responseType": "action", "status": "success", **given, **members}
 

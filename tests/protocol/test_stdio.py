@@ -46,7 +46,7 @@ def cancelled(identity: Any) -> dict[str, Any]:
 
 
 def works(peer: StdioPeer) -> bool:
-    """Whether a good call is answered well, by a task and by a thread."""
+    """True if a task and a thread answer a good call."""
     texts = [
         peer.request("tools/call", {"name": name, "arguments": arguments})["result"]["content"]
         for name, arguments in (("add", {"a": 2, "b": 3}), ("echo", {"value": 5}))
@@ -55,7 +55,7 @@ def works(peer: StdioPeer) -> bool:
 
 
 def said_nothing_more(peer: StdioPeer) -> bool:
-    """Whether the server, once its input ends, ends without a further message."""
+    """True if the server ends without a further message once its input ends."""
     peer.close_input()
     return peer.rest() == []
 

@@ -81,7 +81,7 @@ Found = dict[tuple[str, bool], list[Any]]
 
 
 async def follow_all(target: str | list[str]) -> Found:
-    """What every tool gives, with its schema and without."""
+    """Return the items of every tool, with its schema and without."""
     found: Found = {}
     async with connect(target) as peer:
         schemas = {tool["name"]: tool["inputSchema"] for tool in await peer.tools()}

@@ -285,14 +285,14 @@ def _add_shapes(server: Server) -> None:
 
     @server.tool(read_only=True)
     def count(author: str) -> int:
-        """How many there are: a number."""
+        """The number of books: a number."""
         if author == "anonymous":
             raise Problem.unavailable("The catalogue is closed", retry_after=60)
         return len(SHELF)
 
     @server.tool(read_only=True)
     def blurb(title: str) -> str:
-        """What is on the back: text."""
+        """The text of the back cover: text."""
         return f"{_book(title).title}, a novel.\n"
 
     @server.tool

@@ -96,7 +96,7 @@ def test_a_call_that_was_cancelled_is_not_waited_for() -> None:
 
 
 class Ended(NamedTuple):
-    """How a server ended that was stuck, and how long that took from when it was told to."""
+    """The exit code of a stuck server, and the seconds from the signal to its end."""
 
     code: int
     seconds: float

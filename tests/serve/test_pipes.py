@@ -190,7 +190,7 @@ def test_a_peer_that_does_not_read_is_made_to_wait_and_loses_nothing() -> None:
 
 
 def _write_until_nobody_reads(stream: IO[bytes], data: bytes) -> int:
-    """How much was taken before the pipe stayed full for half a second."""
+    """Return the number of bytes that were taken before the pipe stayed full for half a second."""
     os.set_blocking(stream.fileno(), False)
     taken = 0
     while taken < len(data) and select.select([], [stream], [], 0.5)[1]:
@@ -284,7 +284,7 @@ def test_lines_come_whole_and_in_order_through_a_narrow_pipe(turns: list[list[in
 
 
 async def _through_a_narrow_pipe(turns: list[list[bytes]]) -> list[bytes]:
-    """What comes out, if the lines of each turn of the loop are sent together."""
+    """Return the output, if the lines of each turn of the loop are sent together."""
     reader, writer = os.pipe()
     fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4_096)
     loop = asyncio.get_running_loop()

@@ -144,7 +144,7 @@ def _send(stream: IO[bytes], *messages: dict[str, Any]) -> None:
 
 
 def _ping_until_nobody_reads(stream: IO[bytes]) -> int:
-    """How many were sent before the pipe stayed full."""
+    """Return the number of pings that were sent before the pipe stayed full."""
     line = json.dumps(request("ping", id="p" * 4000)).encode() + b"\n"
     sent = 0
     while select.select([], [stream], [], 0.3)[1]:

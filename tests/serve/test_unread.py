@@ -140,7 +140,7 @@ def test_what_a_client_has_read_of_a_large_answer_no_longer_holds_up_others() ->
 
 
 def _target(tool: str, folder: Path) -> str:
-    """What serves a tool; of a query, a database whose rows make an answer of that size."""
+    """Return the target that has a tool; for a query, a database with answers of that size."""
     if tool != "run_query":
         return "faulty:large"
     file = folder / "lines.db"
@@ -207,7 +207,7 @@ class _Server:
         return {reply["id"]: reply for reply in replies}
 
     def port(self) -> int:
-        """Where it listens, by what it says on standard error."""
+        """Return the port, from standard error."""
         stderr = _open(self.child.stderr)
         found = re.search(rb"http://127\.0\.0\.1:(\d+)", stderr.readline())
         assert found

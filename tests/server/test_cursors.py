@@ -144,7 +144,7 @@ def test_a_cursor_is_good_for_an_hour_unless_somebody_says_otherwise() -> None:
 
 
 def test_all_cursors_to_one_value_have_one_length() -> None:
-    """How much fits beside it must not depend on the moment."""
+    """The room beside it must not depend on the time."""
     clock = Clock()
     cursors = Cursors(KEY, clock=clock)
     lengths = set()

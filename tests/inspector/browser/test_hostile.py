@@ -179,7 +179,7 @@ LATE = f"tools/call was not answered within {SECONDS} s"
 
 
 class Shown(NamedTuple):
-    """What the page says of an answer, by the way that it came."""
+    """The text of the page for an answer, by transport."""
 
     stdio: str
     http: str

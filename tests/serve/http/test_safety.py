@@ -133,7 +133,7 @@ def client(server: HttpServer) -> Iterator[HttpPeer]:
 
 
 def _status(client: HttpPeer, headers: dict[str, Any]) -> int:
-    """What a call with such headers gets; a new connection each time, whatever became of the last."""
+    """Return the status of a call with these headers, on a new connection."""
     with client.again() as fresh:
         return fresh.post(fresh.calling("echo", word="hi"), headers).status
 

@@ -53,7 +53,7 @@ def test_calls_in_flight_are_answered_and_no_new_ones_taken(
 
 
 def _answers(client: HttpPeer) -> bool:
-    """Whether a new call is served."""
+    """True if a new call is served."""
     try:
         with client.again() as fresh:
             return fresh.ask("tools/list").status == 200

@@ -19,10 +19,9 @@ import pytest
 from accord.sources.sql import Database, Options
 from accord.sources.sql.messages import SelectRows
 from commands import Popen
-from processes import children, is_gone
+from processes import children, is_gone, ticks_of
 from serve.talk import ACCORD
 from sources.sql.shop import make
-from sources.sql.test_durability import ticks_of
 from stdio_peer import StdioPeer
 
 FOR_EVER = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"

@@ -195,7 +195,7 @@ def answer(message: Any) -> Any:
 
 
 def main() -> None:
-    """Answer until nobody asks; a question has the id of the call that it belongs to."""
+    """Answer until the end of input; a question has the id of its call."""
     for line in sys.stdin:
         message = json.loads(line)
         if "id" not in message:

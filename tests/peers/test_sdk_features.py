@@ -74,7 +74,7 @@ class ClientUser:
 async def connected(
     mode: str, way: str, person: ClientUser, heard: list[Any]
 ) -> AsyncIterator[Client]:
-    """A client with somebody in front of it; what it hears beside its answers is kept."""
+    """Connect a client with a user; notifications are kept."""
     command = StdioServerParameters(
         command=ACCORD, args=["serve", "features:every_feature"], cwd=SAMPLES, env=dict(os.environ)
     )

@@ -40,7 +40,7 @@ def text_of(result: CallToolResult) -> str:
 
 
 async def use(client: Client) -> list[str]:
-    """All six tools, as somebody would use them, and one that is refused; what each says."""
+    """Call all six tools, and one that is refused; return their texts."""
     said = [",".join(tool.name for tool in (await client.list_tools()).tools)]
     for name, arguments in (
         ("list_tables", {}),

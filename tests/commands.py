@@ -24,6 +24,10 @@ from types import TracebackType
 from typing import IO, Any, NamedTuple
 
 ACCORD = str(Path(sys.executable).with_name("accord"))
+TESTS = Path(__file__).parent
+PEERS = TESTS / "peers"
+SAMPLES = TESTS / "samples"
+"""The folder of the sample servers: `accord serve features:pages`."""
 ENVIRONMENT = {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}
 """As a client starts a server: with Python's buffers in place."""
 _AT_START = ("PYTHON", "COVERAGE", "LC_", "LANG", "LD_")
@@ -33,8 +37,14 @@ Stream = int | IO[bytes] | None
 Words = Sequence[str | bytes]
 
 
+def launch_command(transport: str, *servers: str, **settings: Any) -> list[str]:
+    """Return the command that serves samples with these settings, in the folder `TESTS`."""
+    launch = [sys.executable, "-m", "samples.launch", transport]
+    return [*launch, json.dumps(settings), *servers]
+
+
 class Done(NamedTuple):
-    """How a command ended."""
+    """The exit code, output and errors of a command."""
 
     code: int
     out: str

@@ -72,7 +72,7 @@ def growth(act: Callable[[str], Any], head: str, token: str, tail: str, size: in
 def grows(
     act: Callable[[str], Any], head: str, token: str, tail: str, size: int, floor: float
 ) -> str:
-    """What is wrong with a run of a token, if its CPU time grows faster than its length.
+    """Return a message if the CPU time of a run of a token grows faster than its length.
 
     `floor` is the CPU time in seconds below which growth is not looked at. What is slow shows at a
     fraction of the size; patterns with bounded repeats may seem to grow up to their bound alone.

@@ -12,7 +12,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from os import PathLike
 from time import monotonic
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 import commands
@@ -40,7 +39,7 @@ class HttpServer:
         env: Mapping[str, str] | None = None,
         cwd: str | PathLike[str] | None = None,
         url: re.Pattern[str] = _SERVING,
-        timeout: float = 10,
+        timeout: float = 30,
     ) -> None:
         self._url = url
         self._command = command
@@ -63,12 +62,7 @@ class HttpServer:
         self.port = int(port)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self.process.poll() is None:
             self.process.terminate()
             with suppress(subprocess.TimeoutExpired):
@@ -79,7 +73,7 @@ class HttpServer:
 
     @property
     def stderr(self) -> str:
-        """What it wrote so far, after the line with its URL."""
+        """Text on stderr so far, without the line with the URL."""
         with self._changed:
             return "".join(line for line in self._lines if not self._url.search(line))
 
@@ -94,7 +88,7 @@ class HttpServer:
                 if self._ended or not self._changed.wait(end - monotonic()):
                     raise TimeoutError(f"no {pattern.pattern!r} in stderr: {self._lines}")
 
-    def wait(self, timeout: float = 10) -> int:
+    def wait(self, timeout: float = 30) -> int:
         """The exit code, once it has ended; `stderr` is whole by then."""
         code = self.process.wait(timeout)
         self._reader.join(timeout)
@@ -120,12 +114,12 @@ class Event(NamedTuple):
 
 
 class Response:
-    """What came back: a status, headers, and messages that have been checked.
+    """A response: a status, headers, and messages that have been checked.
 
     A stream is read as far as a test asks for it.
     """
 
-    def __init__(self, raw: http.client.HTTPResponse, asked: "_Asked") -> None:
+    def __init__(self, raw: http.client.HTTPResponse, asked: "_SentRequests") -> None:
         self._raw = raw
         self._asked = asked
         self.status = raw.status
@@ -206,7 +200,7 @@ class HttpPeer:
         headers: Headers | None = None,
         path: str = "/mcp",
         host: str = "127.0.0.1",
-        timeout: float = 10,
+        timeout: float = 30,
         capabilities: Mapping[str, Any] | None = None,
     ) -> None:
         self.revision = revision
@@ -227,12 +221,7 @@ class HttpPeer:
             assert self.session is not None
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -240,7 +229,7 @@ class HttpPeer:
         self._connection.close()
 
     def again(self) -> "HttpPeer":
-        """The same client on a new connection."""
+        """Return this client on a new connection."""
         other = HttpPeer(
             self.port,
             self.revision,
@@ -329,11 +318,11 @@ class HttpPeer:
         """POST, and do not wait for what comes back."""
         body = message if isinstance(message, bytes) else json.dumps(message).encode()
         sent = self.headers_for(message) | self._usual | dict(headers or {})
-        self._asked = _Asked.of(message, sent, self.revision if self.session else None)
+        self._asked = _SentRequests.of(message, sent, self.revision if self.session else None)
         self._put("POST", {"Content-Length": str(len(body)), **sent}, body)
 
     def receive(self) -> Response:
-        """What comes back for what was sent."""
+        """Return the response to the request that was sent."""
         return Response(self._connection.getresponse(), self._asked)
 
     def visit(
@@ -342,7 +331,7 @@ class HttpPeer:
         """GET, DELETE, or whatever else has no message."""
         sent = self.headers_for(None) | {"Content-Type": None} | self._usual | dict(headers or {})
         in_session = self.revision if self.session else None
-        asked = _Asked.of(None, sent, in_session, is_mcp=path is None)
+        asked = _SentRequests.of(None, sent, in_session, is_mcp=path is None)
         self._put(method, sent, b"", path)
         return Response(self._connection.getresponse(), asked)
 
@@ -375,8 +364,8 @@ def text_of(reply: Message) -> str:
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """What the messages of a response answer."""
+class _SentRequests:
+    """The requests that the messages of a response answer."""
 
     revision: str
     methods: wire.Methods
@@ -386,7 +375,7 @@ class _Asked:
     @classmethod
     def of(
         cls, message: Any, headers: Headers, in_session: str | None, is_mcp: bool = True
-    ) -> "_Asked":
+    ) -> "_SentRequests":
         if isinstance(message, bytes):
             with suppress(ValueError, RecursionError):
                 message = json.loads(message)

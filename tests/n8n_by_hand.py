@@ -50,7 +50,7 @@ class Workflows:
         return self._run("import:workflow", f"--input={path}")
 
     def execute(self, id: str) -> dict[str, Any]:
-        """What each node gave, by its name."""
+        """Return the output of each node, by its name."""
         said = self._run("execute", f"--id={id}", "--rawOutput")
         done, _ = json.JSONDecoder().raw_decode(said[said.index("{") :])
         runs = done["data"]["resultData"]["runData"]

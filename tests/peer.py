@@ -52,14 +52,14 @@ class Peer:
         self.revision = revision
         self.capabilities = dict(capabilities or {})
         self.said: list[Message] = []
-        """What was sent before results, in its order."""
+        """Messages that were sent before results, in order."""
         self.principal: bytes | None = None
-        """Who this is, as an HTTP server would know."""
+        """The sender, as an HTTP server would know it."""
         self.open: list[Request] = []
         self.stopped: list[Request] = []
         self._server = server
         self._connection = server.dispatcher.connect()
-        self._asked: dict[Request, _Asked] = {}
+        self._asked: dict[Request, _RequestInfo] = {}
         self._running: dict[Request, RunningCall] = {}
         self._ids = itertools.count(1)
         if revision not in (None, wire.STATELESS):
@@ -104,7 +104,7 @@ class Peer:
     def receive(self, message: Any) -> list[Reply]:
         """The replies that a message gets at once; the calls that it starts stay open."""
         raw = message if isinstance(message, bytes | Overlong) else json.dumps(message).encode()
-        asked = _Asked(raw, self.revision, self._profile_of)
+        asked = _RequestInfo(raw, self.revision, self._profile_of)
         replies = []
         for event in self._connection.receive(raw):
             if isinstance(event, bytes):
@@ -152,9 +152,9 @@ class Peer:
 
 
 class _Edge:
-    """Where calls of a Peer send what comes before their result. Nothing can be waited for."""
+    """The channel for messages of a call before its result. Nothing can be waited for."""
 
-    def __init__(self, peer: Peer, asked: "_Asked") -> None:
+    def __init__(self, peer: Peer, asked: "_RequestInfo") -> None:
         self.sender = None
         self.principal = peer.principal
         self._peer = peer
@@ -176,8 +176,8 @@ class _Edge:
         """End at once."""
 
 
-class _Asked:
-    """What a message asks for, as far as it can be read."""
+class _RequestInfo:
+    """The method and revision of a message, as far as it can be read."""
 
     def __init__(
         self,
@@ -209,7 +209,7 @@ def _capabilities_named_by(message: Any) -> Message:
 
 
 def _revision_named_by(message: Any) -> str | None:
-    """What `initialize` asks for, or the era in which `_meta` is written."""
+    """Return the revision of `initialize`, or that of `_meta`."""
     params = message.get("params") if isinstance(message, dict) else None
     if not isinstance(params, dict):
         return None

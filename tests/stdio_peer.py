@@ -39,8 +39,8 @@ def modern_params(
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """What is known of a request in flight; the session's revision counts where it names none."""
+class _PendingRequest:
+    """A request in flight; if it names no revision, that of the session counts."""
 
     method: str | None
     revision: str | None
@@ -70,7 +70,7 @@ class StdioPeer:
         self._cwd = cwd
         self._grace = grace
         self._ids = itertools.count(1)
-        self._in_flight: dict[RequestId, list[_Asked]] = {}
+        self._in_flight: dict[RequestId, list[_PendingRequest]] = {}
         self._eras: set[str] = set()
         self._unsent = b""
         self._outbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
@@ -139,7 +139,7 @@ class StdioPeer:
         method: str,
         params: Mapping[str, Any] | None = None,
         id: RequestId | None = None,
-        timeout: float = 10,
+        timeout: float = 30,
     ) -> Message:
         """Send a request and return its reply; what else arrives is kept for `receive`."""
         identity = next(self._ids) if id is None else id
@@ -152,7 +152,7 @@ class StdioPeer:
         self,
         revision: str = "2025-11-25",
         capabilities: Mapping[str, Any] | None = None,
-        timeout: float = 10,
+        timeout: float = 30,
     ) -> Message:
         """Do the handshake and return the reply; `revision` of the peer is then the agreed one."""
         reply = self.request(
@@ -176,7 +176,7 @@ class StdioPeer:
         revision: str = wire.STATELESS,
         capabilities: Mapping[str, Any] | None = None,
         id: RequestId | None = None,
-        timeout: float = 10,
+        timeout: float = 30,
     ) -> Message:
         """A request of the stateless era, which needs no handshake."""
         full = modern_params(params, revision=revision, capabilities=capabilities)
@@ -184,19 +184,19 @@ class StdioPeer:
 
     # Receiving
 
-    def receive(self, timeout: float = 10) -> Message:
+    def receive(self, timeout: float = 30) -> Message:
         """The next message, of whatever kind, in the order of arrival."""
         message = self._waiting.popleft() if self._waiting else self._take(timeout)
         assert isinstance(message, dict), f"one message was expected, not a batch: {message}"
         return message
 
-    def receive_batch(self, timeout: float = 10) -> list[Message]:
+    def receive_batch(self, timeout: float = 30) -> list[Message]:
         """The next message, which must be a batch."""
         message = self._waiting.popleft() if self._waiting else self._take(timeout)
         assert isinstance(message, list), f"a batch was expected, not one message: {message}"
         return message
 
-    def replies(self, n: int, timeout: float = 10) -> list[Message]:
+    def replies(self, n: int, timeout: float = 30) -> list[Message]:
         """The next `n` replies in the order of arrival; notifications are kept for `receive`."""
         found = self._kept_replies(n)
         end = monotonic() + timeout
@@ -204,7 +204,7 @@ class StdioPeer:
             found.append(self._first(_is_reply, end - monotonic()))
         return found
 
-    def rest(self, timeout: float = 10) -> list[Message | list[Message]]:
+    def rest(self, timeout: float = 30) -> list[Message | list[Message]]:
         """All messages until the server closes its output: the way to see that none came."""
         end = monotonic() + timeout
         with suppress(EOFError):
@@ -218,10 +218,10 @@ class StdioPeer:
 
     @property
     def stderr(self) -> str:
-        """What the server wrote to stderr so far; all of it after `wait`."""
+        """Text on stderr so far; all of it after `wait`."""
         return b"".join(self._stderr).decode(errors="replace")
 
-    def wait(self, timeout: float = 10) -> int:
+    def wait(self, timeout: float = 30) -> int:
         """The exit code, once the server ended by itself."""
         try:
             code = self.process.wait(timeout)
@@ -240,7 +240,7 @@ class StdioPeer:
     def _join(self) -> None:
         self._outbox.put(None)
         for thread in self._threads:
-            thread.join(timeout=1)
+            thread.join(timeout=10)
 
     def _write(self, stream: IO[bytes]) -> None:
         with suppress(OSError), stream:
@@ -271,18 +271,18 @@ class StdioPeer:
                 self._note_request(message)
 
     def _note_request(self, message: Message) -> None:
-        asked = _Asked(message["method"], _revision_named_by(message))
+        asked = _PendingRequest(message["method"], _revision_named_by(message))
         if asked.revision and asked.method != "initialize":
             self._eras.add(asked.revision)
         same_id = self._in_flight.setdefault(message["id"], [])
         same_id.append(asked)
         if len(set(same_id)) > 1:
-            same_id[:] = [_Asked(None, None)] * len(same_id)
+            same_id[:] = [_PendingRequest(None, None)] * len(same_id)
 
-    def _answered(self, message: Message) -> _Asked:
+    def _answered(self, message: Message) -> _PendingRequest:
         identity = message["id"]
         asked = self._in_flight.get(identity) if isinstance(identity, int | str) else None
-        return asked.pop() if asked else _Asked(None, None)
+        return asked.pop() if asked else _PendingRequest(None, None)
 
     def _checked(self, value: Any) -> Message:
         if not isinstance(value, dict) or "method" in value:
@@ -376,7 +376,7 @@ def _is_request(message: object) -> bool:
 
 
 def _revision_named_by(request: Message) -> str | None:
-    """What the request itself says: what `initialize` asks for, or what `_meta` is written in."""
+    """Return the revision that a request names: in `initialize`, or in `_meta`."""
     params = _object(request.get("params"))
     if request["method"] == "initialize":
         asked = params.get("protocolVersion")

@@ -5,12 +5,10 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +17,7 @@ from mcp import Client
 
 from commands import Popen
 from http_peer import HttpServer
+from processes import free_port
 from serve.talk import ENVIRONMENT
 
 ROOT = Path(__file__).parents[1]
@@ -42,10 +41,10 @@ def demo(folder: Path) -> Iterator[HttpServer]:
 
 
 def calls(url: str, *wanted: tuple[str, dict[str, Any]]) -> list[Any]:
-    """What the official client gets from each tool; the names of all tools first."""
+    """Return the names of all tools, and the official client's result of each."""
 
     async def talk() -> list[Any]:
-        async with Client(url, read_timeout_seconds=20) as client:
+        async with Client(url, read_timeout_seconds=30) as client:
             names = {tool.name for tool in (await client.list_tools()).tools}
             return [names, *[await client.call_tool(name, given) for name, given in wanted]]
 
@@ -132,8 +131,7 @@ def test_a_port_in_use_gets_a_sentence_that_says_what_to_do(demo: HttpServer, fo
 def test_make_runs_it_where_it_was_made_before_and_ctrl_c_ends_it_quietly(
     demo: HttpServer, folder: Path
 ) -> None:
-    with closing(socket.create_server(("127.0.0.1", 0))) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     venv = os.path.relpath(sys.prefix, ROOT)
     words = [f"VENV={venv}", f"PORT={port}", f"DEMO={folder}", f"--old-file={venv}/.base"]
     with Popen(
@@ -150,7 +148,7 @@ def test_make_runs_it_where_it_was_made_before_and_ctrl_c_ends_it_quietly(
             said.append(line)
             if "MCP at" in line:
                 os.killpg(running.pid, signal.SIGINT)
-        code = running.wait(20)
+        code = running.wait(40)
     assert [line.partition(" ")[0] for line in said] == ["demo:", "demo:"], said
     assert f"http://127.0.0.1:{port}/" in said[-1]
     assert code in (0, -signal.SIGINT)

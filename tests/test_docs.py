@@ -160,7 +160,7 @@ def _run(command: list[str], folder: Path) -> "subprocess.CompletedProcess[str]"
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=30,
+        timeout=50,
     )
 
 

@@ -12,7 +12,7 @@ LINK = re.compile(r"\[[^\]]*\]\(\s*<?([^)\s>]+)[^)]*\)|^ *\[[^\]]+\]:\s*<?([^\s>
 
 
 def links(page: str) -> list[str]:
-    """Where a page leads, as it is written."""
+    """Return the links of a page, as they are written."""
     return [inline or reference for inline, reference in LINK.findall(CODE.sub("", page))]
 
 

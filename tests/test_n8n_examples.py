@@ -27,7 +27,7 @@ NODE = Path(sys.executable).with_name("node")
 
 
 class Kind(NamedTuple):
-    """What n8n's source says of a type of node: its versions, parameters, and ways out."""
+    """A type of node in n8n's source: its versions, parameters and outputs."""
 
     versions: set[float]
     parameters: set[str]
@@ -222,7 +222,7 @@ def posted(item: Any) -> bytes:
         const $ = (name) => ({{ "Tool and arguments": {{ item: {{ json: {json.dumps(called)} }} }} }})[name];
         process.stdout.write({expression[1].strip()});
     """
-    done = subprocess.run([NODE, "--eval", script], capture_output=True, check=True, timeout=30)
+    done = subprocess.run([NODE, "--eval", script], capture_output=True, check=True, timeout=50)
     return done.stdout
 
 
@@ -235,7 +235,7 @@ def test_what_the_mcp_client_gives_is_posted_as_what_the_tool_said(name: str) ->
 
 
 def plain(reply: Any) -> Any:
-    """The same with JSON in text written in one way."""
+    """Return a value with JSON in text in a canonical form."""
     return json.loads(json.dumps(reply).replace(": ", ":").replace(", ", ","))
 
 
@@ -271,7 +271,7 @@ def test_what_it_calls_the_demo_has() -> None:
         [*command, json.dumps(called["input"]), "--read"],
         capture_output=True,
         check=True,
-        timeout=30,
+        timeout=50,
     )
     said = json.loads(done.stdout)
     assert said["responseType"] == "list"

@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(90)]
 
 
 def run(*command: str | Path, cwd: Path | None = None) -> str:
-    """What a command prints; if it fails, what it says is the failure."""
+    """Return the output of a command; if it fails, raise with its errors."""
     done = subprocess.run(command, cwd=cwd, env=ENVIRONMENT, capture_output=True, text=True)
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout

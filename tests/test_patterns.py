@@ -51,7 +51,7 @@ class Written(NamedTuple):
 
 
 class Module(NamedTuple):
-    """What the source of a module says of patterns."""
+    """The patterns in the source of a module."""
 
     name: str
     patterns: set[str]
@@ -68,7 +68,7 @@ def module_of(path: Path) -> str:
 
 
 def makes_pattern(node: ast.AST, *, has_other: bool) -> TypeGuard[ast.Call]:
-    """Whether a call makes a pattern, or has one made and used at once.
+    """True if a call compiles a pattern, or uses one without compiling it first.
 
     `has_other`: the module has a class of its own that is called Pattern.
     """
@@ -108,7 +108,7 @@ def imports_of(node: ast.AST) -> Iterator[tuple[str, Written]]:
 
 
 def uses_of(node: ast.AST) -> Iterator[tuple[str, str]]:
-    """What is called of a pattern by its name, or of one of several; or it is an argument."""
+    """Yield the uses of patterns: a method of its name or of one of several, or as an argument."""
     if isinstance(node, ast.Attribute):
         for part in ast.walk(node.value):
             if isinstance(part, ast.Name):
@@ -129,7 +129,7 @@ def written() -> list[Written]:
 
 @cache
 def methods() -> dict[Written, set[str]]:
-    """How each pattern is used, anywhere in the source."""
+    """Return the uses of each pattern, anywhere in the source."""
     found: dict[Written, set[str]] = {each: set() for each in written()}
     for module in modules():
         for name, method in module.uses:
@@ -189,7 +189,7 @@ _CATEGORIES = {
 
 
 def is_in(char: str, members: list[tuple[Any, Any]]) -> bool:
-    """Whether a set of characters has one."""
+    """True if a set of characters contains one."""
     is_found = False
     for op, value in members:
         if op is _constants.LITERAL:
@@ -238,7 +238,7 @@ def example_of(op: Any, value: Any) -> str:
 
 
 def own_runs(tree: Any, head: str = "") -> Iterator[tuple[str, str]]:
-    """What to repeat, and what to put before it, so that a pattern has much to try."""
+    """Yield texts to repeat, and texts before them, that make a pattern backtrack."""
     for op, value in tree:
         if op is _constants.BRANCH:
             for branch in value[1]:

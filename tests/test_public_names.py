@@ -5,6 +5,8 @@ import subprocess
 import sys
 from types import ModuleType
 
+import pytest
+
 import accord
 
 SLOW_OR_OPTIONAL = [
@@ -12,6 +14,7 @@ SLOW_OR_OPTIONAL = [
     *("django", "starlette", "uvicorn", "httpx", "pydantic", "mcp"),
     *("opentelemetry", "prometheus_client", "hashlib", "importlib.resources"),
 ]
+HTTP_CLIENT = ["httpx2", "httpcore2", "anyio", "h11", "httpx", "mcp", "pydantic"]
 
 
 def test_all_is_sorted() -> None:
@@ -33,8 +36,13 @@ def test_the_reader_is_loaded_when_it_is_asked_for() -> None:
     assert (child.stdout, child.stderr) == ("False\nTrue\n", "")
 
 
-def test_a_star_import_has_every_name_and_pulls_in_nothing_slow() -> None:
-    code = f"from accord import *; import sys; print(*sorted(sys.modules.keys() & {SLOW_OR_OPTIONAL!r}))"
+@pytest.mark.parametrize(
+    ("statement", "modules"),
+    [("from accord import *", SLOW_OR_OPTIONAL), ("import accord.connect", HTTP_CLIENT)],
+    ids=["all names", "connect"],
+)
+def test_an_import_pulls_in_nothing_slow(statement: str, modules: list[str]) -> None:
+    code = f"{statement}; import sys; print(*sorted(sys.modules.keys() & {modules!r}))"
     unwatched = {key: value for key, value in os.environ.items() if not key.startswith("COVERAGE")}
     child = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env=unwatched

@@ -1,4 +1,4 @@
-"""The `accord` command as a person runs it: words in; exit code, output and errors out."""
+"""Runs the `accord` command: words in; exit code, output and errors out."""
 
 import fcntl
 import os
@@ -26,7 +26,7 @@ def accord_each(
     cwd: Path = EXAMPLES,
     stdin: Mapping[str, bytes] | None = None,
 ) -> dict[str, Done]:
-    """Run several commands side by side, and give back each one's end under its name."""
+    """Run several commands at the same time, and return how each ended, by name."""
     given = stdin or {}
     with ThreadPoolExecutor() as pool:
         running = {
@@ -37,7 +37,7 @@ def accord_each(
 
 
 def accord_in_terminal(columns: int, *words: str, cwd: Path = EXAMPLES) -> str:
-    """What a terminal of that width shows."""
+    """Return the text that a terminal of that width shows."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     child = commands.start(

@@ -27,9 +27,10 @@ from cli.command import (
 )
 from commands import Popen
 from connect.client import run, serving_shop
-from connect.scripted_server import Request, scripted_server
 from http_peer import HttpServer
-from processes import children
+from peers.scripted_server import Request, scripted_server
+from processes import children, is_gone
+from serve.http.talk import eventually
 
 COMMAND = f"{quote(ACCORD)} serve {quote(str(EXAMPLES / 'shop.py'))}"
 ADA, ZOE = '{"customer": "ada"}', '{"customer": "zoe"}'
@@ -248,14 +249,14 @@ def test_headers_go_along_to_a_url() -> None:
         async def answer(request: Request) -> None:
             await request.reply(401, b"{}")
 
-        async with scripted_server(answer) as stand:
+        async with scripted_server(answer) as scripted:
             child = await asyncio.create_subprocess_exec(
-                *(ACCORD, "call", stand.url, "add", "--header", "Authorization: Bearer x"),
+                *(ACCORD, "call", scripted.url, "add", "--header", "Authorization: Bearer x"),
                 env=ENVIRONMENT,
                 stderr=asyncio.subprocess.DEVNULL,
             )
             code = await child.wait()
-            return code, [request.headers.get("authorization") for request in stand.requests]
+            return code, [request.headers.get("authorization") for request in scripted.requests]
 
     code, seen = run(ask())
     assert code == 2
@@ -311,17 +312,15 @@ def test_ctrl_c_ends_the_server_too(odd: Path) -> None:
     command = [ACCORD, "call", f"{quote(ACCORD)} serve odd --grace 0", "sleep"]
     with Popen(command, cwd=odd, env=ENVIRONMENT, stderr=subprocess.PIPE) as child:
         assert child.stderr is not None
-        while not (odd / "begun").exists():
-            assert child.poll() is None
+        assert eventually((odd / "begun").exists)
         (server,) = children(child.pid)
         child.send_signal(signal.SIGINT)
         try:
-            assert child.wait(10) in (-signal.SIGINT, 128 + signal.SIGINT)
+            assert child.wait(30) in (-signal.SIGINT, 128 + signal.SIGINT)
             assert b"Traceback" not in child.stderr.read()
         finally:
             child.kill()
-    with pytest.raises(ProcessLookupError):
-        os.kill(server, 0)
+    assert eventually(lambda: is_gone(server))
 
 
 # Whose server it is

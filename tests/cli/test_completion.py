@@ -124,13 +124,13 @@ def test_zsh_completes(tmp_path: Path) -> None:
         os.write(master, b"accord call shop:server o\t")
         shown = _await(master, b"orders")
         os.write(master, b"\x15exit\n")
-        shell.wait(10)
+        shell.wait(30)
     os.close(master)
     assert b"orders" in shown
 
 
-def _await(master: int, words: bytes, seconds: float = 15) -> bytes:
-    """What a terminal shows, up to these words."""
+def _await(master: int, words: bytes, seconds: float = 40) -> bytes:
+    """Return the text of a terminal up to these words."""
     shown, end = b"", time.monotonic() + seconds
     while words not in shown and (left := end - time.monotonic()) > 0:
         if select.select([master], [], [], left)[0]:

@@ -12,7 +12,8 @@ import pytest
 
 from cli.command import ACCORD, accord, accord_each
 from http_peer import HttpPeer, HttpServer
-from processes import children
+from processes import children, is_gone
+from serve.http.talk import eventually
 from sources.sql.shop import make
 from stdio_peer import StdioPeer
 
@@ -232,14 +233,12 @@ def test_the_tools_can_be_looked_at_as_they_would_be_served(folder: Path) -> Non
 def test_a_database_that_says_nothing_is_warned_of_and_holds_up_no_start(folder: Path) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as silent:
         url = f"postgresql://me:secret@127.0.0.1:{silent.getsockname()[1]}/orders"
-        words = ["serve", url, "--timeout", "3", "--http", "127.0.0.1:0"]
+        words = ["serve", url, "--timeout", "6", "--http", "127.0.0.1:0"]
         with HttpServer([ACCORD, *words], cwd=folder) as server, HttpPeer(server.port) as peer:
             assert peer.ask("tools/list").status == 200
             assert "WARNING" not in server.stderr
             server.said(re.compile("^WARNING accord: orders: .*$", re.M))
-            assert re.search(
-                "^ERROR accord: could not reach the database: .*$", server.stderr, re.M
-            )
+            server.said(re.compile("^ERROR accord: could not reach the database: .*$", re.M))
     assert "secret" not in server.stderr
 
 
@@ -260,11 +259,10 @@ def test_a_server_that_is_terminated_ends_its_workers(folder: Path) -> None:
         peer.initialize()
         assert text(peer, "insert_row", table_name="posts", data={"title": "x"})
         workers = children(peer.process.pid)
-        assert len(workers) == 2
+        assert len(workers) >= 2  # one more, if the first was slow to start
         peer.process.terminate()
         assert peer.wait() == 0
-    while any(Path(f"/proc/{worker}").exists() for worker in workers):
-        pass  # the time limit of a test ends this
+    assert eventually(lambda: all(map(is_gone, workers)))
     connection = sqlite3.connect(folder / "shop.db")
     assert connection.execute("SELECT count(*) FROM posts").fetchone() == (1,)
     connection.close()

@@ -68,7 +68,10 @@ def test_so_does_a_server_that_takes_long_to_load(tmp_path: Path, words: list[st
 
 
 def test_a_quick_one_is_quiet(folder: Path) -> None:
-    assert accord_in_terminal(80, "call", "slow", "quick", cwd=folder) == "done\n"
+    """Unless the machine is busy; so we look again."""
+    assert any(
+        accord_in_terminal(80, "call", "slow", "quick", cwd=folder) == "done\n" for _ in range(5)
+    )
 
 
 @pytest.mark.parametrize("target", ["slow", f"{quote(ACCORD)} serve slow"], ids=["ours", "theirs"])

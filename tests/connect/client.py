@@ -10,39 +10,41 @@ from typing import Any, TypeVar
 
 import wire
 from accord.connect import Peer, Reply, connect
-from commands import ACCORD
+from commands import ACCORD, PEERS, TESTS
 from http_peer import HttpServer
 
 T = TypeVar("T")
 
-HERE = Path(__file__).parent
-SHOP = str(HERE.parents[1] / "examples/shop.py")
+SHOP = str(TESTS.parent / "examples/shop.py")
 UNWATCHED = {key: value for key, value in os.environ.items() if not key.startswith("COVERAGE")}
 """Coverage slows the start of what is not ours."""
 REVISIONS = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:
-    """Run something in a loop that complains about what it would otherwise forgive."""
+    """Run a coroutine in a loop in debug mode."""
     return asyncio.run(main, debug=True)
 
 
-def rogue(habit: str) -> list[str]:
-    return [sys.executable, str(HERE / "rogue.py"), habit]
+def misbehaving(fault: str) -> list[str]:
+    """Return the command of a server with a fault."""
+    return [sys.executable, str(PEERS / "misbehaving_server.py"), fault]
 
 
-def with_rogue(habit: str, say: Callable[[Peer], Awaitable[T]], **options: Any) -> T:
-    """Connect to a rogue, say something, and give back what came of it."""
+def with_misbehaving(fault: str, say: Callable[[Peer], Awaitable[T]], **options: Any) -> T:
+    """Connect to a misbehaving server, and return the result of `say`."""
 
     async def main() -> T:
-        async with connect(rogue(habit), **{"env": UNWATCHED, "timeout": 10, **options}) as peer:
+        async with connect(
+            misbehaving(fault), **{"env": UNWATCHED, "timeout": 10, **options}
+        ) as peer:
             return await say(peer)
 
     return run(main())
 
 
 async def do_nothing(peer: Peer) -> None:
-    """For those who do not get this far."""
+    """Do nothing; for connections that fail before."""
 
 
 def text(reply: Reply) -> str:
@@ -51,14 +53,14 @@ def text(reply: Reply) -> str:
 
 
 def checked(reply: Reply, peer: Peer, method: str) -> Reply:
-    """A reply of our own server, that the referee has seen."""
+    """Check a reply of our server, and return it."""
     assert wire.check(reply.raw, revision=peer.revision, method=method) == reply.message
     assert json.loads(reply.raw) == reply.message
     return reply
 
 
 def descriptors() -> int:
-    """How many files, pipes and sockets this process has open."""
+    """Count the files, pipes and sockets that this process has open."""
     return len(list(Path("/proc/self/fd").iterdir()))
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from accord.connect import Peer, stdio
 from accord.errors import ContractError, PeerError
-from connect.client import text, with_rogue
+from connect.client import text, with_misbehaving
 
 
 @pytest.fixture(autouse=True)
@@ -20,9 +20,9 @@ async def call(peer: Peer) -> str:
     return text(await peer.call("hello"))
 
 
-@pytest.mark.parametrize("habit", ["decent", "prints_noise", "answers_twice", "floods_stderr"])
-def test_a_call_is_answered(habit: str) -> None:
-    assert with_rogue(habit, call) == "hello"
+@pytest.mark.parametrize("fault", ["decent", "prints_noise", "answers_twice", "floods_stderr"])
+def test_a_call_is_answered(fault: str) -> None:
+    assert with_misbehaving(fault, call) == "hello"
 
 
 def test_noise_is_kept_apart() -> None:
@@ -30,7 +30,7 @@ def test_noise_is_kept_apart() -> None:
         await call(peer)
         return {each.raw for each in peer.messages if each.direction == "noise"}
 
-    assert with_rogue("prints_noise", noise) == {
+    assert with_misbehaving("prints_noise", noise) == {
         b"starting up...",
         b'{"level": "info"}',
         b"[1, 2]",
@@ -45,46 +45,49 @@ def test_each_call_gets_its_own_answer_whatever_the_order() -> None:
         replies = await asyncio.gather(*(peer.call(name) for name in "abc"))
         return [text(reply) for reply in replies]
 
-    assert with_rogue("answers_in_reverse", say) == ["a", "b", "c"]
+    assert with_misbehaving("answers_in_reverse", say) == ["a", "b", "c"]
 
 
 def test_a_second_answer_goes_to_nobody() -> None:
     async def say(peer: Peer) -> list[str]:
         return [text(await peer.call(name)) for name in "abc"]
 
-    assert with_rogue("answers_twice", say) == ["a", "b", "c"]
+    assert with_misbehaving("answers_twice", say) == ["a", "b", "c"]
 
 
 def test_answers_with_other_ids_go_to_nobody() -> None:
     async def say(peer: Peer) -> str:
         return text(await peer.call("late"))
 
-    assert with_rogue("answers_with_other_ids", say) == "late"
+    assert with_misbehaving("answers_with_other_ids", say) == "late"
 
 
 def test_a_call_that_only_others_were_answered_for_says_so() -> None:
     async def say(peer: Peer) -> None:
-        await peer.call("hello", within=0.2)
+        await peer.call("hello", within=2)
 
     with pytest.raises(
-        PeerError, match=r"not answered within 0.2 s; received replies .*: id None, id"
+        PeerError, match=r"not answered within 2 s; received replies .*: id None, id"
     ):
-        with_rogue("answers_with_other_ids", say)
+        with_misbehaving("answers_with_other_ids", say)
 
 
 def test_an_error_without_an_id_is_for_the_only_one_who_waits() -> None:
     async def say(peer: Peer) -> Any:
         return (await peer.call("hello")).error
 
-    assert with_rogue("has_no_ids_in_errors", say) == {"code": -32700, "message": "Parse error"}
+    assert with_misbehaving("has_no_ids_in_errors", say) == {
+        "code": -32700,
+        "message": "Parse error",
+    }
 
 
 def test_an_error_without_an_id_is_for_nobody_if_several_wait() -> None:
     async def say(peer: Peer) -> list[Any]:
-        calls = [peer.call("hello", within=0.3) for _ in range(2)]
+        calls = [peer.call("hello", within=1) for _ in range(2)]
         return list(await asyncio.gather(*calls, return_exceptions=True))
 
-    found = with_rogue("has_no_ids_in_errors", say)
+    found = with_misbehaving("has_no_ids_in_errors", say)
     assert [type(each).__name__ for each in found] == ["TimedOut", "TimedOut"]
 
 
@@ -93,7 +96,7 @@ def test_a_batch_is_taken_apart() -> None:
         reply = await peer.call("hello")
         return text(reply), reply.raw, list(peer.notifications)
 
-    words, raw, notes = with_rogue("answers_in_batches", say, revision="2025-03-26")
+    words, raw, notes = with_misbehaving("answers_in_batches", say, revision="2025-03-26")
     assert words == "batched"
     assert json.loads(raw)["result"]["content"][0]["text"] == "batched"
     assert [note["params"] for note in notes] == [{"data": "hi"}]
@@ -104,7 +107,7 @@ def test_what_is_not_quite_json_is_read_all_the_same() -> None:
         reply = await peer.call("hello")
         return reply.result, reply.raw
 
-    result, raw = with_rogue("sends_what_is_not_json", say)
+    result, raw = with_misbehaving("sends_what_is_not_json", say)
     assert result["nan"] != result["nan"]
     assert result["lone"] == "\ud800"
     assert b"NaN" in raw
@@ -115,7 +118,7 @@ def test_an_answer_with_neither_result_nor_error_is_given_as_it_is() -> None:
         reply = await peer.call("hello")
         return reply.result, reply.error
 
-    assert with_rogue("answers_with_neither", say) == (None, None)
+    assert with_misbehaving("answers_with_neither", say) == (None, None)
 
 
 def test_a_line_beyond_the_limit_ends_the_wait_and_the_next_call_works() -> None:
@@ -126,14 +129,14 @@ def test_a_line_beyond_the_limit_ends_the_wait_and_the_next_call_works() -> None
         assert len(noise.raw) == 1_024
         return await call(peer)
 
-    assert with_rogue("sends_a_huge_line", say, max_bytes=100_000) == "hello"
+    assert with_misbehaving("sends_a_huge_line", say, max_bytes=100_000) == "hello"
 
 
 def test_a_line_within_the_limit_may_be_long() -> None:
     async def say(peer: Peer) -> int:
         return len(text(await peer.call("huge")))
 
-    assert with_rogue("sends_a_huge_line", say) == 300_000
+    assert with_misbehaving("sends_a_huge_line", say) == 300_000
 
 
 # Death
@@ -144,7 +147,7 @@ def test_a_server_that_dies_in_a_call_tells_its_exit_code_and_last_words() -> No
         await peer.call("hello")
 
     with pytest.raises(PeerError) as caught:
-        with_rogue("dies_in_a_call", say)
+        with_misbehaving("dies_in_a_call", say)
     first, *words = str(caught.value).split("\n")
     assert first == "the server exited with code 3; its stderr ends:"
     assert words == [*(f"line {number}" for number in range(91, 100)), "out of owls"]
@@ -160,20 +163,20 @@ def test_all_pending_requests_fail_when_the_server_dies() -> None:
             await peer.notify("notifications/afterwards")
         return list(found)
 
-    found = with_rogue("dies_in_a_call", say)
+    found = with_misbehaving("dies_in_a_call", say)
     assert [str(each).startswith("the server exited with code 3") for each in found] == [True] * 3
 
 
 @pytest.mark.parametrize(
-    ("habit", "sentence"),
+    ("fault", "sentence"),
     [
         ("is_killed_in_a_call", "the server was killed by SIGKILL"),
         ("closes_its_output", "the server has closed its output"),
     ],
 )
-def test_how_it_ended_is_reported(habit: str, sentence: str) -> None:
+def test_how_it_ended_is_reported(fault: str, sentence: str) -> None:
     with pytest.raises(PeerError, match=sentence):
-        with_rogue(habit, call)
+        with_misbehaving(fault, call)
 
 
 def test_a_server_that_closes_its_input_is_found_out() -> None:
@@ -184,7 +187,7 @@ def test_a_server_that_closes_its_input_is_found_out() -> None:
         await peer.call("hello")
 
     with pytest.raises(PeerError, match="the server has closed its input"):
-        with_rogue("closes_its_input", say, on_notification=lambda _: closed.set())
+        with_misbehaving("closes_its_input", say, on_notification=lambda _: closed.set())
 
 
 # Time
@@ -196,7 +199,7 @@ def test_a_call_that_takes_too_long_is_taken_back_and_the_next_works() -> None:
             await peer.call("wait", within=0.2)
         return text(await peer.call("what"))
 
-    assert with_rogue("tells_of_cancellations", say) == "True"
+    assert with_misbehaving("tells_of_cancellations", say) == "True"
 
 
 def test_a_call_that_its_caller_gives_up_is_taken_back() -> None:
@@ -208,7 +211,7 @@ def test_a_call_that_its_caller_gives_up_is_taken_back() -> None:
             await waiting
         return text(await peer.call("what"))
 
-    assert with_rogue("tells_of_cancellations", say) == "True"
+    assert with_misbehaving("tells_of_cancellations", say) == "True"
 
 
 def test_a_server_that_reads_no_more_holds_nobody_up() -> None:
@@ -216,7 +219,7 @@ def test_a_server_that_reads_no_more_holds_nobody_up() -> None:
         await peer.call("hello", {"much": "x" * 1_000_000}, within=0.2)
 
     with pytest.raises(PeerError, match=r"not answered within 0.2 s"):
-        with_rogue("never_reads_on", say)
+        with_misbehaving("never_reads_on", say)
 
 
 def test_a_notification_that_is_not_read_is_late_too() -> None:
@@ -224,7 +227,7 @@ def test_a_notification_that_is_not_read_is_late_too() -> None:
         await peer.notify("notifications/message", {"much": "x" * 1_000_000})
 
     with pytest.raises(PeerError, match="notifications/message was not accepted within 1 s"):
-        with_rogue("never_reads_on", say, era="handshake", timeout=1)
+        with_misbehaving("never_reads_on", say, era="handshake", timeout=1)
 
 
 # Requests of the server
@@ -234,7 +237,7 @@ def test_a_ping_is_answered_and_other_requests_are_refused() -> None:
     async def say(peer: Peer) -> Any:
         return (await peer.call("hello")).result["said"]
 
-    pong, roots, sampling = with_rogue("asks_back", say)
+    pong, roots, sampling = with_misbehaving("asks_back", say)
     assert (pong["id"], pong["result"]) == ("ping", {})
     assert (roots["id"], roots["error"]["code"]) == ("roots/list", -32601)
     assert (sampling["id"], sampling["error"]["code"]) == ("sampling/createMessage", -32601)
@@ -245,13 +248,13 @@ def test_in_the_stateless_era_nothing_is_answered_and_questions_come_back_as_the
         asked = await peer.call("hello")
         return asked.result, (await peer.call("hello")).result["heard"]
 
-    result, heard = with_rogue("asks_in_the_stateless_era", say)
+    result, heard = with_misbehaving("asks_in_the_stateless_era", say)
     assert result == {"resultType": "input_required", "inputRequests": {}}
     assert heard is False
 
 
 def test_a_flood_of_requests_does_not_stop_the_call() -> None:
-    assert with_rogue("keeps_pinging", call) == "hello"
+    assert with_misbehaving("keeps_pinging", call) == "hello"
 
 
 # Lists, and what we send
@@ -261,23 +264,23 @@ def test_tools_are_listed_to_the_last_page() -> None:
     async def say(peer: Peer) -> list[str]:
         return [tool["name"] for tool in await peer.tools()]
 
-    assert with_rogue("lists_two_pages", say) == ["first", "second"]
+    assert with_misbehaving("lists_two_pages", say) == ["first", "second"]
 
 
 @pytest.mark.parametrize(
-    ("habit", "sentence"),
+    ("fault", "sentence"),
     [
         ("lists_in_a_circle", "tools/list repeats the cursor 'a'"),
         ("lists_nonsense", "tools/list did not return a list of tools"),
         ("decent", r"tools/list failed: Method not found \(-32601\)"),
     ],
 )
-def test_a_list_that_is_none_is_the_peers_fault(habit: str, sentence: str) -> None:
+def test_a_list_that_is_none_is_the_peers_fault(fault: str, sentence: str) -> None:
     async def say(peer: Peer) -> None:
         await peer.tools()
 
     with pytest.raises(PeerError, match=sentence):
-        with_rogue(habit, say)
+        with_misbehaving(fault, say)
 
 
 @pytest.mark.parametrize(
@@ -291,7 +294,7 @@ def test_what_json_cannot_hold_is_our_own_fault_and_the_next_call_works(value: A
             await peer.call("hello", {"value": value})
         return await call(peer)
 
-    assert with_rogue("decent", say) == "hello"
+    assert with_misbehaving("decent", say) == "hello"
 
 
 def test_a_listener_that_fails_harms_nobody() -> None:
@@ -306,5 +309,5 @@ def test_a_listener_that_fails_harms_nobody() -> None:
         )
         return text(await peer.call("hello"))
 
-    assert with_rogue("answers_in_batches", say, on_notification=fail) == "batched"
+    assert with_misbehaving("answers_in_batches", say, on_notification=fail) == "batched"
     assert [type(each["exception"]) for each in complaints] == [RuntimeError]

@@ -8,18 +8,18 @@ from accord.connect.dispatcher import Dispatcher, MessageLog
 from accord.connect.messages import parse_messages
 
 
-def test_the_log_forgets_the_oldest_when_there_are_too_many() -> None:
-    log = MessageLog(max_messages=2)
-    for raw in (b"a", b"b", b"c"):
+@pytest.mark.parametrize(
+    ("log", "added", "kept"),
+    [
+        (MessageLog(max_messages=2), [b"a", b"b", b"c"], [b"b", b"c"]),
+        (MessageLog(max_bytes=10), [b"a" * 6, b"b" * 4, b"c", b"d" * 20, b"e"], [b"e"]),
+    ],
+    ids=["too many", "too large"],
+)
+def test_the_log_forgets_the_oldest(log: MessageLog, added: list[bytes], kept: list[bytes]) -> None:
+    for raw in added:
         log.add("sent", raw)
-    assert [each.raw for each in log.messages] == [b"b", b"c"]
-
-
-def test_the_log_forgets_the_oldest_when_they_are_too_large() -> None:
-    log = MessageLog(max_bytes=10)
-    for raw in (b"a" * 6, b"b" * 4, b"c", b"d" * 20, b"e"):
-        log.add("received", raw)
-    assert [each.raw for each in log.messages] == [b"e"]
+    assert [each.raw for each in log.messages] == kept
 
 
 def test_the_log_keeps_the_newest_however_large_it_is() -> None:

@@ -9,12 +9,13 @@ import pytest
 from accord.connect import Peer, connect
 from accord.errors import PeerError
 from connect.client import descriptors, run, text
-from connect.scripted_server import (
+from peers.scripted_server import (
     NOTE,
     Answer,
     Request,
     ScriptedServer,
     call,
+    call_in_handshake_era,
     calling,
     event,
     handshake,
@@ -34,8 +35,8 @@ def test_a_stream_is_read_up_to_the_answer(begin: Answer) -> None:
         await request.stream(b": hello\n\n", event(NOTE), event(b"odd", event="x"), event(reply))
         await request.until_left()  # it never ends by itself
 
-    async def say(peer: Peer, stand: ScriptedServer) -> tuple[str, list[Any], list[bytes]]:
-        words = await call(peer, stand)
+    async def say(peer: Peer, server: ScriptedServer) -> tuple[str, list[Any], list[bytes]]:
+        words = await call(peer, server)
         noise = [each.raw for each in peer.messages if each.direction == "noise"]
         return words, list(peer.notifications), noise
 
@@ -53,7 +54,7 @@ def test_raw_is_what_came_to_the_byte() -> None:
     async def answer(request: Request) -> None:
         await request.reply(200, raw % request.message["id"], "Application/JSON; charset=utf-8")
 
-    async def say(peer: Peer, stand: ScriptedServer) -> bytes:
+    async def say(peer: Peer, server: ScriptedServer) -> bytes:
         reply = await peer.call("hello")
         assert reply.result == {"a": 1.0, "b": "üü"}
         return reply.raw
@@ -69,7 +70,7 @@ def test_an_error_is_a_reply_whatever_its_status_and_id(status: int) -> None:
             status, b'{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"x"}}'
         )
 
-    async def say(peer: Peer, stand: ScriptedServer) -> Any:
+    async def say(peer: Peer, server: ScriptedServer) -> Any:
         return (await peer.call("hello")).error["code"]
 
     assert with_peer(calling(answer, stateless), say) == -32602
@@ -132,10 +133,10 @@ def test_what_is_not_an_answer_is_an_error_and_the_next_call_works(
         is_bad = request.rpc == "tools/call" and request.message["params"]["name"] == "bad"
         await (answer if is_bad else begin)(request)
 
-    async def say(peer: Peer, stand: ScriptedServer) -> str:
+    async def say(peer: Peer, server: ScriptedServer) -> str:
         with pytest.raises(PeerError, match=sentence):
             await peer.call("bad")
-        return await call(peer, stand)
+        return await call(peer, server)
 
     assert with_peer(once, say, max_bytes=100_000) == "well"
 
@@ -144,7 +145,7 @@ def test_a_notification_that_is_refused_is_reported() -> None:
     async def answer(request: Request) -> None:
         await (request.reply(400) if request.rpc == "notifications/odd" else handshake(request))
 
-    async def say(peer: Peer, stand: ScriptedServer) -> None:
+    async def say(peer: Peer, server: ScriptedServer) -> None:
         await peer.notify("notifications/odd")
 
     with pytest.raises(PeerError, match="answered with HTTP 400"):
@@ -166,13 +167,13 @@ def test_a_call_that_takes_too_long_is_taken_back(begin: Answer, is_stream: bool
             await request.until_left()
             left.set()
 
-        async with scripted_server(calling(wait, begin)) as stand:
-            async with connect(stand.url, timeout=5) as peer:
+        async with scripted_server(calling(wait, begin)) as server:
+            async with connect(server.url, timeout=5) as peer:
                 with pytest.raises(PeerError, match=r"^tools/call was not answered within 0.2 s$"):
                     await peer.call("hello", within=0.2)
                 await left.wait()
-            called = stand.asked("tools/call")[0].message["id"]
-            notices = [each.message["params"] for each in stand.asked("notifications/cancelled")]
+            called = server.asked("tools/call")[0].message["id"]
+            notices = [each.message["params"] for each in server.asked("notifications/cancelled")]
         return called, notices
 
     called, notices = run(main())
@@ -185,12 +186,12 @@ def test_a_call_that_takes_too_long_is_taken_back(begin: Answer, is_stream: bool
 @pytest.mark.parametrize("begin", [handshake, stateless])
 def test_no_descriptor_is_left(begin: Answer) -> None:
     async def main() -> None:
-        async with scripted_server(begin) as stand:
+        async with scripted_server(begin) as server:
 
             async def one() -> int:
-                async with connect(stand.url) as peer:
+                async with connect(server.url) as peer:
                     await asyncio.gather(*(peer.call("hello") for _ in range(5)))
-                await stand.deserted()
+                await server.deserted()
                 return descriptors()
 
             assert len({await one() for _ in range(4)}) == 1
@@ -207,8 +208,8 @@ def test_pending_requests_fail_when_the_connection_closes(begin: Answer) -> None
             called.set()
             await request.until_left()
 
-        async with scripted_server(calling(wait, begin)) as stand:
-            async with connect(stand.url) as peer:
+        async with scripted_server(calling(wait, begin)) as server:
+            async with connect(server.url) as peer:
                 waiting = asyncio.create_task(peer.call("hello"))
                 await called.wait()
             await asyncio.wait([waiting])
@@ -233,14 +234,13 @@ def test_an_answer_may_come_on_another_stream() -> None:
             else:
                 await handshake(request)
 
-        async with scripted_server(answer) as stand, connect(stand.url, era="handshake") as peer:
-            return text(await peer.call("hello"))
+        return await call_in_handshake_era(answer)
 
     assert run(main()) == "elsewhere"
 
 
 def test_many_calls_at_once_are_answered() -> None:
-    async def say(peer: Peer, stand: ScriptedServer) -> set[str]:
+    async def say(peer: Peer, server: ScriptedServer) -> set[str]:
         replies = await asyncio.gather(*(peer.call("hello") for _ in range(50)))
         return {text(reply) for reply in replies}
 

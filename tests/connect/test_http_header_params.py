@@ -6,7 +6,7 @@ import pytest
 
 from accord.connect import Peer
 from connect.client import text
-from connect.scripted_server import Answer, Request, ScriptedServer, stateless, with_peer
+from peers.scripted_server import Answer, Request, ScriptedServer, stateless, with_peer
 
 
 def mirroring(schema: Any) -> Answer:
@@ -29,26 +29,26 @@ WRONG = {"properties": {"region": {"type": "number", "x-mcp-header": "Region"}}}
 
 
 def test_arguments_are_repeated_as_headers_once_the_tools_are_known() -> None:
-    async def say(peer: Peer, stand: ScriptedServer) -> list[str | None]:
+    async def say(peer: Peer, server: ScriptedServer) -> list[str | None]:
         await peer.tools()
         assert text(await peer.call("query", {"region": "eu"})) == "well"
-        return [each.headers.get("mcp-param-region") for each in stand.asked("tools/call")]
+        return [each.headers.get("mcp-param-region") for each in server.asked("tools/call")]
 
     assert with_peer(mirroring(REGION), say) == ["eu"]
 
 
 def test_a_call_that_lacks_them_is_made_again_with_them() -> None:
-    async def say(peer: Peer, stand: ScriptedServer) -> list[str | None]:
+    async def say(peer: Peer, server: ScriptedServer) -> list[str | None]:
         assert text(await peer.call("query", {"region": "eu"})) == "well"
-        return [each.headers.get("mcp-param-region") for each in stand.asked("tools/call")]
+        return [each.headers.get("mcp-param-region") for each in server.asked("tools/call")]
 
     assert with_peer(mirroring(REGION), say) == [None, "eu"]
 
 
 def test_a_call_of_a_tool_that_wants_none_is_not_made_again() -> None:
-    async def say(peer: Peer, stand: ScriptedServer) -> tuple[int, int]:
+    async def say(peer: Peer, server: ScriptedServer) -> tuple[int, int]:
         reply = await peer.call("plain", {"region": "eu"})
-        return reply.error["code"], len(stand.asked("tools/call"))
+        return reply.error["code"], len(server.asked("tools/call"))
 
     assert with_peer(mirroring(REGION), say) == (-32020, 1)
 
@@ -56,7 +56,7 @@ def test_a_call_of_a_tool_that_wants_none_is_not_made_again() -> None:
 def test_a_tool_that_asks_for_impossible_headers_is_left_out(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    async def say(peer: Peer, stand: ScriptedServer) -> list[str]:
+    async def say(peer: Peer, server: ScriptedServer) -> list[str]:
         return [tool["name"] for tool in await peer.tools()]
 
     assert with_peer(mirroring(WRONG), say) == ["plain"]

@@ -15,7 +15,7 @@ from cryptography.x509.oid import NameOID
 from accord.connect import Peer, connect
 from accord.errors import ContractError, PeerError
 from connect.client import run, text
-from connect.scripted_server import (
+from peers.scripted_server import (
     Request,
     ScriptedServer,
     call,
@@ -32,11 +32,11 @@ from connect.scripted_server import (
 
 
 def test_the_stateless_era_is_tried_first_and_needs_one_request() -> None:
-    async def say(peer: Peer, stand: ScriptedServer) -> tuple[str, dict[str, Any], list[str]]:
-        return peer.revision, peer.server, [each.rpc for each in stand.requests]
+    async def say(peer: Peer, server: ScriptedServer) -> tuple[str, dict[str, Any], list[str]]:
+        return peer.revision, peer.server, [each.rpc for each in server.requests]
 
-    revision, server, asked = with_peer(stateless, say)
-    assert (revision, server["version"], asked) == ("2026-07-28", "2", ["server/discover"])
+    revision, identity, asked = with_peer(stateless, say)
+    assert (revision, identity["version"], asked) == ("2026-07-28", "2", ["server/discover"])
 
 
 @pytest.mark.parametrize(
@@ -83,8 +83,8 @@ def test_whatever_is_no_sign_of_the_stateless_era_leads_to_a_handshake(
         else:
             await handshake(request)
 
-    async def say(peer: Peer, stand: ScriptedServer) -> str:
-        assert await call(peer, stand) == "well"
+    async def say(peer: Peer, server: ScriptedServer) -> str:
+        assert await call(peer, server) == "well"
         return peer.revision
 
     assert with_peer(answer, say) == "2025-11-25"
@@ -146,9 +146,9 @@ def test_a_session_id_that_no_header_can_carry_is_refused() -> None:
 
 
 def test_requests_of_the_stateless_era_repeat_themselves_in_headers() -> None:
-    async def say(peer: Peer, stand: ScriptedServer) -> Request:
+    async def say(peer: Peer, server: ScriptedServer) -> Request:
         await peer.call("naïve")
-        return stand.requests[-1]
+        return server.requests[-1]
 
     request = with_peer(stateless, say)
     assert request.headers["mcp-protocol-version"] == "2026-07-28"
@@ -164,9 +164,9 @@ def test_requests_of_the_stateless_era_repeat_themselves_in_headers() -> None:
 
 
 def test_what_the_caller_puts_into_meta_stays() -> None:
-    async def say(peer: Peer, stand: ScriptedServer) -> Any:
+    async def say(peer: Peer, server: ScriptedServer) -> Any:
         await peer.request("tools/call", {"name": "x", "_meta": {"progressToken": 7}})
-        return stand.requests[-1].message["params"]["_meta"]
+        return server.requests[-1].message["params"]["_meta"]
 
     meta = with_peer(stateless, say)
     assert meta["progressToken"] == 7
@@ -175,13 +175,13 @@ def test_what_the_caller_puts_into_meta_stays() -> None:
 
 def test_a_session_goes_with_every_request_and_is_ended() -> None:
     async def main() -> ScriptedServer:
-        async with scripted_server(handshake) as stand:
-            async with connect(stand.url, era="handshake", revision="2025-06-18") as peer:
+        async with scripted_server(handshake) as server:
+            async with connect(server.url, era="handshake", revision="2025-06-18") as peer:
                 await peer.call("hello")
-            return stand
+            return server
 
-    stand = run(main())
-    first, *others = stand.requests
+    server = run(main())
+    first, *others = server.requests
     assert first.rpc == "initialize"
     assert not first.headers.keys() & {"mcp-session-id", "mcp-protocol-version", "mcp-method"}
     for request in others:
@@ -197,10 +197,10 @@ def test_without_a_session_none_is_ended(era: str) -> None:
         await (stateless(request) if era == "stateless" else handshake(request, session=None))
 
     async def main() -> ScriptedServer:
-        async with scripted_server(answer) as stand:
-            async with connect(stand.url, era=era) as peer:  # type: ignore[arg-type]
+        async with scripted_server(answer) as server:
+            async with connect(server.url, era=era) as peer:  # type: ignore[arg-type]
                 await peer.call("hello")
-            return stand
+            return server
 
     assert run(main()).asked("DELETE") == []
 
@@ -215,9 +215,9 @@ def test_a_session_that_cannot_be_ended_holds_nobody_up() -> None:
 def test_headers_of_the_caller_go_along_and_ours_stay_ours() -> None:
     given = {"Authorization": "Bearer secret", "MCP-Protocol-Version": "1999-01-01"}
 
-    async def say(peer: Peer, stand: ScriptedServer) -> tuple[Request, list[bytes]]:
+    async def say(peer: Peer, server: ScriptedServer) -> tuple[Request, list[bytes]]:
         await peer.call("hello")
-        return stand.requests[-1], [each.raw for each in peer.messages]
+        return server.requests[-1], [each.raw for each in peer.messages]
 
     request, kept = with_peer(stateless, say, headers=given)
     assert request.headers["authorization"] == "Bearer secret"
@@ -241,7 +241,7 @@ def test_a_session_that_is_lost_is_begun_again_once_for_all() -> None:
             return
         await handshake(request, session=state["session"])
 
-    async def say(peer: Peer, stand: ScriptedServer) -> list[str]:
+    async def say(peer: Peer, server: ScriptedServer) -> list[str]:
         state["session"] = "lost"
         return [text(each) for each in await asyncio.gather(*(peer.call(name) for name in "abc"))]
 
@@ -267,9 +267,9 @@ def test_a_redirect_on_the_same_host_is_followed(status: int) -> None:
         else:
             await stateless(request)
 
-    async def say(peer: Peer, stand: ScriptedServer) -> list[str]:
+    async def say(peer: Peer, server: ScriptedServer) -> list[str]:
         await peer.call("hello")
-        return [each.path for each in stand.requests]
+        return [each.path for each in server.requests]
 
     assert with_peer(answer, say) == ["/mcp", "/mcp/", "/mcp/"]
 
@@ -282,10 +282,10 @@ def test_nothing_is_sent_to_another_host(status: int) -> None:
             async def answer(request: Request) -> None:
                 await request.reply(status, headers={"Location": other.url + "?token=1"})
 
-            async with scripted_server(answer) as stand:
+            async with scripted_server(answer) as server:
                 sentence = f"redirects to another origin, {other.url}"
                 with pytest.raises(PeerError, match=sentence) as caught:
-                    async with connect(stand.url, headers={"Authorization": "Bearer x"}):
+                    async with connect(server.url, headers={"Authorization": "Bearer x"}):
                         pass
                 assert "token" not in str(caught.value)
             return other.requests
@@ -310,12 +310,12 @@ def test_a_redirect_that_leads_nowhere_is_reported(location: str, sentence: str)
 
 def test_a_url_is_shown_without_its_secrets() -> None:
     async def main() -> str:
-        async with scripted_server(replying(403, b"no", "text/plain")) as stand:
-            url = stand.url.replace("http://", "http://me:password@") + "?key=secret#x"
+        async with scripted_server(replying(403, b"no", "text/plain")) as server:
+            url = server.url.replace("http://", "http://me:password@") + "?key=secret#x"
             with pytest.raises(PeerError) as caught:
                 async with connect(url):
                     pass
-            return str(caught.value).replace(stand.url, "URL")
+            return str(caught.value).replace(server.url, "URL")
 
     assert run(main()) == "URL answered with HTTP 403: no"
 
@@ -325,17 +325,17 @@ def test_a_url_is_shown_without_its_secrets() -> None:
 
 def test_a_certificate_that_nobody_vouches_for_is_refused(tmp_path: Path) -> None:
     async def main() -> None:
-        async with scripted_server(stateless, tls=self_signed(tmp_path)) as stand:
+        async with scripted_server(stateless, tls=self_signed(tmp_path)) as server:
             with pytest.raises(PeerError, match=r"could not reach https://.*certificate"):
-                async with connect(stand.url):
+                async with connect(server.url):
                     pass
-            assert stand.requests == []
+            assert server.requests == []
 
     run(main())
 
 
 def self_signed(folder: Path) -> ssl.SSLContext:
-    """What a server shows that has made its certificate itself."""
+    """Return a TLS context with a self-signed certificate."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
     now = datetime.now(UTC)

@@ -7,13 +7,14 @@ import pytest
 
 from accord.connect import Peer, connect
 from accord.errors import PeerError
-from connect.client import run, text
-from connect.scripted_server import (
+from connect.client import run
+from peers.scripted_server import (
     NOTE,
     Answer,
     Request,
     ScriptedServer,
     call,
+    call_in_handshake_era,
     calling,
     event,
     handshake,
@@ -88,10 +89,10 @@ def test_a_stream_that_may_not_be_resumed_is_not(begin: Answer, last: bytes) -> 
         await request.stream(b"id: %b\ndata:\n\n" % last)
         await request.end()
 
-    async def say(peer: Peer, stand: ScriptedServer) -> int:
+    async def say(peer: Peer, server: ScriptedServer) -> int:
         with pytest.raises(PeerError, match="ended its response to tools/call without a reply"):
             await peer.call("hello")
-        return sum("last-event-id" in each.headers for each in stand.requests)
+        return sum("last-event-id" in each.headers for each in server.requests)
 
     assert with_peer(calling(answer, begin), say) == 0
 
@@ -117,9 +118,9 @@ def test_what_belongs_to_no_request_is_heard_and_answered() -> None:
             else:
                 await handshake(request)
 
-        async with scripted_server(answer) as stand:
+        async with scripted_server(answer) as server:
             listen = lambda _: heard.set()  # noqa: E731
-            async with connect(stand.url, era="handshake", on_notification=listen) as peer:
+            async with connect(server.url, era="handshake", on_notification=listen) as peer:
                 await heard.wait()
                 await answered.wait()
                 assert [note["params"] for note in peer.notifications] == [{"data": "hi"}]
@@ -145,8 +146,7 @@ def test_a_request_in_the_middle_of_a_call_is_refused_while_the_call_goes_on() -
             else:
                 await handshake(request)
 
-        async with scripted_server(answer) as stand, connect(stand.url, era="handshake") as peer:
-            return text(await peer.call("hello"))
+        return await call_in_handshake_era(answer)
 
     assert run(main()) == "went on"
 
@@ -165,10 +165,10 @@ def test_a_listening_stream_is_opened_again_if_the_server_says_when() -> None:
             else:
                 await handshake(request)
 
-        async with scripted_server(answer) as stand:
-            async with connect(stand.url, era="handshake"):
+        async with scripted_server(answer) as server:
+            async with connect(server.url, era="handshake"):
                 await resumed.wait()
-            return [each.headers.get("last-event-id") for each in stand.asked("GET")]
+            return [each.headers.get("last-event-id") for each in server.asked("GET")]
 
     assert run(main()) == [None, "g1"]
 

@@ -8,7 +8,7 @@ import pytest
 
 from accord.connect import Peer, connect
 from accord.errors import ContractError, PeerError
-from connect.client import UNWATCHED, do_nothing, rogue, run, with_rogue
+from connect.client import UNWATCHED, do_nothing, misbehaving, run, with_misbehaving
 
 
 async def revision(peer: Peer) -> str:
@@ -16,7 +16,7 @@ async def revision(peer: Peer) -> str:
 
 
 @pytest.mark.parametrize(
-    ("habit", "agreed"),
+    ("fault", "agreed"),
     [
         ("decent", "2025-11-25"),
         ("knows_only_the_oldest", "2024-11-05"),
@@ -26,21 +26,21 @@ async def revision(peer: Peer) -> str:
         ("says_little_of_itself", "2026-07-28"),
     ],
 )
-def test_an_era_is_found_in_common(habit: str, agreed: str) -> None:
-    assert with_rogue(habit, revision) == agreed
+def test_an_era_is_found_in_common(fault: str, agreed: str) -> None:
+    assert with_misbehaving(fault, revision) == agreed
 
 
 def test_a_server_that_is_silent_for_a_moment_is_started_again(tmp_path: Path) -> None:
     log = tmp_path / "started"
-    env = {**UNWATCHED, "ROGUE_LOG": str(log)}
-    habit = "ignores_what_it_does_not_know"
-    assert with_rogue(habit, revision, timeout=3, env=env) == "2025-11-25"
+    env = {**UNWATCHED, "START_LOG": str(log)}
+    fault = "ignores_what_it_does_not_know"
+    assert with_misbehaving(fault, revision, timeout=6, env=env) == "2025-11-25"
     assert len(log.read_text().split()) == 2
 
 
 def test_a_server_that_answers_is_started_once(tmp_path: Path) -> None:
     log = tmp_path / "started"
-    with_rogue("decent", revision, env={**UNWATCHED, "ROGUE_LOG": str(log)})
+    with_misbehaving("decent", revision, env={**UNWATCHED, "START_LOG": str(log)})
     assert len(log.read_text().split()) == 1
 
 
@@ -48,11 +48,11 @@ def test_what_a_server_leaves_out_is_empty() -> None:
     async def known(peer: Peer) -> tuple[Any, ...]:
         return peer.server, peer.capabilities, peer.instructions
 
-    assert with_rogue("says_little_of_itself", known) == ({}, {}, None)
+    assert with_misbehaving("says_little_of_itself", known) == ({}, {}, None)
 
 
 @pytest.mark.parametrize(
-    ("habit", "options", "sentence"),
+    ("fault", "options", "sentence"),
     [
         ("refuses", {}, r"the server rejected the handshake: not today \(-32000\)"),
         ("offers_the_future", {}, "no common revision: the server supports '2099-01-01'"),
@@ -64,9 +64,15 @@ def test_what_a_server_leaves_out_is_empty() -> None:
         ("dies_at_once", {}, "the server exited with code 7; its stderr ends:\nno database"),
     ],
 )  # fmt: skip
-def test_why_nothing_was_agreed_is_reported(habit: str, options: Any, sentence: str) -> None:
+def test_why_nothing_was_agreed_is_reported(fault: str, options: Any, sentence: str) -> None:
     with pytest.raises(PeerError, match=sentence):
-        with_rogue(habit, do_nothing, **options)
+        with_misbehaving(fault, do_nothing, **options)
+
+
+async def connect_once(target: Any, options: Any) -> None:
+    """Connect, and close the connection at once."""
+    async with connect(target, **options):
+        pass
 
 
 @pytest.mark.parametrize(
@@ -92,12 +98,8 @@ def test_why_nothing_was_agreed_is_reported(habit: str, options: Any, sentence: 
 def test_what_cannot_be_asked_for_is_our_own_fault(
     target: Any, options: Any, sentence: str
 ) -> None:
-    async def main() -> None:
-        async with connect(target, **options):
-            pass
-
     with pytest.raises(ContractError, match=sentence):
-        run(main())
+        run(connect_once(target, options))
 
 
 @pytest.mark.parametrize(
@@ -115,17 +117,13 @@ def test_what_cannot_be_asked_for_is_our_own_fault(
     ],
 )
 def test_what_cannot_be_reached_is_reported(target: Any, options: Any, sentence: str) -> None:
-    async def main() -> None:
-        async with connect(target, **options):
-            pass
-
     with pytest.raises(PeerError, match=sentence):
-        run(main())
+        run(connect_once(target, options))
 
 
 def test_nothing_can_be_asked_after_the_end() -> None:
     async def main() -> None:
-        async with connect(rogue("decent"), env=UNWATCHED) as peer:
+        async with connect(misbehaving("decent"), env=UNWATCHED) as peer:
             pass
         with pytest.raises(PeerError, match="this connection is closed"):
             await peer.call("late")

@@ -2,18 +2,18 @@
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from accord.connect import Peer, connect
+from commands import PEERS
 from connect.client import UNWATCHED, run, text
 from http_peer import HttpServer
 
 pytestmark = pytest.mark.slow
 
-SCRIPT = str(Path(__file__).with_name("official_server.py"))
+SCRIPT = str(PEERS / "sdk_server.py")
 ERAS: dict[Any, str] = {"auto": "2026-07-28", "handshake": "2025-11-25"}
 
 

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from accord.connect import Peer, connect, stdio
-from connect.client import UNWATCHED, descriptors, rogue, run, text, with_rogue
+from connect.client import UNWATCHED, descriptors, misbehaving, run, text, with_misbehaving
+from processes import is_gone
 from serve.http.talk import eventually
 
 
@@ -25,12 +26,14 @@ def log(tmp_path: Path) -> Path:
     return tmp_path / "started"
 
 
-def start(habit: str, log: Path, **options: Any) -> Any:
-    return connect(rogue(habit), env={**UNWATCHED, "ROGUE_LOG": str(log)}, timeout=5, **options)
+def start(fault: str, log: Path, **options: Any) -> Any:
+    return connect(
+        misbehaving(fault), env={**UNWATCHED, "START_LOG": str(log)}, timeout=20, **options
+    )
 
 
-def is_gone(pid: int) -> bool:
-    """Neither running nor a zombie."""
+def is_reaped(pid: int) -> bool:
+    """True if a process is neither running nor a zombie."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -38,45 +41,49 @@ def is_gone(pid: int) -> bool:
     return False
 
 
-HABITS = ["decent", "will_not_end", "ends_only_when_asked", "never_reads_on", "floods_stderr"]
+FAULTS = ["decent", "will_not_end", "ends_only_when_asked", "never_reads_on", "floods_stderr"]
 
 
-@pytest.mark.parametrize("habit", HABITS)
-def test_no_process_and_no_descriptor_is_left(habit: str, log: Path) -> None:
+@pytest.mark.parametrize("fault", FAULTS)
+def test_no_process_and_no_descriptor_is_left(fault: str, log: Path) -> None:
     async def main() -> None:
         before = descriptors()
-        async with start(habit, log, era="handshake"):
+        async with start(fault, log, era="handshake"):
             pass
-        assert descriptors() == before
+        assert descriptors() <= before
 
     run(main())
     (pid,) = map(int, log.read_text().split())
-    assert is_gone(pid)
+    assert is_reaped(pid)
 
 
-def test_a_server_that_ends_by_itself_is_given_the_time(log: Path) -> None:
+def test_a_server_that_ends_by_itself_is_given_the_time(
+    log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stdio, "_GRACE", 40)
+
     async def main() -> float:
         async with start("decent", log):
             began = monotonic()
         return monotonic() - began
 
-    assert run(main()) < 0.3
+    assert run(main()) < 30
 
 
-@pytest.mark.parametrize("habit", ["dies_in_a_call", "dies_at_once", "refuses", "silent"])
-def test_nothing_is_left_of_a_server_that_failed(habit: str, log: Path) -> None:
+@pytest.mark.parametrize("fault", ["dies_in_a_call", "dies_at_once", "refuses", "silent"])
+def test_nothing_is_left_of_a_server_that_failed(fault: str, log: Path) -> None:
     async def main() -> None:
         before = descriptors()
         with pytest.raises(Exception, match=r"the server|not answered"):
             async with connect(
-                rogue(habit), env={**UNWATCHED, "ROGUE_LOG": str(log)}, timeout=0.5
+                misbehaving(fault), env={**UNWATCHED, "START_LOG": str(log)}, timeout=0.5
             ) as peer:
                 await peer.call("hello")
-        assert descriptors() == before
+        assert descriptors() <= before
 
     run(main())
     pids = map(int, log.read_text().split()) if log.exists() else ()
-    assert all(map(is_gone, pids))
+    assert all(map(is_reaped, pids))
 
 
 def test_nothing_is_left_when_the_block_raises(log: Path) -> None:
@@ -86,7 +93,7 @@ def test_nothing_is_left_when_the_block_raises(log: Path) -> None:
 
     with pytest.raises(LookupError, match="of our own"):
         run(main())
-    assert is_gone(int(log.read_text()))
+    assert is_reaped(int(log.read_text()))
 
 
 def test_nothing_is_left_when_the_task_is_cancelled_even_while_it_ends(log: Path) -> None:
@@ -104,15 +111,15 @@ def test_nothing_is_left_when_the_task_is_cancelled_even_while_it_ends(log: Path
         assert task.cancelled()
 
     run(main())
-    assert is_gone(int(log.read_text()))
+    assert is_reaped(int(log.read_text()))
 
 
 def test_children_of_a_server_end_with_it() -> None:
     async def say(peer: Peer) -> int:
         return int(text(await peer.call("who")))
 
-    pid = with_rogue("leaves_a_child", say)
-    assert eventually(lambda: is_gone(pid) or _is_zombie(pid))
+    pid = with_misbehaving("leaves_a_child", say)
+    assert eventually(lambda: is_gone(pid))
 
 
 def test_a_child_that_went_its_own_way_does_not_hold_us_up() -> None:
@@ -123,19 +130,12 @@ def test_a_child_that_went_its_own_way_does_not_hold_us_up() -> None:
 
     try:
         began = monotonic()
-        with_rogue("leaves_a_stranger", say)
-        assert monotonic() - began < 10
+        with_misbehaving("leaves_a_stranger", say)
+        assert monotonic() - began < 30
         assert not is_gone(pids[0])
     finally:
         with suppress(ProcessLookupError):
             os.kill(pids[0], signal.SIGKILL)
-
-
-def _is_zombie(pid: int) -> bool:
-    """Dead, and waiting for whoever adopts orphans here."""
-    with suppress(FileNotFoundError):
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    return True
 
 
 def test_pending_requests_fail_when_the_connection_closes(log: Path) -> None:
@@ -159,7 +159,7 @@ def test_many_connections_leave_no_descriptor(log: Path) -> None:
         before = descriptors()
         for _ in range(3):
             assert await asyncio.gather(*(one() for _ in range(5))) == ["hello"] * 5
-        assert descriptors() == before
+        assert descriptors() <= before
 
     run(main())
-    assert all(is_gone(int(pid)) for pid in log.read_text().split())
+    assert all(is_reaped(int(pid)) for pid in log.read_text().split())

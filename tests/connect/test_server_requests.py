@@ -11,17 +11,17 @@ from accord.connect.messages import Outgoing
 from accord.connect.session import Session
 from accord.errors import PeerError
 from accord.revisions import REVISIONS
-from connect.client import ACCORD, UNWATCHED, run, text
+from commands import ACCORD, SAMPLES
+from connect.client import UNWATCHED, run, text
 from http_peer import HttpServer
-from inspector.api_client import HERE as STUDIO
 
 CAN: dict[str, Any] = {"elicitation": {"form": {}}}
 GLOSS = {"result": {"action": "accept", "content": {"finish": "gloss"}}}
-COMMAND = [ACCORD, "serve", str(STUDIO / "studio.py")]
+COMMAND = [ACCORD, "serve", f"{SAMPLES / 'features.py'}:display"]
 
 
 async def ask(target: Any, **options: Any) -> str:
-    """What comes of a tool that asks something."""
+    """Return the text of a tool that asks for input."""
     async with connect(target, revision="2025-11-25", **options) as peer:
         return text(await peer.call("varnish"))
 

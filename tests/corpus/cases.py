@@ -47,7 +47,7 @@ class Conversation(NamedTuple):
     prepare: Callable[[Path], None] = lambda _: None
     env: Mapping[str, str] = {}
     words: tuple[str, ...] = ()
-    """What else is on the command line."""
+    """Further words of the command line."""
 
 
 def call(name: str, tool: str, /, **arguments: Any) -> Case:

@@ -43,7 +43,7 @@ def expected(name: str) -> dict[str, str]:
 
 
 def paragraph(written: Written) -> str:
-    """How a reply reads, for a person to look at."""
+    """Return a reading as text for people."""
     reading = read(written.reply, written.tool, written.arguments)
     asked = f"{written.tool} {_json(written.arguments or {})}" if written.tool else "no tool call"
     lines = {

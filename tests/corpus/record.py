@@ -34,13 +34,13 @@ OWN_FIELDS = ("server", "version", "revision", "case", "method", "tool", "argume
 
 
 class Package(NamedTuple):
-    """Where a server comes from, and how it is started."""
+    """A server to record: its package, and the words that start it."""
 
     name: str
     version: str
     words: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
-    """What has to be installed with it."""
+    """Packages that have to be installed with it."""
 
     @property
     def is_node(self) -> bool:
@@ -145,14 +145,14 @@ def site() -> Iterator[str]:
 # Recording
 
 
-class Stage(NamedTuple):
-    """Where a conversation really takes place, and where the records say it does."""
+class Recording(NamedTuple):
+    """The folder and the site of a recording, in place of those that the records name."""
 
     folder: str
     site: str
 
     def real(self, value: Any) -> Any:
-        """What is in the tables, with what is really there put in."""
+        """Return a value of the tables with the folder and site of this recording."""
         text = json.dumps(value).replace(FOLDER, self.folder).replace(SITE, self.site)
         return json.loads(text)
 
@@ -163,10 +163,10 @@ class Stage(NamedTuple):
 
 
 @contextmanager
-def a_stage() -> Iterator[Stage]:
+def recording_folder() -> Iterator[Recording]:
     """A folder and a site that nobody else uses."""
     with tempfile.TemporaryDirectory(prefix="accord-corpus-") as folder, site() as url:
-        yield Stage(os.path.realpath(folder), url)
+        yield Recording(os.path.realpath(folder), url)
 
 
 # Clocks: it is always half past nine on a Monday.
@@ -209,9 +209,9 @@ async def record(server: str) -> list[bytes]:
     notes = _notes(server)
     lines = []
     for conversation in CONVERSATIONS[server]:
-        with a_stage() as stage:
-            conversation.prepare(Path(stage.folder))
-            lines += await _converse(server, command, conversation, stage, notes)
+        with recording_folder() as recording:
+            conversation.prepare(Path(recording.folder))
+            lines += await _converse(server, command, conversation, recording, notes)
     return lines
 
 
@@ -219,7 +219,7 @@ async def _converse(
     server: str,
     command: list[str],
     conversation: Conversation,
-    stage: Stage,
+    recording: Recording,
     notes: Mapping[str, Mapping[str, Any]],
 ) -> list[bytes]:
     env = {
@@ -229,16 +229,16 @@ async def _converse(
         "TZ": "UTC",
         **conversation.env,
     }
-    target, env = stage.real([*command, *conversation.words]), stage.real(env)
+    target, env = recording.real([*command, *conversation.words]), recording.real(env)
     async with connect(
-        target, revision=conversation.revision, cwd=stage.folder, env=env, timeout=60
+        target, revision=conversation.revision, cwd=recording.folder, env=env, timeout=60
     ) as peer:
         lines = []
         for case in conversation.cases:
-            reply = await peer.request(case.method, stage.real(case.params))
+            reply = await peer.request(case.method, recording.real(case.params))
             about = describe(server, peer.revision, case)
             about |= notes.get(_key(about), {})
-            lines.append(_line(about, stage.scrub(reply.raw)))
+            lines.append(_line(about, recording.scrub(reply.raw)))
         return lines
 
 
@@ -257,7 +257,7 @@ def describe(server: str, revision: str, case: Case) -> dict[str, Any]:
 
 
 def _notes(server: str) -> dict[str, dict[str, Any]]:
-    """What somebody has added to the records that there are, by their requests."""
+    """Return the annotations of existing records, by their requests."""
     path = HERE / f"{server}.jsonl"
     records = map(json.loads, path.read_bytes().splitlines()) if path.exists() else ()
     return {

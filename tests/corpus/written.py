@@ -29,7 +29,7 @@ def result(value: Any) -> dict[str, Any]:
 
 
 def shown() -> Iterator[Written]:
-    """What the documents with messages show: replies to requests."""
+    """Yield the replies to requests that the documents show."""
     for number in ("000", "002", "003"):
         exchanges = json.loads((GOLDEN / f"seed_{number}.json").read_text())
         for name, exchange in exchanges.items():
@@ -117,7 +117,7 @@ def channels(offset: int, more: bool, **further: Any) -> dict[str, Any]:
 
 
 def cut(value: dict[str, Any]) -> dict[str, Any]:
-    """What is left of an answer of more than 100 KB."""
+    """Return an answer of more than 100 KB, cut."""
     return {
         **value,
         "warning": "Response truncated due to size",

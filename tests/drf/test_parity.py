@@ -144,7 +144,7 @@ def data_of(response: Any) -> Any:
 
 
 def assert_same(result: Any, expected: Any) -> None:
-    """That a result in `plain` is what the API responded."""
+    """Assert that a result in `plain` is the API's response."""
     data, text = data_of(expected), text_of(result)
     if expected.status_code < 400:
         assert "isError" not in result
@@ -156,7 +156,7 @@ def assert_same(result: Any, expected: Any) -> None:
 
 
 def assert_same_kind(envelope: Any, expected: Any) -> None:
-    """That an envelope says what the API responded, and of what kind it is."""
+    """Assert that an envelope has the API's response and its kind."""
     data = data_of(expected)
     if expected.status_code < 400:
         assert envelope["success"] is True

@@ -16,6 +16,7 @@ from mcp import Client as SdkClient
 
 from drf.users import CREDENTIALS
 from http_peer import HttpPeer, HttpServer
+from serve.http.talk import eventually
 from stdio_peer import StdioPeer
 
 ROOT = Path(__file__).parents[2]
@@ -131,7 +132,7 @@ def test_concurrent_calls_get_their_own_replies_and_leave_no_connection(own: Htt
 
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(ask, range(40)))
-    assert open_databases(own.process.pid) == []
+    assert eventually(lambda: open_databases(own.process.pid) == [])
 
 
 def open_databases(pid: int) -> list[str]:
@@ -145,7 +146,7 @@ def open_databases(pid: int) -> list[str]:
 
 def talk(server: HttpServer, mode: str, say: Any) -> Any:
     async def session() -> Any:
-        async with SdkClient(server.url, mode=mode, read_timeout_seconds=10) as client:
+        async with SdkClient(server.url, mode=mode, read_timeout_seconds=30) as client:
             assert client.protocol_version == MODES[mode]
             return await say(client)
 

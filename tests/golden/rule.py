@@ -13,7 +13,7 @@ _TEXT = "content[].text"
 def differences(
     shown: Any, sent: Any, further: Collection[str] = (), path: str = ""
 ) -> Iterator[str]:
-    """Where a message is not what a document shows; `further` are paths of members to allow."""
+    """Yield the paths where a message differs from a document; `further` are paths to allow."""
     if isinstance(shown, dict) and isinstance(sent, dict):
         yield from _members(shown, sent, further, path)
     elif isinstance(shown, list) and isinstance(sent, list):

@@ -20,7 +20,7 @@ TYPES = ["list", "single", "action", "tool_catalog", "error"]
 
 
 def written(said: Any, *, tool: str = "shop_orders", read_only: bool | None = True) -> Any:
-    """What a tool says, as a generic response that the schema allows."""
+    """Return a tool's generic response, valid by its schema."""
     result = render(said, tool=tool, profile="generic", read_only=read_only)
     (block,) = result["content"]
     response = json.loads(block["text"])

@@ -29,7 +29,7 @@ def serving(server: str, profile: str) -> StdioPeer:
 
 
 def document(number: str) -> dict[str, Any]:
-    """What a document shows: requests with their replies, in the order of its conversation."""
+    """Return the requests of a document with their replies, in order."""
     shown: dict[str, Any] = json.loads((HERE / f"seed_{number}.json").read_text())
     return shown
 
@@ -395,7 +395,7 @@ def discord(request: pytest.FixtureRequest) -> Iterator[Any]:
 
 
 def response(result: Any) -> Any:
-    """What the text of a result says; its structure, where it has one, says the same."""
+    """Return the data in the text of a result; its structure, if any, must be equal."""
     (block,) = result["content"]
     sent = json.loads(block["text"])
     assert result.get("structuredContent", sent) == sent

@@ -9,22 +9,22 @@ from typing import Any, NamedTuple
 
 import wire
 from cli.command import ACCORD, EXAMPLES
+from commands import ENVIRONMENT, SAMPLES
 from http_peer import HttpServer
-from serve.talk import ENVIRONMENT
 
 HERE = Path(__file__).parent
-COMMAND = f"{ACCORD} serve {HERE / 'studio.py'}"
+COMMAND = f"{ACCORD} serve {SAMPLES / 'features.py'}:display"
 SHOP = f"{ACCORD} serve {EXAMPLES / 'shop.py'}"
 NEWEST = "2026-07-28"
 MANY = 18
-"""The tools of the studio."""
+"""Number of tools of the sample server."""
 _TOKEN = re.compile(rb'<meta name="accord-token" content="([\w-]*)">')
 _LINK = re.compile(r"page at (http://\S+)")
 
 
-def studio(*words: str) -> HttpServer:
-    """`accord serve` of the studio, with its page."""
-    return serving("studio", *words, cwd=HERE)
+def sample(*words: str) -> HttpServer:
+    """Start `accord serve` with the sample `features:display` and its page."""
+    return serving("features:display", *words, cwd=SAMPLES)
 
 
 def serving(target: str, *words: str, cwd: Path) -> HttpServer:
@@ -39,8 +39,8 @@ def inspecting(target: str, *words: str) -> HttpServer:
     return HttpServer(command, cwd=HERE, env=ENVIRONMENT, url=_LINK, timeout=30)
 
 
-class Got(NamedTuple):
-    """What came back."""
+class ApiResponse(NamedTuple):
+    """A response of the API."""
 
     status: int
     headers: http.client.HTTPMessage
@@ -53,7 +53,7 @@ class Got(NamedTuple):
 
     @property
     def refusal(self) -> str:
-        """Why not."""
+        """Return the message of the error."""
         return str(self.said["error"]["message"])
 
 
@@ -74,18 +74,22 @@ class Api:
         assert found is not None
         return found[1].decode()
 
-    def get(self, path: str, headers: Mapping[str, str] | None = None, method: str = "GET") -> Got:
-        """What is at a path."""
+    def get(
+        self, path: str, headers: Mapping[str, str] | None = None, method: str = "GET"
+    ) -> ApiResponse:
+        """Return the response to a GET."""
         return self._send(method, path, b"", dict(headers or {}))
 
-    def post(self, verb: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Got:
-        """What the API answers."""
+    def post(
+        self, verb: str, body: Any = None, headers: Mapping[str, str] | None = None
+    ) -> ApiResponse:
+        """Return the response to a POST."""
         usual = {"Content-Type": "application/json", "X-Accord-Token": self.token}
         raw = body if isinstance(body, bytes) else json.dumps({} if body is None else body).encode()
         return self._send("POST", f"/inspector/api/{verb}", raw, usual | dict(headers or {}))
 
     def say(self, verb: str, **body: Any) -> Any:
-        """What the API says to what it can do."""
+        """Return the body of a request that succeeds."""
         got = self.post(verb, body)
         assert got.status == 200, got.body
         if "messages" in got.said:
@@ -96,12 +100,12 @@ class Api:
         """A call of a tool as it went."""
         return self.say("call", tool=tool, arguments=arguments, render=dict(options or {}))
 
-    def _send(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> Got:
+    def _send(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> ApiResponse:
         connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=30)
         try:
             connection.request(method, path, body or None, dict(headers))
             response = connection.getresponse()
-            return Got(response.status, response.headers, response.read())
+            return ApiResponse(response.status, response.headers, response.read())
         finally:
             connection.close()
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import pytest
 
 from http_peer import HttpServer
-from inspector.api_client import studio
+from inspector.api_client import sample
 
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[HttpServer]:
-    with studio() as running:
+    with sample() as running:
         yield running
     assert "Traceback" not in running.stderr

@@ -15,7 +15,7 @@ from playwright.sync_api import sync_playwright
 
 from cli.command import EXAMPLES
 from http_peer import HttpServer
-from inspector.api_client import studio
+from inspector.api_client import sample
 from inspector.browser.tab import ARGUMENTS, call, choose, find_chromium, settled
 from serve.talk import ENVIRONMENT
 
@@ -34,12 +34,12 @@ def _demo(folder: str) -> HttpServer:
     return HttpServer(command, cwd=EXAMPLES.parent, env=ENVIRONMENT, timeout=30)
 
 
-def _studio(folder: str) -> HttpServer:
-    return studio("--http", f"127.0.0.1:{PORT}")
+def _sample(folder: str) -> HttpServer:
+    return sample("--http", f"127.0.0.1:{PORT}")
 
 
 class Picture(NamedTuple):
-    """What is to be seen, and how large."""
+    """A picture to take: the page's state and size."""
 
     name: str
     arrange: Callable[[Any], None]
@@ -97,7 +97,7 @@ PICTURES = [
     Picture("list", _list),
     Picture("form", _form),
     Picture("envelope-dark", _envelope, "dark"),
-    Picture("question", _question, server=_studio),
+    Picture("question", _question, server=_sample),
     Picture("read", _pasted),
     Picture("phone", _phone, size=PHONE),
 ]

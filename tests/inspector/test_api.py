@@ -18,7 +18,7 @@ from accord.serve.http import App
 from accord.serve.http.exchange import Exchange
 from cli.command import EXAMPLES
 from http_peer import HttpPeer, HttpServer
-from inspector.api_client import NEWEST, Api, reply_of, serving, studio
+from inspector.api_client import NEWEST, Api, reply_of, sample, serving
 from serve.http.talk import eventually
 
 PROFILES = ["plain", "envelope", "bare", "prose", "generic"]
@@ -53,7 +53,7 @@ def test_the_api_needs_the_token_of_this_start(api: Api, verb: str, token: str |
 
 
 def test_every_start_has_a_token_of_its_own(api: Api) -> None:
-    with studio() as other:
+    with sample() as other:
         assert Api(other).token != api.token
 
 
@@ -156,7 +156,7 @@ def test_all_that_is_needed_at_first_is_small_even_unpacked() -> None:
 
 
 def _needed(assets: Assets, first: str) -> dict[str, None]:
-    """What a browser fetches before it can run a file: what that names, and so on."""
+    """Return the files that a browser fetches before it can run a file."""
     found = {first: None}
     for path in (waiting := [first]):
         text = _body(assets, path).decode()
@@ -203,7 +203,7 @@ def test_a_post_elsewhere_names_the_path_of_mcp(api: Api, path: str) -> None:
 
 
 def test_there_is_no_page_where_none_is_wanted() -> None:
-    with studio("--no-page") as server, HttpPeer(server.port) as peer:
+    with sample("--no-page") as server, HttpPeer(server.port) as peer:
         api = Api(server, "x")
         assert api.get("/").status == 404
         assert api.post("about").status == 404
@@ -216,7 +216,7 @@ def test_there_is_no_page_where_none_is_wanted() -> None:
 
 def test_it_tells_what_it_looks_at(api: Api) -> None:
     about = api.say("about")
-    assert about["server"] == {"name": "studio", "version": "1.0", "title": "Studio"}
+    assert about["server"] == {"name": "display", "version": "1.0", "title": "Display"}
     assert (about["revision"], about["profile"]) == (NEWEST, "plain")
     assert (about["revisions"], about["profiles"]) == (REVISIONS, PROFILES)
     tools = api.say("tools")["tools"]
@@ -416,7 +416,7 @@ def test_any_reply_is_read_with_the_rules_that_fired(api: Api) -> None:
 
 
 def test_calls_are_counted_whoever_makes_them() -> None:
-    with studio() as server, HttpPeer(server.port) as peer:
+    with sample() as server, HttpPeer(server.port) as peer:
         api = Api(server)
         assert api.say("stats")["tools"] == []
         peer.call("letter")

@@ -126,8 +126,8 @@ def test_somebody_else_s_server_is_answered(revision: str) -> None:
         assert _data(api.call("letter"))
 
 
-class Someone:
-    """A call, as far as those are concerned who keep it."""
+class FakeCall:
+    """A call that records its cancellation."""
 
     def __init__(self) -> None:
         self.over = asyncio.Event()
@@ -138,8 +138,8 @@ class Someone:
 
 def test_few_calls_wait_and_none_for_ever() -> None:
     async def wait() -> None:
-        waiting = WaitingCalls[Someone](max_calls=2, timeout=0.01)
-        calls = [Someone() for _ in range(4)]
+        waiting = WaitingCalls[FakeCall](max_calls=2, timeout=0.01)
+        calls = [FakeCall() for _ in range(4)]
         for number, call in enumerate(calls[:3]):
             waiting.add(number, call)
         assert [call.over.is_set() for call in calls] == [True, False, False, False]

@@ -14,13 +14,13 @@ import pytest
 
 from cli.command import ACCORD, ENVIRONMENT, accord_each, assert_one_line_of_misuse
 from connect.client import run
-from connect.scripted_server import replying, scripted_server
 from http_peer import HttpServer
-from inspector.api_client import COMMAND, MANY, SHOP, Api, inspecting, reply_of, studio
-from processes import children
+from inspector.api_client import COMMAND, MANY, SHOP, Api, inspecting, reply_of, sample
+from peers.scripted_server import replying, scripted_server
+from processes import children, free_port, is_gone
 from serve.http.talk import eventually
 
-ROGUE = """
+REMOTE = """
 import json, os, sys
 answers = {}
 asked = {7: "aside", 1: "roots/list", "1": "elicitation/create", "x": "sampling/createMessage"}
@@ -34,7 +34,7 @@ for line in sys.stdin:
         for name, method in [*asked.items()][1:]:
             print(json.dumps({"jsonrpc": "2.0", "id": name, "method": method, "params": {}}), flush=True)
     if message["method"] == "initialize":
-        result = {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "<b>rogue</b>"}}
+        result = {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "<b>remote</b>"}}
     elif message["method"] == "tools/list":
         result = {"tools": [
             {"name": "end", "inputSchema": {"type": "object"}},
@@ -69,9 +69,9 @@ for line in sys.stdin:
 
 
 @pytest.fixture(scope="module")
-def rogue(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
-    path = tmp_path_factory.mktemp("rogue") / "rogue.py"
-    path.write_text(ROGUE)
+def remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
+    path = tmp_path_factory.mktemp("remote") / "remote.py"
+    path.write_text(REMOTE)
     with inspecting(f"{sys.executable} {path}") as running:
         Api.linked(running).say("tools")  # by then it has asked what it has to ask
         yield running
@@ -79,8 +79,8 @@ def rogue(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
 
 
 @pytest.fixture
-def api(rogue: HttpServer) -> Api:
-    return Api.linked(rogue)
+def api(remote: HttpServer) -> Api:
+    return Api.linked(remote)
 
 
 def test_it_looks_at_somebody_else_s_server_by_its_command_line() -> None:
@@ -89,7 +89,7 @@ def test_it_looks_at_somebody_else_s_server_by_its_command_line() -> None:
 
 
 def test_it_looks_at_a_url_and_tells_when_nobody_is_there_any_longer() -> None:
-    with studio() as served, inspecting(served.url, "--timeout", "5") as page:
+    with sample() as served, inspecting(served.url, "--timeout", "5") as page:
         api = Api.linked(page)
         _look(api)
         served.process.terminate()
@@ -101,7 +101,7 @@ def test_it_looks_at_a_url_and_tells_when_nobody_is_there_any_longer() -> None:
 
 def _look(api: Api) -> None:
     about = api.say("about")
-    assert (about["kind"], about["server"]["name"]) == ("remote", "studio")
+    assert (about["kind"], about["server"]["name"]) == ("remote", "display")
     assert len(api.say("tools")["tools"]) == MANY
     record = api.call("painter", name="ada")
     assert [line["direction"] for line in record["messages"]] == ["sent", "received"]
@@ -115,11 +115,11 @@ def _look(api: Api) -> None:
     assert ours["reading"]["response"]["error"]["message"] == "No painter 'zoe'"
 
 
-def test_the_link_alone_has_the_token(rogue: HttpServer) -> None:
-    page = Api(rogue, "")
+def test_the_link_alone_has_the_token(remote: HttpServer) -> None:
+    page = Api(remote, "")
     assert '<meta name="accord-token" content="">' in page.get("/").body.decode()
     assert page.post("about").status == 403
-    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/#token=[\w-]{32}", rogue.url)
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/#token=[\w-]{32}", remote.url)
 
 
 @pytest.mark.parametrize(
@@ -183,12 +183,12 @@ def test_a_server_that_ended_is_reported_and_started_again(api: Api) -> None:
 
 def test_headers_go_along_to_a_url() -> None:
     async def ask() -> tuple[int, set[str | None]]:
-        async with scripted_server(replying(401, b"{}")) as stand:
-            words = ("inspect", stand.url, "--http", "127.0.0.1:0", "--header", "X-Key: s3cret")
+        async with scripted_server(replying(401, b"{}")) as server:
+            words = ("inspect", server.url, "--http", "127.0.0.1:0", "--header", "X-Key: s3cret")
             child = await asyncio.create_subprocess_exec(
                 ACCORD, *words, env=ENVIRONMENT, stderr=asyncio.subprocess.DEVNULL
             )
-            return await child.wait(), {each.headers.get("x-key") for each in stand.requests}
+            return await child.wait(), {each.headers.get("x-key") for each in server.requests}
 
     assert run(ask()) == (2, {"s3cret"})
 
@@ -199,7 +199,12 @@ def test_what_cannot_be_is_one_line_that_says_what_to_do(tmp_path: Path) -> None
         table = {
             "a port in use": ["inspect", SHOP, "--http", f"127.0.0.1:{port}"],
             "no such program": ["inspect", "no-such-program here", "--http", "127.0.0.1:0"],
-            "nobody there": ["inspect", f"http://127.0.0.1:{_free()}/mcp", "--http", "127.0.0.1:0"],
+            "nobody there": [
+                "inspect",
+                f"http://127.0.0.1:{free_port()}/mcp",
+                "--http",
+                "127.0.0.1:0",
+            ],
             "a server of ours": ["inspect", "shop:server"],
             "everybody's": ["inspect", SHOP, "--http", "0.0.0.0:0"],
             "no target": ["inspect"],
@@ -213,11 +218,6 @@ def test_what_cannot_be_is_one_line_that_says_what_to_do(tmp_path: Path) -> None
     assert_one_line_of_misuse(done["no target"], "TARGET")
 
 
-def _free() -> int:
-    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
-        return int(listener.getsockname()[1])
-
-
 def test_the_server_ends_with_the_page() -> None:
     with inspecting(COMMAND) as one, inspecting(COMMAND) as other:
         for page, number in ((one, signal.SIGINT), (other, signal.SIGTERM)):
@@ -225,5 +225,5 @@ def test_the_server_ends_with_the_page() -> None:
             assert len(child) == 1
             page.process.send_signal(number)
             page.wait(30)
-            assert eventually(lambda: not Path(f"/proc/{child[0]}").exists(), 30)  # noqa: B023
+            assert eventually(lambda: is_gone(child[0]))  # noqa: B023
             assert "Traceback" not in page.stderr

@@ -15,7 +15,7 @@ import pytest
 
 import wire
 from accord.model import schemas
-from commands import ACCORD
+from commands import ACCORD, SAMPLES
 from sources.sql.shop import make
 from stdio_peer import StdioPeer
 
@@ -38,7 +38,7 @@ class Calls(NamedTuple):
 
 
 class Source(NamedTuple):
-    """What `accord serve` is given, what to ask of each tool, and what to make beforehand."""
+    """The words for `accord serve`, the calls of each tool, and what to prepare."""
 
     words: list[str]
     tools: Mapping[str, Calls]
@@ -71,7 +71,7 @@ POSTS_DESCRIBED = POSTS | {
 }
 SOURCES: dict[str, Source] = {
     "functions": Source(
-        [str(HERE / "library.py")],
+        [f"{SAMPLES / 'features.py'}:shapes"],
         {
             "book": Calls(EMMA, {"title": "Emma", "pages": None}, GONE, "There is no book 'Gone'"),
             "books": Calls(

@@ -30,7 +30,7 @@ class Said(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """What a channel says of a failure."""
+    """The content of a channel for a failure."""
 
     message: str
     more: dict[str, Any]

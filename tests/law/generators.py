@@ -144,7 +144,7 @@ def answers(data: st.SearchStrategy[Any]) -> st.SearchStrategy[Answer[Any]]:
 
 
 def encoded(data: st.SearchStrategy[Any]) -> st.SearchStrategy[Encoded]:
-    """The same data from a source that writes JSON itself."""
+    """Generate data as a source that writes JSON itself returns it."""
     return data.map(lambda value: Encoded(json.dumps(value).encode()))
 
 

@@ -34,8 +34,8 @@ MCPS_OWN = {
 # Tools of every kind, which say what they are told to
 
 
-class Stage:
-    """What the tools say next."""
+class OutcomeSlot:
+    """The outcome of the next call of any tool."""
 
     outcome: Any = None
 
@@ -74,16 +74,16 @@ KINDS: Mapping[str, Kind] = {
     "flag": Kind(bool, st.booleans()),
     "nothing": Kind(None, st.none()),
 }
-stage = Stage()
+slot = OutcomeSlot()
 
 
 def build() -> Server:
-    server = Server("stage", version="1.0")
+    server = Server("half_law", version="1.0")
     for name, kind in KINDS.items():
         options = {} if kind.read_only is None else {"read_only": kind.read_only}
 
         def act() -> Any:
-            return stage.play()
+            return slot.play()
 
         act.__annotations__ = {"return": kind.hint}
         server.tool(name=name, **options)(act)  # type: ignore[call-overload]
@@ -106,13 +106,13 @@ problem_cases = st.builds(Case, st.sampled_from(list(KINDS)), generators.problem
 
 
 def replied(case: Case, profile: str, revision: str) -> Any:
-    """What the server replies; `Peer` has checked it."""
-    stage.outcome = case.outcome
+    """Return the server's reply, which `Peer` has checked."""
+    slot.outcome = case.outcome
     return PEERS[profile, revision].call(case.tool)
 
 
 def rendered(case: Case, profile: str, revision: str) -> Any:
-    """What `render` makes of it, checked as well."""
+    """Return the result of `render`, checked as well."""
     result = render(
         case.outcome,
         tool=case.tool,
@@ -143,7 +143,7 @@ def data_of(answer: Answer[Any]) -> Any:
 
 
 def beside_of(answer: Answer[Any]) -> dict[str, Any]:
-    """What goes along with the data: nothing is written where there is nothing to say."""
+    """Return the members beside the data; empty ones are left out."""
     found: dict[str, Any] = {}
     if answer.page is not None:
         found["page"] = msgspec.to_builtins(answer.page)
@@ -313,7 +313,7 @@ def check_structure(
 
 
 def is_object(case: Case, *, is_rendered: bool) -> bool:
-    """Whether the structure is the data's own object: where the tool says so, or the data is."""
+    """True if the structure is the data itself: by the tool's type, or because it is an object."""
     if case.kind.hint is Any or is_rendered:
         return isinstance(data_of(case.outcome), dict)
     return bool(case.kind.hint == dict[str, int])

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import msgspec
 import pytest
 
-from limits.talk import (
+from limits.large_answers import (
     MANY,
     V3,
     V4,

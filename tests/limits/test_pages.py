@@ -10,7 +10,7 @@ from accord import (
     Answer,
     Page,
 )
-from limits.talk import V4, each_profile, each_revision, of, read, walk
+from limits.large_answers import V4, each_profile, each_revision, of, read, walk
 from peer import Peer
 
 TOTAL = 3_000

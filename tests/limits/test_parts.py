@@ -16,7 +16,7 @@ from accord import (
 )
 from accord.model.limits import DEFAULT_MAX_BYTES
 from accord.profiles import PROFILES
-from limits.talk import (
+from limits.large_answers import (
     LEAST,
     LIMIT,
     META,

@@ -9,7 +9,7 @@ from accord import (
     Server,
 )
 from accord.server.combined import combine
-from limits.talk import (
+from limits.large_answers import (
     LEAST,
     LIMIT,
     MANY,

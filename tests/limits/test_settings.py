@@ -12,7 +12,7 @@ from accord import (
     render,
 )
 from cli.command import ACCORD, ENVIRONMENT, accord, assert_one_line_of_misuse, write
-from limits.talk import (
+from limits.large_answers import (
     LEAST,
     LIMIT,
     ROWS,

@@ -11,7 +11,7 @@ from accord import (
     Embedded,
     Notice,
 )
-from limits.talk import (
+from limits.large_answers import (
     LIMIT,
     MANY,
     META,

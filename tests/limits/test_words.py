@@ -14,7 +14,7 @@ from accord import (
     Problem,
 )
 from accord.profiles import PROFILES
-from limits.talk import (
+from limits.large_answers import (
     LEAST,
     LIMIT,
     META,

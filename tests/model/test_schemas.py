@@ -225,7 +225,7 @@ def failure(words: str, **members: Any) -> Cases:
 
 
 def results(profile: str) -> Cases:
-    """What every profile that words a tool result itself accepts."""
+    """Return results that the schema of a profile accepts."""
     words = FAILURES[profile]
     return {
         "one text": result(TEXT),

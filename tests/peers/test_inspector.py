@@ -28,7 +28,7 @@ def inspect(tmp_path: Path, era: str, *words: str) -> "subprocess.CompletedProce
         cwd=EXAMPLES,
         env=os.environ | {"HOME": str(tmp_path)},
         capture_output=True,
-        timeout=30,
+        timeout=50,
     )
 
 

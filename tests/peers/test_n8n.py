@@ -54,7 +54,7 @@ REFUSED: dict[str, tuple[Any, list[str]]] = {
 
 
 class Converted(NamedTuple):
-    """What the converter made: the Zod type of each member, and what it says to each instance."""
+    """The result of the converter: the Zod type of each member, and its verdict on each instance."""
 
     types: dict[str, str]
     judgements: dict[str, Any]
@@ -72,7 +72,7 @@ def converted() -> Converted:
         cwd=PEERS,
         input=json.dumps(asked).encode(),
         capture_output=True,
-        timeout=30,
+        timeout=50,
     )
     assert (done.returncode, done.stderr) == (0, b"")
     said = json.loads(done.stdout)

@@ -17,8 +17,8 @@ ORDERS = [{"id": 2, "item": "moth trap", "price": 19.99}]
 
 
 def talk(mode: str, say: Callable[[Client], Awaitable[Any]], target: str = "shop") -> Any:
-    """Start our server as the SDK starts one, say something to it, and give back what came."""
-    folder = ROOT / ("examples" if target == "shop" else "tests/serve")
+    """Start our server as the SDK starts one, and return the result of `say`."""
+    folder = ROOT / ("examples" if target == "shop" else "tests/samples")
     command = StdioServerParameters(
         command=str(Path(sys.executable).with_name("accord")),
         args=["serve", target],
@@ -27,7 +27,7 @@ def talk(mode: str, say: Callable[[Client], Awaitable[Any]], target: str = "shop
     )
 
     async def session() -> Any:
-        async with Client(command, mode=mode, read_timeout_seconds=10) as client:
+        async with Client(command, mode=mode, read_timeout_seconds=30) as client:
             assert client.protocol_version == REVISIONS[mode]
             return await say(client)
 
@@ -35,7 +35,7 @@ def talk(mode: str, say: Callable[[Client], Awaitable[Any]], target: str = "shop
 
 
 def wrapped(mode: str, value: Any) -> Any:
-    """What structured content makes of a value that is no object."""
+    """Return the structured content for a value that is not an object."""
     return value if REVISIONS[mode] == "2026-07-28" else {"result": value}
 
 
@@ -98,7 +98,7 @@ def test_calls_run_at_the_same_time(mode: str) -> None:
         calls = [client.call_tool("meet", {"parties": 20}) for _ in range(20)]
         return await asyncio.gather(*calls)
 
-    results = talk(mode, say, target="workshop")
+    results = talk(mode, say, target="faulty:blocking")
     assert [result.content for result in results] == [[TextContent(text="20")]] * 20
 
 
@@ -109,4 +109,4 @@ def test_a_call_that_the_client_gives_up_is_cancelled(mode: str) -> None:
         call.cancel()
         return await client.call_tool("when", {"name": "w ended"})
 
-    assert talk(mode, say, target="workshop").content == [TextContent(text="CancelledError")]
+    assert talk(mode, say, target="faulty:blocking").content == [TextContent(text="CancelledError")]

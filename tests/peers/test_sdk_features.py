@@ -9,7 +9,6 @@ import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from functools import cache
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -27,20 +26,19 @@ from mcp.types import (
 )
 from pydantic import FileUrl
 
-from commands import ACCORD
+from commands import ACCORD, SAMPLES
 from http_peer import HttpServer
 
 pytestmark = pytest.mark.slow
 
-HERE = Path(__file__).parent
 MODES = {"legacy": "2025-11-25", "auto": "2026-07-28"}
 WAYS = ["stdio", "http"]
 
 
 @pytest.fixture(scope="module", autouse=True)
 def server() -> Iterator[HttpServer]:
-    command = [ACCORD, "serve", "kiosk", "--http", "127.0.0.1:0"]
-    with HttpServer(command, cwd=HERE, env=dict(os.environ)) as started:
+    command = [ACCORD, "serve", "features:every_feature", "--http", "127.0.0.1:0"]
+    with HttpServer(command, cwd=SAMPLES, env=dict(os.environ)) as started:
         URL.append(started.url)
         yield started
 
@@ -48,8 +46,8 @@ def server() -> Iterator[HttpServer]:
 URL: list[str] = []
 
 
-class Person:
-    """Whoever sits in front of the client, and the model behind it: what they were asked."""
+class ClientUser:
+    """The user and the model of a client: records their requests, and answers from a list."""
 
     def __init__(self) -> None:
         self.asked: list[Any] = []
@@ -73,10 +71,12 @@ class Person:
 
 
 @asynccontextmanager
-async def connected(mode: str, way: str, person: Person, heard: list[Any]) -> AsyncIterator[Client]:
-    """A client with somebody in front of it; what it hears beside its answers is kept."""
+async def connected(
+    mode: str, way: str, person: ClientUser, heard: list[Any]
+) -> AsyncIterator[Client]:
+    """Connect a client with a user; notifications are kept."""
     command = StdioServerParameters(
-        command=ACCORD, args=["serve", "kiosk"], cwd=HERE, env=dict(os.environ)
+        command=ACCORD, args=["serve", "features:every_feature"], cwd=SAMPLES, env=dict(os.environ)
     )
 
     async def hear(message: Any) -> None:
@@ -88,7 +88,7 @@ async def connected(mode: str, way: str, person: Person, heard: list[Any]) -> As
     async with Client(
         command if way == "stdio" else URL[0],
         mode=mode,
-        read_timeout_seconds=20,
+        read_timeout_seconds=30,
         elicitation_callback=person.elicit,
         sampling_callback=person.sample,
         list_roots_callback=person.roots,
@@ -102,9 +102,9 @@ async def connected(mode: str, way: str, person: Person, heard: list[Any]) -> As
 
 @cache
 def session(mode: str, way: str) -> SimpleNamespace:
-    """What a client gets that does everything once."""
+    """Return the results of a client that uses every feature once."""
     found = SimpleNamespace(heard=[], progress=[])
-    person = found.person = Person()
+    person = found.person = ClientUser()
 
     async def everything() -> None:
         async with connected(mode, way, person, found.heard) as client:
@@ -136,9 +136,9 @@ async def _read(client: Client, found: SimpleNamespace) -> None:
     found.resources = await walk(client.list_resources, "resources")
     found.templates = await walk(client.list_resource_templates, "resource_templates")
     uris = ["menu", "logo", "box", "orders/7", "files/a/b.txt", "search?query=tea"]
-    found.contents = {uri: (await client.read_resource(f"kiosk://{uri}")) for uri in uris}
+    found.contents = {uri: (await client.read_resource(f"sample://{uri}")) for uri in uris}
     found.errors = {}
-    for uri in ("kiosk://orders/10", "kiosk://orders/many", "kiosk://files/../x", "kiosk://no"):
+    for uri in ("sample://orders/10", "sample://orders/many", "sample://files/../x", "sample://no"):
         with pytest.raises(MCPError) as caught:
             await client.read_resource(uri)
         found.errors[uri] = caught.value
@@ -148,7 +148,7 @@ async def _read(client: Client, found: SimpleNamespace) -> None:
             await client.get_prompt(name, arguments)
         found.errors[f"{name} {arguments}"] = caught.value
     prompt = PromptReference(name="recommend")
-    template = ResourceTemplateReference(uri="kiosk://orders/{number}")
+    template = ResourceTemplateReference(uri="sample://orders/{number}")
     found.completions = {
         "choices": await client.complete(prompt, {"name": "drink", "value": "c"}),
         "function": await client.complete(
@@ -171,7 +171,7 @@ async def _talk(client: Client, found: SimpleNamespace, mode: str) -> None:
     found.shelf = await client.call_tool("shelf", {"region": "nörth", "row": 7})
 
 
-async def _ask(client: Client, found: SimpleNamespace, person: Person) -> None:
+async def _ask(client: Client, found: SimpleNamespace, person: ClientUser) -> None:
     async def call(name: str, *answers: ElicitResult) -> Any:
         person.answers[:] = answers
         (content,) = (await client.call_tool(name)).content
@@ -187,7 +187,7 @@ async def _ask(client: Client, found: SimpleNamespace, person: Person) -> None:
     found.folders = await client.call_tool("folders")
     found.greet = await call("greet", person.says(value="Ada"), person.says(value="King"))
     person.answers[:] = [person.says(value="Ada")]
-    found.diary = await client.read_resource("kiosk://diary")
+    found.diary = await client.read_resource("sample://diary")
     person.answers[:] = [person.says(value="bees")]
     found.chat = await client.get_prompt("chat")
 
@@ -203,8 +203,8 @@ def test_it_learns_what_there_is(mode: str, way: str) -> None:
     assert can.resources.subscribe
     assert can.completions is not None
     assert can.logging is not None
-    assert (found.info.title, found.info.website_url) == ("The Kiosk", "https://example.org")
-    assert found.info.icons[0].src == "https://example.org/kiosk.png"
+    assert (found.info.title, found.info.website_url) == ("Every feature", "https://example.org")
+    assert found.info.icons[0].src == "https://example.org/icon.png"
 
 
 @each
@@ -214,10 +214,10 @@ def test_every_list_comes_in_pages(mode: str, way: str) -> None:
         assert [len(page) for page in pages[:-1]] == [2] * (len(pages) - 1)
         assert 1 <= len(pages[-1]) <= 2
     assert [r.uri for page in found.resources for r in page] == [
-        f"kiosk://{name}" for name in ("menu", "logo", "diary", "box")
+        f"sample://{name}" for name in ("menu", "logo", "diary", "box")
     ]
     assert [t.uri_template for page in found.templates for t in page] == [
-        f"kiosk://{rest}" for rest in ("orders/{number}", "files/{+path}", "search{?query,limit}")
+        f"sample://{rest}" for rest in ("orders/{number}", "files/{+path}", "search{?query,limit}")
     ]
 
 
@@ -249,14 +249,14 @@ def test_resources_are_read(mode: str, way: str) -> None:
     assert read["menu"][0].text.startswith("coffee\ntea")
     assert (read["logo"][0].blob, read["logo"][0].mime_type) == ("iVBORw0K", "image/png")
     assert [(c.uri, getattr(c, "text", None)) for c in read["box"]] == [
-        ("kiosk://box/1", "one"),
-        ("kiosk://box/2", None),
+        ("sample://box/1", "one"),
+        ("sample://box/2", None),
     ]
     assert (read["orders/7"][0].text, read["orders/7"][0].mime_type) == (
         '{"number":7,"drink":"tea"}',
         "application/json",
     )
-    assert read["orders/7"][0].uri == "kiosk://orders/7"
+    assert read["orders/7"][0].uri == "sample://orders/7"
     assert read["files/a/b.txt"][0].text == "file a/b.txt"
     assert read["search?query=tea"][0].text == '["tea"]'
 
@@ -274,13 +274,13 @@ def test_what_is_not_there_has_the_code_of_its_revision(mode: str, way: str) -> 
     errors = session(mode, way).errors
     missing = -32602 if MODES[mode] == "2026-07-28" else -32002
     for uri, message in {
-        "kiosk://orders/10": "No order 10",
-        "kiosk://files/../x": "Resource not found",
-        "kiosk://no": "Resource not found",
+        "sample://orders/10": "No order 10",
+        "sample://files/../x": "Resource not found",
+        "sample://no": "Resource not found",
     }.items():
         assert (errors[uri].code, errors[uri].message) == (missing, message)
         assert errors[uri].data == {"uri": uri}
-    assert errors["kiosk://orders/many"].code == -32602
+    assert errors["sample://orders/many"].code == -32602
 
 
 @each
@@ -323,7 +323,7 @@ def test_a_tool_returns_all_kinds_of_content_mixed(mode: str, way: str) -> None:
     assert (text.text, more.text) == ("Here you are:", "and")
     assert (image.data, image.annotations.priority) == ("iVBORw0K", 0.5)
     assert (audio.mime_type, resource.resource.text) == ("audio/wav", "Enjoy")
-    assert (link.uri, link.description) == ("kiosk://menu", "What there is")
+    assert (link.uri, link.description) == ("sample://menu", "What there is")
 
 
 @each
@@ -404,16 +404,16 @@ def test_it_hears_of_changes(mode: str, way: str) -> None:
     heard: list[Any] = []
 
     async def old(client: Client) -> set[str]:
-        await client.subscribe_resource("kiosk://menu")
-        await client.subscribe_resource("kiosk://orders/7")
-        await client.unsubscribe_resource("kiosk://orders/7")
+        await client.subscribe_resource("sample://menu")
+        await client.subscribe_resource("sample://orders/7")
+        await client.unsubscribe_resource("sample://orders/7")
         for tool, arguments in STEPS:
             await client.call_tool(tool, arguments)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(40):
             while len(methods := {getattr(m, "method", "") for m in heard}) < 4:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
         uris = {m.params.uri for m in heard if m.method == "notifications/resources/updated"}
-        assert uris == {"kiosk://menu"}
+        assert uris == {"sample://menu"}
         return methods
 
     async def new(client: Client) -> set[str]:
@@ -421,19 +421,19 @@ def test_it_hears_of_changes(mode: str, way: str) -> None:
             tools_list_changed=True,
             prompts_list_changed=True,
             resources_list_changed=True,
-            resource_subscriptions=["kiosk://menu", "kiosk://logo"],
+            resource_subscriptions=["sample://menu", "sample://logo"],
         ) as changes:
-            assert changes.honored.resource_subscriptions == ["kiosk://menu"]
+            assert changes.honored.resource_subscriptions == ["sample://menu"]
             for tool, arguments in STEPS:
                 await client.call_tool(tool, arguments)
             events: set[str] = set()
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(40):
                 while len(events) < 4:
                     events.add(type(await anext(changes)).__name__)
         return events
 
     async def main() -> set[str]:
-        async with connected(mode, way, Person(), heard) as client:
+        async with connected(mode, way, ClientUser(), heard) as client:
             return await (old if mode == "legacy" else new)(client)
 
     with warnings.catch_warnings():

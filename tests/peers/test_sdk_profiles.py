@@ -19,12 +19,12 @@ from mcp.client.extension import advertise
 from mcp.types import CallToolResult
 
 import wire
+from commands import SAMPLES
 from peer import ASKED_BY
-from peers.market import ROWS
+from samples.features import ROWS
 
 pytestmark = pytest.mark.slow
 
-HERE = Path(__file__).parent
 MODES = {"legacy": "2025-11-25", "2026-07-28": "2026-07-28"}
 DATA: Mapping[str, Any] = {
     "rows": ROWS,
@@ -61,11 +61,11 @@ each_profile = pytest.mark.parametrize("profile", wire.PROFILES)
 
 @cache
 def results(mode: str, profile: str) -> Mapping[str, CallToolResult | MCPError]:
-    """What the client makes of a call of each tool; anything but an MCP error is raised."""
+    """Return the client's result or MCP error of each tool; other errors are raised."""
     command = StdioServerParameters(
         command=str(Path(sys.executable).with_name("accord")),
-        args=["serve", "market"],
-        cwd=HERE,
+        args=["serve", "features:outcomes"],
+        cwd=SAMPLES,
         env=dict(os.environ),
     )
     asked = advertise(ASKED_BY, {"name": profile})
@@ -73,7 +73,7 @@ def results(mode: str, profile: str) -> Mapping[str, CallToolResult | MCPError]:
     async def session() -> dict[str, CallToolResult | MCPError]:
         found: dict[str, CallToolResult | MCPError] = {}
         async with Client(
-            command, mode=mode, read_timeout_seconds=10, extensions=[asked]
+            command, mode=mode, read_timeout_seconds=30, extensions=[asked]
         ) as client:
             assert client.protocol_version == MODES[mode]
             for tool in (await client.list_tools()).tools:

@@ -27,7 +27,7 @@ TOOLS = ["list_tables", "describe_table", "run_query", "insert_row", "update_row
 
 def talk(command: StdioServerParameters, mode: str, say: Callable[[Client], Awaitable[Any]]) -> Any:
     async def session() -> Any:
-        async with Client(command, mode=mode, read_timeout_seconds=20) as client:
+        async with Client(command, mode=mode, read_timeout_seconds=30) as client:
             return await say(client)
 
     return asyncio.run(session())
@@ -40,7 +40,7 @@ def text_of(result: CallToolResult) -> str:
 
 
 async def use(client: Client) -> list[str]:
-    """All six tools, as somebody would use them, and one that is refused; what each says."""
+    """Call all six tools, and one that is refused; return their texts."""
     said = [",".join(tool.name for tool in (await client.list_tools()).tools)]
     for name, arguments in (
         ("list_tables", {}),

@@ -4,27 +4,26 @@ from typing import Any
 
 import pytest
 
-import wire
-from accord import Answer, FieldError, Image, Link, Notice, Page, Problem, render
+from accord import Answer, FieldError, Notice, Page, Problem, render
 from accord.model.answer import KINDS
-from profiles.shop import (
+from profiles.one_tool import (
     ABSENT,
+    BLOCKS,
     V1,
     V2,
     V3,
     V4,
     V5,
+    each_revision,
     listed,
     problem,
     reply,
     required,
     saying,
+    shown_blocks,
     structure,
     text,
 )
-
-each_revision = pytest.mark.parametrize("revision", wire.REVISIONS)
-IMAGE = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
 
 # Success
 
@@ -139,11 +138,10 @@ def test_what_is_beside_the_data_stands_in_a_second_block_and_in_meta(
 def test_blocks_stand_beside_the_fields(
     data: Any, words: list[Any], members: Any, revision: str
 ) -> None:
-    answer = Answer(data, blocks=[Image(b"hi", "image/png"), Link("shop://a", "a")])
-    link = {"type": "resource_link", "uri": "shop://a", "name": "a"}
+    answer = Answer(data, blocks=BLOCKS)
     form = data if data else ABSENT
     assert reply(saying(answer), "bare", revision)["result"] == {
-        "content": [*words, IMAGE, text("shop://a") if revision in (V1, V2) else link],
+        "content": [*words, *shown_blocks(revision)],
         **members,
         **structure(revision, form, form),
         **required(revision),

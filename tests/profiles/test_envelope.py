@@ -5,14 +5,22 @@ from typing import Any
 
 import pytest
 
-import wire
-from accord import Answer, FieldError, Image, Link, Notice, Page, Problem, Server
+from accord import Answer, FieldError, Notice, Page, Problem, Server
 from accord.model.answer import KINDS
 from peer import Peer
-from profiles.shop import V1, V2, V4, V5, problem, reply, required, saying, text
+from profiles.one_tool import (
+    BLOCKS,
+    V4,
+    V5,
+    assert_is,
+    each_revision,
+    problem,
+    reply,
+    saying,
+    shown_blocks,
+)
 
 VERSION = {"version": "response-v2"}
-each_revision = pytest.mark.parametrize("revision", wire.REVISIONS)
 
 
 def success(data: Any, **meta: Any) -> Any:
@@ -21,18 +29,6 @@ def success(data: Any, **meta: Any) -> Any:
 
 def failure(message: str, **error: Any) -> Any:
     return {"success": False, "data": {}, "error": message, "meta": {**VERSION, "error": error}}
-
-
-def assert_is(result: Any, shape: Any, revision: str, beside: Any = None, **members: Any) -> None:
-    """The result is this object, in text and structure, and has no member beyond."""
-    first = result["content"][0]
-    assert (first["type"], json.loads(first["text"])) == ("text", shape)
-    assert result == {
-        "content": result["content"],
-        **({} if revision in (V1, V2) else {"structuredContent": shape}),
-        **members,
-        **required(revision, beside),
-    }
 
 
 # Success
@@ -190,14 +186,9 @@ def test_a_success(outcome: Any, hint: Any, shape: Any, beside: Any, revision: s
     ids=["with data", "without data"],
 )
 def test_blocks_stand_behind_the_envelope(data: Any, shape: Any, revision: str) -> None:
-    blocks: list[Any] = [Image(b"hi", "image/png"), Link("shop://a", "a")]
-    said = reply(saying(Answer(data, blocks=blocks)), "envelope", revision)["result"]
+    said = reply(saying(Answer(data, blocks=BLOCKS)), "envelope", revision)["result"]
     assert_is(said, shape, revision)
-    link = {"type": "resource_link", "uri": "shop://a", "name": "a"}
-    assert said["content"][1:] == [
-        {"type": "image", "data": "aGk=", "mimeType": "image/png"},
-        text("shop://a") if revision in (V1, V2) else link,
-    ]
+    assert said["content"][1:] == shown_blocks(revision)
 
 
 @each_revision

@@ -5,17 +5,25 @@ from typing import Any
 
 import pytest
 
-import wire
-from accord import Answer, FieldError, Image, Link, Notice, Page, Problem, Server
+from accord import Answer, FieldError, Notice, Page, Problem, Server
 from accord.model.answer import KINDS
 from peer import Peer, asking
-from profiles.shop import ABSENT, V1, V2, V4, V5, problem, reply, required, saying, text
-
-each_revision = pytest.mark.parametrize("revision", wire.REVISIONS)
+from profiles.one_tool import (
+    ABSENT,
+    BLOCKS,
+    V4,
+    V5,
+    assert_is,
+    each_revision,
+    problem,
+    reply,
+    saying,
+    shown_blocks,
+)
 
 
 def action(data: Any = ABSENT, **members: Any) -> Any:
-    """What a tool reports that may have changed something."""
+    """Return the response of a tool that may have changed something."""
     given = {} if data is ABSENT else {"data": data}
     return {"toolName": "get", "responseType": "action", "status": "success", **given, **members}
 
@@ -27,18 +35,6 @@ def single(data: Any = ABSENT, **members: Any) -> Any:
 
 def items(data: Any, **members: Any) -> Any:
     return {"toolName": "get", "responseType": "list", "data": data, **members}
-
-
-def assert_is(result: Any, shape: Any, revision: str, beside: Any = None, **members: Any) -> None:
-    """The result is this object, in text and structure, and has no member beyond."""
-    first = result["content"][0]
-    assert (first["type"], json.loads(first["text"])) == ("text", shape)
-    assert result == {
-        "content": result["content"],
-        **({} if revision in (V1, V2) else {"structuredContent": shape}),
-        **members,
-        **required(revision, beside),
-    }
 
 
 # Success
@@ -195,14 +191,9 @@ def test_what_is_beside_the_data_has_its_place(
     ("data", "shape"), [(ROWS, items(ROWS)), (None, action())], ids=["with data", "without data"]
 )
 def test_blocks_stand_behind_the_response(data: Any, shape: Any, revision: str) -> None:
-    blocks: list[Any] = [Image(b"hi", "image/png"), Link("shop://a", "a")]
-    said = reply(saying(Answer(data, blocks=blocks)), "generic", revision)["result"]
+    said = reply(saying(Answer(data, blocks=BLOCKS)), "generic", revision)["result"]
     assert_is(said, shape, revision)
-    link = {"type": "resource_link", "uri": "shop://a", "name": "a"}
-    assert said["content"][1:] == [
-        {"type": "image", "data": "aGk=", "mimeType": "image/png"},
-        text("shop://a") if revision in (V1, V2) else link,
-    ]
+    assert said["content"][1:] == shown_blocks(revision)
 
 
 # Failure

@@ -18,38 +18,11 @@ from accord import (
     Server,
 )
 from peer import Peer, request
-
-V1, V2, V3, V4, V5 = wire.REVISIONS
-META = "dev.accord-mcp/answer"
-STAMP = {"io.modelcontextprotocol/serverInfo": {"name": "shop", "version": "1.0"}}
-each_revision = pytest.mark.parametrize("revision", wire.REVISIONS)
-
-
-def saying(outcome: Any, hint: Any = Any) -> Server:
-    """A server whose tool `get` returns the outcome, or raises it."""
-
-    def get():
-        if isinstance(outcome, Problem):
-            raise outcome
-        return outcome
-
-    get.__annotations__ = {"return": hint}
-    server = Server("shop", version="1.0")
-    server.tool(get)
-    return server
+from profiles.one_tool import META, STAMP, V1, V2, V3, V4, V5, each_revision, required, saying, text
 
 
 def result(outcome: Any, revision: str, hint: Any = Any) -> Any:
     return Peer(saying(outcome, hint), revision).call("get")["result"]
-
-
-def text(words: str) -> dict[str, str]:
-    return {"type": "text", "text": words}
-
-
-def required(revision: str) -> dict[str, Any]:
-    """What the newest revision has in every result."""
-    return {"resultType": "complete", "_meta": STAMP} if revision == V5 else {}
 
 
 # The messages of seed 000

@@ -4,26 +4,23 @@ from typing import Any
 
 import pytest
 
-import wire
-from accord import Answer, FieldError, Image, Link, Notice, Page, Problem
+from accord import Answer, FieldError, Notice, Page, Problem
 from accord.model.answer import KINDS
-from profiles.shop import (
+from profiles.one_tool import (
     ABSENT,
-    V1,
-    V2,
+    BLOCKS,
     V4,
     V5,
+    each_revision,
     listed,
     problem,
     reply,
     required,
     saying,
+    shown_blocks,
     structure,
     text,
 )
-
-each_revision = pytest.mark.parametrize("revision", wire.REVISIONS)
-IMAGE = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
 
 # Success
 
@@ -126,7 +123,7 @@ def test_what_is_beside_the_data_stands_in_a_second_block_and_in_meta(
     }
 
 
-BLOCKS: dict[str, tuple[Any, list[Any], Any]] = {
+BESIDE_BLOCKS: dict[str, tuple[Any, list[Any], Any]] = {
     "with data": (Answer({"a": 1}), [text('{\n  "a": 1\n}')], {"a": 1}),
     "with words": (Answer(message="A chart:"), [text("A chart:")], ABSENT),
     "with neither": (Answer(), [], ABSENT),
@@ -134,15 +131,15 @@ BLOCKS: dict[str, tuple[Any, list[Any], Any]] = {
 
 
 @each_revision
-@pytest.mark.parametrize(("answer", "words", "data"), BLOCKS.values(), ids=list(BLOCKS))
+@pytest.mark.parametrize(
+    ("answer", "words", "data"), BESIDE_BLOCKS.values(), ids=list(BESIDE_BLOCKS)
+)
 def test_blocks_stand_behind_the_words(
     answer: Any, words: list[Any], data: Any, revision: str
 ) -> None:
-    blocks: list[Any] = [Image(b"hi", "image/png"), Link("shop://a", "a")]
-    with_blocks = Answer(answer.data, message=answer.message, blocks=blocks)
-    link = {"type": "resource_link", "uri": "shop://a", "name": "a"}
+    with_blocks = Answer(answer.data, message=answer.message, blocks=BLOCKS)
     assert reply(saying(with_blocks), "prose", revision)["result"] == {
-        "content": [*words, IMAGE, text("shop://a") if revision in (V1, V2) else link],
+        "content": [*words, *shown_blocks(revision)],
         **structure(revision, data, data),
         **required(revision),
     }

@@ -7,7 +7,7 @@ import pytest
 
 import wire
 from accord.model import schemas
-from profiles.shop import ABSENT, V1, V2, V5, listed, problem, reply, saying
+from profiles.one_tool import ABSENT, V1, V2, V5, listed, problem, reply, saying
 
 each_revision = pytest.mark.parametrize("revision", wire.REVISIONS)
 

@@ -7,7 +7,7 @@ import pytest
 
 import wire
 from peer import Peer
-from protocol.office import server
+from samples.features import basics as server
 
 META_KEY = "dev.accord-mcp/answer"
 REJECTED = ("2024-11-05", "2025-03-26", "2025-06-18")

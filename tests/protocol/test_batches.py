@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import wire
 from peer import Peer, notification, request
-from protocol.office import server
+from samples.features import basics as server
 from stdio_peer import modern_params
 
 

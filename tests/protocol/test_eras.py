@@ -6,12 +6,12 @@ import pytest
 
 import wire
 from peer import ABSENT, Peer, request
-from protocol.office import server
+from samples.features import basics as server
 from stdio_peer import CLIENT_INFO, META, modern_params
 
 HANDSHAKE = wire.REVISIONS[:-1]
 NEWEST_HANDSHAKE = "2025-11-25"
-SERVER_INFO = {"name": "office", "version": "1.0"}
+SERVER_INFO = {"name": "basics", "version": "1.0"}
 ECHO = {"name": "echo", "arguments": {"value": 1}}
 
 

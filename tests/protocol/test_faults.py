@@ -9,7 +9,8 @@ import wire
 from accord import Answer, Encoded, FieldError, Link, Page, Problem, Server
 from accord.model.tool import Bound, Tool
 from peer import Peer, request
-from protocol.office import SECRET, server
+from samples.features import SECRET
+from samples.features import basics as server
 from stdio_peer import modern_params
 
 LIST = b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}'

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from accord.protocol import Lines, Overlong
 from peer import Peer
-from protocol.office import server
+from samples.features import basics as server
 
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
 LIMIT = 4

@@ -11,7 +11,8 @@ from accord import Server
 from accord.protocol import Lines
 from laws import examples
 from peer import Peer, notification, request
-from protocol.office import add, echo, server
+from samples.features import add, echo
+from samples.features import basics as server
 from stdio_peer import modern_params
 
 # Any frame

@@ -6,7 +6,7 @@ import pytest
 
 import wire
 from peer import ABSENT, Peer, notification, request
-from protocol.office import server
+from samples.features import basics as server
 from stdio_peer import modern_params
 
 every_revision = pytest.mark.parametrize("revision", wire.REVISIONS)

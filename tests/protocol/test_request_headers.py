@@ -9,7 +9,7 @@ import pytest
 import wire
 from accord.protocol import Connection, ErrorReply, Request, RequestHeaders
 from peer import request
-from protocol.office import server
+from samples.features import basics as server
 from stdio_peer import modern_params
 
 MISMATCH, UNSUPPORTED, UNKNOWN, INVALID = -32020, -32022, -32601, -32602

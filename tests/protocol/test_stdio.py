@@ -1,36 +1,34 @@
 """A child on real pipes: no frame kills or hangs it, and no cancelled call costs it anything."""
 
 import json
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from commands import ACCORD
+from commands import ACCORD, SAMPLES, TESTS, launch_command
 from peer import notification, request
-from protocol import office
 from serve.http.talk import eventually
 from stdio_peer import StdioPeer
 
-OFFICE = str(Path(office.__file__))
-SERVE = [ACCORD, "serve", f"{OFFICE}:server", "--grace", "1"]
-NARROW = [sys.executable, OFFICE]
+SERVE = [ACCORD, "serve", "features:basics", "--grace", "1"]
+NARROW = launch_command(
+    "stdio", "features:basics", grace=1, max_request=1_000, max_calls=4, threads=1
+)
 
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600
 
 
 @pytest.fixture
 def peer() -> Iterator[StdioPeer]:
-    with StdioPeer(SERVE) as peer:
+    with StdioPeer(SERVE, cwd=SAMPLES) as peer:
         peer.initialize()
         yield peer
 
 
 @pytest.fixture
 def narrow() -> Iterator[StdioPeer]:
-    with StdioPeer(NARROW) as peer:
+    with StdioPeer(NARROW, cwd=TESTS) as peer:
         peer.initialize("2025-03-26")
         yield peer
 
@@ -48,7 +46,7 @@ def cancelled(identity: Any) -> dict[str, Any]:
 
 
 def works(peer: StdioPeer) -> bool:
-    """Whether a good call is answered well, by a task and by a thread."""
+    """True if a task and a thread answer a good call."""
     texts = [
         peer.request("tools/call", {"name": name, "arguments": arguments})["result"]["content"]
         for name, arguments in (("add", {"a": 2, "b": 3}), ("echo", {"value": 5}))
@@ -57,7 +55,7 @@ def works(peer: StdioPeer) -> bool:
 
 
 def said_nothing_more(peer: StdioPeer) -> bool:
-    """Whether the server, once its input ends, ends without a further message."""
+    """True if the server ends without a further message once its input ends."""
     peer.close_input()
     return peer.rest() == []
 
@@ -232,7 +230,7 @@ def test_calls_in_flight_with_one_id_get_each_their_own_answer(peer: StdioPeer) 
 
 @pytest.mark.parametrize("revision", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
 def test_both_eras_are_served_on_one_pipe(revision: str) -> None:
-    with StdioPeer(SERVE) as peer:
+    with StdioPeer(SERVE, cwd=SAMPLES) as peer:
         assert peer.modern("server/discover")["result"]["resultType"] == "complete"
         assert peer.initialize(revision)["result"]["protocolVersion"] == revision
         assert works(peer)

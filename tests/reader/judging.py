@@ -1,4 +1,4 @@
-"""Tables of texts that tools reply, and what each of them is."""
+"""Tables of replies by kind, and checks of how a reply is read."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ def each_of(kinds: Mapping[str, Sequence[Case]]) -> list[tuple[str, str, dict[st
 
 
 def require_kind(kind: str, tool: str, arguments: dict[str, Any], reply: str) -> Any:
-    """What is read, which has to be of a kind."""
+    """Read a reply, and assert that it is of a kind."""
     reading = read({"content": [{"type": "text", "text": reply}]}, tool, arguments)
     assert reading.response.response_type == kind, reading.rules
     return reading.response.data

@@ -22,7 +22,7 @@ def text(value: Any, **members: Any) -> dict[str, Any]:
 
 
 class Tool(NamedTuple):
-    """What all replies of a tool are that did not fail."""
+    """The kind of all replies of a tool that did not fail."""
 
     name: str
     kind: str

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,11 +12,11 @@ from hypothesis import strategies as st
 from accord import PeerError, read, read_all
 from accord.connect import connect
 from accord.reader.follow import following
-from connect.client import ACCORD
+from commands import ACCORD, SAMPLES
 from http_peer import HttpServer
-from reader.pages import ITEMS
+from samples.features import ITEMS
 
-PAGES = str(Path(__file__).with_name("pages.py"))
+PAGES = f"{SAMPLES / 'features.py'}:pages"
 BACKWARDS = ITEMS[::-1]
 
 Replies = Callable[[str, dict[str, Any]], Awaitable[Any]]
@@ -82,7 +81,7 @@ Found = dict[tuple[str, bool], list[Any]]
 
 
 async def follow_all(target: str | list[str]) -> Found:
-    """What every tool gives, with its schema and without."""
+    """Return the items of every tool, with its schema and without."""
     found: Found = {}
     async with connect(target) as peer:
         schemas = {tool["name"]: tool["inputSchema"] for tool in await peer.tools()}

@@ -114,7 +114,7 @@ SHAPES: dict[str, Shape] = {
 
 @pytest.fixture(autouse=True)
 def untraced() -> Iterator[None]:
-    """What is measured is the reader: coverage has no part in it."""
+    """Switch tracing off, so that coverage is not measured."""
     tracer = sys.gettrace()
     sys.settrace(None)
     yield
@@ -129,12 +129,12 @@ def cpu(text: str, tool: str) -> float:
 
 
 def is_linear(shape: Shape, few: int, many: int, tool: str = "list_things") -> bool:
-    """Whether a reply costs what its bytes do: looked at again where a busy machine says no."""
+    """True if the CPU time of a reply grows linearly, at one of several attempts."""
     return any(growth(shape, few, many, tool) < MOST for _ in range(LOOKS))
 
 
 def growth(shape: Shape, few: int, many: int, tool: str) -> float:
-    """How much faster than its bytes the cost of a reply grows: 1 is linear."""
+    """Return the growth of CPU time divided by that of bytes: 1 is linear."""
     small, large = shape(few), shape(many)
     gc.disable()  # it would look at all that the tests have made
     try:

@@ -1,29 +1,27 @@
-"""How the tests of this folder start a server, and word a call."""
+"""Starts sample servers over stdio, and makes the messages of calls."""
 
-import sys
-from pathlib import Path
+import json
 from typing import Any
 
-from commands import ACCORD, ENVIRONMENT
+from commands import ACCORD, ENVIRONMENT, SAMPLES, TESTS, launch_command
 from stdio_peer import StdioPeer, modern_params
 from wire import Message, RequestId
 
-HERE = Path(__file__).parent
 UNWATCHED = {key: value for key, value in ENVIRONMENT.items() if not key.startswith("COVERAGE")}
 """For what is timed: coverage writes its data when a process ends."""
 
 
 def serving(
-    target: str = "workshop", *, grace: float = 5, env: dict[str, str] = ENVIRONMENT
+    target: str = "faulty:blocking", *, grace: float = 5, env: dict[str, str] = ENVIRONMENT
 ) -> StdioPeer:
-    """`accord serve` of a module in this folder."""
-    return StdioPeer([ACCORD, "serve", target, "--grace", str(grace)], cwd=HERE, env=env)
+    """Start `accord serve` with a sample server."""
+    return StdioPeer([ACCORD, "serve", target, "--grace", str(grace)], cwd=SAMPLES, env=env)
 
 
 def limited(settings: str) -> StdioPeer:
-    """The workshop under limits of its own."""
-    command = [sys.executable, "-m", "serve.limited", settings]
-    return StdioPeer(command, cwd=HERE.parent, env=ENVIRONMENT)
+    """Start the sample `faulty:blocking` with settings, given as JSON."""
+    command = launch_command("stdio", "faulty:blocking", **json.loads(settings))
+    return StdioPeer(command, cwd=TESTS, env=ENVIRONMENT)
 
 
 def calling(id: RequestId, tool: str, /, **arguments: Any) -> Message:

@@ -12,15 +12,15 @@ from typing import IO, NamedTuple
 import pytest
 
 from commands import Popen, Process
-from serve.talk import ACCORD, ENVIRONMENT, HERE, UNWATCHED, ask, calling, serving, text
+from serve.talk import ACCORD, ENVIRONMENT, SAMPLES, UNWATCHED, ask, calling, serving, text
 from stdio_peer import StdioPeer
 from wire import Message
 
 GRACE = 0.3
-AT_ONCE = 5
+AT_ONCE = 15
 """Seconds within which a process can have gone on a busy machine."""
 
-FOREVER = 30
+FOREVER = 45
 """A grace period that no test waits for."""
 
 OPEN = [
@@ -96,7 +96,7 @@ def test_a_call_that_was_cancelled_is_not_waited_for() -> None:
 
 
 class Ended(NamedTuple):
-    """How a server ended that was stuck, and how long that took from when it was told to."""
+    """The exit code of a stuck server, and the seconds from the signal to its end."""
 
     code: int
     seconds: float
@@ -189,9 +189,11 @@ def test_an_async_tool_that_blocks_the_loop_does_not_hold_a_sigterm() -> None:
 @contextmanager
 def _started(grace: float) -> "Iterator[subprocess.Popen[bytes]]":
     """A server whose pipes the test holds itself."""
-    command = [ACCORD, "serve", "workshop", "--grace", str(grace)]
+    command = [ACCORD, "serve", "faulty:blocking", "--grace", str(grace)]
     pipe = subprocess.PIPE
-    with Popen(command, cwd=HERE, env=ENVIRONMENT, stdin=pipe, stdout=pipe, stderr=pipe) as child:
+    with Popen(
+        command, cwd=SAMPLES, env=ENVIRONMENT, stdin=pipe, stdout=pipe, stderr=pipe
+    ) as child:
         try:
             yield child
         finally:
@@ -238,7 +240,7 @@ def test_a_peer_that_reads_no_more_does_not_hold_the_end() -> None:
     with _started(GRACE) as child:
         _say(child, calling(1, "text", size=10_000_000))
         _stream(child.stdin).close()
-        assert child.wait(GRACE + 3 * AT_ONCE) == 0  # ten megabytes are made first
+        assert child.wait(GRACE + 2 * AT_ONCE) == 0  # ten megabytes are made first
 
 
 def test_a_second_sigterm_does_not_wait_for_a_peer_that_reads_no_more() -> None:

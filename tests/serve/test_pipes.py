@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import wire
 from accord.serve.pipes import Output
-from commands import Popen
-from serve.talk import ACCORD, ENVIRONMENT, HERE, ask, calling, limited, serving, text
+from commands import TESTS, Popen
+from serve.talk import ACCORD, ENVIRONMENT, SAMPLES, ask, calling, limited, serving, text
 from stdio_peer import StdioPeer
 
 # Nothing but the protocol goes out
@@ -39,17 +39,37 @@ WRITERS = [
 @pytest.mark.requirement("mcp.stdio.only-messages", "mcp.stdio.one-line")
 @pytest.mark.parametrize("tool", WRITERS)
 def test_what_a_tool_writes_goes_to_stderr(tool: str) -> None:
-    with serving("noisy") as peer:
+    assert "NOISE\n" in _stderr_after(tool)
+
+
+def _stderr_after(tool: str) -> str:
+    """Call a tool and then another, end the server, and return its stderr."""
+    with serving("faulty:printing") as peer:
         ask(peer, tool)
         assert ask(peer, "quiet") == "quiet"
         peer.close_input()
         assert peer.rest() == []
         assert peer.wait() == 0
-    assert "NOISE\n" in peer.stderr
+    return peer.stderr
 
 
-def test_what_a_module_prints_as_it_comes_and_goes_is_on_stderr() -> None:
-    with serving("chatty") as peer:
+PRINTS = """
+import atexit
+from accord import Server
+server = Server("prints")
+print("NOISE at import")
+atexit.register(print, "NOISE at exit")
+
+@server.tool
+async def quiet() -> str:
+    return "quiet"
+"""
+
+
+def test_what_a_module_prints_as_it_comes_and_goes_is_on_stderr(tmp_path: Path) -> None:
+    module = tmp_path / "prints.py"
+    module.write_text(PRINTS)
+    with serving(str(module)) as peer:
         assert ask(peer, "quiet") == "quiet"
         peer.close_input()
         assert peer.rest() == []
@@ -58,7 +78,7 @@ def test_what_a_module_prints_as_it_comes_and_goes_is_on_stderr() -> None:
 
 
 def test_what_a_tool_prints_is_there_when_its_reply_is() -> None:
-    with serving("noisy") as peer:
+    with serving("faulty:printing") as peer:
         ask(peer, "print_it")
         peer.kill()
         peer.wait()
@@ -69,12 +89,7 @@ def test_what_a_tool_prints_is_there_when_its_reply_is() -> None:
     "tool", ["close_stdout", "close_stdin", "close_the_descriptors", "replace_the_descriptors"]
 )
 def test_a_tool_cannot_cut_the_line(tool: str) -> None:
-    with serving("noisy") as peer:
-        ask(peer, tool)
-        assert ask(peer, "quiet") == "quiet"
-        peer.close_input()
-        assert peer.rest() == []
-        assert peer.wait() == 0
+    _stderr_after(tool)
 
 
 # Nobody else takes what comes in
@@ -84,7 +99,7 @@ def test_a_tool_cannot_cut_the_line(tool: str) -> None:
     "tool", ["ask_a_person", "read_stdin", "read_the_descriptor", "start_a_curious_child"]
 )
 def test_a_tool_that_reads_stdin_finds_it_empty_and_steals_no_message(tool: str) -> None:
-    with serving("noisy") as peer:
+    with serving("faulty:printing") as peer:
         peer.send(calling("reads", tool))
         for number in range(20):
             peer.send(calling(number, "quiet"))
@@ -97,7 +112,7 @@ def test_a_tool_that_reads_stdin_finds_it_empty_and_steals_no_message(tool: str)
 
 def test_without_a_stderr_a_print_goes_nowhere() -> None:
     with StdioPeer(
-        ["sh", "-c", f"exec {ACCORD} serve noisy 2>&-"], cwd=HERE, env=ENVIRONMENT
+        ["sh", "-c", f"exec {ACCORD} serve faulty:printing 2>&-"], cwd=SAMPLES, env=ENVIRONMENT
     ) as peer:
         assert ask(peer, "print_it") == "null"
         assert ask(peer, "print_and_flush_it") == "null"
@@ -110,9 +125,14 @@ def test_without_a_stderr_a_print_goes_nowhere() -> None:
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-"])
 def test_without_a_stdin_or_stdout_it_says_so_in_one_line(closed: str) -> None:
-    command = f"exec {ACCORD} serve workshop {closed}"
+    command = f"exec {ACCORD} serve faulty:blocking {closed}"
     done = subprocess.run(
-        ["sh", "-c", command], cwd=HERE, env=ENVIRONMENT, input=b"", capture_output=True, timeout=10
+        ["sh", "-c", command],
+        cwd=SAMPLES,
+        env=ENVIRONMENT,
+        input=b"",
+        capture_output=True,
+        timeout=30,
     )
     assert done.returncode == 2
     assert done.stderr.count(b"\n") == 1
@@ -149,7 +169,7 @@ def test_a_peer_that_does_not_read_is_made_to_wait_and_loses_nothing() -> None:
     requests = _lines([calling(n, "text", size=size, padding="x" * 16_000) for n in range(calls)])
     pipe = subprocess.PIPE
     with Popen(
-        [ACCORD, "serve", "workshop"], cwd=HERE, env=ENVIRONMENT, stdin=pipe, stdout=pipe
+        [ACCORD, "serve", "faulty:blocking"], cwd=SAMPLES, env=ENVIRONMENT, stdin=pipe, stdout=pipe
     ) as child:
         assert child.stdin is not None
         assert child.stdout is not None
@@ -170,7 +190,7 @@ def test_a_peer_that_does_not_read_is_made_to_wait_and_loses_nothing() -> None:
 
 
 def _write_until_nobody_reads(stream: IO[bytes], data: bytes) -> int:
-    """How much was taken before the pipe stayed full for half a second."""
+    """Return the number of bytes that were taken before the pipe stayed full for half a second."""
     os.set_blocking(stream.fileno(), False)
     taken = 0
     while taken < len(data) and select.select([], [stream], [], 0.5)[1]:
@@ -207,8 +227,8 @@ def test_input_from_a_file_is_answered_to_the_last_line(tmp_path: Path, tool: st
     replies = tmp_path / "replies"
     with requests.open("rb") as stdin, replies.open("wb") as stdout:
         done = subprocess.run(
-            [ACCORD, "serve", "workshop"],
-            cwd=HERE,
+            [ACCORD, "serve", "faulty:blocking"],
+            cwd=SAMPLES,
             env=ENVIRONMENT,
             stdin=stdin,
             stdout=stdout,
@@ -233,7 +253,7 @@ def test_a_long_input_of_quick_calls_fills_no_queue(tmp_path: Path, source: str)
         command = ["sh", "-c", 'cat "$0" | "$@"', str(requests), *command]
     with requests.open("rb") as stdin:
         done = subprocess.run(
-            command, cwd=HERE.parent, env=ENVIRONMENT, stdin=stdin, capture_output=True, timeout=30
+            command, cwd=TESTS, env=ENVIRONMENT, stdin=stdin, capture_output=True, timeout=30
         )
     received = _checked(done.stdout)
     assert len(received) == 4000
@@ -247,9 +267,9 @@ def test_an_empty_input_ends_the_server_at_once(tmp_path: Path, source: str) -> 
         path = tmp_path / source
         path.touch()
     with path.open("rb") as stdin:
-        command = [ACCORD, "serve", "workshop"]
+        command = [ACCORD, "serve", "faulty:blocking", "--grace", "50"]
         done = subprocess.run(
-            command, cwd=HERE, env=ENVIRONMENT, stdin=stdin, capture_output=True, timeout=4
+            command, cwd=SAMPLES, env=ENVIRONMENT, stdin=stdin, capture_output=True, timeout=30
         )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
@@ -264,7 +284,7 @@ def test_lines_come_whole_and_in_order_through_a_narrow_pipe(turns: list[list[in
 
 
 async def _through_a_narrow_pipe(turns: list[list[bytes]]) -> list[bytes]:
-    """What comes out, if the lines of each turn of the loop are sent together."""
+    """Return the output, if the lines of each turn of the loop are sent together."""
     reader, writer = os.pipe()
     fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4_096)
     loop = asyncio.get_running_loop()

@@ -19,10 +19,10 @@ import pytest
 import wire
 from commands import Popen
 from peer import request
-from serve.talk import ACCORD, HERE, UNWATCHED, ask, calling, cancel, limited, serving, text
+from serve.talk import ACCORD, SAMPLES, UNWATCHED, ask, calling, cancel, limited, serving, text
 
-AT_ONCE = 1.0
-"""Seconds: far more than a message takes, and far less than the calls here would."""
+AT_ONCE = 10.0
+"""Seconds: far more than a message takes on a busy machine, and far less than the calls here would."""
 
 
 def test_a_cancellation_behind_six_hundred_queued_calls_is_acted_on_in_time() -> None:
@@ -35,22 +35,22 @@ def test_a_cancellation_behind_six_hundred_queued_calls_is_acted_on_in_time() ->
         begin = monotonic()
         cancel(peer, "mine")
         assert ask(peer, "when", name="mine ended") == "CancelledError"
-        assert monotonic() - begin < 2 * AT_ONCE
+        assert monotonic() - begin < AT_ONCE
         ask(peer, "mark", name="go")
         assert sorted(reply["id"] for reply in peer.replies(600)) == sorted(names)
 
 
 def test_queued_calls_that_are_all_taken_back_delay_nobody() -> None:
-    """They would sleep for a minute, or ten seconds with a thread for each CPU of a large machine."""
+    """They would sleep for minutes, or 25 seconds with a thread for each CPU of a large machine."""
     with serving(env=UNWATCHED, grace=0) as peer:
         names = [f"call {number}" for number in range(600)]
         for name in names:
-            peer.send(calling(name, "nap_in_thread", seconds=0.6))
+            peer.send(calling(name, "nap_in_thread", seconds=1.5))
         for name in reversed(names):
             cancel(peer, name)
         begin = monotonic()
         assert ask(peer, "echo", word="served") == "served"
-        assert monotonic() - begin < 3 * AT_ONCE
+        assert monotonic() - begin < AT_ONCE
 
 
 def test_calls_that_come_faster_than_they_are_done_are_all_done() -> None:
@@ -71,14 +71,14 @@ def test_calls_that_wait_for_long_delay_nobody(quick: int) -> None:
         peer.replies(2_500 // quick)
         assert ask(peer, "has", name="never") == "false"
         begin = monotonic()
-        for _ in range(40):
+        for _ in range(400):  # twenty seconds, if each was delayed
             ask(peer, "has", name="never")
         assert monotonic() - begin < AT_ONCE
 
 
 def test_a_client_that_reads_again_is_answered_at_once() -> None:
     """It left three megabytes unread while two hundred calls sleep, until the server paused."""
-    with _workshop() as (_, requests, replies):
+    with _unread_server() as (_, requests, replies):
         sleeping = [calling(n, "nap_in_thread", seconds=600) for n in range(200)]
         _send(requests, *sleeping, calling("large", "text", size=3_000_000))
         pings = _ping_until_nobody_reads(requests)
@@ -87,14 +87,14 @@ def test_a_client_that_reads_again_is_answered_at_once() -> None:
         begin = monotonic()
         _send(requests, request("ping", id="next"))
         assert _reply(replies)["id"] == "next"
-        assert monotonic() - begin < 2 * AT_ONCE
+        assert monotonic() - begin < AT_ONCE
 
 
 def test_a_tool_that_reports_waits_for_a_client_that_does_not_read() -> None:
     """Of twenty megabytes one is kept for it; and all of them come, once it reads."""
     message = calling("large", "report", times=20_000)
     message["params"]["_meta"]["progressToken"] = 1
-    with _workshop() as (child, requests, replies):
+    with _unread_server() as (child, requests, replies):
         _send(requests, calling("first", "text", size=1))
         replies.readline()
         before = _memory(child)
@@ -122,11 +122,11 @@ def _memory(child: "subprocess.Popen[bytes]") -> int:
 
 
 @contextmanager
-def _workshop() -> Iterator[tuple["subprocess.Popen[bytes]", IO[bytes], IO[bytes]]]:
+def _unread_server() -> Iterator[tuple["subprocess.Popen[bytes]", IO[bytes], IO[bytes]]]:
     """A server whose replies stay in the pipe until the test reads them, for half a minute at most."""
     pipe = subprocess.PIPE
-    command = [ACCORD, "serve", "workshop", "--grace", "0"]
-    with Popen(command, cwd=HERE, env=UNWATCHED, stdin=pipe, stdout=pipe) as child:
+    command = [ACCORD, "serve", "faulty:blocking", "--grace", "0"]
+    with Popen(command, cwd=SAMPLES, env=UNWATCHED, stdin=pipe, stdout=pipe) as child:
         assert child.stdin is not None
         assert child.stdout is not None
         end = threading.Timer(30, child.kill)
@@ -144,7 +144,7 @@ def _send(stream: IO[bytes], *messages: dict[str, Any]) -> None:
 
 
 def _ping_until_nobody_reads(stream: IO[bytes]) -> int:
-    """How many were sent before the pipe stayed full."""
+    """Return the number of pings that were sent before the pipe stayed full."""
     line = json.dumps(request("ping", id="p" * 4000)).encode() + b"\n"
     sent = 0
     while select.select([], [stream], [], 0.3)[1]:

@@ -10,7 +10,7 @@ import pytest
 import wire
 from accord.serve import stdio
 from accord.serve.pipes import Pipes
-from serve import workshop
+from samples import faulty
 from serve.talk import ask, calling, cancel, failure, limited, serving, text
 
 
@@ -144,7 +144,7 @@ def test_a_call_queued_behind_the_last_that_may_hang_is_not_left_in_silence() ->
             if name == "d":
                 peer.send(calling("queued", "echo", word="served"))
             cancel(peer, name)
-        assert peer.receive(timeout=2)["id"] == "queued"
+        assert peer.receive()["id"] == "queued"
 
 
 # A system that has no thread to give
@@ -181,13 +181,14 @@ def _allow_threads(most: int, patch: pytest.MonkeyPatch) -> None:
 
 
 def _served(messages: list[dict[str, Any]]) -> dict[Any, Any]:
-    """The replies of the workshop in this process, by their ids."""
+    """Return the replies of the sample server in this process, by their ids."""
     (reader, requests), (replies, writer) = os.pipe(), os.pipe()
     with os.fdopen(requests, "wb") as stream:
         stream.writelines(json.dumps(message).encode() + b"\n" for message in messages)
-    serving = threading.Thread(target=stdio.serve, args=[workshop.server, Pipes(reader, writer)])
+    serving = threading.Thread(target=stdio.serve, args=[faulty.blocking, Pipes(reader, writer)])
     serving.start()
-    serving.join(10)
+    serving.join(50)
+    assert not serving.is_alive()
     os.close(reader)
     os.close(writer)
     with os.fdopen(replies, "rb") as stream:

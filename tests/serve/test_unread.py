@@ -18,7 +18,7 @@ import pytest
 
 from commands import Popen
 from processes import children
-from serve.talk import ACCORD, HERE, UNWATCHED, calling
+from serve.talk import ACCORD, SAMPLES, UNWATCHED, calling
 from wire import Message
 
 MB = 1_000_000
@@ -55,7 +55,7 @@ def test_unread_answers_are_bounded_and_all_arrive(
 
 def test_a_cancellation_acts_while_answers_are_unread() -> None:
     """Both on a call that runs and on one that waits for its start."""
-    with _serving("large.py") as server:
+    with _serving("faulty:large") as server:
         server.send([calling("running", "wait", name="ended")])
         server.send([calling(n, "now", size=SIZE) for n in range(400)])
         server.send([calling("waiting", "start", name="never")])
@@ -72,7 +72,7 @@ def test_a_cancellation_acts_while_answers_are_unread() -> None:
 
 def test_a_ping_is_answered_before_calls_that_wait_to_start() -> None:
     """Only what was ready before it comes first: at most 16 MiB, and what ran meanwhile."""
-    with _serving("large.py") as server:
+    with _serving("faulty:large") as server:
         server.send([calling(n, "now", size=SIZE) for n in range(1_000)])
         server.wait_until_steady()
         ping = calling("ping", "now")
@@ -89,7 +89,7 @@ def test_large_requests_that_are_cancelled_before_they_start_stay_bounded(
     tool: str, place: str
 ) -> None:
     """200 MB of requests, each taken back at once: the server keeps no more than it can hold."""
-    with _serving("large.py") as server:
+    with _serving("faulty:large") as server:
         server.send([calling(n, "now", size=SIZE) for n in range(90)])
         server.wait_until_steady()
         for number in range(200):
@@ -129,7 +129,7 @@ def test_connections_that_never_read_cost_little_and_their_memory_comes_back(
 def test_what_a_client_has_read_of_a_large_answer_no_longer_holds_up_others() -> None:
     """It stops while 12 of 40 MB are left: less than the limit, and more than a socket holds."""
     size, left = 40 * MB, 12 * MB
-    with _serving("large.py", "--http", "127.0.0.1:0") as server:
+    with _serving("faulty:large", "--http", "127.0.0.1:0") as server:
         port = server.port()
         with socket.create_connection(("127.0.0.1", port), timeout=30) as slow:
             slow.sendall(_request(port, "later", {"size": size}))
@@ -140,9 +140,9 @@ def test_what_a_client_has_read_of_a_large_answer_no_longer_holds_up_others() ->
 
 
 def _target(tool: str, folder: Path) -> str:
-    """What serves a tool; of a query, a database whose rows make an answer of that size."""
+    """Return the target that has a tool; for a query, a database with answers of that size."""
     if tool != "run_query":
-        return "large.py"
+        return "faulty:large"
     file = folder / "lines.db"
     with sqlite3.connect(file) as database:
         database.execute("CREATE TABLE lines (text TEXT)")
@@ -183,7 +183,7 @@ class _Server:
             before, now = now, self._cpu_seconds() - 0.02  # what a process takes that is idle
 
     def wait_until(self, condition: Any) -> None:
-        end = monotonic() + 10
+        end = monotonic() + 40
         while not condition():
             assert monotonic() < end
             sleep(0.1)
@@ -207,7 +207,7 @@ class _Server:
         return {reply["id"]: reply for reply in replies}
 
     def port(self) -> int:
-        """Where it listens, by what it says on standard error."""
+        """Return the port, from standard error."""
         stderr = _open(self.child.stderr)
         found = re.search(rb"http://127\.0\.0\.1:(\d+)", stderr.readline())
         assert found
@@ -232,7 +232,9 @@ def _serving(target: str, *options: str) -> Iterator[_Server]:
     pipe = subprocess.PIPE
     command = [ACCORD, "serve", target, "--grace", "0", *options]
     stderr = pipe if options else None
-    with Popen(command, cwd=HERE, env=UNWATCHED, stdin=pipe, stdout=pipe, stderr=stderr) as child:
+    with Popen(
+        command, cwd=SAMPLES, env=UNWATCHED, stdin=pipe, stdout=pipe, stderr=stderr
+    ) as child:
         server = _Server(child)
         watcher = threading.Thread(target=server.watch, daemon=True)
         watcher.start()

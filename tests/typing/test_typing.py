@@ -18,7 +18,7 @@ Errors = set[tuple[int, str]]
 
 
 def errors(path: Path) -> Errors:
-    """What mypy finds in a module under the settings of this repository."""
+    """Return mypy's errors in a module, with the settings of this repository."""
     command = ["--strict", "--cache-dir", ".mypy_cache/typing", "--no-error-summary", str(path)]
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(ROOT)  # where the settings are

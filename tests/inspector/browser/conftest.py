@@ -32,7 +32,7 @@ def tab(browser: Any, server: HttpServer) -> Iterator[Tab]:
 
 @pytest.fixture
 def page(tab: Tab, server: HttpServer) -> Iterator[Any]:
-    """The page of the studio, as if it were new."""
+    """Return the page of the sample server, in its first state."""
     tab.page.emulate_media(color_scheme="light")
     tab.page.goto("about:blank")
     tab.page.goto(home(server))

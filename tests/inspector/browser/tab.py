@@ -22,12 +22,12 @@ _OWN = ("data:", "blob:", "chrome://", "chrome-extension://")
 
 
 def find_chromium() -> str | None:
-    """Where it is, if it is here."""
+    """Return the path of chromium, if it is installed."""
     return shutil.which(os.environ.get("CHROMIUM", "chromium"))
 
 
 def home(server: HttpServer) -> str:
-    """Where the page of a server is."""
+    """Return the URL of the page of a server."""
     return f"http://127.0.0.1:{server.port}/"
 
 
@@ -120,7 +120,7 @@ def word(page: Any, profile: str) -> None:
 
 
 def generic(page: Any) -> Any:
-    """What the pane with the generic response shows."""
+    """Return the generic response that its pane shows."""
     return json.loads(page.inner_text(".pane-generic .code"))
 
 

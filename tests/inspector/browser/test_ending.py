@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from http_peer import HttpServer
-from inspector.api_client import COMMAND, Api, inspecting, studio
+from inspector.api_client import COMMAND, Api, inspecting, sample
 from inspector.browser.tab import call, choose, home, opened, received
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
@@ -36,7 +36,7 @@ def test_a_call_can_be_cancelled(page: Any, server: HttpServer) -> None:
 
 
 def test_a_server_that_stops_is_reported_and_found_again(browser: Any) -> None:
-    with studio() as first, opened(browser, home(first), quiet=False) as page:
+    with sample() as first, opened(browser, home(first), quiet=False) as page:
         call(page, "letter")
         choose(page, "painter")
         page.get_by_label("name").fill("ada")
@@ -48,7 +48,7 @@ def test_a_server_that_stops_is_reported_and_found_again(browser: Any) -> None:
         page.click("text=Read a reply")
         page.wait_for_selector("#pasted")
         page.click("text=Activity")
-        with studio("--http", f"127.0.0.1:{first.port}"):
+        with sample("--http", f"127.0.0.1:{first.port}"):
             page.wait_for_selector("#trouble", state="hidden")
             choose(page, "painter")
             assert page.get_by_label("name").input_value() == "ada", "what was typed is kept"

@@ -7,16 +7,17 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from http.client import HTTPException
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
+from commands import PEERS
 from http_peer import HttpServer
-from inspector import hostile
-from inspector.api_client import HERE, Api, inspecting
+from inspector.api_client import Api, inspecting
 from inspector.browser.tab import PATIENCE, call, home, opened, word
-from processes import children
+from peers import markup_server
+from processes import children, is_gone
+from serve.http.talk import eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 SIGNS = "\x1b\u202e\u202c\u200b\u2066\u2069"
@@ -64,7 +65,7 @@ def test_the_browser_itself_would_refuse_markup(browser: Any, server: HttpServer
 @pytest.fixture(scope="module")
 def enemy(browser: Any) -> Iterator[Any]:
     """One page of the enemy's for all that follows."""
-    command = f"{sys.executable} {HERE / 'hostile.py'}"
+    command = f"{sys.executable} {PEERS / 'markup_server.py'}"
     permissions = ["clipboard-read", "clipboard-write"]
     with (
         inspecting(command) as running,
@@ -92,7 +93,7 @@ def visit(page: Any, name: str) -> None:
 
 def test_a_server_that_means_no_good_gets_nowhere(enemy: Any) -> None:
     tools = enemy.locator("#tools a")
-    assert tools.count() == sum(isinstance(each.get("name"), str) for each in hostile.TOOLS)
+    assert tools.count() == sum(isinstance(each.get("name"), str) for each in markup_server.TOOLS)
     for name in tools.evaluate_all("all => all.map((each) => each.dataset.name)"):
         if not name.startswith("ask_"):
             visit(enemy, name)
@@ -122,7 +123,7 @@ def test_blocks_of_every_kind_are_shown_as_what_they_are(enemy: Any) -> None:
 
 
 def test_questions_of_any_kind_are_answered(enemy: Any) -> None:
-    for name in hostile.QUESTIONS:
+    for name in markup_server.QUESTIONS:
         visit(enemy, f"ask_{name}")
         assert enemy.inner_text(".outcome") == "question"
         assert_harmless(enemy, name)
@@ -133,15 +134,15 @@ def test_questions_of_any_kind_are_answered(enemy: Any) -> None:
 
 def test_odd_names_are_names(enemy: Any) -> None:
     visit(enemy, "form_odd")
-    for at, name in enumerate(hostile.ODD):
+    for at, name in enumerate(markup_server.ODD):
         enemy.locator("main .arguments textarea").nth(at).fill(f"value of {name[:20]}")
     enemy.click("text=Edit as JSON")
     given = json.loads(enemy.input_value("textarea.raw"))
-    assert given == {name: f"value of {name[:20]}" for name in hostile.ODD}
+    assert given == {name: f"value of {name[:20]}" for name in markup_server.ODD}
     enemy.click("text=Edit as a form")
     values = enemy.locator("main .arguments .fields textarea")
-    assert [values.nth(at).input_value() for at in range(len(hostile.ODD))] == [
-        f"value of {name[:20]}" for name in hostile.ODD
+    assert [values.nth(at).input_value() for at in range(len(markup_server.ODD))] == [
+        f"value of {name[:20]}" for name in markup_server.ODD
     ]
 
 
@@ -160,7 +161,7 @@ def test_a_choice_among_many_is_searched_for(enemy: Any) -> None:
 
 
 def test_what_is_copied_presses_no_keys(enemy: Any) -> None:
-    visit(enemy, hostile.BAD)
+    visit(enemy, markup_server.BAD)
     for kind in ("CLI", "Python"):
         enemy.click(f'[aria-label="Copy as {kind}"]')
         enemy.wait_for_selector(f"text=Copied as {kind}")
@@ -178,7 +179,7 @@ LATE = f"tools/call was not answered within {SECONDS} s"
 
 
 class Shown(NamedTuple):
-    """What the page says of an answer, by the way that it came."""
+    """The text of the page for an answer, by transport."""
 
     stdio: str
     http: str
@@ -218,8 +219,8 @@ CASES: dict[str, Shown] = {
 
 @contextmanager
 def attacked(transport: str, tools: str = "all_tools") -> Iterator[HttpServer]:
-    """`accord inspect` of the adversary."""
-    command = [sys.executable, str(HERE / "adversary.py"), transport, tools]
+    """Start `accord inspect` with the oversized server."""
+    command = [sys.executable, str(PEERS / "oversized_server.py"), transport, tools]
     foreign = HttpServer(command) if transport == "http" else nullcontext()
     with foreign as served:
         target = " ".join(command) if served is None else served.url
@@ -238,7 +239,7 @@ def adverse(request: pytest.FixtureRequest, browser: Any) -> Iterator[tuple[str,
         yield request.param, page
 
 
-def test_the_adversary_is_shown_and_searched_like_any_other(adverse: Any) -> None:
+def test_the_oversized_server_is_shown_and_searched_like_any_other(adverse: Any) -> None:
     _, page = adverse
     assert page.locator("#tools a").count() == 500
     assert "more: search for them" in page.inner_text("#tools")
@@ -326,7 +327,7 @@ def test_accord_inspect_ends_on_a_signal(transport: str, name: str) -> None:
         running.process.send_signal(signal.SIGTERM)
         assert running.wait(30) == 0
         calling.join()
-        assert not any(Path(f"/proc/{child}").exists() for child in workers)
+        assert eventually(lambda: all(map(is_gone, workers)))
 
 
 def _call(api: Api, name: str) -> None:

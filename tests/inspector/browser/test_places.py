@@ -22,7 +22,7 @@ def test_the_first_paint_is_small_and_has_tools_that_can_be_searched(page: Any) 
     )
     first = page.evaluate("performance.getEntriesByType('navigation')[0].transferSize")
     assert 0 < first + sum(sizes) < 100_000
-    assert page.inner_text("#server") == "Studio"
+    assert page.inner_text("#server") == "Display"
     assert page.locator("#tools a").count() == MANY
     page.click("text=Instructions of the server")
     assert page.inner_text("#instructions-text") == "Ask for paintings <b>first</b>."

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from commands import Popen
+from commands import SAMPLES, Popen
 from http_peer import HttpPeer, HttpServer
-from serve.http.talk import ERAS, HERE, WORKSHOP, serving
+from serve.http.talk import ERAS, serving
 from serve.talk import ACCORD, UNWATCHED
 
 SECRET = "hunter2"
@@ -110,10 +110,10 @@ def test_a_call_that_was_taken_back_is_cancelled() -> None:
 
 def test_a_log_that_nobody_reads_holds_up_no_call() -> None:
     unread, stderr = os.pipe()
-    command = [ACCORD, "serve", WORKSHOP, "--http", "127.0.0.1:0", "--grace", "0.2"]
+    command = [ACCORD, "serve", "faulty:blocking", "--http", "127.0.0.1:0", "--grace", "0.2"]
     with (
         os.fdopen(unread, "rb", buffering=0) as log,
-        Popen(command, cwd=HERE, env=UNWATCHED, stderr=stderr) as process,
+        Popen(command, cwd=SAMPLES, env=UNWATCHED, stderr=stderr) as process,
     ):
         try:
             port = int(re.search(rb":(\d+)/mcp", log.readline())[1])  # type: ignore[index]

@@ -34,7 +34,7 @@ def talk(server: HttpServer, mode: str, *say: Callable[[Client], Awaitable[Any]]
     """A client for each of these, all at once."""
 
     async def one(speak: Callable[[Client], Awaitable[Any]]) -> Any:
-        async with Client(server.url, mode=mode, read_timeout_seconds=10) as client:
+        async with Client(server.url, mode=mode, read_timeout_seconds=30) as client:
             assert client.protocol_version == MODES[mode]
             return await speak(client)
 

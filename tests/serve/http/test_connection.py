@@ -15,7 +15,7 @@ from serve.http.talk import ERAS, census, eventually, limited
 
 @contextmanager
 def _connected(server: HttpServer) -> Iterator[socket.socket]:
-    with closing(socket.create_connection(("127.0.0.1", server.port), timeout=10)) as connection:
+    with closing(socket.create_connection(("127.0.0.1", server.port), timeout=30)) as connection:
         yield connection
 
 
@@ -168,7 +168,7 @@ def test_a_client_that_does_not_read_gets_no_more_work_done_for_it(revision: str
 @pytest.fixture(scope="module")
 def hasty() -> Iterator[HttpServer]:
     """A server that does not wait long for its clients."""
-    with limited(body_seconds=0.4) as running:
+    with limited(body_seconds=2) as running:
         yield running
 
 
@@ -195,7 +195,7 @@ def test_a_client_that_reads_slowly_is_given_its_time(hasty: HttpServer) -> None
             part = connection.recv(500_000, socket.MSG_WAITALL)
             assert part
             received += len(part)
-            client.call("nap", seconds=0.05)
+            client.call("nap", seconds=0.1)
 
 
 @pytest.mark.parametrize("revision", ERAS)
@@ -249,14 +249,20 @@ EARLY = {
 }
 
 
+def _begin_refused(client: HttpPeer, connection: socket.socket, status: int, size: int) -> bytes:
+    """Send the head of a large request that is refused, and return its body."""
+    call = _request(client, client.calling("length", word="x" * size))
+    head, body = call.replace(*EARLY[status], 1).split(b"\r\n\r\n", 1)
+    connection.sendall(head + b"\r\n\r\n")
+    return body
+
+
 @pytest.mark.parametrize("status", EARLY)
 def test_a_request_that_is_answered_before_it_is_whole_is_the_last(
     server: HttpServer, status: int
 ) -> None:
     with HttpPeer(server.port) as client, _connected(server) as connection:
-        call = _request(client, client.calling("length", word="x" * 1_000_000))
-        head, body = call.replace(*EARLY[status], 1).split(b"\r\n\r\n", 1)
-        connection.sendall(head + b"\r\n\r\n")
+        body = _begin_refused(client, connection, status, 1_000_000)
         answers = _Answers(connection)
         response = answers.next()
         assert (response.status, response.headers["Connection"]) == (status, "close")
@@ -269,9 +275,7 @@ def test_a_client_that_sends_all_before_it_reads_hears_why_it_was_refused(
     server: HttpServer, status: int
 ) -> None:
     with HttpPeer(server.port) as client, _connected(server) as connection:
-        call = _request(client, client.calling("length", word="x" * 3_000_000))
-        head, body = call.replace(*EARLY[status], 1).split(b"\r\n\r\n", 1)
-        connection.sendall(head + b"\r\n\r\n")
+        body = _begin_refused(client, connection, status, 3_000_000)
         client.call("nap", seconds=0.05)
         for at in range(0, len(body), 100_000):
             connection.sendall(body[at : at + 100_000])

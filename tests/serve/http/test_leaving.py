@@ -31,9 +31,9 @@ def test_a_client_of_the_stateless_era_that_leaves_is_seen_to_leave_from_a_threa
 ) -> None:
     with HttpPeer(server.port) as client, client.again() as other:
         client.send(client.calling("look_around", name="thread"))
-        other.call("until", name="thread began")
+        other.call("when", name="thread began")
         client.close()
-        other.call("until", name="thread left")
+        other.call("when", name="thread left")
 
 
 def test_a_client_of_the_stateless_era_that_leaves_its_stream_has_taken_back_its_call(
@@ -93,9 +93,7 @@ def test_a_stream_whose_call_is_taken_back_ends_without_a_result(server: HttpSer
 
 def test_a_notice_from_another_session_takes_back_nothing(server: HttpServer) -> None:
     with ExitStack() as stack:
-        one, two = (
-            stack.enter_context(HttpPeer(server.port, "2025-11-25", timeout=5)) for _ in range(2)
-        )
+        one, two = (stack.enter_context(HttpPeer(server.port, "2025-11-25")) for _ in range(2))
         lines = [stack.enter_context(peer.again()) for peer in (one, two)]
         for peer, line, name in zip((one, two), lines, ("mine", "theirs"), strict=True):
             line.send(peer.calling("wait", id="same", name=name, until=f"{name} may end"))
@@ -112,7 +110,7 @@ def test_a_call_of_a_batch_that_is_taken_back_leaves_the_others_their_answers(
 ) -> None:
     name = "batch " + " ".join(order)
     with (
-        HttpPeer(server.port, "2025-03-26", timeout=5) as client,
+        HttpPeer(server.port, "2025-03-26") as client,
         client.again() as other,
     ):
         calls = {
@@ -129,7 +127,7 @@ def test_a_call_of_a_batch_that_is_taken_back_leaves_the_others_their_answers(
 def test_calls_of_a_batch_in_threads_that_are_taken_back_leave_the_others_their_answers(
     server: HttpServer,
 ) -> None:
-    with HttpPeer(server.port, "2025-03-26", timeout=5) as client, client.again() as other:
+    with HttpPeer(server.port, "2025-03-26") as client, client.again() as other:
         names = [f"thread {number} of a batch" for number in range(3)]
         client.send([client.calling("block", id=name, name=name, until="end") for name in names])
         for name in names:
@@ -147,7 +145,7 @@ def test_a_request_that_never_came_whole_is_not_served(server: HttpServer, revis
     with HttpPeer(server.port) as other, HttpPeer(0, revision, begin=False) as words:
         whole = _raw(words, words.calling("mark", name=name), chunked=True)
         before = census(other)
-        with socket.create_connection(("127.0.0.1", server.port), timeout=5) as connection:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
             connection.sendall(whole.removesuffix(b"0\r\n\r\n"))
         kept = ("tasks", "descriptors")
         assert eventually(lambda: all(census(other)[k] <= before[k] for k in kept))
@@ -176,7 +174,7 @@ def test_clients_that_leave_at_any_byte_leave_nothing_behind(revision: str) -> N
         before = census(client)
         for _ in range(TIMES // len(ERAS)):
             raw = chance.choice(calls)
-            with socket.create_connection(("127.0.0.1", server.port), timeout=5) as leaving:
+            with socket.create_connection(("127.0.0.1", server.port), timeout=30) as leaving:
                 if chance.random() < 0.3:  # a reset instead of an orderly end
                     linger = b"\1\0\0\0\0\0\0\0"
                     leaving.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
@@ -219,7 +217,7 @@ def test_a_client_that_leaves_is_no_error(tool: str, revision: str) -> None:
     with limited() as server, HttpPeer(server.port, revision) as other:
         with other.again() as leaving:
             leaving.send(leaving.calling(tool, name="asleep", seconds=0.2))
-            other.call("until", name="asleep")
+            other.call("when", name="asleep")
         other.call("nap", seconds=0.3)
         server.process.terminate()
         server.wait()

@@ -98,7 +98,7 @@ def test_a_batch_is_answered_with_an_array(server: HttpServer, begin: bool) -> N
 
 @pytest.mark.parametrize("tool", ["meet", "meet_in_threads"])
 def test_the_calls_of_a_batch_run_at_the_same_time(server: HttpServer, tool: str) -> None:
-    with HttpPeer(server.port, "2025-03-26", timeout=2) as client:
+    with HttpPeer(server.port, "2025-03-26") as client:
         arguments = {"parties": 3} if tool == "meet" else {}
         response = client.post([client.calling(tool, id=n, **arguments) for n in range(3)])
         assert sorted(reply["id"] for reply in response.message) == [0, 1, 2]
@@ -113,7 +113,7 @@ def test_a_batch_that_wants_no_answer_is_accepted(server: HttpServer) -> None:
 def test_a_call_that_its_own_batch_takes_back_leaves_the_others_their_answers(
     server: HttpServer,
 ) -> None:
-    with HttpPeer(server.port, "2025-03-26", timeout=2) as client:
+    with HttpPeer(server.port, "2025-03-26") as client:
         cancel = {
             "jsonrpc": "2.0",
             "method": "notifications/cancelled",
@@ -290,7 +290,7 @@ def test_a_call_too_many_is_told_to_come_again() -> None:
 
 
 def test_calls_too_many_of_a_batch_are_told_to_come_again() -> None:
-    with limited(max_calls=1) as own, HttpPeer(own.port, "2025-03-26", timeout=5) as client:
+    with limited(max_calls=1) as own, HttpPeer(own.port, "2025-03-26") as client:
         batch = [client.calling("nap_in_thread", seconds=0.1) for _ in range(3)]
         results = [reply["result"] for reply in client.post(batch).message]
         refused = [result for result in results if result.get("isError", False)]

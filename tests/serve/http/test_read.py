@@ -34,7 +34,7 @@ def post(
 ) -> Answer:
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
     given = {"content-type": JSON} | {k.replace("_", "-"): v for k, v in headers.items()}
-    connection = HTTPConnection("127.0.0.1", server.port, timeout=10)
+    connection = HTTPConnection("127.0.0.1", server.port, timeout=30)
     connection.request(method, path, body=raw, headers=given)
     response = connection.getresponse()
     said = {name.lower(): value for name, value in response.getheaders()}

@@ -13,8 +13,9 @@ import pytest
 
 import wire
 from cli.command import accord_each, assert_one_line_of_misuse
+from commands import SAMPLES
 from http_peer import HttpPeer, HttpServer
-from serve.http.talk import ERAS, HERE, STATELESS, census, limited, serving
+from serve.http.talk import ERAS, STATELESS, census, limited, serving
 
 # Names
 
@@ -132,7 +133,7 @@ def client(server: HttpServer) -> Iterator[HttpPeer]:
 
 
 def _status(client: HttpPeer, headers: dict[str, Any]) -> int:
-    """What a call with such headers gets; a new connection each time, whatever became of the last."""
+    """Return the status of a call with these headers, on a new connection."""
     with client.again() as fresh:
         return fresh.post(fresh.calling("echo", word="hi"), headers).status
 
@@ -213,7 +214,7 @@ def test_a_refusal_does_not_say_what_was_refused(server: HttpServer, revision: s
 
 
 def test_an_address_that_cannot_be_served_is_told_in_one_line() -> None:
-    serve = ["serve", "stage"]
+    serve = ["serve", "features:progress"]
     refused = {
         "0.0.0.0:0": ["--allow-host"],
         "[::]:0": ["--allow-host"],
@@ -230,18 +231,18 @@ def test_an_address_that_cannot_be_served_is_told_in_one_line() -> None:
         f"{'a' * 70}.example:0": ["aaa"],
         "..:0": [".."],
     }
-    done = accord_each({a: [*serve, "--http", a] for a in refused}, cwd=HERE)
+    done = accord_each({a: [*serve, "--http", a] for a in refused}, cwd=SAMPLES)
     for address, words in refused.items():
         assert_one_line_of_misuse(done[address], *words)
     opened = ["--allow-host", "example.com"]
-    done = accord_each({a: [*serve, "--http", a, *opened] for a in unreachable}, cwd=HERE)
+    done = accord_each({a: [*serve, "--http", a, *opened] for a in unreachable}, cwd=SAMPLES)
     for address, words in unreachable.items():
         assert_one_line_of_misuse(done[address], *words)
 
 
 def test_a_port_that_is_taken_is_told_in_one_line(server: HttpServer) -> None:
     done = accord_each(
-        {"taken": ["serve", "stage", "--http", f"127.0.0.1:{server.port}"]}, cwd=HERE
+        {"taken": ["serve", "features:progress", "--http", f"127.0.0.1:{server.port}"]}, cwd=SAMPLES
     )
     assert_one_line_of_misuse(done["taken"], str(server.port))
 
@@ -268,7 +269,7 @@ def test_a_name_that_was_allowed_is_answered_and_no_other() -> None:
 def test_it_listens_on_ipv6_too() -> None:
     with serving(address="[::1]:0") as server:
         assert server.host == "[::1]"
-        with closing(socket.create_connection(("::1", server.port), timeout=5)) as connection:
+        with closing(socket.create_connection(("::1", server.port), timeout=30)) as connection:
             connection.sendall(b"GET /health HTTP/1.0\r\nHost: [::1]\r\n\r\n")
             assert connection.recv(65_536).startswith(b"HTTP/1.1 200")
 
@@ -278,7 +279,7 @@ def test_it_listens_on_ipv6_too() -> None:
 
 @contextmanager
 def _connected(server: HttpServer) -> "Iterator[socket.socket]":
-    with closing(socket.create_connection(("127.0.0.1", server.port), timeout=10)) as connection:
+    with closing(socket.create_connection(("127.0.0.1", server.port), timeout=30)) as connection:
         yield connection
 
 
@@ -321,6 +322,13 @@ LIMIT = 10_000
 
 @pytest.fixture(scope="module")
 def small() -> Iterator[HttpServer]:
+    with limited(max_request=LIMIT) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def hasty() -> Iterator[HttpServer]:
+    """A server that does not wait long for a request."""
     with limited(max_request=LIMIT, body_seconds=0.3) as server:
         yield server
 
@@ -405,17 +413,16 @@ STALLED = {
 
 @pytest.mark.parametrize("what", STALLED)
 def test_a_body_that_never_ends_is_a_408_and_the_connection_is_closed(
-    small: HttpServer, what: str
+    hasty: HttpServer, what: str
 ) -> None:
-    with _connected(small) as connection:
-        connection.settimeout(2)
+    with _connected(hasty) as connection:
         connection.sendall(STALLED[what])
         assert _status_of(connection) == 408
         assert connection.recv(1) == b""
 
 
-def test_a_body_that_trickles_is_a_408(small: HttpServer) -> None:
-    with _connected(small) as connection:
+def test_a_body_that_trickles_is_a_408(hasty: HttpServer) -> None:
+    with _connected(hasty) as connection:
         connection.sendall(_head("Content-Length: 100"))
         for byte in islice(_call(), 99):
             connection.send(bytes([byte]))
@@ -426,9 +433,8 @@ def test_a_body_that_trickles_is_a_408(small: HttpServer) -> None:
 
 @pytest.mark.parametrize("beginning", [b"", b"POST /mcp HTTP/1.1\r\nHost: local"])
 def test_headers_that_never_end_do_not_hold_a_connection(
-    small: HttpServer, beginning: bytes
+    hasty: HttpServer, beginning: bytes
 ) -> None:
-    with _connected(small) as connection:
-        connection.settimeout(2)
+    with _connected(hasty) as connection:
         connection.sendall(beginning)
         assert connection.recv(65_536)[:12] in (b"", b"HTTP/1.1 408")

@@ -13,9 +13,9 @@ from serve.http.talk import ERAS, STATELESS, eventually, serving
 from serve.talk import UNWATCHED
 
 GRACE = 0.3
-AT_ONCE = 5
-SOON = 10  # for one that may have much to write down at its end, and tools that take ten minutes
-FOREVER = 30
+AT_ONCE = 15
+SOON = 20  # for one that may have much to write down at its end, and tools that take ten minutes
+FOREVER = 45
 STUBBORN = [
     "sleep_in_task",
     "sleep_in_thread",
@@ -41,19 +41,19 @@ def test_calls_in_flight_are_answered_and_no_new_ones_taken(
         thread.send(client.calling("doze_in_thread", name="thread", seconds=0.5))
         stream = speaker.post(client.watching("say_slowly", seconds=0.5))
         stream.next()
-        client.call("until", name="task")
-        client.call("until", name="thread")
+        client.call("when", name="task")
+        client.call("when", name="thread")
         server.process.send_signal(number)
         assert eventually(lambda: not _answers(client))
         assert [caller.receive().text for caller in (task, thread)] == ["rested", "rested"]
         assert text_of(stream.rest()[-1].message) == "said"
         server.wait(AT_ONCE)
     lines = [line.split()[0] for line in server.stderr.splitlines()]
-    assert sorted(lines) == ["doze", "doze_in_thread", "say_slowly", "until", "until"]
+    assert sorted(lines) == ["doze", "doze_in_thread", "say_slowly", "when", "when"]
 
 
 def _answers(client: HttpPeer) -> bool:
-    """Whether a new call is served."""
+    """True if a new call is served."""
     try:
         with client.again() as fresh:
             return fresh.ask("tools/list").status == 200
@@ -75,7 +75,7 @@ def test_a_second_signal_ends_it_at_once(revision: str) -> None:
         client = stack.enter_context(HttpPeer(server.port, revision))
         caller = stack.enter_context(client.again())
         caller.send(client.calling("doze", name="long", seconds=FOREVER))
-        client.call("until", name="long")
+        client.call("when", name="long")
         server.process.terminate()
         assert eventually(lambda: not _answers(client))
         server.process.terminate()
@@ -87,14 +87,16 @@ def test_ctrl_c_twice_in_a_row_leaves_no_traceback(is_busy: bool) -> None:
     with serving("--grace", str(FOREVER), env=UNWATCHED) as server, ExitStack() as stack:
         client = stack.enter_context(HttpPeer(server.port))
         if is_busy:
-            stack.enter_context(client.again()).send(client.calling("doze", name="a", seconds=30))
-            client.call("until", name="a")
+            stack.enter_context(client.again()).send(
+                client.calling("doze", name="a", seconds=FOREVER)
+            )
+            client.call("when", name="a")
         server.process.send_signal(signal.SIGINT)
         assert eventually(lambda: not _answers(client))
         server.process.send_signal(signal.SIGINT)
         server.wait(AT_ONCE)
     lines = [line.split()[0] for line in server.stderr.splitlines()]
-    assert set(lines) <= {"doze", "until"}
+    assert set(lines) <= {"doze", "when"}
 
 
 def test_with_nothing_open_but_idle_connections_and_streams_it_ends_at_once() -> None:
@@ -115,7 +117,7 @@ def test_a_client_that_reads_nothing_does_not_hold_it_for_the_whole_grace() -> N
         deaf.send(deaf.calling("text", size=size))
         assert len(other.call("text", size=size)) == size
         server.process.terminate()
-        server.wait(3 * AT_ONCE)
+        server.wait(2 * AT_ONCE)
 
 
 def _end(tool: str) -> float:

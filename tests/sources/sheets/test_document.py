@@ -28,7 +28,7 @@ FURTHER = [
 Call = Callable[..., Any]
 
 
-class Desk:
+class SheetServer:
     """A filler that serves one client, and the folder that it writes to."""
 
     def __init__(self, peer: StdioPeer, folder: Path, revision: str) -> None:
@@ -53,14 +53,14 @@ def serving(folder: Path, *words: str) -> StdioPeer:
 
 
 @pytest.fixture(scope="module", params=[*HANDSHAKE, wire.STATELESS])
-def desk(
+def sheets(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Desk]:
+) -> Iterator[SheetServer]:
     folder = tmp_path_factory.mktemp("out")
     with serving(folder) as peer:
         if request.param != wire.STATELESS:
             peer.initialize(request.param)
-        yield Desk(peer, folder, request.param)
+        yield SheetServer(peer, folder, request.param)
 
 
 @pytest.fixture(scope="module", params=HANDSHAKE)
@@ -137,26 +137,28 @@ def test_the_documents_override_fills_the_sheet_with_warnings(
     assert values((folder / "custom_character.pdf").read_bytes())["abilities.strength"] == "25"
 
 
-def test_content_and_structure_equal_the_root(desk: Desk) -> None:
-    result = desk.result(THORIN, output_path="same.pdf")
+def test_content_and_structure_equal_the_root(sheets: SheetServer) -> None:
+    result = sheets.result(THORIN, output_path="same.pdf")
     said = json.loads(result["content"][0]["text"])
     assert said == {name: result[name] for name in said}
     assert result.get("structuredContent", said) == said
 
 
-def test_structure_fits_the_output_schema(desk: Desk) -> None:
-    listed = desk._ask("tools/list")["result"]["tools"][0]
-    result = desk.result(thorin(abilities={"wisdom": 30}), allow_rule_violations=True, explain=True)
-    if desk.revision >= wire.STRUCTURE:
+def test_structure_fits_the_output_schema(sheets: SheetServer) -> None:
+    listed = sheets._ask("tools/list")["result"]["tools"][0]
+    result = sheets.result(
+        thorin(abilities={"wisdom": 30}), allow_rule_violations=True, explain=True
+    )
+    if sheets.revision >= wire.STRUCTURE:
         jsonschema_rs.validator_for(listed["outputSchema"]).validate(result["structuredContent"])
     else:
         assert "outputSchema" not in listed
 
 
-def test_the_file_is_linked(desk: Desk) -> None:
-    link = desk.result(THORIN, output_path="linked.pdf")["content"][1]
-    uri = (desk.folder / "linked.pdf").as_uri()
-    if desk.revision >= "2025-06-18":
+def test_the_file_is_linked(sheets: SheetServer) -> None:
+    link = sheets.result(THORIN, output_path="linked.pdf")["content"][1]
+    uri = (sheets.folder / "linked.pdf").as_uri()
+    if sheets.revision >= "2025-06-18":
         assert (link["type"], link["uri"], link["mimeType"]) == (
             "resource_link",
             uri,
@@ -167,39 +169,41 @@ def test_the_file_is_linked(desk: Desk) -> None:
         assert link == {"type": "text", "text": uri}
 
 
-def test_the_file_is_embedded_on_request(desk: Desk) -> None:
-    result = desk.result(THORIN, output_path="sent.pdf", return_pdf=True)
+def test_the_file_is_embedded_on_request(sheets: SheetServer) -> None:
+    result = sheets.result(THORIN, output_path="sent.pdf", return_pdf=True)
     resource = result["content"][2]["resource"]
     assert resource["mimeType"] == "application/pdf"
-    assert base64.b64decode(resource["blob"]) == (desk.folder / "sent.pdf").read_bytes()
+    assert base64.b64decode(resource["blob"]) == (sheets.folder / "sent.pdf").read_bytes()
 
 
-def test_without_a_path_the_file_is_named_after_the_character_and_replaced(desk: Desk) -> None:
+def test_without_a_path_the_file_is_named_after_the_character_and_replaced(
+    sheets: SheetServer,
+) -> None:
     for race in ("Dwarf", "Elf"):
-        result = desk.result(thorin(character={"race": race}))
+        result = sheets.result(thorin(character={"race": race}))
         assert result["output_file"] == "thorin_ironforge.pdf"
-        held = values((desk.folder / "thorin_ironforge.pdf").read_bytes())
+        held = values((sheets.folder / "thorin_ironforge.pdf").read_bytes())
         assert held["character.race"] == race
 
 
-def test_explanations_are_returned_on_request(desk: Desk) -> None:
-    assert "explanations" not in desk.result(THORIN)
-    said = desk.result(THORIN, explain=True)
+def test_explanations_are_returned_on_request(sheets: SheetServer) -> None:
+    assert "explanations" not in sheets.result(THORIN)
+    said = sheets.result(THORIN, explain=True)
     assert said["explanations"].keys() == said["calculated_fields"].keys()
     assert said["explanations"]["strength_modifier"] == "(16 - 10) / 2, rounded down"
 
 
 @pytest.mark.parametrize("path", ["../out.pdf", "/tmp/out.pdf", "a/../../out.pdf", "\0.pdf"])
-def test_a_path_outside_is_rejected_and_nothing_is_written(desk: Desk, path: str) -> None:
-    before = desk.files()
-    error = desk.call(THORIN, output_path=path)["error"]
+def test_a_path_outside_is_rejected_and_nothing_is_written(sheets: SheetServer, path: str) -> None:
+    before = sheets.files()
+    error = sheets.call(THORIN, output_path=path)["error"]
     assert error["code"] == -32602
     assert [each["field"] for each in error["data"]["validation_errors"]] == ["output_path"]
-    assert desk.files() == before
+    assert sheets.files() == before
 
 
-def test_wrong_types_are_invalid_params_in_every_revision(desk: Desk) -> None:
-    error = desk.call(thorin(abilities={"strength": "much"}))["error"]
+def test_wrong_types_are_invalid_params_in_every_revision(sheets: SheetServer) -> None:
+    error = sheets.call(thorin(abilities={"strength": "much"}))["error"]
     assert (error["code"], error["message"]) == (-32602, "Invalid character data")
     assert error["data"]["validation_errors"] == [
         {
@@ -210,8 +214,8 @@ def test_wrong_types_are_invalid_params_in_every_revision(desk: Desk) -> None:
     ]
 
 
-def test_unknown_fields_are_a_warning(desk: Desk) -> None:
-    result = desk.result(thorin(luck=7), toolCallId="call_1")
+def test_unknown_fields_are_a_warning(sheets: SheetServer) -> None:
+    result = sheets.result(thorin(luck=7), toolCallId="call_1")
     beside = json.loads(result["content"][1]["text"])
     assert [each["code"] for each in beside["warnings"]] == ["UNKNOWN_ARGUMENT"] * 2
     assert result["success"] is True

@@ -2,12 +2,13 @@
 
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from processes import free_port
 
 OWNER = "postgres"  # it refuses to be run by root
 FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
@@ -28,14 +29,12 @@ def _version(program: Path) -> int:
 
 @contextmanager
 def running(folder: Path) -> Iterator[str]:
-    """A running cluster; the URL of a database in it without its name."""
+    """Run a cluster; yields the URL of a database in it without its name."""
     place = programs()
     assert place is not None
     data, log = folder / "data", folder / "log"
     _hand_over(folder)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     settings = {
         **FAST,
         "listen_addresses": "127.0.0.1",

@@ -53,19 +53,25 @@ def columns(shop: Shop, table: str) -> dict[str, Any]:
     }
 
 
-def test_an_integer_primary_key_can_hold_no_null(shop: Shop) -> None:
-    assert columns(shop, "zebra") == {
-        "id": ("INTEGER", True, True, None),
-        "name": ("TEXT", True, False, "'x'"),
-        'odd "name': ("NUMERIC", False, False, None),
-    }
+KEYS: dict[str, tuple[str, dict[str, Any]]] = {
+    "an integer primary key can hold no null": (
+        "zebra",
+        {
+            "id": ("INTEGER", True, True, None),
+            "name": ("TEXT", True, False, "'x'"),
+            'odd "name': ("NUMERIC", False, False, None),
+        },
+    ),
+    "other keys are as declared": (
+        "loose",
+        {"k": ("INTEGER", False, True, None), "untyped": ("", False, False, None)},
+    ),
+}
 
 
-def test_other_keys_are_as_they_were_declared(shop: Shop) -> None:
-    assert columns(shop, "loose") == {
-        "k": ("INTEGER", False, True, None),
-        "untyped": ("", False, False, None),
-    }
+@pytest.mark.parametrize(("table", "found"), KEYS.values(), ids=KEYS)
+def test_the_columns_of_a_table(shop: Shop, table: str, found: dict[str, Any]) -> None:
+    assert columns(shop, table) == found
 
 
 def test_every_column_of_a_composite_key_is_one(shop: Shop) -> None:

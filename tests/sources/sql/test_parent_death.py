@@ -19,10 +19,9 @@ import pytest
 from accord.sources.sql import Database, Options
 from accord.sources.sql.messages import SelectRows
 from commands import Popen
-from processes import children
+from processes import children, is_gone, ticks_of
 from serve.talk import ACCORD
 from sources.sql.shop import make
-from sources.sql.test_durability import ticks_of
 from stdio_peer import StdioPeer
 
 FOR_EVER = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
@@ -46,15 +45,7 @@ def environment(means: str, folder: Path) -> dict[str, str]:
 
 def are_gone(pids: list[int]) -> bool:
     """True if processes have ended, whether reaped or not."""
-    return all(map(_is_gone, pids))
-
-
-def _is_gone(pid: int) -> bool:
-    try:
-        status = Path(f"/proc/{pid}/stat").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return True
-    return status.rpartition(")")[2].split()[0] == "Z"
+    return all(map(is_gone, pids))
 
 
 def wait_until(holds: Callable[[], bool], seconds: float = 20) -> float:

@@ -217,7 +217,7 @@ def test_a_query_is_stopped_in_time_and_the_next_one_works(shop: Shop) -> None:
     for query in ("SELECT pg_sleep(30)", "SELECT count(*) FROM generate_series(1, 1e12)"):
         begun = monotonic()
         assert shop.refusal(query) == "The query took longer than 1 s; it was stopped"
-        assert monotonic() - begun < TIMEOUT + 2  # on a machine that is busy
+        assert monotonic() - begun < 20, "it would take 30 s or more"
     assert shop.query("SELECT 1 AS a") == [{"a": 1}]
 
 
@@ -231,7 +231,7 @@ def test_a_query_cannot_take_its_time_limit_away(shop: Shop, url: str) -> None:
         assert longer.refusal(slow) == "The query took longer than 1 s; it was stopped"
     with psycopg.connect(url, autocommit=True) as connection:
         still = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'accord' AND wait_event = 'PgSleep'"
-        deadline = monotonic() + 10
+        deadline = monotonic() + 20
         while connection.execute(still).fetchone() != (0,):
             assert monotonic() < deadline, "PostgreSQL still executes the cancelled query"
 

@@ -4,6 +4,7 @@ import base64
 import json
 import sqlite3
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -320,10 +321,17 @@ def test_an_answer_with_all_there_is_says_nothing_beside(shop: Shop) -> None:
     assert shop.page("SELECT 1 AS a") == ([{"a": 1}], {})
 
 
-def test_rows_are_cut_by_bytes_with_a_cursor_to_the_rest(tmp_path: Path) -> None:
-    path = make(tmp_path / "shop.db", "CREATE TABLE t (a)")
+@contextmanager
+def small_answers(folder: Path) -> Iterator[Shop]:
+    """Serve a database with a limit of 20,000 bytes."""
+    path = make(folder / "shop.db", "CREATE TABLE t (a)")
     with serving(path, max_bytes=20_000) as shop:
         shop.server.configure(max_bytes=20_000)
+        yield shop
+
+
+def test_rows_are_cut_by_bytes_with_a_cursor_to_the_rest(tmp_path: Path) -> None:
+    with small_answers(tmp_path) as shop:
         query = f"SELECT i, hex(randomblob(500)) AS text FROM ({NUMBERS.format(60)})"
         found = pages(shop, query)
         assert [row["i"] for rows in found for row in rows] == list(range(1, 61))
@@ -334,9 +342,7 @@ def test_rows_are_cut_by_bytes_with_a_cursor_to_the_rest(tmp_path: Path) -> None
 
 
 def test_a_row_that_is_larger_than_an_answer_is_left_out_and_passed(tmp_path: Path) -> None:
-    path = make(tmp_path / "shop.db", "CREATE TABLE t (a)")
-    with serving(path, max_bytes=20_000) as shop:
-        shop.server.configure(max_bytes=20_000)
+    with small_answers(tmp_path) as shop:
         query = f"SELECT i, iif(i = 2, hex(zeroblob(50000)), 'x') AS a FROM ({NUMBERS.format(3)})"
         found = pages(shop, query)
         assert [row["i"] for rows in found for row in rows] == [1, 3]

@@ -4,6 +4,7 @@ import os
 import random
 import sqlite3
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from processes import children
+from serve.http.talk import eventually
 from sources.sql.shop import NUMBERS, SEED, Shop, make, serving, state
 
 ONLY_SELECT = "Only SELECT queries are allowed for security reasons"
@@ -212,24 +214,24 @@ def test_memory_stays_within_bounds_in_both_processes(folder: Path) -> None:
             (worker,) = set(children(os.getpid())) - others
             before = resident(worker, "VmRSS")
             shop.call("run_query", query=EXPENSIVE[name])
-            if worker in children(os.getpid()):  # on a machine that is busy it may have been ended
+            with suppress(OSError, IndexError):  # on a machine that is busy it may have been ended
+                grown = resident(worker) - before
                 measured += 1
-                assert resident(worker) - before <= MEMORY, name
+                assert grown <= MEMORY, name
         assert resident(os.getpid(), "VmRSS") - ours <= MEMORY
     assert measured > len(hungry) / 2
 
 
-def test_large_rows_that_fit_come_even_where_memory_is_short(shop: Shop) -> None:
-    query = f"SELECT i, hex(zeroblob(100000)) AS a FROM ({NUMBERS.format(1000)})"
-    rows, beside = shop.page(query)
-    assert [row["i"] for row in rows] == [1]
-    assert beside["truncated"] is True
-
-
-def test_rows_that_are_too_large_together_come_one_by_one(shop: Shop) -> None:
-    query = f"SELECT i, iif(i < 4, 'x', hex(zeroblob(450000))) AS a FROM ({NUMBERS.format(1000)})"
-    rows, beside = shop.page(query)  # together they are more than a worker may have
-    assert [row["i"] for row in rows] == [1, 2, 3]
+@pytest.mark.parametrize(
+    ("column", "found"),
+    [("hex(zeroblob(100000))", [1]), ("iif(i < 4, 'x', hex(zeroblob(450000)))", [1, 2, 3])],
+    ids=["each is large", "together they are more than a worker may have"],
+)
+def test_large_rows_that_fit_come_even_where_memory_is_short(
+    shop: Shop, column: str, found: list[int]
+) -> None:
+    rows, beside = shop.page(f"SELECT i, {column} AS a FROM ({NUMBERS.format(1000)})")
+    assert [row["i"] for row in rows] == found
     assert beside["truncated"] is True
 
 
@@ -304,7 +306,7 @@ def test_workers_that_were_ended_leave_no_process_behind(folder: Path) -> None:
             shop.refusal(EXPENSIVE["one opcode"])
         while len(set(children(os.getpid())) - others) > 1:  # the time limit of a test ends this
             shop.query("SELECT 1")
-    assert set(children(os.getpid())) - others == set()
+    assert eventually(lambda: set(children(os.getpid())) <= others)
 
 
 # Allowed tables

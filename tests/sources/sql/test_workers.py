@@ -21,7 +21,7 @@ from accord.model.answer import Problem
 from accord.sources.sql import Database, Options
 from accord.sources.sql.messages import InsertRow, SelectRows
 from accord.sources.sql.worker_process import WorkerProcess
-from processes import children
+from processes import children, is_gone, ticks_of
 from serve.talk import ACCORD
 from sources.sql.shop import NUMBERS, make, serving
 from stdio_peer import StdioPeer
@@ -127,7 +127,7 @@ def workers_for(path: Path, selects: list[SelectRows]) -> int:
 def test_one_fast_worker_is_enough(tmp_path: Path) -> None:
     """Unless the machine is busy; so we look again."""
     path = make(tmp_path / "shop.db")
-    assert any(workers_for(path, FAST * 20) == 1 for _ in range(6))
+    assert any(workers_for(path, FAST * 20) == 1 for _ in range(20))
 
 
 def test_slow_queries_get_several_workers(tmp_path: Path) -> None:
@@ -250,10 +250,10 @@ def test_a_request_behind_many_endless_queries_fails_as_busy_in_time(tmp_path: P
         database = Database(str(make(tmp_path / "shop.db")), Options(timeout=1))
         await database.read(FAST[0])
         endless = [
-            asyncio.create_task(database.read(SelectRows(ENDLESS, None, 1, 0))) for _ in range(60)
+            asyncio.create_task(database.read(SelectRows(ENDLESS, None, 1, 0))) for _ in range(120)
         ]
         await asyncio.sleep(0.1)
-        async with asyncio.timeout(8):  # they alone would take 15 s
+        async with asyncio.timeout(20):  # they alone would take 30 s
             with pytest.raises(Problem, match="busy"):
                 await database.read(FAST[0])
         for task in endless:
@@ -280,7 +280,7 @@ def test_a_query_that_is_under_way_ends_with_its_database(tmp_path: Path) -> Non
         return worker
 
     worker = asyncio.run(begin_and_close())
-    _wait_until(lambda: _stat(worker) == ["gone"])  # it was reaped
+    _wait_until(lambda: not Path(f"/proc/{worker}").exists())  # it was reaped
 
 
 def test_a_query_that_is_under_way_ends_with_its_server(tmp_path: Path) -> None:
@@ -289,24 +289,16 @@ def test_a_query_that_is_under_way_ends_with_its_server(tmp_path: Path) -> None:
         peer.initialize()
         call = {"name": "run_query", "arguments": {"query": "SELECT 1"}}
         peer.request("tools/call", call)
-        (worker,) = children(peer.process.pid)
+        workers = children(peer.process.pid)  # one, unless it was slow to start
         call["arguments"] = {"query": ENDLESS}
         peer.send({"jsonrpc": "2.0", "id": "endless", "method": "tools/call", "params": call})
-        idle = int(_stat(worker)[11])
-        _wait_until(lambda: int(_stat(worker)[11]) > idle + 20)  # hundredths of a second
-    _wait_until(lambda: _stat(worker)[0] in ("gone", "Z"))
+        idle = sum(map(ticks_of, workers))
+        _wait_until(lambda: sum(map(ticks_of, workers)) > idle + 20)
+    _wait_until(lambda: all(map(is_gone, workers)))
 
 
 def _wait_until(holds: Callable[[], bool]) -> None:
-    end = monotonic() + 10
+    end = monotonic() + 40
     while not holds():
         assert monotonic() < end
         sleep(0.01)
-
-
-def _stat(pid: int) -> list[str]:
-    """Return the status of a process from /proc: its state, and at 11 its CPU time."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except (FileNotFoundError, ProcessLookupError):
-        return ["gone"]

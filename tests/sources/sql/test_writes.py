@@ -297,7 +297,7 @@ def test_the_journal_mode_is_changed_on_request(path: Path) -> None:
 
 def test_a_lock_of_another_connection_is_waited_for_and_then_reported(path: Path) -> None:
     other = sqlite3.connect(path, isolation_level=None)
-    with serving(path, timeout=0.5) as shop:
+    with serving(path, timeout=1) as shop:
         other.execute("BEGIN IMMEDIATE")
         problem = shop.problem("insert_row", table_name="users", data={"name": "x"})
         assert (problem["type"], problem["retryable"]) == ("unavailable", True)

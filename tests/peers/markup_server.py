@@ -1,6 +1,6 @@
-"""A server that means no good: everything it says would like to be more than text.
+"""Raw stdio server whose names and texts contain markup, scripts and control characters.
 
-One message a line on stdio, by hand: no library would let most of this pass.
+It uses no MCP library, since none would send most of this.
 """
 
 import base64
@@ -180,7 +180,7 @@ INFO = {"name": BAD, "version": BAD, "title": BAD, "websiteUrl": LINKS[0]}
 
 
 def answer(message: Any) -> Any:
-    """What this server says to a request."""
+    """Return the reply to a request."""
     method, params = message["method"], message.get("params") or {}
     if method == "initialize":
         said = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}}
@@ -195,7 +195,7 @@ def answer(message: Any) -> Any:
 
 
 def main() -> None:
-    """Answer until nobody asks; a question has the id of the call that it belongs to."""
+    """Answer until the end of input; a question has the id of its call."""
     for line in sys.stdin:
         message = json.loads(line)
         if "id" not in message:

@@ -144,7 +144,7 @@ def test_a_cursor_is_good_for_an_hour_unless_somebody_says_otherwise() -> None:
 
 
 def test_all_cursors_to_one_value_have_one_length() -> None:
-    """How much fits beside it must not depend on the moment."""
+    """The room beside it must not depend on the time."""
     clock = Clock()
     cursors = Cursors(KEY, clock=clock)
     lengths = set()
@@ -262,8 +262,9 @@ def test_a_cursor_of_a_call_with_other_arguments_is_a_validation_problem(
     assert "result" in peer.call("numbers", cursor=cursor, start=1)
 
 
-def test_a_refused_cursor_never_reaches_the_tool() -> None:
-    seen = []
+def recording_cursors() -> tuple[Server, list[str | None]]:
+    """Return a server with one tool, and the cursors that the tool received."""
+    seen: list[str | None] = []
     server = Server("shop")
 
     @server.tool(read_only=True)
@@ -271,6 +272,11 @@ def test_a_refused_cursor_never_reaches_the_tool() -> None:
         seen.append(cursor)
         return 1
 
+    return server, seen
+
+
+def test_a_refused_cursor_never_reaches_the_tool() -> None:
+    server, seen = recording_cursors()
     assert Peer(server, V4).call("get", cursor="rest.accord.1forged")["result"]["isError"] is True
     assert seen == []
 
@@ -320,14 +326,7 @@ def test_servers_without_a_key_do_not() -> None:
 )
 @each_revision
 def test_a_tools_own_cursor_reaches_it_untouched(revision: str, own: str) -> None:
-    seen = []
-    server = Server("shop")
-
-    @server.tool(read_only=True)
-    def get(cursor: str | None = None) -> int:
-        seen.append(cursor)
-        return 1
-
+    server, seen = recording_cursors()
     assert "error" not in Peer(server, revision).call("get", cursor=own)
     assert seen == [own]
 

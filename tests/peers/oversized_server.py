@@ -1,7 +1,7 @@
-"""A server that answers as no server should: too much, too deep, too late, never, and to others.
+"""Raw server whose replies are too large, too deep, late, missing or for other requests.
 
-`python adversary.py stdio`, or `http`, and perhaps how it lists its tools. No library is used, since
-none would send most of this.
+`python oversized_server.py stdio|http [LIST]`, where LIST is how it lists its tools. It uses no MCP
+library, since none would send most of this.
 """
 
 import json

@@ -1,6 +1,6 @@
-"""A server on stdio that does one thing wrong: `python rogue.py HABIT`.
+"""Raw stdio server, without Accord or an SDK, with one fault: `python misbehaving_server.py FAULT`.
 
-It speaks the handshake era, and refuses everything else as servers of that era do.
+It speaks the handshake era, and rejects everything else as servers of that era do.
 """
 
 import json
@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 Message = dict[str, Any]
-Habit = Callable[[Message], None]
+Fault = Callable[[Message], None]
 
-HABITS: dict[str, Habit] = {}
+FAULTS: dict[str, Fault] = {}
 
 
-def habit(act: Habit) -> Habit:
-    HABITS[act.__name__] = act
+def fault(act: Fault) -> Fault:
+    FAULTS[act.__name__] = act
     return act
 
 
@@ -45,11 +45,11 @@ def text(words: str) -> Message:
 
 
 def behave(message: Message) -> None:
-    """What a decent server does."""
+    """Answer as a server without a fault."""
     method = message.get("method")
     if method == "initialize":
         asked = message["params"]["protocolVersion"]
-        info = {"name": "rogue", "version": "1"}
+        info = {"name": "misbehaving", "version": "1"}
         answer(message, {"protocolVersion": asked, "capabilities": {}, "serverInfo": info})
     elif method == "tools/call":
         answer(message, text(message["params"]["name"]))
@@ -59,7 +59,7 @@ def behave(message: Message) -> None:
         fail(message, -32601, "Method not found")
 
 
-@habit
+@fault
 def decent(message: Message) -> None:
     behave(message)
 
@@ -67,25 +67,25 @@ def decent(message: Message) -> None:
 # How it begins
 
 
-@habit
+@fault
 def silent(message: Message) -> None:
     """Never says anything."""
 
 
-@habit
+@fault
 def ignores_what_it_does_not_know(message: Message) -> None:
     if message["method"] != "server/discover":
         behave(message)
 
 
-@habit
+@fault
 def dies_of_what_it_does_not_know(message: Message) -> None:
     if message["method"] == "server/discover":
         sys.exit("what is that?")
     behave(message)
 
 
-@habit
+@fault
 def dies_of_initialize_after_discover(message: Message) -> None:
     """A server whose state is spoiled by the first question."""
     if message["method"] == "server/discover":
@@ -98,12 +98,12 @@ def dies_of_initialize_after_discover(message: Message) -> None:
 STATE: dict[str, Any] = {}
 
 
-@habit
+@fault
 def refuses(message: Message) -> None:
     fail(message, -32000, "not today")
 
 
-@habit
+@fault
 def knows_only_the_oldest(message: Message) -> None:
     """Refuses other revisions instead of offering its own."""
     if message["method"] == "initialize" and message["params"]["protocolVersion"] != "2024-11-05":
@@ -114,7 +114,7 @@ def knows_only_the_oldest(message: Message) -> None:
         behave(message)
 
 
-@habit
+@fault
 def offers_the_future(message: Message) -> None:
     if message["method"] == "initialize":
         answer(message, {"protocolVersion": "2099-01-01", "capabilities": {}})
@@ -126,12 +126,12 @@ def discovering(versions: list[str]) -> Message:
     return {"resultType": "complete", "supportedVersions": versions, "capabilities": {}}
 
 
-@habit
+@fault
 def speaks_only_the_future(message: Message) -> None:
     answer(message, discovering(["2099-01-01"]))
 
 
-@habit
+@fault
 def speaks_the_future_and_the_past(message: Message) -> None:
     """Of the stateless era, but with no revision of it in common."""
     if message["method"] == "server/discover":
@@ -142,12 +142,12 @@ def speaks_the_future_and_the_past(message: Message) -> None:
         behave(message)
 
 
-@habit
+@fault
 def wants_capabilities(message: Message) -> None:
     fail(message, -32021, "Missing required client capability")
 
 
-@habit
+@fault
 def says_little_of_itself(message: Message) -> None:
     """Discovery with members of the wrong types."""
     if message["method"] == "server/discover":
@@ -159,7 +159,7 @@ def says_little_of_itself(message: Message) -> None:
 # How it answers
 
 
-@habit
+@fault
 def dies_in_a_call(message: Message) -> None:
     if message["method"] == "tools/call":
         print("".join(f"line {n}\n" for n in range(100)) + "out of owls", file=sys.stderr)
@@ -167,14 +167,14 @@ def dies_in_a_call(message: Message) -> None:
     behave(message)
 
 
-@habit
+@fault
 def is_killed_in_a_call(message: Message) -> None:
     if message["method"] == "tools/call":
         os.kill(os.getpid(), signal.SIGKILL)
     behave(message)
 
 
-@habit
+@fault
 def closes_its_output(message: Message) -> None:
     if message["method"] == "tools/call":
         os.close(1)
@@ -182,19 +182,19 @@ def closes_its_output(message: Message) -> None:
     behave(message)
 
 
-@habit
+@fault
 def prints_noise(message: Message) -> None:
     put(b'starting up...\n\n   \n{"level": "info"}\n[1, 2]\n"words"\n\xff\xfe\n{"broken\n')
     behave(message)
 
 
-@habit
+@fault
 def answers_twice(message: Message) -> None:
     behave(message)
     behave(message)
 
 
-@habit
+@fault
 def answers_with_other_ids(message: Message) -> None:
     if message["method"] != "tools/call":
         behave(message)
@@ -206,7 +206,7 @@ def answers_with_other_ids(message: Message) -> None:
         behave(message)
 
 
-@habit
+@fault
 def answers_in_reverse(message: Message) -> None:
     """Waits for three calls, and answers the last one first."""
     if message.get("method") != "tools/call":
@@ -220,7 +220,7 @@ def answers_in_reverse(message: Message) -> None:
         calls.clear()
 
 
-@habit
+@fault
 def has_no_ids_in_errors(message: Message) -> None:
     if message.get("method") == "tools/call":
         say({"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Parse error"}})
@@ -228,7 +228,7 @@ def has_no_ids_in_errors(message: Message) -> None:
         behave(message)
 
 
-@habit
+@fault
 def answers_in_batches(message: Message) -> None:
     if message.get("method") != "tools/call":
         behave(message)
@@ -238,7 +238,7 @@ def answers_in_batches(message: Message) -> None:
     say([note, reply, 7])
 
 
-@habit
+@fault
 def sends_what_is_not_json(message: Message) -> None:
     """As Python's json module writes it."""
     if message.get("method") == "tools/call":
@@ -248,7 +248,7 @@ def sends_what_is_not_json(message: Message) -> None:
         behave(message)
 
 
-@habit
+@fault
 def answers_with_neither(message: Message) -> None:
     if message.get("method") == "tools/call":
         say({"jsonrpc": "2.0", "id": message["id"], "error": None})
@@ -256,7 +256,7 @@ def answers_with_neither(message: Message) -> None:
         behave(message)
 
 
-@habit
+@fault
 def sends_a_huge_line(message: Message) -> None:
     if message.get("method") == "tools/call" and message["params"]["name"] == "huge":
         answer(message, text("x" * 300_000))
@@ -264,20 +264,20 @@ def sends_a_huge_line(message: Message) -> None:
         behave(message)
 
 
-@habit
+@fault
 def floods_stderr(message: Message) -> None:
     sys.stderr.write("x" * 1_000_000 + "\nthe end\n")
     behave(message)
 
 
-@habit
+@fault
 def never_reads_on(message: Message) -> None:
     behave(message)
     if message.get("method") == "notifications/initialized":
         signal.pause()
 
 
-@habit
+@fault
 def closes_its_input(message: Message) -> None:
     behave(message)
     if message.get("method") == "notifications/initialized":
@@ -286,7 +286,7 @@ def closes_its_input(message: Message) -> None:
         signal.pause()
 
 
-@habit
+@fault
 def tells_of_cancellations(message: Message) -> None:
     """Never answers `wait`; `what` tells whose call was taken back."""
     if message.get("method") == "notifications/cancelled":
@@ -302,7 +302,7 @@ def tells_of_cancellations(message: Message) -> None:
 # What it asks
 
 
-@habit
+@fault
 def asks_back(message: Message) -> None:
     """Asks us things in the middle of a call, and answers with what we said."""
     if message.get("method") != "tools/call":
@@ -318,7 +318,7 @@ def asks_back(message: Message) -> None:
         say({"jsonrpc": "2.0", "id": method, "method": method})
 
 
-@habit
+@fault
 def asks_in_the_stateless_era(message: Message) -> None:
     """Asks, though it must not, and tells on the next call whether anything came back."""
     if message.get("method") == "server/discover":
@@ -333,7 +333,7 @@ def asks_in_the_stateless_era(message: Message) -> None:
         answer(message, {"resultType": "complete", "heard": "said" in STATE})
 
 
-@habit
+@fault
 def keeps_pinging(message: Message) -> None:
     """Floods us with requests while it reads nothing."""
     if message.get("method") == "tools/call":
@@ -344,7 +344,7 @@ def keeps_pinging(message: Message) -> None:
         behave(message)
 
 
-@habit
+@fault
 def lists_in_a_circle(message: Message) -> None:
     if message.get("method") == "tools/list":
         cursor = (message.get("params") or {}).get("cursor")
@@ -353,7 +353,7 @@ def lists_in_a_circle(message: Message) -> None:
         behave(message)
 
 
-@habit
+@fault
 def lists_two_pages(message: Message) -> None:
     if message.get("method") == "tools/list":
         last = "cursor" in message["params"]
@@ -363,7 +363,7 @@ def lists_two_pages(message: Message) -> None:
         behave(message)
 
 
-@habit
+@fault
 def lists_nonsense(message: Message) -> None:
     if message.get("method") == "tools/list":
         answer(message, {"tools": "none"})
@@ -374,7 +374,7 @@ def lists_nonsense(message: Message) -> None:
 # How it ends
 
 
-@habit
+@fault
 def will_not_end(message: Message) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)
@@ -382,7 +382,7 @@ def will_not_end(message: Message) -> None:
     behave(message)
 
 
-@habit
+@fault
 def ends_only_when_asked(message: Message) -> None:
     STATE["after"] = signal.pause
     behave(message)
@@ -401,12 +401,12 @@ def leave_a_child(message: Message, *, stranger: bool) -> None:
         behave(message)
 
 
-@habit
+@fault
 def leaves_a_child(message: Message) -> None:
     leave_a_child(message, stranger=False)
 
 
-@habit
+@fault
 def leaves_a_stranger(message: Message) -> None:
     """A child that has left the process group."""
     leave_a_child(message, stranger=True)
@@ -416,8 +416,8 @@ def main(name: str) -> None:
     if name == "dies_at_once":
         print("no database", file=sys.stderr)
         sys.exit(7)
-    act = HABITS[name]
-    if log := os.environ.get("ROGUE_LOG"):
+    act = FAULTS[name]
+    if log := os.environ.get("START_LOG"):
         with Path(log).open("a") as file:
             file.write(f"{os.getpid()}\n")
     for line in sys.stdin.buffer:

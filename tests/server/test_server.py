@@ -413,14 +413,17 @@ def test_one_server_stays_itself() -> None:
     assert combine({"shop:server": server}) is server
 
 
-def test_raw_json_in_many_lines_is_sent_in_one() -> None:
-    peer = Peer(returning({"a": msgspec.Raw(b'{\n "b": 1\n}')}, Any), V4)
-    assert peer.call("get")["result"]["content"][0]["text"] == '{"a":{"b":1}}'
-
-
-def test_null_is_no_number_that_json_lacks() -> None:
-    peer = Peer(returning({"a": [None, 1.5]}, Any), V4)
-    assert peer.call("get")["result"]["content"][0]["text"] == '{"a":[null,1.5]}'
+@pytest.mark.parametrize(
+    ("value", "sent"),
+    [
+        ({"a": msgspec.Raw(b'{\n "b": 1\n}')}, '{"a":{"b":1}}'),
+        ({"a": [None, 1.5]}, '{"a":[null,1.5]}'),
+    ],
+    ids=["raw JSON in many lines", "null in an array"],
+)
+def test_json_is_sent_in_one_line(value: Any, sent: str) -> None:
+    peer = Peer(returning(value, Any), V4)
+    assert peer.call("get")["result"]["content"][0]["text"] == sent
 
 
 @pytest.mark.parametrize("name", ["now", "later"])

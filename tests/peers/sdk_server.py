@@ -1,4 +1,4 @@
-"""A server made with the official SDK: `python official_server.py stdio|stateful|stateless|resumable`."""
+"""Server made with the official SDK: `python sdk_server.py stdio|stateful|stateless|resumable`."""
 
 import asyncio
 import socket

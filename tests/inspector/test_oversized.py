@@ -9,13 +9,14 @@ import pytest
 
 from accord.reader import read
 from accord.reader.report import report, to_json
+from commands import PEERS
 from http_peer import HttpServer
-from inspector import adversary
-from inspector.api_client import HERE, Api, inspecting
+from inspector.api_client import Api, inspecting
+from peers import oversized_server
 from processes import children
 
 pytestmark = pytest.mark.timeout(120)
-COMMAND = f"{sys.executable} {HERE / 'adversary.py'} stdio"
+COMMAND = f"{sys.executable} {PEERS / 'oversized_server.py'} stdio"
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +75,7 @@ def test_messages_that_are_left_out_are_counted(api: Api) -> None:
     record = called(api, "steps")
     sent, *rest = record["messages"]
     assert (sent["direction"], len(rest)) == ("sent", 200)
-    assert record["omitted"] == adversary.STEPS + 1 - 200
+    assert record["omitted"] == oversized_server.STEPS + 1 - 200
 
 
 def test_a_server_that_hangs_is_left_and_reached_anew(api: Api) -> None:

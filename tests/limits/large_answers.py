@@ -1,4 +1,4 @@
-"""Servers whose answers are too large, and what a caller sees of their parts."""
+"""Servers whose answers are too large, and functions that read the parts of such an answer."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence

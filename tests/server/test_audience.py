@@ -18,7 +18,7 @@ from stdio_peer import modern_params
 
 
 def audience(sender: Any) -> Callable[[str], bool]:
-    """Whoever sends a name sees the tools that begin with it; nobody sees the rest."""
+    """Return a filter that shows the tools that begin with the sender's name."""
     if sender == "broken":
         raise RuntimeError("the password is hunter2")
     return lambda name: name.startswith(str(sender))

@@ -115,7 +115,7 @@ def returning(make: Callable[[], Any], *, is_async: bool = False, hint: Any = An
 
 
 def failure_of(reply: dict[str, Any]) -> str:
-    """What a failed call says, in any profile."""
+    """Return the message of a failed call, in any profile."""
     if "error" in reply:
         return str(reply["error"]["message"])
     assert reply["result"]["isError"] is True
@@ -369,7 +369,7 @@ def test_deep_replies_are_read(depth: int) -> None:
 CRASHING = """
 import sys
 sys.path[:0] = {path!r}
-import test_depth
+from model import test_depth
 from peer import Peer
 for make in (test_depth.lists, test_depth.dicts, test_depth.nodes, test_depth.boxes):
     value = make(1_000_000)

@@ -13,8 +13,8 @@ from accord.server.combined import combine
 from peer import Peer
 
 
-class Ear:
-    """Keeps what it hears."""
+class ChangeRecorder:
+    """A subscriber that keeps the changes it is notified of."""
 
     def __init__(self) -> None:
         self.heard: list[Change] = []
@@ -51,7 +51,7 @@ def test_the_whole_has_what_its_parts_have() -> None:
 
 def test_the_whole_changes_as_its_parts_do() -> None:
     first = part("a", changing={"tools", "prompts"})
-    whole, ear = combine({"a": first, "b": part("b")}), Ear()
+    whole, ear = combine({"a": first, "b": part("b")}), ChangeRecorder()
     whole.registry.changes.subscribe(ear.hear)
     first.tool(name="late")(lambda: 1)
     assert list(whole.tools) == ["a_tool", "b_tool", "late"]

@@ -1,4 +1,4 @@
-"""An HTTP server in the loop of a test, that answers exactly what the test says."""
+"""Raw HTTP server in the event loop of a test: each reply is what the test scripts."""
 
 import asyncio
 import json
@@ -22,7 +22,7 @@ NOTE = b'{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"hi"
 
 @dataclass
 class Request:
-    """What came, and how to answer it."""
+    """A request that came, with methods that answer it."""
 
     method: str
     path: str
@@ -91,7 +91,7 @@ def event(data: bytes, **fields: object) -> bytes:
 
 
 class ScriptedServer:
-    """Where the server is, and what it was asked."""
+    """The URL of the server, and the requests that came."""
 
     def __init__(self, answer: Answer) -> None:
         self.requests: list[Request] = []
@@ -140,16 +140,16 @@ class ScriptedServer:
 async def scripted_server(
     answer: Answer, tls: ssl.SSLContext | None = None
 ) -> AsyncIterator[ScriptedServer]:
-    """A server that answers each request with this."""
-    stand = ScriptedServer(answer)
-    server = await asyncio.start_server(stand.serve, "127.0.0.1", 0, ssl=tls)
+    """Start a server that answers each request with this."""
+    server = ScriptedServer(answer)
+    listener = await asyncio.start_server(server.serve, "127.0.0.1", 0, ssl=tls)
     scheme = "http" if tls is None else "https"
-    stand.url = f"{scheme}://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp"
+    server.url = f"{scheme}://127.0.0.1:{listener.sockets[0].getsockname()[1]}/mcp"
     try:
-        yield stand
+        yield server
     finally:
-        server.close()
-        await stand.close()
+        listener.close()
+        await server.close()
 
 
 async def _read(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Request | None:
@@ -178,7 +178,7 @@ def _head(status: int, headers: Mapping[str, str]) -> bytes:
     return f"HTTP/1.1 {status} X\r\n{lines}\r\n".encode()
 
 
-# Servers that behave, for tests to change one thing of
+# Scripts without a fault, which tests change in one place
 
 
 async def handshake(
@@ -192,7 +192,7 @@ async def handshake(
         await request.reply(204)
     elif request.rpc == "initialize":
         asked = date or request.message["params"]["protocolVersion"]
-        info = {"name": "stand", "version": "1"}
+        info = {"name": "scripted", "version": "1"}
         result: Message = {
             "protocolVersion": asked,
             "capabilities": {"tools": {}},
@@ -210,7 +210,7 @@ async def handshake(
 async def stateless(request: Request) -> None:
     """A server of the stateless era."""
     if request.rpc == "server/discover":
-        meta = {"io.modelcontextprotocol/serverInfo": {"name": "stand", "version": "2"}}
+        meta = {"io.modelcontextprotocol/serverInfo": {"name": "scripted", "version": "2"}}
         result: Message = {
             "supportedVersions": ["2026-07-28"],
             "capabilities": {"tools": {}},
@@ -229,18 +229,18 @@ def replying(status: int, body: bytes, kind: str = "application/json") -> Answer
     return answer
 
 
-# Visiting them
+# Connecting to them
 
 
 def with_peer(
     answer: Answer, say: Callable[[Peer, ScriptedServer], Awaitable[T]], **options: Any
 ) -> T:
-    """Connect to a stand that answers like this, and say something."""
+    """Connect to a server with this script, and return the result of `say`."""
 
     async def main() -> T:
         given = {"timeout": 20, **options}
-        async with scripted_server(answer) as stand, connect(stand.url, **given) as peer:
-            return await say(peer, stand)
+        async with scripted_server(answer) as server, connect(server.url, **given) as peer:
+            return await say(peer, server)
 
     return run(main())
 
@@ -248,9 +248,9 @@ def with_peer(
 def refused(
     answer: Answer, sentence: str, kind: type[Exception] = PeerError, **options: Any
 ) -> None:
-    """It ends before anything is agreed, with this sentence."""
+    """Assert that connecting fails with this message."""
 
-    async def say(peer: Peer, stand: ScriptedServer) -> None:
+    async def say(peer: Peer, server: ScriptedServer) -> None:
         await peer.call("hello")
 
     with pytest.raises(kind, match=sentence):
@@ -258,7 +258,7 @@ def refused(
 
 
 def calling(answer: Answer, begin: Answer = handshake) -> Answer:
-    """A stand that begins well, and answers calls like this."""
+    """Script that negotiates as usual, and answers calls by `answer`."""
 
     async def both(request: Request) -> None:
         await (answer if request.rpc == "tools/call" else begin)(request)
@@ -266,5 +266,11 @@ def calling(answer: Answer, begin: Answer = handshake) -> Answer:
     return both
 
 
-async def call(peer: Peer, stand: ScriptedServer) -> str:
+async def call_in_handshake_era(answer: Answer) -> str:
+    """Call a tool of a server with this script, and return the text of the result."""
+    async with scripted_server(answer) as server, connect(server.url, era="handshake") as peer:
+        return text(await peer.call("hello"))
+
+
+async def call(peer: Peer, server: ScriptedServer) -> str:
     return text(await peer.call("hello"))

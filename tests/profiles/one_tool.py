@@ -1,9 +1,12 @@
-"""For the tables of the profiles: a server whose one tool says what it is told to say."""
+"""A server with one tool that returns or raises what a test gives, and the forms of its replies."""
 
+import json
 from typing import Any
 
+import pytest
+
 import wire
-from accord import Problem, Server
+from accord import Image, Link, Problem, Server
 from accord.sources.functions import Options
 from peer import Peer, asking
 
@@ -11,12 +14,14 @@ V1, V2, V3, V4, V5 = wire.REVISIONS
 META = "dev.accord-mcp/answer"
 STAMP = {"io.modelcontextprotocol/serverInfo": {"name": "shop", "version": "1.0"}}
 ABSENT = object()
+BLOCKS: list[Any] = [Image(b"hi", "image/png"), Link("shop://a", "a")]
+each_revision = pytest.mark.parametrize("revision", wire.REVISIONS)
 
 
 def saying(
     outcome: Any, hint: Any = Any, *, structured: bool = True, read_only: bool | None = None
 ) -> Server:
-    """A server whose tool `get` returns the outcome, or raises it."""
+    """Return a server whose tool `get` returns the outcome, or raises it."""
 
     def get(limit: int = 1):
         if isinstance(outcome, BaseException):
@@ -31,7 +36,7 @@ def saying(
 
 
 def reply(server: Server, profile: str, revision: str, **arguments: Any) -> Any:
-    """What a client that asks for the profile gets."""
+    """Return the reply to a client that asks for the profile."""
     return Peer(server, revision, asking(profile)).call("get", **arguments)
 
 
@@ -40,7 +45,7 @@ def result(outcome: Any, profile: str, revision: str, hint: Any = Any) -> Any:
 
 
 def listed(server: Server, profile: str, revision: str) -> Any:
-    """The tool, as that client sees it in the list."""
+    """Return the tool as that client sees it in the list."""
     (tool,) = Peer(server, revision, asking(profile)).ask("tools/list")["result"]["tools"]
     return tool
 
@@ -50,7 +55,7 @@ def text(words: str) -> dict[str, str]:
 
 
 def required(revision: str, beside: Any = None) -> dict[str, Any]:
-    """What the newest revision has in every result, and what the answer has beside its data."""
+    """Return the members that a revision requires, with what the answer has beside its data."""
     meta = ({} if beside is None else {META: beside}) | (STAMP if revision == V5 else {})
     return ({"resultType": "complete"} if revision == V5 else {}) | (
         {"_meta": meta} if meta else {}
@@ -58,13 +63,34 @@ def required(revision: str, beside: Any = None) -> dict[str, Any]:
 
 
 def structure(revision: str, as_object: Any, as_any: Any) -> dict[str, Any]:
-    """The member in the form that each revision has, or without it."""
+    """Return `structuredContent` in the form of a revision, if it has that member."""
     value = {V1: ABSENT, V2: ABSENT, V5: as_any}.get(revision, as_object)
     return {} if value is ABSENT else {"structuredContent": value}
 
 
+def shown_blocks(revision: str) -> list[dict[str, str]]:
+    """Return `BLOCKS` as content of a revision."""
+    link = {"type": "resource_link", "uri": "shop://a", "name": "a"}
+    return [
+        {"type": "image", "data": "aGk=", "mimeType": "image/png"},
+        text("shop://a") if revision in (V1, V2) else link,
+    ]
+
+
+def assert_is(result: Any, shape: Any, revision: str, beside: Any = None, **members: Any) -> None:
+    """Assert that a result is this object, in text and structure, without further members."""
+    first = result["content"][0]
+    assert (first["type"], json.loads(first["text"])) == ("text", shape)
+    assert result == {
+        "content": result["content"],
+        **({} if revision in (V1, V2) else {"structuredContent": shape}),
+        **members,
+        **required(revision, beside),
+    }
+
+
 def problem(message: str = "No customer 7", **details: Any) -> Problem:
-    """One that has everything to say."""
+    """Return a problem with every detail."""
     return Problem(
         message,
         **{

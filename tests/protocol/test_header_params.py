@@ -14,9 +14,9 @@ from accord.model.tool import Bound, Tool
 from accord.protocol import Request
 from accord.protocol.header_params import HeaderParam, header_params_fault, header_params_of
 from accord.revisions import NEWEST
+from commands import ACCORD, ENVIRONMENT, SAMPLES
 from http_peer import HttpPeer, HttpServer
 from peer import request
-from serve.talk import ENVIRONMENT
 from stdio_peer import modern_params
 
 STRING = {"type": "string", "x-mcp-header": "Region"}
@@ -181,14 +181,9 @@ def test_where_there_is_nothing_no_header_is_expected(arguments: bytes) -> None:
 
 
 @pytest.fixture(scope="module")
-def kiosk() -> Iterator[HttpServer]:
-    import sys
-    from pathlib import Path
-
-    peers = Path(__file__).parent / "peers"
-    accord = str(Path(sys.executable).with_name("accord"))
-    command = [accord, "serve", "kiosk", "--http", "127.0.0.1:0"]
-    with HttpServer(command, cwd=peers, env=ENVIRONMENT) as running:
+def every_feature() -> Iterator[HttpServer]:
+    command = [ACCORD, "serve", "features:every_feature", "--http", "127.0.0.1:0"]
+    with HttpServer(command, cwd=SAMPLES, env=ENVIRONMENT) as running:
         yield running
 
 
@@ -205,14 +200,14 @@ def kiosk() -> Iterator[HttpServer]:
     ids=range(5),
 )
 def test_over_http_they_are_held_against_each_other(
-    kiosk: HttpServer, headers: dict[str, str], status: int
+    every_feature: HttpServer, headers: dict[str, str], status: int
 ) -> None:
-    with HttpPeer(kiosk.port) as peer:
+    with HttpPeer(every_feature.port) as peer:
         response = peer.post(peer.calling("shelf", region="north", row=7), headers)
         assert response.status == status
         if status == 400:
             assert response.code == -32020
-    with HttpPeer(kiosk.port, "2025-11-25") as old:
+    with HttpPeer(every_feature.port, "2025-11-25") as old:
         assert old.call("shelf", region="north", row=7) == "north 7", "older eras have none"
 
 

@@ -771,7 +771,7 @@ def test_a_cursor_says_its_version() -> None:
 
 
 def tampered(cursor: str) -> str:
-    """The same cursor with another value inside, under the old signature."""
+    """Return a cursor with another value under the old signature."""
     prefix, token = cursor[:8], cursor[8:]
     raw = bytearray(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
     raw[-2] ^= 1

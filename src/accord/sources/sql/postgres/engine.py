@@ -46,11 +46,11 @@ from accord.sources.sql.postgres.allow_list import AllowList
 from accord.sources.sql.postgres.errors import TOO_LARGE, commit_unconfirmed, mapped_errors
 from accord.sources.sql.postgres.values import from_json, register_loaders
 from accord.sources.sql.problems import (
-    decode_conditions,
     find_table,
     require_max_changes,
     validate_change,
 )
+from accord.sources.sql.values import decode_conditions
 
 log = logging.getLogger("accord")
 

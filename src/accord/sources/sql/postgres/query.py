@@ -17,9 +17,8 @@ from accord.model.answer import Problem
 from accord.sources.sql.messages import Params, Rows, SelectRows, WorkerSettings
 from accord.sources.sql.postgres.values import to_json
 from accord.sources.sql.problems import missing_param, only_select, query_failed, unknown_table
-from accord.sources.sql.row_encoder import Row, collect_rows, encoder_for
 from accord.sources.sql.tokenizer import POSTGRES, tokenize
-from accord.sources.sql.values import from_json
+from accord.sources.sql.values import Row, collect_rows, encoder_for, from_json
 
 _CURSOR: Final = "accord"
 _FETCH_SIZE: Final = 64  # rows

@@ -26,7 +26,6 @@ from accord.sources.sql.messages import (
     WriteRequest,
 )
 from accord.sources.sql.problems import (
-    decode_conditions,
     find_table,
     invalid_params,
     missing_param,
@@ -34,13 +33,12 @@ from accord.sources.sql.problems import (
     unknown_table,
     validate_change,
 )
-from accord.sources.sql.row_encoder import Row, collect_rows, encoder_for
 from accord.sources.sql.sqlite import schema, statements
 from accord.sources.sql.sqlite.authorizer import MAX_CACHED_QUERY, Authorizer, NotCached, fold
 from accord.sources.sql.sqlite.errors import SQLITE_ERRORS, mapped_errors, problem_of
 from accord.sources.sql.sqlite.hardening import open_connection
 from accord.sources.sql.sqlite.statements import Statement, decode_text, text_as_bytes
-from accord.sources.sql.values import from_json
+from accord.sources.sql.values import Row, collect_rows, decode_conditions, encoder_for, from_json
 
 T = TypeVar("T")
 

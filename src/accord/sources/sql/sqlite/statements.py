@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from accord.sources.sql.row_encoder import Row
 from accord.sources.sql.sqlite.schema import quote
 from accord.sources.sql.tokenizer import tokenize
-from accord.sources.sql.values import InvalidText
+from accord.sources.sql.values import InvalidText, Row
 
 
 class Statement(NamedTuple):

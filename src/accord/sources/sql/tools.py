@@ -1,15 +1,15 @@
-"""The tools of a database: three that read, three that write."""
+"""The tools of a database, three that read and three that write, and the cursors of `run_query`."""
 
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 
-from accord.model.answer import Answer, Encoded, FieldError, Notice, Page
+from accord.model.answer import Answer, Encoded, FieldError, Notice, Page, Problem
 from accord.model.arguments import Checker, JsonSchema, ignored, invalid
 from accord.model.tool import Bound, Hints, Output, Tool
+from accord.signing import BadSignature, Signer
 from accord.sources.sql import tool_schemas
-from accord.sources.sql.cursors import RowCursors
 from accord.sources.sql.database import Database
 from accord.sources.sql.messages import (
     ChangeCount,
@@ -34,6 +34,8 @@ _DESTROYS: Final = Hints(read_only=False, destructive=True)
 _DRY_RUN: Final = "Dry run, nothing was changed."
 
 _decode_object = msgspec.json.Decoder(dict[str, Any]).decode
+_PURPOSE: Final = "rows of run_query"
+_canonical = msgspec.json.Encoder(order="deterministic").encode
 
 
 class RunQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -49,6 +51,48 @@ def sql_tools(database: Database, key: bytes | None = None) -> list[Tool]:
     """Return the tools of a database; `key` signs cursors, see `accord.Server`."""
     write_tools = [] if database.options.read_only else _write_tools(database)
     return _read_tools(database, key) + write_tools
+
+
+class _Payload(msgspec.Struct, frozen=True, array_like=True):
+    digest: str
+    skip: int
+
+
+class RowCursors:
+    """Signs cursors: the number of rows to skip, valid for one query only.
+
+    Servers with the same key can decode each other's.
+    """
+
+    def __init__(self, key: bytes | None) -> None:
+        self._signer = Signer(key)
+
+    def encode(self, query: str, params: Params, skip: int) -> str:
+        """Return a cursor that skips this many rows of a query."""
+        return self._signer.sign(
+            _PURPOSE, msgspec.json.encode(_Payload(_digest(query, params), skip))
+        )
+
+    def decode(self, cursor: str, query: str, params: Params) -> int:
+        """Return the number of rows of the query to skip, or raise a Problem."""
+        try:
+            payload = msgspec.json.decode(self._signer.verify(_PURPOSE, cursor), type=_Payload)
+        except BadSignature as error:
+            raise _invalid_cursor("was not made by this server") from error
+        if payload.digest != _digest(query, params):
+            raise _invalid_cursor("belongs to another query or other params")
+        return payload.skip
+
+
+def _digest(query: str, params: Params) -> str:
+    from hashlib import blake2b  # slow to import, and most answers have no cursor
+
+    return blake2b(_canonical([query, params]), digest_size=9).hexdigest()
+
+
+def _invalid_cursor(fault: str) -> Problem:
+    field = FieldError("cursor", fault)
+    return Problem.validation(f"The cursor {fault}", code="INVALID_CURSOR", fields=[field])
 
 
 class _ReadCalls:

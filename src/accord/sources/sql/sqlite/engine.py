@@ -34,9 +34,14 @@ from accord.sources.sql.problems import (
     validate_change,
 )
 from accord.sources.sql.sqlite import schema, statements
-from accord.sources.sql.sqlite.authorizer import MAX_CACHED_QUERY, Authorizer, NotCached, fold
 from accord.sources.sql.sqlite.errors import SQLITE_ERRORS, mapped_errors, problem_of
-from accord.sources.sql.sqlite.hardening import open_connection
+from accord.sources.sql.sqlite.hardening import (
+    MAX_CACHED_QUERY,
+    Authorizer,
+    NotCached,
+    fold,
+    open_connection,
+)
 from accord.sources.sql.sqlite.statements import Statement, decode_text, text_as_bytes
 from accord.sources.sql.values import Row, collect_rows, decode_conditions, encoder_for, from_json
 

@@ -10,8 +10,7 @@ from os import PathLike
 from typing import Final, NamedTuple
 
 from accord.connect.dispatcher import Dispatcher
-from accord.connect.messages import Outgoing, Reply
-from accord.connect.transport import Disconnected
+from accord.connect.messages import Disconnected, Outgoing, Reply
 from accord.errors import PeerError
 
 _GRACE: Final = 2.0  # seconds for each step of shutting a server down

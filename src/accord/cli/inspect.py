@@ -56,9 +56,8 @@ def run(options: argparse.Namespace) -> int:
 
 async def _inspect(options: argparse.Namespace) -> None:
     from accord.inspector.call_stats import CallStats
-    from accord.inspector.page import Page
+    from accord.inspector.page import Page, StandaloneApp
     from accord.inspector.remote_target import RemoteTarget
-    from accord.inspector.standalone import StandaloneApp
     from accord.serve.http import listen as http
 
     stats = CallStats()

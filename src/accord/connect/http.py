@@ -9,8 +9,14 @@ from typing import Any, Final
 import msgspec
 
 from accord.connect.dispatcher import Dispatcher
-from accord.connect.headers import message_headers
-from accord.connect.messages import HTTPRefused, Outgoing, Reply, SessionExpired, shorten
+from accord.connect.messages import (
+    HTTPRefused,
+    Outgoing,
+    Reply,
+    SessionExpired,
+    message_headers,
+    shorten,
+)
 from accord.connect.sse import EventStreamDecoder
 from accord.errors import ContractError, PeerError
 

@@ -10,14 +10,16 @@ from os import PathLike
 from typing import Any, Final
 
 from accord.connect.dispatcher import Dispatcher, OnNotification, OnRequest
-from accord.connect.headers import Path, argument_headers, find_header_params
 from accord.connect.messages import (
+    ArgumentPath,
     Message,
     Reply,
     Response,
     SessionExpired,
     Transport,
+    argument_headers,
     describe_error,
+    find_header_params,
     method_not_found,
 )
 from accord.connect.session import (
@@ -51,7 +53,7 @@ class Peer:
         self._session = session
         self._negotiated = negotiated
         self._renew_lock = asyncio.Lock()
-        self._header_params: dict[str, dict[Path, str]] = {}
+        self._header_params: dict[str, dict[ArgumentPath, str]] = {}
 
     @property
     def revision(self) -> str:

@@ -19,8 +19,7 @@ from accord.cli.options import (
     reply_timeout,
     sheet_options,
 )
-from accord.cli.progress import StatusLine, show_progress
-from accord.cli.terminal import for_stdout, stdout_to_stderr, visible
+from accord.cli.terminal import StatusLine, for_stdout, show_progress, stdout_to_stderr, visible
 from accord.errors import ContractError
 from accord.model.answer import Answer
 from accord.model.context import ClientInfo

@@ -9,8 +9,7 @@ from typing import Final
 from accord.cli import targets
 from accord.cli.logs import log_in_background
 from accord.cli.options import add_remote_options, reply_timeout
-from accord.cli.progress import StatusLine
-from accord.cli.terminal import visible
+from accord.cli.terminal import StatusLine, visible
 from accord.errors import ContractError
 from accord.revisions import REVISIONS
 from accord.serve.shutdown import exit_within

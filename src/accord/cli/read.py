@@ -12,9 +12,8 @@ from typing import IO, Any, Final
 
 import msgspec
 
-from accord.cli.progress import StatusLine
 from accord.cli.reading_output import print_reading, print_table
-from accord.cli.terminal import visible
+from accord.cli.terminal import StatusLine, visible
 from accord.errors import ContractError
 from accord.reader import read
 from accord.reader.report import report, to_json

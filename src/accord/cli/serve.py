@@ -125,7 +125,7 @@ def run(options: argparse.Namespace) -> int:
             print(f"{server.identity.name}: {hint}", file=sys.stderr)
         stdio.serve(server, pipes, stdio.Settings(grace=options.grace), on_end=exit_within)
     else:
-        from accord.cli.progress import StatusLine  # not needed for stdio
+        from accord.cli.terminal import StatusLine  # not needed for stdio
 
         with StatusLine(f"loading {' '.join(options.targets)}"):
             server = _load(options)

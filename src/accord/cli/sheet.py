@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from accord.cli.options import add_form_arguments, form_options
-from accord.cli.progress import ProgressBar, StatusLine
-from accord.cli.terminal import visible
+from accord.cli.terminal import ProgressBar, StatusLine, visible
 from accord.errors import ContractError
 
 if TYPE_CHECKING:

@@ -69,6 +69,20 @@ class Checker:
             self.compile("the schema")
         return list(islice(_each(self._validator.iter_errors(_trimmed(value))), _MAX_ERRORS))
 
+    def explain(
+        self, json: bytes, *, unreadable: FieldError, otherwise: FieldError
+    ) -> list[FieldError]:
+        """Return every error of JSON that did not decode as its type: msgspec stops at the first.
+
+        `unreadable` is the error of JSON that does not decode at all, `otherwise` of JSON that is
+        valid under the schema.
+        """
+        try:
+            value = msgspec.json.decode(json)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return [unreadable]
+        return self.errors(value) or [otherwise]
+
     def compile(self, what: str) -> None:
         """Compile the schema; raise if it is not valid or has external references."""
         import jsonschema_rs  # takes 35 ms, and most servers do not need it

@@ -22,9 +22,8 @@ from accord.sources.drf.fields import (
 )
 from accord.sources.drf.filters import QueryParameter, has_page_size, parameters_of
 from accord.sources.drf.naming import options_of
-from accord.sources.drf.permissions import describe_permissions
 from accord.sources.drf.routes import WITH_BODY, ViewRoute
-from accord.sources.drf.views import attempt, make_view, model_of
+from accord.sources.drf.views import attempt, describe_permissions, make_view, model_of
 
 _SINGLE: Final = {
     "retrieve": mixins.RetrieveModelMixin.retrieve,

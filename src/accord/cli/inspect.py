@@ -73,7 +73,12 @@ async def _inspect(options: argparse.Namespace) -> None:
             with StatusLine(f"reaching {visible(options.target)}"):
                 await target.open()
             app = StandaloneApp(page, lambda: _announce(page.link(where.url), opens=options.open))
-            await http.host(app, listener, http.Settings(), on_end=_exit_within)
+            await http.host(
+                app,
+                listener,
+                http.Settings(),
+                on_end=lambda seconds: exit_within(seconds + _CLOSE_TIMEOUT),
+            )
 
 
 def _announce(link: str, *, opens: bool) -> None:
@@ -82,7 +87,3 @@ def _announce(link: str, *, opens: bool) -> None:
         import webbrowser
 
         webbrowser.open(link)
-
-
-def _exit_within(seconds: float) -> None:
-    exit_within(seconds + _CLOSE_TIMEOUT)

@@ -155,15 +155,12 @@ def _attachments(metadata: Mapping[str, Any]) -> Iterator[str]:
     attachments = metadata.get("attachments")
     for block in attachments if isinstance(attachments, list) else ():
         if isinstance(block, dict):
-            about = {**block, **block["resource"]} if _is_object(block.get("resource")) else block
+            inner = block.get("resource")
+            about = {**block, **inner} if isinstance(inner, dict) else block
             size = about.get("bytes")
             parts = [about.get(name) for name in ("type", "mimeType", "name", "uri")]
             parts.append(None if size is None else f"{size} bytes")
             yield visible(" ".join(str(part) for part in parts if part is not None))
-
-
-def _is_object(value: Any) -> bool:
-    return isinstance(value, dict)
 
 
 def _heading(reading: Reading) -> str:

@@ -148,7 +148,10 @@ class Worker:
             _draw_pictures(written)
         notes = [f"{job.source}: {notice.message}" for notice in bound.warnings]
         notes += _notes(job.source, drawn.report)
-        output = _json(drawn.report) if self._options.is_json else _summary(written, drawn.report)
+        if self._options.is_json:
+            output = [msgspec.json.encode(drawn.report).decode()]
+        else:
+            output = list(_summary(written, drawn.report))
         return JobResult([visible(line) for line in output], [visible(line) for line in notes])
 
     def _arguments(self, source: str) -> dict[str, Any]:
@@ -173,10 +176,6 @@ def _summary(written: Path, report: sheets.Report) -> Iterator[str]:
         width = max(map(len, values))
         for name, how in report.explanations.items():
             yield f"  {name:{width}}  {values[name]}  ({how})"
-
-
-def _json(report: sheets.Report) -> list[str]:
-    return [msgspec.json.encode(report).decode()]
 
 
 def _notes(source: str, report: sheets.Report) -> Iterator[str]:

@@ -54,10 +54,6 @@ def _flag(description: str) -> JsonSchema:
     return {"type": "boolean", "description": description, "default": False}
 
 
-def _count(description: str) -> JsonSchema:
-    return {"type": "integer", "minimum": 0, "description": description}
-
-
 def _input(required: list[str], **properties: JsonSchema) -> JsonSchema:
     return {"type": "object", "properties": properties, "required": required}
 
@@ -65,7 +61,11 @@ def _input(required: list[str], **properties: JsonSchema) -> JsonSchema:
 _PARAMETER: Final = _any_of("string", "number", "boolean", "null", "object")
 """The type of a parameter; some model APIs refuse an array without a type of its items."""
 _DRY_RUN_FLAG: Final = _flag("Tell how many rows would change, and change none")
-_MAX_CHANGES: Final = _count("Change nothing if it would be more rows than this")
+_MAX_CHANGES: Final[JsonSchema] = {
+    "type": "integer",
+    "minimum": 0,
+    "description": "Change nothing if it would be more rows than this",
+}
 _WHERE: Final = "WHERE conditions (column: value pairs)"
 
 _LIST_TABLES_INPUT: Final = _input([])

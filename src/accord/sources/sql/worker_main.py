@@ -25,7 +25,6 @@ from accord.sources.sql.messages import (
     ProblemReply,
     Ready,
     Reply,
-    Request,
     Rows,
     SelectRows,
     TableDescription,
@@ -86,7 +85,8 @@ def _serve(parent: int) -> None:
             if engine is None:
                 engine = engine_type(settings)
                 limit_resources(writes=settings.writes)
-            reply = _execute(engine, decode_request(frame))
+            request = decode_request(frame)
+            reply = _METHODS[type(request)](engine, request)
         except Problem as problem:
             reply = ProblemReply.from_problem(problem)
         except Exception:  # noqa: BLE001 - the border of a process: the parent logs it
@@ -110,10 +110,6 @@ def _tune_garbage_collector() -> None:
     """Collect garbage less often: loaded modules stay, and rows leave no cycles."""
     gc.freeze()
     gc.set_threshold(50_000, 50, 50)
-
-
-def _execute(engine: Engine, request: Request) -> Reply:
-    return _METHODS[type(request)](engine, request)
 
 
 def limit_resources(*, writes: bool) -> None:

@@ -218,7 +218,7 @@ def _load_module(target: str) -> Server:
 
 
 def _require_module(target: str, location: str) -> None:
-    """Raise if the target cannot be a module, and say what it is."""
+    """Raise if the target cannot be a module; the message names what it may be."""
     if _ADDRESS.fullmatch(target):
         raise ContractError(
             f"{target} is not a module; for a server at that address use http://{target}"
@@ -253,7 +253,7 @@ def _load_project(settings: str) -> Server:
 
 def _import_file(path: Path) -> ModuleType:
     if not path.is_file():
-        raise FileNotFoundError(f"there is no file {path}")
+        raise FileNotFoundError(f"file {path} does not exist")
     name = "accord_target_" + str(path.resolve()).replace(".", "_")  # unlike any other module
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:

@@ -186,7 +186,7 @@ class Parameters:
         self.schema = self._make_schema(self._record)
         self._checker = Checker(self.schema)
         self._may_lack_defaults = any(may_lack_defaults(info.hint) for info in self._visible)
-        if "pattern" in str(self.schema):  # fail early on a pattern only Python knows
+        if "pattern" in str(self.schema):  # fail early on a pattern that only Python supports
             self._checker.compile(self._what)
 
     @property

@@ -205,7 +205,7 @@ def _chunk(pairs: Sequence[str]) -> str:
 class AppearanceWriter:
     """Writes field appearances into one document; equal ones are written once.
 
-    We draw them, so that every viewer shows the same.
+    They are drawn here, because viewers differ in how they draw a value.
     """
 
     def __init__(self, update: PdfUpdate, writer: TextWriter) -> None:

@@ -62,7 +62,7 @@ class Engine(Protocol):
 
 def main(parent: int) -> None:
     """Reply to requests on standard input and output until the pipes are closed."""
-    with suppress(BrokenPipeError):  # the parent is gone
+    with suppress(BrokenPipeError):  # the parent has exited
         _serve(parent)
 
 

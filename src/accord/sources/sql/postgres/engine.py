@@ -128,7 +128,7 @@ class PostgresEngine:
 
     def _select(self, request: SelectRows, *, one_by_one: bool = False) -> Rows:
         with self._begin() as connection:
-            driver: psycopg.Connection[Any] = connection.connection.driver_connection  # type: ignore[assignment] # ours is psycopg
+            driver: psycopg.Connection[Any] = connection.connection.driver_connection  # type: ignore[assignment] # the driver is psycopg
             tables = partial(self._tables, connection)
             try:
                 return self._allow_list.run(driver, request, tables, one_by_one=one_by_one)

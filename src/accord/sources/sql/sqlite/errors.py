@@ -1,4 +1,4 @@
-"""Maps errors of SQLite to Problems that say what to do."""
+"""Maps errors of SQLite to Problems, with advice where there is any."""
 
 import re
 from collections.abc import Iterator

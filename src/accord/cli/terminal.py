@@ -17,10 +17,11 @@ _HIDDEN: Final = (
 )
 _ANY: Final = re.compile(f"[{_HIDDEN}]")
 _ANY_BUT_LINES: Final = re.compile(f"(?![\n\t])[{_HIDDEN}]")
-_SHORT: Final = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
-_DELAY: Final = 1.0  # seconds before the line is shown
-_INTERVAL: Final = 0.2  # seconds between updates
-_BAR_WIDTH: Final = 24  # columns
+_SHORT_ESCAPES: Final = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+_STATUS_DELAY: Final = 1.0  # seconds before the line is shown
+_STATUS_INTERVAL: Final = 0.2  # seconds between updates
+_STATUS_BAR_WIDTH: Final = 24  # columns
 _BAR_INTERVAL: Final = 0.1  # seconds between updates
 _MAX_BAR_WIDTH: Final = 40
 
@@ -39,8 +40,8 @@ def for_stdout(text: str) -> str:
 def _escape(found: re.Match[str]) -> str:
     """Escape one character as in JSON, so that JSON output stays valid."""
     character = found[0]
-    if character in _SHORT:
-        return _SHORT[character]
+    if character in _SHORT_ESCAPES:
+        return _SHORT_ESCAPES[character]
     code = ord(character)
     return "".join(f"\\u{unit:04x}" for unit in ((code,) if code < 0x10000 else _halves(code)))
 
@@ -105,10 +106,10 @@ class StatusLine:
     def _watch(self) -> None:
         import shutil  # slow to import, and seldom needed
 
-        if self._done.wait(_DELAY):
+        if self._done.wait(_STATUS_DELAY):
             return
         width = 0
-        while not self._done.wait(_INTERVAL):
+        while not self._done.wait(_STATUS_INTERVAL):
             line = self._line()[: shutil.get_terminal_size().columns - 1]
             print(f"\r{line:{width}}", end="", file=sys.stderr, flush=True)
             width = len(line)
@@ -118,8 +119,8 @@ class StatusLine:
         seconds = f"{monotonic() - self._began:.0f} s"
         if self._share is None:
             return " ".join(filter(None, (self._activity, seconds, self._message)))
-        full = round(_BAR_WIDTH * self._share)
-        bar = "#" * full + "." * (_BAR_WIDTH - full)
+        full = round(_STATUS_BAR_WIDTH * self._share)
+        bar = "#" * full + "." * (_STATUS_BAR_WIDTH - full)
         return f"{self._activity} [{bar}] {self._share:4.0%} {seconds} {self._message}".rstrip()
 
 

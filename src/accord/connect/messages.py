@@ -20,16 +20,14 @@ from accord.errors import METHOD_NOT_FOUND, ContractError, PeerError
 from accord.revisions import Revision
 
 Direction = Literal["sent", "received", "noise"]
+Response = Mapping[str, Any]
+"""The response to a request of the server: `{"result": ...}` or `{"error": ...}`."""
+ArgumentPath = tuple[str, ...]
+"""The names that lead to an argument, from the outermost."""
 
 _META: Final = "io.modelcontextprotocol"
 SERVER_INFO: Final = f"{_META}/serverInfo"
 _MAX_QUOTED: Final = 200  # characters of a server's text in an error message
-
-_encode = msgspec.json.Encoder().encode
-
-
-Response = Mapping[str, Any]
-"""The response to a request of the server: `{"result": ...}` or `{"error": ...}`."""
 _ANNOTATION: Final = "x-mcp-header"
 _NAMED_BY: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _PLAIN_VALUE: Final = re.compile(r"[!-~]([\t -~]*[!-~])?")
@@ -39,7 +37,7 @@ _HEADER_TYPES: Final = ("integer", "string", "boolean")
 _DATA_KEYWORDS: Final = ("const", "default", "enum", "examples")
 _SAFE_INTEGER: Final = 2**53 - 1
 
-ArgumentPath = tuple[str, ...]
+_encode = msgspec.json.Encoder().encode
 
 
 class ClientDescription(msgspec.Struct, frozen=True):

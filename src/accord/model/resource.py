@@ -20,16 +20,16 @@ from accord.model.content import Annotations, Embedded, Icon, contents
 from accord.model.tool import Bound
 from accord.model.values import as_json
 
+TEXT: Final = "text/plain"
+BYTES: Final = "application/octet-stream"
+JSON: Final = "application/json"
+
 _EXPRESSION: Final = re.compile(r"\{([^{}]*)\}")
 _NAMES: Final = re.compile(r"(?P<kind>[+?]?)(?P<names>\w+(?:,\w+)*)")
 _URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:[^\s\x00-\x1f]+")
 _SLASH: Final = re.compile(r"[/\\]")
 _HIDDEN: Final = frozenset("/\\\0")
-_MAX_LENGTH: Final = 8_192
-"""Characters; a longer URI does not match."""
-TEXT: Final = "text/plain"
-BYTES: Final = "application/octet-stream"
-JSON: Final = "application/json"
+_MAX_URI: Final = 8_192  # characters; a longer URI does not match
 
 
 class Template:
@@ -59,7 +59,7 @@ class Template:
             return {} if uri == self.text else None
         from urllib.parse import parse_qsl, unquote  # not at import: servers start faster
 
-        if len(uri) > _MAX_LENGTH:
+        if len(uri) > _MAX_URI:
             return None
         path, mark, query = uri.partition("?") if self.query_names else (uri, "", "")
         found = self._pattern.fullmatch(path)

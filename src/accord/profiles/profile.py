@@ -18,15 +18,13 @@ from accord.revisions import Revision
 from accord.telemetry import CallTelemetry
 
 Result = dict[str, Any]
+Shape = Literal["text", "object", "list", "string", "null", "scalar"]
 
+_encode = msgspec.json.Encoder().encode
 _TEXT: Final = b'{"content":[{"type":"text","text":'
 _ALONE: Final = b"}]"
 _STRUCTURE: Final = b'}],"structuredContent":'
 _WRAPPED: Final = b'}],"structuredContent":{"result":'
-_encode = msgspec.json.Encoder().encode
-
-
-Shape = Literal["text", "object", "list", "string", "null", "scalar"]
 _SHAPES: Final[dict[int, Shape]] = {
     ord("{"): "object",
     ord("["): "list",

@@ -28,6 +28,62 @@ _SIMPLE: Final = frozenset({"string", "integer", "number", "boolean", "null"})
 _MIME_TYPES: Final = {str: TEXT, bytes: BYTES, dict: JSON, list: JSON}
 
 
+class Options(TypedDict, total=False):
+    """Options of a tool, beside what its function's signature and docstring give."""
+
+    name: str
+    title: str
+    description: str
+    read_only: bool
+    destructive: bool
+    idempotent: bool
+    open_world: bool
+    strict: bool
+    """Reject unknown arguments instead of ignoring them with a warning."""
+    profile: str
+    max_bytes: int
+    icons: Sequence[Icon]
+    meta: Mapping[str, Any]
+    audience: Audience
+    """Decides which callers see the tool; see `Tool.audience`."""
+
+
+def function_tool(function: Callable[..., Any], **options: Unpack[Options]) -> Tool:
+    """Return a tool that calls a function; name, description and schemas come from the function."""
+    info = inspect_function(function, "tool", options.get("name"))
+    require_known(options, Options.__annotations__, info.what)
+    strict = options.get("strict", False)
+    parameters = Parameters(
+        function, info.name, info.types, info.docstring.parameters, strict=strict
+    )
+    return Tool(
+        name=info.name,
+        title=options.get("title"),
+        description=options.get("description", info.docstring.text),
+        input_schema=parameters.schema,
+        bind=parameters.bind,
+        invoke=info.wrap_call(parameters.caller()),
+        is_async=info.is_async,
+        wants_context=parameters.wants_context,
+        hints=_hints(options),
+        output=output_of(info.types.get("return", Any), info.name),
+        profile=options.get("profile"),
+        max_bytes=options.get("max_bytes"),
+        icons=options.get("icons", ()),
+        meta=options.get("meta"),
+        audience=options.get("audience"),
+    )
+
+
+def _hints(options: Options) -> Hints:
+    return Hints(
+        read_only=options.get("read_only"),
+        destructive=options.get("destructive"),
+        idempotent=options.get("idempotent"),
+        open_world=options.get("open_world"),
+    )
+
+
 class TextParameters(Parameters):
     """The parameters of a function called with text; other types are converted from it."""
 
@@ -93,62 +149,6 @@ def _choices(kind: Any) -> list[str]:
         members: list[Enum] = list(kind.cls)
         return [str(each.value) for each in members]
     return [str(value) for value in kind.values] if isinstance(kind, inspect.LiteralType) else []
-
-
-class Options(TypedDict, total=False):
-    """Options of a tool, beside what its function's signature and docstring give."""
-
-    name: str
-    title: str
-    description: str
-    read_only: bool
-    destructive: bool
-    idempotent: bool
-    open_world: bool
-    strict: bool
-    """Reject unknown arguments instead of ignoring them with a warning."""
-    profile: str
-    max_bytes: int
-    icons: Sequence[Icon]
-    meta: Mapping[str, Any]
-    audience: Audience
-    """Decides which callers see the tool; see `Tool.audience`."""
-
-
-def function_tool(function: Callable[..., Any], **options: Unpack[Options]) -> Tool:
-    """Return a tool that calls a function; name, description and schemas come from the function."""
-    info = inspect_function(function, "tool", options.get("name"))
-    require_known(options, Options.__annotations__, info.what)
-    strict = options.get("strict", False)
-    parameters = Parameters(
-        function, info.name, info.types, info.docstring.parameters, strict=strict
-    )
-    return Tool(
-        name=info.name,
-        title=options.get("title"),
-        description=options.get("description", info.docstring.text),
-        input_schema=parameters.schema,
-        bind=parameters.bind,
-        invoke=info.wrap_call(parameters.caller()),
-        is_async=info.is_async,
-        wants_context=parameters.wants_context,
-        hints=_hints(options),
-        output=output_of(info.types.get("return", Any), info.name),
-        profile=options.get("profile"),
-        max_bytes=options.get("max_bytes"),
-        icons=options.get("icons", ()),
-        meta=options.get("meta"),
-        audience=options.get("audience"),
-    )
-
-
-def _hints(options: Options) -> Hints:
-    return Hints(
-        read_only=options.get("read_only"),
-        destructive=options.get("destructive"),
-        idempotent=options.get("idempotent"),
-        open_world=options.get("open_world"),
-    )
 
 
 class PromptOptions(TypedDict, total=False):

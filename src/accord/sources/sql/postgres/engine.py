@@ -64,9 +64,7 @@ SELECT current_user, ARRAY(
   UNION ALL SELECT 'superuser' FROM pg_catalog.pg_roles WHERE rolname = current_user AND rolsuper
 )
 """
-log = logging.getLogger("accord")
-
-TOO_LARGE: Final = "TOO_LARGE"
+_TOO_LARGE: Final = "TOO_LARGE"
 _BUSY: Final = (errors.SerializationFailure, errors.DeadlockDetected, errors.LockNotAvailable)
 
 
@@ -122,7 +120,7 @@ class PostgresEngine:
         try:
             return self._select(request)
         except Problem as problem:
-            if problem.code != TOO_LARGE:
+            if problem.code != _TOO_LARGE:
                 raise
         return self._select(request, one_by_one=True)
 
@@ -301,7 +299,7 @@ def commit_unconfirmed() -> Problem:
 def _too_large() -> Problem:
     return Problem.validation(
         "This takes more memory than a query may have",
-        code=TOO_LARGE,
+        code=_TOO_LARGE,
         remediation="ask for fewer or smaller columns",
     )
 

@@ -101,7 +101,7 @@ class Form:
         try:
             return self._read(content)
         except (msgspec.ValidationError, RecursionError) as error:
-            found = self._checker.explain(content, unreadable=_UNREADABLE, otherwise=_UNFIT)
+            found = self._checker.explain_json(content, unreadable=_UNREADABLE, otherwise=_UNFIT)
             fields = [FieldError(each.field or "content", each.error) for each in found]
             raise InvalidContent(fields) from error
 

@@ -91,7 +91,9 @@ class ArgumentChecker:
 
     def _problem(self, arguments: bytes) -> Problem:
         """Return the Problem that names every argument of a wrong shape."""
-        errors = self._checker.explain(arguments, unreadable=_UNREADABLE, otherwise=_UNREADABLE)
+        errors = self._checker.explain_json(
+            arguments, unreadable=_UNREADABLE, otherwise=_UNREADABLE
+        )
         return invalid(self._tool, errors)
 
 

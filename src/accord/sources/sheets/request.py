@@ -331,7 +331,7 @@ def _normalized(given: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
 
 
 def _errors(normalized: dict[str, Any]) -> list[FieldError]:
-    found = _checker().errors(normalized) or [FieldError(_DATA, "does not fit the schema")]
+    found = _checker().explain(normalized, FieldError(_DATA, "does not fit the schema"))
     # Paths are relative to the character, as in rules.
     return [FieldError(error.field.removeprefix(f"{_DATA}."), error.error) for error in found]
 

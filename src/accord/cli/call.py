@@ -225,12 +225,12 @@ def _print_json(json: bytes | msgspec.Raw) -> None:
 
 
 def _print_reading(reading: "Reading") -> None:
-    from accord.cli.reading_output import print_reading
+    from accord.cli.read import print_reading
 
     print_reading(reading)
 
 
 def _print_answer(reading: "Reading") -> None:
-    from accord.cli.reading_output import print_answer
+    from accord.cli.read import print_answer
 
     print_answer(reading)

@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from accord.sources.sheets.blank_form import PADDING, BlankForm, FormField, Widget
 from accord.sources.sheets.font import Font
+from accord.sources.sheets.form import PADDING, BlankForm, FormField, Widget
 from accord.sources.sheets.pdf_update import PdfUpdate, deflate_small
 from accord.sources.sheets.sheet import Overflow
 from accord.sources.sheets.text_layout import (

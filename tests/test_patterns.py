@@ -34,7 +34,7 @@ PASSED = "match"
 """What is called of a pattern that is an argument."""
 GIVEN = {
     ("accord.reader.patterns", "Pattern"): "what it is made of",
-    ("accord.model.uris", "Template"): "the template of a resource",
+    ("accord.model.resource", "Template"): "the template of a resource",
     ("accord.sources.drf.routes", "ViewRoute"): "a route of the project",
 }
 """Where patterns are made as a program runs, and from what."""

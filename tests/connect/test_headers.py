@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.connect.headers import argument_headers, encode, find_header_params
+from accord.connect.messages import argument_headers, encode_header, find_header_params
 from accord.errors import PeerError
 
 REGION = {"type": "string", "x-mcp-header": "Region"}
@@ -27,12 +27,12 @@ REGION = {"type": "string", "x-mcp-header": "Region"}
     ],
 )
 def test_a_value_is_encoded_as_the_specification_shows(value: str, header: str) -> None:
-    assert encode(value) == header
+    assert encode_header(value) == header
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_any_value_comes_back_and_no_header_can_be_injected(value: str) -> None:
-    header = encode(value)
+    header = encode_header(value)
     assert header.isascii()
     assert not {"\r", "\n", "\0"} & set(header)
     assert header.strip() == header

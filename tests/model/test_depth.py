@@ -300,7 +300,7 @@ def test_a_deep_prompt_is_an_error(caplog: pytest.LogCaptureFixture) -> None:
 @pytest.mark.parametrize(
     ("tool", "what"),
     [
-        ("tell", "A line of log"),
+        ("tell", "Log data"),
         ("envelope", "Data"),
         ("refuse", "What refuse says beside its data"),
     ],

@@ -272,6 +272,6 @@ def test_nothing_gets_past_a_schema(content: dict[str, Any]) -> None:
     "url", ["", "x", "/pay", "example.org/pay", "https://", "https://a b", "a:\n"]
 )
 def test_a_page_has_a_url(url: str) -> None:
-    with pytest.raises(ContractError, match="is no URL"):
+    with pytest.raises(ContractError, match="is not the URL of a page"):
         ElicitURL("Pay, please", url)
     assert ElicitURL("Pay, please", "https://example.org/pay?id=1").url

@@ -19,8 +19,7 @@ from accord.cli.options import (
     reply_timeout,
     sheet_options,
 )
-from accord.cli.progress import StatusLine, show_progress
-from accord.cli.terminal import for_stdout, stdout_to_stderr, visible
+from accord.cli.terminal import StatusLine, for_stdout, show_progress, stdout_to_stderr, visible
 from accord.errors import ContractError
 from accord.model.answer import Answer
 from accord.model.context import ClientInfo
@@ -226,12 +225,12 @@ def _print_json(json: bytes | msgspec.Raw) -> None:
 
 
 def _print_reading(reading: "Reading") -> None:
-    from accord.cli.reading_output import print_reading
+    from accord.cli.read import print_reading
 
     print_reading(reading)
 
 
 def _print_answer(reading: "Reading") -> None:
-    from accord.cli.reading_output import print_answer
+    from accord.cli.read import print_answer
 
     print_answer(reading)

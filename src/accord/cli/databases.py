@@ -1,14 +1,22 @@
 """Databases on the command line: their targets, options and servers."""
 
 import argparse
+import logging
 import os
 import re
+import threading
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from accord.errors import ContractError
+from accord.model.answer import Problem
 from accord.server import Server
+
+if TYPE_CHECKING:
+    from accord.sources.sql import Database
+
+log = logging.getLogger("accord")
 
 HELP: Final = "a database: shop.db, sqlite:///shop.db or postgresql://user@host/name"
 _TARGET: Final = re.compile(
@@ -121,12 +129,11 @@ def _path(target: str) -> Path | None:
 
 def warn_of_tables(target: str, options: Mapping[str, Any]) -> None:
     """Warn of tables in --allow that do not exist, as a server does at its start."""
-    from accord.cli.database_checks import log_warnings
     from accord.sources.sql import Database, Options
 
     database = Database(target, Options(**options))
     try:
-        log_warnings(database_name(target), database)
+        _log_faults(database_name(target), database)
     finally:
         database.close()
 
@@ -141,11 +148,52 @@ def load(target: str, options: dict[str, Any], key: bytes | None, *, starts: boo
     for tool in sql_tools(database, key):
         server.add(tool)
     if starts:
-        from accord.cli.database_checks import check_in_background
-
         database.start()
-        check_in_background(database_name(target), database)
+        _check_in_background(database_name(target), database)
     return server
+
+
+def _check_in_background(name: str, database: "Database") -> None:
+    """Check a database in a thread, unless nothing can be wrong.
+
+    The start neither waits for it nor fails: a database may start later than its server.
+    """
+    if database.options.allow is not None or not database.is_sqlite:
+        threading.Thread(target=_log_faults, args=(name, database), daemon=True).start()
+
+
+def _log_faults(name: str, database: "Database") -> None:
+    """Log a warning if a database cannot be reached, and for each allowed table it lacks."""
+    import asyncio  # slow to import, and most servers check nothing
+
+    for fault in asyncio.run(_faults(database)):
+        log.warning("%s: %s", name, fault)
+
+
+async def _faults(database: "Database") -> list[str]:
+    from asyncio import gather
+
+    from accord.sources.sql.messages import DescribeTable, ListTables
+
+    try:
+        await database.read(ListTables())
+    except Problem as problem:
+        return [problem.message]
+    requests = [DescribeTable(table) for table in sorted(database.options.allow or ())]
+    answers = await gather(*map(database.read, requests), return_exceptions=True)
+    found = zip(requests, answers, strict=True)
+    return [
+        _fault(request.table_name, each) for request, each in found if isinstance(each, Problem)
+    ]
+
+
+def _fault(table: str, problem: Problem) -> str:
+    """Describe why an allowed table cannot be read."""
+    from accord.sources.sql.problems import quote_name
+
+    is_missing = problem.kind == "not_found"
+    reason = f"there is no table {quote_name(table)}" if is_missing else problem.message
+    return f"--allow: {reason}"
 
 
 def _names(text: str) -> frozenset[str]:

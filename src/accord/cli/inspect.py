@@ -9,8 +9,7 @@ from typing import Final
 from accord.cli import targets
 from accord.cli.logs import log_in_background
 from accord.cli.options import add_remote_options, reply_timeout
-from accord.cli.progress import StatusLine
-from accord.cli.terminal import visible
+from accord.cli.terminal import StatusLine, visible
 from accord.errors import ContractError
 from accord.revisions import REVISIONS
 from accord.serve.shutdown import exit_within
@@ -56,9 +55,8 @@ def run(options: argparse.Namespace) -> int:
 
 async def _inspect(options: argparse.Namespace) -> None:
     from accord.inspector.call_stats import CallStats
-    from accord.inspector.page import Page
+    from accord.inspector.page import Page, StandaloneApp
     from accord.inspector.remote_target import RemoteTarget
-    from accord.inspector.standalone import StandaloneApp
     from accord.serve.http import listen as http
 
     stats = CallStats()
@@ -75,7 +73,12 @@ async def _inspect(options: argparse.Namespace) -> None:
             with StatusLine(f"reaching {visible(options.target)}"):
                 await target.open()
             app = StandaloneApp(page, lambda: _announce(page.link(where.url), opens=options.open))
-            await http.host(app, listener, http.Settings(), on_end=_exit_within)
+            await http.host(
+                app,
+                listener,
+                http.Settings(),
+                on_end=lambda seconds: exit_within(seconds + _CLOSE_TIMEOUT),
+            )
 
 
 def _announce(link: str, *, opens: bool) -> None:
@@ -84,7 +87,3 @@ def _announce(link: str, *, opens: bool) -> None:
         import webbrowser
 
         webbrowser.open(link)
-
-
-def _exit_within(seconds: float) -> None:
-    exit_within(seconds + _CLOSE_TIMEOUT)

@@ -18,9 +18,8 @@ from typing import Any, Final, NamedTuple
 from accord.cli import databases, targets
 from accord.cli.main import parser_of
 from accord.cli.options import sheet_options
-from accord.cli.progress import StatusLine
 from accord.cli.serve import require_stdio
-from accord.cli.terminal import stdout_to_stderr, visible
+from accord.cli.terminal import StatusLine, stdout_to_stderr, visible
 from accord.errors import ContractError
 from accord.server import Server
 

@@ -4,8 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
-from accord.cli.progress import StatusLine, show_progress
-from accord.cli.terminal import visible
+from accord.cli.terminal import StatusLine, show_progress, visible
 from accord.connect import Peer, Reply, connect
 
 _TOKEN: Final = "accord"  # noqa: S105 - not a secret

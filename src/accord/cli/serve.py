@@ -82,13 +82,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_answer_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options for rendering answers and limiting their size."""
-    wording = parser.add_mutually_exclusive_group()
-    wording.add_argument(
+    rendering = parser.add_mutually_exclusive_group()
+    rendering.add_argument(
         "--profile",
         choices=list(PROFILES),
         help="how answers are rendered, unless the client or the tool asks for another profile",
     )
-    wording.add_argument(
+    rendering.add_argument(
         "--contract",
         choices=["v1", "v2"],
         help="v2 is --profile envelope (response-v2), v1 is --profile plain",
@@ -125,7 +125,7 @@ def run(options: argparse.Namespace) -> int:
             print(f"{server.identity.name}: {hint}", file=sys.stderr)
         stdio.serve(server, pipes, stdio.Settings(grace=options.grace), on_end=exit_within)
     else:
-        from accord.cli.progress import StatusLine  # not needed for stdio
+        from accord.cli.terminal import StatusLine  # not needed for stdio
 
         with StatusLine(f"loading {' '.join(options.targets)}"):
             server = _load(options)

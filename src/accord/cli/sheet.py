@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from accord.cli.options import add_form_arguments, form_options
-from accord.cli.progress import ProgressBar, StatusLine
-from accord.cli.terminal import visible
+from accord.cli.terminal import ProgressBar, StatusLine, visible
 from accord.errors import ContractError
 
 if TYPE_CHECKING:
-    from accord.cli.sheet_jobs import JobResult, SheetJob
+    from accord.cli.sheet_filler import JobResult, SheetJob
 
 EXAMPLES: Final = """\
 examples:
@@ -73,15 +72,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Fill all sheets; return 1 if one could not be filled."""
-    from accord.cli import sheet_jobs, sheet_server  # an extra that other commands do not need
+    from accord.cli import sheet_filler  # an extra that other commands do not need
 
     if options.fields is not None:
         return _print_fields(options.fields)
     if not options.files:
         raise ContractError("no input: name character files, or use --fields PDF")
-    if options.png and shutil.which(sheet_jobs.PDFTOPPM) is None:
-        raise ContractError(f"--png needs {sheet_jobs.PDFTOPPM}: apt-get install poppler-utils")
-    job_options = sheet_jobs.JobOptions(
+    if options.png and shutil.which(sheet_filler.PDFTOPPM) is None:
+        raise ContractError(f"--png needs {sheet_filler.PDFTOPPM}: apt-get install poppler-utils")
+    job_options = sheet_filler.JobOptions(
         form_options(options),
         _arguments(options),
         has_pictures=options.png,
@@ -89,15 +88,15 @@ def run(options: argparse.Namespace) -> int:
     )
     jobs = _jobs(options.files, options.output)
     # Report an invalid form once, not in every process.
-    sheet_server.make_filler(**job_options.form)
-    results = sheet_jobs.run_jobs(jobs, job_options, options.jobs)
+    sheet_filler.make_filler(**job_options.form)
+    results = sheet_filler.run_jobs(jobs, job_options, options.jobs)
     has_failed = _print_one(jobs[0], results) if len(jobs) == 1 else _print_all(len(jobs), results)
     return 1 if has_failed else 0
 
 
 def _print_one(job: "SheetJob", results: "Iterator[JobResult]") -> bool:
     """Print the result of the only job; return True if it failed."""
-    from accord.cli.sheet_jobs import STDIN
+    from accord.cli.sheet_filler import STDIN
 
     with nullcontext() if job.source == STDIN else StatusLine(f"filling {visible(job.source)}"):
         (result,) = results
@@ -128,7 +127,7 @@ def _arguments(options: argparse.Namespace) -> dict[str, Any]:
 
 def _jobs(files: list[str], output: Path | None) -> "list[SheetJob]":
     """Return a job for each file; raise if two sheets would have one name."""
-    from accord.cli.sheet_jobs import STDIN, SheetJob
+    from accord.cli.sheet_filler import STDIN, SheetJob
 
     if len(files) == 1 and output is not None and not output.is_dir():
         if output.exists() and not output.is_file():

@@ -6,6 +6,7 @@ file (`FILE.py`, or a path with a slash), a command line, a module.
 
 import importlib
 import importlib.util
+import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -187,7 +188,7 @@ def _load_one(target: str, sheets: Mapping[str, Any]) -> Server:
     if is_reader(target):
         return Server(READER)
     if is_sheets(target):
-        from accord.cli.sheet_server import sheet_server  # an optional extra
+        from accord.cli.sheet_filler import sheet_server  # an optional extra
 
         return sheet_server(**sheets)
     return _load_module(target)
@@ -217,7 +218,7 @@ def _load_module(target: str) -> Server:
 
 
 def _require_module(target: str, location: str) -> None:
-    """Raise if the target cannot be a module, and say what it is."""
+    """Raise if the target cannot be a module; the message names what it may be."""
     if _ADDRESS.fullmatch(target):
         raise ContractError(
             f"{target} is not a module; for a server at that address use http://{target}"
@@ -235,11 +236,15 @@ def _load_project(settings: str) -> Server:
     if not settings:
         raise ContractError(f"{DJANGO} needs the settings of a project: {DJANGO}:shop.settings")
     try:
-        from accord.django.load import load  # before the folder, which may have a django.py
+        importlib.import_module("accord.django")  # raises if the extra is missing
+        import django  # before the folder, which may have a django.py
 
         sys.path.insert(0, str(Path.cwd()))
+        os.environ["DJANGO_SETTINGS_MODULE"] = settings
+        django.setup()
+        from accord.django.project import server
 
-        return load(settings)
+        return server()
     except (KeyboardInterrupt, ContractError):
         raise
     except BaseException as error:  # user code may raise anything
@@ -248,7 +253,7 @@ def _load_project(settings: str) -> Server:
 
 def _import_file(path: Path) -> ModuleType:
     if not path.is_file():
-        raise FileNotFoundError(f"there is no file {path}")
+        raise FileNotFoundError(f"file {path} does not exist")
     name = "accord_target_" + str(path.resolve()).replace(".", "_")  # unlike any other module
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:

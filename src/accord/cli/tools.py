@@ -10,8 +10,7 @@ from typing import Any, Final
 from accord.cli import databases, targets
 from accord.cli.logs import log_directly
 from accord.cli.options import add_remote_options, reply_timeout
-from accord.cli.progress import StatusLine
-from accord.cli.terminal import stdout_to_stderr, visible
+from accord.cli.terminal import StatusLine, stdout_to_stderr, visible
 from accord.errors import ContractError
 from accord.model.tool import Tool
 

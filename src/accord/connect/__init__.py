@@ -4,7 +4,7 @@
         reply = await peer.call("add", {"a": 2, "b": 3})
 
 A command line needs nothing but Python; a URL needs the extra `accord-mcp[connect]`.
-Read `peer`, then `negotiation` and `session`, then the transports: `stdio` and `http` (on `sse`).
+Read `peer`, then `session`, then the transports: `stdio` and `http` (on `sse`).
 """
 
 from accord.connect.messages import Message, Reply

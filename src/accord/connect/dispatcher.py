@@ -104,7 +104,7 @@ class Dispatcher:
         else:
             self._close_cancelled(message)
             self.notifications.append(message)
-            if self._on_notification is not None:  # in its own callback: its errors are not ours
+            if self._on_notification is not None:  # as a callback: its errors stop nothing
                 asyncio.get_running_loop().call_soon(self._on_notification, message)
         return []
 

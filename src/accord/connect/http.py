@@ -9,10 +9,15 @@ from typing import Any, Final
 import msgspec
 
 from accord.connect.dispatcher import Dispatcher
-from accord.connect.headers import message_headers
-from accord.connect.messages import Outgoing, Reply, shorten
+from accord.connect.messages import (
+    HTTPRefused,
+    Outgoing,
+    Reply,
+    SessionExpired,
+    message_headers,
+    shorten,
+)
 from accord.connect.sse import EventStreamDecoder
-from accord.connect.transport import HTTPRefused, SessionExpired
 from accord.errors import ContractError, PeerError
 
 try:

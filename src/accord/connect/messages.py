@@ -1,25 +1,43 @@
-"""JSON-RPC messages: encodes those of this client, decodes those of any server."""
+"""JSON-RPC messages, the HTTP headers that repeat parts of them, and the interface of a transport.
 
+PeerError
+├── Disconnected    the server has exited, or no longer reads
+├── TimedOut        no reply within the time limit
+├── HTTPRefused     an HTTP error status without a JSON-RPC message
+└── SessionExpired  the server no longer knows the MCP session
+"""
+
+import asyncio
 import json
+import re
+from base64 import b64encode
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Protocol
 
 import msgspec
 
-from accord.errors import METHOD_NOT_FOUND, ContractError
+from accord.errors import METHOD_NOT_FOUND, ContractError, PeerError
 from accord.revisions import Revision
 
 Direction = Literal["sent", "received", "noise"]
+Response = Mapping[str, Any]
+"""The response to a request of the server: `{"result": ...}` or `{"error": ...}`."""
+ArgumentPath = tuple[str, ...]
+"""The names that lead to an argument, from the outermost."""
 
 _META: Final = "io.modelcontextprotocol"
 SERVER_INFO: Final = f"{_META}/serverInfo"
 _MAX_QUOTED: Final = 200  # characters of a server's text in an error message
+_ANNOTATION: Final = "x-mcp-header"
+_NAMED_BY: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_PLAIN_VALUE: Final = re.compile(r"[!-~]([\t -~]*[!-~])?")
+_ENCODED_VALUE: Final = re.compile(r"=\?base64\?.*\?=")
+_TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_HEADER_TYPES: Final = ("integer", "string", "boolean")
+_DATA_KEYWORDS: Final = ("const", "default", "enum", "examples")
+_SAFE_INTEGER: Final = 2**53 - 1
 
 _encode = msgspec.json.Encoder().encode
-
-
-Response = Mapping[str, Any]
-"""The response to a request of the server: `{"result": ...}` or `{"error": ...}`."""
 
 
 class ClientDescription(msgspec.Struct, frozen=True):
@@ -169,3 +187,135 @@ def shorten(text: str) -> str:
     """Return a server's text on one line, cut to a maximum length."""
     line = " ".join(text.split())
     return line if len(line) <= _MAX_QUOTED else line[:_MAX_QUOTED] + "…"
+
+
+class Disconnected(PeerError):
+    """The server has exited, or no longer reads."""
+
+
+class TimedOut(PeerError):
+    """The server did not reply within the time limit."""
+
+    def __init__(self, method: str, message: str) -> None:
+        super().__init__(message)
+        self.method = method
+
+
+class HTTPRefused(PeerError):
+    """The server answered with an HTTP error status and no JSON-RPC message."""
+
+
+class SessionExpired(PeerError):
+    """The server no longer knows the MCP session."""
+
+
+class Transport(Protocol):
+    """Carries messages to and from one server."""
+
+    @property
+    def has_headers(self) -> bool:
+        """True if messages are sent with HTTP headers."""
+
+    async def exchange(self, request: Outgoing, reply: "asyncio.Future[Reply]") -> None:
+        """Send a request and read until its reply arrives.
+
+        Raises a PeerError if no reply will come. The caller cancels this when it has the reply.
+        """
+
+    async def send(self, message: Outgoing) -> None:
+        """Send a notification or a response."""
+
+    def cancel(self, request: Outgoing, notification: Outgoing) -> None:
+        """Tell the server, by the notification or otherwise, that the request is cancelled."""
+
+    def diagnostics(self) -> str:
+        """Return what else is known of the server, to end an error message with; may be empty."""
+
+    async def close(self) -> None:
+        """Close the connection, and end the server's process if there is one."""
+
+
+def message_headers(message: Outgoing) -> dict[str, str]:
+    """Return the headers of one message for its revision."""
+    if message.revision is None:
+        return {}
+    headers = {"MCP-Protocol-Version": message.revision.date}
+    if not message.revision.stateless:
+        return headers
+    headers["Mcp-Method"] = message.method
+    name = message.params.get(_NAMED_BY.get(message.method, ""))
+    if isinstance(name, str):
+        headers["Mcp-Name"] = encode_header(name)
+    return {**headers, **message.headers}
+
+
+def encode_header(value: str) -> str:
+    """Encode a header value: as it is, or as Base64 between markers."""
+    if (_PLAIN_VALUE.fullmatch(value) or not value) and not _ENCODED_VALUE.fullmatch(value):
+        return value
+    return f"=?base64?{b64encode(value.encode(errors='replace')).decode()}?="
+
+
+def find_header_params(schema: Any) -> dict[ArgumentPath, str]:
+    """Return the header name of each argument that a schema annotates; PeerError if invalid."""
+    found: dict[ArgumentPath, str] = {}
+    open_: list[tuple[ArgumentPath, Any, bool]] = [((), schema, True)]
+    while open_:
+        path, node, is_reachable = open_.pop()
+        if isinstance(node, list):
+            open_ += [(path, each, False) for each in node]
+        if not isinstance(node, dict):
+            continue
+        if _ANNOTATION in node:
+            found[path] = _header_name(node, is_reachable, found)
+        for key, value in node.items():
+            if key == "properties" and isinstance(value, dict):
+                open_ += [((*path, name), each, is_reachable) for name, each in value.items()]
+            elif key not in _DATA_KEYWORDS:
+                open_.append((path, value, False))
+    return found
+
+
+def _header_name(
+    node: Mapping[str, Any], is_reachable: bool, found: Mapping[ArgumentPath, str]
+) -> str:
+    name = node[_ANNOTATION]
+    if not isinstance(name, str) or not _TOKEN.fullmatch(name):
+        raise PeerError(f"{_ANNOTATION} {name!r} is not a valid header name")
+    if not is_reachable:
+        raise PeerError(f"{_ANNOTATION} {name!r} must annotate a property of an object")
+    if node.get("type") not in _HEADER_TYPES:
+        raise PeerError(f"{_ANNOTATION} {name!r} must be on an integer, string or boolean")
+    if name.lower() in (other.lower() for other in found.values()):
+        raise PeerError(f"{_ANNOTATION} {name!r} is used twice")
+    return name
+
+
+def argument_headers(
+    names: Mapping[ArgumentPath, str], arguments: Mapping[str, Any]
+) -> dict[str, str]:
+    """Return the headers for the given arguments."""
+    headers = {}
+    for path, name in names.items():
+        text = _text(_at(path, arguments))
+        if text is not None:
+            headers[f"Mcp-Param-{name}"] = encode_header(text)
+    return headers
+
+
+def _at(path: ArgumentPath, value: Any) -> Any:
+    for step in path:
+        value = value.get(step) if isinstance(value, Mapping) else None
+    return value
+
+
+def _text(value: Any) -> str | None:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case int() if abs(value) <= _SAFE_INTEGER:
+            return str(value)
+        case str():
+            return value
+        case _:
+            return None

@@ -10,12 +10,28 @@ from os import PathLike
 from typing import Any, Final
 
 from accord.connect.dispatcher import Dispatcher, OnNotification, OnRequest
-from accord.connect.headers import Path, argument_headers, find_header_params
-from accord.connect.messages import Message, Reply, Response, describe_error, method_not_found
-from accord.connect.negotiation import Era, Negotiated, VersionPreference, initialize, negotiate
-from accord.connect.session import Params, Session
+from accord.connect.messages import (
+    ArgumentPath,
+    Message,
+    Reply,
+    Response,
+    SessionExpired,
+    Transport,
+    argument_headers,
+    describe_error,
+    find_header_params,
+    method_not_found,
+)
+from accord.connect.session import (
+    Era,
+    Negotiated,
+    Params,
+    Session,
+    VersionPreference,
+    initialize,
+    negotiate,
+)
 from accord.connect.stdio import Command, StdioTransport
-from accord.connect.transport import SessionExpired, Transport
 from accord.errors import HEADER_MISMATCH, ContractError, PeerError
 
 log = logging.getLogger("accord")
@@ -37,7 +53,7 @@ class Peer:
         self._session = session
         self._negotiated = negotiated
         self._renew_lock = asyncio.Lock()
-        self._header_params: dict[str, dict[Path, str]] = {}
+        self._header_params: dict[str, dict[ArgumentPath, str]] = {}
 
     @property
     def revision(self) -> str:

@@ -10,12 +10,11 @@ from os import PathLike
 from typing import Final, NamedTuple
 
 from accord.connect.dispatcher import Dispatcher
-from accord.connect.messages import Outgoing, Reply
-from accord.connect.transport import Disconnected
+from accord.connect.messages import Disconnected, Outgoing, Reply
 from accord.errors import PeerError
 
 _GRACE: Final = 2.0  # seconds for each step of shutting a server down
-_EXIT_WAIT: Final = 1.0  # seconds for the exit code and the rest of stderr to arrive
+_EXIT_WAIT: Final = 1.0  # seconds for the exit code and the end of stderr to arrive
 _MAX_STDERR: Final = 16_384  # bytes of stderr that are kept
 _STDERR_LINES: Final = 10  # shown in error messages
 _MAX_UNREAD: Final = 1 << 20  # buffered bytes beyond which its requests get no response

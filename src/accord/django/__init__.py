@@ -1,7 +1,7 @@
 """MCP inside a Django project; needs `accord-mcp[django]`.
 
 Add `accord.django` to INSTALLED_APPS and an `endpoint` to urls.py. Read `view` (the endpoint)
-first, then `project` (all endpoints as one server, system checks), `load`, `management/`.
+first, then `project` (all endpoints as one server, system checks) and `management/`.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""The page: its files, and the API that its scripts call."""
+"""The page: its files, the API that its scripts call, and an app that serves it alone."""
 
 import asyncio
 import gzip
@@ -19,9 +19,11 @@ from accord.model.arguments import Checker
 from accord.profiles import profile_named
 from accord.reader.report import to_json
 from accord.revisions import REVISIONS
-from accord.serve.http.exchange import Exchange
-from accord.serve.http.request import Header, Refusal, refuse
+from accord.serve.flow_control import OutputGate
+from accord.serve.http.exchange import Exchange, Receive, Send
+from accord.serve.http.request import Header, Heads, Refusal, refuse
 from accord.serve.http.response import Response, refused
+from accord.serve.isolated import close_isolated
 
 API: Final = "/inspector/api/"
 TOKEN: Final = b"x-accord-token"
@@ -274,3 +276,32 @@ def _response(name: str, body: bytes, *more: Header) -> Response:
 
 def _gzipped(name: str, body: bytes) -> Response:
     return _response(name, gzip.compress(body, mtime=0), (b"content-encoding", b"gzip"))
+
+
+class StandaloneApp:
+    """Serves the page and nothing else; hosted by `listen.host`."""
+
+    def __init__(self, page: Page, ready: Callable[[], None]) -> None:
+        """`ready` is called once requests are accepted and signals are handled."""
+        self._page = page
+        self._ready = ready
+        self.heads = Heads(())
+        self.gate = OutputGate()
+
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
+        """Run the ASGI lifespan."""
+        await receive()
+        self._ready()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        close_isolated()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    def answer(self, exchange: Exchange) -> Response | Coroutine[Any, Any, Response | None]:
+        """Return the response to a request, or a coroutine of it."""
+        if exchange.head.refusal is not None:
+            return refused(exchange.head.refusal)
+        return self._page(exchange) or refused(refuse(404, "Not found; the page is at /"))
+
+    def stop(self, *, at_once: bool = False) -> None:
+        """Do nothing: there are no calls to wait for."""

@@ -12,8 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from accord.connect import Message, Peer, Reply, connect
-from accord.connect.messages import parse_messages
-from accord.connect.transport import Disconnected
+from accord.connect.messages import Disconnected, parse_messages
 from accord.errors import ContractError, PeerError
 from accord.inspector.call_stats import CallStats
 from accord.inspector.history import History

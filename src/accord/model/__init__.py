@@ -1,5 +1,5 @@
-"""Pure data: answers and their content, the two response formats, and what a server registers.
+"""Data without I/O: answers, the two response formats, what a server registers, `Context`.
 
-Read `answer`, `content`, `envelope` and `response` first, then `tool`, `prompt`, `resource` and
-`completion`. The other modules serve these.
+Read `answer`, `content`, `envelope` and `response`, then `tool`, `prompt`, `resource` and
+`completion`, then `context` and `questions` (on `forms`). The other modules serve these.
 """

@@ -69,6 +69,23 @@ class Checker:
             self.compile("the schema")
         return list(islice(_each(self._validator.iter_errors(_trimmed(value))), _MAX_ERRORS))
 
+    def explain(self, value: object, otherwise: FieldError) -> list[FieldError]:
+        """Return every error of a value that is not of its type: msgspec stops at the first.
+
+        `otherwise` is the error of a value that is valid under the schema.
+        """
+        return self.errors(value) or [otherwise]
+
+    def explain_json(
+        self, json: bytes, *, unreadable: FieldError, otherwise: FieldError
+    ) -> list[FieldError]:
+        """Return every error of JSON as `explain` does; `unreadable` if it does not decode."""
+        try:
+            value = msgspec.json.decode(json)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return [unreadable]
+        return self.explain(value, otherwise)
+
     def compile(self, what: str) -> None:
         """Compile the schema; raise if it is not valid or has external references."""
         import jsonschema_rs  # takes 35 ms, and most servers do not need it

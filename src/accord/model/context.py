@@ -1,4 +1,4 @@
-"""What a function can know of the call it is in, and what it can say and ask on the way."""
+"""`Context`: the call that a function runs in; progress, logs and requests to the client."""
 
 from collections.abc import Awaitable, Generator, Mapping, Sequence
 from math import inf, isfinite
@@ -41,7 +41,7 @@ class ClientInfo(msgspec.Struct, frozen=True):
 
 
 class MissingCapability(AccordError):
-    """A function needs something of its client that the client has not said it can do."""
+    """A function needs a capability that its client has not declared."""
 
     def __init__(self, capabilities: Mapping[str, Any]) -> None:
         super().__init__(f"The client lacks a capability: {', '.join(_paths(capabilities))}")
@@ -54,7 +54,7 @@ def _paths(capabilities: Mapping[str, Any]) -> list[str]:
 
 
 class WrongAnswer(AccordError):
-    """A client answered a question with something that does not fit it."""
+    """The client's response does not fit the request."""
 
     def __init__(self, key: str, misfit: InvalidContent) -> None:
         super().__init__(f"The answer to {key!r} does not fit: {misfit}")
@@ -62,15 +62,15 @@ class WrongAnswer(AccordError):
 
 
 class Sender(Protocol):
-    """An HTTP request, as far as a function may want to know it."""
+    """The HTTP request of a call, for functions that need its headers."""
 
     @property
     def fields(self) -> Mapping[bytes, bytes]:
-        """Its headers, by their names in lower case."""
+        """The headers, by lower-case name."""
 
     @property
     def address(self) -> str | None:
-        """Where it comes from."""
+        """The address of the client."""
 
 
 class Channel(Protocol):
@@ -89,19 +89,19 @@ class Channel(Protocol):
 
 
 class _Turn:
-    """One turn of whatever loop there is, so that what was said can be sent."""
+    """Yields to the event loop once, so that pending messages are sent."""
 
     def __await__(self) -> Generator[None, None, None]:
         yield
 
 
 class Context:
-    """What a function can know of the call it is in. Ask for it with a parameter of this type.
+    """The call that a function runs in; declare a parameter of this type to get it.
 
     `name` is that of the tool or prompt, or the URI of the resource.
     """
 
-    __slots__ = ("_asked", "_channel", "_may_wait", "_told", "client", "name")
+    __slots__ = ("_channel", "_keys", "_may_wait", "_progress", "client", "name")
 
     def __init__(
         self, name: str, client: ClientInfo, channel: Channel, *, may_wait: bool = True
@@ -110,8 +110,8 @@ class Context:
         self.client = client
         self._channel = channel
         self._may_wait = may_wait
-        self._asked: set[str] | None = None
-        self._told = -inf
+        self._keys: set[str] | None = None
+        self._progress = -inf
 
     @property
     def tool(self) -> str:
@@ -120,28 +120,28 @@ class Context:
 
     @property
     def revision(self) -> str:
-        """The date of the MCP revision that the caller speaks."""
+        """The date of the MCP revision of the call."""
         return self.client.revision.date
 
     @property
     def cancelled(self) -> bool:
-        """Whether the caller has taken the call back: long work in a `def` tool can stop then."""
+        """True once the client has cancelled the call; a long `def` tool can check it and stop."""
         return self._channel.cancelled
 
     @property
     def sender(self) -> Any:
-        """The HTTP request that the call came in: a `Sender`, or Django's own; else None.
+        """The HTTP request of the call: a `Sender`, or Django's own; None over stdio.
 
-        It is known for as long as the call is not over.
+        It is available until the call ends.
         """
         return self._channel.sender
 
     def can(self, capability: str) -> bool:
-        """Whether the client says it can do this: `sampling`, `elicitation`, `roots`."""
+        """True if the client declares a capability: `sampling`, `elicitation`, `roots`."""
         return capability in self.client.capabilities
 
     def require(self, *capabilities: str) -> None:
-        """Go on only if the client can do this: `sampling`, `elicitation`, `roots`."""
+        """Raise MissingCapability unless the client declares these, e.g. `sampling`, `roots`."""
         missing = [name for name in capabilities if name not in self.client.capabilities]
         if missing:
             raise MissingCapability({name: {} for name in missing})
@@ -149,30 +149,31 @@ class Context:
     async def progress(
         self, progress: float, total: float | None = None, message: str | None = None
     ) -> None:
-        """Tell the caller how far the work has come, if it wants to know.
+        """Send a progress notification, if the client has requested them.
 
-        Only what is more than before is told: MCP wants progress to increase.
+        A value that is not greater than the last one is not sent: MCP requires progress to
+        increase.
         """
         if not isfinite(progress) or not isfinite(total or 0):
-            raise ContractError("progress is told in finite numbers")
+            raise ContractError("progress and total must be finite numbers")
         room = None
-        if progress > self._told:
-            self._told = progress
+        if progress > self._progress:
+            self._progress = progress
             room = self._channel.progress(progress, total, message)
         await (room or _Turn())
 
     async def log(self, level: Level, data: Any, logger: str | None = None) -> None:
-        """Send the caller a line of log, if it wants to hear of that level; `data` is any JSON."""
+        """Send a log message, if the client has requested that level; `data` is any JSON value."""
         if level not in LEVELS:
             raise ContractError(f"no level {level!r}; there are {', '.join(LEVELS)}")
-        room = self._channel.log(level, as_json(data, "a line of log"), logger)
+        room = self._channel.log(level, as_json(data, "log data"), logger)
         await (room or _Turn())
 
     async def detach(self, seconds: float = 1.0) -> None:
-        """Let go of the caller's connection, which comes back for the rest after so many seconds.
+        """Close the connection; the client resumes the stream after so many seconds.
 
-        For work that outlasts what lies between. Only where a stream can be resumed: over HTTP, in
-        a session; elsewhere nothing happens.
+        For calls that last longer than proxies keep a connection open. Only a stream over HTTP, in
+        a session, can be resumed; elsewhere this does nothing.
         """
         self._channel.detach(seconds)
         await _Turn()
@@ -182,11 +183,11 @@ class Context:
     @overload
     def elicit(self, message: str, answer: Any) -> Awaitable[Elicited[Any]]: ...
     def elicit(self, message: str, answer: Any) -> Awaitable[Elicited[Any]]:
-        """Ask a person to fill in a form: see `Elicit`."""
+        """Ask the user to fill in a form: see `Elicit`."""
         return self._one("elicit", Elicit(message, answer))
 
     def elicit_url(self, message: str, url: str) -> Awaitable[Elicited[None]]:
-        """Send a person to a page: see `ElicitURL`."""
+        """Ask the user to open a page: see `ElicitURL`."""
         return self._one("elicit_url", ElicitURL(message, url))
 
     def sample(
@@ -196,14 +197,14 @@ class Context:
         return self._one("sample", Sample(messages, **options))
 
     def roots(self) -> Awaitable[list[Root]]:
-        """Ask which folders and files the client lets a server use."""
+        """Ask for the folders and files that the client lets a server use."""
         return self._one("roots", ListRoots())
 
     def ask(self, **questions: Question) -> Awaitable[dict[str, Any]]:
-        """Ask several things at once; the answers come under the same names.
+        """Send several requests at once; the result has a response for each name.
 
-        To a client of the stateless era this function runs again from its beginning with the
-        answers so far: do nothing that cannot be undone before the last question is answered.
+        For a client of the stateless era the function runs again from its beginning with the
+        responses so far: do nothing that cannot be undone before the last response.
         """
         self._require_async()
         return self._ask(questions, [self._key(name) for name in questions])
@@ -224,20 +225,20 @@ class Context:
             missing = question.lacks(self.client.capabilities, self.client.revision)
             if missing is not None:
                 raise MissingCapability(missing)
-        asked = dict(zip(keys, questions.values(), strict=True))
-        answers = await self._channel.ask(asked)
-        read = [_read(key, question, answers[key]) for key, question in asked.items()]
+        requests = dict(zip(keys, questions.values(), strict=True))
+        answers = await self._channel.ask(requests)
+        read = [_read(key, question, answers[key]) for key, question in requests.items()]
         return dict(zip(questions, read, strict=True))
 
     def _key(self, name: str) -> str:
-        """A name for a question that is the same when the function runs again."""
-        if self._asked is None:
-            self._asked = set()
+        """Return a key for a request that does not change when the function runs again."""
+        if self._keys is None:
+            self._keys = set()
         key, times = name, 1
-        while key in self._asked:
+        while key in self._keys:
             times += 1
             key = f"{name}-{times}"
-        self._asked.add(key)
+        self._keys.add(key)
         return key
 
 

@@ -101,14 +101,9 @@ class Form:
         try:
             return self._read(content)
         except (msgspec.ValidationError, RecursionError) as error:
-            raise InvalidContent(self._faults(content) or [_UNFIT]) from error
-
-    def _faults(self, content: bytes) -> list[FieldError]:
-        try:
-            found = self._checker.errors(msgspec.json.decode(content))
-        except (msgspec.ValidationError, RecursionError):
-            return [_UNREADABLE]
-        return [FieldError(each.field or "content", each.error) for each in found]
+            found = self._checker.explain_json(content, unreadable=_UNREADABLE, otherwise=_UNFIT)
+            fields = [FieldError(each.field or "content", each.error) for each in found]
+            raise InvalidContent(fields) from error
 
 
 def form_of(kind: Any) -> Form:
@@ -137,7 +132,7 @@ def _from_type(kind: Any) -> Form:
     try:
         record = msgspec.defstruct("Form", [(_VALUE, kind)])
     except TypeError as error:
-        raise ContractError(f"{kind!r} cannot be kind for: {error}") from error
+        raise ContractError(f"{kind!r} cannot be the type of a form: {error}") from error
     return _from_record(record, kind, lambda value: getattr(value, _VALUE))
 
 
@@ -208,13 +203,14 @@ def _in_order(options: Options, hint: Any) -> Options:
     """Return choices in the order of the source, which msgspec does not keep."""
     if options.titles is not None:
         return options
-    written = list(_literals(hint))
+    written = list(literals_in(hint))
     return options._replace(values=sorted(options.values, key=written.index))
 
 
-def _literals(hint: Any) -> Iterator[Any]:
+def literals_in(hint: Any) -> Iterator[Any]:
+    """Yield the values of every `Literal` in a type, in the order of the source."""
     for part in get_args(hint):
-        yield from [part] if get_origin(hint) is Literal else _literals(part)
+        yield from [part] if get_origin(hint) is Literal else literals_in(part)
 
 
 def _annotations(schema: JsonSchema) -> JsonSchema:

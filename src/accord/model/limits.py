@@ -36,6 +36,8 @@ class Continuation(NamedTuple):
     hint: str
 
 
+ContinueAt = Callable[[Position], Continuation]
+
 NO_CONTINUATION: Final = Continuation(None, "ask for less at a time")
 
 
@@ -60,7 +62,7 @@ def resume(answer: Answer[Value], position: Position, *, is_whole: bool = True) 
     if parts is None:
         raise Problem.conflict("The answer has changed since the cursor was made; start again")
     whole = Splittable(position, parts)
-    rest = _with_parts(answer, whole, parts[position.skip :])
+    remaining = _with_parts(answer, whole, parts[position.skip :])
     page = answer.page
     if page is None and whole.is_list and is_whole:
         page = Page(offset=position.skip, total=len(parts), has_more=False)
@@ -68,7 +70,7 @@ def resume(answer: Answer[Value], position: Position, *, is_whole: bool = True) 
         page = Page(has_more=False)
     elif page.offset is not None:
         page = msgspec.structs.replace(page, offset=page.offset + position.skip)
-    return msgspec.structs.replace(rest, page=page)
+    return msgspec.structs.replace(remaining, page=page)
 
 
 class Cutter(msgspec.Struct, frozen=True):
@@ -76,7 +78,7 @@ class Cutter(msgspec.Struct, frozen=True):
 
     limit: int
     fits: Callable[[Answer[Value]], bool]
-    continuation: Callable[[Position], Continuation]
+    continuation: ContinueAt
     begun: Position | None = None
     is_whole: bool = True
 
@@ -100,23 +102,23 @@ class Cutter(msgspec.Struct, frozen=True):
         whole = _largest(answer.data) if self.begun is None else _whole(answer, self.begun)
         if whole is None:
             return None
-        for way in (self.continuation, _no_continuation):  # a cursor may itself be too long
-            if self.fits(self._part(answer, whole, 0, way)):
-                return self._most_of(answer, whole, way)
+        for continue_at in (self.continuation, _no_continuation):  # a cursor may itself be too long
+            if self.fits(self._part(answer, whole, 0, continue_at)):
+                return self._most_of(answer, whole, continue_at)
         return None
 
     def _most_of(
-        self, answer: Answer[Value], whole: Splittable, way: Callable[[Position], Continuation]
+        self, answer: Answer[Value], whole: Splittable, continue_at: ContinueAt
     ) -> Answer[Value] | None:
         def part(kept: int) -> Answer[Value]:
-            return self._part(answer, whole, kept, way)
+            return self._part(answer, whole, kept, continue_at)
 
         most = _most(whole, self.limit)
         kept = bisect_left(range(most + 1), True, key=lambda kept: not self.fits(part(kept))) - 1
         if kept > 0:
             return part(kept)
         if whole.is_list and whole.parts:
-            without = self._without_first(answer, whole, way)
+            without = self._without_first(answer, whole, continue_at)
             return without if self.fits(without) else None
         return None
 
@@ -125,42 +127,52 @@ class Cutter(msgspec.Struct, frozen=True):
         answer: Answer[Value],
         whole: Splittable,
         kept: int,
-        way: Callable[[Position], Continuation],
+        continue_at: ContinueAt,
     ) -> Answer[Value]:
         first = whole.position.skip
         count = first + len(whole.parts)
-        rest = way(Position(whole.position.path, first + kept))
+        continuation = continue_at(Position(whole.position.path, first + kept))
         unit = "items" if whole.is_list else "characters"
-        words = f"{unit} {first + 1:,} to {first + kept:,} of {count:,} are here"
+        message = f"{unit} {first + 1:,} to {first + kept:,} of {count:,} are here"
         part = _with_parts(answer, whole, whole.parts[:kept])
-        return _say(part, self._page(answer, whole, kept, rest), self.limit, words, rest)
+        return _with_warning(
+            part, self._page(answer, whole, kept, continuation), self.limit, message, continuation
+        )
 
     def _without_first(
-        self, answer: Answer[Value], whole: Splittable, way: Callable[[Position], Continuation]
+        self, answer: Answer[Value], whole: Splittable, continue_at: ContinueAt
     ) -> Answer[Value]:
         """Skip an item that is too large by itself."""
         first = whole.position.skip
-        rest = way(Position(whole.position.path, first + 1))
-        words = f"item {first + 1:,} of {first + len(whole.parts):,} alone is larger, and left out"
+        continuation = continue_at(Position(whole.position.path, first + 1))
+        message = (
+            f"item {first + 1:,} of {first + len(whole.parts):,} alone is larger, and left out"
+        )
         empty = _with_parts(answer, whole, whole.parts[:0])
-        return _say(empty, self._page(answer, whole, 1, rest), self.limit, words, rest)
+        return _with_warning(
+            empty, self._page(answer, whole, 1, continuation), self.limit, message, continuation
+        )
 
     def _page(
-        self, answer: Answer[Value], whole: Splittable, passed: int, rest: Continuation
+        self, answer: Answer[Value], whole: Splittable, passed: int, continuation: Continuation
     ) -> Page | None:
         """Return the page of the cut answer; the tool's own cursor would skip what was cut."""
         if not whole.is_list:
-            return answer.page if rest.cursor is None else Page(has_more=True, cursor=rest.cursor)
+            return (
+                answer.page
+                if continuation.cursor is None
+                else Page(has_more=True, cursor=continuation.cursor)
+            )
         page = answer.page
         if page is None:
             total = whole.position.skip + len(whole.parts) if self.is_whole else None
-            return Page(total=total, has_more=True, cursor=rest.cursor)
+            return Page(total=total, has_more=True, cursor=continuation.cursor)
         is_first = not whole.position.skip  # else the offset is not the tool's
         counts = page.next_offset is not None or (page.offset is not None and is_first)
         return msgspec.structs.replace(
             page,
             has_more=True,
-            cursor=rest.cursor,
+            cursor=continuation.cursor,
             after=None,
             next_offset=(page.offset or 0) + passed if counts else None,
         )
@@ -236,11 +248,13 @@ def _put(json: bytes, path: Sequence[str], value: bytes) -> bytes:
     return _encode(members)
 
 
-def _say(
-    answer: Answer[Value], page: Page | None, limit: int, words: str, rest: Continuation
+def _with_warning(
+    answer: Answer[Value], page: Page | None, limit: int, message: str, continuation: Continuation
 ) -> Answer[Value]:
     warning = Notice(
-        f"Cut to fit {limit:,} bytes: {words}; {rest.hint}", code="TRUNCATED", severity="warning"
+        f"Cut to fit {limit:,} bytes: {message}; {continuation.hint}",
+        code="TRUNCATED",
+        severity="warning",
     )
     return msgspec.structs.replace(
         answer, page=page, truncated=True, warnings=(*answer.warnings, warning)
@@ -251,11 +265,13 @@ def _with_less(answer: Answer[Value], limit: int, share: int) -> Answer[Value]:
     """Return an answer in which no other part exceeds `limit / share` bytes."""
     room = limit // share
     for name in ("message", "text"):
-        words: str | None = getattr(answer, name)
-        if words is not None and (shorter := shorten(words, room)) != words:
-            said = f"the first {len(shorter):,} of {len(words):,} characters of its {name} are here"
+        text: str | None = getattr(answer, name)
+        if text is not None and (shorter := shorten(text, room)) != text:
+            message = (
+                f"the first {len(shorter):,} of {len(text):,} characters of its {name} are here"
+            )
             answer = msgspec.structs.replace(answer, **{name: shorter})
-            answer = _say(answer, answer.page, limit, said, NO_CONTINUATION)
+            answer = _with_warning(answer, answer.page, limit, message, NO_CONTINUATION)
     answer = _with_fewer_warnings(answer, room)
     answer = _with_short_blocks(answer, limit, room)
     return _with_smaller_members(answer, limit, room)
@@ -278,12 +294,12 @@ def _with_short_blocks(answer: Answer[Value], limit: int, room: int) -> Answer[V
         match block:
             case str() if (shorter := shorten(block, room)) != block:
                 blocks.append(shorter)
-                said = f"the first {len(shorter):,} characters of a text are here"
-                answer = _say(answer, answer.page, limit, said, NO_CONTINUATION)
+                message = f"the first {len(shorter):,} characters of a text are here"
+                answer = _with_warning(answer, answer.page, limit, message, NO_CONTINUATION)
             case Embedded(uri, str(content)) if (shorter := shorten(content, room)) != content:
                 blocks.append(msgspec.structs.replace(block, content=shorter))
-                said = f"the first {len(shorter):,} characters of {uri[:200]} are here"
-                answer = _say(answer, answer.page, limit, said, NO_CONTINUATION)
+                message = f"the first {len(shorter):,} characters of {uri[:200]} are here"
+                answer = _with_warning(answer, answer.page, limit, message, NO_CONTINUATION)
             case _:
                 blocks.append(block)
     return msgspec.structs.replace(answer, blocks=blocks) if blocks else answer
@@ -300,9 +316,9 @@ def _with_smaller_members(answer: Answer[Value], limit: int, room: int) -> Answe
         whole = Splittable(Position(path), parts)
         kept = _most(whole, room)
         unit = "items" if whole.is_list else "characters"
-        said = f"the first {kept:,} of {len(parts):,} {unit} of {'.'.join(path)[:200]} are here"
-        answer = _say(
-            _with_parts(answer, whole, parts[:kept]), answer.page, limit, said, NO_CONTINUATION
+        message = f"the first {kept:,} of {len(parts):,} {unit} of {'.'.join(path)[:200]} are here"
+        answer = _with_warning(
+            _with_parts(answer, whole, parts[:kept]), answer.page, limit, message, NO_CONTINUATION
         )
     return answer
 
@@ -315,6 +331,7 @@ def shorten(text: str, limit: int) -> str:
 
 
 def too_large(limit: int) -> Problem:
+    """Return the Problem of an answer that cannot be cut to the limit."""
     return Problem.internal(
         f"The answer is larger than {limit:,} bytes and cannot be cut",
         code="TOO_LARGE",

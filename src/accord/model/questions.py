@@ -1,7 +1,7 @@
-"""What a tool can ask of its client: a person, a model, or which folders it may use.
+"""Requests of a tool to its client: elicitation, sampling, roots.
 
-A question is data: it is worded for a revision, and it reads its own answer. How it gets to the
-client and back is none of its business.
+A question is data: it makes the params for a revision, and reads its own response. The transport
+sends it.
 """
 
 import re
@@ -24,19 +24,19 @@ _PAGE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://[!-~]+")
 
 
 class Elicited(msgspec.Struct, Generic[T], frozen=True):
-    """What a person did with a question: `accept`, `decline` or `cancel`, and the data if any."""
+    """The user's response to an elicitation: `accept`, `decline` or `cancel`, and the data."""
 
     action: Literal["accept", "decline", "cancel"]
     data: T | None = None
 
     @property
     def accepted(self) -> bool:
-        """Whether there is an answer."""
+        """True if the user accepted."""
         return self.action == "accept"
 
 
 class Sampled(msgspec.Struct, frozen=True, rename="camel"):
-    """What a model said: its content as it came, and which model it was."""
+    """The message that a model generated: its content as received, and the model's name."""
 
     role: Literal["user", "assistant"]
     content: dict[str, Any] | list[dict[str, Any]]
@@ -45,7 +45,7 @@ class Sampled(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def text(self) -> str:
-        """All that is text in it."""
+        """The text of all text blocks."""
         blocks = [self.content] if isinstance(self.content, dict) else self.content
         return "\n".join(str(b["text"]) for b in blocks if b.get("type") == "text" and "text" in b)
 
@@ -58,30 +58,30 @@ class Root(msgspec.Struct, frozen=True):
 
 
 class Question(Protocol):
-    """One question: what it is to each kind of client is said by those below."""
+    """One request to the client; the classes below implement it."""
 
     method: ClassVar[str]
 
     def lacks(self, capabilities: Capabilities, revision: Revision) -> Mapping[str, Any] | None:
-        """The capability that a client would need to be asked this; None if it has it."""
+        """Return the capability that the client lacks for this request; None if it lacks none."""
 
     def params(self, revision: Revision) -> dict[str, Any]:
-        """What goes to the client."""
+        """Return the params of the request."""
 
     def read(self, answer: bytes) -> Any:
-        """What came back, or InvalidContent."""
+        """Return the value of a response, or raise InvalidContent."""
 
 
 def digest(question: Question, revision: Revision) -> str:
-    """What tells a question from another: an answer counts for the one that was asked."""
-    from hashlib import blake2b  # a server starts without it, and faster
+    """Return a digest of a question: a response is accepted for the question it belongs to."""
+    from hashlib import blake2b  # slow to import, and not needed at start
 
-    said = _canonical([question.method, question.params(revision)])
-    return blake2b(said, digest_size=12).hexdigest()
+    encoded = _canonical([question.method, question.params(revision)])
+    return blake2b(encoded, digest_size=12).hexdigest()
 
 
 class Elicit(msgspec.Struct, frozen=True):
-    """Ask a person to fill in a form.
+    """Ask the user to fill in a form.
 
     `answer` is a type: a dataclass, a Struct or a TypedDict of simple fields, or one such field by
     itself (`str`, `bool`, an Enum, `Literal`, a list of choices). It may be a JSON Schema as well.
@@ -106,14 +106,14 @@ class Elicit(msgspec.Struct, frozen=True):
         return {"message": self.message, "requestedSchema": schema}
 
     def read(self, answer: bytes) -> Elicited[Any]:
-        said = _read(answer, _ELICITED)
-        if said.action != "accept":
-            return Elicited(said.action)
-        return Elicited("accept", form_of(self.answer).read(bytes(said.content) or b"{}"))
+        response = _read(answer, _ELICITED)
+        if response.action != "accept":
+            return Elicited(response.action)
+        return Elicited("accept", form_of(self.answer).read(bytes(response.content) or b"{}"))
 
 
 class ElicitURL(msgspec.Struct, frozen=True):
-    """Send a person to a page, for what must not pass through the client: to sign in, to pay."""
+    """Ask the user to open a page, for data that the client must not see: to sign in, to pay."""
 
     method: ClassVar[str] = "elicitation/create"
     message: str
@@ -121,7 +121,9 @@ class ElicitURL(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         if not _PAGE.fullmatch(self.url):
-            raise ContractError(f"{self.url!r} is no URL of a page: a scheme, a host, and a path")
+            raise ContractError(
+                f"{self.url!r} is not the URL of a page; it needs a scheme, a host and a path"
+            )
 
     def lacks(self, capabilities: Capabilities, revision: Revision) -> Mapping[str, Any] | None:
         modes = capabilities.get("elicitation")
@@ -129,19 +131,19 @@ class ElicitURL(msgspec.Struct, frozen=True):
         return None if can else {"elicitation": {"url": {}}}
 
     def params(self, revision: Revision) -> dict[str, Any]:
-        said = {"mode": "url", "message": self.message, "url": self.url}
+        params = {"mode": "url", "message": self.message, "url": self.url}
         if revision.elicitation_ids:
             from secrets import token_urlsafe
 
-            said["elicitationId"] = token_urlsafe(16)
-        return said
+            params["elicitationId"] = token_urlsafe(16)
+        return params
 
     def read(self, answer: bytes) -> Elicited[None]:
         return Elicited(_read(answer, _ELICITED).action)
 
 
 class Sample(msgspec.Struct, frozen=True):
-    """Ask the client's model for text: one thing said to it, or a conversation."""
+    """Ask the client's model to continue a message or a conversation."""
 
     method: ClassVar[str] = "sampling/createMessage"
     messages: MessageContent | Sequence[MessageContent]
@@ -150,7 +152,7 @@ class Sample(msgspec.Struct, frozen=True):
     temperature: float | None = None
     stop: Sequence[str] | None = None
     preferences: Mapping[str, Any] | None = None
-    """Which model is liked, as MCP's `modelPreferences`."""
+    """MCP's `modelPreferences`."""
 
     def lacks(self, capabilities: Capabilities, revision: Revision) -> Mapping[str, Any] | None:
         return None if isinstance(capabilities.get("sampling"), dict) else {"sampling": {}}
@@ -170,7 +172,7 @@ class Sample(msgspec.Struct, frozen=True):
 
 
 class ListRoots(msgspec.Struct, frozen=True):
-    """Ask which folders and files the client lets a server use."""
+    """Ask for the folders and files that the client lets a server use."""
 
     method: ClassVar[str] = "roots/list"
 

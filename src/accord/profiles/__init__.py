@@ -1,4 +1,7 @@
-"""How an answer is worded inside a tool result: one file a profile, and the table of them."""
+"""Profiles render an answer as a tool result; one module each, and the table of them here.
+
+Read `profile` first (the interface and shared parts), then `plain`; `bare` is based on it.
+"""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -11,7 +14,7 @@ from accord.profiles.profile import Profile, RenderContext, Result, TextResult
 PROFILES: Final = MappingProxyType[str, Profile](
     {each.PROFILE.name: each.PROFILE for each in (plain, envelope, bare, prose, generic)}
 )
-_ASKED_BY: Final = "dev.accord-mcp/profile"
+_KEY: Final = "dev.accord-mcp/profile"
 _CONTRACT: Final = "response_contract_v2"
 
 __all__ = [
@@ -27,24 +30,24 @@ __all__ = [
 
 
 def profile_named(name: str) -> Profile:
-    """The profile of that name, or an error that lists the ones there are."""
+    """Return the profile of that name; an unknown name is a ContractError that lists all."""
     if name not in PROFILES:
         raise ContractError(f"no profile {name!r}; there are {', '.join(PROFILES)}")
     return PROFILES[name]
 
 
 def asking_for(name: str) -> dict[str, Any]:
-    """The capabilities of a client that asks for a profile."""
-    return {"extensions": {_ASKED_BY: {"name": profile_named(name).name}}}
+    """Return the client capabilities that request a profile."""
+    return {"extensions": {_KEY: {"name": profile_named(name).name}}}
 
 
 def profile_asked(capabilities: Mapping[str, Any]) -> Profile | None:
-    """The profile that a client asks for, if it asks for one that there is."""
+    """Return the profile that a client requests, or None; unknown ones are ignored."""
     experimental = capabilities.get("experimental")
     for place in (capabilities.get("extensions"), experimental):
-        if isinstance(place, dict) and _ASKED_BY in place:
-            asked = place[_ASKED_BY]
-            name = asked.get("name") if isinstance(asked, dict) else None
+        if isinstance(place, dict) and _KEY in place:
+            requested = place[_KEY]
+            name = requested.get("name") if isinstance(requested, dict) else None
             if isinstance(name, str) and name in PROFILES:
                 return PROFILES[name]
     wants_v2 = isinstance(experimental, dict) and isinstance(experimental.get(_CONTRACT), dict)

@@ -1,4 +1,4 @@
-"""`bare`: the payload's fields at the root of the result; field errors as JSON-RPC's own."""
+"""`bare`: the data's fields at the root of the result; field errors as JSON-RPC errors."""
 
 from typing import Final
 
@@ -7,10 +7,16 @@ import msgspec
 from accord.errors import INTERNAL_ERROR, INVALID_PARAMS, Reject
 from accord.model.answer import Answer, Problem, Value
 from accord.profiles import plain
-from accord.profiles.parts import data_schema, shape_of
-from accord.profiles.profile import Profile, RenderContext, Result, TextResult
+from accord.profiles.profile import (
+    Profile,
+    RenderContext,
+    Result,
+    TextResult,
+    data_schema,
+    shape_of,
+)
 
-_OWN: Final = frozenset(  # what MCP itself has, or may have, at the root of a result
+_OWN: Final = frozenset(  # members of a result that MCP defines, or may define
     {
         *("content", "isError", "structuredContent", "_meta"),
         *("resultType", "inputRequests", "requestState"),
@@ -19,13 +25,13 @@ _OWN: Final = frozenset(  # what MCP itself has, or may have, at the root of a r
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
-def success(answer: Answer[Value], setting: RenderContext) -> Result:
-    """The fields beside `content`, which holds them as JSON; a list or a value is `result`."""
-    said, data = plain.success(answer, setting), answer.data
-    result = said.to_dict() if isinstance(said, TextResult) else said
+def success(answer: Answer[Value], context: RenderContext) -> Result:
+    """Return the fields beside `content`, which has them as JSON; a list or value is `result`."""
+    rendered, data = plain.success(answer, context), answer.data
+    result = rendered.to_dict() if isinstance(rendered, TextResult) else rendered
     match shape_of(data):
         case "object":
-            members = _members(data.json)  # type: ignore[union-attr]  # text is no object
+            members = _members(data.json)  # type: ignore[union-attr]  # text is not an object
             result |= {name: each for name, each in members.items() if name not in _OWN}
         case "null":
             pass
@@ -34,12 +40,12 @@ def success(answer: Answer[Value], setting: RenderContext) -> Result:
     return result
 
 
-def failure(problem: Problem, setting: RenderContext) -> Result | Reject:
-    """A JSON-RPC error; where the revision has failed calls, only for bad fields."""
+def failure(problem: Problem, context: RenderContext) -> Result | Reject:
+    """Return a JSON-RPC error; only for invalid fields if the revision has argument failures."""
     if problem.fields:
         return Reject(INVALID_PARAMS, problem.message, {"validation_errors": problem.fields})
-    if setting.revision.argument_failures:
-        return plain.failure(problem, setting)
+    if context.revision.argument_failures:
+        return plain.failure(problem, context)
     return Reject(INTERNAL_ERROR, problem.message)
 
 

@@ -1,4 +1,4 @@
-"""`envelope`: response-v2, for successes and failures alike."""
+"""`envelope`: response-v2, for success and failure."""
 
 from typing import Any
 
@@ -7,8 +7,17 @@ import msgspec
 from accord.model.answer import Answer, Problem, Value
 from accord.model.envelope import VERSION, pagination_of, warnings_of
 from accord.model.values import known
-from accord.profiles.parts import has_beside, own_schema, own_shape, shape_of, shaped
-from accord.profiles.profile import Profile, RenderContext, Result, TextResult
+from accord.profiles.profile import (
+    Profile,
+    RenderContext,
+    Result,
+    TextResult,
+    has_details,
+    own_schema,
+    own_shape,
+    shape_of,
+    shaped,
+)
 from accord.telemetry import CallTelemetry
 
 
@@ -22,29 +31,29 @@ class _Root(msgspec.Struct, frozen=True, gc=False):
 _NOTHING = msgspec.Raw(b"{}")
 
 
-def success(answer: Answer[Value], setting: RenderContext) -> TextResult | Result:
-    """The envelope as JSON text, and as structure."""
+def success(answer: Answer[Value], context: RenderContext) -> TextResult | Result:
+    """Return the envelope as JSON text, and as structure."""
     meta: dict[str, Any] = {"version": VERSION}
     data = _object(answer, meta)
-    has_more = has_beside(answer)
+    has_more = has_details(answer)
     if has_more or answer.message is not None:
         _add_details(meta, answer)
-    if setting.observed is not None:
-        _add_observed(meta, setting.observed)
-    return shaped(_Root(True, data, None, meta), answer, setting, has_more=has_more)
+    if context.observed is not None:
+        _add_observed(meta, context.observed)
+    return shaped(_Root(True, data, None, meta), answer, context, has_more=has_more)
 
 
-def failure(problem: Problem, setting: RenderContext) -> Result:
-    """The same, with `isError` beside it."""
+def failure(problem: Problem, context: RenderContext) -> Result:
+    """Return the envelope of a failure, with `isError` beside it."""
     meta: dict[str, Any] = {"version": VERSION, "error": _error(problem)}
-    if setting.observed is not None:
-        _add_observed(meta, setting.observed)
-    said = own_shape(_Root(False, _NOTHING, problem.message, meta), setting)
-    return said.to_dict() | {"isError": True}
+    if context.observed is not None:
+        _add_observed(meta, context.observed)
+    rendered = own_shape(_Root(False, _NOTHING, problem.message, meta), context)
+    return rendered.to_dict() | {"isError": True}
 
 
 def _object(answer: Answer[Value], meta: dict[str, Any]) -> Any:
-    """The data as an object. A wrapper of ours is named in `meta`, so that a reader can undo it."""
+    """Return the data as an object; `meta` names the wrapper, so it can be undone."""
     data, shape = answer.data, shape_of(answer.data)
     value = data if isinstance(data, str) else msgspec.Raw(data.json)
     if shape == "object":
@@ -75,8 +84,8 @@ def _add_observed(meta: dict[str, Any], observed: CallTelemetry) -> None:
 
 
 def _error(problem: Problem) -> dict[str, Any]:
-    said = {"code": problem.code, "type": problem.kind, "retryable": problem.retryable}
-    return said | known(
+    members = {"code": problem.code, "type": problem.kind, "retryable": problem.retryable}
+    return members | known(
         summary=problem.summary,
         remediation=problem.remediation,
         retry_after=problem.retry_after,

@@ -1,4 +1,4 @@
-"""`generic`: the generic response, for successes and failures alike."""
+"""`generic`: the generic response, for success and failure."""
 
 from typing import Any
 
@@ -15,29 +15,32 @@ from accord.model.response import (
 )
 from accord.model.tool import Tool
 from accord.model.values import known
-from accord.profiles.parts import (
+from accord.profiles.profile import (
+    Profile,
+    RenderContext,
+    Result,
     Shape,
-    has_beside,
+    TextResult,
+    has_details,
     own_schema,
     own_shape,
     shape_of,
     shaped,
 )
-from accord.profiles.profile import Profile, RenderContext, Result, TextResult
 
 _items = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
-def success(answer: Answer[Value], setting: RenderContext) -> TextResult | Result:
-    """The generic response as structure, and as JSON text."""
-    tool = setting.tool
+def success(answer: Answer[Value], context: RenderContext) -> TextResult | Result:
+    """Return the generic response as structure, and as JSON text."""
+    tool = context.tool
     data, shape = answer.data, shape_of(answer.data)
     kind = _kind(shape, tool)
     metadata: dict[str, Any] = {}
     value = data if isinstance(data, str) else msgspec.Raw(data.json)
     if shape not in ("object", "list"):
         value = _wrapped(value, shape, metadata)
-    has_more = has_beside(answer)
+    has_more = has_details(answer)
     if has_more and answer.warnings:
         metadata["warnings"] = answer.warnings
     if has_more and answer.truncated:
@@ -53,11 +56,11 @@ def success(answer: Answer[Value], setting: RenderContext) -> TextResult | Resul
         message=answer.message,
         metadata=metadata or None,
     )
-    return shaped(response, answer, setting, has_more=has_more)
+    return shaped(response, answer, context, has_more=has_more)
 
 
-def failure(problem: Problem, setting: RenderContext) -> Result:
-    """The same, with `isError` beside it."""
+def failure(problem: Problem, context: RenderContext) -> Result:
+    """Return the generic response of a failure, with `isError` beside it."""
     details = known(
         remediation=problem.remediation,
         retryable=problem.retryable or None,
@@ -65,24 +68,24 @@ def failure(problem: Problem, setting: RenderContext) -> Result:
         validationErrors=problem.fields or None,
     )
     response = Response(
-        tool_name=setting.tool.name,
+        tool_name=context.tool.name,
         response_type="error",
         status="error",
         message=problem.summary or problem.message,
         error=Failure(code=problem.code, message=problem.message, details=details),
     )
-    return own_shape(response, setting).to_dict() | {"isError": True}
+    return own_shape(response, context).to_dict() | {"isError": True}
 
 
 def _kind(shape: Shape, tool: Tool) -> ResponseType:
-    """A list is a `list`; any other value of a tool that is not read-only is an `action`."""
+    """Return the response type: `list` for a list, else `action` unless the tool is read-only."""
     if shape == "list":
         return "tool_catalog" if tool.name == CATALOG else "list"
     return "single" if tool.hints.read_only else "action"
 
 
 def _wrapped(value: Any, shape: Shape, metadata: dict[str, Any]) -> Any:
-    """A value as an object; a wrapper of ours is named, so that a reader can undo it."""
+    """Return a value as an object; `metadata` names the wrapper, so it can be undone."""
     if shape == "null":
         return None
     wrapper = "result" if shape == "scalar" else "text"

@@ -2,31 +2,34 @@
 
 from accord.model.answer import Answer, Problem, Value
 from accord.model.content import text
-from accord.profiles.parts import (
-    add_beside,
+from accord.profiles.profile import (
+    Profile,
+    RenderContext,
+    Result,
+    TextResult,
+    add_details,
     as_data,
     data_schema,
-    has_beside,
-    says_nothing,
+    has_details,
+    is_empty,
     with_blocks,
 )
-from accord.profiles.profile import Profile, RenderContext, Result, TextResult
 
 
-def success(answer: Answer[Value], setting: RenderContext) -> TextResult | Result:
-    """One text block, its JSON also as structure; no `isError`."""
-    data, blocks, has_more = answer.data, answer.blocks, has_beside(answer)
-    said = as_data(data if isinstance(data, str) else data.json.decode(), answer, setting)
+def success(answer: Answer[Value], context: RenderContext) -> TextResult | Result:
+    """Return one text block, its JSON also as structure; no `isError`."""
+    data, blocks, has_more = answer.data, answer.blocks, has_details(answer)
+    rendered = as_data(data if isinstance(data, str) else data.json.decode(), answer, context)
     if not blocks and not has_more:
-        return said
-    result = with_blocks(said, blocks, setting, is_silent=says_nothing(answer, setting.tool))
+        return rendered
+    result = with_blocks(rendered, blocks, context, replaces_text=is_empty(answer, context.tool))
     if has_more:
-        add_beside(result, answer)
+        add_details(result, answer)
     return result
 
 
-def failure(problem: Problem, setting: RenderContext) -> Result:
-    """One text block that says why, and `isError`."""
+def failure(problem: Problem, context: RenderContext) -> Result:
+    """Return one text block with the reason, and `isError`."""
     return {"content": [text(f"Error executing tool: {problem.message}")], "isError": True}
 
 

@@ -1,37 +1,49 @@
-"""What a profile is: three functions from what a tool says to what goes on the wire."""
+"""The interface of a profile, and the parts of a tool result that profiles share."""
 
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, Final, Literal
 
 import msgspec
 
 from accord.errors import Reject
+from accord.model import schemas
 from accord.model.answer import Answer, Problem, Value
 from accord.model.arguments import JsonSchema
+from accord.model.content import Block, block, text
+from accord.model.response import META_KEY
 from accord.model.tool import Tool
+from accord.model.values import known
 from accord.revisions import Revision
 from accord.telemetry import CallTelemetry
 
 Result = dict[str, Any]
+Shape = Literal["text", "object", "list", "string", "null", "scalar"]
 
 _encode = msgspec.json.Encoder().encode
 _TEXT: Final = b'{"content":[{"type":"text","text":'
 _ALONE: Final = b"}]"
 _STRUCTURE: Final = b'}],"structuredContent":'
 _WRAPPED: Final = b'}],"structuredContent":{"result":'
+_SHAPES: Final[dict[int, Shape]] = {
+    ord("{"): "object",
+    ord("["): "list",
+    ord('"'): "string",
+    ord("n"): "null",
+}
 
 
 class TextResult(msgspec.Struct, frozen=True, gc=False):
-    """A result that is one text and its structure, as most are: put together, not encoded."""
+    """A result of one text and its structure, as most are; joined from bytes, not encoded."""
 
     text: str
     structure: bytes | None = None
     """The JSON of `structuredContent`."""
     is_wrapped: bool = False
-    """Whether that is `result` in an object, for a revision that wants one."""
+    """True if the structure is sent as `{"result": ...}`: older revisions require an object."""
 
     def to_dict(self) -> Result:
-        """The same as any other result."""
+        """Return it as a dict, as all other results are."""
         result: Result = {"content": [{"type": "text", "text": self.text}]}
         if self.structure is not None:
             json = msgspec.Raw(self.structure)
@@ -39,17 +51,17 @@ class TextResult(msgspec.Struct, frozen=True, gc=False):
         return result
 
     def parts(self, end: bytes) -> tuple[bytes, ...]:
-        """Its bytes, up to an `end` that may have further members."""
-        words, json = _encode(self.text), self.structure
+        """Return its bytes; `end` closes the object, and may have further members."""
+        content, json = _encode(self.text), self.structure
         if json is None:
-            return _TEXT, words, _ALONE, end
+            return _TEXT, content, _ALONE, end
         if self.is_wrapped:
-            return _TEXT, words, _WRAPPED, json, b"}", end
-        return _TEXT, words, _STRUCTURE, json, end
+            return _TEXT, content, _WRAPPED, json, b"}", end
+        return _TEXT, content, _STRUCTURE, json, end
 
 
 class RenderContext(msgspec.Struct, frozen=True, gc=False):
-    """For whom an answer is worded: which tool gives it, in which revision, what was observed."""
+    """The tool and revision that an answer is rendered for, and the telemetry of the call."""
 
     tool: Tool
     revision: Revision
@@ -57,11 +69,123 @@ class RenderContext(msgspec.Struct, frozen=True, gc=False):
 
 
 class Profile(msgspec.Struct, frozen=True):
-    """One way to word an answer."""
+    """One way to render an answer as a tool result."""
 
     name: str
     success: Callable[[Answer[Value], RenderContext], TextResult | Result]
     failure: Callable[[Problem, RenderContext], Result | Reject]
     output_schema: Callable[[Tool, Revision], JsonSchema | None]
     has_own_shape: bool = False
-    """Whether its text is one JSON object of its own, for successes and failures alike."""
+    """True if the text is one JSON object of the profile's own, for success and failure."""
+
+
+def shape_of(data: Value) -> Shape:
+    """Return the JSON type of data, by its first byte."""
+    return "text" if isinstance(data, str) else _SHAPES.get(data.json[0], "scalar")
+
+
+def is_empty(answer: Answer[Value], tool: Tool) -> bool:
+    """True if the data is null and the tool declares no output."""
+    data = answer.data
+    return not isinstance(data, str) and data.json == b"null" and tool.output.schema is None
+
+
+def own_shape(root: object, context: RenderContext) -> TextResult:
+    """Return a result whose text and structure are both the profile's own object."""
+    json = _encode(root)
+    return TextResult(json.decode(), None if context.revision.structured == "none" else json)
+
+
+def shaped(
+    root: object, answer: Answer[Value], context: RenderContext, *, has_more: bool
+) -> TextResult | Result:
+    """Return the result of an answer: the profile's own object, then its blocks.
+
+    `has_more` is `has_details(answer)`.
+    """
+    rendered = own_shape(root, context)
+    if not answer.blocks and not has_more:
+        return rendered
+    result = with_blocks(rendered, answer.blocks, context)
+    if has_more:
+        result["_meta"] = {META_KEY: details_of(answer)}
+    return result
+
+
+def as_data(content: str, answer: Answer[Value], context: RenderContext) -> TextResult:
+    """Return a result whose structure is the data, if the revision has structured content."""
+    data, kind = answer.data, context.revision.structured
+    if kind == "none" or isinstance(data, str):
+        return TextResult(content)
+    json, schema = data.json, context.tool.output.schema
+    if kind == "any":
+        return TextResult(content, None if schema is None and json == b"null" else json)
+    if schema is None:
+        return (
+            TextResult(content) if json == b"null" else TextResult(content, json, json[:1] != b"{")
+        )
+    return TextResult(content, json, schema.get("type") != "object")
+
+
+def with_blocks(
+    rendered: TextResult,
+    blocks: Sequence[Block | str],
+    context: RenderContext,
+    *,
+    replaces_text: bool = False,
+) -> Result:
+    """Add blocks to a result; with `replaces_text` they replace its text."""
+    result = rendered.to_dict()
+    if blocks:
+        before = [] if replaces_text else result["content"]
+        result["content"] = before + [block(each, context.revision) for each in blocks]
+    return result
+
+
+def data_schema(tool: Tool, revision: Revision) -> JsonSchema | None:
+    """Return the output schema of a profile that sends the data unchanged."""
+    schema = tool.output.schema
+    if schema is None or revision.structured == "none":
+        return None
+    if revision.structured == "any" or schema.get("type") == "object":
+        return schema
+    inner = {key: value for key, value in schema.items() if key != "$defs"}
+    wrapped = {"type": "object", "properties": {"result": inner}, "required": ["result"]}
+    return wrapped | {"$defs": schema["$defs"]} if "$defs" in schema else wrapped
+
+
+def own_schema(name: str) -> Callable[[Tool, Revision], JsonSchema | None]:
+    """Return a function that loads the published schema of a profile with its own object."""
+
+    @lru_cache
+    def load() -> JsonSchema:
+        schema = schemas.load(name)
+        del schema["$schema"], schema["$id"]  # an id that several tools share is an error to some
+        return schema
+
+    def output_schema(tool: Tool, revision: Revision) -> JsonSchema | None:
+        return None if revision.structured == "none" else load()
+
+    return output_schema
+
+
+def has_details(answer: Answer[Any]) -> bool:
+    """True if an answer has a page, warnings, or is incomplete."""
+    return bool(answer.page or answer.warnings or answer.partial or answer.truncated)
+
+
+def details_of(answer: Answer[Any]) -> dict[str, Any]:
+    """Return the page, the warnings, and the marks of an incomplete answer."""
+    return known(
+        page=answer.page,
+        warnings=answer.warnings or None,
+        partial=answer.partial or None,
+        truncated=answer.truncated or None,
+    )
+
+
+def add_details(result: Result, answer: Answer[Any]) -> None:
+    """Add page and warnings to a result: as a second text, and in `_meta`."""
+    extra = details_of(answer)
+    result["content"].insert(1, text(_encode(extra).decode()))
+    result["_meta"] = {META_KEY: extra}

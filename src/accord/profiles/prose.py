@@ -1,46 +1,49 @@
-"""`prose`: the answer's own words, then its data as indented JSON."""
+"""`prose`: the answer's own text, then its data as indented JSON."""
 
 import msgspec
 
 from accord.model.answer import Answer, Problem, Value
 from accord.model.content import text
-from accord.profiles.parts import (
-    add_beside,
+from accord.profiles.profile import (
+    Profile,
+    RenderContext,
+    Result,
+    TextResult,
+    add_details,
     as_data,
     data_schema,
-    has_beside,
-    says_nothing,
+    has_details,
+    is_empty,
     with_blocks,
 )
-from accord.profiles.profile import Profile, RenderContext, Result, TextResult
 
 
-def success(answer: Answer[Value], setting: RenderContext) -> TextResult | Result:
-    """One text block for a person to read; the data also as structure."""
-    words, blocks, has_more = _words(answer, setting), answer.blocks, has_beside(answer)
-    said = as_data(words or "", answer, setting)
+def success(answer: Answer[Value], context: RenderContext) -> TextResult | Result:
+    """Return one text block for a person to read; the data also as structure."""
+    content, blocks, has_more = _text(answer, context), answer.blocks, has_details(answer)
+    rendered = as_data(content or "", answer, context)
     if not blocks and not has_more:
-        return said
-    result = with_blocks(said, blocks, setting, is_silent=words is None)
+        return rendered
+    result = with_blocks(rendered, blocks, context, replaces_text=content is None)
     if has_more:
-        add_beside(result, answer)
+        add_details(result, answer)
     return result
 
 
-def _words(answer: Answer[Value], setting: RenderContext) -> str | None:
+def _text(answer: Answer[Value], context: RenderContext) -> str | None:
     if answer.text is not None:
         return answer.text
-    if says_nothing(answer, setting.tool) and (answer.message is not None or answer.blocks):
+    if is_empty(answer, context.tool) and (answer.message is not None or answer.blocks):
         return answer.message
     data = answer.data
     shown = data if isinstance(data, str) else msgspec.json.format(data.json, indent=2).decode()
     return shown if answer.message is None else f"{answer.message}\n{shown}"
 
 
-def failure(problem: Problem, setting: RenderContext) -> Result:
-    """One text block that says which tool failed and why, and `isError`."""
-    words = f"Error executing {setting.tool.name}: {problem.message}"
-    return {"content": [text(words)], "isError": True}
+def failure(problem: Problem, context: RenderContext) -> Result:
+    """Return one text block with the tool and the reason, and `isError`."""
+    content = f"Error executing {context.tool.name}: {problem.message}"
+    return {"content": [text(content)], "isError": True}
 
 
 PROFILE = Profile("prose", success, failure, data_schema)

@@ -1,1 +1,4 @@
-"""Things that yield tools: functions, databases, viewsets, character sheets."""
+"""Sources of tools: functions, databases, Django viewsets, character sheets.
+
+Each folder stands alone; read `functions` first.
+"""

@@ -58,7 +58,7 @@ def _is_empty(data: Value) -> bool:
 
 
 class CallTelemetry(msgspec.Struct, frozen=True):
-    """What an envelope reports about its call."""
+    """The request id and telemetry of a call, for the `meta` of an envelope."""
 
     request_id: str
     telemetry: dict[str, Any]

@@ -20,7 +20,6 @@ from accord.model.tool import Audience, Bound, Output, Tool
 from accord.sources.drf.describe import RouteDescription, default_of, describe
 from accord.sources.drf.dispatch import FullDispatch, MiddlewareProbe, NestedDispatch
 from accord.sources.drf.naming import has_options, name_all, options_of
-from accord.sources.drf.permissions import ToolFilter, allow_all
 from accord.sources.drf.requests import (
     BodyEncoder,
     RequestBody,
@@ -31,9 +30,11 @@ from accord.sources.drf.requests import (
 )
 from accord.sources.drf.responses import answer_from
 from accord.sources.drf.routes import ViewRoute, ViewRoutes
+from accord.sources.drf.views import ToolFilter, allow_all
 
 _BODIES: Final[dict[str, type]] = {"object": dict, "array": list}
 T = TypeVar("T")
+_UNREADABLE: Final = FieldError("arguments", "must be an object that can be decoded")
 _NOT_FOUND = "ViewSet returned error: {'detail': 'Not found.'}"
 
 
@@ -90,11 +91,9 @@ class ArgumentChecker:
 
     def _problem(self, arguments: bytes) -> Problem:
         """Return the Problem that names every argument of a wrong shape."""
-        try:
-            errors = self._checker.errors(msgspec.json.decode(arguments))
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            errors = []
-        errors = errors or [FieldError("arguments", "must be an object that can be decoded")]
+        errors = self._checker.explain_json(
+            arguments, unreadable=_UNREADABLE, otherwise=_UNREADABLE
+        )
         return invalid(self._tool, errors)
 
 

@@ -22,9 +22,8 @@ from accord.sources.drf.fields import (
 )
 from accord.sources.drf.filters import QueryParameter, has_page_size, parameters_of
 from accord.sources.drf.naming import options_of
-from accord.sources.drf.permissions import describe_permissions
 from accord.sources.drf.routes import WITH_BODY, ViewRoute
-from accord.sources.drf.views import attempt, make_view, model_of
+from accord.sources.drf.views import attempt, describe_permissions, make_view, model_of
 
 _SINGLE: Final = {
     "retrieve": mixins.RetrieveModelMixin.retrieve,
@@ -264,7 +263,8 @@ def _query_schema(parameters: Sequence[QueryParameter]) -> JsonSchema:
 def _kwargs_schema(route: ViewRoute, view: Any) -> JsonSchema:
     """Return the schema of the URL's parameters."""
     properties = {name: _parameter(route, view, name) for name in route.names}
-    schema = _closed_object(properties, [n for n in route.required if not _has_default(view, n)])
+    required = [name for name in route.required if default_of(view, name) is None]
+    schema = _closed_object(properties, required)
     return schema | {"description": f"Parameters of /{route.template}"} if properties else schema
 
 
@@ -309,10 +309,6 @@ def _lookup_schema(model: Any, field: str) -> JsonSchema:
 
 def _versioning(view: Any) -> Any:
     return getattr(view, "versioning_class", None)
-
-
-def _has_default(view: Any, name: str) -> bool:
-    return default_of(view, name) is not None
 
 
 def default_of(view: Any, name: str) -> str | None:

@@ -82,16 +82,12 @@ def _operation(route: ViewRoute) -> OpenAPIOperation | None:
         [
             _parameter(each, components)
             for each in operation.get("parameters", ())
-            if _in_query(each)
+            if each.get("in") == "query"
         ],
         None if output is None else _SchemaConverter("out", components).convert(output) or None,
         any(kind.__name__ in _EXTENDED for kind in view.schema.__class__.__mro__),
         str(operation.get("description") or operation.get("summary") or "") or None,
     )
-
-
-def _in_query(parameter: Mapping[str, Any]) -> bool:
-    return parameter.get("in") == "query"
 
 
 def _parameter(given: dict[str, Any], components: Mapping[str, Any]) -> QueryParameter:

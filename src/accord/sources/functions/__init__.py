@@ -1,7 +1,7 @@
 """Python functions as tools, prompts, resources and completers.
 
-Read `build` first (what is built), then `introspect` (the function), `parameters` and
-`text_parameters` (arguments), `type_hints` (schemas).
+Read `build` first, then `introspect` (the function), `parameters` (its arguments) and `type_hints`
+(their schemas).
 """
 
 from accord.sources.functions.build import (

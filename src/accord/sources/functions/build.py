@@ -1,20 +1,30 @@
-"""Build tools, prompts, resources and completers from Python functions."""
+"""Build tools, prompts, resources and completers from Python functions.
 
-import inspect
+Arguments of a tool are JSON; those of a prompt or a URI template are text.
+"""
+
 from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
+from inspect import signature
 from typing import Any, Final, TypedDict, Unpack
 
+import msgspec
+from msgspec import inspect
+
 from accord.errors import ContractError, require_known
+from accord.model.answer import FieldError
+from accord.model.arguments import JsonSchema, invalid
 from accord.model.completion import Completer
 from accord.model.content import Annotations, Icon
+from accord.model.forms import literals_in
 from accord.model.prompt import Argument, Prompt
 from accord.model.resource import BYTES, JSON, TEXT, Resource
-from accord.model.tool import Audience, Hints, Tool
-from accord.sources.functions.introspect import inspect_function
-from accord.sources.functions.parameters import Parameters
-from accord.sources.functions.text_parameters import TextParameters
+from accord.model.tool import Audience, Bound, Hints, Tool
+from accord.sources.functions.introspect import FunctionInfo, inspect_function
+from accord.sources.functions.parameters import Parameters, decode_failure
 from accord.sources.functions.type_hints import output_of
 
+_SIMPLE: Final = frozenset({"string", "integer", "number", "boolean", "null"})
 _MIME_TYPES: Final = {str: TEXT, bytes: BYTES, dict: JSON, list: JSON}
 
 
@@ -72,6 +82,73 @@ def _hints(options: Options) -> Hints:
         idempotent=options.get("idempotent"),
         open_world=options.get("open_world"),
     )
+
+
+class TextParameters(Parameters):
+    """The parameters of a function called with text; other types are converted from it."""
+
+    def __init__(self, function: Callable[..., Any], info: FunctionInfo, kind: str) -> None:
+        descriptions = info.docstring.parameters
+        super().__init__(function, info.name, info.types, descriptions, strict=False, kind=kind)
+        for name, schema in self.schema["properties"].items():
+            if not _is_simple(schema, self.schema.get("$defs", {})):
+                raise ContractError(
+                    f"parameter {name!r} of {info.what} must be a type that can be read from text"
+                )
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the parameters that callers see."""
+        return list(self.schema["properties"])
+
+    def choices(self) -> dict[str, list[str]]:
+        """Return the possible values of each parameter that has a fixed set."""
+        found = {each.parameter.name: _ordered_choices(each.hint) for each in self._visible}
+        return {name: values for name, values in found.items() if values}
+
+    def bind(self, arguments: bytes) -> Bound:
+        """Return the arguments as a record; raise a validation Problem with every wrong field."""
+        try:
+            given = msgspec.json.decode(arguments, type=dict[str, Any])
+        except (msgspec.ValidationError, RecursionError) as error:
+            raise invalid(self._tool, [decode_failure(error)]) from error
+        known = {name: given[name] for name in self.names if name in given}
+        try:
+            return Bound(msgspec.convert(known, self._record, strict=False))
+        except msgspec.ValidationError as error:
+            _, errors = self._read_fields(
+                known, lambda info, value: msgspec.convert(value, info.hint, strict=False)
+            )
+            errors = errors or [FieldError("arguments", "do not fit")]
+            raise invalid(self._tool, errors) from error
+
+
+def _is_simple(schema: JsonSchema, defs: dict[str, Any]) -> bool:
+    if "$ref" in schema:
+        return _is_simple(defs[schema["$ref"].rpartition("/")[2]], defs)
+    if "anyOf" in schema:
+        return all(_is_simple(part, defs) for part in schema["anyOf"])
+    return schema.get("type") in _SIMPLE or "enum" in schema or not schema.keys() - {"default"}
+
+
+def _ordered_choices(hint: Any) -> list[str]:
+    """Return a type's possible texts in source order, which msgspec does not keep."""
+    written = [str(value) for value in literals_in(hint)]
+    choices = _choices(inspect.type_info(hint))
+    return sorted(choices, key=lambda each: written.index(each) if each in written else -1)
+
+
+def _choices(kind: Any) -> list[str]:
+    if isinstance(kind, inspect.Metadata):
+        return _choices(kind.type)
+    if isinstance(kind, inspect.UnionType):
+        return [text for each in kind.types for text in _choices(each)]
+    if isinstance(kind, inspect.BoolType):
+        return ["true", "false"]
+    if isinstance(kind, inspect.EnumType):
+        members: list[Enum] = list(kind.cls)
+        return [str(each.value) for each in members]
+    return [str(value) for value in kind.values] if isinstance(kind, inspect.LiteralType) else []
 
 
 class PromptOptions(TypedDict, total=False):
@@ -182,7 +259,7 @@ def function_completer(function: Callable[..., Any]) -> Completer:
     A function with two parameters gets the other arguments as well.
     """
     info = inspect_function(function, "completion", None)
-    count = len(inspect.signature(function).parameters)
+    count = len(signature(function).parameters)
     if count not in (1, 2):
         raise ContractError(
             f"{info.what} must take the typed value, and optionally the other arguments"

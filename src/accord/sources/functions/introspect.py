@@ -70,7 +70,7 @@ def _indented(lines: list[str]) -> list[str]:
 
 
 def _paragraph(lines: list[str]) -> list[str]:
-    """Return the leading indented lines: the rest of a paragraph."""
+    """Return the leading indented lines, which continue a paragraph."""
     end = next((i for i, line in enumerate(lines) if not line[:1].isspace()), len(lines))
     return lines[:end]
 

@@ -6,7 +6,7 @@ field is reported: msgspec stops at the first.
 
 import inspect
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cached_property, reduce
 from operator import or_
@@ -43,26 +43,20 @@ _POSITIONAL: Final = (
 )
 
 
-class FieldDecoder(NamedTuple):
-    """One parameter: how to decode its JSON, and whether it is required."""
-
-    decode: Callable[[bytes], Any]
-    is_required: bool
-
-    def read(self, raw: bytes) -> bytes:
-        """Return the JSON if it decodes, with `1.0` rewritten as `1` if needed; else raise."""
-        try:
-            self.decode(raw)
-        except msgspec.ValidationError:
-            rewritten = _normalize_integers(raw)
-            if rewritten == raw:
-                raise
-            self.decode(rewritten)
-            return rewritten
-        return raw
+def _normalized(raw: bytes, decode: Callable[[bytes], Any]) -> msgspec.Raw:
+    """Return JSON that decodes, with `1.0` rewritten as `1` if needed; else raise."""
+    try:
+        decode(raw)
+    except msgspec.ValidationError:
+        rewritten = _normalize_integers(raw)
+        if rewritten == raw:
+            raise
+        decode(rewritten)
+        return msgspec.Raw(rewritten)
+    return msgspec.Raw(raw)
 
 
-def field_errors(name: str, raw: bytes, error: Exception, checker: Checker) -> list[FieldError]:
+def _field_errors(name: str, raw: bytes, error: Exception, checker: Checker) -> list[FieldError]:
     """Return the errors of one parameter that did not decode."""
     by_schema = checker.errors({name: msgspec.json.decode(_normalize_integers(raw))})
     below = (f"{name}.", f"{name}[")
@@ -192,7 +186,7 @@ class Parameters:
         self.schema = self._make_schema(self._record)
         self._checker = Checker(self.schema)
         self._may_lack_defaults = any(may_lack_defaults(info.hint) for info in self._visible)
-        if "pattern" in str(self.schema):  # fail early on a pattern only Python knows
+        if "pattern" in str(self.schema):  # fail early on a pattern that only Python supports
             self._checker.compile(self._what)
 
     @property
@@ -265,36 +259,44 @@ class Parameters:
         return schema | {"$defs": described["$defs"]} if "$defs" in described else schema
 
     @cached_property
-    def _fields(self) -> dict[str, FieldDecoder]:
+    def _decoders(self) -> dict[str, Callable[[bytes], Any]]:
         return {
-            info.parameter.name: FieldDecoder(
-                msgspec.json.Decoder(info.hint).decode, is_required=info.is_required
-            )
-            for info in self._visible
+            info.parameter.name: msgspec.json.Decoder(info.hint).decode for info in self._visible
         }
 
     def _bind_each_field(self, arguments: bytes) -> Bound:
         """Decode each field on its own, to report every wrong one."""
+        decoders = self._decoders
         try:
             given = msgspec.json.decode(arguments, type=dict[str, msgspec.Raw])
-            known: dict[str, msgspec.Raw] = {}
-            errors: list[FieldError] = []
-            for name, field in self._fields.items():
-                if name not in given:
-                    errors += [FieldError(name, "is required")] if field.is_required else []
-                    continue
-                raw = bytes(given[name])
-                try:
-                    known[name] = msgspec.Raw(field.read(raw))
-                except msgspec.ValidationError as error:
-                    errors += field_errors(name, raw, error, self._checker)
+            known, errors = self._read_fields(
+                given, lambda info, raw: _normalized(bytes(raw), decoders[info.parameter.name])
+            )
         except (msgspec.ValidationError, RecursionError) as error:
             raise invalid(self._tool, [decode_failure(error)]) from error
-        unknown = [name for name in given if name not in self._fields]
+        unknown = [name for name in given if name not in decoders]
         if errors or (unknown and self._strict):
             raise invalid(self._tool, errors + unknown_fields(unknown if self._strict else ()))
         record = self._decode(msgspec.json.encode(known))
         return Bound(record, [ignored(name) for name in unknown])
+
+    def _read_fields(
+        self, given: Mapping[str, Any], read: Callable[[ParameterInfo, Any], Any]
+    ) -> tuple[dict[str, Any], list[FieldError]]:
+        """Read each field on its own; return the values, and the errors of every wrong field."""
+        values: dict[str, Any] = {}
+        errors: list[FieldError] = []
+        for info in self._visible:
+            name = info.parameter.name
+            if name not in given:
+                errors += [FieldError(name, "is required")] if info.is_required else []
+                continue
+            try:
+                values[name] = read(info, given[name])
+            except msgspec.ValidationError as error:
+                raw = msgspec.json.encode(given[name])
+                errors += _field_errors(name, raw, error, self._checker)
+        return values, errors
 
 
 def _signature(function: Callable[..., Any], what: str) -> list[inspect.Parameter]:

@@ -36,7 +36,7 @@ def annotate(hint: Any, description: str | None, what: str) -> Any:
     """Return the hint with its bounds and description as msgspec.Meta.
 
     `Annotated` takes msgspec's Meta, a plain string or a `Doc` as description, and the bounds of
-    annotated-types and pydantic's FieldDecoder, known by their attributes alone.
+    annotated-types and pydantic's Field, known by their attributes alone.
     """
     try:
         _reject_foreign_bounds(hint)

@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from accord.sources.sheets.blank_form import PADDING, BlankForm, FormField, Widget
 from accord.sources.sheets.font import Font
+from accord.sources.sheets.form import PADDING, BlankForm, FormField, Widget
 from accord.sources.sheets.pdf_update import PdfUpdate, deflate_small
 from accord.sources.sheets.sheet import Overflow
 from accord.sources.sheets.text_layout import (
@@ -205,7 +205,7 @@ def _chunk(pairs: Sequence[str]) -> str:
 class AppearanceWriter:
     """Writes field appearances into one document; equal ones are written once.
 
-    We draw them, so that every viewer shows the same.
+    They are drawn here, because viewers differ in how they draw a value.
     """
 
     def __init__(self, update: PdfUpdate, writer: TextWriter) -> None:

@@ -9,14 +9,13 @@ import msgspec
 import pikepdf
 from pikepdf import Name, Object, String
 
-from accord.sources.sheets.blank_form import FormField, Widget
 from accord.sources.sheets.drawing import (
     MIN_COMFORTABLE_SIZE,
     AppearanceWriter,
     TextWriter,
     add_pages,
 )
-from accord.sources.sheets.form import SheetForm
+from accord.sources.sheets.form import FormField, SheetForm, Widget
 from accord.sources.sheets.pdf_update import PdfUpdate, pdf_string
 from accord.sources.sheets.sheet import Overflow, Sheet, Value, label, needs_field
 from accord.sources.sheets.text_layout import Typeface, layout_lines

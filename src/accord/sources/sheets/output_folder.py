@@ -1,7 +1,7 @@
 """Atomic writes inside one output folder.
 
 Each step of a path is opened relative to the one before and never through a symbolic link, so a
-concurrent change cannot lead outside. A file is written temporary its target, synced, read back by
+concurrent change cannot lead outside. A file is written beside its target, synced, read back by
 the caller's check, and renamed over it.
 """
 

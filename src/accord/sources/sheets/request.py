@@ -331,13 +331,9 @@ def _normalized(given: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
 
 
 def _errors(normalized: dict[str, Any]) -> list[FieldError]:
-    found = _checker().errors(normalized) or [FieldError(_DATA, "does not fit the schema")]
-    return [FieldError(_relative_path(error.field), error.error) for error in found]
-
-
-def _relative_path(path: str) -> str:
-    """Return a path relative to the character, as rules have it."""
-    return path.removeprefix(f"{_DATA}.")
+    found = _checker().explain(normalized, FieldError(_DATA, "does not fit the schema"))
+    # Paths are relative to the character, as in rules.
+    return [FieldError(error.field.removeprefix(f"{_DATA}."), error.error) for error in found]
 
 
 def _problem(errors: list[FieldError]) -> Problem:

@@ -40,7 +40,7 @@ _LOCK: Final = threading.Lock()
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """How a database is served."""
+    """Options of a database: tools, tables and limits."""
 
     read_only: bool = False
     """Offer no tools that write."""

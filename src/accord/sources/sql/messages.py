@@ -12,6 +12,9 @@ from accord.model.answer import FieldError, Kind, Problem
 NEEDS_RECOVERY: Final = "NEEDS_RECOVERY"
 """Code of the Problem that a reader raises if an interrupted transaction must be rolled back."""
 
+MAX_FILE: Final = 256 * 1024 * 1024
+"""Maximum size in bytes of a temporary file that a query sorts in."""
+
 Params = list[Any] | dict[str, Any] | None
 MaxChanges = Annotated[int, msgspec.Meta(ge=0)]
 

@@ -3,18 +3,15 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
-from typing import Any, Final
+from typing import Final
 
 from accord.model.answer import FieldError, Problem
 from accord.sources.sql.messages import DeleteRows, UpdateRows, WriteRequest
-from accord.sources.sql.values import from_json
 
 ONLY_SELECT: Final = "Only SELECT queries are allowed for security reasons"
 _PLAIN_NAME: Final = re.compile(r"\w{1,64}")
 _MAX_NAMES: Final = 50
 _MAX_NAME_LENGTH: Final = 64
-
-Decode = Callable[[Any, str], Any]
 
 
 def quote_name(name: str) -> str:
@@ -133,16 +130,6 @@ def _require_columns(
         seen.add((field, fold(name)))
     if errors:
         raise Problem.validation("; ".join(each.error for each in errors), fields=errors)
-
-
-def decode_conditions(where: dict[str, Any], decode: Decode = from_json) -> dict[str, Any]:
-    """Decode the values of conditions; a list is decoded item by item."""
-    return {
-        name: [decode(each, f"where.{name}[{index}]") for index, each in enumerate(value)]
-        if isinstance(value, list)
-        else decode(value, f"where.{name}")
-        for name, value in where.items()
-    }
 
 
 def require_max_changes(changes: int, maximum: int | None) -> None:

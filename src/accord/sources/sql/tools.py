@@ -1,15 +1,14 @@
-"""The tools of a database: three that read, three that write."""
+"""The tools of a database, three that read and three that write, and the cursors of `run_query`."""
 
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 
-from accord.model.answer import Answer, Encoded, FieldError, Notice, Page
+from accord.model.answer import Answer, Encoded, FieldError, Notice, Page, Problem
 from accord.model.arguments import Checker, JsonSchema, ignored, invalid
 from accord.model.tool import Bound, Hints, Output, Tool
-from accord.sources.sql import tool_schemas
-from accord.sources.sql.cursors import RowCursors
+from accord.signing import BadSignature, Signer
 from accord.sources.sql.database import Database
 from accord.sources.sql.messages import (
     ChangeCount,
@@ -34,6 +33,119 @@ _DESTROYS: Final = Hints(read_only=False, destructive=True)
 _DRY_RUN: Final = "Dry run, nothing was changed."
 
 _decode_object = msgspec.json.Decoder(dict[str, Any]).decode
+_PURPOSE: Final = "rows of run_query"
+_canonical = msgspec.json.Encoder(order="deterministic").encode
+
+
+def _text(description: str) -> JsonSchema:
+    return {"type": "string", "description": description}
+
+
+def _object(description: str) -> JsonSchema:
+    return {"type": "object", "description": description}
+
+
+def _any_of(*kinds: str) -> JsonSchema:
+    """Return a schema of several types; some clients do not know `"type": [...]`."""
+    return {"anyOf": [{"type": kind} for kind in kinds]}
+
+
+def _flag(description: str) -> JsonSchema:
+    return {"type": "boolean", "description": description, "default": False}
+
+
+def _input(required: list[str], **properties: JsonSchema) -> JsonSchema:
+    return {"type": "object", "properties": properties, "required": required}
+
+
+_PARAMETER: Final = _any_of("string", "number", "boolean", "null", "object")
+"""The type of a parameter; some model APIs refuse an array without a type of its items."""
+_DRY_RUN_FLAG: Final = _flag("Tell how many rows would change, and change none")
+_MAX_CHANGES: Final[JsonSchema] = {
+    "type": "integer",
+    "minimum": 0,
+    "description": "Change nothing if it would be more rows than this",
+}
+_WHERE: Final = "WHERE conditions (column: value pairs)"
+
+_LIST_TABLES_INPUT: Final = _input([])
+_DESCRIBE_TABLE_INPUT: Final = _input(
+    ["table_name"],
+    table_name=_text("Name of the table to describe"),
+    details=_flag("Also foreign keys, indexes, constraints, generated columns and a row count"),
+)
+_INSERT_ROW_INPUT: Final = _input(
+    ["table_name", "data"],
+    table_name=_text("Name of the table to insert into"),
+    data=_object("Column names and values to insert"),
+    dry_run=_DRY_RUN_FLAG,
+)
+_UPDATE_ROW_INPUT: Final = _input(
+    ["table_name", "data", "where"],
+    table_name=_text("Name of the table to update"),
+    data=_object("Column names and new values"),
+    where=_object(_WHERE),
+    dry_run=_DRY_RUN_FLAG,
+    max_changes=_MAX_CHANGES,
+)
+_DELETE_ROW_INPUT: Final = _input(
+    ["table_name", "where"],
+    table_name=_text("Name of the table to delete from"),
+    where=_object(_WHERE),
+    dry_run=_DRY_RUN_FLAG,
+    max_changes=_MAX_CHANGES,
+)
+
+
+def _run_query_input(placeholders: str, max_rows: int) -> JsonSchema:
+    """Return the input schema of `run_query`; engines differ in how a query names parameters."""
+    return _input(
+        ["query"],
+        query=_text("SQL SELECT query to execute"),
+        params={
+            "anyOf": [{"type": "array", "items": _PARAMETER}, {"type": "object"}],
+            "description": f"Values for the places in the query: {placeholders}",
+        },
+        limit={
+            "type": "integer",
+            "minimum": 1,
+            "description": f"The most rows to return, up to {max_rows:,}",
+        },
+        cursor=_text("The cursor of the rows before, to go on behind them"),
+    )
+
+
+def _output(**properties: JsonSchema) -> JsonSchema:
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def _list_of(items: JsonSchema) -> JsonSchema:
+    return {"type": "array", "items": items}
+
+
+_STRING: Final[JsonSchema] = {"type": "string"}
+_BOOLEAN: Final[JsonSchema] = {"type": "boolean"}
+_NULLABLE_STRING: Final = _any_of("string", "null")
+
+_TABLE_NAMES_OUTPUT: Final = _list_of(_STRING)
+_TABLE_OUTPUT: Final = _output(
+    table_name=_STRING,
+    columns=_list_of(
+        _output(
+            name=_STRING,
+            type=_STRING,
+            not_null=_BOOLEAN,
+            primary_key=_BOOLEAN,
+            default_value=_NULLABLE_STRING,
+        )
+    ),
+    create_sql=_NULLABLE_STRING,
+)
+_ROWS_OUTPUT: Final = _list_of({"type": "object"})
+_CHANGES_OUTPUT: Final = _output(changes={"type": "integer"})
+_INSERTED_OUTPUT: Final = _output(
+    last_insert_id=_any_of("integer", "string", "null"), changes={"type": "integer"}
+)
 
 
 class RunQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -49,6 +161,48 @@ def sql_tools(database: Database, key: bytes | None = None) -> list[Tool]:
     """Return the tools of a database; `key` signs cursors, see `accord.Server`."""
     write_tools = [] if database.options.read_only else _write_tools(database)
     return _read_tools(database, key) + write_tools
+
+
+class _Payload(msgspec.Struct, frozen=True, array_like=True):
+    digest: str
+    skip: int
+
+
+class RowCursors:
+    """Signs cursors: the number of rows to skip, valid for one query only.
+
+    Servers with the same key can decode each other's.
+    """
+
+    def __init__(self, key: bytes | None) -> None:
+        self._signer = Signer(key)
+
+    def encode(self, query: str, params: Params, skip: int) -> str:
+        """Return a cursor that skips this many rows of a query."""
+        return self._signer.sign(
+            _PURPOSE, msgspec.json.encode(_Payload(_digest(query, params), skip))
+        )
+
+    def decode(self, cursor: str, query: str, params: Params) -> int:
+        """Return the number of rows of the query to skip, or raise a Problem."""
+        try:
+            payload = msgspec.json.decode(self._signer.verify(_PURPOSE, cursor), type=_Payload)
+        except BadSignature as error:
+            raise _invalid_cursor("was not made by this server") from error
+        if payload.digest != _digest(query, params):
+            raise _invalid_cursor("belongs to another query or other params")
+        return payload.skip
+
+
+def _digest(query: str, params: Params) -> str:
+    from hashlib import blake2b  # slow to import, and most answers have no cursor
+
+    return blake2b(_canonical([query, params]), digest_size=9).hexdigest()
+
+
+def _invalid_cursor(fault: str) -> Problem:
+    field = FieldError("cursor", fault)
+    return Problem.validation(f"The cursor {fault}", code="INVALID_CURSOR", fields=[field])
 
 
 class _ReadCalls:
@@ -132,8 +286,8 @@ def _read_tools(database: Database, key: bytes | None) -> list[Tool]:
             f"List all tables in the {product} database",
             ListTables,
             calls.list_tables,
-            tool_schemas.LIST_TABLES,
-            tool_schemas.TABLE_NAMES,
+            _LIST_TABLES_INPUT,
+            _TABLE_NAMES_OUTPUT,
             _READS,
         ),
         _tool(
@@ -141,8 +295,8 @@ def _read_tools(database: Database, key: bytes | None) -> list[Tool]:
             "Describe the schema of a specific table",
             DescribeTable,
             calls.describe_table,
-            tool_schemas.DESCRIBE_TABLE,
-            tool_schemas.TABLE,
+            _DESCRIBE_TABLE_INPUT,
+            _TABLE_OUTPUT,
             _READS,
         ),
         _tool(
@@ -150,8 +304,8 @@ def _read_tools(database: Database, key: bytes | None) -> list[Tool]:
             "Run a SELECT query and return results as JSON",
             RunQuery,
             calls.run_query,
-            tool_schemas.run_query(placeholders, database.options.max_rows),
-            tool_schemas.ROWS,
+            _run_query_input(placeholders, database.options.max_rows),
+            _ROWS_OUTPUT,
             _READS,
         ),
     ]
@@ -165,8 +319,8 @@ def _write_tools(database: Database) -> list[Tool]:
             "Insert a new row into a table",
             InsertRow,
             calls.insert_row,
-            tool_schemas.INSERT_ROW,
-            tool_schemas.INSERTED,
+            _INSERT_ROW_INPUT,
+            _INSERTED_OUTPUT,
             _ADDS,
         ),
         _tool(
@@ -174,8 +328,8 @@ def _write_tools(database: Database) -> list[Tool]:
             "Update rows in a table based on a condition",
             UpdateRows,
             calls.update_row,
-            tool_schemas.UPDATE_ROW,
-            tool_schemas.CHANGES,
+            _UPDATE_ROW_INPUT,
+            _CHANGES_OUTPUT,
             _CHANGES,
         ),
         _tool(
@@ -183,8 +337,8 @@ def _write_tools(database: Database) -> list[Tool]:
             "Delete rows from a table based on a condition",
             DeleteRows,
             calls.delete_row,
-            tool_schemas.DELETE_ROW,
-            tool_schemas.CHANGES,
+            _DELETE_ROW_INPUT,
+            _CHANGES_OUTPUT,
             _DESTROYS,
         ),
     ]

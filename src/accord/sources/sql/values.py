@@ -1,17 +1,27 @@
-"""Values of a database as JSON, and back. An object marks a value that JSON does not have:
+"""Values and rows of a database as JSON, and back.
+
+An object marks a value that JSON does not have:
 
 {"$blob": "<base64>"}            bytes
 {"$text": "<base64>"}            text whose bytes are not UTF-8
 {"$real": "Infinity"}            a number that JSON cannot write; also -Infinity and NaN
 """
 
+import re
 from base64 import b64decode, b64encode
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from itertools import islice, starmap
 from math import isfinite, isnan
-from typing import Any, Final
+from sys import float_info
+from typing import Annotated, Any, Final
 
 import msgspec
 
 from accord.model.answer import FieldError, Problem
+from accord.sources.sql.messages import Rows
+from accord.sources.sql.problems import quote_name
 
 BLOB: Final = "$blob"
 TEXT: Final = "$text"
@@ -20,6 +30,17 @@ _NUMBERS: Final = {"Infinity": float("inf"), "-Infinity": float("-inf"), "NaN": 
 _EXPECTED: Final = (
     f'must be text, a number, true, false, null, {{"{BLOB}": base64}} or {{"{REAL}": "Infinity"}}'
 )
+
+Row = tuple[Any, ...]
+
+_BATCH: Final = 128  # rows that are read and encoded together
+_MAX_ROW_SIZE: Final = 8 * 1024 * 1024
+_INDENT: Final = 6  # bytes around each member, and each row, where JSON is indented
+_RESERVED: Final = 2_048  # bytes of an answer beside its rows
+
+_ESCAPED: Final = re.compile(r'["\\\x00-\x1f]')  # in a name that msgspec would not escape
+_FINITE: Final = msgspec.Meta(ge=-float_info.max, le=float_info.max)
+_encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
 class InvalidText(msgspec.Struct, frozen=True):
@@ -56,3 +77,142 @@ def from_json(value: Any, path: str) -> Any:
 
 def _invalid(path: str, fault: str) -> Problem:
     return Problem.validation(f"{path} {fault}", fields=[FieldError(path, fault)])
+
+
+def decode_conditions(
+    where: dict[str, Any], decode: Callable[[Any, str], Any] = from_json
+) -> dict[str, Any]:
+    """Decode the values of conditions; a list is decoded item by item."""
+    return {
+        name: [decode(each, f"where.{name}[{index}]") for index, each in enumerate(value)]
+        if isinstance(value, list)
+        else decode(value, f"where.{name}")
+        for name, value in where.items()
+    }
+
+
+class _PlainRows(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """Rows of values that JSON has as well."""
+
+    rows: list[tuple[int | Annotated[float, _FINITE] | str | bool | None, ...]]
+
+
+@lru_cache(128)
+def encoder_for(columns: tuple[str, ...]) -> "RowEncoder":
+    """Return the encoder for rows with these columns; it is made once."""
+    return RowEncoder(columns)
+
+
+class RowEncoder:
+    """Encodes rows with the same columns; repeated column names get a number."""
+
+    def __init__(self, columns: tuple[str, ...]) -> None:
+        self.names = _unique_names(columns)
+        self.notices = [
+            f"Several columns are called {quote_name(name)}; all but the first have a number"
+            " appended"
+            for name, count in Counter(columns).items()
+            if count > 1
+        ]
+        self._row_type = _row_type(self.names)
+
+    def encode(self, rows: list[Row]) -> bytes:
+        """Return the JSON of some rows."""
+        try:
+            msgspec.convert((rows,), _PlainRows)  # faster than to look at each value
+        except msgspec.ValidationError:
+            rows = [tuple(map(to_json, row)) for row in rows]
+        return _encode(list(starmap(self._row_type, rows)))
+
+    def indented_size(self, json: bytes, count: int) -> int:
+        """Return the size that the JSON of this many rows has when it is indented."""
+        return len(json) + count * _INDENT * (len(self.names) + 1)
+
+
+def collect_rows(
+    encoder: RowEncoder,
+    rows: Iterator[Row],
+    limit: int,
+    max_bytes: int,
+    *,
+    one_by_one: bool = False,
+) -> Rows:
+    """Encode up to `limit` rows that fit into `max_bytes`; reads at most one row more.
+
+    If the first row is too large for `max_bytes`, it is the only one. `one_by_one` is slower, and
+    needs no more memory than the largest row.
+    """
+    room = max_bytes - _RESERVED
+    parts: list[bytes] = []
+    count = 0
+    has_more = False
+    batch_size = 1 if one_by_one else _BATCH
+    while not has_more:
+        wanted = min(batch_size, limit - count + 1)
+        batch = list(islice(rows, wanted))
+        is_last = len(batch) < wanted
+        if len(batch) > limit - count:
+            has_more = True
+            batch.pop()
+        json = encoder.encode(batch)
+        if encoder.indented_size(json, len(batch)) > room:
+            fitting = _count_fitting(encoder, batch, room, is_first=not count)
+            has_more = has_more or fitting < len(batch)
+            batch = batch[:fitting]
+            json = encoder.encode(batch)
+        if batch:
+            parts.append(json)
+        count += len(batch)
+        room -= encoder.indented_size(json, len(batch))
+        if is_last:
+            break
+    json = parts[0] if len(parts) == 1 else b"[%s]" % b",".join(part[1:-1] for part in parts)
+    return Rows(json, count, has_more, encoder.notices)
+
+
+def _count_fitting(encoder: RowEncoder, rows: list[Row], room: int, *, is_first: bool) -> int:
+    """Return how many rows fit; at least one if it is the first of the answer."""
+    fitting = 0
+    for row in rows:
+        json = encoder.encode([row])
+        room -= encoder.indented_size(json, 1)
+        if room < 0 and (fitting or not is_first):
+            break
+        if len(json) > _MAX_ROW_SIZE:
+            raise _too_large(len(json))
+        fitting += 1
+        if room < 0:
+            break
+    return fitting
+
+
+def _too_large(size: int) -> Problem:
+    return Problem.validation(
+        f"A row has {size:,} bytes of JSON; at most {_MAX_ROW_SIZE:,} can be sent",
+        code="TOO_LARGE",
+        remediation="select fewer columns, or a part of them with substr()",
+    )
+
+
+def _unique_names(columns: tuple[str, ...]) -> tuple[str, ...]:
+    """Append numbers to repeated names, as SQLite does for a view: `id`, `id:1`."""
+    taken = set(columns)
+    used: set[str] = set()
+    names = []
+    for column in columns:
+        name, number = column, 0
+        while name in used or (number and name in taken):
+            number += 1
+            name = f"{column}:{number}"
+        used.add(name)
+        names.append(name)
+    return tuple(names)
+
+
+def _row_type(names: tuple[str, ...]) -> Callable[..., object]:
+    """Return a type whose JSON has these names; faster to make and to encode than a dict."""
+    if any(_ESCAPED.search(name) for name in names):
+        return lambda *row: dict(zip(names, row, strict=True))
+    fields = [f"c{index}" for index in range(len(names))]
+    rename = dict(zip(fields, names, strict=True))
+    return msgspec.defstruct("Row", fields, rename=rename, gc=False)

@@ -1,11 +1,13 @@
-"""Entry point of a worker process: owns one connection, and replies to one request at a time."""
+"""Entry point of a worker process: one connection, one request at a time, limited resources."""
 
 import gc
 import logging
+import resource
 import signal
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -13,6 +15,7 @@ import msgspec
 from accord.child_process import end_with_parent, read_frames, take_pipes, write_frame
 from accord.model.answer import Problem
 from accord.sources.sql.messages import (
+    MAX_FILE,
     ChangeCount,
     CrashReply,
     DeleteRows,
@@ -22,7 +25,6 @@ from accord.sources.sql.messages import (
     ProblemReply,
     Ready,
     Reply,
-    Request,
     Rows,
     SelectRows,
     TableDescription,
@@ -32,7 +34,6 @@ from accord.sources.sql.messages import (
     decode_request,
     encode_reply,
 )
-from accord.sources.sql.sandbox import limit_resources
 
 _ORPHAN_TIMEOUT: Final = 1.0  # seconds past the time limit; the parent would have killed us by then
 
@@ -44,6 +45,8 @@ _METHODS: Final[dict[type, Callable[[Any, Any], Reply]]] = {
     UpdateRows: lambda engine, request: engine.update(request),
     DeleteRows: lambda engine, request: engine.delete(request),
 }
+_MAX_MEMORY: Final = 64 * 1024 * 1024  # bytes beyond those in use when the limits are set
+_MEMORY_STATISTICS: Final = Path("/proc/self/statm")
 
 
 class Engine(Protocol):
@@ -59,7 +62,7 @@ class Engine(Protocol):
 
 def main(parent: int) -> None:
     """Reply to requests on standard input and output until the pipes are closed."""
-    with suppress(BrokenPipeError):  # the parent is gone
+    with suppress(BrokenPipeError):  # the parent has exited
         _serve(parent)
 
 
@@ -82,7 +85,8 @@ def _serve(parent: int) -> None:
             if engine is None:
                 engine = engine_type(settings)
                 limit_resources(writes=settings.writes)
-            reply = _execute(engine, decode_request(frame))
+            request = decode_request(frame)
+            reply = _METHODS[type(request)](engine, request)
         except Problem as problem:
             reply = ProblemReply.from_problem(problem)
         except Exception:  # noqa: BLE001 - the border of a process: the parent logs it
@@ -108,5 +112,19 @@ def _tune_garbage_collector() -> None:
     gc.set_threshold(50_000, 50, 50)
 
 
-def _execute(engine: Engine, request: Request) -> Reply:
-    return _METHODS[type(request)](engine, request)
+def limit_resources(*, writes: bool) -> None:
+    """Limit the memory of this process and, unless it `writes`, the size of its files.
+
+    Without /proc, as on macOS, only SQLite's own limit bounds the memory.
+    """
+    if _MEMORY_STATISTICS.exists():
+        pages = int(_MEMORY_STATISTICS.read_text().split()[0])
+        _lower(resource.RLIMIT_AS, pages * resource.getpagesize() + _MAX_MEMORY)
+    if not writes:
+        _lower(resource.RLIMIT_FSIZE, MAX_FILE)
+
+
+def _lower(kind: int, limit: int) -> None:
+    _, hard = resource.getrlimit(kind)
+    if hard == resource.RLIM_INFINITY or limit < hard:
+        resource.setrlimit(kind, (limit, hard))

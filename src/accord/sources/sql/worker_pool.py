@@ -59,7 +59,7 @@ class WorkerSlot:
         self.requests: deque[_PendingRequest | None] = deque()
         self.is_ready = False
         self.since = monotonic()
-        """When the first request began to execute, or the process to start."""
+        """Time at which the first request began to execute, or the process to start."""
         self.replies = 0
         self.latency = _NEVER
         """Estimated seconds for a reply."""

@@ -27,7 +27,7 @@ class Command(BaseCommand):  # type: ignore[misc]  # Django has no types
         """Add the command's options."""
         parser.add_argument("--user", metavar="NAME", help="act as this user; default: anonymous")
         parser.add_argument("--list", action="store_true", help="show what is exposed, and to whom")
-        parser.add_argument("--profile", choices=list(PROFILES), help="how answers are worded")
+        parser.add_argument("--profile", choices=list(PROFILES), help="how answers are rendered")
 
     def handle(self, *_: Any, **options: Any) -> None:
         """Serve until stdin ends."""

@@ -3,28 +3,47 @@
 The query becomes that of a cursor, which PostgreSQL allows for SELECT and VALUES only, sent by the
 protocol that takes one statement at a time. So its text is never parsed here to decide what it
 does or where it ends.
+
+PostgreSQL has no authorizer for `--allow`. But a transaction holds a lock on all that it has
+touched until it ends: tables, views, catalogs, also what a function reads. So a second connection
+checks the locks of the first: before any row is fetched, and before the rows are returned.
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from time import monotonic
 from typing import Any, Final
 
 import psycopg
 from psycopg import errors
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Engine
 
 from accord.model.answer import Problem
 from accord.sources.sql.messages import Params, Rows, SelectRows, WorkerSettings
 from accord.sources.sql.postgres.values import to_json
-from accord.sources.sql.problems import missing_param, only_select, query_failed, unknown_table
-from accord.sources.sql.row_encoder import Row, collect_rows, encoder_for
+from accord.sources.sql.problems import (
+    forbidden_table,
+    missing_param,
+    only_select,
+    query_failed,
+    unknown_table,
+)
 from accord.sources.sql.tokenizer import POSTGRES, tokenize
-from accord.sources.sql.values import from_json
+from accord.sources.sql.values import Row, collect_rows, encoder_for, from_json
 
 _CURSOR: Final = "accord"
 _FETCH_SIZE: Final = 64  # rows
 _SET_TIMEOUT: Final = "SET LOCAL statement_timeout = {}"
 _NOT_SELECT: Final = (errors.SyntaxError, errors.FeatureNotSupported)
+_LOCKED_TABLES: Final = """
+SELECT DISTINCT c.relname, pg_catalog.pg_table_is_visible(c.oid)
+FROM pg_catalog.pg_locks l
+LEFT JOIN pg_catalog.pg_class long ON long.reltoastrelid = l.relation
+JOIN pg_catalog.pg_class c ON c.oid = coalesce(long.oid, l.relation)
+WHERE l.locktype = 'relation' AND l.pid = %s AND c.relkind NOT IN ('i', 'I')
+"""
+_REVEALING_CLASSES: Final = ("22", "23", "42", "P0", "XX")
+"""Classes of errors whose message may have a value in it that the query has read."""
 
 
 def begin(connection: Connection, settings: WorkerSettings) -> None:
@@ -46,7 +65,7 @@ def end(driver: "psycopg.Connection[Any]") -> None:
         driver.pgconn.exec_(b"ROLLBACK; SELECT pg_catalog.pg_advisory_unlock_all()")
 
 
-def run(
+def _run(
     driver: "psycopg.Connection[Any]",
     request: SelectRows,
     settings: WorkerSettings,
@@ -127,3 +146,50 @@ def _unknown_table(error: psycopg.Error, tables: list[str]) -> Problem:
     message = error.diag.message_primary or "no such table"
     name = message.split('"')[1] if message.count('"') > 1 else message
     return unknown_table(message, name, tables)
+
+
+class AllowList:
+    """Runs queries that read allowed tables only; None allows all."""
+
+    def __init__(self, engine: Engine, settings: WorkerSettings) -> None:
+        self._engine = engine
+        self._settings = settings
+        self._allow = settings.allow
+
+    def allows(self, table: str) -> bool:
+        """True if a table may be read or changed."""
+        return self._allow is None or table in self._allow
+
+    def run(
+        self,
+        driver: "psycopg.Connection[Any]",
+        request: SelectRows,
+        tables: Callable[[], list[str]],
+        *,
+        one_by_one: bool,
+    ) -> Rows:
+        """Return the rows of a query, or raise a Problem if it reads another table."""
+        run = partial(_run, driver, request, self._settings, tables, one_by_one=one_by_one)
+        if self._allow is None:
+            return run()
+        try:
+            rows = run(on_planned=self._require_allowed)
+        except psycopg.Error as error:
+            if _may_reveal_values(error):
+                raise Problem.validation("The query fails on a value that it reads") from error
+            raise
+        self._require_allowed(driver)
+        return rows
+
+    def _require_allowed(self, driver: "psycopg.Connection[Any]") -> None:
+        with self._engine.connect() as other:
+            found = other.exec_driver_sql(_LOCKED_TABLES, (driver.info.backend_pid,)).all()
+        for name, is_visible in found:
+            if not is_visible or not self.allows(name):
+                raise forbidden_table(name, self._allow)
+
+
+def _may_reveal_values(error: psycopg.Error) -> bool:
+    """True if an error comes from the data; one of the query has a position in its text."""
+    is_syntax = error.diag.statement_position is not None and error.diag.context is None
+    return (error.sqlstate or "")[:2] in _REVEALING_CLASSES and not is_syntax

@@ -1,7 +1,7 @@
 """The SQLite engine, with apsw.
 
-Read engine.py first; hardening and authorizer keep it safe, schema and statements hold its SQL,
-errors maps exceptions to Problems.
+Read engine.py first; hardening keeps it safe, statements holds its SQL, errors maps exceptions to
+Problems.
 """
 
 from accord.sources.sql.sqlite.engine import SqliteEngine

@@ -26,7 +26,6 @@ from accord.sources.sql.messages import (
     WriteRequest,
 )
 from accord.sources.sql.problems import (
-    decode_conditions,
     find_table,
     invalid_params,
     missing_param,
@@ -34,13 +33,17 @@ from accord.sources.sql.problems import (
     unknown_table,
     validate_change,
 )
-from accord.sources.sql.row_encoder import Row, collect_rows, encoder_for
-from accord.sources.sql.sqlite import schema, statements
-from accord.sources.sql.sqlite.authorizer import MAX_CACHED_QUERY, Authorizer, NotCached, fold
+from accord.sources.sql.sqlite import statements
 from accord.sources.sql.sqlite.errors import SQLITE_ERRORS, mapped_errors, problem_of
-from accord.sources.sql.sqlite.hardening import open_connection
+from accord.sources.sql.sqlite.hardening import (
+    MAX_CACHED_QUERY,
+    Authorizer,
+    NotCached,
+    fold,
+    open_connection,
+)
 from accord.sources.sql.sqlite.statements import Statement, decode_text, text_as_bytes
-from accord.sources.sql.values import from_json
+from accord.sources.sql.values import Row, collect_rows, decode_conditions, encoder_for, from_json
 
 T = TypeVar("T")
 
@@ -80,7 +83,7 @@ class SqliteEngine:
         return self._connection
 
     def _retry(self, call: Callable[[apsw.Connection], T]) -> T:
-        """Call with the connection; again with a new one if it cannot read a changed schema.
+        """Call with the connection; again with a new one if it cannot read a changed statements.
 
         The limits of a query's text also hold for a schema that is read again later.
         """
@@ -96,7 +99,9 @@ class SqliteEngine:
             return TableNames(self._retry(self._tables))
 
     def _tables(self, connection: apsw.Connection) -> list[str]:
-        return [name for name in schema.table_names(connection) if self._authorizer.allows(name)]
+        return [
+            name for name in statements.table_names(connection) if self._authorizer.allows(name)
+        ]
 
     def describe(self, request: DescribeTable) -> TableDescription:
         """Describe a table; with details, also its keys, indexes and constraints."""
@@ -105,10 +110,10 @@ class SqliteEngine:
 
     def _describe(self, connection: apsw.Connection, request: DescribeTable) -> TableDescription:
         name = find_table(request.table_name, self._tables(connection), fold)
-        table = schema.describe(connection, name)
+        table = statements.describe(connection, name)
         description: Any = table
         if request.details:
-            description = msgspec.structs.asdict(table) | schema.details(connection, table)
+            description = msgspec.structs.asdict(table) | statements.details(connection, table)
         return TableDescription(name, msgspec.json.encode(description))
 
     def select(self, request: SelectRows) -> Rows:
@@ -134,14 +139,14 @@ class SqliteEngine:
         except Problem as problem:
             if not self._authorizer.is_denial(problem):
                 raise
-        schema.connect_virtual_tables(connection)
+        statements.connect_virtual_tables(connection)
         return self._select_authorized(connection, request, bindings)
 
     def _select_authorized(
         self, connection: apsw.Connection, request: SelectRows, bindings: Any
     ) -> Rows:
         if self._authorizer.is_restricted:
-            self._authorizer.set_tables(schema.table_kinds(connection))
+            self._authorizer.set_tables(statements.table_kinds(connection))
         try:
             return self._select(connection, request, bindings)
         finally:
@@ -228,9 +233,9 @@ class SqliteEngine:
         """Insert a row, and return its rowid if it has one."""
         with mapped_errors(self._settings):
             connection, table = self._begin_change(request)
-            has_id = not request.dry_run and schema.has_rowid(connection, table)
+            has_id = not request.dry_run and statements.has_rowid(connection, table)
             statement = statements.insert(table, _decode_data(request.data))
-            count = statements.COUNT_ONE if schema.is_view(connection, table) else None
+            count = statements.COUNT_ONE if statements.is_view(connection, table) else None
             changes = self._change(connection, statement, count, request.dry_run, None)
             return ChangeCount(
                 changes, connection.last_insert_rowid() if has_id and changes else None
@@ -256,7 +261,7 @@ class SqliteEngine:
         """Return the connection and the table of a change, once it is validated."""
         connection = self._begin()
         table = find_table(request.table_name, self._tables(connection), fold)
-        validate_change(request, table, schema.column_names(connection, table), fold)
+        validate_change(request, table, statements.column_names(connection, table), fold)
         return connection, table
 
     def _change_some(
@@ -267,7 +272,7 @@ class SqliteEngine:
         where: Mapping[str, Any],
         request: UpdateRows | DeleteRows,
     ) -> ChangeCount:
-        count = statements.count(table, where) if schema.is_view(connection, table) else None
+        count = statements.count(table, where) if statements.is_view(connection, table) else None
         changes = self._change(connection, statement, count, request.dry_run, request.max_changes)
         return ChangeCount(changes)
 

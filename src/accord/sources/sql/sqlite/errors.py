@@ -1,4 +1,4 @@
-"""Maps errors of SQLite to Problems that say what to do."""
+"""Maps errors of SQLite to Problems, with advice where there is any."""
 
 import re
 from collections.abc import Iterator
@@ -8,9 +8,8 @@ from typing import Final
 import apsw
 
 from accord.model.answer import FieldError, Problem
-from accord.sources.sql.messages import NEEDS_RECOVERY, WorkerSettings
+from accord.sources.sql.messages import MAX_FILE, NEEDS_RECOVERY, WorkerSettings
 from accord.sources.sql.problems import only_select, query_failed
-from accord.sources.sql.sandbox import MAX_FILE
 from accord.sources.sql.sqlite.hardening import LIMITS, MAX_HEAP
 
 _NEED_RECOVERY: Final = (

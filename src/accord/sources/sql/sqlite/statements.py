@@ -1,12 +1,181 @@
-"""Builds SQL: changes, with values bound and names quoted; queries that return text as bytes."""
+"""SQL that the engine runs: reads the schema, changes rows, returns text as bytes.
+
+Names in it are quoted, values are bound.
+"""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
-from accord.sources.sql.row_encoder import Row
-from accord.sources.sql.sqlite.schema import quote
-from accord.sources.sql.tokenizer import tokenize
-from accord.sources.sql.values import InvalidText
+import apsw
+import msgspec
+
+from accord.sources.sql.tokenizer import check_constraints, tokenize
+from accord.sources.sql.values import InvalidText, Row
+
+MAX_COUNTED: Final = 100_000
+"""Number of rows up to which a table is counted."""
+_GENERATED: Final = {2: "virtual", 3: "stored"}
+_TABLES: Final = """
+SELECT name FROM sqlite_schema
+WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+ORDER BY type, rowid
+"""
+
+
+class Column(msgspec.Struct, frozen=True):
+    """A column, as describe_table returns it."""
+
+    name: str
+    type: str
+    not_null: bool
+    primary_key: bool
+    default_value: str | None
+
+
+class Table(msgspec.Struct, frozen=True):
+    """A table or view, as describe_table returns it."""
+
+    table_name: str
+    columns: list[Column]
+    create_sql: str | None
+
+
+def table_names(connection: apsw.Connection) -> list[str]:
+    """Return tables in the order of their creation, then views; without those of SQLite itself."""
+    shadows = {name for name, kind in table_kinds(connection) if kind == "shadow"}
+    return [name for (name,) in connection.execute(_TABLES) if name not in shadows]
+
+
+def table_kinds(connection: apsw.Connection) -> Iterator[tuple[str, str]]:
+    """Yield each table and its kind: table, view, virtual, or shadow of a virtual one."""
+    for row in connection.execute("PRAGMA main.table_list"):
+        yield row[1], row[2]
+
+
+def connect_virtual_tables(connection: apsw.Connection) -> None:
+    """Connect every virtual table; the query that needs one reports its failure."""
+    for table in [name for name, kind in table_kinds(connection) if kind == "virtual"]:
+        with suppress(apsw.Error):
+            connection.execute(f"SELECT 1 FROM {quote(table)} LIMIT 0")
+
+
+def has_rowid(connection: apsw.Connection, table: str) -> bool:
+    """True if the rows of a table have a rowid."""
+    rows = [row for row in connection.execute("PRAGMA main.table_list") if row[1] == table]
+    return any(row[2] in ("table", "virtual") and not row[4] for row in rows)
+
+
+def is_view(connection: apsw.Connection, table: str) -> bool:
+    """True if a table is a view."""
+    return (table, "view") in table_kinds(connection)
+
+
+def column_names(connection: apsw.Connection, table: str) -> list[str]:
+    """Return the names of all columns but hidden ones, in their order."""
+    return [row[1] for row in _columns(connection, table)]
+
+
+def _columns(connection: apsw.Connection, table: str) -> list[tuple[Any, ...]]:
+    """Return a row of table_xinfo for each column, without the hidden ones of virtual tables."""
+    found = connection.execute("SELECT * FROM pragma_table_xinfo(?, 'main')", (table,))
+    return [row for row in found if row[6] != 1]
+
+
+def describe(connection: apsw.Connection, table: str) -> Table:
+    """Return the columns of a table and the SQL that created it."""
+    rows = _columns(connection, table)
+    alias = _rowid_alias(connection, table, rows)
+    columns = [
+        Column(name, kind, bool(not_null) or name == alias, bool(key), default)
+        for _, name, kind, not_null, default, key, _ in rows
+    ]
+    sql = connection.execute("SELECT sql FROM sqlite_schema WHERE name = ?", (table,)).get
+    return Table(table, columns, sql)
+
+
+def _rowid_alias(
+    connection: apsw.Connection, table: str, rows: list[tuple[Any, ...]]
+) -> str | None:
+    """Return the column that is an alias of the rowid, and so is never null."""
+    keys = [row for row in rows if row[5]]
+    is_integer = len(keys) == 1 and keys[0][2].upper() == "INTEGER"
+    if not is_integer or not has_rowid(connection, table):
+        return None
+    has_index = any(origin == "pk" for _, _, _, origin, _ in _indexes(connection, table))
+    return None if has_index else str(keys[0][1])
+
+
+def _indexes(connection: apsw.Connection, table: str) -> list[tuple[Any, ...]]:
+    """Return a row for each index: number, name, unique, origin, partial."""
+    return list(connection.execute("SELECT * FROM pragma_index_list(?, 'main')", (table,)))
+
+
+def details(connection: apsw.Connection, table: Table) -> dict[str, Any]:
+    """Return keys, indexes, constraints, generated columns and row count of a table."""
+    name = table.table_name
+    indexes = [
+        _index(connection, index, bool(unique), origin, bool(partial))
+        for _, index, unique, origin, partial in reversed(_indexes(connection, name))
+    ]
+    counted = connection.execute(
+        f"SELECT count(*) FROM (SELECT 1 FROM {quote(name)} LIMIT {MAX_COUNTED + 1})"
+    ).get
+    return {
+        "foreign_keys": _foreign_keys(connection, name),
+        "indexes": indexes,
+        "unique_constraints": [index["columns"] for index in indexes if index["origin"] == "u"],
+        "check_constraints": check_constraints(table.create_sql or ""),
+        "generated_columns": _generated(connection, name),
+        "row_count": min(counted, MAX_COUNTED),
+        "row_count_is_exact": counted <= MAX_COUNTED,
+    }
+
+
+def _index(
+    connection: apsw.Connection, name: str, unique: bool, origin: str, partial: bool
+) -> dict[str, Any]:
+    found = connection.execute("SELECT name FROM pragma_index_info(?, 'main')", (name,))
+    columns = [column for (column,) in found]  # null where it is an expression
+    return {
+        "name": name,
+        "columns": columns,
+        "unique": unique,
+        "partial": partial,
+        "origin": origin,
+    }
+
+
+def _foreign_keys(connection: apsw.Connection, table: str) -> list[dict[str, Any]]:
+    keys: dict[int, dict[str, Any]] = {}
+    for row in connection.execute("SELECT * FROM pragma_foreign_key_list(?, 'main')", (table,)):
+        number, _, other, column, referenced, on_update, on_delete, _ = row
+        key = keys.setdefault(
+            number,
+            {
+                "columns": [],
+                "references": {"table": other, "columns": []},
+                "on_update": on_update,
+                "on_delete": on_delete,
+            },
+        )
+        key["columns"].append(column)
+        if referenced is not None:  # else it is the primary key
+            key["references"]["columns"].append(referenced)
+    return [keys[number] for number in sorted(keys, reverse=True)]
+
+
+def _generated(connection: apsw.Connection, table: str) -> list[dict[str, str]]:
+    return [
+        {"name": row[1], "kind": _GENERATED[row[6]]}
+        for row in _columns(connection, table)
+        if row[6] in _GENERATED
+    ]
+
+
+def quote(name: str) -> str:
+    """Return a name as an SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 class Statement(NamedTuple):

@@ -5,7 +5,7 @@ from time import process_time
 import pytest
 
 from accord import ContractError, Server
-from accord.model.uris import Template
+from accord.model.resource import Template
 
 MATCHES = [
     ("a://b", "a://b", {}),

@@ -1,28 +1,62 @@
-"""Fill sheets from character files, in a pool of processes."""
+"""Fills sheets: a server for `accord serve sheets`, and a pool of processes for `accord sheet`."""
 
-import multiprocessing
 import os
-import subprocess
 import sys
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from accord.child_process import end_with_parent
-from accord.cli.sheet_server import make_filler
 from accord.cli.terminal import visible
 from accord.errors import ContractError
 from accord.model.answer import Problem
-from accord.sources import sheets
+from accord.server import Server
+
+try:
+    from accord.sources import sheets
+except ImportError as error:
+    raise ContractError(str(error)) from error
 
 STDIN: Final = "-"
 _DPI: Final = "110"
 _CHUNK: Final = 4
 PDFTOPPM: Final = "pdftoppm"
+
+
+def make_filler(
+    template: Path | None = None,
+    map: Path | None = None,
+    paper: str = "a4",
+    font: Sequence[Path] = (),
+) -> sheets.Filler:
+    """Return a filler of one form; the bundled one by default."""
+    if map is not None and template is None:
+        raise ContractError("--map must be given together with --template")
+    return sheets.Filler(sheets.load(template, map, paper), sheets.Typeface(font))
+
+
+def _make_folder(folder: Path) -> Path:
+    """Create the folder if its parent exists, and return it."""
+    with suppress(OSError):
+        folder.mkdir()
+    return folder
+
+
+def sheet_server(
+    out: Path | None = None,
+    template: Path | None = None,
+    map: Path | None = None,
+    paper: str = "a4",
+    font: Sequence[Path] = (),
+) -> Server:
+    """Return a server with the tool that fills sheets into a folder."""
+    folder = sheets.OutputFolder(_make_folder(out or Path()))
+    server = Server(sheets.NAME, version=sheets.VERSION, profile=sheets.PROFILE)
+    server.add(sheets.sheet_tool(make_filler(template, map, paper, font), folder))
+    return server
 
 
 class SheetJob(msgspec.Struct, frozen=True):
@@ -56,6 +90,9 @@ def run_jobs(jobs: list[SheetJob], options: JobOptions, processes: int) -> Itera
     if processes < 2 or any(job.source == STDIN for job in jobs):  # stdin is in this process only
         yield from map(Worker(options).run, jobs)
         return
+    from concurrent.futures import ProcessPoolExecutor  # slow to import, for several files only
+    from concurrent.futures.process import BrokenProcessPool
+
     try:
         with ProcessPoolExecutor(processes, initializer=_init_worker, initargs=(options,)) as pool:
             yield from pool.map(_run, jobs, chunksize=_CHUNK)
@@ -67,6 +104,8 @@ _worker: "Worker"
 
 
 def _init_worker(options: JobOptions) -> None:
+    import multiprocessing
+
     global _worker  # noqa: PLW0603 - the state of a pool process
     end_with_parent(os.getppid())
     parent = multiprocessing.parent_process()
@@ -109,7 +148,10 @@ class Worker:
             _draw_pictures(written)
         notes = [f"{job.source}: {notice.message}" for notice in bound.warnings]
         notes += _notes(job.source, drawn.report)
-        output = _json(drawn.report) if self._options.is_json else _summary(written, drawn.report)
+        if self._options.is_json:
+            output = [msgspec.json.encode(drawn.report).decode()]
+        else:
+            output = list(_summary(written, drawn.report))
         return JobResult([visible(line) for line in output], [visible(line) for line in notes])
 
     def _arguments(self, source: str) -> dict[str, Any]:
@@ -136,10 +178,6 @@ def _summary(written: Path, report: sheets.Report) -> Iterator[str]:
             yield f"  {name:{width}}  {values[name]}  ({how})"
 
 
-def _json(report: sheets.Report) -> list[str]:
-    return [msgspec.json.encode(report).decode()]
-
-
 def _notes(source: str, report: sheets.Report) -> Iterator[str]:
     for error in report.validation_errors:
         yield f"{source}: {error.severity}: {error.field}: {error.error}"
@@ -153,6 +191,8 @@ def _notes(source: str, report: sheets.Report) -> Iterator[str]:
 
 def _draw_pictures(sheet: Path) -> None:
     """Draw each page as a PNG beside the sheet."""
+    import subprocess
+
     sheet = sheet.absolute()  # a name must not look like an option
     command = [PDFTOPPM, "-png", "-r", _DPI, str(sheet), str(sheet.with_suffix(""))]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

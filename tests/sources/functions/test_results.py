@@ -1,19 +1,31 @@
 """Returned values and raised problems as tool results."""
 
 import json
+from dataclasses import dataclass, field
 from datetime import date
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar, NotRequired, TypedDict
 
 import annotated_types as at
 import jsonschema_rs
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wire
 from accord import Answer
+from accord.sources.functions.type_hints import output_of
 from peer import Peer
-from sources.functions.sample_types import Color, Line, Row, each_type, json_of, listed, returning
+from sources.functions.sample_types import (
+    Color,
+    Line,
+    Point,
+    Row,
+    each_type,
+    json_of,
+    listed,
+    returning,
+)
 
 RESULTS: dict[str, tuple[Any, Any, str, Any, Any]] = {
     # the hint, the value, its text, its structure up to 2025-11-25, its structure after
@@ -95,3 +107,83 @@ def test_bounds_of_a_result_are_in_the_schema_and_checked() -> None:
     server = returning(9, Annotated[int, at.Le(5)])
     assert listed(server) == {"type": "integer", "maximum": 5}
     assert Peer(server, wire.STATELESS).call("get")["result"]["isError"] is True
+
+
+# The check of results decodes into Structs, which is faster; it must accept the same JSON.
+
+
+@dataclass
+class Customer:
+    name: str
+    orders: "list[Line]" = field(default_factory=list)
+    limit: ClassVar[int] = 5
+    note: Annotated[str, msgspec.Meta(max_length=3)] | None = None
+
+
+class Node(TypedDict):
+    value: int
+    next: "NotRequired[Node]"
+
+
+@dataclass
+class Checked:
+    qty: int
+
+    def __post_init__(self) -> None:
+        if self.qty < 0:
+            raise ValueError("negative")
+
+
+Renamed = TypedDict("Renamed", {"a-b": int})
+CHECKED: dict[str, Any] = {
+    "dataclass": Customer,
+    "list": list[Customer],
+    "dict": dict[str, Customer],
+    "tuple": tuple[int, Line],
+    "optional": Line | None,
+    "TypedDict": list[Point],
+    "inside of another": dict[str, list[Point | None]],
+    "recursive": Node,
+    "with __post_init__": Checked,
+    "names that are not identifiers": Renamed,
+    "Annotated": Annotated[list[Line], msgspec.Meta(max_length=2)],
+}
+MEMBERS = st.fixed_dictionaries(
+    {},
+    optional={
+        "name": st.text(max_size=2) | st.integers(),
+        "orders": st.lists(
+            st.fixed_dictionaries({}, optional={"qty": st.integers(-1, 2), "sku": st.text()}),
+            max_size=2,
+        ),
+        "note": st.text(max_size=5) | st.none(),
+        "qty": st.integers(-1, 2),
+        "x": st.integers() | st.text(),
+        "label": st.text() | st.none(),
+        "value": st.integers(),
+        "next": st.fixed_dictionaries({"value": st.integers() | st.none()}),
+        "a-b": st.integers() | st.none(),
+        "limit": st.text(),
+    },
+)
+JSON_VALUES = MEMBERS | st.lists(MEMBERS, max_size=3) | st.none() | st.integers()
+JSON_VALUES |= st.dictionaries(st.text(max_size=1), JSON_VALUES, max_size=2)
+JSON_VALUES |= st.tuples(st.integers(), MEMBERS).map(list)
+
+
+@pytest.mark.parametrize("hint", CHECKED.values(), ids=list(CHECKED))
+@given(value=JSON_VALUES)
+@settings(max_examples=300)
+def test_the_check_of_a_result_accepts_exactly_what_its_type_does(hint: Any, value: Any) -> None:
+    check = output_of(hint, "get").check
+    assert check is not None
+    json = msgspec.json.encode(value)
+    assert _accepts(check, json) == _accepts(msgspec.json.Decoder(hint).decode, json)
+
+
+def _accepts(decode: Any, json: bytes) -> bool:
+    try:
+        decode(json)
+    except msgspec.ValidationError:
+        return False
+    return True

@@ -2,12 +2,25 @@
 
 import inspect
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import MISSING, fields, is_dataclass
 from datetime import datetime, time
 from functools import reduce
 from operator import or_
 from types import UnionType
-from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    NotRequired,
+    Required,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
 
 import msgspec
 
@@ -184,12 +197,72 @@ def output_of(hint: Any, tool: str) -> Output:
     parts = list(_subschemas(schema))
     return Output(
         schema=schema,
-        check=msgspec.json.Decoder(hint).decode,
+        check=_checker(hint),
         is_loose=any(_accepts_anything(part) for part in parts),
         hides_nan=any(_is_nullable_number(part) for part in parts),
         is_recursive=_is_recursive(schema),
         is_unordered=any("uniqueItems" in part for part in parts),
     )
+
+
+def _checker(hint: Any) -> Callable[[bytes], object]:
+    """Return a function that raises if JSON is not valid for a type."""
+    try:
+        return msgspec.json.Decoder(_fast_type(hint, {})).decode
+    except (TypeError, ValueError, NameError):  # msgspec cannot make a Struct of some class
+        return msgspec.json.Decoder(hint).decode
+
+
+def _fast_type(hint: Any, structs: dict[type, Any]) -> Any:
+    """Return a type that is valid for the same JSON, with Structs in place of other classes.
+
+    msgspec decodes a Struct in less than half the time of a dataclass.
+    """
+    origin, args = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return Annotated[(_fast_type(args[0], structs), *args[1:])]
+    if origin in (Union, UnionType):
+        return reduce(or_, (_fast_type(arg, structs) for arg in args))
+    if origin in (list, dict, tuple, set, frozenset):
+        return origin[tuple(_fast_type(arg, structs) for arg in args)]
+    if isinstance(hint, type) and (is_typeddict(hint) or _is_plain_dataclass(hint)):
+        if hint not in structs:
+            structs[hint] = None  # while its fields are found
+            structs[hint] = _struct_of(hint, structs)
+        if structs[hint] is None:
+            raise TypeError(f"{hint.__name__} contains itself")
+        return structs[hint]
+    return hint
+
+
+def _is_plain_dataclass(hint: type) -> bool:
+    return is_dataclass(hint) and not hasattr(hint, "__post_init__")
+
+
+def _struct_of(owner: type, structs: dict[type, Any]) -> Any:
+    """Return a Struct with the fields of a dataclass or TypedDict."""
+    hints = get_type_hints(owner, include_extras=True)
+    names = [field.name for field in fields(owner)] if is_dataclass(owner) else list(hints)
+    members: list[Any] = []
+    for name in names:
+        hint = hints[name]
+        while get_origin(hint) in (Required, NotRequired):
+            (hint,) = get_args(hint)
+        is_required = name in _required(owner)
+        members.append((name, _fast_type(hint, structs), *(() if is_required else (None,))))
+    return msgspec.defstruct(owner.__name__, members, kw_only=True, frozen=True, gc=False)
+
+
+def _required(owner: Any) -> Collection[str]:
+    """Return the names of the required fields of a dataclass or TypedDict."""
+    if not is_dataclass(owner):
+        keys: frozenset[str] = owner.__required_keys__
+        return keys
+    return [
+        field.name
+        for field in fields(owner)
+        if field.default is MISSING and field.default_factory is MISSING
+    ]
 
 
 def _has_blocks(hint: Any) -> bool:

@@ -130,6 +130,7 @@ class Executor:
             return
         task = worker.task
         caller = None if inside is not None else self._enter(task)
+        name = None
         try:
             for _ in range(_BATCH):
                 if not queue or not window.has_room or task.cancelling():
@@ -140,7 +141,9 @@ class Executor:
                     self._end(operation, None)
                     continue
                 call.task = task
-                task.set_name(call.request.name)
+                if name != call.request.name:
+                    name = call.request.name
+                    task.set_name(name)
                 run, context = perform(operation), copy_context()
                 try:
                     awaited = context.run(run.send, None)

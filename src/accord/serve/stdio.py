@@ -218,7 +218,11 @@ class _Session:
             for event in events:
                 if isinstance(event, Request):
                     assert isinstance(line, bytes)  # an overlong line has no request
-                    self._start(event, len(line) // len(events))
+                    if len(line) > _LARGE:
+                        self._throttle.hold(event, len(line) // len(events))
+                    call = RunningCall(event, self._connection, self, self._finish)
+                    self._calls[event] = call
+                    self._executor.submit(call)
                 elif isinstance(event, bytes):
                     self._output.send(event)
                 elif isinstance(event, Cancel):
@@ -244,13 +248,6 @@ class _Session:
                 self._quiet.set()
             return
         self._throttle.regulate(self._output.backlog)
-
-    def _start(self, request: Request, size: int) -> None:
-        if size > _LARGE:
-            self._throttle.hold(request, size)
-        call = RunningCall(request, self._connection, self, self._finish)
-        self._calls[request] = call
-        self._executor.submit(call)
 
     def _finish(self, call: RunningCall, done: Done | None) -> None:
         request = call.request

@@ -9,9 +9,12 @@ import weakref
 import pytest
 
 from accord import Problem, Server
+from accord.model.context import ClientInfo
 from accord.protocol import Request
 from accord.protocol.batch import Batch
-from accord.serve.call import RunningCall
+from accord.revisions import NEWEST
+from accord.serve.call import OneWay, RunningCall
+from accord.serve.executor import Executor
 from accord.serve.http.streams import Stream
 
 LARGE = 1024 * 1024
@@ -45,6 +48,38 @@ def test_a_failed_call_keeps_none_of_its_locals(
         assert [each() for each in locals_of_tool] == [None]
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("is_async", [True, False])
+@pytest.mark.parametrize("in_executor", [True, False])
+def test_a_problem_with_a_cause_keeps_none_of_its_locals(is_async: bool, in_executor: bool) -> None:
+    server = Server("failing", version="1")
+    locals_of_tool: list[weakref.ref[Local]] = []
+
+    def fail() -> None:
+        local = Local()
+        locals_of_tool.append(weakref.ref(local))
+        try:
+            int("x")
+        except ValueError as error:
+            raise Problem.not_found("nothing here") from error
+
+    async def fail_async() -> None:
+        fail()
+
+    async def run() -> None:
+        request = Request(1, ClientInfo(NEWEST), name="fail_async" if is_async else "fail")
+        executor = Executor(server.dispatcher, asyncio.get_running_loop())
+        if in_executor:
+            await executor.run(RunningCall(request, None, OneWay()))
+        else:
+            await server.call(request.name)
+        executor.close()
+
+    server.tool(fail_async if is_async else fail)
+    asyncio.run(run())
+    gc.collect()
+    assert [each() for each in locals_of_tool] == [None]
 
 
 def test_a_cancelled_call_drops_its_arguments() -> None:

@@ -13,7 +13,7 @@ from contextvars import copy_context
 from typing import Any, Final
 
 from accord.model.answer import Problem
-from accord.serve.call import RunningCall
+from accord.serve.call import RunningCall, ignore_outcome
 from accord.serve.eager_task import Pending
 from accord.serve.flow_control import OutputGate, StartWindow
 from accord.serve.thread_runner import DEFAULT_CAPACITY, DEFAULT_THREADS, ThreadRunner
@@ -117,6 +117,8 @@ class Executor:
         except asyncio.CancelledError:
             self.cancel(call)
             raise
+        finally:
+            call.deliver = ignore_outcome  # a cycle: the outcome's frames may refer to the call
 
     def run_queued(self, inside: _Worker | None = None) -> None:
         """Run queued operations, each up to its first wait, in the task of the worker.
@@ -251,7 +253,7 @@ class Executor:
         if operation.call.cancelled and isinstance(error, asyncio.CancelledError):
             operation.record(None)
             return None
-        return operation.abort(error)
+        return operation.fail(error)
 
     def _end(self, operation: Operation[RunningCall], done: Done | None) -> None:
         if self._is_fork:  # the tool forked, and both processes come back here
@@ -271,7 +273,7 @@ def run_blocking(dispatcher: Dispatcher, call: RunningCall) -> Done:
         run = perform(operation)
         return asyncio.run(run) if operation.is_async else drive(run)
     except BaseException as error:  # noqa: BLE001 - SystemExit, or a CancelledError of a tool
-        return operation.abort(error)
+        return operation.fail(error)
 
 
 async def run_in_task(dispatcher: Dispatcher, call: RunningCall) -> Done:
@@ -287,7 +289,7 @@ async def run_in_task(dispatcher: Dispatcher, call: RunningCall) -> Done:
             isinstance(error, asyncio.CancelledError) and _is_cancelled()
         ):
             raise
-        return operation.abort(error)
+        return operation.fail(error)
 
 
 def _is_cancelled() -> bool:

@@ -96,7 +96,7 @@ class ThreadRunner:
                 try:
                     done = context.run(drive, perform(operation))
                 except BaseException as error:  # noqa: BLE001 - SystemExit, for example
-                    done = operation.abort(error)
+                    done = operation.fail(error)
             if self._is_fork:  # the tool forked, and both processes come back here
                 os._exit(0)
             self._running.discard(call)

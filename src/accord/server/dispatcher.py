@@ -185,7 +185,7 @@ class Dispatcher:
         except Problem as problem:
             operation = ToolOperation(call, self, is_async=False, tool=read_more)
             operation.start_timer()
-            return operation.abort(problem)
+            return operation.fail(problem)
         return ToolOperation(
             call, self, tool.is_async, tool=tool, arguments=arguments, position=position
         )
@@ -220,10 +220,6 @@ class Dispatcher:
 
     def _list_for_sender(self, call: C, request: Request) -> Operation[C]:
         """Return the operation of a list that depends on its caller."""
-
-        def find_hidden(sender: Any, _: Any) -> frozenset[str]:
-            return self.registry.hidden_from(sender)
-
         return FeatureOperation(
             call,
             self,

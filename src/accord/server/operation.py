@@ -109,17 +109,12 @@ class Operation(msgspec.Struct, Generic[C], eq=False, gc=False):
         """
         done = self.conclude(self.outcome_of(error))
         error.__traceback__ = None  # a cycle: its frames hold the user's function and its locals
+        self.record(done)
         return done
 
     def refuse(self, problem: Problem) -> Done:
         """Return the outcome of an operation that is not executed."""
         return self.conclude(problem)
-
-    def abort(self, error: BaseException) -> Done:
-        """Return the outcome after an exception that is not an Exception."""
-        done = self.fail(error)
-        self.record(done)
-        return done
 
     def record(self, done: Done | None) -> None:
         """Count the outcome in the telemetry; None if the call was cancelled."""
@@ -163,7 +158,7 @@ async def perform(operation: Operation[Any]) -> Done:
             value = await value
         done = operation.render(value)
     except Exception as error:  # noqa: BLE001 - any error of a user's function
-        done = operation.fail(error)
+        return operation.fail(error)  # no local: the error's cause may refer to this frame
     if operation.timer is not None:
         operation.record(done)
     return done

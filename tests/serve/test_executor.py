@@ -187,6 +187,47 @@ def test_a_call_has_a_context_of_its_own() -> None:
     run(test)
 
 
+def test_a_call_runs_in_the_context_of_its_request_when_it_has_to_queue() -> None:
+    async def show() -> str:
+        return State.get()
+
+    async def test() -> None:
+        runner = Runner(server_of(show))
+        for user in ("ada", "bob"):  # the worker that runs both starts in the first one's context
+            State.set(user)
+            runner.start("show")
+        State.set("cleo")
+        assert await runner.settle() == ["ada", "bob"]
+
+    run(test)
+
+
+@pytest.mark.parametrize("outer_waits", [True, False])
+def test_a_call_that_another_one_submits_in_its_first_step_is_not_lost(outer_waits: bool) -> None:
+    async def outer() -> str:
+        runners[0].start("inner")
+        if outer_waits:
+            await asyncio.sleep(0.01)
+        return "outer"
+
+    async def inner() -> str:
+        await asyncio.sleep(0.01)
+        return "inner"
+
+    runners: list[Runner] = []
+
+    async def test() -> None:
+        runner = Runner(server_of(outer, inner))
+        runners.append(runner)
+        runner.start("inner")
+        await runner.settle()  # now a worker is idle
+        await asyncio.sleep(0)
+        runner.start("outer", "inner")
+        assert sorted(await runner.settle()) == ["inner", "inner", "inner", "outer"]
+
+    run(test)
+
+
 def tool_that(raises: Callable[[], BaseException], *, after_wait: bool) -> Callable[..., Any]:
     async def fail() -> str:
         if after_wait:

@@ -1,15 +1,15 @@
 """Runs operations: async ones in tasks of the event loop, blocking ones in threads.
 
 A task for each call would add a quarter to the cost of a small call. So one worker task runs queued
-operations one after another, each in a context of its own. An operation that has to wait keeps its
-task from then on, and a new worker takes over the queue. Calls do not wait for the next turn of the
-loop: `run_queued` runs them at once in the task of the idle worker.
+operations one after another, each in a copy of its caller's context. An operation that has to wait
+keeps its task from then on, and a new worker takes over the queue. Calls do not wait for the next
+turn of the loop: `run_queued` runs them at once in the task of the idle worker.
 """
 
 import asyncio
 import os
 from collections import deque
-from contextvars import copy_context
+from contextvars import Context, copy_context
 from typing import Any, Final
 
 from accord.model.answer import Problem
@@ -28,20 +28,22 @@ _BATCH: Final = 128  # operations that may run before the loop looks at its inpu
 class _Worker:
     """A task that runs operations."""
 
-    __slots__ = ("idle", "pending", "task")
+    __slots__ = ("idle", "is_entered", "pending", "task")
 
     task: "asyncio.Task[None]"
 
     def __init__(self) -> None:
         self.idle: asyncio.Future[None] | None = None
         """Wakes the task while it has nothing to do."""
+        self.is_entered = False
+        """True while `run_queued` runs operations in the idle task."""
         self.pending: tuple[Operation[RunningCall], Pending[Done]] | None = None
         """The operation that waits in this task."""
 
     @property
     def is_idle(self) -> bool:
         """True if it waits for an operation."""
-        return self.idle is not None and not self.idle.done()
+        return self.idle is not None and not self.is_entered and not self.idle.done()
 
     def wake(self) -> None:
         """Let the task go on in the next turn of the loop."""
@@ -69,7 +71,7 @@ class Executor:
         self.window = StartWindow(self.gate, loop)
         self.window.on_room = self.wake
         self._threads = ThreadRunner(loop, gate=self.gate, threads=threads, capacity=max_calls)
-        self._queue: deque[Operation[RunningCall]] = deque()
+        self._queue: deque[tuple[Operation[RunningCall], Context]] = deque()
         self._worker: _Worker | None = None
         self._open = 0
         """Number of async operations that are queued or running."""
@@ -96,7 +98,7 @@ class Executor:
             call.deliver(call, operation.refuse(BUSY))
         else:
             self._open += 1
-            self._queue.append(operation)
+            self._queue.append((operation, copy_context()))
 
     async def run(self, call: RunningCall) -> Done | None:
         """Run a call and return its outcome; None if it was cancelled.
@@ -131,13 +133,13 @@ class Executor:
             self.wake()
             return
         task = worker.task
-        caller = None if inside is not None else self._enter(task)
+        caller = None if inside is not None else self._enter(worker)
         name = None
         try:
             for _ in range(_BATCH):
                 if not queue or not window.has_room or task.cancelling():
                     break
-                operation = queue.popleft()
+                operation, context = queue.popleft()
                 call = operation.call
                 if call.cancelled:
                     self._end(operation, None)
@@ -146,7 +148,7 @@ class Executor:
                 if name != call.request.name:
                     name = call.request.name
                     task.set_name(name)
-                run, context = perform(operation), copy_context()
+                run = perform(operation)
                 try:
                     awaited = context.run(run.send, None)
                 except StopIteration as stop:
@@ -167,16 +169,18 @@ class Executor:
                 self._leave(worker, caller)
         self.wake()
 
-    def _enter(self, task: "asyncio.Task[None]") -> "asyncio.Task[Any] | None":
-        """Make a task the current one, as eager tasks of Python 3.12 do; return the caller's."""
+    def _enter(self, worker: _Worker) -> "asyncio.Task[Any] | None":
+        """Make its task the current one, as eager tasks of Python 3.12 do; return the caller's."""
         caller = asyncio.current_task(self._loop)
         if caller is not None:
             asyncio._leave_task(self._loop, caller)
-        asyncio._enter_task(self._loop, task)
+        asyncio._enter_task(self._loop, worker.task)
+        worker.is_entered = True
         return caller
 
     def _leave(self, worker: _Worker, caller: "asyncio.Task[Any] | None") -> None:
         """Make the caller's task the current one again."""
+        worker.is_entered = False
         asyncio._leave_task(self._loop, worker.task)
         if caller is not None:
             asyncio._enter_task(self._loop, caller)

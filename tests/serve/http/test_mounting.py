@@ -15,6 +15,9 @@ import pytest
 import wire
 from accord import Context, Server
 from accord.serve.http import App
+from accord.serve.http.exchange import Exchange
+from accord.serve.http.response import Response
+from accord.serve.http.settings import Settings
 from commands import ENVIRONMENT, TESTS
 from http_peer import HttpPeer, HttpServer
 from serve.http.talk import ERAS
@@ -305,6 +308,41 @@ def test_output_that_is_unsent_before_the_first_call_holds_that_back() -> None:
         return await line.status()
 
     assert asyncio.run(ask()) == 200
+
+
+CANCELLED = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 0}}
+
+
+@pytest.mark.parametrize("ends_session", [True, False])
+def test_a_call_is_cancelled_in_the_turn_of_the_loop_in_which_it_arrives(
+    ends_session: bool,
+) -> None:
+    def exchange(app: App, session: str, method: str, message: Any) -> Exchange:
+        line = Line(app, mcp_session_id=session, mcp_protocol_version="2025-11-25")
+        head = app.heads.find(line.scope["headers"])
+        body = json.dumps(message).encode()
+        return Exchange(
+            method, "/mcp", head, line._inbox.get, line._send, Settings(), line.scope, body
+        )
+
+    async def ask() -> int:
+        app = _waiting_room().asgi()
+        session = await _begun(app)
+        waiting = app.answer(exchange(app, session, "POST", _calling("linger")))
+        if ends_session:
+            ended = app.answer(exchange(app, session, "DELETE", None))
+            assert not isinstance(ended, Response)
+            assert (await ended) == Response(204)
+        else:
+            accepted = app.answer(exchange(app, session, "POST", CANCELLED))
+            assert isinstance(accepted, Response)
+            assert accepted.status == 202
+        assert not isinstance(waiting, Response)
+        async with asyncio.timeout(10):
+            await waiting
+        return await _tasks_left()
+
+    assert asyncio.run(ask()) == 1, "no task but our own is left"
 
 
 # An app whose server cancels its requests

@@ -1,8 +1,9 @@
 """Runs the calls of HTTP requests."""
 
 import asyncio
+from collections.abc import Coroutine
 from time import perf_counter
-from typing import Final
+from typing import Any, Final
 
 from accord.protocol import Cancel, Connection, Request
 from accord.revisions import Revision
@@ -165,12 +166,18 @@ class Execution:
         if self._loop is not None:
             self.executor.close()
 
-    async def wait(self, run: RequestRun) -> Response | None:
-        """Wait for the calls of a request and return its response; None if that was a stream."""
+    def wait(self, run: RequestRun) -> Coroutine[Any, Any, Response | None]:
+        """Wait for the calls of a request and return its response; None if that was a stream.
+
+        From now on, not only once this is awaited, the calls can be cancelled.
+        """
         loop = self.find_loop()
         self._open.add(run)
         if self._watch is None:
             self._watch = loop.call_later(_DISCONNECT_CHECK, self._watch_clients)
+        return self._wait(run, loop)
+
+    async def _wait(self, run: RequestRun, loop: asyncio.AbstractEventLoop) -> Response | None:
         try:
             await run.wait(loop)
         except asyncio.CancelledError:

@@ -407,6 +407,26 @@ def test_more_calls_than_the_limit_are_refused_and_nothing_is_lost() -> None:
     assert sorted(outcomes) == [busy, busy, "waited", "waited", "waited"]
 
 
+def test_a_worker_that_is_cancelled_before_it_begins_is_replaced() -> None:
+    async def wait() -> str:
+        await asyncio.sleep(0.01)
+        return "waited"
+
+    async def now() -> str:
+        return "now"
+
+    async def test() -> None:
+        runner = Runner(server_of(wait, now))
+        await asyncio.sleep(0)
+        runner.start("wait")  # which keeps its task, so there is a new worker
+        runner.start("now")
+        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+            task.cancel()
+        assert "now" in await runner.settle()
+
+    run(test)
+
+
 def test_a_closed_executor_leaves_no_task() -> None:
     async def test() -> int:
         runner = Runner(Server("empty"))

@@ -194,11 +194,19 @@ class Executor:
         if self._worker is None:
             worker = self._worker = _Worker()
             worker.task = asyncio.Task(self._work(worker), loop=self._loop, name=_IDLE)
+            worker.task.add_done_callback(self._replace)
         elif self._queue:
             if self.window.has_room:
                 self._worker.wake()
             else:
                 self.window.watch()
+
+    def _replace(self, task: "asyncio.Task[None]") -> None:
+        """Replace the worker if it ends; a callback sees one that is cancelled before it begins."""
+        if self._worker is not None and self._worker.task is task:
+            self._worker = None
+            if self._queue:
+                self.wake()
 
     def cancel(self, call: RunningCall) -> None:
         """Cancel a call; a thread that runs it is replaced by another."""
@@ -215,6 +223,7 @@ class Executor:
 
     async def _work(self, worker: _Worker) -> None:
         """Run queued operations until one has to wait, and that one to its end."""
+        worker.task.remove_done_callback(self._replace)
         try:
             while worker.pending is None:
                 if self._queue and self.window.has_room and not worker.task.cancelling():
@@ -228,10 +237,7 @@ class Executor:
                 raise
             worker.pending[1].cancel()
         finally:
-            if self._worker is worker:
-                self._worker = None
-                if self._queue:
-                    self.wake()
+            self._replace(worker.task)
         operation, pending = worker.pending
         try:
             done: Done | None = await pending

@@ -54,7 +54,7 @@ def ignore_outcome(call: "RunningCall", done: Done | None) -> None:
 class RunningCall(msgspec.Struct, eq=False, gc=False):  # its end breaks all cycles
     """A request in execution, and the Channel of its Context.
 
-    `deliver` is called with its outcome, or with None if it was cancelled before it began.
+    `deliver` is called with its outcome, or with None if it was cancelled.
     """
 
     request: Request

@@ -66,7 +66,7 @@ class Pending(Generic[T]):
                 return result
 
 
-def start(awaitable: Awaitable[T], gate: Gate | None = None) -> T | Pending[T]:
+def start(awaitable: Awaitable[T]) -> T | Pending[T]:
     """Run an awaitable up to its first wait: its result, or what is left of it to be awaited."""
     rest: Any = awaitable if type(awaitable) is CoroutineType else _awaiting(awaitable)
     try:
@@ -74,7 +74,7 @@ def start(awaitable: Awaitable[T], gate: Gate | None = None) -> T | Pending[T]:
     except StopIteration as stop:
         result: T = stop.value
         return result
-    return Pending(rest, awaited, gate=gate)
+    return Pending(rest, awaited)
 
 
 async def _awaiting(awaitable: Awaitable[T]) -> T:

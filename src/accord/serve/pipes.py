@@ -178,10 +178,10 @@ class Output:
         self._piece: bytes | None = None
         """The line, or the short lines, being written."""
         self._written = 0
-        """How many bytes of the piece and its newline are written."""
+        """Written bytes of the piece and its newline."""
         self._is_waiting = False
         self.backlog = 0
-        """How many bytes the peer has not taken yet."""
+        """Bytes that the peer has not taken yet."""
         self._reported = 0
         """The backlog as last given to `on_unsent`."""
         mode = os.fstat(descriptor).st_mode

@@ -1,4 +1,4 @@
-"""The outcome of a call: an Answer, a Problem, InputRequired or a Reject."""
+"""Turns the value or exception of a call into its outcome, and logs failures."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -25,6 +25,7 @@ from accord.model.values import is_deep_json, require_json, too_deep
 from accord.revisions import Revision
 
 Outcome = Answer[Value] | Problem | Reject | InputRequired
+"""A result, a failure, a request for input of the client, or a protocol error."""
 
 log = logging.getLogger("accord")
 

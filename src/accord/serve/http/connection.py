@@ -127,8 +127,8 @@ class HTTPConnection(asyncio.Protocol):
         """When the client last read some of them."""
         self._stopped_at = 0.0
         """When the client stopped reading."""
-        self._connections: set[Any] = state.connections
-        self._tasks: set[asyncio.Task[None]] = state.tasks
+        self._uvicorn_connections: set[Any] = state.connections
+        self._uvicorn_tasks: set[asyncio.Task[None]] = state.tasks
         self._parser = httptools.HttpRequestParser(self)
         self._ignores_input = False
         self.is_reading = True
@@ -154,13 +154,13 @@ class HTTPConnection(asyncio.Protocol):
         self.transport.set_write_buffer_limits(_HIGH_WATER)
         peer = transport.get_extra_info("peername")
         self.scope = {"client": peer if isinstance(peer, tuple) else None}
-        self._connections.add(self)
+        self._uvicorn_connections.add(self)
         self._deadline = self.loop.time() + self.connections.settings.body_seconds
         self.connections.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wake the tasks that wait for the client."""
-        self._connections.discard(self)
+        self._uvicorn_connections.discard(self)
         self.connections.discard(self)
         self._waiting.clear()
         if self._active is not None:
@@ -183,31 +183,6 @@ class HTTPConnection(asyncio.Protocol):
         else:
             if self._overhead > _MAX_HEAD:
                 self._reject(_TOO_LARGE)
-
-    def _answer(self) -> None:
-        """Answer the requests that are complete; the others in tasks.
-
-        A request that is answered at once needs no task. This runs after the data of all
-        connections was received, since a client that is woken by a response costs more than one
-        that is awake.
-        """
-        self._is_answering = True
-        cycle = self._active
-        while cycle is not None and cycle.is_ready and self.drained is None:
-            try:
-                found = self.connections.app.answer(cycle.take_exchange())
-            except Exception:
-                log.exception("A request failed")
-                cycle.fail()
-            else:
-                if isinstance(found, Response):
-                    cycle.write(found)
-                else:
-                    self._run(cycle, found)
-            cycle = self._active
-        self._is_answering = False
-        if cycle is not None and cycle.is_new:
-            self._run(cycle)
 
     def pause_writing(self) -> None:
         """Count the output as unsent: the client does not read."""
@@ -267,11 +242,11 @@ class HTTPConnection(asyncio.Protocol):
         if self._url != self._known_url:
             self._path, self._known_url = _path(self._url), self._url
         parser = self._parser
-        is_old = parser.get_http_version() != "1.1"
-        keep_alive = parser.should_keep_alive() and not is_old
+        is_http10 = parser.get_http_version() != "1.1"
+        keep_alive = parser.should_keep_alive() and not is_http10
         head = self.connections.app.heads.find(self._headers)
         cycle = RequestCycle(
-            self, parser.get_method().decode(), self._path, head, keep_alive, is_old
+            self, parser.get_method().decode(), self._path, head, keep_alive, is_http10
         )
         self._incoming = cycle
         if self._active is None:
@@ -331,18 +306,45 @@ class HTTPConnection(asyncio.Protocol):
         else:
             self._active.keep_alive = False
 
-    # Called by request cycles
+    # Answers
 
     def _start(self, cycle: RequestCycle) -> None:
         self._active = cycle
         if not self._is_answering:
             self.loop.call_soon(self._answer)
 
+    def _answer(self) -> None:
+        """Answer the requests that are complete; the others in tasks.
+
+        A request that is answered at once needs no task. This runs after the data of all
+        connections was received, since a client that is woken by a response costs more than one
+        that is awake.
+        """
+        self._is_answering = True
+        cycle = self._active
+        while cycle is not None and cycle.is_ready and self.drained is None:
+            try:
+                found = self.connections.app.answer(cycle.take_exchange())
+            except Exception:
+                log.exception("A request failed")
+                cycle.fail()
+            else:
+                if isinstance(found, Response):
+                    cycle.write(found)
+                else:
+                    self._run(cycle, found)
+            cycle = self._active
+        self._is_answering = False
+        if cycle is not None and cycle.is_new:
+            self._run(cycle)
+
     def _run(self, cycle: RequestCycle, found: Answering | None = None) -> None:
         """Answer a request in a task; `found` is the rest of that, if it has begun."""
         cycle.is_new = False
         cycle.task = self.loop.create_task(cycle.run(found))
-        self._tasks.add(cycle.task)
+        self._uvicorn_tasks.add(cycle.task)
+
+    # Called by request cycles
 
     def finish_cycle(self, cycle: RequestCycle) -> None:
         """Start the next request: this one is answered."""
@@ -363,7 +365,7 @@ class HTTPConnection(asyncio.Protocol):
     def discard_task(self, cycle: RequestCycle) -> None:
         """Forget the task of a request."""
         if cycle.task is not None:
-            self._tasks.discard(cycle.task)
+            self._uvicorn_tasks.discard(cycle.task)
 
     def regulate(self) -> None:
         """Pause reading while requests wait or a body is not consumed."""

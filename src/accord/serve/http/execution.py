@@ -151,7 +151,7 @@ class Execution:
         self._quiet = asyncio.Event()
 
     def close(self, *, at_once: bool = False) -> None:
-        """Take no further calls; `at_once` also cancels the open ones."""
+        """Take no further calls; `at_once` marks the open ones as cancelled: uvicorn ends them."""
         self.is_closing = True
         if at_once:
             for run in self._open:

@@ -32,17 +32,23 @@ class RequestCycle:
     """A request and its response: one write for most, ASGI's receive and send for streams."""
 
     __slots__ = (
-        *(
-            "_expects_continue",
-            "_has_started",
-            "_head",
-            "_is_disconnected",
-            "_is_http10",
-            "_is_complete",
-            "_body_taken",
-        ),
-        *("_connection", "_method", "_waiter", "_parts", "_path"),
-        *("is_body_complete", "is_new", "keep_alive", "task", "unread"),
+        "_body_taken",
+        "_connection",
+        "_expects_continue",
+        "_has_started",
+        "_head",
+        "_is_complete",
+        "_is_disconnected",
+        "_is_http10",
+        "_method",
+        "_parts",
+        "_path",
+        "_waiter",
+        "is_body_complete",
+        "is_new",
+        "keep_alive",
+        "task",
+        "unread",
     )
 
     def __init__(
@@ -52,7 +58,7 @@ class RequestCycle:
         path: str,
         head: Head,
         keep_alive: bool,
-        is_old: bool,
+        is_http10: bool,
     ) -> None:
         self._connection = connection
         self._method = method
@@ -67,7 +73,7 @@ class RequestCycle:
         """True once the response has started as a stream."""
         self._is_complete = False
         self._is_disconnected = False
-        self._is_http10 = is_old
+        self._is_http10 = is_http10
         """True for HTTP/1.0, which has no chunked encoding."""
         self.keep_alive = keep_alive
         self.is_body_complete = False
@@ -96,9 +102,9 @@ class RequestCycle:
         self._wake()
 
     def _wake(self) -> None:
-        news, self._waiter = self._waiter, None
-        if news is not None and not news.done():
-            news.set_result(None)
+        waiter, self._waiter = self._waiter, None
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
 
     @property
     def is_ready(self) -> bool:
@@ -242,5 +248,5 @@ class RequestCycle:
 
 def head_of(status: int, headers: Iterable[Header]) -> bytes:
     """Return the status line and headers of a response."""
-    connections = [b"%b: %b\r\n" % header for header in headers]
-    return b"".join([_STATUS[status], *connections, b"\r\n"])
+    lines = [b"%b: %b\r\n" % header for header in headers]
+    return b"".join([_STATUS[status], *lines, b"\r\n"])

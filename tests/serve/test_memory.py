@@ -82,6 +82,24 @@ def test_a_problem_with_a_cause_keeps_none_of_its_locals(is_async: bool, in_exec
     assert [each() for each in locals_of_tool] == [None]
 
 
+def test_an_executor_is_freed_with_its_loop() -> None:
+    server = Server("moving", version="1")
+
+    @server.tool
+    async def here() -> str:
+        return "here"
+
+    async def run() -> weakref.ref[Executor]:
+        executor = Executor(server.dispatcher, asyncio.get_running_loop())
+        request = Request(1, ClientInfo(NEWEST), name="here")
+        await executor.run(RunningCall(request, None, OneWay()))
+        return weakref.ref(executor)
+
+    executor = asyncio.run(run())
+    gc.collect()
+    assert executor() is None
+
+
 def test_a_cancelled_call_drops_its_arguments() -> None:
     connection = Server("empty", version="1").dispatcher.connect()
     [request] = connection.receive(_call("x" * LARGE))

@@ -16,7 +16,12 @@ from accord.model.answer import Problem
 from accord.serve.call import RunningCall, ignore_outcome
 from accord.serve.eager_task import Pending
 from accord.serve.flow_control import OutputGate, StartWindow
-from accord.serve.thread_runner import DEFAULT_CAPACITY, DEFAULT_THREADS, ThreadRunner
+from accord.serve.thread_runner import (
+    DEFAULT_CAPACITY,
+    DEFAULT_THREADS,
+    ForkCounter,
+    ThreadRunner,
+)
 from accord.server.dispatcher import Dispatcher
 from accord.server.operation import Done, Operation, drive, perform
 
@@ -75,11 +80,7 @@ class Executor:
         self._worker: _Worker | None = None
         self._open = 0
         """Number of async operations that are queued or running."""
-        self._is_fork = False
-        os.register_at_fork(after_in_child=self._note_fork)
-
-    def _note_fork(self) -> None:
-        self._is_fork = True
+        self._forks = ForkCounter.count
 
     @property
     def open(self) -> int:
@@ -152,7 +153,9 @@ class Executor:
                 try:
                     awaited = context.run(run.send, None)
                 except StopIteration as stop:
-                    if self._is_fork:  # the tool forked, and both processes come back here
+                    if (
+                        ForkCounter.count != self._forks
+                    ):  # the tool forked, and both processes come back here
                         os._exit(0)
                     self._open -= 1
                     call.task = None
@@ -266,7 +269,7 @@ class Executor:
         return operation.fail(error)
 
     def _end(self, operation: Operation[RunningCall], done: Done | None) -> None:
-        if self._is_fork:  # the tool forked, and both processes come back here
+        if ForkCounter.count != self._forks:  # the tool forked, and both processes come back here
             os._exit(0)
         self._open -= 1
         call = operation.call

@@ -20,6 +20,21 @@ _LARGE: Final = 4096  # bytes of a reply that is worth counting while it waits f
 _MAX_GROWTH: Final = 4  # times the threads, while some hang in cancelled calls
 
 
+class ForkCounter:
+    """Counts the forks that led to this process: a tool that forks comes back in both."""
+
+    count = 0
+
+    @classmethod
+    def add(cls) -> None:
+        """Count a fork."""
+        cls.count += 1
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows; a function once, since it stays for ever
+    os.register_at_fork(after_in_child=ForkCounter.add)
+
+
 class ThreadRunner:
     """Runs operations in threads and delivers them on the loop, many at a time if many are done.
 
@@ -43,11 +58,7 @@ class ThreadRunner:
         """Cancelled calls that still occupy a thread."""
         self.pending = 0
         """Number of operations that are queued or running."""
-        self._is_fork = False
-        os.register_at_fork(after_in_child=self._note_fork)
-
-    def _note_fork(self) -> None:
-        self._is_fork = True
+        self._forks = ForkCounter.count
 
     def submit(self, operation: Operation[RunningCall]) -> bool:
         """Run an operation as soon as a thread is free; False if none can be expected."""
@@ -97,7 +108,9 @@ class ThreadRunner:
                     done = context.run(drive, perform(operation))
                 except BaseException as error:  # noqa: BLE001 - SystemExit, for example
                     done = operation.fail(error)
-            if self._is_fork:  # the tool forked, and both processes come back here
+            if (
+                ForkCounter.count != self._forks
+            ):  # the tool forked, and both processes come back here
                 os._exit(0)
             self._running.discard(call)
             self._hand_over(call, done)

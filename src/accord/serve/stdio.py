@@ -37,6 +37,7 @@ class Settings(NamedTuple):
     """Seconds that calls in flight have to finish once the input ends."""
     max_request: int = 4 * 1024 * 1024
     max_calls: int = DEFAULT_CAPACITY
+    """Maximum number of open calls, async and blocking ones each."""
     threads: int = DEFAULT_THREADS
     answer_seconds: float = 300.0
     """Time limit for responses to the server's own requests."""

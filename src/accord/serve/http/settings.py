@@ -22,6 +22,7 @@ class Settings(NamedTuple):
     read_seconds: float = 10.0
     """Time limit for reading a large reply; then it is answered as text."""
     max_calls: int = DEFAULT_CAPACITY
+    """Maximum number of open calls, async and blocking ones each."""
     threads: int = DEFAULT_THREADS
     max_sessions: int = 10_000
     session_seconds: float = 30 * 60.0

@@ -222,7 +222,8 @@ class Execution:
             if self._loop is not None:
                 self.gate = OutputGate(self._settings.max_unsent)
             self._loop = asyncio.get_running_loop()
-            self._watch = None  # it belongs to the loop before
+            self._watch = None  # it belongs to the loop before, as do these
+            self._open = set()
             self.executor = Executor(
                 self.dispatcher,
                 self._loop,

@@ -47,10 +47,6 @@ class Edge(Protocol):
         """Send changes to a subscription until the client or the server ends it."""
 
 
-def ignore_outcome(call: "RunningCall", done: Done | None) -> None:
-    """Deliver nothing: the caller has the outcome, or does not wait for it."""
-
-
 class RunningCall(msgspec.Struct, eq=False, gc=False):  # its end breaks all cycles
     """A request in execution, and the Channel of its Context.
 
@@ -61,7 +57,7 @@ class RunningCall(msgspec.Struct, eq=False, gc=False):  # its end breaks all cyc
     connection: Connection | None
     edge: Edge | None
     """The transport, until the call is over."""
-    deliver: "Callable[[RunningCall, Done | None], None]" = ignore_outcome
+    deliver: "Callable[[RunningCall, Done | None], None]" = lambda call, done: None
     cancelled: bool = False
     task: "asyncio.Task[None] | None" = None
     """The task that runs it, if it is async."""

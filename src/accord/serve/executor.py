@@ -13,7 +13,7 @@ from contextvars import Context, copy_context
 from typing import Any, Final
 
 from accord.model.answer import Problem
-from accord.serve.call import RunningCall, ignore_outcome
+from accord.serve.call import RunningCall
 from accord.serve.eager_task import Pending
 from accord.serve.flow_control import OutputGate, StartWindow
 from accord.serve.thread_runner import (
@@ -120,8 +120,6 @@ class Executor:
         except asyncio.CancelledError:
             self.cancel(call)
             raise
-        finally:
-            call.deliver = ignore_outcome  # a cycle: the outcome's frames may refer to the call
 
     def run_queued(self, inside: _Worker | None = None) -> None:
         """Run queued operations, each up to its first wait, in the task of the worker.

@@ -109,6 +109,9 @@ class Operation(msgspec.Struct, Generic[C], eq=False, gc=False):
         """
         done = self.conclude(self.outcome_of(error))
         error.__traceback__ = None  # a cycle: its frames hold the user's function and its locals
+        outcome = done.outcome
+        if isinstance(outcome, BaseException):  # so do those of its cause
+            outcome.__traceback__ = outcome.__cause__ = outcome.__context__ = None
         self.record(done)
         return done
 
@@ -158,7 +161,7 @@ async def perform(operation: Operation[Any]) -> Done:
             value = await value
         done = operation.render(value)
     except Exception as error:  # noqa: BLE001 - any error of a user's function
-        return operation.fail(error)  # no local: the error's cause may refer to this frame
+        return operation.fail(error)
     if operation.timer is not None:
         operation.record(done)
     return done

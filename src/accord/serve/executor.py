@@ -151,9 +151,7 @@ class Executor:
                 try:
                     awaited = context.run(run.send, None)
                 except StopIteration as stop:
-                    if (
-                        ForkCounter.count != self._forks
-                    ):  # the tool forked, and both processes come back here
+                    if ForkCounter.count != self._forks:  # both processes come back here
                         os._exit(0)
                     self._open -= 1
                     call.task = None
@@ -267,7 +265,7 @@ class Executor:
         return operation.fail(error)
 
     def _end(self, operation: Operation[RunningCall], done: Done | None) -> None:
-        if ForkCounter.count != self._forks:  # the tool forked, and both processes come back here
+        if ForkCounter.count != self._forks:  # both processes come back here
             os._exit(0)
         self._open -= 1
         call = operation.call

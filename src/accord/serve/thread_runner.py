@@ -108,9 +108,7 @@ class ThreadRunner:
                     done = context.run(drive, perform(operation))
                 except BaseException as error:  # noqa: BLE001 - SystemExit, for example
                     done = operation.fail(error)
-            if (
-                ForkCounter.count != self._forks
-            ):  # the tool forked, and both processes come back here
+            if ForkCounter.count != self._forks:  # both processes come back here
                 os._exit(0)
             self._running.discard(call)
             self._hand_over(call, done)

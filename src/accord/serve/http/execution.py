@@ -1,8 +1,9 @@
 """Runs the calls of HTTP requests."""
 
 import asyncio
+from collections.abc import Coroutine
 from time import perf_counter
-from typing import Final
+from typing import Any, Final
 
 from accord.protocol import Cancel, Connection, Request
 from accord.revisions import Revision
@@ -165,10 +166,17 @@ class Execution:
         if self._loop is not None:
             self.executor.close()
 
-    async def wait(self, run: RequestRun) -> Response | None:
-        """Wait for the calls of a request and return its response; None if that was a stream."""
-        loop = self.find_loop()
+    def wait(self, run: RequestRun) -> Coroutine[Any, Any, Response | None]:
+        """Return a coroutine that waits for the calls of a request: see `_wait`.
+
+        The calls can be cancelled from now on, even if the coroutine starts only later.
+        """
         self._open.add(run)
+        return self._wait(run)
+
+    async def _wait(self, run: RequestRun) -> Response | None:
+        """Wait for the calls and return the response; None if that was a stream."""
+        loop = self.find_loop()
         if self._watch is None:
             self._watch = loop.call_later(_DISCONNECT_CHECK, self._watch_clients)
         try:

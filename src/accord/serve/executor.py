@@ -280,8 +280,9 @@ async def run_in_task(dispatcher: Dispatcher, call: RunningCall) -> Done:
     if isinstance(operation, Done):
         return operation
     try:
-        run = perform(operation)
-        return await (run if operation.is_async else asyncio.to_thread(drive, run))
+        if operation.is_async:
+            return await perform(operation)
+        return await asyncio.to_thread(lambda: drive(perform(operation)))
     except BaseException as error:
         if isinstance(error, GeneratorExit) or (
             isinstance(error, asyncio.CancelledError) and _is_cancelled()

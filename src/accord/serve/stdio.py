@@ -65,10 +65,13 @@ def serve(
         _handle_signals(session)
         keep_from_forks(pipes)
         session.start()
+        ended = loop.create_task(session.wait())
         while not session.is_over:
+            if ended.done():
+                ended = loop.create_task(session.wait())
             try:
-                loop.run_until_complete(session.wait())
-            except (SystemExit, RuntimeError, asyncio.CancelledError):
+                loop.run_until_complete(ended)
+            except (SystemExit, KeyboardInterrupt, RuntimeError, asyncio.CancelledError):
                 log.exception("a task of a tool tried to end the server")
 
 

@@ -198,7 +198,7 @@ class _Session:
         return self._output.backlog > _FULL
 
     def announce_end(self) -> None:
-        """Start the grace period; a second call ends it."""
+        """Start the grace period; a signal during it ends it."""
         self._on_end(0 if self._is_ending else self._settings.grace)
         self._is_ending = True
 
@@ -235,7 +235,8 @@ class _Session:
                 else:
                     self._requests.receive(event)
         if not chunk:
-            self.announce_end()
+            if not self._is_ending:
+                self.announce_end()
             self.stop()
         self._throttle.note_read()
         self._regulate()

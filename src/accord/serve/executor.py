@@ -16,7 +16,12 @@ from accord.model.answer import Problem
 from accord.serve.call import RunningCall
 from accord.serve.eager_task import Pending
 from accord.serve.flow_control import OutputGate, StartWindow
-from accord.serve.thread_runner import DEFAULT_CAPACITY, DEFAULT_THREADS, ThreadRunner
+from accord.serve.thread_runner import (
+    DEFAULT_CAPACITY,
+    DEFAULT_THREADS,
+    ThreadRunner,
+    watch_forks,
+)
 from accord.server.dispatcher import Dispatcher
 from accord.server.operation import Done, Operation, drive, perform
 
@@ -73,11 +78,8 @@ class Executor:
         self._worker: _Worker | None = None
         self._open = 0
         """Number of async operations that are queued or running."""
-        self._is_fork = False
-        os.register_at_fork(after_in_child=self._note_fork)
-
-    def _note_fork(self) -> None:
-        self._is_fork = True
+        self.is_fork = False
+        watch_forks(self)
 
     @property
     def open(self) -> int:
@@ -148,7 +150,7 @@ class Executor:
                 try:
                     awaited = context.run(run.send, None)
                 except StopIteration as stop:
-                    if self._is_fork:  # the tool forked, and both processes come back here
+                    if self.is_fork:  # the tool forked, and both processes come back here
                         os._exit(0)
                     self._open -= 1
                     call.task = None
@@ -207,6 +209,10 @@ class Executor:
         if self._worker is not None:
             self._worker.task.cancel()
 
+    def stop_threads(self) -> None:
+        """End the threads: the loop has ended, and no outcome can be delivered any more."""
+        self._threads.stop()
+
     async def _work(self, worker: _Worker) -> None:
         """Run queued operations until one has to wait, and that one to its end."""
         try:
@@ -254,7 +260,7 @@ class Executor:
         return operation.abort(error)
 
     def _end(self, operation: Operation[RunningCall], done: Done | None) -> None:
-        if self._is_fork:  # the tool forked, and both processes come back here
+        if self.is_fork:  # the tool forked, and both processes come back here
             os._exit(0)
         self._open -= 1
         call = operation.call

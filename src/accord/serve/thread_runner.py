@@ -7,7 +7,8 @@ from asyncio import AbstractEventLoop
 from collections import deque
 from contextvars import Context, copy_context
 from queue import Empty, SimpleQueue
-from typing import Final
+from typing import Final, Protocol
+from weakref import WeakSet
 
 from accord.model.answer import Problem
 from accord.serve.call import RunningCall
@@ -18,6 +19,28 @@ DEFAULT_THREADS: Final = 32
 DEFAULT_CAPACITY: Final = 10_000
 _LARGE: Final = 4096  # bytes of a reply that is worth counting while it waits for the event loop
 _MAX_GROWTH: Final = 4  # times the threads, while some hang in cancelled calls
+
+
+class Forkable(Protocol):
+    """Runs calls; told if it is a copy in a process that a tool has forked."""
+
+    is_fork: bool
+
+
+_FORKABLE: Final[WeakSet[Forkable]] = WeakSet()
+
+
+def watch_forks(runner: Forkable) -> None:
+    """Set `is_fork` of a runner in processes that are forked from this one."""
+    _FORKABLE.add(runner)
+
+
+def _note_fork() -> None:
+    for runner in list(_FORKABLE):
+        runner.is_fork = True
+
+
+os.register_at_fork(after_in_child=_note_fork)  # once: a callback cannot be removed
 
 
 class ThreadRunner:
@@ -34,7 +57,8 @@ class ThreadRunner:
         self._loop = loop
         self._size = threads
         self._capacity = capacity
-        self._operations: SimpleQueue[tuple[Operation[RunningCall], Context]] = SimpleQueue()
+        self._operations: SimpleQueue[tuple[Operation[RunningCall], Context] | None] = SimpleQueue()
+        """What the threads take; None ends one."""
         self._done: deque[tuple[RunningCall, Done | None]] = deque()
         self._delivery_due = False
         self._threads = 0
@@ -43,11 +67,8 @@ class ThreadRunner:
         """Cancelled calls that still occupy a thread."""
         self.pending = 0
         """Number of operations that are queued or running."""
-        self._is_fork = False
-        os.register_at_fork(after_in_child=self._note_fork)
-
-    def _note_fork(self) -> None:
-        self._is_fork = True
+        self.is_fork = False
+        watch_forks(self)
 
     def submit(self, operation: Operation[RunningCall]) -> bool:
         """Run an operation as soon as a thread is free; False if none can be expected."""
@@ -74,8 +95,14 @@ class ThreadRunner:
         busy = Problem.unavailable("Too many calls hang; try again later")
         with contextlib.suppress(Empty):
             while True:
-                operation, _ = self._operations.get_nowait()
-                self._hand_over(operation.call, operation.refuse(busy))
+                queued = self._operations.get_nowait()
+                if queued is not None:
+                    self._hand_over(queued[0].call, queued[0].refuse(busy))
+
+    def stop(self) -> None:
+        """End the threads, once each has finished its operation: the loop has ended."""
+        for _ in range(self._threads):
+            self._operations.put(None)
 
     def _grow(self) -> None:
         most = min(self._size + len(self._orphaned), _MAX_GROWTH * self._size)
@@ -85,8 +112,8 @@ class ThreadRunner:
                 self._threads += 1
 
     def _serve(self) -> None:
-        while True:
-            operation, context = self._operations.get()
+        while (queued := self._operations.get()) is not None:
+            operation, context = queued
             call = operation.call
             if not self._gate.is_open:
                 self._gate.wait_in_thread()
@@ -97,11 +124,17 @@ class ThreadRunner:
                     done = context.run(drive, perform(operation))
                 except BaseException as error:  # noqa: BLE001 - SystemExit, for example
                     done = operation.abort(error)
-            if self._is_fork:  # the tool forked, and both processes come back here
+            if self.is_fork:  # the tool forked, and both processes come back here
                 os._exit(0)
             self._running.discard(call)
             self._hand_over(call, done)
-            del operation, context, call, done  # a large reply must not stay until the next call
+            del (
+                queued,
+                operation,
+                context,
+                call,
+                done,
+            )  # a large reply must not stay until the next call
 
     def _hand_over(self, call: RunningCall, done: Done | None) -> None:
         if done is not None and len(done.reply) > _LARGE:

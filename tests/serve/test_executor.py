@@ -18,7 +18,7 @@ from accord.model.context import ClientInfo
 from accord.protocol import Request
 from accord.revisions import REVISIONS
 from accord.serve.call import OneWay, RunningCall
-from accord.serve.executor import Executor
+from accord.serve.executor import Executor, run_blocking
 from accord.server.operation import Done, Operation, drive, perform
 from commands import ACCORD, ENVIRONMENT
 from http_peer import HttpPeer, HttpServer
@@ -430,3 +430,17 @@ def test_a_call_that_is_cancelled_before_asyncio_has_a_thread_for_it_leaves_no_c
 
 def len_of(text: str) -> int:
     return len(text)
+
+
+def test_what_a_call_on_the_current_thread_sets_stays_in_that_call() -> None:
+    def relabel(label: str) -> str:
+        before = State.get()
+        State.set(label)
+        return before
+
+    server = server_of(relabel)
+    client = ClientInfo(REVISIONS[STATELESS])
+    request = Request(1, client, name="relabel", arguments=b'{"label": "mine"}')
+    for _ in range(2):
+        done = run_blocking(server.dispatcher, RunningCall(request, None, OneWay()))
+        assert text(done) == "unset"

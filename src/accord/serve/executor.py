@@ -275,7 +275,7 @@ def run_blocking(dispatcher: Dispatcher, call: RunningCall) -> Done:
         return operation
     try:
         run = perform(operation)
-        return asyncio.run(run) if operation.is_async else drive(run)
+        return asyncio.run(run) if operation.is_async else copy_context().run(drive, run)
     except BaseException as error:  # noqa: BLE001 - SystemExit, or a CancelledError of a tool
         return operation.abort(error)
 

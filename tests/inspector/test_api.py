@@ -429,3 +429,10 @@ def test_calls_are_counted_whoever_makes_them() -> None:
         assert sum(each["calls"] for each in counted["recent"]) == 4
         assert sum(each["failures"] for each in counted["recent"]) == 2
         server.said(re.compile("letter success"), 2)  # and there is a line for each
+
+
+def test_large_requests_count_only_until_they_are_answered() -> None:
+    body = json.dumps({"padding": "x" * 3_000_000}).encode()
+    with sample() as running:
+        api = Api(running)
+        assert {api.post("about", body).status for _ in range(30)} == {200}

@@ -462,6 +462,18 @@ def _add_raising(server: Server) -> None:
         await asyncio.wait([task])
 
     @server.tool
+    async def interrupt_in_a_subtask() -> None:
+        async def interrupt() -> None:
+            raise KeyboardInterrupt
+
+        task = asyncio.create_task(interrupt())
+        await asyncio.wait([task])
+
+    @server.tool
+    async def count_tasks() -> int:
+        return len(asyncio.all_tasks())
+
+    @server.tool
     async def stop_the_loop() -> None:
         asyncio.get_running_loop().stop()
 

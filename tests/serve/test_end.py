@@ -67,6 +67,21 @@ def test_calls_in_flight_are_answered_after_a_signal(number: signal.Signals) -> 
     assert peer.stderr == ""
 
 
+@pytest.mark.parametrize("number", ENDS)
+def test_the_end_of_input_after_a_signal_leaves_calls_in_flight_their_time(
+    number: signal.Signals,
+) -> None:
+    with serving() as peer:
+        peer.send(calling(1, "nap", seconds=1.5))
+        ask(peer, "echo", word="it has begun")
+        peer.process.send_signal(signal.SIGSTOP)  # so that both are there in one turn of the loop
+        peer.process.send_signal(number)
+        peer.close_input()
+        peer.process.send_signal(signal.SIGCONT)
+        assert text(peer.receive()) == "rested"
+        assert peer.wait() == 0
+
+
 def test_a_message_without_a_last_newline_is_served() -> None:
     with serving() as peer:
         peer.send(json.dumps(calling(1, "echo", word="hi")).encode())

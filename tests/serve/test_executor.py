@@ -2,8 +2,11 @@
 
 import asyncio
 import contextvars
+import gc
 import json
+import threading
 from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +18,8 @@ from accord.model.context import ClientInfo
 from accord.protocol import Request
 from accord.revisions import REVISIONS
 from accord.serve.call import OneWay, RunningCall
-from accord.serve.executor import Executor
-from accord.server.operation import Done
+from accord.serve.executor import Executor, run_blocking
+from accord.server.operation import Done, Operation, drive, perform
 from commands import ACCORD, ENVIRONMENT
 from http_peer import HttpPeer, HttpServer
 from stdio_peer import StdioPeer, modern_params
@@ -447,3 +450,58 @@ def test_every_edge_uses_the_executor() -> None:
         if "perform(" in path.read_text() or "drive(" in path.read_text()
     }
     assert users == {"server/operation.py", "serve/executor.py", "serve/thread_runner.py"}
+
+
+# Threads
+
+
+def test_a_call_that_is_cancelled_as_its_thread_begins_does_not_run_without_its_arguments() -> None:
+    removed = []
+
+    def remove(which: str = "everything") -> None:
+        removed.append(which)
+
+    async def test() -> None:
+        server = server_of(remove)
+        call = Runner(server).call("remove", which="one")
+        operation = server.dispatcher.prepare(call)
+        assert isinstance(operation, Operation)
+        call.cancel()
+        assert "cancelled" in text(drive(perform(operation)))
+
+    run(test)
+    assert removed == []
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_call_that_is_cancelled_before_asyncio_has_a_thread_for_it_leaves_no_coroutine() -> None:
+    async def test() -> None:
+        server = server_of(len_of)
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
+        may_end = threading.Event()
+        busy = asyncio.create_task(asyncio.to_thread(may_end.wait))
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(server.call("len_of", {"text": "abc"}), 0.05)
+        may_end.set()
+        await busy
+        gc.collect()
+
+    run(test)
+
+
+def len_of(text: str) -> int:
+    return len(text)
+
+
+def test_what_a_call_on_the_current_thread_sets_stays_in_that_call() -> None:
+    def relabel(label: str) -> str:
+        before = State.get()
+        State.set(label)
+        return before
+
+    server = server_of(relabel)
+    client = ClientInfo(REVISIONS[STATELESS])
+    request = Request(1, client, name="relabel", arguments=b'{"label": "mine"}')
+    for _ in range(2):
+        done = run_blocking(server.dispatcher, RunningCall(request, None, OneWay()))
+        assert text(done) == "unset"

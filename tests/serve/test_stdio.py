@@ -294,12 +294,23 @@ def test_the_cause_of_an_internal_error_is_on_stderr_and_not_on_the_wire() -> No
     assert "faulty.py" not in str(reply)
 
 
-@pytest.mark.parametrize("tool", ["exit_in_a_subtask", "stop_the_loop", "cancel_every_task"])
+@pytest.mark.parametrize(
+    "tool",
+    ["exit_in_a_subtask", "interrupt_in_a_subtask", "stop_the_loop", "cancel_every_task"],
+)
 def test_no_task_of_a_tool_ends_the_server(tool: str) -> None:
     with serving("faulty:raising") as peer:
         peer.send(calling("odd", tool))
         for _ in range(3):
             assert ask(peer, "fine") == "fine"
+
+
+def test_a_loop_that_a_tool_stops_again_and_again_has_no_more_tasks_after_it() -> None:
+    with serving("faulty:raising") as peer:
+        before = int(ask(peer, "count_tasks"))
+        for _ in range(5):
+            ask(peer, "stop_the_loop")
+        assert int(ask(peer, "count_tasks")) <= before
 
 
 def test_a_stderr_that_nobody_reads_does_not_hold_the_server() -> None:

@@ -135,6 +135,12 @@ class Page:
         refusal = self._check_request(method, exchange)
         if refusal is not None:
             return refused(refusal, allow="POST" if refusal.status == 405 else None)
+        try:
+            return await self._run(method, exchange)
+        finally:
+            exchange.release()
+
+    async def _run(self, method: str, exchange: Exchange) -> Response | None:
         body = exchange.read_at_once()
         if body is None:
             body = await exchange.read(asyncio.get_running_loop())

@@ -220,6 +220,10 @@ class Executor:
         if self._worker is not None:
             self._worker.task.cancel()
 
+    def stop_threads(self) -> None:
+        """End the threads: the loop has ended, and no outcome can be delivered any more."""
+        self._threads.stop()
+
     async def _work(self, worker: _Worker) -> None:
         """Run queued operations until one has to wait, and that one to its end."""
         worker.task.remove_done_callback(self._replace)
@@ -280,7 +284,7 @@ def run_blocking(dispatcher: Dispatcher, call: RunningCall) -> Done:
         return operation
     try:
         run = perform(operation)
-        return asyncio.run(run) if operation.is_async else drive(run)
+        return asyncio.run(run) if operation.is_async else copy_context().run(drive, run)
     except BaseException as error:  # noqa: BLE001 - SystemExit, or a CancelledError of a tool
         return operation.fail(error)
 
@@ -291,8 +295,9 @@ async def run_in_task(dispatcher: Dispatcher, call: RunningCall) -> Done:
     if isinstance(operation, Done):
         return operation
     try:
-        run = perform(operation)
-        return await (run if operation.is_async else asyncio.to_thread(drive, run))
+        if operation.is_async:
+            return await perform(operation)
+        return await asyncio.to_thread(lambda: drive(perform(operation)))
     except BaseException as error:
         if isinstance(error, GeneratorExit) or (
             isinstance(error, asyncio.CancelledError) and _is_cancelled()

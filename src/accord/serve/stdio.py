@@ -66,10 +66,13 @@ def serve(
         _handle_signals(session)
         keep_from_forks(pipes)
         session.start()
+        ended = loop.create_task(session.wait())
         while not session.is_over:
+            if ended.done():
+                ended = loop.create_task(session.wait())
             try:
-                loop.run_until_complete(session.wait())
-            except (SystemExit, RuntimeError, asyncio.CancelledError):
+                loop.run_until_complete(ended)
+            except (SystemExit, KeyboardInterrupt, RuntimeError, asyncio.CancelledError):
                 log.exception("a task of a tool tried to end the server")
 
 
@@ -196,7 +199,7 @@ class _Session:
         return self._output.backlog > _FULL
 
     def announce_end(self) -> None:
-        """Start the grace period; a second call ends it."""
+        """Start the grace period; a signal during it ends it."""
         self._on_end(0 if self._is_ending else self._settings.grace)
         self._is_ending = True
 
@@ -233,7 +236,8 @@ class _Session:
                 else:
                     self._requests.receive(event)
         if not chunk:
-            self.announce_end()
+            if not self._is_ending:
+                self.announce_end()
             self.stop()
         self._throttle.note_read()
         self._regulate()

@@ -49,7 +49,8 @@ class ThreadRunner:
         self._loop = loop
         self._size = threads
         self._capacity = capacity
-        self._operations: SimpleQueue[tuple[Operation[RunningCall], Context]] = SimpleQueue()
+        self._operations: SimpleQueue[tuple[Operation[RunningCall], Context] | None] = SimpleQueue()
+        """What the threads take; None ends one."""
         self._done: deque[tuple[RunningCall, Done | None]] = deque()
         self._delivery_due = False
         self._threads = 0
@@ -85,8 +86,14 @@ class ThreadRunner:
         busy = Problem.unavailable("Too many calls hang; try again later")
         with contextlib.suppress(Empty):
             while True:
-                operation, _ = self._operations.get_nowait()
-                self._hand_over(operation.call, operation.refuse(busy))
+                queued = self._operations.get_nowait()
+                if queued is not None:
+                    self._hand_over(queued[0].call, queued[0].refuse(busy))
+
+    def stop(self) -> None:
+        """End the threads, once each has finished its operation: the loop has ended."""
+        for _ in range(self._threads):
+            self._operations.put(None)
 
     def _grow(self) -> None:
         most = min(self._size + len(self._orphaned), _MAX_GROWTH * self._size)
@@ -96,8 +103,8 @@ class ThreadRunner:
                 self._threads += 1
 
     def _serve(self) -> None:
-        while True:
-            operation, context = self._operations.get()
+        while (queued := self._operations.get()) is not None:
+            operation, context = queued
             call = operation.call
             if not self._gate.is_open:
                 self._gate.wait_in_thread()
@@ -112,7 +119,7 @@ class ThreadRunner:
                 os._exit(0)
             self._running.discard(call)
             self._hand_over(call, done)
-            del operation, context, call, done  # a large reply must not stay until the next call
+            del queued, operation, context, call, done  # large replies must not stay here
 
     def _hand_over(self, call: RunningCall, done: Done | None) -> None:
         if done is not None and len(done.reply) > _LARGE:

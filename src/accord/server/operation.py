@@ -156,6 +156,8 @@ async def perform(operation: Operation[Any]) -> Done:
     """
     try:
         function, arguments, context = operation.bind()
+        if operation.call.cancelled:  # just now, as a thread began with it: its arguments are gone
+            raise Problem.unavailable("The call was cancelled")
         value = function(arguments, context)
         if operation.is_async:
             value = await value

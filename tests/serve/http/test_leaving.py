@@ -1,7 +1,9 @@
 """Clients that leave, and calls that are taken back."""
 
 import json
+import os
 import random
+import signal
 import socket
 from contextlib import ExitStack, suppress
 from typing import Any
@@ -80,6 +82,27 @@ def test_a_notice_in_the_session_takes_back_a_call(server: HttpServer, tool: str
         ended = other.call("when", name=f"{name} ended")
         assert ended == ("CancelledError" if tool == "wait" else "cancelled")
         assert client.call("echo", word="next") == "next"
+
+
+@pytest.mark.parametrize("tool", ["wait", "block"])
+def test_a_notice_that_arrives_together_with_its_call_takes_it_back(
+    server: HttpServer, tool: str
+) -> None:
+    name = f"together {tool}"
+    with HttpPeer(server.port, "2025-11-25") as client, client.again() as other:
+        client.call("echo", word="connected")
+        other.call("echo", word="connected")
+        os.kill(server.process.pid, signal.SIGSTOP)
+        try:
+            client.send(client.calling(tool, id="c", name=name, until=f"{name} told"))
+            params = {"requestId": "c"}
+            other.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})
+        finally:
+            os.kill(server.process.pid, signal.SIGCONT)
+        assert other.receive().status == 202
+        response = client.receive()
+        assert (response.status // 100, response.body) == (2, b"")
+        other.call("mark", name=f"{name} told")
 
 
 def test_a_stream_whose_call_is_taken_back_ends_without_a_result(server: HttpServer) -> None:

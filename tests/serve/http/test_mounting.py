@@ -1,9 +1,12 @@
 """The ASGI app as others serve it: on uvicorn by itself, inside Starlette, and in this process."""
 
 import asyncio
+import gc
 import json
 import re
 import sys
+import threading
+import weakref
 from collections.abc import Iterator, MutableMapping
 from contextlib import suppress
 from pathlib import Path
@@ -20,7 +23,7 @@ from accord.serve.http.response import Response
 from accord.serve.http.settings import Settings
 from commands import ENVIRONMENT, TESTS
 from http_peer import HttpPeer, HttpServer
-from serve.http.talk import ERAS
+from serve.http.talk import ERAS, eventually
 
 UVICORN = str(Path(sys.executable).with_name("uvicorn"))
 
@@ -291,6 +294,33 @@ def test_an_app_that_moves_to_another_loop_runs_its_threads_there() -> None:
         return await line.status()
 
     assert [asyncio.run(ask()) for _ in range(2)] == [200, 200]
+
+
+def test_an_app_that_moves_from_loop_to_loop_keeps_no_threads_and_no_loops() -> None:
+    server = Server("s")
+
+    @server.tool
+    def add(a: int, b: int) -> int:
+        return a + b
+
+    app = server.asgi()
+    loops = weakref.WeakSet[asyncio.AbstractEventLoop]()
+
+    async def ask(app: App) -> int:
+        loops.add(asyncio.get_running_loop())
+        line = Line(app)
+        params = {"name": "add", "arguments": {"a": 1, "b": 2}}
+        line.feed({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+        await line.run()
+        return await line.status()
+
+    before = threading.active_count()
+    assert [asyncio.run(ask(app)) for _ in range(20)] == [200] * 20
+    del app
+    gc.collect()
+    assert eventually(lambda: threading.active_count() <= before)
+    gc.collect()
+    assert len(loops) <= 1  # asyncio remembers the last one
 
 
 def test_output_that_is_unsent_before_the_first_call_holds_that_back() -> None:

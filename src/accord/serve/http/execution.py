@@ -150,6 +150,10 @@ class Execution:
         self.is_closing = False
         self._quiet = asyncio.Event()
 
+    def __del__(self) -> None:
+        if self._loop is not None:
+            self.executor.stop_threads()
+
     def close(self, *, at_once: bool = False) -> None:
         """Take no further calls; `at_once` marks the open ones as cancelled: uvicorn ends them."""
         self.is_closing = True
@@ -221,6 +225,7 @@ class Execution:
         if self._loop is None or not self._loop.is_running():
             if self._loop is not None:
                 self.gate = OutputGate(self._settings.max_unsent)
+                self.executor.stop_threads()
             self._loop = asyncio.get_running_loop()
             self._watch = None  # it belongs to the loop before, as do these
             self._open = set()

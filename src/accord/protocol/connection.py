@@ -119,35 +119,35 @@ class Connection:
         try:
             if not message.isascii():
                 message.decode()
-            request = self._receive_call(message, headers)
-            if request is not None:
-                return [request]
+            call = _decode_call(message)  # the most frequent message, taken in few steps
+        except UNREADABLE:
+            return self._receive_other(message, headers)
+        params = call.params
+        meta = b"" if params.meta is NOTHING else bytes(params.meta)
+        client = self._client_of(meta, _CALL_ROUTE, headers)
+        arguments = bytes(params.arguments)
+        if (
+            type(client) is not ClientInfo
+            or arguments[:1] != b"{"
+            or (
+                headers is not None and client.revision.stateless and not headers.match(params.name)
+            )
+        ):
+            return self._receive_other(message, headers)
+        request = Request(call.id, client, "tools/call", params.name, arguments, meta)
+        if not self._is_shared and self._open.setdefault(request.id, request) is not request:
+            self._add_to_open(request)
+        return [request]
+
+    def _receive_other(self, message: bytes, headers: RequestHeaders | None) -> list[Event]:
+        """Return the events of any message."""
+        try:
+            message.decode()
             frame = _decode_frame(message)
         except UNREADABLE:
             return self._receive_irregular(message)
         event = self._take(frame, None, headers)
         return [] if event is None else [event]
-
-    def _receive_call(self, message: bytes, headers: RequestHeaders | None) -> Request | None:
-        """Take a plain `tools/call`, the most frequent message, in few steps; else return None."""
-        try:
-            frame = _decode_call(message)
-        except UNREADABLE:
-            return None
-        params = frame.params
-        meta = b"" if params.meta is NOTHING else bytes(params.meta)
-        client = self._client_of(meta, _CALL_ROUTE, headers)
-        if type(client) is not ClientInfo:
-            return None
-        if headers is not None and client.revision.stateless and not headers.match(params.name):
-            return None
-        arguments = bytes(params.arguments)
-        if arguments[:1] != b"{":
-            return None
-        request = Request(frame.id, client, "tools/call", params.name, arguments, meta)
-        if not self._is_shared and self._open.setdefault(request.id, request) is not request:
-            self._add_to_open(request)
-        return request
 
     def finish(self, request: Request, reply: bytes) -> bytes | None:
         """Return the bytes to send for a reply.

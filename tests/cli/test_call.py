@@ -214,12 +214,15 @@ FOUND = (
 )
 ROWS = json.loads(FOUND)
 BESIDE = '{"page":{"limit":20,"total":2},"warnings":[{"message":"prices are from yesterday"}]}'
-ERROR = "Error executing tool: No customer 'zoe'"
+ERROR = "Error executing tool: No customer 'zoe'. Try ada or grace."
 WORDS: dict[str, tuple[str, str]] = {
     # what a person sees of an answer and of a failure, where the profile has no shape of its own
     "plain": (f"{FOUND}\n{BESIDE}\n", f"{ERROR}\n"),
     "bare": (f"{FOUND}\n{BESIDE}\n", f"{ERROR}\n"),
-    "prose": (f"{ORDERS}{BESIDE}\n", "Error executing orders: No customer 'zoe'\n"),
+    "prose": (
+        f"{ORDERS}{BESIDE}\n",
+        "Error executing orders: No customer 'zoe'. Try ada or grace.\n",
+    ),
 }
 SHAPES = {"envelope": "response-v2", "generic": "generic"}
 

@@ -126,7 +126,8 @@ def test_an_answer_is_shown_as_one_of_ours_would_be(target: str) -> None:
 
 
 def test_a_failure_is_printed_on_stderr_with_exit_code_1(target: str) -> None:
-    assert accord("call", target, "orders", ZOE) == (1, "", "error: No customer 'zoe'\n")
+    words = "error: No customer 'zoe'\nhint: try ada or grace\n"
+    assert accord("call", target, "orders", ZOE) == (1, "", words)
 
 
 def test_a_refusal_is_printed_on_stderr_with_exit_code_1(target: str) -> None:

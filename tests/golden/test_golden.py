@@ -19,6 +19,9 @@ HERE = Path(__file__).parent
 HANDSHAKE = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]
 STRUCTURED = ["2025-06-18", "2025-11-25", "2026-07-28"]
 EVERY = [*HANDSHAKE, "2026-07-28"]
+PROBLEM = "result._meta"
+"""Where the whole Problem stands beside the text of a failure."""
+FAILURES = {"call fails", "query refused"}
 Replies = dict[str, Any]
 
 
@@ -69,7 +72,8 @@ def customers() -> Replies:
     ],
 )
 def test_the_viewset_document_gets_its_replies(customers: Replies, name: str) -> None:
-    assert_golden(document("000")[name]["reply"], customers[name], "result.structuredContent")
+    further = PROBLEM if name in FAILURES else "result.structuredContent"
+    assert_golden(document("000")[name]["reply"], customers[name], further)
 
 
 def test_the_structure_beside_the_viewset_documents_text_says_the_same(customers: Replies) -> None:
@@ -169,7 +173,8 @@ def test_the_sheet_documents_fields_stand_at_the_root_and_in_the_content(
     "002.flow.called",
 )
 def test_the_sheet_documents_violations_are_an_error_that_names_each(sheets: Replies) -> None:
-    assert_golden(document("002")["validation fails"]["reply"], sheets["validation fails"])
+    further = "error.data.dev.accord-mcp/answer"
+    assert_golden(document("002")["validation fails"]["reply"], sheets["validation fails"], further)
 
 
 @requirement("002.code.internal-error")
@@ -251,7 +256,8 @@ def database() -> Replies:
 def test_the_sqlite_document_gets_its_replies_and_nothing_more(
     database: Replies, name: str
 ) -> None:
-    assert_golden(document("003")[name]["reply"], database[name])
+    further = [PROBLEM] if name in FAILURES else []
+    assert_golden(document("003")[name]["reply"], database[name], *further)
 
 
 # The response-v2 document

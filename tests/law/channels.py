@@ -186,16 +186,17 @@ def _generic_page(shape: Result) -> dict[str, Any] | None:
 # Failures
 
 
-def plain_failure(text: str) -> Failed:
-    before, _, message = text.partition("Error executing tool: ")
+def failure_text(text: str, beginning: str) -> str:
+    """Return the message and remediation in a text of `plain` or `prose`."""
+    before, _, words = text.partition(f"Error executing {beginning}: ")
     assert before == ""
-    return Failed(message, {})
+    return words
 
 
-def prose_failure(text: str, tool: str) -> Failed:
-    before, _, message = text.partition(f"Error executing {tool}: ")
-    assert before == ""
-    return Failed(message, {})
+def sent_problem(members: dict[str, Any]) -> Failed:
+    """The whole problem, as `_meta` of a result or `data` of an error holds it."""
+    more = {"type" if name == "kind" else name: each for name, each in members.items()}
+    return Failed(more.pop("message"), more)
 
 
 def envelope_failure(shape: Result) -> Failed:

@@ -234,7 +234,7 @@ LOSSES: Mapping[str, Loss] = {
     "d: prose, a scalar beside a message or a message that ends in JSON": words_that_hide_data,
     "older revisions get the URI or a description as text": blocks_that_become_words,
 }
-# (c), that failures in `plain` and `prose` keep the message alone, is what FAILURES says below.
+# (c), that the text of failures in `plain` and `prose` has message and remediation alone: FAILURES.
 
 
 def is_excused(case: Case, profile: str, revision: str) -> bool:
@@ -364,9 +364,11 @@ def test_a_problem_is_the_same_in_every_channel(case: Case, profile: str, revisi
 
 
 def check_error(problem: Problem, code: int, error: Any) -> None:
-    """A JSON-RPC error has the message, and the fields if there are any; nothing else."""
-    data = {"data": {"validation_errors": fields_of(problem)}} if problem.fields else {}
-    assert error == {"code": code, "message": problem.message, **data}
+    """A JSON-RPC error has the message, the fields if there are any, and the whole problem."""
+    data = {"validation_errors": fields_of(problem)} if problem.fields else {}
+    sent = error["data"].pop(channels.META_KEY)
+    assert error == {"code": code, "message": problem.message, "data": data}
+    assert same(channels.sent_problem(sent), with_all(problem))
 
 
 def error_code(problem: Problem, profile: str, revision: str) -> int | None:
@@ -384,30 +386,42 @@ def fields_of(problem: Problem) -> list[dict[str, str]]:
 
 def check_failure(case: Case, profile: str, revision: str, result: Any) -> None:
     assert result["isError"] is True
-    assert channels.beside(result) == {}
     (block,) = result["content"]
-    expected = FAILURES[profile](case.outcome)
     if profile in FAILED_SHAPES:
+        assert channels.beside(result) == {}
+        expected = FAILURES[profile](case.outcome)
         assert same(FAILED_SHAPES[profile](json.loads(block["text"])), expected)
         if revision not in NO_STRUCTURE:
             assert same(FAILED_SHAPES[profile](result["structuredContent"]), expected)
-    elif profile == "prose":
-        assert channels.prose_failure(block["text"], case.tool) == expected
     else:
-        assert channels.plain_failure(block["text"]) == expected
+        beside = channels.beside(result)
+        assert beside.keys() == {"problem"}
+        assert same(channels.sent_problem(beside["problem"]), with_all(case.outcome))
+        beginning = case.tool if profile == "prose" else "tool"
+        check_words(case.outcome, channels.failure_text(block["text"], beginning))
     assert ("structuredContent" in result) == (
         profile in FAILED_SHAPES and revision not in NO_STRUCTURE
     )
+
+
+def check_words(problem: Problem, words: str) -> None:
+    """The message as written, or as a sentence and the remediation as another."""
+    remediation = (problem.remediation or "").strip()
+    if not remediation:
+        assert words == problem.message
+        return
+    message = problem.message.rstrip()
+    assert words.startswith(message)
+    ending, blank, second = words[len(message) :].partition(" ")
+    assert (ending in ("", "."), blank) == (True, " ")
+    assert second.startswith(remediation[1:], 1)
+    assert second[len(remediation) :] in ("", ".")
 
 
 FAILED_SHAPES: Mapping[str, Callable[[Any], Failed]] = {
     "envelope": channels.envelope_failure,
     "generic": channels.generic_failure,
 }
-
-
-def with_message(problem: Problem) -> Failed:
-    return Failed(problem.message, {})
 
 
 def with_all(problem: Problem) -> Failed:
@@ -431,9 +445,6 @@ def with_all_but_the_kind(problem: Problem) -> Failed:
 
 
 FAILURES: Mapping[str, Callable[[Problem], Failed]] = {
-    "plain": with_message,
-    "bare": with_message,
-    "prose": with_message,
     "envelope": with_all,
     "generic": with_all_but_the_kind,
 }

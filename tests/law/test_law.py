@@ -21,13 +21,13 @@ from law.test_half_law import (
     answer_cases,
     beside_of,
     data_of,
-    fields_of,
     is_excused,
     problem_cases,
     profiles,
     replied,
     revisions,
     same,
+    with_all,
 )
 from laws import examples
 
@@ -133,9 +133,16 @@ def test_a_problem_is_read_as_it_was_said(case: Case, profile: str, revision: st
     assert reading.is_failure
     assert reading.response.error is not None
     assert reading.response.error.message.strip() == problem.message.strip()
-    if profile == "envelope":
+    if profile != "generic":  # it has no kind
         details: Any = reading.response.error.details
-        assert reading.response.error.code == problem.code
-        assert (details["type"], details["retryable"]) == (problem.kind, problem.retryable)
-        assert details.get("remediation") == problem.remediation
-        assert details.get("fields", []) == fields_of(problem)
+        is_rpc_error = "error" in reply
+        assert reading.response.error.code == (
+            reply["error"]["code"] if is_rpc_error else problem.code
+        )
+        names = {"validation_errors"} if is_rpc_error and problem.fields else set()
+        assert same({k: v for k, v in details.items() if k not in names}, with_all(problem).more)
+    if profile in ("plain", "prose"):
+        alone = read({k: v for k, v in reply["result"].items() if k != "_meta"}, case.tool)
+        assert alone.is_failure
+        assert alone.response.error is not None
+        assert alone.response.error.message.strip().startswith(problem.message.strip())

@@ -112,7 +112,11 @@ class Failed(NamedTuple):
 def failed(reply: dict[str, Any], profile: str) -> Failed:
     if "error" in reply:
         assert profile == "bare"
-        return Failed(reply["error"]["message"], None, len(json.dumps(reply["error"]).encode()))
+        return Failed(
+            reply["error"]["message"],
+            None,
+            len(json.dumps(reply["error"], ensure_ascii=False).encode()),
+        )
     result = reply["result"]
     assert result["isError"] is True
     (words,) = [block["text"] for block in result["content"]]

@@ -122,6 +122,27 @@ def test_a_failure_keeps_to_the_limit_too(profile: str, revision: str, problem: 
     assert told.size <= LIMIT
 
 
+@pytest.mark.parametrize("problem", HUGE.values(), ids=HUGE)
+@pytest.mark.parametrize("profile", ["plain", "prose"])
+def test_the_problem_in_meta_keeps_to_the_limit_too(profile: str, problem: Problem) -> None:
+    result = Peer(of(raising(problem), profile=profile), V4).call("get")["result"]
+    sent = result["_meta"][META]["problem"]
+    assert len(json.dumps(sent, ensure_ascii=False, separators=(",", ":")).encode()) <= LIMIT
+    assert (sent["kind"], sent["message"][0]) == (problem.kind, problem.message[0])
+
+
+@pytest.mark.parametrize("revision", [V1, V4])
+def test_bad_arguments_keep_to_the_limit_with_the_problem_beside_them(revision: str) -> None:
+    def get(numbers: list[int]) -> int:
+        return len(numbers)
+
+    reply = Peer(of(get, profile="bare"), revision).call("get", numbers=["é"] * 5_000)
+    data = reply["error"]["data"]
+    assert len(json.dumps(reply["error"]).encode()) <= LIMIT
+    assert data[META]["fields"] == data["validation_errors"]
+    assert data[META]["message"] == reply["error"]["message"]
+
+
 @each_profile
 def test_a_failure_of_ordinary_length_is_left_alone(profile: str) -> None:
     problem = Problem.not_found("No customer 7", remediation="call customers first")

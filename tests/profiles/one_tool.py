@@ -89,6 +89,27 @@ def assert_is(result: Any, shape: Any, revision: str, beside: Any = None, **memb
     }
 
 
+def sent(outcome: Any) -> dict[str, Any]:
+    """Return the members of a problem as `_meta` has them; of a bug, those of the masked one."""
+    if not isinstance(outcome, Problem):
+        outcome = Problem.internal("Internal error")
+    fields = [
+        {"field": each.field, "error": each.error, "severity": each.severity}
+        for each in outcome.fields
+    ]
+    members = {
+        "kind": outcome.kind,
+        "code": outcome.code,
+        "message": outcome.message,
+        "summary": outcome.summary,
+        "fields": fields or None,
+        "remediation": outcome.remediation,
+        "retryable": outcome.retryable,
+        "retry_after": outcome.retry_after,
+    }
+    return {name: each for name, each in members.items() if each is not None}
+
+
 def problem(message: str = "No customer 7", **details: Any) -> Problem:
     """Return a problem with every detail."""
     return Problem(

@@ -9,6 +9,7 @@ from accord.model.answer import KINDS
 from profiles.one_tool import (
     ABSENT,
     BLOCKS,
+    META,
     V1,
     V2,
     V3,
@@ -20,6 +21,7 @@ from profiles.one_tool import (
     reply,
     required,
     saying,
+    sent,
     shown_blocks,
     structure,
     text,
@@ -164,13 +166,13 @@ def test_field_errors_are_invalid_params_whatever_the_kind(kind: Any, revision: 
     assert reply(saying(outcome), "bare", revision)["error"] == {
         "code": -32602,
         "message": "Invalid character data",
-        "data": {"validation_errors": SHOWN},
+        "data": {"validation_errors": SHOWN, META: sent(outcome)},
     }
 
 
 OTHERS: dict[str, tuple[Any, str]] = {
     **{f"of kind {kind}": (Problem("No.", kind=kind), "No.") for kind in KINDS},
-    "with everything it can say": (problem(), "No customer 7"),
+    "with everything it can say": (problem(), "No customer 7. Call customers first."),
     "a bug, which is masked": (RuntimeError("secret"), "Internal error"),
 }
 
@@ -181,7 +183,14 @@ def test_other_failures_are_internal_errors_up_to_2025_06_18(
     outcome: Any, message: str, revision: str
 ) -> None:
     error = reply(saying(outcome), "bare", revision)["error"]
-    assert error == {"code": -32603, "message": message}
+    if isinstance(outcome, Problem):
+        assert error == {
+            "code": -32603,
+            "message": outcome.message,
+            "data": {META: sent(outcome)},
+        }
+    else:
+        assert error == {"code": -32603, "message": message}
 
 
 @pytest.mark.parametrize("revision", [V4, V5])
@@ -190,17 +199,19 @@ def test_other_failures_are_failed_calls_after(outcome: Any, message: str, revis
     assert reply(saying(outcome), "bare", revision)["result"] == {
         "content": [text(f"Error executing tool: {message}")],
         "isError": True,
-        **required(revision),
+        **required(revision, {"problem": sent(outcome)}),
     }
 
 
 @each_revision
 def test_arguments_that_do_not_fit_are_invalid_params(revision: str) -> None:
-    fault = "must be an integer, not a string"
+    invalid = FieldError("limit", "must be an integer, not a string")
+    message = "Invalid arguments for get: limit must be an integer, not a string"
+    expected = sent(Problem.validation(message, fields=[invalid]))
     assert reply(saying(5), "bare", revision, limit="x")["error"] == {
         "code": -32602,
-        "message": f"Invalid arguments for get: limit {fault}",
-        "data": {"validation_errors": [{"field": "limit", "error": fault, "severity": "error"}]},
+        "message": message,
+        "data": {"validation_errors": expected["fields"], META: expected},
     }
 
 

@@ -1,4 +1,4 @@
-"""`plain`: the data as JSON text, a failure as `Error executing tool: <message>`."""
+"""`plain`: data as JSON text, a failure as `Error executing tool: <message> <remediation>`."""
 
 import json
 from typing import Any
@@ -10,6 +10,7 @@ from accord import (
     Answer,
     Audio,
     Embedded,
+    FieldError,
     Image,
     Link,
     Notice,
@@ -18,7 +19,20 @@ from accord import (
     Server,
 )
 from peer import Peer, request
-from profiles.one_tool import META, STAMP, V1, V2, V3, V4, V5, each_revision, required, saying, text
+from profiles.one_tool import (
+    META,
+    STAMP,
+    V1,
+    V2,
+    V3,
+    V4,
+    V5,
+    each_revision,
+    required,
+    saying,
+    sent,
+    text,
+)
 
 
 def result(outcome: Any, revision: str, hint: Any = Any) -> Any:
@@ -26,6 +40,9 @@ def result(outcome: Any, revision: str, hint: Any = Any) -> Any:
 
 
 # The messages of seed 000
+
+
+NOT_FOUND = Problem.not_found("ViewSet returned error: {'detail': 'Not found.'}")
 
 
 def customers() -> Server:
@@ -37,7 +54,7 @@ def customers() -> Server:
 
     @server.tool
     def customers_retrieve(kwargs: dict[str, str]) -> dict[str, Any]:
-        raise Problem.not_found("ViewSet returned error: {'detail': 'Not found.'}")
+        raise NOT_FOUND
 
     return server
 
@@ -64,6 +81,7 @@ def test_the_failed_call_of_the_seed() -> None:
                     text("Error executing tool: ViewSet returned error: {'detail': 'Not found.'}")
                 ],
                 "isError": True,
+                "_meta": {META: {"problem": sent(NOT_FOUND)}},
             },
         }
     ]
@@ -156,17 +174,75 @@ def test_a_problem_is_shown_as_written(kind: str, revision: str) -> None:
     assert result(problem, revision, int) == {
         "content": [text('Error executing tool: No customer "7" in /srv/shop.db')],
         "isError": True,
-        **required(revision),
+        **required(revision, {"problem": sent(problem)}),
     }
 
 
 @each_revision
-def test_a_failure_has_no_structure_and_its_message_comes_first(revision: str) -> None:
-    problem = Problem.rate_limit("Too fast", remediation="wait", retry_after=2)
-    said = result(problem, revision, int)
-    assert said["content"][0] == text("Error executing tool: Too fast")
-    assert said["isError"] is True
-    assert "structuredContent" not in said
+def test_a_failure_has_no_structure_and_the_whole_problem_in_meta(revision: str) -> None:
+    problem = Problem.rate_limit(
+        "Too fast",
+        summary="Search failed",
+        remediation="wait",
+        retry_after=2.5,
+        fields=[FieldError("q", "is too broad")],
+    )
+    assert result(problem, revision, int) == {
+        "content": [text("Error executing tool: Too fast. Wait.")],
+        "isError": True,
+        **required(
+            revision,
+            {
+                "problem": {
+                    "kind": "rate_limit",
+                    "code": "RATE_LIMITED",
+                    "message": "Too fast",
+                    "summary": "Search failed",
+                    "fields": [{"field": "q", "error": "is too broad", "severity": "error"}],
+                    "remediation": "wait",
+                    "retryable": True,
+                    "retry_after": 2.5,
+                }
+            },
+        ),
+    }
+
+
+SENTENCES: dict[str, tuple[str, str | None, str]] = {
+    # a message, a remediation, and the text of both
+    "no remediation": ("No sword here", None, "No sword here"),
+    "an empty one": ("No sword here", "", "No sword here"),
+    "a blank one": ("No sword here\n", " \t\n", "No sword here\n"),
+    "both without a full stop": (
+        "No sword here",
+        "try lantern or rope",
+        "No sword here. Try lantern or rope.",
+    ),
+    "both sentences": ("No sword here.", "Try rope.", "No sword here. Try rope."),
+    "other endings": ("No sword?", "look around!", "No sword? Look around!"),
+    "a colon": ("Locked:", "wait…", "Locked: Wait…"),
+    "a quote": ("No 'zoe'", "try 'ada'", "No 'zoe'. Try 'ada'."),
+    "blanks around": ("No sword  \n", "  try rope \n", "No sword. Try rope."),
+    "lines": ("No sword\nNo shield", "a\nb", "No sword\nNo shield. A\nb."),
+    "a digit first": ("Too many", "5 at most", "Too many. 5 at most."),
+    "no capital": ("Nein", "ßtop", "Nein. ßtop."),
+    "an accent": ("Non", "écrivez", "Non. Écrivez."),
+    "Chinese": ("没有剑。", "试试绳子！", "没有剑。 试试绳子！"),
+    "Arabic": ("لا سيف", "جرب الحبل؟", "لا سيف. جرب الحبل؟"),
+    "an emoji": ("No 🗡", "🪢", "No 🗡. 🪢."),
+}
+
+
+@pytest.mark.parametrize(
+    ("message", "remediation", "words"), SENTENCES.values(), ids=list(SENTENCES)
+)
+def test_the_text_of_a_failure_is_the_message_and_then_the_remediation(
+    message: str, remediation: str | None, words: str
+) -> None:
+    said = result(Problem.not_found(message, remediation=remediation), V4)
+    assert said["content"] == [text(f"Error executing tool: {words}")]
+    members = said["_meta"][META]["problem"]
+    assert (members["message"], members.get("remediation")) == (message, remediation)
 
 
 # Content beyond text

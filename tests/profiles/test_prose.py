@@ -17,6 +17,7 @@ from profiles.one_tool import (
     reply,
     required,
     saying,
+    sent,
     shown_blocks,
     structure,
     text,
@@ -153,7 +154,7 @@ FAILURES: dict[str, tuple[Any, str]] = {
         Problem.validation("Invalid sheet", fields=[FieldError("race", "is required")]),
         "Invalid sheet",
     ),
-    "everything it can say": (problem(), "No customer 7"),
+    "everything it can say": (problem(), "No customer 7. Call customers first."),
     "a bug, which is masked": (RuntimeError("secret"), "Internal error"),
 }
 
@@ -166,7 +167,7 @@ def test_a_failure_names_the_tool_and_has_no_structure(
     assert reply(saying(outcome, int), "prose", revision)["result"] == {
         "content": [text(f"Error executing get: {message}")],
         "isError": True,
-        **required(revision),
+        **required(revision, {"problem": sent(outcome)}),
     }
 
 

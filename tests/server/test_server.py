@@ -34,6 +34,16 @@ each_revision = pytest.mark.parametrize("revision", wire.REVISIONS)
 MASKED = {
     "content": [{"type": "text", "text": "Error executing tool: Internal error"}],
     "isError": True,
+    "_meta": {
+        "dev.accord-mcp/answer": {
+            "problem": {
+                "kind": "internal",
+                "code": "INTERNAL_ERROR",
+                "message": "Internal error",
+                "retryable": False,
+            }
+        }
+    },
 }
 
 
@@ -141,11 +151,19 @@ BAD = "Invalid arguments for move: x must be an integer, not a string; to is req
 def test_bad_arguments_are_a_json_rpc_error_before_2025_11_25(revision: str) -> None:
     error = Peer(of(move), revision).call("move", x=SECRET)["error"]
     assert (error["code"], error["message"]) == (-32602, BAD)
+    fields = [
+        {"field": "x", "error": "must be an integer, not a string", "severity": "error"},
+        {"field": "to", "error": "is required", "severity": "error"},
+    ]
     assert error["data"] == {
-        "validation_errors": [
-            {"field": "x", "error": "must be an integer, not a string", "severity": "error"},
-            {"field": "to", "error": "is required", "severity": "error"},
-        ]
+        "validation_errors": fields,
+        "dev.accord-mcp/answer": {
+            "kind": "validation",
+            "code": "VALIDATION_ERROR",
+            "message": BAD,
+            "fields": fields,
+            "retryable": False,
+        },
     }
 
 

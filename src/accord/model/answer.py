@@ -240,6 +240,10 @@ class Problem(Exception):
         vars(self).update(state or {})
 
 
+MASKED: Final = Problem.internal("Internal error")
+"""The outcome of any exception that is not meant for the caller."""
+
+
 class InputRequired(BaseException):
     """Raised to end a call that needs responses of the client; it runs again with them.
 

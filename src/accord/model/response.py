@@ -4,7 +4,8 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from accord.model.answer import Page
+from accord.model.answer import Page, Problem
+from accord.model.values import known
 
 ResponseType = Literal["list", "single", "action", "tool_catalog", "error"]
 Status = Literal["success", "error", "partial"]
@@ -12,7 +13,19 @@ Status = Literal["success", "error", "partial"]
 CATALOG: Final = "mcp_list_tools"
 """Name of the tool whose list is a catalog of tools."""
 META_KEY: Final = "dev.accord-mcp/answer"
-"""Key of an answer's page and warnings in the `_meta` of a result."""
+"""Key of an answer's page and warnings, and of a `problem`, in the `_meta` of a result."""
+
+
+def problem_members(problem: Problem) -> dict[str, Any]:
+    """Return the members of a problem as they are sent beside its text, under `META_KEY`."""
+    members = {"kind": problem.kind, "code": problem.code, "message": problem.message}
+    return members | known(
+        summary=problem.summary,
+        fields=problem.fields or None,
+        remediation=problem.remediation,
+        retryable=problem.retryable,
+        retry_after=problem.retry_after,
+    )
 
 
 class Pagination(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):

@@ -5,7 +5,8 @@ from typing import Final
 import msgspec
 
 from accord.errors import INTERNAL_ERROR, INVALID_PARAMS, Reject
-from accord.model.answer import Answer, Problem, Value
+from accord.model.answer import MASKED, Answer, Problem, Value
+from accord.model.response import META_KEY, problem_members
 from accord.profiles import plain
 from accord.profiles.profile import (
     Profile,
@@ -43,10 +44,18 @@ def success(answer: Answer[Value], context: RenderContext) -> Result:
 def failure(problem: Problem, context: RenderContext) -> Result | Reject:
     """Return a JSON-RPC error; only for invalid fields if the revision has argument failures."""
     if problem.fields:
-        return Reject(INVALID_PARAMS, problem.message, {"validation_errors": problem.fields})
+        return invalid_params(problem)
     if context.revision.argument_failures:
         return plain.failure(problem, context)
-    return Reject(INTERNAL_ERROR, problem.message)
+    data = None if problem is MASKED else {META_KEY: problem_members(problem)}
+    return Reject(INTERNAL_ERROR, problem.message, data)
+
+
+def invalid_params(problem: Problem) -> Reject:
+    """Return the JSON-RPC error of a problem with invalid fields."""
+    members = problem_members(problem)
+    data = {"validation_errors": problem.fields, META_KEY: members}
+    return Reject(INVALID_PARAMS, problem.message, data)
 
 
 PROFILE = Profile("bare", success, failure, data_schema)

@@ -1,7 +1,6 @@
-"""`plain`: the data as JSON text, a failure as `Error executing tool: <message>`."""
+"""`plain`: data as JSON text, a failure as `Error executing tool: <message> <remediation>`."""
 
 from accord.model.answer import Answer, Problem, Value
-from accord.model.content import text
 from accord.profiles.profile import (
     Profile,
     RenderContext,
@@ -10,6 +9,7 @@ from accord.profiles.profile import (
     add_details,
     as_data,
     data_schema,
+    failure_result,
     has_details,
     is_empty,
     with_blocks,
@@ -29,8 +29,8 @@ def success(answer: Answer[Value], context: RenderContext) -> TextResult | Resul
 
 
 def failure(problem: Problem, context: RenderContext) -> Result:
-    """Return one text block with the reason, and `isError`."""
-    return {"content": [text(f"Error executing tool: {problem.message}")], "isError": True}
+    """Return one text block with the reason and the remediation, and `isError`."""
+    return failure_result("Error executing tool", problem)
 
 
 PROFILE = Profile("plain", success, failure, data_schema)

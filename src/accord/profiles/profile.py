@@ -11,7 +11,7 @@ from accord.model import schemas
 from accord.model.answer import Answer, Problem, Value
 from accord.model.arguments import JsonSchema
 from accord.model.content import Block, block, text
-from accord.model.response import META_KEY
+from accord.model.response import META_KEY, problem_members
 from accord.model.tool import Tool
 from accord.model.values import known
 from accord.revisions import Revision
@@ -31,6 +31,7 @@ _SHAPES: Final[dict[int, Shape]] = {
     ord('"'): "string",
     ord("n"): "null",
 }
+_ENDINGS: Final = frozenset(".!?…:;,。！？：；，、．؟؛،।॥۔")  # noqa: RUF001 - of any script
 
 
 class TextResult(msgspec.Struct, frozen=True, gc=False):
@@ -189,3 +190,28 @@ def add_details(result: Result, answer: Answer[Any]) -> None:
     extra = details_of(answer)
     result["content"].insert(1, text(_encode(extra).decode()))
     result["_meta"] = {META_KEY: extra}
+
+
+def failure_result(prefix: str, problem: Problem) -> Result:
+    """Return a failure: one text, `isError`, and the whole problem in `_meta`."""
+    return {
+        "content": [text(f"{prefix}: {_failure_text(problem)}")],
+        "isError": True,
+        "_meta": {META_KEY: {"problem": problem_members(problem)}},
+    }
+
+
+def _failure_text(problem: Problem) -> str:
+    """Return the message, and the remediation as a second sentence if there is one."""
+    remediation = (problem.remediation or "").strip()
+    if not remediation:
+        return problem.message
+    capital = remediation[0].upper()
+    if len(capital) == 1:  # ß has none of its own
+        remediation = capital + remediation[1:]
+    return f"{_sentence(problem.message)} {_sentence(remediation)}"
+
+
+def _sentence(words: str) -> str:
+    words = words.rstrip()
+    return words if words[-1] in _ENDINGS else f"{words}."

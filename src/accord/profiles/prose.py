@@ -3,7 +3,6 @@
 import msgspec
 
 from accord.model.answer import Answer, Problem, Value
-from accord.model.content import text
 from accord.profiles.profile import (
     Profile,
     RenderContext,
@@ -12,6 +11,7 @@ from accord.profiles.profile import (
     add_details,
     as_data,
     data_schema,
+    failure_result,
     has_details,
     is_empty,
     with_blocks,
@@ -41,9 +41,8 @@ def _text(answer: Answer[Value], context: RenderContext) -> str | None:
 
 
 def failure(problem: Problem, context: RenderContext) -> Result:
-    """Return one text block with the tool and the reason, and `isError`."""
-    content = f"Error executing {context.tool.name}: {problem.message}"
-    return {"content": [text(content)], "isError": True}
+    """Return one text block with the tool, the reason and the remediation, and `isError`."""
+    return failure_result(f"Error executing {context.tool.name}", problem)
 
 
 PROFILE = Profile("prose", success, failure, data_schema)

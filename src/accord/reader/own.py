@@ -1,4 +1,4 @@
-"""Replies whose shape says what they are: response-v2, and the generic response itself."""
+"""Replies whose shape says what they are: response-v2, the generic response, a Problem."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, get_args
@@ -6,7 +6,7 @@ from typing import Any, Final, get_args
 import msgspec
 
 from accord.model.answer import Notice, Page, Severity
-from accord.model.response import ResponseType
+from accord.model.response import META_KEY, ResponseType
 
 _TYPES: Final = frozenset(get_args(ResponseType))
 _ENVELOPE: Final = frozenset({"success", "data", "error", "meta"})
@@ -43,6 +43,34 @@ def known_shape(value: Any) -> Known | None:
     if value.keys() == _ENVELOPE and isinstance(meta, dict) and "version" in meta:
         return _envelope(value, meta)
     return None
+
+
+def problem_in(result: Mapping[str, Any]) -> Known | None:
+    """Return the failure of which a writer of ours sends the whole Problem in `_meta`."""
+    meta = result.get("_meta")
+    beside = meta.get(META_KEY) if isinstance(meta, dict) else None
+    problem = beside.get("problem") if isinstance(beside, dict) else None
+    if problem is None:
+        return None
+    details = problem_details(problem)
+    if details is None:
+        return None
+    failure = {"code": details.get("code"), "message": problem["message"], "details": details}
+    return Known(shape="problem", failure=failure)
+
+
+def problem_details(problem: Any) -> dict[str, Any] | None:
+    """Return the details of a Problem under the names of response-v2; None if it is not one."""
+    if not isinstance(problem, dict):
+        return None
+    message = problem.get("message")
+    if not isinstance(message, str) or not message.strip():
+        return None
+    return {
+        "type" if name == "kind" else name: each
+        for name, each in problem.items()
+        if name != "message"
+    }
 
 
 def page_from(said: Any) -> Page | None:

@@ -7,7 +7,15 @@ from typing import Any, Final
 import msgspec
 
 from accord.model.answer import Notice, Page
-from accord.model.response import CATALOG, Failure, Pagination, Response, ResponseType, Summary
+from accord.model.response import (
+    CATALOG,
+    META_KEY,
+    Failure,
+    Pagination,
+    Response,
+    ResponseType,
+    Summary,
+)
 from accord.reader.asked import call_of
 from accord.reader.called import Called
 from accord.reader.case import Case, Evidence
@@ -15,7 +23,15 @@ from accord.reader.collection import collection_in
 from accord.reader.find import Digs, Value, find, of_payload
 from accord.reader.items import Items
 from accord.reader.judge import judge
-from accord.reader.own import Known, known_shape, page_from, said_of, warnings_from
+from accord.reader.own import (
+    Known,
+    known_shape,
+    page_from,
+    problem_details,
+    problem_in,
+    said_of,
+    warnings_from,
+)
 from accord.reader.paging import page_in_words, page_of, page_of_cut
 from accord.reader.reading import Notes, Reading
 from accord.reader.signs import Sign
@@ -56,6 +72,11 @@ def read(
     if unwrapped.size is not None:
         return _of_binary(asked, unwrapped.size)
     called = call_of(tool, arguments)
+    problem = None if unwrapped.result is None else problem_in(unwrapped.result)
+    if problem is not None and unwrapped.result is not None:
+        said = find(unwrapped.result, Notes(), digs="")
+        said.origin = "_meta"
+        return _of_known(asked, called, problem, said, unwrapped.is_error)
     digs: Digs = "" if called.gives_content else "json" if called.prints else "all"
     value = _value(unwrapped, notes, digs)
     if type(value.value) is dict and "content" in value.value:
@@ -99,6 +120,11 @@ def _name(asked: _Asked, kind: ResponseType) -> str:
 def _of_rpc_error(asked: _Asked, error: Mapping[str, Any]) -> Reading:
     message = error.get("message")
     data = error.get("data")
+    if isinstance(data, dict):
+        problem = problem_details(data.get(META_KEY))
+        if problem is not None:
+            asked.notes.rule("problem")
+            data = {name: each for name, each in data.items() if name != META_KEY} | problem
     details: Any = data if isinstance(data, dict | str) else {} if data is None else {"data": data}
     unknown = {
         name: each for name, each in error.items() if name not in ("code", "message", "data")

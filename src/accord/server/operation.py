@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Raw
 
 from accord.errors import INTERNAL_ERROR, INVALID_PARAMS, ContractError, Reject
-from accord.model.answer import Answer, InputRequired, Notice, Problem, Value
+from accord.model.answer import MASKED, Answer, InputRequired, Notice, Problem, Value
 from accord.model.context import Channel, Context
 from accord.model.limits import Position
 from accord.model.prompt import Prompt
@@ -21,7 +21,6 @@ from accord.protocol.messages import Wanted
 from accord.protocol.results import Result
 from accord.server.continuation import ToolRequest, may_have_cursor
 from accord.server.outcome import (
-    MASKED,
     Outcome,
     answer_of,
     log_failure,

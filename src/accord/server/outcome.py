@@ -16,12 +16,22 @@ from accord.errors import (
     Reject,
     TooDeep,
 )
-from accord.model.answer import Answer, Encoded, FieldError, InputRequired, Notice, Problem, Value
+from accord.model.answer import (
+    MASKED,
+    Answer,
+    Encoded,
+    FieldError,
+    InputRequired,
+    Notice,
+    Problem,
+    Value,
+)
 from accord.model.content import Block
 from accord.model.context import MissingCapability, WrongAnswer
 from accord.model.envelope import Envelope, to_answer
 from accord.model.tool import Tool
 from accord.model.values import is_deep_json, require_json, too_deep
+from accord.profiles.bare import invalid_params
 from accord.revisions import Revision
 
 Outcome = Answer[Value] | Problem | Reject | InputRequired
@@ -29,8 +39,6 @@ Outcome = Answer[Value] | Problem | Reject | InputRequired
 
 log = logging.getLogger("accord")
 
-MASKED: Final = Problem.internal("Internal error")
-"""The outcome of any exception that is not meant for the caller."""
 _MAX_FRAMES: Final = 20  # at each end of a traceback in the log; a recursion has thousands
 _ENCODED_TYPES: Final = frozenset({Encoded, Raw})
 _ANSWERS: Final = (Answer, Envelope)
@@ -241,5 +249,5 @@ def outcome_of_arguments(error: BaseException, revision: Revision) -> Outcome | 
     Invalid arguments are a tool error, or a protocol error in older revisions.
     """
     if isinstance(error, Problem) and not revision.argument_failures:
-        return Reject(INVALID_PARAMS, error.message, {"validation_errors": error.fields})
+        return invalid_params(error)
     return outcome_of(error, revision)

@@ -10,6 +10,7 @@ from accord.errors import ContractError, Reject
 from accord.model.answer import Answer, FieldError, Problem, Value
 from accord.model.context import ClientInfo
 from accord.model.limits import DEFAULT_MAX_BYTES, Cutter, Position, resume, shorten, too_large
+from accord.model.response import META_KEY
 from accord.model.tool import Hints, Output, Tool, tool_without_call
 from accord.model.values import too_deep
 from accord.profiles import (
@@ -191,7 +192,10 @@ def shortened_reject(reject: Reject, limit: int) -> Reject:
     while fields and size_of(reject) > limit:
         fields = fields[: len(fields) // 2]
         message = shorten(reject.message, limit // 4)
-        reject = Reject(reject.code, message, {**data, "validation_errors": fields})
+        data = {**data, "validation_errors": fields}
+        if META_KEY in data:
+            data[META_KEY] = {**data[META_KEY], "message": message, "fields": fields}
+        reject = Reject(reject.code, message, data)
     return reject
 
 
@@ -202,7 +206,7 @@ def require_room(max_bytes: int) -> None:
 
 
 def size_of(result: TextResult | Result | Reject) -> int:
-    """Return the bytes of a result's text, or of its structure if that has more."""
+    """Return the bytes of a result's text, of its structure or of its problem: the largest."""
     if isinstance(result, Reject):
         return len(msgspec.json.encode(result))
     if isinstance(result, TextResult):
@@ -214,7 +218,10 @@ def size_of(result: TextResult | Result | Reject) -> int:
     structure = result.get("structuredContent")
     if isinstance(structure, dict):
         structure = structure["result"]
-    return total if structure is None else max(total, len(memoryview(structure)))
+    if structure is not None:
+        total = max(total, len(memoryview(structure)))
+    problem = result.get("_meta", {}).get(META_KEY, {}).get("problem")
+    return total if problem is None else max(total, len(msgspec.json.encode(problem)))
 
 
 def require_schema(answer: Answer[Value], tool: Tool) -> None:
@@ -233,17 +240,22 @@ def require_schema(answer: Answer[Value], tool: Tool) -> None:
 
 def _shortened(problem: Problem, room: int) -> Problem:
     """Return a problem with shorter texts and fewer field errors."""
-    message = shorten(problem.message, room // 2)
     return Problem(
-        message if message == problem.message else f"{message}…",
+        _beginning(problem.message, room // 2),
         kind=problem.kind,
         code=shorten(problem.code, room // 8),
         summary=problem.summary and shorten(problem.summary, room // 8),
         fields=_fewer(problem.fields, room // 4),
-        remediation=problem.remediation and shorten(problem.remediation, room // 8),
+        remediation=problem.remediation and _beginning(problem.remediation, room // 8),
         retryable=problem.retryable,
         retry_after=problem.retry_after,
     )
+
+
+def _beginning(text: str, room: int) -> str:
+    """Return the beginning of a text, with an ellipsis if it was cut."""
+    kept = shorten(text, room)
+    return text if kept == text else f"{kept}…"
 
 
 def _fewer(fields: Sequence[FieldError], room: int) -> list[FieldError]:

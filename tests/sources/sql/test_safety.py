@@ -236,7 +236,10 @@ def test_large_rows_that_fit_come_even_where_memory_is_short(
 
 
 LIMITS: dict[str, tuple[str, str]] = {
-    "a long value": ("SELECT zeroblob(2000000)", "A value or row has more than 1,000,000 bytes"),
+    "a long value": (
+        "SELECT zeroblob(2000000)",
+        "A value or row has more than 1,000,000 bytes. Take a part of it with substr(), or raise the limit with --max-length.",
+    ),
     "a long query": (f"SELECT '{'x' * 100_000}'", "The query has more than 100,000 bytes"),
     "a deep expression": (
         f"SELECT {'+'.join(['1'] * 150)}",

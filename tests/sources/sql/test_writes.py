@@ -222,17 +222,20 @@ def test_a_dry_run_tells_and_does_nothing(shop: Shop, path: Path) -> None:
     assert state(path.parent) == before
 
 
+NARROW = ". Narrow the conditions, or raise max_changes."
+
+
 def test_max_changes_bounds_a_wide_change(shop: Shop, path: Path) -> None:
     before = state(path.parent)
     where = {"id": [1, 2, 3]}
     for tool, more in (("update_row", {"data": {"name": "x"}}), ("delete_row", {})):
         given = {"table_name": "users", "where": where, "max_changes": 2, **more}
-        words = "max_changes is 2, and 3 rows would change; nothing was changed"
+        words = "max_changes is 2, and 3 rows would change; nothing was changed" + NARROW
         if tool == "delete_row":
             given["where"] = {"id": [3, 2]}
             given["max_changes"] = 0
             given["table_name"] = "posts"
-            words = "max_changes is 0, and 1 rows would change; nothing was changed"
+            words = "max_changes is 0, and 1 rows would change; nothing was changed" + NARROW
         assert shop.error(tool, **given) == words
     assert state(path.parent) == before
     said = shop.text(
@@ -256,7 +259,7 @@ def test_max_changes_bounds_a_view_whose_triggers_do_the_work(tmp_path: Path) ->
     before = state(tmp_path)
     with serving(path) as shop:
         given: dict[str, Any] = {"table_name": "people", "where": {"name": "Ada"}}
-        words = "max_changes is 1, and 2 rows would change; nothing was changed"
+        words = "max_changes is 1, and 2 rows would change; nothing was changed" + NARROW
         assert shop.error("delete_row", max_changes=1, **given) == words
         assert shop.error("update_row", max_changes=1, data={"name": "x"}, **given) == words
         assert shop.data("delete_row", dry_run=True, **given) == {"changes": 2}

@@ -1,11 +1,14 @@
-"""`accord tools`: a table for a person, as wide as there is room."""
+"""`accord tools`: a table for a person, as wide as there is room; or JSON."""
 
+import json
 import subprocess
 from pathlib import Path
 from shlex import quote
+from typing import Any
 
 import pytest
 
+from accord.cli.tool_names import name_warnings
 from cli.command import (
     ACCORD,
     ENVIRONMENT,
@@ -120,6 +123,138 @@ def test_a_reader_that_leaves_early_is_no_error(folder: Path) -> None:
     )
     assert done.stdout == "many 1.0: 2000 tools\n"
     assert done.stderr == ""
+
+
+# As JSON
+
+
+def test_json_is_the_entries_of_the_list(folder: Path) -> None:
+    done = accord("tools", "diary", "--json", cwd=folder)
+    assert (done.code, done.err) == (0, "")
+    burn, write_down, silent = json.loads(done.out)
+    assert burn["annotations"] == {"destructiveHint": True}
+    assert list(write_down["inputSchema"]["properties"]) == ["day", "weather", "people", "places"]
+    assert silent == {
+        "name": "silent",
+        "description": "",
+        "inputSchema": {"type": "object", "properties": {}},
+    }
+
+
+def test_json_is_the_same_for_local_and_remote_servers() -> None:
+    remote = f"{quote(ACCORD)} serve shop:server"
+    with serving_shop() as shop:
+        found = accord_each(
+            {
+                "local": ["tools", "shop:server", "--json"],
+                "a URL": ["tools", shop.url, "--json"],
+                "a command": ["tools", remote, "--json"],
+                "several": ["tools", "shop:server", remote, "--json"],
+            }
+        )
+    assert {(done.code, done.err) for done in found.values()} == {(0, "")}
+    listed = {name: json.loads(done.out) for name, done in found.items()}
+    assert [entry["name"] for entry in listed["local"]] == ["add", "orders"]
+    assert listed["a URL"] == listed["a command"] == listed["local"]
+    assert listed["several"] == listed["local"] * 2
+
+
+def test_no_tools_are_an_empty_array(folder: Path) -> None:
+    assert accord("tools", "diary:empty", "--json", cwd=folder) == (0, "[]\n", "")
+
+
+def test_json_shows_what_a_server_sent(tmp_path: Path) -> None:
+    write(tmp_path, shameless=SHAMELESS)
+    done = accord("tools", "python3 shameless.py", "--json", cwd=tmp_path)
+    assert (done.code, "\x1b" in done.out) == (0, False)
+    none, odd, kept = json.loads(done.out)
+    assert none == {"name": "none"}
+    assert odd["description"] == ["\x1b[2Jx"]
+    assert kept["inputSchema"]["required"] == ["b", 7]
+
+
+# Names that some clients refuse
+
+NAMES = """
+from accord import Server
+
+server = Server("names", version="1.0")
+fine = Server("fine", version="1.0")
+
+@server.tool(name="shop.price")
+def price(item: str) -> int:
+    return 1
+
+@server.tool(name="a" * 65)
+def long() -> int:
+    return 1
+
+@server.tool(name="b." * 40)
+def both() -> int:
+    return 1
+
+@server.tool
+def paint(größe: int, color: str, 色: str = "red") -> int:
+    return 1
+
+@fine.tool(name="a" * 64)
+def longest(a_b: int) -> int:
+    return 1
+"""
+REFUSED = "WARNING accord: some clients refuse tool"
+ONLY = "must have letters, digits, _ and - only"
+ASCII_ONLY = "must have ASCII letters, digits, _ . and - only"
+WARNED = [
+    f"{REFUSED} 'shop.price': its name {ONLY}",
+    f"{REFUSED} '{'a' * 65}': its name has 65 characters, and the most is 64",
+    f"{REFUSED} '{'b.' * 40}': its name {ONLY}, and has 80 characters, and the most is 64",
+    f"{REFUSED} 'paint': the name of its parameter 'größe' {ASCII_ONLY}",
+    f"{REFUSED} 'paint': the name of its parameter '色' {ASCII_ONLY}",
+]
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]], ids=["table", "JSON"])
+def test_names_that_some_clients_refuse_are_warnings(tmp_path: Path, form: list[str]) -> None:
+    write(tmp_path, names=NAMES)
+    ours = accord("tools", "names", *form, cwd=tmp_path)
+    assert (ours.code, ours.err.splitlines()) == (0, WARNED)
+    assert "WARNING" not in ours.out
+    theirs = accord("tools", f"{quote(ACCORD)} serve names", *form, cwd=tmp_path)
+    assert (theirs.code, theirs.err.splitlines()[-len(WARNED) :]) == (0, WARNED)
+    assert accord("tools", "names:fine", *form, cwd=tmp_path).err == ""
+
+
+def test_a_server_warns_of_them_once_at_its_start_and_never_on_stdout(tmp_path: Path) -> None:
+    write(tmp_path, names=NAMES)
+    request = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n' * 2
+    done = accord("serve", "names", cwd=tmp_path, stdin=request)
+    assert done.err.splitlines() == WARNED
+    assert [json.loads(line)["id"] for line in done.out.splitlines()] == [1, 1]
+    assert accord("serve", "names:fine", cwd=tmp_path, stdin=b"").err == ""
+
+
+ODD_NAMES: dict[str, tuple[str, dict[str, Any], int]] = {
+    # a name, an input schema, and the number of warnings
+    "empty": ("", {}, 1),
+    "the longest": ("a" * 64, {}, 0),
+    "a slash": ("a/b", {}, 1),
+    "a newline at the end": ("a\n", {}, 1),
+    "other letters": ("größe", {}, 1),
+    "a dot in a parameter": ("a", {"properties": {"a.b": {}}}, 0),
+    "a long parameter": ("a", {"properties": {"a" * 65: {}}}, 1),
+    "a dollar in a parameter": ("a", {"properties": {"$filter": {}}}, 1),
+    "properties that are none": ("a", {"properties": ["größe"]}, 0),
+    "a huge name": ("ü" * 1_000_000, {}, 1),
+}
+
+
+@pytest.mark.parametrize(("name", "schema", "count"), ODD_NAMES.values(), ids=list(ODD_NAMES))
+def test_each_name_has_at_most_one_short_line(
+    name: str, schema: dict[str, Any], count: int
+) -> None:
+    warnings = list(name_warnings(name, schema))
+    assert len(warnings) == count
+    assert all(len(each) < 300 and "\n" not in each for each in warnings)
 
 
 # Of somebody else's server

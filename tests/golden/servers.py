@@ -6,9 +6,11 @@ They do what they say, on a small scale: nothing here is a reply that was writte
 import sqlite3
 from typing import Any
 
+import msgspec
 from msgspec import UNSET, UnsetType
 
 from accord import Answer, FieldError, Page, Problem, Server
+from accord.sources.functions import function_tool
 
 # The Django REST framework document
 
@@ -145,13 +147,16 @@ INSERT INTO users (name, email) VALUES ('John Doe', 'john@example.com');
 """)
 
 
-@database.tool
 def list_tables() -> Answer[list[str]]:
     """List all tables in the SQLite database"""
     found = _connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
     names = [row["name"] for row in found]
     lines = [f"Found {len(names)} tables:", *(f"- {name}" for name in names)]
     return Answer(names, text="\n".join(lines))
+
+
+EMPTY: dict[str, Any] = {"type": "object", "properties": {}, "required": []}  # as in the document
+database.add(msgspec.structs.replace(function_tool(list_tables), input_schema=EMPTY))
 
 
 @database.tool

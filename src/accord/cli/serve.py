@@ -17,6 +17,7 @@ from accord.cli.options import (
     seconds,
     sheet_options,
 )
+from accord.cli.tool_names import warn_of_names
 from accord.errors import ContractError
 from accord.profiles import PROFILES
 from accord.serve import stdio
@@ -163,6 +164,7 @@ def _load(options: argparse.Namespace) -> Server:
     changes = {"name": options.name, "version": options.server_version}
     given = {key: value for key, value in changes.items() if value is not None}
     server.identify(msgspec.structs.replace(server.identity, **given))
+    warn_of_names((tool.name, tool.input_schema) for tool in server.tools.values())
     _collect_less()
     return server
 

@@ -1,4 +1,4 @@
-"""`accord tools`: prints the tools of servers as tables."""
+"""`accord tools`: prints the tools of servers as tables, or as JSON."""
 
 import argparse
 import shutil
@@ -11,8 +11,11 @@ from accord.cli import databases, targets
 from accord.cli.logs import log_directly
 from accord.cli.options import add_remote_options, reply_timeout
 from accord.cli.terminal import StatusLine, stdout_to_stderr, visible
+from accord.cli.tool_names import warn_of_names
 from accord.errors import ContractError
+from accord.model.context import ClientInfo
 from accord.model.tool import Tool
+from accord.revisions import NEWEST
 
 EXAMPLES: Final = """\
 examples:
@@ -20,6 +23,7 @@ examples:
   accord tools shop.py
   accord tools shop.db --read-only
   accord tools 'accord serve shop:server'
+  accord tools shop:server --json
 """
 _GAP: Final = "  "
 _MIN_COLUMNS: Final = 40
@@ -30,6 +34,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "targets", nargs="+", metavar="TARGET", help=f"{targets.HELP}; or {targets.REMOTE_HELP}"
     )
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="print the entries of tools/list as a JSON array, with their schemas",
+    )
     add_remote_options(parser)
     databases.add_tool_options(parser.add_argument_group("for a database"))
 
@@ -37,7 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print a row for each tool: its signature and its description.
 
-    Local targets are one table, as they would be served; each remote server has its own.
+    Local targets are one table, as they would be served; each remote server has its own. As JSON
+    all are one array. Names that some clients refuse are warnings on standard error.
     """
     log_directly()
     remote = [target for target in options.targets if targets.is_remote(target)]
@@ -46,28 +56,45 @@ def run(options: argparse.Namespace) -> int:
         raise ContractError("--header and --timeout require a remote server, and none is named")
     targets.require_tools(*local)
     given = databases.database_options(options, *local, exclude=["timeout"])
+    entries: list[Mapping[str, Any]] = []
     if local:
-        _print_local(local, given)
+        entries += _list_local(local, given, prints_table=not options.json)
     for peer in remote:
-        _print_remote(peer, options)
+        entries += _list_remote(peer, options)
+    if options.json:
+        from accord.reader.report import to_json  # slow to import
+
+        print(visible(to_json(entries, indent=2).decode(), keeps_lines=True), flush=True)
+    warn_of_names(
+        (str(each.get("name", "")), _mapping(each.get("inputSchema"))) for each in entries
+    )
+    for name in filter(databases.is_database, local if "allow" in given else ()):
+        databases.warn_of_tables(name, given)
     return 0
 
 
-def _print_local(names: Sequence[str], database: Mapping[str, Any]) -> None:
+def _list_local(
+    names: Sequence[str], database: Mapping[str, Any], *, prints_table: bool
+) -> list[Mapping[str, Any]]:
+    """Return the entries of local tools in the newest revision, and print their table."""
     with stdout_to_stderr(), StatusLine(f"loading {' '.join(names)}"):
         server = targets.load(names, database=database)
-    identity = server.identity
-    _print(identity.name, identity.version, [_local_row(tool) for tool in server.tools.values()])
-    for name in filter(databases.is_database, names if "allow" in database else ()):
-        databases.warn_of_tables(name, database)
+    identity, client = server.identity, ClientInfo(NEWEST)
+    tools = list(server.tools.values())
+    if prints_table:
+        _print(identity.name, identity.version, [_local_row(tool) for tool in tools])
+    return [server.dispatcher.renderer.tool_entry(tool, client) for tool in tools]
 
 
-def _print_remote(target: str, options: argparse.Namespace) -> None:
+def _list_remote(target: str, options: argparse.Namespace) -> Sequence[Mapping[str, Any]]:
+    """Return the entries of a remote server as it sent them, and print their table."""
     from accord.cli import remote  # it imports asyncio
 
     found = remote.tools(target, headers=dict(options.header), within=reply_timeout(options))
     name, version = (str(found.server.get(key, "")) for key in ("name", "version"))
-    _print(name or target, version, [_remote_row(entry) for entry in found.tools])
+    if not options.json:
+        _print(name or target, version, [_remote_row(entry) for entry in found.tools])
+    return found.tools
 
 
 def _print(name: str, version: str, rows: list[tuple[str, str]]) -> None:

@@ -135,7 +135,11 @@ def path_of(steps: Sequence[str | int]) -> str:
 
 
 def _each(errors: Iterable[Fault]) -> Iterator[FieldError]:
-    for error in errors:
+    found = list(errors)
+    chosen = {tuple(error.instance_path) for error in found if error.kind.name == "enum"}
+    for error in found:
+        if error.kind.name == "type" and tuple(error.instance_path) in chosen:
+            continue  # the values to choose from say more
         format_error = _MESSAGES.get(error.kind.name, _invalid)
         yield from format_error(error)
 
@@ -166,6 +170,11 @@ def _alternatives(error: Fault) -> Iterator[FieldError]:
     """Yield the errors of the alternative that the value most likely belongs to."""
     depth = len(error.instance_path)
     branches: list[list[Fault]] = [list(branch) for branch in error.kind.context]
+    choices = [e for b in branches for e in b if _is_choice(e, depth)]
+    if len(choices) == len(branches):
+        options = _show([each for e in choices for each in e.kind.options])
+        yield from _at(error, f"must be one of {options}")
+        return
     meant = [b for b in branches if not any(_is_wrong_type(e, depth) for e in b)]
     if meant:
         closest = min(meant, key=len)
@@ -177,6 +186,10 @@ def _alternatives(error: Fault) -> Iterator[FieldError]:
         yield from _at(error, f"must be {kinds}, not {_a(_type_name(error.instance))}")
     else:
         yield from _invalid(error)
+
+
+def _is_choice(error: Fault, depth: int) -> bool:
+    return error.kind.name == "enum" and len(error.instance_path) == depth
 
 
 def _is_wrong_type(error: Fault, depth: int) -> bool:

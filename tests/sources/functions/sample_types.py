@@ -4,7 +4,7 @@ import enum
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
-from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict
+from typing import Annotated, Any, Literal, NamedTuple, NewType, NotRequired, TypedDict
 from uuid import UUID
 
 import annotated_types as at
@@ -29,8 +29,40 @@ class Color(enum.Enum):
 
 
 class Level(enum.IntEnum):
-    LOW = 1
     HIGH = 2
+    LOW = 1
+
+
+class Size(enum.StrEnum):
+    SMALL = "s"
+    MEDIUM = "m"
+    LARGE = "l"
+
+
+class Unit(str, enum.Enum):  # noqa: UP042 - as before Python 3.11
+    KILOMETRE = "km"
+    METRE = "m"
+
+
+class Metal(enum.Enum):
+    TIN = "tin"
+    GOLD = "gold"
+    STANNUM = "tin"  # noqa: PIE796
+
+
+class Access(enum.Flag):
+    WRITE = 2
+    READ = 1
+    BOTH = 3
+
+
+Side = NewType("Side", Literal["right", "left"])
+
+
+@dataclass
+class Choice:
+    side: Side
+    color: Color | None = None
 
 
 @dataclass
@@ -124,10 +156,125 @@ EXACT = {
     "Any": Row(Any, {}, texts | integers | st.none()),
     "optional": Row(int | None, {"anyOf": [{"type": "integer"}, {"type": "null"}]}, integers),
     "union": Row(int | str, {"anyOf": [{"type": "integer"}, {"type": "string"}]}, integers | texts),
-    "Literal": Row(Literal["a", "b"], {"enum": ["a", "b"]}, st.sampled_from("ab")),
-    "Literal of numbers": Row(Literal[1, 2], {"enum": [1, 2]}, st.sampled_from([1, 2])),
-    "Enum": Row(Color, {"title": "Color", "enum": ["blue", "red"]}, st.sampled_from(Color)),
-    "IntEnum": Row(Level, {"title": "Level", "enum": [1, 2]}, st.sampled_from(Level)),
+    "Literal": Row(
+        Literal["b", "a"], {"type": "string", "enum": ["b", "a"]}, st.sampled_from("ab")
+    ),
+    "Literal of numbers": Row(
+        Literal[2, 10, 1], {"type": "integer", "enum": [2, 10, 1]}, st.sampled_from([1, 2, 10])
+    ),
+    "Literal of truth": Row(Literal[True], {"type": "boolean", "enum": [True]}, st.just(True)),
+    "Literal of nothing": Row(Literal[None], {"type": "null"}, st.none()),
+    "Literal of empty and other text": Row(
+        Literal["ü", "", "🙂"],
+        {"type": "string", "enum": ["ü", "", "🙂"]},
+        st.sampled_from(["ü", "", "🙂"]),
+    ),
+    "Literal in a Literal": Row(
+        Literal["z", "y", "a"],
+        {"type": "string", "enum": ["z", "y", "a"]},
+        st.sampled_from("zya"),
+    ),
+    "Literal with a repetition": Row(
+        Literal["b", "a", "b"], {"type": "string", "enum": ["b", "a"]}, st.sampled_from("ab")
+    ),
+    "Literal of several types": Row(
+        Literal["b", 2, "a", 1, None],
+        {
+            "anyOf": [
+                {"type": "string", "enum": ["b", "a"]},
+                {"type": "integer", "enum": [2, 1]},
+                {"type": "null"},
+            ]
+        },
+        st.sampled_from(["b", 2, "a", 1, None]),
+    ),
+    "Literal of a number and a truth": Row(
+        Literal[1, False],
+        {"anyOf": [{"type": "integer", "enum": [1]}, {"type": "boolean", "enum": [False]}]},
+        st.sampled_from([1, False]),
+    ),
+    "optional Literal": Row(
+        Literal["b", "a"] | None,
+        {"anyOf": [{"type": "string", "enum": ["b", "a"]}, {"type": "null"}]},
+        st.sampled_from(["b", "a", None]),
+    ),
+    "Literal with None": Row(
+        Literal["b", None, "a"],
+        {"anyOf": [{"type": "string", "enum": ["b", "a"]}, {"type": "null"}]},
+        st.sampled_from(["b", "a", None]),
+    ),
+    "Literal or a number": Row(
+        Literal["b", "a"] | int,
+        {"anyOf": [{"type": "string", "enum": ["b", "a"]}, {"type": "integer"}]},
+        integers,
+    ),
+    "described Literal": Row(
+        Annotated[Literal["b", "a"], "Which."],
+        {"description": "Which.", "type": "string", "enum": ["b", "a"]},
+        st.sampled_from("ab"),
+    ),
+    "described Literal of several types": Row(
+        Annotated[Literal["b", 1], "Which."],
+        {
+            "description": "Which.",
+            "anyOf": [{"type": "string", "enum": ["b"]}, {"type": "integer", "enum": [1]}],
+        },
+        st.sampled_from(["b", 1]),
+    ),
+    "list of Literals": Row(
+        list[Literal["b", "a"]],
+        {"type": "array", "items": {"type": "string", "enum": ["b", "a"]}},
+        st.lists(st.sampled_from("ab")),
+    ),
+    "dict of Literals": Row(
+        dict[str, Literal["b", "a"]],
+        {"type": "object", "additionalProperties": {"type": "string", "enum": ["b", "a"]}},
+        st.dictionaries(texts, st.sampled_from("ab")),
+    ),
+    "NewType of a Literal": Row(
+        Side, {"type": "string", "enum": ["right", "left"]}, st.sampled_from(["right", "left"])
+    ),
+    "Literal in a dataclass": Row(
+        Choice,
+        {
+            "title": "Choice",
+            "type": "object",
+            "properties": {
+                "side": {"type": "string", "enum": ["right", "left"]},
+                "color": {
+                    "anyOf": [{"$ref": "#/$defs/Color"}, {"type": "null"}],
+                    "default": None,
+                },
+            },
+            "required": ["side"],
+        },
+        st.builds(Choice, st.sampled_from(["right", "left"]), st.none() | st.sampled_from(Color)),
+    ),
+    "Enum": Row(
+        Color, {"title": "Color", "type": "string", "enum": ["red", "blue"]}, st.sampled_from(Color)
+    ),
+    "optional Enum": Row(
+        Color | None,
+        {"anyOf": [{"$ref": "#/$defs/Color"}, {"type": "null"}]},
+        st.none() | st.sampled_from(Color),
+    ),
+    "IntEnum": Row(
+        Level, {"title": "Level", "type": "integer", "enum": [2, 1]}, st.sampled_from(Level)
+    ),
+    "StrEnum": Row(
+        Size, {"title": "Size", "type": "string", "enum": ["s", "m", "l"]}, st.sampled_from(Size)
+    ),
+    "Enum that is a str": Row(
+        Unit, {"title": "Unit", "type": "string", "enum": ["km", "m"]}, st.sampled_from(Unit)
+    ),
+    "Enum with an alias": Row(
+        Metal, {"title": "Metal", "type": "string", "enum": ["tin", "gold"]}, st.sampled_from(Metal)
+    ),
+    "Flag": Row(
+        Access,
+        {"title": "Access", "type": "integer", "enum": [2, 1]},
+        st.sampled_from(list(Access)),
+    ),
     "list": Row(list[int], {"type": "array", "items": {"type": "integer"}}, st.lists(integers)),
     "tuple": Row(
         tuple[int, str],

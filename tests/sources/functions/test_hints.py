@@ -4,26 +4,33 @@ import sys
 from datetime import date, timedelta
 from decimal import Decimal
 from types import ModuleType
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 import jsonschema_rs
+import msgspec
 import pytest
 
+import wire
+from accord import Context, Server
 from accord.model.tool import Tool
 from accord.sources.functions import function_tool
 from accord.sources.functions.type_hints import describe
+from peer import Peer
 from sources.functions.sample_types import (
     LINE,
     Color,
     Customer,
+    Level,
     Line,
     Row,
     arguments,
     each_type,
+    fields,
     json_of,
     listed,
     received,
+    refused,
     returning,
     taking,
 )
@@ -68,8 +75,69 @@ def test_a_function_without_parameters_takes_an_empty_object() -> None:
     assert function_tool(lambda: 1, name="one").input_schema == {
         "type": "object",
         "properties": {},
-        "required": [],
     }
+
+
+def test_it_is_closed_on_request_only() -> None:
+    assert function_tool(lambda: 1, name="one", strict=True).input_schema == {
+        "type": "object",
+        "properties": {},
+        "additionalProperties": False,
+    }
+
+
+def test_a_context_is_no_parameter() -> None:
+    def now(ctx: Context) -> int: ...
+
+    assert function_tool(now).input_schema == {"type": "object", "properties": {}}
+
+
+def test_a_tool_without_parameters_ignores_a_member_that_a_client_adds() -> None:
+    server = Server("shop")
+    server.tool(lambda: 1, name="one")
+    result = Peer(server, wire.REVISIONS[3]).call("one", toolCallId="7")["result"]
+    assert result["structuredContent"] == {"result": 1}
+
+
+def test_the_same_values_keep_the_order_of_each_parameter() -> None:
+    def turn(a: Literal["left", "right"], b: Literal["right", "left"], c: Color): ...
+
+    schema = function_tool(turn).input_schema
+    assert [schema["properties"][name].get("enum") for name in "abc"] == [
+        ["left", "right"],
+        ["right", "left"],
+        None,
+    ]
+    assert schema["$defs"]["Color"]["enum"] == ["red", "blue"]
+
+
+def test_an_enum_that_an_author_writes_is_left_alone() -> None:
+    odd = Annotated[Any, msgspec.Meta(extra_json_schema={"enum": [[1], 2.5]})]
+    typed = Annotated[str, msgspec.Meta(extra_json_schema={"enum": ["z", "a"]})]
+    assert shown(taking(odd)) == {"enum": [[1], 2.5]}
+    assert shown(taking(typed)) == {"type": "string", "enum": ["z", "a"]}
+
+
+CHOICES: dict[str, tuple[Any, Any, str]] = {
+    "of text": (Literal["b", "a"], "c", "must be one of b, a"),
+    "of text, and a number is given": (Literal["b", "a"], 5, "must be one of b, a"),
+    "of several types": (Literal["b", 2, "a"], "c", "must be one of b, a, 2"),
+    "optional": (Literal["b", "a"] | None, "c", "must be one of b, a"),
+    "optional, and a number is given": (
+        Literal["b", "a"] | None,
+        5,
+        "must be a string or null, not an integer",
+    ),
+    "of an enum": (Color, "green", "must be one of red, blue"),
+    "of nothing": (Literal[None], "c", "must be null, not a string"),
+}
+
+
+@pytest.mark.parametrize(("hint", "given", "words"), CHOICES.values(), ids=list(CHOICES))
+def test_a_wrong_choice_is_told_in_the_order_of_the_source(
+    hint: Any, given: Any, words: str
+) -> None:
+    assert fields(refused(taking(hint), arguments(given))) == {"x": words}
 
 
 def test_a_strict_tool_has_a_closed_schema() -> None:
@@ -110,6 +178,9 @@ DEFAULTS: dict[str, tuple[Any, Any, Any]] = {
     "truth": (bool, False, False),
     "nothing": (int | None, None, None),
     "enum": (Color, Color.RED, "red"),
+    "IntEnum": (Level, Level.LOW, 1),
+    "Literal": (Literal["b", "a"], "a", "a"),
+    "Literal of several types": (Literal["b", 1, None], None, None),
     "list": (list[int], [1], [1]),
     "dict": (dict[str, int], {}, {}),
     "set": (set[int], {1}, [1]),
@@ -146,7 +217,7 @@ def test_a_default_is_shown_as_json_and_used_as_it_is(
             {"type": "object", "additionalProperties": {"type": "array", "items": {}}},
         ),
         (list[int], {"type": "array", "items": {"type": "integer"}}),
-        (Literal["array"], {"enum": ["array"]}),
+        (Literal["array"], {"type": "string", "enum": ["array"]}),
     ],
 )
 def test_an_array_has_items(hint: Any, schema: dict[str, Any]) -> None:

@@ -4,7 +4,7 @@ import enum
 import functools
 import math
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import annotated_types as at
 import msgspec
@@ -79,6 +79,40 @@ def misfit_default(x: int = "one"): ...  # type: ignore[assignment]
 def absent_default(x: int = None): ...  # type: ignore[assignment]  # noqa: RUF013
 
 
+class Mixed(enum.Enum):
+    A = "a"
+    ONE = 1
+
+
+class Half(enum.Enum):
+    HALF = 0.5
+
+
+class Nothing(enum.Enum):
+    pass
+
+
+def mixed_enum(x: Mixed): ...
+
+
+def enum_of_floats(x: Half): ...
+
+
+def enum_without_members(x: Nothing): ...
+
+
+def literal_of_a_member(x: Literal[Mixed.A]): ...
+
+
+def literal_of_bytes(x: Literal[b"a"]): ...
+
+
+def huge_literal(x: Literal[100000000000000000000]): ...
+
+
+def misfit_literal(x: Literal["a", "b"] = "c"): ...  # type: ignore[assignment]
+
+
 def yields():
     yield 1
 
@@ -120,6 +154,13 @@ NO_TOOLS: dict[str, tuple[Any, dict[str, Any], list[str]]] = {
     "a default beyond numbers": (endless_default, {}, ["endless_default", "x", "default"]),
     "a default that does not fit": (misfit_default, {}, ["misfit_default", "x", "default"]),
     "a default of None for a number": (absent_default, {}, ["absent_default", "x", "default"]),
+    "an enum of several types": (mixed_enum, {}, ["mixed_enum", "x", "Mixed"]),
+    "an enum of floats": (enum_of_floats, {}, ["enum_of_floats", "x", "Half"]),
+    "an enum without members": (enum_without_members, {}, ["enum_without_members", "x"]),
+    "a Literal of a member": (literal_of_a_member, {}, ["literal_of_a_member", "x"]),
+    "a Literal of bytes": (literal_of_bytes, {}, ["literal_of_bytes", "x", "Literal"]),
+    "a Literal beyond 64 bits": (huge_literal, {}, ["huge_literal", "x", "Literal"]),
+    "a default that is not a choice": (misfit_literal, {}, ["misfit_literal", "x", "default"]),
     "a lambda without a name": (lambda: 1, {}, ["<lambda>", "name"]),
     "a partial without a name": (functools.partial(many), {}, ["name"]),
     "a name with a space": (many, {"name": "a b"}, ["a b", "name"]),

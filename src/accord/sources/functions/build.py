@@ -181,7 +181,7 @@ def function_prompt(function: Callable[..., Any], **options: Unpack[PromptOption
 
 
 def _arguments(texts: TextParameters) -> list[Argument]:
-    required, choices = texts.schema["required"], texts.choices()
+    required, choices = texts.schema.get("required", ()), texts.choices()
     return [
         Argument(name, schema.get("description"), name in required, choices.get(name, ()))
         for name, schema in texts.schema["properties"].items()
@@ -242,7 +242,7 @@ def _require_variables(resource: Resource, texts: TextParameters, what: str) -> 
     given, wanted = set(resource.variables), set(texts.names)
     if unknown := sorted(given - wanted):
         raise ContractError(f"{what} has no parameter {unknown[0]!r}, but its URI has")
-    optional = wanted - set(texts.schema["required"])
+    optional = wanted - set(texts.schema.get("required", ()))
     if missing := sorted(wanted - given - optional):
         raise ContractError(f"{what} has a parameter {missing[0]!r}, but its URI does not")
     template = resource.template

@@ -253,7 +253,8 @@ class Parameters:
             if default is not None:
                 properties[parameter.name]["default"] = msgspec.json.decode(default)
         schema: JsonSchema = {"type": "object", "properties": properties}
-        schema["required"] = described.get("required", [])
+        if properties:
+            schema["required"] = described.get("required", [])
         if self._strict:
             schema["additionalProperties"] = False
         return schema | {"$defs": described["$defs"]} if "$defs" in described else schema

@@ -2,9 +2,10 @@
 
 import inspect
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from datetime import datetime, time
+from enum import Enum
 from functools import reduce
 from operator import or_
 from types import UnionType
@@ -42,6 +43,8 @@ _FORMATS: Final = {
 }  # msgspec sets them only for values with a zone
 _NO_SCHEMA: Final = (Any, None, type(None), Answer)
 _BLOCKS: Final = frozenset(get_args(Block))
+_TYPE_NAMES: Final = {str: "string", bool: "boolean", int: "integer", type(None): "null"}
+_CHOICE: Final = (str, int, type(None))
 _KINDS: Final = frozenset({"type", "enum", "const", "anyOf", "$ref"})
 
 
@@ -73,7 +76,7 @@ def describe(hint: Any, what: str) -> JsonSchema:
     try:
         (schema,), defs = msgspec.json.schema_components([hint], ref_template="#/$defs/{name}")
         msgspec.json.Decoder(hint)
-    except (TypeError, ValueError, RecursionError, re.error) as error:
+    except (TypeError, ValueError, RecursionError, NotImplementedError, re.error) as error:
         shown = inspect.formatannotation(hint)
         reason = str(error).partition("\n")[0]
         if reason.endswith(":"):  # msgspec continues with its own hooks
@@ -84,25 +87,100 @@ def describe(hint: Any, what: str) -> JsonSchema:
         schema = dict(defs[name])
         if not _mentions(defs, name):
             del defs[name]
-    described: JsonSchema = _with_items({**schema, "$defs": defs} if defs else schema)
-    return described
+    return _completed({**schema, "$defs": defs} if defs else schema, hint)
 
 
-def _with_items(node: Any) -> Any:
-    """Return the schema with `items` in every array: some model APIs reject an array without."""
+_Orders = dict[frozenset[tuple[type, Any]], Sequence[Any]]
+"""The values of each `Literal` and `Enum` in the order of the source, by the set of them."""
+
+
+def _completed(schema: JsonSchema, hint: Any) -> JsonSchema:
+    """Return a schema of msgspec in a form that the APIs of models accept.
+
+    Every array has `items`. The values of a `Literal` or `Enum` have a `type`, and are in the order
+    of the source. If two in nested classes have the same values, the order of the first applies.
+    """
+    if "properties" in schema and isinstance(hint, type):
+        hints = get_type_hints(hint, include_extras=True)
+        properties = {
+            name: _complete(each, _orders(hints[name])) if name in hints else each
+            for name, each in schema["properties"].items()
+        }
+        schema = {**schema, "properties": properties}
+    completed: JsonSchema = _complete(schema, _orders(hint))
+    return completed
+
+
+def _orders(hint: Any) -> _Orders:
+    orders: _Orders = {}
+    for values in _choices_in(hint, set()):
+        orders.setdefault(_key(values), values)
+    return orders
+
+
+def _key(values: Sequence[Any]) -> frozenset[tuple[type, Any]]:
+    """Return the set of values in which `True` differs from `1`."""
+    return frozenset((_type(value), value) for value in values)
+
+
+def _type(value: Any) -> type:
+    """Return the type of a value; that of an enum may be a subclass of str or int."""
+    return next((kind for kind in _TYPE_NAMES if isinstance(value, kind)), type(value))
+
+
+def _choices_in(hint: Any, seen: set[Any]) -> Iterator[Sequence[Any]]:
+    """Yield the values of every `Literal` and `Enum` inside a type, at any depth."""
+    if get_origin(hint) is Literal:
+        yield get_args(hint)
+        return
+    for part in get_args(hint):
+        yield from _choices_in(part, seen)
+    for alias in ("__value__", "__supertype__"):  # of a TypeAliasType, of a NewType
+        if (inner := getattr(hint, alias, None)) is not None:
+            yield from _choices_in(inner, seen)
+    if not isinstance(hint, type) or hint in seen:
+        return
+    seen.add(hint)
+    if issubclass(hint, Enum):
+        yield [member.value for member in hint if isinstance(member.value, _CHOICE)]
+    elif hasattr(hint, "__annotations__"):
+        for field in get_type_hints(hint, include_extras=True).values():
+            yield from _choices_in(field, seen)
+
+
+def _complete(node: Any, orders: _Orders) -> Any:
     if isinstance(node, list):
-        return [_with_items(each) for each in node]
+        return [_complete(each, orders) for each in node]
     if not isinstance(node, dict):
         return node
-    full = {name: _keyword_with_items(name, each) for name, each in node.items()}
+    full = {name: _complete_keyword(name, each, orders) for name, each in node.items()}
+    if "enum" in full and "type" not in full:  # else it is written in an Annotated
+        is_plain = all(isinstance(each, _CHOICE) for each in full["enum"])
+        return _typed(full, orders) if is_plain else full
     lacks_items = full.get("type") == "array" and not {"items", "prefixItems"} & full.keys()
     return full | {"items": {}} if lacks_items else full
 
 
-def _keyword_with_items(keyword: str, value: Any) -> Any:
+def _complete_keyword(keyword: str, value: Any, orders: _Orders) -> Any:
     if keyword in _SUBSCHEMA_MAPS:
-        return {name: _with_items(each) for name, each in value.items()}
-    return _with_items(value) if keyword in _SUBSCHEMAS else value
+        return {name: _complete(each, orders) for name, each in value.items()}
+    return _complete(value, orders) if keyword in _SUBSCHEMAS else value
+
+
+def _typed(node: JsonSchema, orders: _Orders) -> JsonSchema:
+    """Return a schema with `enum` in the order of the source: one part for each type of value."""
+    parts: dict[type, list[Any]] = {}
+    values: Sequence[Any] = node["enum"]
+    for value in orders.get(_key(values), values):
+        parts.setdefault(_type(value), []).append(value)
+    typed = [_part(kind, each) for kind, each in parts.items()]
+    others = {name: each for name, each in node.items() if name != "enum"}
+    return others | (typed[0] if len(typed) == 1 else {"anyOf": typed})
+
+
+def _part(kind: type, values: list[Any]) -> JsonSchema:
+    name = _TYPE_NAMES[kind]
+    return {"type": name} if name == "null" else {"type": name, "enum": values}
 
 
 def _translate(hint: Any) -> Any:

@@ -100,14 +100,15 @@ def _completed(schema: JsonSchema, hint: Any) -> JsonSchema:
     Every array has `items`. The values of a `Literal` or `Enum` have a `type`, and are in the order
     of the source. If two in nested classes have the same values, the order of the first applies.
     """
-    if "properties" in schema and isinstance(hint, type):
+    has_choices = "'enum'" in str(schema)
+    if has_choices and "properties" in schema and isinstance(hint, type):
         hints = get_type_hints(hint, include_extras=True)
         properties = {
             name: _complete(each, _orders(hints[name])) if name in hints else each
             for name, each in schema["properties"].items()
         }
         schema = {**schema, "properties": properties}
-    completed: JsonSchema = _complete(schema, _orders(hint))
+    completed: JsonSchema = _complete(schema, _orders(hint) if has_choices else {})
     return completed
 
 

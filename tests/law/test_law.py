@@ -5,6 +5,9 @@
 compared by outcome, data, page and warnings: on the whole result, on its text alone, and on its
 structure alone. Beside the named losses there is one case that no reader can tell apart: data that
 itself says that something failed, where the profile has no place to say that it did not.
+
+A problem is compared by all of its members on the whole result (`generic` has no kind), and by
+outcome and message on the text of `plain` and `prose` alone.
 """
 
 import json

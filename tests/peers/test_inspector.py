@@ -64,4 +64,6 @@ def test_a_call_fails(tmp_path: Path, era: str) -> None:
     assert done.returncode == 5, "its own code for a tool that says isError"
     assert json.loads(done.stderr)["error"]["code"] == "tool_is_error"
     assert result(done)["isError"] is True
-    assert result(done)["content"][0]["text"] == "Error executing tool: No customer 'zoe'"
+    assert result(done)["content"][0]["text"] == (
+        "Error executing tool: No customer 'zoe'. Try ada or grace."
+    )

@@ -39,6 +39,7 @@ DATA: Mapping[str, Any] = {
     "cut": [1, 2],
     "picture": None,
 }
+META = "dev.accord-mcp/answer"
 FAILURES = {
     "missing": "No customer 7",
     "misfit": "Invalid sheet",
@@ -141,7 +142,8 @@ def test_a_failure_is_one_and_says_why(tool: str, profile: str, mode: str) -> No
         assert isinstance(error, MCPError)
         assert (error.code, error.message) == (-32602, FAILURES[tool])
         fields = [{"field": "race", "error": "is required", "severity": "error"}]
-        assert error.data == {"validation_errors": fields}
+        assert error.data.keys() == {"validation_errors", META}
+        assert error.data["validation_errors"] == error.data[META]["fields"] == fields
         return
     result = result_of(mode, profile, tool)
     assert result.is_error is True
@@ -153,5 +155,8 @@ def test_a_failure_is_one_and_says_why(tool: str, profile: str, mode: str) -> No
         assert why == FAILURES[tool]
     else:
         named = tool if profile == "prose" else "tool"
-        assert words == f"Error executing {named}: {FAILURES[tool]}"
+        hint = ". Try 1." if tool == "missing" else ""
+        assert words == f"Error executing {named}: {FAILURES[tool]}{hint}"
+        assert result.meta is not None
+        assert result.meta[META]["problem"]["message"] == FAILURES[tool]
         assert result.structured_content is None

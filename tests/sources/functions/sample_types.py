@@ -56,7 +56,7 @@ class Access(enum.Flag):
     BOTH = 3
 
 
-Side = NewType("Side", Literal["right", "left"])
+Side = NewType("Side", Literal["right", "left"])  # type: ignore[valid-newtype]
 
 
 @dataclass

@@ -87,14 +87,14 @@ def test_it_is_closed_on_request_only() -> None:
 
 
 def test_a_context_is_no_parameter() -> None:
-    def now(ctx: Context) -> int: ...
+    def now(ctx: Context): ...
 
     assert function_tool(now).input_schema == {"type": "object", "properties": {}}
 
 
 def test_a_tool_without_parameters_ignores_a_member_that_a_client_adds() -> None:
     server = Server("shop")
-    server.tool(lambda: 1, name="one")
+    server.tool(name="one")(lambda: 1)
     result = Peer(server, wire.REVISIONS[3]).call("one", toolCallId="7")["result"]
     assert result["structuredContent"] == {"result": 1}
 

@@ -480,6 +480,7 @@ def test_a_call_that_is_cancelled_before_asyncio_has_a_thread_for_it_leaves_no_c
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
         may_end = threading.Event()
         busy = asyncio.create_task(asyncio.to_thread(may_end.wait))
+        await asyncio.sleep(0)  # it takes the only thread
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(server.call("len_of", {"text": "abc"}), 0.05)
         may_end.set()

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from connect.client import ACCORD
+from client.connections import ACCORD
 from http_peer import HttpServer
 
 N8N = os.environ["N8N"]

@@ -176,6 +176,6 @@ def test_with_its_extras_the_demo_is_served_and_called(complete: Path) -> None:
 
 
 def test_with_all_extras_nothing_is_missing(complete: Path) -> None:
-    ours = ["accord.django", "accord.connect", "accord.serve.http.listen", "accord.sources.sheets"]
+    ours = ["accord.django", "accord.client", "accord.serve.http.listen", "accord.sources.sheets"]
     theirs = ["rest_framework", "psycopg", "prometheus_client", "opentelemetry.trace"]
     assert run(complete / "python", "-c", f"import {', '.join(ours + theirs)}") == ""

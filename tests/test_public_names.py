@@ -38,7 +38,7 @@ def test_the_reader_is_loaded_when_it_is_asked_for() -> None:
 
 @pytest.mark.parametrize(
     ("statement", "modules"),
-    [("from accord import *", SLOW_OR_OPTIONAL), ("import accord.connect", HTTP_CLIENT)],
+    [("from accord import *", SLOW_OR_OPTIONAL), ("import accord.client", HTTP_CLIENT)],
     ids=["all names", "connect"],
 )
 def test_an_import_pulls_in_nothing_slow(statement: str, modules: list[str]) -> None:

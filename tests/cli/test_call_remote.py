@@ -25,8 +25,8 @@ from cli.command import (
     assert_one_line_of_misuse,
     write,
 )
+from client.connections import run, serving_shop
 from commands import Popen
-from connect.client import run, serving_shop
 from http_peer import HttpServer
 from peers.scripted_server import Request, scripted_server
 from processes import children, is_gone

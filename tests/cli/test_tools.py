@@ -18,7 +18,7 @@ from cli.command import (
     assert_one_line_of_misuse,
     write,
 )
-from connect.client import serving_shop
+from client.connections import serving_shop
 
 SHOP = """\
 shop 1.0: 2 tools

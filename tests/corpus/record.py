@@ -24,7 +24,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from accord.connect import connect
+from accord.client.peer import connect
 
 from .cases import CONVERSATIONS, FOLDER, PAGES, SITE, Case, Conversation
 

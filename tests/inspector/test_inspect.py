@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from cli.command import ACCORD, ENVIRONMENT, accord_each, assert_one_line_of_misuse
-from connect.client import run
+from client.connections import run
 from http_peer import HttpServer
 from inspector.api_client import COMMAND, MANY, SHOP, Api, inspecting, reply_of, sample
 from peers.scripted_server import replying, scripted_server

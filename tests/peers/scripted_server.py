@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 import pytest
 
-from accord.connect import Peer, connect
+from accord.client.peer import Peer, connect
 from accord.errors import PeerError
-from connect.client import run, text
+from client.connections import run, text
 
 Message = dict[str, Any]
 T = TypeVar("T")

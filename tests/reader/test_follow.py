@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord import PeerError, read, read_all
-from accord.connect import connect
+from accord.client.peer import connect
 from accord.reader.follow import following
 from commands import ACCORD, SAMPLES
 from http_peer import HttpServer

@@ -5,7 +5,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
 from accord.cli.terminal import StatusLine, show_progress, visible
-from accord.connect import Peer, Reply, connect
+from accord.client.messages import Reply
+from accord.client.peer import Peer, connect
 
 _TOKEN: Final = "accord"  # noqa: S105 - not a secret
 _T = TypeVar("_T")

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import msgspec
 
-from accord.connect import Message, Peer, Reply, connect
-from accord.connect.messages import Disconnected, parse_messages
+from accord.client.messages import Disconnected, Message, Reply, parse_messages
+from accord.client.peer import Peer, connect
 from accord.errors import ContractError, PeerError
 from accord.inspector.call_stats import CallStats
 from accord.inspector.history import History

@@ -50,7 +50,7 @@ function python(target, tool, text) {
   return `import asyncio
 
 from accord import read
-from accord.connect import connect
+from accord.client import connect
 
 
 async def main():

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from accord.connect import Peer, connect
+from accord.client.peer import Peer, connect
+from client.connections import UNWATCHED, run, text
 from commands import PEERS
-from connect.client import UNWATCHED, run, text
 from http_peer import HttpServer
 
 pytestmark = pytest.mark.slow

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from accord.connect import Peer, connect
+from accord.client.peer import Peer, connect
 from accord.errors import ContractError, PeerError
-from connect.client import UNWATCHED, do_nothing, misbehaving, run, with_misbehaving
+from client.connections import UNWATCHED, do_nothing, misbehaving, run, with_misbehaving
 
 
 async def revision(peer: Peer) -> str:

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from accord.connect import connect
-from connect.client import ACCORD, REVISIONS, SHOP, checked, run, serving_shop, text
+from accord.client.peer import connect
+from client.connections import ACCORD, REVISIONS, SHOP, checked, run, serving_shop, text
 
 NEWEST = REVISIONS[-1]
 COMMAND = [ACCORD, "serve", SHOP]

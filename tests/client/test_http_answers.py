@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from accord.connect import Peer, connect
+from accord.client.peer import Peer, connect
 from accord.errors import PeerError
-from connect.client import descriptors, run, text
+from client.connections import descriptors, run, text
 from peers.scripted_server import (
     NOTE,
     Answer,

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from accord.connect import Peer, connect, stdio
-from connect.client import UNWATCHED, descriptors, misbehaving, run, text, with_misbehaving
+from accord.client import stdio
+from accord.client.peer import Peer, connect
+from client.connections import UNWATCHED, descriptors, misbehaving, run, text, with_misbehaving
 from processes import is_gone
 from serve.http.talk import eventually
 

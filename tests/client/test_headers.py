@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.connect.messages import argument_headers, encode_header, find_header_params
+from accord.client.messages import argument_headers, encode_header, find_header_params
 from accord.errors import PeerError
 
 REGION = {"type": "string", "x-mcp-header": "Region"}

@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 from os import PathLike
 from typing import Any, Final
 
-from accord.connect.dispatcher import Dispatcher, OnNotification, OnRequest
-from accord.connect.messages import (
+from accord.client.dispatcher import Dispatcher, OnNotification, OnRequest
+from accord.client.messages import (
     ArgumentPath,
     Message,
     Reply,
@@ -22,7 +22,7 @@ from accord.connect.messages import (
     find_header_params,
     method_not_found,
 )
-from accord.connect.session import (
+from accord.client.session import (
     Era,
     Negotiated,
     Params,
@@ -31,7 +31,7 @@ from accord.connect.session import (
     initialize,
     negotiate,
 )
-from accord.connect.stdio import Command, StdioTransport
+from accord.client.stdio import Command, StdioTransport
 from accord.errors import HEADER_MISMATCH, ContractError, PeerError
 
 log = logging.getLogger("accord")
@@ -287,7 +287,7 @@ def _http_transport(
     url: str, headers: Mapping[str, str], dispatcher: Dispatcher, max_bytes: int
 ) -> Callable[[], Awaitable[Transport]]:
     async def start() -> Transport:
-        from accord.connect.http import HTTPTransport  # the extra [connect]
+        from accord.client.http import HTTPTransport  # the extra [connect]
 
         return HTTPTransport(url, headers, dispatcher, max_bytes)
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from accord.connect.dispatcher import Dispatcher, MessageLog
-from accord.connect.messages import parse_messages
+from accord.client.dispatcher import Dispatcher, MessageLog
+from accord.client.messages import parse_messages
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from accord.connect import Peer, stdio
+from accord.client import stdio
+from accord.client.peer import Peer
 from accord.errors import ContractError, PeerError
-from connect.client import text, with_misbehaving
+from client.connections import text, with_misbehaving
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.connect.sse import EventStreamDecoder, ServerSentEvent
+from accord.client.sse import EventStreamDecoder, ServerSentEvent
 from accord.errors import PeerError
 
 STREAMS: dict[str, tuple[bytes, list[ServerSentEvent]]] = {

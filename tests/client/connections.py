@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import wire
-from accord.connect import Peer, Reply, connect
+from accord.client.messages import Reply
+from accord.client.peer import Peer, connect
 from commands import ACCORD, PEERS, TESTS
 from http_peer import HttpServer
 

@@ -7,7 +7,7 @@ A command line needs nothing but Python; a URL needs the extra `accord-mcp[conne
 Read `peer`, then `session`, then the transports: `stdio` and `http` (on `sse`).
 """
 
-from accord.connect.messages import Message, Reply
-from accord.connect.peer import Peer, connect
+from accord.client.messages import Message, Reply
+from accord.client.peer import Peer, connect
 
 __all__ = ["Message", "Peer", "Reply", "connect"]

@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
-from accord.connect import Peer, connect
+from accord.client.peer import Peer, connect
 from accord.errors import ContractError
-from connect.client import run, text, with_misbehaving
+from client.connections import run, text, with_misbehaving
 
 
 @pytest.fixture
@@ -15,7 +15,7 @@ def _bare(monkeypatch: pytest.MonkeyPatch) -> None:
         loaded = [name for name in sys.modules if name.startswith(f"{package}.")]
         for name in (package, *loaded):
             monkeypatch.setitem(sys.modules, name, None)
-    monkeypatch.delitem(sys.modules, "accord.connect.http", raising=False)
+    monkeypatch.delitem(sys.modules, "accord.client.http", raising=False)
 
 
 @pytest.mark.usefixtures("_bare")
@@ -38,7 +38,7 @@ def test_a_command_line_needs_no_extra() -> None:
 
 
 def test_all_is_sorted_and_exactly_what_is_exported() -> None:
-    import accord.connect
+    import accord.client
 
-    assert accord.connect.__all__ == sorted(accord.connect.__all__)
-    assert all(hasattr(accord.connect, name) for name in accord.connect.__all__)
+    assert accord.client.__all__ == sorted(accord.client.__all__)
+    assert all(hasattr(accord.client, name) for name in accord.client.__all__)

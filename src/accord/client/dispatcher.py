@@ -7,7 +7,7 @@ from itertools import count
 from time import time
 from typing import Any, Final
 
-from accord.connect.messages import (
+from accord.client.messages import (
     Direction,
     Message,
     Outgoing,

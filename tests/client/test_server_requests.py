@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from accord.connect import Reply, connect
-from accord.connect.dispatcher import Dispatcher
-from accord.connect.messages import Outgoing
-from accord.connect.session import Session
+from accord.client.dispatcher import Dispatcher
+from accord.client.messages import Outgoing, Reply
+from accord.client.peer import connect
+from accord.client.session import Session
 from accord.errors import PeerError
 from accord.revisions import REVISIONS
+from client.connections import UNWATCHED, run, text
 from commands import ACCORD, SAMPLES
-from connect.client import UNWATCHED, run, text
 from http_peer import HttpServer
 
 CAN: dict[str, Any] = {"elicitation": {"form": {}}}

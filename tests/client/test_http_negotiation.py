@@ -12,9 +12,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from accord.connect import Peer, connect
+from accord.client.peer import Peer, connect
 from accord.errors import ContractError, PeerError
-from connect.client import run, text
+from client.connections import run, text
 from peers.scripted_server import (
     Request,
     ScriptedServer,

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from accord.connect import Peer
-from connect.client import text
+from accord.client.peer import Peer
+from client.connections import text
 from peers.scripted_server import Answer, Request, ScriptedServer, stateless, with_peer
 
 

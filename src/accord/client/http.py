@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import msgspec
 
-from accord.connect.dispatcher import Dispatcher
-from accord.connect.messages import (
+from accord.client.dispatcher import Dispatcher
+from accord.client.messages import (
     HTTPRefused,
     Outgoing,
     Reply,
@@ -17,7 +17,7 @@ from accord.connect.messages import (
     message_headers,
     shorten,
 )
-from accord.connect.sse import EventStreamDecoder
+from accord.client.sse import EventStreamDecoder
 from accord.errors import ContractError, PeerError
 
 try:

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from accord.connect import Peer, connect
+from accord.client.peer import Peer, connect
 from accord.errors import PeerError
-from connect.client import run
+from client.connections import run
 from peers.scripted_server import (
     NOTE,
     Answer,

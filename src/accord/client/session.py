@@ -10,8 +10,8 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from accord.connect.dispatcher import Dispatcher
-from accord.connect.messages import (
+from accord.client.dispatcher import Dispatcher
+from accord.client.messages import (
     SERVER_INFO,
     ClientDescription,
     Disconnected,

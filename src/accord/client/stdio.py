@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from os import PathLike
 from typing import Final, NamedTuple
 
-from accord.connect.dispatcher import Dispatcher
-from accord.connect.messages import Disconnected, Outgoing, Reply
+from accord.client.dispatcher import Dispatcher
+from accord.client.messages import Disconnected, Outgoing, Reply
 from accord.errors import PeerError
 
 _GRACE: Final = 2.0  # seconds for each step of shutting a server down

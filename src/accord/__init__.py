@@ -2,7 +2,7 @@
 
 import typing
 
-from accord.errors import AccordError, ContractError, PeerError
+from accord.errors import AccordError, ContractError, MCPError, PeerError
 from accord.model.answer import Answer, Encoded, FieldError, Notice, Page, Problem
 from accord.model.completion import Completion
 from accord.model.content import Annotations, Audio, Embedded, Icon, Image, Link, Message
@@ -16,6 +16,7 @@ from accord.signing import Cursors
 from accord.telemetry import Telemetry
 
 if typing.TYPE_CHECKING:
+    from accord.client import Client, ElicitRequest, SampleRequest
     from accord.reader import Reading, read
     from accord.reader.follow import read_all
 
@@ -24,12 +25,14 @@ __all__ = [
     "Annotations",
     "Answer",
     "Audio",
+    "Client",
     "ClientInfo",
     "Completion",
     "Context",
     "ContractError",
     "Cursors",
     "Elicit",
+    "ElicitRequest",
     "ElicitURL",
     "Elicited",
     "Embedded",
@@ -41,6 +44,7 @@ __all__ = [
     "Image",
     "Link",
     "ListRoots",
+    "MCPError",
     "Message",
     "Notice",
     "Page",
@@ -49,6 +53,7 @@ __all__ = [
     "Reading",
     "Root",
     "Sample",
+    "SampleRequest",
     "Sampled",
     "Server",
     "Telemetry",
@@ -59,12 +64,19 @@ __all__ = [
     "success_response",
 ]
 
-_LATER = {"Reading": "accord.reader", "read": "accord.reader", "read_all": "accord.reader.follow"}
+_LATER = {
+    "Client": "accord.client",
+    "ElicitRequest": "accord.client",
+    "Reading": "accord.reader",
+    "SampleRequest": "accord.client",
+    "read": "accord.reader",
+    "read_all": "accord.reader.follow",
+}
 
 if not typing.TYPE_CHECKING:  # a type checker would accept any name
 
     def __getattr__(name: str) -> object:
-        """Import the reader on first use: that takes as long as all other imports."""
+        """Import the client and the reader on first use: they take longer than all the rest."""
         if name not in _LATER:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import import_module

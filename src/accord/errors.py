@@ -3,7 +3,8 @@
     AccordError
     ├── ContractError    a server, tool or answer violates the contract
     │   └── TooDeep      a value is nested too deeply for a message
-    └── PeerError        a message of a peer is not valid
+    └── PeerError        a peer cannot be reached, or its messages are not valid
+        └── MCPError     a server answered a request with a JSON-RPC error
 
 A tool raises `Problem` instead (see model/answer.py). These errors are not sent to a peer: the
 reply to an invalid message is a `Reject`, which is data.
@@ -37,7 +38,17 @@ class TooDeep(ContractError):
 
 
 class PeerError(AccordError):
-    """A message of a peer is not valid."""
+    """A peer cannot be reached, or a message of it is not valid."""
+
+
+class MCPError(PeerError):
+    """A server answered a request with a JSON-RPC error: its `code`, `message` and `data`."""
+
+    def __init__(self, description: str, code: int, message: str, data: Any = None) -> None:
+        super().__init__(description)
+        self.code = code
+        self.message = message
+        self.data = data
 
 
 class Reject(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -31,7 +31,7 @@ def call(
     """Return the reply to one call. Ctrl-C ends the server's process first."""
 
     async def request(peer: Peer) -> Reply:
-        return await peer.call(tool, arguments, progress_token=_TOKEN)
+        return await peer.call(tool, arguments, meta={"progressToken": _TOKEN})
 
     activity = f"calling {visible(tool)}"
     return _with_peer(activity, target, request, headers=headers, revision=revision, timeout=within)

@@ -1,13 +1,47 @@
-"""A client for any MCP server, by command line or URL, that keeps the raw messages.
+"""A client of any MCP server: in this process, started by a command line, or at a URL.
 
-    async with connect("npx some-server") as peer:
-        reply = await peer.call("add", {"a": 2, "b": 3})
+    async with Client(server) as client:
+        reading = await client.call_tool("add", {"a": 2, "b": 3})
 
-A command line needs nothing but Python; a URL needs the extra `accord-mcp[connect]`.
-Read `peer`, then `session`, then the transports: `stdio` and `http` (on `sse`).
+A URL needs the extra `accord-mcp[connect]`. Read `client`, then `peer`, which returns raw replies,
+`session`, and the transports: `inprocess`, `stdio` and `http` (on `sse`). `input_requests`,
+`entries` and `subscription` hold what the client gives and takes.
 """
 
-from accord.client.messages import Message, Reply
-from accord.client.peer import Peer, connect
+from accord.client.client import Client, LogMessage, OnLog
+from accord.client.entries import (
+    Listing,
+    PromptInfo,
+    PromptResult,
+    ResourceInfo,
+    TemplateInfo,
+    ToolInfo,
+)
+from accord.client.input_requests import ElicitRequest, OnElicit, OnSample, SampleRequest
+from accord.client.messages import Disconnected, Reply, TimedOut
+from accord.client.progress import OnProgress
+from accord.client.subscription import Subscription
+from accord.model.changes import ListChanged, Updated
 
-__all__ = ["Message", "Peer", "Reply", "connect"]
+__all__ = [
+    "Client",
+    "Disconnected",
+    "ElicitRequest",
+    "ListChanged",
+    "Listing",
+    "LogMessage",
+    "OnElicit",
+    "OnLog",
+    "OnProgress",
+    "OnSample",
+    "PromptInfo",
+    "PromptResult",
+    "Reply",
+    "ResourceInfo",
+    "SampleRequest",
+    "Subscription",
+    "TemplateInfo",
+    "TimedOut",
+    "ToolInfo",
+    "Updated",
+]

@@ -64,6 +64,8 @@ class Dispatcher:
         self._open_requests: list[Any] = []
         self._ids = count(1)
         self._pending: dict[int, asyncio.Future[Reply]] = {}
+        self.watchers: set[asyncio.Future[None]] = set()
+        """Futures that fail together with all requests: when the connection is lost."""
         self._unmatched: deque[str] = deque(maxlen=3)
         self._invalid = 0
 
@@ -160,9 +162,10 @@ class Dispatcher:
     def fail_all(self, error: PeerError) -> None:
         """Fail every pending request."""
         self._open_requests.clear()
-        for answer in self._pending.values():
-            if not answer.done():
-                answer.set_exception(error)
+        futures: list[asyncio.Future[Any]] = [*self._pending.values(), *self.watchers]
+        for future in futures:
+            if not future.done():
+                future.set_exception(error)
 
     @property
     def unmatched(self) -> str:

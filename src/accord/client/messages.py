@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, Protocol
 
 import msgspec
 
-from accord.errors import METHOD_NOT_FOUND, ContractError, PeerError
+from accord.errors import METHOD_NOT_FOUND, ContractError, MCPError, PeerError
 from accord.revisions import Revision
 
 Direction = Literal["sent", "received", "noise"]
@@ -181,6 +181,18 @@ def describe_error(error: Any) -> str:
     if not isinstance(error, dict):
         return shorten(repr(error))
     return f"{shorten(str(error.get('message')))} ({error.get('code')})"
+
+
+def mcp_error(method: str, error: Any) -> MCPError:
+    """Return the exception for the JSON-RPC error of a reply; a malformed one has the code 0."""
+    members = error if isinstance(error, dict) else {}
+    code = members.get("code")
+    return MCPError(
+        f"{method} failed: {describe_error(error)}",
+        code if isinstance(code, int) else 0,
+        str(members.get("message", "")),
+        members.get("data"),
+    )
 
 
 def shorten(text: str) -> str:

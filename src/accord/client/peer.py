@@ -6,10 +6,12 @@ import re
 import shlex
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from os import PathLike
 from typing import Any, Final
 
 from accord.client.dispatcher import Dispatcher, OnNotification, OnRequest
+from accord.client.inprocess import InProcessTransport
 from accord.client.messages import (
     ArgumentPath,
     Message,
@@ -18,8 +20,8 @@ from accord.client.messages import (
     SessionExpired,
     Transport,
     argument_headers,
-    describe_error,
     find_header_params,
+    mcp_error,
     method_not_found,
 )
 from accord.client.session import (
@@ -33,13 +35,17 @@ from accord.client.session import (
 )
 from accord.client.stdio import Command, StdioTransport
 from accord.errors import HEADER_MISMATCH, ContractError, PeerError
+from accord.server import Server
+
+Target = Server | str | Sequence[str]
+"""A server in this process, a URL, or a command line."""
 
 log = logging.getLogger("accord")
 
 _MAX_PAGES: Final = 1_000
 _MAX_LIST: Final = 16 * 1024 * 1024  # bytes of all pages of tools/list
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
-_MAX_MESSAGE: Final = 64 * 1024 * 1024  # bytes
+MAX_MESSAGE: Final = 64 * 1024 * 1024  # bytes
 
 
 class Peer:
@@ -76,6 +82,11 @@ class Peer:
         return self._negotiated.instructions
 
     @property
+    def dispatcher(self) -> Dispatcher:
+        """The dispatcher of the server's messages."""
+        return self._session.dispatcher
+
+    @property
     def messages(self) -> Sequence[Message]:
         """The most recent messages, sent and received, and data that is not one."""
         return self._session.dispatcher.log.messages
@@ -86,10 +97,15 @@ class Peer:
         return self._session.dispatcher.notifications
 
     async def request(
-        self, method: str, params: Params = None, *, within: float | None = None
+        self,
+        method: str,
+        params: Params = None,
+        *,
+        within: float | None = None,
+        on_start: Callable[[int], None] | None = None,
     ) -> Reply:
-        """Send any request."""
-        return await self._request(method, params, within)
+        """Send any request; `on_start` is called with its id."""
+        return await self._request(method, params, within, on_start=on_start)
 
     async def notify(self, method: str, params: Params = None) -> None:
         """Send a notification."""
@@ -101,16 +117,16 @@ class Peer:
         arguments: Params = None,
         *,
         within: float | None = None,
-        progress_token: str | int | None = None,
+        meta: Params = None,
         answers: Params = None,
     ) -> Reply:
-        """Call a tool. With a token the server may send progress notifications.
+        """Call a tool. With a `progressToken` in `meta` the server may send progress notifications.
 
         `answers` are `inputResponses` and `requestState`, for a call that is retried.
         """
         params: dict[str, Any] = {"name": tool, "arguments": arguments or {}, **(answers or {})}
-        if progress_token is not None:
-            params["_meta"] = {"progressToken": progress_token}
+        if meta:
+            params["_meta"] = meta
         reply = await self._call(params, within)
         if self._is_header_mismatch(reply):  # only tools/list names the headers
             await self.tools()
@@ -124,25 +140,43 @@ class Peer:
 
     async def tools(self) -> list[dict[str, Any]]:
         """Return all tools, from every page of `tools/list`."""
+        return await self.entries("tools/list", "tools")
+
+    async def entries(
+        self, method: str, key: str, *, meta: Params = None, within: float | None = None
+    ) -> list[dict[str, Any]]:
+        """Return the entries of all pages of a list, within limits for pages and bytes."""
         found: list[dict[str, Any]] = []
-        params: dict[str, Any] = {}
-        seen: set[str] = set()
-        size = 0
-        for _ in range(_MAX_PAGES):
-            reply = await self._request("tools/list", params, None)
-            size += len(reply.raw)
+        count = size = 0
+        async for page, page_size in self.pages(method, key, meta=meta, within=within):
+            count += 1
+            size += page_size
             if size > _MAX_LIST:
-                raise PeerError(f"tools/list has more than {_MAX_LIST} bytes")
-            result = _page(reply)
-            found += result["tools"]
+                raise PeerError(f"{method} has more than {_MAX_LIST} bytes")
+            if count > _MAX_PAGES:
+                raise PeerError(f"{method} has more than {_MAX_PAGES} pages")
+            found += page
+        return found
+
+    async def pages(
+        self, method: str, key: str, *, meta: Params = None, within: float | None = None
+    ) -> AsyncIterator[tuple[list[dict[str, Any]], int]]:
+        """Yield the pages of a list: the entries and the size of each in bytes."""
+        common: dict[str, Any] = {"_meta": meta} if meta else {}
+        params = common
+        seen: set[str] = set()
+        while True:
+            reply = await self._request(method, params, within)
+            result = _page(reply, method, key)
+            entries = result[key]
+            yield (self._usable(entries) if key == "tools" else entries), len(reply.raw)
             cursor = result.get("nextCursor")
             if cursor is None:
-                return self._usable(found)
+                return
             if not isinstance(cursor, str) or cursor in seen:
-                raise PeerError(f"tools/list repeats the cursor {cursor!r}")
+                raise PeerError(f"{method} repeats the cursor {cursor!r}")
             seen.add(cursor)
-            params = {"cursor": cursor}
-        raise PeerError(f"tools/list has more than {_MAX_PAGES} pages")
+            params = {**common, "cursor": cursor}
 
     async def _request(
         self,
@@ -150,17 +184,17 @@ class Peer:
         params: Params,
         within: float | None,
         headers: Mapping[str, str] | None = None,
+        on_start: Callable[[int], None] | None = None,
     ) -> Reply:
         negotiated = self._negotiated
-        revision = negotiated.revision
+        send = partial(
+            self._session.request, method, params, within=within, headers=headers, on_start=on_start
+        )
         try:
-            return await self._session.request(
-                method, params, revision=revision, within=within, headers=headers
-            )
+            return await send(revision=negotiated.revision)
         except SessionExpired:
             await self._renew(negotiated)
-        revision = self._negotiated.revision
-        return await self._session.request(method, params, revision=revision, within=within)
+        return await send(revision=self._negotiated.revision)
 
     async def _renew(self, lost: Negotiated) -> None:
         """Begin a new MCP session, once for all requests that failed."""
@@ -199,19 +233,19 @@ class Peer:
         return usable
 
 
-def _page(reply: Reply) -> dict[str, Any]:
+def _page(reply: Reply, method: str, key: str) -> dict[str, Any]:
     if reply.error is not None:
-        raise PeerError(f"tools/list failed: {describe_error(reply.error)}")
+        raise mcp_error(method, reply.error)
     result = reply.result
-    tools = result.get("tools") if isinstance(result, dict) else None
-    if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):
-        raise PeerError("tools/list did not return a list of tools")
+    entries = result.get(key) if isinstance(result, dict) else None
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise PeerError(f"{method} did not return a list of {key}")
     return dict(result)
 
 
 @asynccontextmanager
 async def connect(
-    target: str | Sequence[str],
+    target: Target,
     *,
     headers: Mapping[str, str] | None = None,
     timeout: float = 30.0,  # noqa: ASYNC109 - for each request, not for this call
@@ -222,9 +256,9 @@ async def connect(
     on_notification: OnNotification | None = None,
     on_request: OnRequest | None = None,
     capabilities: Mapping[str, Any] | None = None,
-    max_bytes: int = _MAX_MESSAGE,
+    max_bytes: int = MAX_MESSAGE,
 ) -> AsyncIterator[Peer]:
-    """Connect to an MCP server by its URL, or by the command line that starts it.
+    """Connect to an MCP server: in this process, at a URL, or started by a command line.
 
     `timeout` is for each request, in seconds. `era` is detected unless given; a `revision`, by its
     date, implies it. `headers` are sent with every message to a URL; `cwd` and the whole `env` are
@@ -235,8 +269,11 @@ async def connect(
     """
     preference = VersionPreference.from_options(era, revision)
     dispatcher = Dispatcher(on_notification, on_request or method_not_found)
-    url = _url(target)
-    if url is None:
+    if isinstance(target, Server):
+        if headers or cwd is not None or env is not None:
+            raise ContractError("headers, cwd and env must not be given for a Server")
+        open_transport = _inprocess_transport(target, dispatcher)
+    elif (url := _url(target)) is None:
         if headers:
             raise ContractError("headers must not be given for a command; use env")
         open_transport = _command_transport(
@@ -272,6 +309,15 @@ def _split(target: str | Sequence[str]) -> list[str]:
     if not arguments:
         raise ContractError("the command line is empty")
     return arguments
+
+
+def _inprocess_transport(
+    server: Server, dispatcher: Dispatcher
+) -> Callable[[], Awaitable[Transport]]:
+    async def start() -> Transport:
+        return InProcessTransport(server, dispatcher)
+
+    return start
 
 
 def _command_transport(

@@ -6,6 +6,7 @@
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping
+from math import inf
 from typing import Any, Final, Literal
 
 import msgspec
@@ -88,11 +89,13 @@ class Session:
         revision: Revision | None = None,
         within: float | None = None,
         headers: Mapping[str, str] | None = None,
+        on_start: Callable[[int], None] | None = None,
     ) -> Reply:
         """Send a request and return its reply.
 
-        After `within` seconds the request is cancelled and a PeerError is raised; the time limit
-        is extended while the server waits for a response of this client.
+        After `within` seconds, which may be infinite, the request is cancelled and a PeerError is
+        raised; the time limit is extended while the server waits for a response of this client.
+        `on_start` is called with the id of the request.
         """
         seconds = self.timeout if within is None else within
         transport = self.transport
@@ -106,6 +109,8 @@ class Session:
                 client=self.client,
                 headers=headers,
             )
+            if on_start is not None:
+                on_start(request_id)
             return await self._exchange(transport, request, reply, seconds)
         finally:
             self.dispatcher.remove_pending(request_id)
@@ -145,7 +150,7 @@ class Session:
         while not reply.done():
             left = max(until - loop.time(), 0)
             done, expected = await asyncio.wait(
-                expected, timeout=left, return_when=asyncio.FIRST_COMPLETED
+                expected, timeout=None if left == inf else left, return_when=asyncio.FIRST_COMPLETED
             )
             if exchange in done and not reply.done():
                 await exchange

@@ -94,7 +94,7 @@ class RemoteCall(InspectorCall[Reply]):
         """Send the call, with input responses if it is repeated."""
         arguments = msgspec.json.decode(self.request.arguments)
         return await self.peer.call(
-            self.request.tool, arguments, progress_token=self._token, answers=answers
+            self.request.tool, arguments, meta={"progressToken": self._token}, answers=answers
         )
 
     def receive_request(self, request: Mapping[str, Any]) -> bool:

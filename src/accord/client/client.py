@@ -1,0 +1,668 @@
+"""`Client`: all of MCP to a server in this process, a command or a URL, in both eras."""
+
+import asyncio
+import inspect
+import logging
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from functools import partial
+from itertools import count
+from math import inf
+from os import PathLike
+from types import TracebackType
+from typing import Any, Final, Self, get_args
+
+import msgspec
+
+from accord.client.entries import (
+    Listing,
+    PromptInfo,
+    PromptResult,
+    ResourceInfo,
+    TemplateInfo,
+    ToolInfo,
+    completion_of,
+    contents_of,
+    prompt_of,
+)
+from accord.client.input_requests import (
+    InputHandlers,
+    OnElicit,
+    OnSample,
+    RootLike,
+    roots_of,
+)
+from accord.client.messages import Message, Reply, Response, mcp_error
+from accord.client.peer import MAX_MESSAGE, Peer, Target, connect
+from accord.client.progress import OnProgress, ProgressListener
+from accord.client.session import Era, Params
+from accord.client.subscription import (
+    ACKNOWLEDGED,
+    Listener,
+    Subscription,
+    change_of,
+    params_of,
+    subscription_id,
+)
+from accord.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, ContractError, PeerError
+from accord.model.changes import KINDS, Kind
+from accord.model.completion import Completion
+from accord.model.content import Embedded
+from accord.model.context import LEVELS, Level
+from accord.reader import Reading, read
+from accord.revisions import REVISIONS
+
+log = logging.getLogger("accord")
+
+_LOG_LEVEL: Final = "io.modelcontextprotocol/logLevel"
+_DEFAULT_LEVEL: Final[Level] = "info"
+_MAX_ROUNDS: Final = 32  # in which a request asks for input
+_ANSWER_TIMEOUT: Final = 300.0  # seconds
+_GRACE: Final = 2.0  # seconds for cancelled handlers to end
+_URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_UNABLE: Final = {"error": {"code": INTERNAL_ERROR, "message": "The client could not answer"}}
+
+
+class LogMessage(msgspec.Struct, frozen=True):
+    """A log message of a server."""
+
+    level: Level
+    data: Any
+    logger: str | None = None
+
+
+OnLog = Callable[[LogMessage], object]
+
+
+class Client:
+    """A client of one MCP server: a `Server` of this process, a command line or a URL.
+
+        async with Client(server) as client:
+            reading = await client.call_tool("add", {"a": 2, "b": 3})
+
+    The API is the same in every revision. A JSON-RPC error is raised as an MCPError, a server that
+    cannot be reached or does not answer in time as a PeerError. Cancelling an await cancels the
+    request. Leaving the context ends everything: requests, handlers, connections, the process.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        *,
+        on_elicit: OnElicit | None = None,
+        on_sample: OnSample | None = None,
+        roots: Sequence[RootLike] | None = None,
+        on_log: OnLog | None = None,
+        log_level: Level | None = None,
+        on_notification: Callable[[dict[str, Any]], object] | None = None,
+        timeout: float = 30.0,
+        answer_timeout: float = _ANSWER_TIMEOUT,
+        era: Era = "auto",
+        revision: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        cwd: str | PathLike[str] | None = None,
+        env: Mapping[str, str] | None = None,
+        capabilities: Mapping[str, Any] | None = None,
+        max_bytes: int = MAX_MESSAGE,
+    ) -> None:
+        """Describe the connection; `async with` opens it.
+
+        `on_elicit` and `on_sample` answer the server's questions, as functions or coroutine
+        functions; `roots` are the folders that it may use. Each declares its capability, further
+        ones are `capabilities`. `on_log` receives log messages from `log_level` on (`info`).
+        `on_notification` receives every notification as decoded JSON.
+
+        `timeout`, in seconds, is for each request, without the time that handlers take;
+        `answer_timeout` is for each of these. The newest common `revision` is used unless one is
+        given, by its date; `era` restricts it to "handshake" or "stateless". `headers` are for a
+        URL, `cwd` and the whole `env` for a command. `max_bytes` limits each message.
+        """
+        self._handlers = InputHandlers(on_elicit, on_sample, roots, answer_timeout)
+        self._on_log = on_log
+        self._on_notification = on_notification
+        self._log_level = None if log_level is None else _checked_level(log_level)
+        self._connect = partial(
+            connect,
+            target,
+            headers=headers,
+            timeout=timeout,
+            era=era,
+            revision=revision,
+            cwd=cwd,
+            env=env,
+            on_notification=self._receive_notification,
+            on_request=self._receive_request,
+            capabilities={**self._handlers.capabilities, **(capabilities or {})},
+            max_bytes=max_bytes,
+        )
+        self._stack: AsyncExitStack | None = None
+        self._peer: Peer | None = None
+        self._connected = asyncio.Event()
+        self._tokens = (f"accord-{number}" for number in count(1))
+        self._progress: dict[str, ProgressListener] = {}
+        self._questions: dict[str, asyncio.Task[None]] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._failures: list[asyncio.Future[Exception]] = []
+        self._subscriptions: list[Subscription] = []
+        self._listeners: dict[int, Listener] = {}
+        self._subscribed: dict[str, int] = {}
+
+    async def __aenter__(self) -> Self:
+        if self._stack is not None:
+            raise ContractError("this client is connected already")
+        self._stack = AsyncExitStack()
+        try:
+            self._peer = await self._stack.enter_async_context(self._connect())
+            self._connected.set()
+            if self._log_level is not None and not self._is_stateless:
+                await self.set_log_level(self._log_level)
+        except BaseException:
+            await self._close()
+            raise
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._close()
+
+    async def _close(self) -> None:
+        stack, self._stack = self._stack, None
+        self._peer = None
+        self._connected.clear()
+        tasks = [*self._questions.values(), *self._tasks]
+        for task in tasks:
+            task.cancel()
+        try:
+            if tasks:
+                await asyncio.wait(tasks, timeout=_GRACE)
+        finally:
+            if stack is not None:
+                await stack.aclose()
+
+    # The server
+
+    @property
+    def server_info(self) -> dict[str, Any]:
+        """The server's `serverInfo`: `name`, `version` and more; may be empty."""
+        return self._open.server
+
+    @property
+    def capabilities(self) -> dict[str, Any]:
+        """The server's capabilities."""
+        return self._open.capabilities
+
+    @property
+    def instructions(self) -> str | None:
+        """The server's instructions, if it has any."""
+        return self._open.instructions
+
+    @property
+    def revision(self) -> str:
+        """The date of the negotiated MCP revision."""
+        return self._open.revision
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """The most recent messages as bytes, sent and received, and data that is not one."""
+        return self._open.messages
+
+    # Requests
+
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Params = None,
+        *,
+        timeout: float | None = None,  # noqa: ASYNC109 - the request is cancelled on the wire too
+        on_progress: OnProgress | None = None,
+    ) -> Reading:
+        """Call a tool and read its reply: a failed tool is a Reading with `is_failure`.
+
+        `Reading.raw` holds the reply as received.
+        """
+        reply = await self.call_tool_raw(name, arguments, timeout=timeout, on_progress=on_progress)
+        if reply.error is not None:
+            raise mcp_error(f"calling {name}", reply.error)
+        return read(reply.raw, name, arguments)
+
+    async def call_tool_raw(
+        self,
+        name: str,
+        arguments: Params = None,
+        *,
+        timeout: float | None = None,  # noqa: ASYNC109
+        on_progress: OnProgress | None = None,
+    ) -> Reply:
+        """Call a tool and return its reply as received; a JSON-RPC error is returned as well."""
+
+        async def send(meta: dict[str, Any], answers: dict[str, Any]) -> Reply:
+            return await self._open.call(
+                name, arguments, within=timeout, meta=meta, answers=answers
+            )
+
+        return await self._interact("tools/call", send, on_progress)
+
+    async def get_prompt(
+        self,
+        name: str,
+        arguments: Mapping[str, str] | None = None,
+        *,
+        timeout: float | None = None,  # noqa: ASYNC109
+        on_progress: OnProgress | None = None,
+    ) -> PromptResult:
+        """Return the messages of a prompt."""
+        params = {"name": name, "arguments": arguments or {}}
+        reply = await self._input_request("prompts/get", params, timeout, on_progress)
+        return prompt_of(_result("prompts/get", reply))
+
+    async def read_resource(
+        self,
+        uri: str,
+        *,
+        timeout: float | None = None,  # noqa: ASYNC109
+        on_progress: OnProgress | None = None,
+    ) -> list[Embedded]:
+        """Return the contents of a resource, as text or bytes."""
+        reply = await self._input_request("resources/read", {"uri": uri}, timeout, on_progress)
+        return contents_of(_result("resources/read", reply))
+
+    async def complete(
+        self,
+        owner: str,
+        argument: str,
+        value: str = "",
+        *,
+        others: Mapping[str, str] | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109
+    ) -> Completion:
+        """Complete an argument of a prompt, by its name, or a variable of a URI template.
+
+        `others` are the arguments that are known already.
+        """
+        reference = (
+            {"type": "ref/resource", "uri": owner}
+            if _URI.match(owner)
+            else {"type": "ref/prompt", "name": owner}
+        )
+        params: dict[str, Any] = {"ref": reference, "argument": {"name": argument, "value": value}}
+        if others:
+            params["context"] = {"arguments": others}
+        reply = await self.request("completion/complete", params, timeout=timeout)
+        return completion_of(_result("completion/complete", reply))
+
+    def list_tools(self, *, timeout: float | None = None) -> Listing[ToolInfo]:
+        """Return the tools: `await` it for all of them, or iterate with `async for`."""
+        return self._list("tools/list", "tools", ToolInfo.from_wire, timeout)
+
+    def list_prompts(self, *, timeout: float | None = None) -> Listing[PromptInfo]:
+        """Return the prompts; see `list_tools`."""
+        return self._list("prompts/list", "prompts", PromptInfo.from_wire, timeout)
+
+    def list_resources(self, *, timeout: float | None = None) -> Listing[ResourceInfo]:
+        """Return the resources; see `list_tools`."""
+        return self._list("resources/list", "resources", ResourceInfo.from_wire, timeout)
+
+    def list_resource_templates(self, *, timeout: float | None = None) -> Listing[TemplateInfo]:
+        """Return the resource templates; see `list_tools`."""
+        return self._list(
+            "resources/templates/list", "resourceTemplates", TemplateInfo.from_wire, timeout
+        )
+
+    async def ping(self, *, timeout: float | None = None) -> None:  # noqa: ASYNC109
+        """Return when the server answers: `ping`, or `server/discover` in the stateless era."""
+        method = "server/discover" if self._is_stateless else "ping"
+        _result(method, await self.request(method, {}, timeout=timeout))
+
+    async def set_log_level(self, level: Level) -> None:
+        """Set the minimum level of log messages, for this connection or each further request."""
+        self._log_level = _checked_level(level)
+        if not self._is_stateless:
+            method = "logging/setLevel"
+            _result(method, await self.request(method, {"level": level}))
+
+    async def set_roots(self, roots: Sequence[RootLike]) -> None:
+        """Replace the roots; a server of the handshake era is notified."""
+        if self._handlers.roots is None:
+            raise ContractError("roots must be given when the client is created")
+        self._handlers.roots = roots_of(roots)
+        if not self._is_stateless:
+            await self._open.notify("notifications/roots/list_changed")
+
+    async def request(
+        self,
+        method: str,
+        params: Params = None,
+        *,
+        timeout: float | None = None,  # noqa: ASYNC109
+    ) -> Reply:
+        """Send any request and return its reply as received, JSON-RPC errors included."""
+        return await self._open.request(method, self._with_meta(params), within=timeout)
+
+    async def notify(self, method: str, params: Params = None) -> None:
+        """Send any notification."""
+        await self._open.notify(method, params)
+
+    @asynccontextmanager
+    async def subscribe(
+        self, *uris: str, lists: Sequence[Kind] = ()
+    ) -> AsyncIterator[Subscription]:
+        """Subscribe to changes of resources, and of the lists of tools, prompts or resources.
+
+            async with client.subscribe("shop://menu", lists=["tools"]) as changes:
+                async for change in changes: ...
+
+        Yields `Updated(uri)` and `ListChanged(kind)`.
+        """
+        if not uris and not lists:
+            raise ContractError("subscribe needs a URI or a list: tools, prompts or resources")
+        unknown = set(lists) - set(KINDS)
+        if unknown:
+            raise ContractError(f"lists must be of {', '.join(KINDS)}, not {sorted(unknown)[0]!r}")
+        subscription = Subscription(uris, tuple(lists))
+        subscribe = self._listen if self._is_stateless else self._subscribe
+        async with subscribe(subscription):
+            yield subscription
+
+    # Parts of requests
+
+    @property
+    def _open(self) -> Peer:
+        if self._peer is None:
+            raise ContractError("this client is not connected; use it inside of `async with`")
+        return self._peer
+
+    @property
+    def _is_stateless(self) -> bool:
+        return REVISIONS[self._open.revision].stateless
+
+    def _list(
+        self, method: str, key: str, entry: Callable[[dict[str, Any]], Any], seconds: float | None
+    ) -> Listing[Any]:
+        return Listing(self._open, method, key, entry, self._meta(), seconds)
+
+    def _meta(self) -> dict[str, Any]:
+        """Return the `_meta` of a request: the log level, in the stateless era."""
+        level = self._log_level or (None if self._on_log is None else _DEFAULT_LEVEL)
+        return {_LOG_LEVEL: level} if level is not None and self._is_stateless else {}
+
+    def _with_meta(self, params: Params) -> Params:
+        meta = self._meta()
+        return (
+            {**(params or {}), "_meta": {**meta, **(params or {}).get("_meta", {})}}
+            if meta
+            else params
+        )
+
+    async def _input_request(
+        self,
+        method: str,
+        params: dict[str, Any],
+        seconds: float | None,
+        on_progress: OnProgress | None,
+    ) -> Reply:
+        async def send(meta: dict[str, Any], answers: dict[str, Any]) -> Reply:
+            sent = {**params, **answers, **({"_meta": meta} if meta else {})}
+            return await self._open.request(method, sent, within=seconds)
+
+        return await self._interact(method, send, on_progress)
+
+    async def _interact(
+        self,
+        method: str,
+        send: Callable[[dict[str, Any], dict[str, Any]], Awaitable[Reply]],
+        on_progress: OnProgress | None,
+    ) -> Reply:
+        """Send a request that may ask for input, until its result is complete."""
+        meta, answers = self._meta(), dict[str, Any]()
+        with self._listening_to_progress(on_progress, meta) as listener:
+            for _ in range(_MAX_ROUNDS):
+                reply = await self._send_guarded(send(meta, answers))
+                result = reply.result
+                if not isinstance(result, dict) or result.get("resultType") != "input_required":
+                    await listener.finish()
+                    return reply
+                answers = await self._answers(result)
+        raise PeerError(f"{method} asked for input more than {_MAX_ROUNDS} times")
+
+    async def _answers(self, result: dict[str, Any]) -> dict[str, Any]:
+        """Return the params that repeat a request: answers to all its questions, and its state."""
+        requests = result.get("inputRequests") or {}
+        if not isinstance(requests, dict) or not all(
+            isinstance(r, dict) for r in requests.values()
+        ):
+            raise PeerError("inputRequests must be an object of requests")
+        tasks = {
+            key: asyncio.create_task(
+                self._handlers.answer(str(request.get("method")), request.get("params"))
+            )
+            for key, request in requests.items()
+        }
+        try:
+            responses = {key: await task for key, task in tasks.items()}
+        finally:
+            for task in tasks.values():
+                task.cancel()
+            await asyncio.gather(*tasks.values(), return_exceptions=True)
+        answers: dict[str, Any] = {"inputResponses": responses} if responses else {}
+        if "requestState" in result:
+            answers["requestState"] = result["requestState"]
+        if not answers:
+            raise PeerError("the server asked for input, but for nothing in particular")
+        return answers
+
+    async def _send_guarded(self, send: Awaitable[Reply]) -> Reply:
+        """Send a request; a handler that fails meanwhile cancels it, and its error is raised."""
+        if self._is_stateless or not self._handlers.capabilities:
+            return await send
+        failure: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
+        request: asyncio.Future[Reply] = asyncio.ensure_future(send)
+        self._failures.append(failure)
+        try:
+            both: set[asyncio.Future[Any]] = {request, failure}
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+            if failure.done():
+                raise failure.result()
+            return request.result()
+        finally:
+            self._failures.remove(failure)
+            request.cancel()
+            await asyncio.gather(request, return_exceptions=True)
+
+    # Messages of the server
+
+    def _receive_request(self, request: dict[str, Any]) -> Response | None:
+        """Answer a request of the server in a task."""
+        method, key = str(request["method"]), _key(request["id"])
+        if not self._handlers.has_handler(method) or key in self._questions:
+            return {"error": {"code": METHOD_NOT_FOUND, "message": f"No handler for {method}"}}
+        task = asyncio.create_task(self._respond(request["id"], method, request.get("params")))
+        self._questions[key] = task
+        task.add_done_callback(lambda _: self._questions.pop(key, None))
+        return None
+
+    async def _respond(self, request_id: Any, method: str, params: Any) -> None:
+        response: Response
+        error: Exception | None = None
+        try:
+            response = {"result": await self._handlers.answer(method, params)}
+        except Exception as failed:  # noqa: BLE001 - of the user's handler; it goes to the caller
+            response, error = _UNABLE, failed
+        await self._connected.wait()
+        with suppress(PeerError):
+            await self._open.answer(request_id, response)
+        if error is not None:
+            self._fail(method, error)
+
+    def _fail(self, method: str, error: Exception) -> None:
+        """Raise the error of a handler in the request that is open; log it if that is unclear."""
+        if len(self._failures) == 1 and not self._failures[0].done():
+            self._failures[0].set_result(error)
+        else:
+            log.error("the handler of %s failed", method, exc_info=error)
+
+    def _receive_notification(self, notification: dict[str, Any]) -> None:
+        params = params_of(notification)
+        match notification.get("method"):
+            case "notifications/progress":
+                listener = self._progress.get(str(params.get("progressToken")))
+                if listener is not None:
+                    listener.receive(params)
+            case "notifications/message":
+                self._receive_log(params)
+            case "notifications/cancelled":
+                task = self._questions.get(_key(params.get("requestId")))
+                if task is not None:
+                    task.cancel()
+            case _:
+                self._receive_change(notification)
+        if self._on_notification is not None:
+            self._run(self._on_notification, notification)
+
+    def _receive_log(self, params: dict[str, Any]) -> None:
+        level, logger = params.get("level"), params.get("logger")
+        if self._on_log is not None and level in LEVELS:
+            name = logger if isinstance(logger, str) else None
+            self._run(self._on_log, LogMessage(level, params.get("data"), name))
+
+    def _receive_change(self, notification: dict[str, Any]) -> None:
+        listener = self._listeners.get(subscription_id(notification))
+        if listener is not None and notification.get("method") == ACKNOWLEDGED:
+            listener.acknowledge(params_of(notification).get("notifications"))
+            return
+        change = change_of(notification)
+        if change is None:
+            return
+        if listener is not None:
+            listener.subscription.add(change)
+        for subscription in self._subscriptions:
+            if subscription.wants(change):
+                subscription.add(change)
+
+    def _run(self, callback: Callable[[Any], object], value: Any) -> None:
+        """Call a callback, in a task if it is a coroutine function; its errors are logged."""
+        try:
+            awaited = callback(value)
+        except Exception:
+            log.exception("a callback failed")
+            return
+        if inspect.isawaitable(awaited):
+            task = asyncio.ensure_future(_logged(awaited))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    @contextmanager
+    def _listening_to_progress(
+        self, on_progress: OnProgress | None, meta: dict[str, Any]
+    ) -> "Iterator[ProgressListener]":
+        listener = ProgressListener(on_progress)
+        if on_progress is None:
+            yield listener
+            return
+        token = meta["progressToken"] = next(self._tokens)
+        self._progress[token] = listener
+        try:
+            yield listener
+        finally:
+            del self._progress[token]
+            listener.close()
+
+    # Subscriptions
+
+    @asynccontextmanager
+    async def _subscribe(self, subscription: Subscription) -> AsyncIterator[None]:
+        """Subscribe in the handshake era, where lists are reported without asking."""
+        dispatcher = self._open.dispatcher
+        lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        lost.add_done_callback(lambda future: _end(subscription, future))
+        dispatcher.watchers.add(lost)
+        self._subscriptions.append(subscription)
+        done: list[str] = []
+        try:
+            for uri in subscription.uris:
+                self._subscribed[uri] = self._subscribed.get(uri, 0) + 1
+                done.append(uri)
+                if self._subscribed[uri] == 1:
+                    method = "resources/subscribe"
+                    _result(method, await self.request(method, {"uri": uri}))
+            yield
+        finally:
+            self._subscriptions.remove(subscription)
+            dispatcher.watchers.discard(lost)
+            lost.cancel()
+            await self._unsubscribe(done)
+
+    async def _unsubscribe(self, uris: Sequence[str]) -> None:
+        for uri in uris:
+            self._subscribed[uri] -= 1
+            if not self._subscribed[uri]:
+                del self._subscribed[uri]
+                if self._peer is not None:
+                    with suppress(PeerError):
+                        await self.request("resources/unsubscribe", {"uri": uri})
+
+    @asynccontextmanager
+    async def _listen(self, subscription: Subscription) -> AsyncIterator[None]:
+        """Subscribe in the stateless era: a request that stays open."""
+        listener = Listener(subscription)
+        identities: list[int] = []
+
+        def start(request_id: int) -> None:
+            identities.append(request_id)
+            self._listeners[request_id] = listener
+
+        async def listen() -> None:
+            method, params = "subscriptions/listen", {"notifications": subscription.wanted}
+            try:
+                reply = await self._open.request(method, params, within=inf, on_start=start)
+                _result(method, reply)
+            except PeerError as error:
+                listener.end(error)
+            else:
+                listener.end()
+
+        task = asyncio.create_task(listen())
+        self._tasks.add(task)
+        try:
+            await listener.ready
+            yield
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            self._tasks.discard(task)
+            for identity in identities:
+                self._listeners.pop(identity, None)
+
+
+def _result(method: str, reply: Reply) -> Any:
+    if reply.error is not None:
+        raise mcp_error(method, reply.error)
+    return reply.result
+
+
+def _end(subscription: Subscription, lost: "asyncio.Future[None]") -> None:
+    if not lost.cancelled():
+        error = lost.exception()
+        subscription.end(error if isinstance(error, PeerError) else None)
+
+
+def _key(request_id: Any) -> str:
+    """Return a key for the id of a server's request, which may be any JSON."""
+    return repr(request_id)
+
+
+def _checked_level(level: str) -> Level:
+    if level not in LEVELS:
+        raise ContractError(f"log_level must be one of {', '.join(get_args(Level))}, not {level!r}")
+    return level
+
+
+async def _logged(awaitable: Awaitable[object]) -> None:
+    try:
+        await awaitable
+    except Exception:
+        log.exception("a callback failed")

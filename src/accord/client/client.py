@@ -226,8 +226,7 @@ class Client:
         `Reading.raw` holds the reply as received.
         """
         reply = await self.call_tool_raw(name, arguments, timeout=timeout, on_progress=on_progress)
-        if reply.error is not None:
-            raise mcp_error(f"calling {name}", reply.error)
+        _result(f"calling {name}", reply)
         return read(reply.raw, name, arguments)
 
     async def call_tool_raw(
@@ -258,7 +257,7 @@ class Client:
         """Return the messages of a prompt."""
         params = {"name": name, "arguments": arguments or {}}
         reply = await self._input_request("prompts/get", params, timeout, on_progress)
-        return prompt_of(_result("prompts/get", reply))
+        return prompt_of(_result(f"getting the prompt {name}", reply))
 
     async def read_resource(
         self,
@@ -269,7 +268,7 @@ class Client:
     ) -> list[Embedded]:
         """Return the contents of a resource, as text or bytes."""
         reply = await self._input_request("resources/read", {"uri": uri}, timeout, on_progress)
-        return contents_of(_result("resources/read", reply))
+        return contents_of(_result(f"reading {uri}", reply))
 
     async def complete(
         self,
@@ -421,7 +420,7 @@ class Client:
         meta, answers = self._meta(), dict[str, Any]()
         with self._listening_to_progress(on_progress, meta) as listener:
             for _ in range(_MAX_ROUNDS):
-                reply = await self._send_guarded(send(meta, answers))
+                reply = await self._send_guarded(partial(send, meta, answers))
                 result = reply.result
                 if not isinstance(result, dict) or result.get("resultType") != "input_required":
                     await listener.finish()
@@ -442,12 +441,18 @@ class Client:
             )
             for key, request in requests.items()
         }
+        self._tasks.update(tasks.values())
         try:
             responses = {key: await task for key, task in tasks.items()}
+        except asyncio.CancelledError:
+            if self._peer is None:
+                raise PeerError("this connection was closed before the reply arrived") from None
+            raise
         finally:
             for task in tasks.values():
                 task.cancel()
             await asyncio.gather(*tasks.values(), return_exceptions=True)
+            self._tasks.difference_update(tasks.values())
         answers: dict[str, Any] = {"inputResponses": responses} if responses else {}
         if "requestState" in result:
             answers["requestState"] = result["requestState"]
@@ -455,12 +460,12 @@ class Client:
             raise PeerError("the server asked for input, but for nothing in particular")
         return answers
 
-    async def _send_guarded(self, send: Awaitable[Reply]) -> Reply:
+    async def _send_guarded(self, send: Callable[[], Awaitable[Reply]]) -> Reply:
         """Send a request; a handler that fails meanwhile cancels it, and its error is raised."""
         if self._is_stateless or not self._handlers.capabilities:
-            return await send
+            return await send()
         failure: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
-        request: asyncio.Future[Reply] = asyncio.ensure_future(send)
+        request: asyncio.Future[Reply] = asyncio.ensure_future(send())
         self._failures.append(failure)
         try:
             both: set[asyncio.Future[Any]] = {request, failure}
@@ -587,8 +592,8 @@ class Client:
                 self._subscribed[uri] = self._subscribed.get(uri, 0) + 1
                 done.append(uri)
                 if self._subscribed[uri] == 1:
-                    method = "resources/subscribe"
-                    _result(method, await self.request(method, {"uri": uri}))
+                    reply = await self.request("resources/subscribe", {"uri": uri})
+                    _result(f"subscribing to {uri}", reply)
             yield
         finally:
             self._subscriptions.remove(subscription)
@@ -638,9 +643,10 @@ class Client:
                 self._listeners.pop(identity, None)
 
 
-def _result(method: str, reply: Reply) -> Any:
+def _result(activity: str, reply: Reply) -> Any:
+    """Return the result of a reply, or raise its error."""
     if reply.error is not None:
-        raise mcp_error(method, reply.error)
+        raise mcp_error(activity, reply.error)
     return reply.result
 
 

@@ -183,12 +183,12 @@ def describe_error(error: Any) -> str:
     return f"{shorten(str(error.get('message')))} ({error.get('code')})"
 
 
-def mcp_error(method: str, error: Any) -> MCPError:
+def mcp_error(activity: str, error: Any) -> MCPError:
     """Return the exception for the JSON-RPC error of a reply; a malformed one has the code 0."""
     members = error if isinstance(error, dict) else {}
     code = members.get("code")
     return MCPError(
-        f"{method} failed: {describe_error(error)}",
+        f"{activity} failed: {describe_error(error)}",
         code if isinstance(code, int) else 0,
         str(members.get("message", "")),
         members.get("data"),

@@ -1,0 +1,450 @@
+"""How requests, handlers and clients end: cancelled, in time, by an error, by the server's death."""
+
+import asyncio
+import json
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from accord import (
+    Answer,
+    Client,
+    Context,
+    ContractError,
+    Elicited,
+    ElicitRequest,
+    PeerError,
+    Server,
+)
+from accord.client import Disconnected, TimedOut
+from client.connections import UNWATCHED, misbehaving, run
+from commands import ACCORD, SAMPLES
+from http_peer import HttpServer
+from peers.scripted_server import Request, handshake, scripted_server, stateless
+from samples import features
+
+ERAS = ["2025-11-25", "2026-07-28"]
+COMMAND = [ACCORD, "serve", f"{SAMPLES / 'features.py'}:basics"]
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with HttpServer([*COMMAND, "--http", "127.0.0.1:0"]) as server:
+        yield server.url
+    assert "Traceback" not in server.stderr
+
+
+@pytest.fixture(params=["in process", "stdio", "http"])
+def target(request: pytest.FixtureRequest) -> Any:
+    if request.param == "in process":
+        return features.build("basics", basics=True)
+    return COMMAND if request.param == "stdio" else request.getfixturevalue("url")
+
+
+async def waiting(client: Client, number: int) -> None:
+    """Wait until so many calls wait in the server."""
+    for _ in range(2_000):
+        if (await client.call_tool("waiting")).value == number:
+            return
+        await asyncio.sleep(0.005)
+    raise AssertionError(f"there are never {number} calls that wait")
+
+
+@pytest.mark.parametrize("tool", ["forever", "patient"])
+@pytest.mark.parametrize("revision", ERAS)
+def test_a_cancelled_await_cancels_the_call_in_the_server(
+    target: Any, revision: str, tool: str
+) -> None:
+    async def main() -> None:
+        async with Client(target, revision=revision) as client:
+            call = asyncio.create_task(client.call_tool(tool))
+            await waiting(client, 1)
+            call.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await call
+            await waiting(client, 0)
+
+    run(main())
+
+
+@pytest.mark.parametrize("revision", ERAS)
+def test_a_call_that_takes_too_long_is_cancelled_in_the_server(target: Any, revision: str) -> None:
+    async def main() -> None:
+        async with Client(target, revision=revision, timeout=20) as client:
+            with pytest.raises(TimedOut, match=r"^tools/call was not answered within 0.1 s"):
+                await client.call_tool("forever", timeout=0.1)
+            await waiting(client, 0)
+
+    run(main())
+
+
+@pytest.mark.parametrize("revision", ERAS)
+def test_leaving_the_context_cancels_calls_and_ends_all_tasks(target: Any, revision: str) -> None:
+    async def main() -> None:
+        threads = threading.active_count()
+        calls: list[asyncio.Task[Any]] = []
+
+        async def leave_by_an_error() -> None:
+            async with Client(target, revision=revision) as client:
+                tools = ["forever", "forever", "patient"]
+                calls.extend(asyncio.create_task(client.call_tool(tool)) for tool in tools)
+                await waiting(client, 3)
+                raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            await leave_by_an_error()
+        for call in calls:
+            with pytest.raises(PeerError, match="closed before the reply"):
+                await call
+        assert len(asyncio.all_tasks()) == 1
+        for _ in range(500):
+            if threading.active_count() > threads:
+                await asyncio.sleep(0.01)
+        assert threading.active_count() <= threads
+
+    run(main())
+
+
+@pytest.mark.parametrize("during", ["a call", "a subscription"])
+def test_the_death_of_the_server_is_an_error(during: str) -> None:
+    target = f"{SAMPLES / 'features.py'}:every_feature"
+
+    async def main() -> None:
+        options: Any = {"revision": "2025-11-25", "on_elicit": _never}
+        async with Client([ACCORD, "serve", target], env=UNWATCHED, **options) as client:
+            if during == "a call":
+                call = asyncio.create_task(client.call_tool("forever"))
+                await asyncio.sleep(0.2)
+                _kill(client)
+                with pytest.raises(Disconnected, match="killed by SIGKILL"):
+                    await call
+            else:
+                async with client.subscribe("sample://menu") as changes:
+                    _kill(client)
+                    with pytest.raises(Disconnected, match="killed by SIGKILL"):
+                        await anext(changes)
+            with pytest.raises(PeerError):
+                await client.call_tool("brew")
+
+    run(main())
+
+
+def _kill(client: Client) -> None:
+    transport: Any = client._open._session.transport
+    os.kill(transport._transport.get_pid(), signal.SIGKILL)
+
+
+async def _never(request: ElicitRequest) -> Elicited[Any]:
+    await asyncio.Event().wait()
+    return Elicited("cancel")
+
+
+# Handlers
+
+
+def asking() -> Server:
+    """A server with a tool that asks, and counts how its runs end."""
+    server = Server("asking", version="1")
+
+    @server.tool
+    async def ask(context: Context) -> str:
+        """Ask for a name."""
+        return str((await context.elicit("Your name?", str)).data)
+
+    return server
+
+
+@pytest.mark.parametrize("revision", ERAS)
+@pytest.mark.parametrize("is_async", [True, False])
+def test_the_error_of_a_handler_is_raised_by_the_call(revision: str, is_async: bool) -> None:
+    def fails(request: ElicitRequest) -> Elicited[Any]:
+        raise KeyError(request.message)
+
+    async def fails_later(request: ElicitRequest) -> Elicited[Any]:
+        await asyncio.sleep(0)
+        return fails(request)
+
+    async def main() -> None:
+        handler: Any = fails_later if is_async else fails
+        async with Client(asking(), revision=revision, on_elicit=handler) as client:
+            with pytest.raises(KeyError, match="Your name"):
+                await client.call_tool("ask")
+            with pytest.raises(KeyError, match="Your name"):  # and the client still works
+                await client.call_tool("ask")
+
+    run(main())
+
+
+@pytest.mark.parametrize("revision", ERAS)
+def test_a_handler_has_a_time_limit_of_its_own(revision: str) -> None:
+    async def main() -> None:
+        options: Any = {"answer_timeout": 0.2, "timeout": 0.1}
+        async with Client(asking(), revision=revision, on_elicit=_never, **options) as client:
+            with pytest.raises(TimedOut, match=r"^on_elicit took longer than 0.2 s$"):
+                await client.call_tool("ask")
+        assert len(asyncio.all_tasks()) == 1
+
+    run(main())
+
+
+@pytest.mark.parametrize("revision", ERAS)
+def test_a_cancelled_call_cancels_its_handler(revision: str) -> None:
+    ended: list[str] = []
+
+    async def main() -> None:
+        asked = asyncio.Event()
+
+        async def wait(request: ElicitRequest) -> Elicited[Any]:
+            asked.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                ended.append(request.message)
+            return Elicited("cancel")
+
+        async with Client(asking(), revision=revision, on_elicit=wait) as client:
+            call = asyncio.create_task(client.call_tool("ask"))
+            await asked.wait()
+            call.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await call
+            for _ in range(10):
+                await asyncio.sleep(0)
+
+    run(main())
+    assert ended == ["Your name?"]
+
+
+@pytest.mark.parametrize("revision", ERAS)
+def test_handlers_end_with_the_client(revision: str) -> None:
+    async def main() -> None:
+        async with Client(asking(), revision=revision, on_elicit=_never) as client:
+            call = asyncio.create_task(client.call_tool("ask"))
+            await asyncio.sleep(0.05)
+        with pytest.raises(PeerError, match="closed before the reply"):
+            await call
+        assert len(asyncio.all_tasks()) == 1
+
+    run(main())
+
+
+@pytest.mark.parametrize("revision", ERAS)
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [(5, "on_elicit must return an Elicited or a mapping, not int"), (None, "not NoneType")],
+)
+def test_a_handler_that_returns_something_else_is_told(
+    revision: str, answer: Any, sentence: str
+) -> None:
+    async def main() -> None:
+        async with Client(asking(), revision=revision, on_elicit=lambda _: answer) as client:
+            await client.call_tool("ask")
+
+    with pytest.raises(ContractError, match=sentence):
+        run(main())
+
+
+@pytest.mark.parametrize("revision", ERAS)
+def test_without_a_handler_the_server_knows_that_it_cannot_ask(revision: str) -> None:
+    async def main() -> Any:
+        async with Client(asking(), revision=revision) as client:
+            return (await client.call_tool_raw("ask")).message
+
+    message = run(main())
+    assert "error" in message or message["result"]["isError"] is True
+    assert "elicitation" in json.dumps(message)
+
+
+def test_the_error_of_a_progress_callback_is_raised_by_its_call() -> None:
+    def fails(*progress: Any) -> None:
+        raise KeyError(progress[2])
+
+    async def main() -> None:
+        server = features.build("f", every_feature=True)
+        async with Client(server) as client:
+            with pytest.raises(KeyError, match="grinding"):
+                await client.call_tool("brew", on_progress=fails)
+            assert (await client.call_tool("brew")).value == "coffee"
+
+    run(main())
+
+
+def test_the_error_of_a_log_callback_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    def fails(message: Any) -> None:
+        raise KeyError("no log")
+
+    async def main() -> None:
+        async with Client(features.build("f", every_feature=True), on_log=fails) as client:
+            assert (await client.call_tool("brew")).value == "coffee"
+
+    run(main())
+    assert [record.message for record in caplog.records] == ["a callback failed"]
+
+
+# Servers that ask oddly, in the stateless era
+
+
+ODD = {
+    "endless questions": (
+        {"inputRequests": {"a": {"method": "roots/list"}}, "requestState": "s"},
+        "asked for input more than 32 times",
+    ),
+    "nothing": ({}, "asked for input, but for nothing in particular"),
+    "no object": ({"inputRequests": [1]}, "inputRequests must be an object of requests"),
+    "what was not offered": (
+        {"inputRequests": {"a": {"method": "sampling/createMessage"}}},
+        "requests sampling/createMessage, which this client does not offer",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_a_server_that_asks_oddly_is_an_error(name: str) -> None:
+    members, sentence = ODD[name]
+
+    async def answer(request: Request) -> None:
+        if request.rpc == "tools/call":
+            await request.result({"resultType": "input_required", **members})
+        else:
+            await stateless(request)
+
+    async def main() -> None:
+        async with scripted_server(answer) as server, Client(server.url, roots=[]) as client:
+            with pytest.raises(PeerError, match=sentence):
+                await client.call_tool("ask")
+
+    run(main())
+
+
+def test_a_request_may_be_repeated_with_its_state_alone() -> None:
+    states: list[Any] = []
+
+    async def answer(request: Request) -> None:
+        if request.rpc != "tools/call":
+            await stateless(request)
+            return
+        states.append(request.message["params"].get("requestState"))
+        if len(states) < 3:
+            await request.result(
+                {"resultType": "input_required", "requestState": f"s{len(states)}"}
+            )
+        else:
+            await stateless(request)
+
+    async def main() -> Any:
+        async with scripted_server(answer) as server, Client(server.url) as client:
+            return (await client.call_tool("work")).value
+
+    assert run(main()) == "well"
+    assert states == [None, "s1", "s2"]
+
+
+# Pages
+
+
+def test_a_list_of_many_pages_is_complete() -> None:
+    server = Server("many", version="1", page_size=7)
+    for number in range(3_000):
+        server.tool(name=f"tool_{number}")(lambda: Answer(1))
+
+    async def main() -> tuple[int, list[str]]:
+        async with Client(server) as client:
+            first: list[str] = []
+            async for tool in client.list_tools():
+                first.append(tool.name)
+                if len(first) == 10:
+                    break
+            sent = [m for m in client.messages if b"tools/list" in m.raw]
+            assert len(sent) == 2  # pages are fetched as they are needed
+            return len(await client.list_tools()), first
+
+    assert run(main()) == (3_000, [f"tool_{number}" for number in range(10)])
+
+
+def test_endless_pages_are_an_error_and_can_be_iterated() -> None:
+    async def answer(request: Request) -> None:
+        if request.rpc != "prompts/list":
+            await handshake(request)
+            return
+        cursor = int(request.message.get("params", {}).get("cursor", 0)) + 1
+        page = {"prompts": [{"name": f"p{cursor}"}], "nextCursor": str(cursor)}
+        await request.result(page)
+
+    async def main() -> None:
+        async with scripted_server(answer) as server, Client(server.url) as client:
+            with pytest.raises(PeerError, match="prompts/list has more than 1000 pages"):
+                await client.list_prompts()
+            seen = 0
+            async for prompt in client.list_prompts():
+                seen += 1
+                assert prompt.name == f"p{seen}"
+                if seen == 20:
+                    break
+
+    run(main())
+
+
+# Wrong use
+
+
+def test_a_client_is_used_inside_of_its_context() -> None:
+    async def main() -> None:
+        client = Client(asking())
+        with pytest.raises(ContractError, match="not connected; use it inside of `async with`"):
+            await client.call_tool("ask")
+        async with client:
+            await client.ping()
+            with pytest.raises(ContractError, match="connected already"):
+                await client.__aenter__()
+        async with client:  # a second time, one after the other
+            await client.ping()
+        with pytest.raises(ContractError, match="not connected"):
+            _ = client.revision
+
+    run(main())
+
+
+WRONG: dict[str, tuple[Any, str]] = {
+    "log level": ({"log_level": "loud"}, "log_level must be one of debug, info"),
+    "revision": ({"revision": "2020-01-01"}, "revision must be one of"),
+    "era": ({"era": "future"}, "era must be one of"),
+    "headers": ({"headers": {"a": "b"}}, "headers, cwd and env must not be given for a Server"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_option_is_told(name: str) -> None:
+    options, sentence = WRONG[name]
+
+    async def main() -> None:
+        async with Client(asking(), **options):
+            pass
+
+    with pytest.raises(ContractError, match=sentence):
+        run(main())
+
+
+def test_a_subscription_needs_a_subject() -> None:
+    async def main(*uris: str, **options: Any) -> None:
+        async with Client(asking()) as client, client.subscribe(*uris, **options):
+            pass
+
+    with pytest.raises(ContractError, match="needs a URI or a list"):
+        run(main())
+    with pytest.raises(ContractError, match="lists must be of tools, prompts, resources"):
+        run(main(lists=["owls"]))
+    with pytest.raises(PeerError):  # its tools never change
+        run(main(lists=["tools"]))
+
+
+def test_a_server_that_hangs_does_not_hold_the_exit() -> None:
+    async def main() -> None:
+        with pytest.raises(TimedOut):
+            async with Client(misbehaving("silent"), env=UNWATCHED, timeout=0.2, era="handshake"):
+                pass
+
+    run(main())

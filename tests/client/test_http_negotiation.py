@@ -20,6 +20,7 @@ from peers.scripted_server import (
     ScriptedServer,
     call,
     calling,
+    event,
     handshake,
     refused,
     replying,
@@ -356,3 +357,32 @@ def self_signed(folder: Path) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(path)
     return context
+
+
+SSE = (
+    "speaks HTTP\\+SSE, the transport of MCP 2024-11-05, which is not supported; connect to the URL"
+)
+
+
+@pytest.mark.parametrize("status", [400, 404, 405])
+def test_a_server_of_http_with_sse_is_refused_in_one_sentence(status: int) -> None:
+    async def answer(request: Request) -> None:
+        if request.method == "GET":
+            await request.stream(event(b"/messages?session=1", event="endpoint"))
+            await request.until_left()
+        else:
+            await request.reply(status, b"Method Not Allowed", "text/plain")
+
+    refused(answer, SSE)
+
+
+@pytest.mark.parametrize("stream", [b"", event(b"{}"), event(b"x", event="ping")])
+def test_another_stream_is_not_taken_for_http_with_sse(stream: bytes) -> None:
+    async def answer(request: Request) -> None:
+        if request.method == "GET":
+            await request.stream(stream)
+            await request.end()
+        else:
+            await request.reply(405, b"Method Not Allowed", "text/plain")
+
+    refused(answer, "answered with HTTP 405: Method Not Allowed$")

@@ -68,8 +68,16 @@ class HTTPTransport:
     async def exchange(self, request: Outgoing, reply: "asyncio.Future[Reply]") -> None:
         """POST a request and read until its reply arrives; resume an interrupted stream."""
         events = EventStreamDecoder(self._limit)
-        async with self._open("POST", request) as response:
-            await self._take(response, request, reply, events)
+        try:
+            async with self._open("POST", request) as response:
+                await self._take(response, request, reply, events)
+        except HTTPRefused:
+            if request.method == "initialize" and await self._is_http_sse(request):
+                raise PeerError(
+                    f"{self._where} speaks HTTP+SSE, the transport of MCP 2024-11-05, which is not "
+                    "supported; connect to the URL of its Streamable HTTP endpoint, often /mcp"
+                ) from None
+            raise
         while not reply.done():
             if not _is_resumable(request, events):
                 raise PeerError(
@@ -140,6 +148,22 @@ class HTTPTransport:
                 finally:
                     await response.aclose()
         raise HTTPRefused(f"{self._where} redirects too often")
+
+    async def _is_http_sse(self, request: Outgoing) -> bool:
+        """True if a GET begins a stream whose first event is the endpoint for messages."""
+        events = EventStreamDecoder(self._limit)
+        with contextlib.suppress(PeerError, TimeoutError):
+            async with (
+                asyncio.timeout(_SEND_TIMEOUT),
+                self._open("GET", request, {"accept": _STREAM}) as response,
+                contextlib.aclosing(response.aiter_bytes()) as chunks,
+            ):
+                if not _is_stream(response):
+                    return False
+                async for chunk in chunks:
+                    for event in events.feed(chunk):
+                        return event.type == "endpoint"
+        return False
 
     def _resume(
         self, message: Outgoing, events: EventStreamDecoder

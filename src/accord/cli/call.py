@@ -21,16 +21,20 @@ from accord.cli.options import (
 )
 from accord.cli.terminal import StatusLine, for_stdout, show_progress, stdout_to_stderr, visible
 from accord.errors import ContractError
-from accord.model.answer import Answer
+from accord.model.answer import Answer, InputRequired
 from accord.model.context import ClientInfo
+from accord.model.questions import Question
 from accord.profiles import PROFILES, Profile, asking_for
 from accord.protocol import Request
+from accord.protocol.input_state import Retry
 from accord.revisions import NEWEST, REVISIONS
 from accord.serve.call import CallbackEdge, RunningCall
 from accord.serve.executor import run_blocking
+from accord.server.operation import Done
 
 if TYPE_CHECKING:
     from accord.reader import Reading
+    from accord.server import Server
 
 EXAMPLES: Final = """\
 examples:
@@ -42,6 +46,7 @@ examples:
   accord call shop.db run_query '{"query": "SELECT * FROM users"}'
 """
 _MAX_NAMED: Final = 32
+_ELICITATION: Final[dict[str, Any]] = {"elicitation": {"form": {}, "url": {}}}
 _PROGRESS_META: Final = b'{"progressToken": "accord"}'
 _DEFAULT_PROFILE: Final = "generic"  # it has a member for everything
 
@@ -132,8 +137,7 @@ def _call(
     request = Request(1, client, name=options.tool, arguments=arguments, meta=_PROGRESS_META)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends the process, not just the tool
     with stdout_to_stderr(), StatusLine(f"calling {options.tool}") as line:
-        edge = CallbackEdge(lambda raw: show_progress(line, msgspec.json.decode(raw)))
-        done = run_blocking(server.dispatcher, RunningCall(request, None, edge))
+        done = _run(server, request, _TerminalEdge(line))
     reply = msgspec.json.decode(done.reply, type=_Reply)
     if options.read:
         _print_reading(_reading(done.reply, request))
@@ -146,11 +150,47 @@ def _call(
     return 0 if isinstance(done.outcome, Answer) else 1
 
 
+class _TerminalEdge(CallbackEdge):
+    """An edge that shows progress in a status line, and asks questions at the terminal."""
+
+    def __init__(self, line: StatusLine) -> None:
+        super().__init__(lambda raw: show_progress(line, msgspec.json.decode(raw)))
+        self._line = line
+
+    async def ask(self, call: RunningCall, questions: Mapping[str, Question]) -> dict[str, bytes]:
+        """Ask questions of the handshake era; the tool waits."""
+        revision = call.request.revision
+        return {key: self.answer(each.params(revision)) for key, each in questions.items()}
+
+    def answer(self, params: Mapping[str, Any]) -> bytes:
+        """Return the response to an elicitation, the only capability of this client."""
+        from accord.cli import elicitation
+        from accord.client.input_requests import elicit_request, elicit_result
+
+        response = elicitation.ask(elicit_request(params), self._line)
+        return msgspec.json.encode(elicit_result(response))
+
+
+def _run(server: "Server", request: Request, edge: _TerminalEdge) -> Done:
+    """Run a call; in the stateless era, repeat it with the responses to its questions."""
+    while True:
+        done = run_blocking(server.dispatcher, RunningCall(request, None, edge))
+        if not isinstance(done.outcome, InputRequired):
+            return done
+        result = msgspec.json.decode(done.reply)["result"]
+        responses = {
+            key: msgspec.Raw(edge.answer(each["params"]))
+            for key, each in result["inputRequests"].items()
+        }
+        retry = Retry(msgspec.Raw(msgspec.json.encode(responses)), result["requestState"])
+        request = msgspec.structs.replace(request, retry=retry)
+
+
 def _capabilities(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the client capabilities that request the profile."""
+    """Return the client capabilities: elicitation, and those that request the profile."""
     if options.profile is None and (options.json or options.read):
-        return {}
-    return asking_for(options.profile or _DEFAULT_PROFILE)
+        return _ELICITATION
+    return _ELICITATION | asking_for(options.profile or _DEFAULT_PROFILE)
 
 
 class _Reply(msgspec.Struct, frozen=True):

@@ -1,15 +1,12 @@
 """One call, or one list of tools, of a remote server."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
-from accord.cli.terminal import StatusLine, show_progress, visible
-from accord.client.messages import Reply
-from accord.client.peer import Peer, connect
-
-_TOKEN: Final = "accord"  # noqa: S105 - not a secret
-_T = TypeVar("_T")
+from accord.cli.elicitation import TerminalUser
+from accord.cli.terminal import StatusLine, visible
+from accord.client import Client, Reply
 
 
 class Listing(NamedTuple):
@@ -28,37 +25,32 @@ def call(
     revision: str | None,
     within: float,
 ) -> Reply:
-    """Return the reply to one call. Ctrl-C ends the server's process first."""
+    """Return the reply to one call; its questions are asked at the terminal.
 
-    async def request(peer: Peer) -> Reply:
-        return await peer.call(tool, arguments, meta={"progressToken": _TOKEN})
+    Ctrl-C ends the server's process first.
+    """
 
-    activity = f"calling {visible(tool)}"
-    return _with_peer(activity, target, request, headers=headers, revision=revision, timeout=within)
+    async def main() -> Reply:
+        async with Client(
+            target,
+            on_elicit=TerminalUser(line).elicit,
+            headers=headers,
+            revision=revision,
+            timeout=within,
+            answer_timeout=None,
+        ) as client:
+            return await client.call_tool_raw(tool, arguments, on_progress=line.progress)
+
+    with StatusLine(f"calling {visible(tool)}") as line:
+        return asyncio.run(main())
 
 
 def tools(target: str, *, headers: Mapping[str, str], within: float) -> Listing:
     """Return all tools of a server."""
 
-    async def request(peer: Peer) -> Listing:
-        return Listing(peer.server, await peer.tools())
+    async def main() -> Listing:
+        async with Client(target, headers=headers, timeout=within) as client:
+            return Listing(client.server_info, [tool.raw for tool in await client.list_tools()])
 
-    return _with_peer(
-        f"reaching {visible(target)}", target, request, headers=headers, timeout=within
-    )
-
-
-def _with_peer(
-    activity: str, target: str, request: Callable[[Peer], Awaitable[_T]], **options: Any
-) -> _T:
-    """Connect, send one request and disconnect, with a status line."""
-
-    async def main() -> _T:
-        async with connect(target, on_notification=on_notification, **options) as peer:
-            return await request(peer)
-
-    def on_notification(notification: dict[str, Any]) -> None:
-        show_progress(line, notification)
-
-    with StatusLine(activity) as line:
+    with StatusLine(f"reaching {visible(target)}"):
         return asyncio.run(main())

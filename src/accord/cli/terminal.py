@@ -81,6 +81,8 @@ class StatusLine:
         self._message = ""
         self._done = threading.Event()
         self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+        self._width = 0
 
     def __enter__(self) -> Self:
         if sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
@@ -108,12 +110,24 @@ class StatusLine:
 
         if self._done.wait(_STATUS_DELAY):
             return
-        width = 0
         while not self._done.wait(_STATUS_INTERVAL):
-            line = self._line()[: shutil.get_terminal_size().columns - 1]
-            print(f"\r{line:{width}}", end="", file=sys.stderr, flush=True)
-            width = len(line)
-        print(f"\r{'':{width}}\r", end="", file=sys.stderr, flush=True)
+            with self._lock:
+                line = self._line()[: shutil.get_terminal_size().columns - 1]
+                print(f"\r{line:{self._width}}", end="", file=sys.stderr, flush=True)
+                self._width = len(line)
+        self._clear()
+
+    def _clear(self) -> None:
+        if self._width:
+            print(f"\r{'':{self._width}}\r", end="", file=sys.stderr, flush=True)
+        self._width = 0
+
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """Remove the line while something else is shown."""
+        with self._lock:
+            self._clear()
+            yield
 
     def _line(self) -> str:
         seconds = f"{monotonic() - self._began:.0f} s"

@@ -97,7 +97,7 @@ class Client:
         log_level: Level | None = None,
         on_notification: Callable[[dict[str, Any]], object] | None = None,
         timeout: float = 30.0,
-        answer_timeout: float = _ANSWER_TIMEOUT,
+        answer_timeout: float | None = _ANSWER_TIMEOUT,
         era: Era = "auto",
         revision: str | None = None,
         headers: Mapping[str, str] | None = None,
@@ -114,9 +114,10 @@ class Client:
         `on_notification` receives every notification as decoded JSON.
 
         `timeout`, in seconds, is for each request, without the time that handlers take;
-        `answer_timeout` is for each of these. The newest common `revision` is used unless one is
-        given, by its date; `era` restricts it to "handshake" or "stateless". `headers` are for a
-        URL, `cwd` and the whole `env` for a command. `max_bytes` limits each message.
+        `answer_timeout` is for each of these, None for no limit. The newest common `revision` is
+        used unless one is given, by its date; `era` restricts it to "handshake" or "stateless".
+        `headers` are for a URL, `cwd` and the whole `env` for a command. `max_bytes` limits each
+        message.
         """
         self._handlers = InputHandlers(on_elicit, on_sample, roots, answer_timeout)
         self._on_log = on_log

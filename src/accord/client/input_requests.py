@@ -70,7 +70,7 @@ class InputHandlers:
         on_elicit: OnElicit | None,
         on_sample: OnSample | None,
         roots: Sequence[RootLike] | None,
-        seconds: float,
+        seconds: float | None,
     ) -> None:
         """`seconds` limits the time that a handler may take."""
         self._on_elicit = on_elicit
@@ -103,8 +103,8 @@ class InputHandlers:
             return {"roots": [_known(root) for root in self.roots or ()]}
         if method == ELICIT:
             assert self._on_elicit is not None
-            request = _elicit_request(given)
-            return _elicit_result(await self._run("on_elicit", self._on_elicit, request))
+            request = elicit_request(given)
+            return elicit_result(await self._run("on_elicit", self._on_elicit, request))
         assert self._on_sample is not None
         return _sample_result(await self._run("on_sample", self._on_sample, _sample_request(given)))
 
@@ -117,18 +117,20 @@ class InputHandlers:
         except TimeoutError:
             if not timer.expired():
                 raise
-            raise TimedOut(name, f"{name} took longer than {self._seconds:g} s") from None
+            raise TimedOut(name, f"{name} took longer than {self._seconds} s") from None
 
 
-def _elicit_request(params: dict[str, Any]) -> ElicitRequest:
-    message = str(params.get("message", ""))
+def elicit_request(params: Mapping[str, Any]) -> ElicitRequest:
+    """Read the params of an elicitation."""
+    message, raw = str(params.get("message", "")), dict(params)
     if params.get("mode") == "url" or "url" in params:
-        return ElicitRequest(message, url=str(params.get("url", "")), params=params)
+        return ElicitRequest(message, url=str(params.get("url", "")), params=raw)
     schema = params.get("requestedSchema")
-    return ElicitRequest(message, schema if isinstance(schema, dict) else {}, params=params)
+    return ElicitRequest(message, schema if isinstance(schema, dict) else {}, params=raw)
 
 
-def _elicit_result(answer: Any) -> dict[str, Any]:
+def elicit_result(answer: Any) -> dict[str, Any]:
+    """Return the result of an elicitation, from the answer of a handler."""
     if isinstance(answer, Mapping):
         return {"action": "accept", "content": dict(answer)}
     if not isinstance(answer, Elicited):

@@ -1,19 +1,24 @@
 """What a user writes, and `mypy --strict` accepts."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal, assert_type
+from pathlib import Path
+from typing import Annotated, Any, Literal, assert_type
 
 from accord import (
     Answer,
+    Client,
     Completion,
     Context,
     Elicit,
     Elicited,
+    ElicitRequest,
     Embedded,
     FieldError,
     Header,
     Image,
     ListRoots,
+    MCPError,
     Message,
     Notice,
     Page,
@@ -22,8 +27,10 @@ from accord import (
     Root,
     Sample,
     Sampled,
+    SampleRequest,
     Server,
 )
+from accord.client import ListChanged, Reply, ToolInfo, Updated
 
 server = Server("shop", version="1.0", title="Shop", instructions="Be kind", page_size=20)
 server.asgi(path="/tools", allow_hosts=("shop.example",), grace=1)
@@ -146,6 +153,62 @@ server.add(server.prompts["short"])
 
 async def check() -> None:
     assert_type(await server.call("add", {"a": 1}, profile="envelope"), Reading)
+
+
+def answer_form(request: ElicitRequest) -> dict[str, str] | Elicited[Order]:
+    assert_type(request.schema, dict[str, Any] | None)
+    assert_type(request.url, str | None)
+    return Elicited("accept", Order(1)) if request.url is None else {"id": request.message}
+
+
+async def answer_page(request: ElicitRequest) -> Elicited[None]:
+    return Elicited("decline")
+
+
+async def generate(request: SampleRequest) -> str | Sampled:
+    return request.text
+
+
+def report(progress: float, total: float | None, message: str | None) -> None: ...
+
+
+async def use_client() -> None:
+    async with Client(
+        server,
+        on_elicit=answer_form,
+        on_sample=generate,
+        roots=[Root("file:///srv"), "file:///tmp", Path("/etc")],
+        on_log=lambda message: print(message.level, message.data),
+        log_level="debug",
+        timeout=5,
+        revision="2026-07-28",
+    ) as client:
+        assert_type(client, Client)
+        assert_type(client.revision, str)
+        assert_type(client.server_info, dict[str, Any])
+        assert_type(await client.call_tool("add", {"a": 1}, on_progress=report), Reading)
+        assert_type(await client.call_tool_raw("add", timeout=2), Reply)
+        assert_type(await client.list_tools(), list[ToolInfo])
+        assert_type([tool async for tool in client.list_tools()], list[ToolInfo])
+        assert_type((await client.list_prompts())[0].arguments, Sequence[dict[str, Any]])
+        assert_type((await client.list_resources())[0].uri, str)
+        assert_type((await client.list_resource_templates())[0].uri_template, str)
+        assert_type(
+            (await client.get_prompt("recommend", {"item": "x"})).messages, Sequence[Message]
+        )
+        assert_type(await client.read_resource("shop://all"), list[Embedded])
+        assert_type(await client.complete("recommend", "item", "a"), Completion)
+        async with client.subscribe("shop://all", lists=["tools"]) as changes:
+            async for change in changes:
+                assert_type(change, ListChanged | Updated)
+        await client.set_log_level("error")
+        await client.set_roots([])
+        try:
+            await client.request("tools/list", {})
+        except MCPError as error:
+            assert_type(error.code, int)
+    Client(["python", "server.py"], env={"A": "b"}, cwd=Path("/srv"), on_elicit=answer_page)
+    Client("https://example.org/mcp", headers={"Authorization": "Bearer x"}, era="handshake")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,18 @@
 # mypy: ignore-errors
 """What a user writes by mistake, each with the error that `mypy --strict` reports."""
 
-from accord import Answer, Context, FieldError, Notice, Page, Problem, Server
+from accord import (
+    Answer,
+    Client,
+    Context,
+    Elicited,
+    ElicitRequest,
+    FieldError,
+    Notice,
+    Page,
+    Problem,
+    Server,
+)
 
 server = Server("shop", vers="1.0")  # E: call-arg
 paged = Server("shop", page_size="20")  # E: arg-type
@@ -57,3 +68,24 @@ Problem.not_found()  # E: call-arg
 Problem.not_found("Gone", remedy="none")  # E: call-arg
 Problem.not_found("Gone", retry_after="soon")  # E: arg-type
 FieldError("id")  # E: call-arg
+
+
+def wrong_answer(request: ElicitRequest) -> int:
+    return 5
+
+
+async def careless_client() -> None:
+    Client(5)  # E: arg-type
+    Client(server, on_elicit=wrong_answer)  # E: arg-type
+    Client(server, on_sample=lambda request: 5)  # E: arg-type, return-value
+    Client(server, log_level="loud")  # E: arg-type
+    Client(server, era="future")  # E: arg-type
+    Client(server, roots=[5])  # E: list-item
+    async with Client(server) as client:
+        client.call_tool("add")  # E: unused-coroutine
+        await client.call_tool("add", [1])  # E: arg-type
+        await client.call_tool("add", on_progress=lambda progress: None)  # E: arg-type, misc
+        await client.get_prompt("x", {"a": 1})  # E: dict-item
+        client.subscribe("shop://all", lists=["owls"])  # E: list-item
+        client.revision = "2026-07-28"  # E: misc
+    Elicited("refuse")  # E: arg-type

@@ -49,14 +49,13 @@ function cli(target, tool, text, render) {
 function python(target, tool, text) {
   return `import asyncio
 
-from accord import read
-from accord.client import connect
+from accord import Client
 
 
 async def main():
-    async with connect(${literal(target)}) as peer:
-        reply = await peer.call(${literal(tool)}, ${literal(parse(text))})
-    print(read(reply.raw, ${literal(tool)}).response)
+    async with Client(${literal(target)}) as client:
+        reading = await client.call_tool(${literal(tool)}, ${literal(parse(text))})
+    print(reading.response)
 
 
 asyncio.run(main())

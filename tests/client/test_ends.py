@@ -343,6 +343,41 @@ def test_a_request_may_be_repeated_with_its_state_alone() -> None:
     assert states == [None, "s1", "s2"]
 
 
+PAGE = {"mode": "url", "message": "Sign in", "url": "https://example.org/in", "elicitationId": "1"}
+
+
+@pytest.mark.parametrize(("action", "calls"), [("accept", 3), ("decline", 1)])
+def test_an_error_that_requires_pages_is_answered_and_the_request_repeated(
+    action: Any, calls: int
+) -> None:
+    asked: list[ElicitRequest] = []
+    called: list[Request] = []
+
+    def elicit(request: ElicitRequest) -> Elicited[Any]:
+        asked.append(request)
+        return Elicited(action)
+
+    async def answer(request: Request) -> None:
+        if request.rpc != "tools/call":
+            await handshake(request)
+            return
+        called.append(request)
+        if len(called) < 3:
+            await request.error(200, -32042, data={"elicitations": [PAGE]})
+        else:
+            await handshake(request)
+
+    async def main() -> Any:
+        options: Any = {"era": "handshake", "on_elicit": elicit}
+        async with scripted_server(answer) as server, Client(server.url, **options) as client:
+            return (await client.call_tool_raw("work")).message
+
+    message = run(main())
+    assert len(called) == calls
+    assert {each.url for each in asked} == {"https://example.org/in"}
+    assert ("result" in message) == (action == "accept")
+
+
 # Pages
 
 

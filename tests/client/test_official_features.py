@@ -91,7 +91,6 @@ def test_changes_are_reported(target: dict[str, Any], era: Any) -> None:
         async with Client(**target, era=era, timeout=20) as client:
             uris = ["owl://menu"] if era == "stateless" else []  # it takes no resources/subscribe
             async with client.subscribe(*uris, lists=["tools"]) as changes:
-                await asyncio.sleep(0.2)  # the SDK drops what comes before the stream is open
                 await client.call_tool("rewrite")
                 async with asyncio.timeout(10):
                     found = {await anext(changes) for _ in range(len(uris) + 1)}

@@ -71,6 +71,9 @@ class SilentTransport:
     async def send(self, message: Outgoing) -> None:
         self.sent.append(message.raw)
 
+    async def listening(self) -> None:
+        pass
+
     def cancel(self, request: Outgoing, notification: Outgoing) -> None:
         self.sent.append(notification.raw)
 

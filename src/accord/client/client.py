@@ -27,6 +27,7 @@ from accord.client.entries import (
     prompt_of,
 )
 from accord.client.input_requests import (
+    ELICIT,
     InputHandlers,
     OnElicit,
     OnSample,
@@ -45,7 +46,13 @@ from accord.client.subscription import (
     params_of,
     subscription_id,
 )
-from accord.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, ContractError, PeerError
+from accord.errors import (
+    INTERNAL_ERROR,
+    METHOD_NOT_FOUND,
+    URL_ELICITATION_REQUIRED,
+    ContractError,
+    PeerError,
+)
 from accord.model.changes import KINDS, Kind
 from accord.model.completion import Completion
 from accord.model.content import Embedded
@@ -422,6 +429,8 @@ class Client:
         with self._listening_to_progress(on_progress, meta) as listener:
             for _ in range(_MAX_ROUNDS):
                 reply = await self._send_guarded(partial(send, meta, answers))
+                if await self._has_opened_pages(reply.error):
+                    continue
                 result = reply.result
                 if not isinstance(result, dict) or result.get("resultType") != "input_required":
                     await listener.finish()
@@ -460,6 +469,21 @@ class Client:
         if not answers:
             raise PeerError("the server asked for input, but for nothing in particular")
         return answers
+
+    async def _has_opened_pages(self, error: Any) -> bool:
+        """True if an error lists pages that the user has to open first, and has opened."""
+        members = error if isinstance(error, dict) else {}
+        data = members.get("data")
+        pages = data.get("elicitations") if isinstance(data, dict) else None
+        if members.get("code") != URL_ELICITATION_REQUIRED or not isinstance(pages, list):
+            return False
+        if not pages or not self._handlers.has_handler(ELICIT):
+            return False
+        for page in pages:
+            answer = await self._handlers.answer(ELICIT, page)
+            if answer["action"] != "accept":
+                return False
+        return True
 
     async def _send_guarded(self, send: Callable[[], Awaitable[Reply]]) -> Reply:
         """Send a request; a handler that fails meanwhile cancels it, and its error is raised."""
@@ -589,6 +613,7 @@ class Client:
         self._subscriptions.append(subscription)
         done: list[str] = []
         try:
+            await self._open.listening()
             for uri in subscription.uris:
                 self._subscribed[uri] = self._subscribed.get(uri, 0) + 1
                 done.append(uri)

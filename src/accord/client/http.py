@@ -50,6 +50,7 @@ class HTTPTransport:
         self._session: str | None = None
         self._initialized = Outgoing(raw=b"")
         self._listener: asyncio.Task[None] | None = None
+        self._is_listening = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         try:
             self._url = httpx2.URL(url)
@@ -97,6 +98,13 @@ class HTTPTransport:
         if message.method == "notifications/initialized":
             self._initialized = message
             self._listen()
+
+    async def listening(self) -> None:
+        """Wait until the server's own stream is open, or is known not to exist."""
+        if self._listener is not None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_SEND_TIMEOUT):
+                    await self._is_listening.wait()
 
     def cancel(self, request: Outgoing, notification: Outgoing) -> None:
         """Send the cancellation; in the stateless era the closed connection is the cancellation."""
@@ -286,7 +294,9 @@ class HTTPTransport:
         """Open the server's stream of messages that belong to no request, if it has one."""
         if self._listener is not None:
             self._listener.cancel()
+        self._is_listening.clear()
         self._listener = asyncio.create_task(self._read_stream())
+        self._listener.add_done_callback(lambda _: self._is_listening.set())
 
     async def _read_stream(self) -> None:
         events = EventStreamDecoder(self._limit)
@@ -295,6 +305,7 @@ class HTTPTransport:
                 async with self._resume(self._initialized, events) as response:
                     if not _is_stream(response):
                         return
+                    self._is_listening.set()
                     await self._follow(response, self._initialized, None, events)
                 if events.retry is None:
                     return

@@ -48,6 +48,9 @@ class InProcessTransport(CallbackEdge):
         self._send(message)
         self._executor.run_queued()
 
+    async def listening(self) -> None:
+        """Return at once: every message arrives in the same way."""
+
     def cancel(self, request: Outgoing, notification: Outgoing) -> None:
         """Send the cancellation."""
         self._send(notification)

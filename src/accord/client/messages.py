@@ -237,6 +237,9 @@ class Transport(Protocol):
     async def send(self, message: Outgoing) -> None:
         """Send a notification or a response."""
 
+    async def listening(self) -> None:
+        """Return once messages of the server that belong to no request can arrive."""
+
     def cancel(self, request: Outgoing, notification: Outgoing) -> None:
         """Tell the server, by the notification or otherwise, that the request is cancelled."""
 

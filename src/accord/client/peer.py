@@ -138,6 +138,10 @@ class Peer:
         """Respond to a request of the server that `on_request` left open."""
         await self._session.respond(request_id, answer, self._negotiated.revision)
 
+    async def listening(self) -> None:
+        """Return once messages of the server that belong to no request can arrive."""
+        await self._session.transport.listening()
+
     async def tools(self) -> list[dict[str, Any]]:
         """Return all tools, from every page of `tools/list`."""
         return await self.entries("tools/list", "tools")

@@ -132,6 +132,9 @@ class StdioTransport:
         if self._end_reason:
             raise Disconnected(self._end_reason)
 
+    async def listening(self) -> None:
+        """Return at once: every message arrives in the same way."""
+
     def cancel(self, request: Outgoing, notification: Outgoing) -> None:
         """Send the cancellation, unless the server has exited."""
         if not self._end_reason and not self._pipes.is_input_closed:

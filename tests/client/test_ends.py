@@ -288,7 +288,7 @@ def test_the_error_of_a_log_callback_is_logged(caplog: pytest.LogCaptureFixture)
 # Servers that ask oddly, in the stateless era
 
 
-ODD = {
+ODD: dict[str, tuple[dict[str, Any], str]] = {
     "endless questions": (
         {"inputRequests": {"a": {"method": "roots/list"}}, "requestState": "s"},
         "asked for input more than 32 times",

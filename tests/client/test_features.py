@@ -249,14 +249,14 @@ def test_log_messages_come_from_the_level_that_was_set(target: Any, revision: st
     heard: list[LogMessage] = []
 
     async def main() -> list[list[str]]:
-        levels = []
+        levels: list[list[str]] = []
         async with Client(target, revision=revision, on_log=heard.append) as client:
             for level in (None, "debug", "error"):
                 if level is not None:
-                    await client.set_log_level(level)  # type: ignore[arg-type]
+                    await client.set_log_level(level)
                 heard.clear()
                 await client.call_tool("brew")
-                levels.append([message.level for message in heard])
+                levels.append([str(message.level) for message in heard])
         return levels
 
     assert run(main()) == [["warning"], ["debug", "warning"], []]

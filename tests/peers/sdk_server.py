@@ -15,6 +15,7 @@ from mcp.types import (
     Completion,
     ElicitRequest,
     ElicitRequestFormParams,
+    ElicitResult,
     InputRequiredResult,
     JSONRPCMessage,
 )
@@ -49,6 +50,10 @@ async def break_off(context: Context) -> str:
     return "resumed"
 
 
+def is_stateless(context: Context) -> bool:
+    return (context.protocol_version or "") >= "2026-07-28"
+
+
 class Name(BaseModel):
     name: str
 
@@ -56,7 +61,7 @@ class Name(BaseModel):
 @server.tool()
 async def ask(context: Context) -> str | InputRequiredResult:
     """Ask for a name, in the way of the client's era."""
-    if context.protocol_version < "2026-07-28":
+    if not is_stateless(context):
         answer = await context.elicit("Your name?", Name)
         return answer.data.name if answer.action == "accept" else answer.action
     if context.input_responses is None:
@@ -66,6 +71,7 @@ async def ask(context: Context) -> str | InputRequiredResult:
             input_requests={"name": ElicitRequest(params=params)}, request_state="asked"
         )
     answered = context.input_responses["name"]
+    assert isinstance(answered, ElicitResult)
     assert context.request_state == "asked"
     return str(answered.content["name"]) if answered.content else answered.action
 
@@ -73,7 +79,7 @@ async def ask(context: Context) -> str | InputRequiredResult:
 @server.tool()
 async def rewrite(context: Context) -> str:
     """Report that the menu and the tools have changed."""
-    if context.protocol_version < "2026-07-28":
+    if not is_stateless(context):
         await context.session.send_resource_updated("owl://menu")
         await context.session.send_tool_list_changed()
     else:

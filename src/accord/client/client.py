@@ -64,6 +64,7 @@ log = logging.getLogger("accord")
 
 _LOG_LEVEL: Final = "io.modelcontextprotocol/logLevel"
 _DEFAULT_LEVEL: Final[Level] = "info"
+_SUBSCRIBE: Final = "resources/subscribe"
 _MAX_ROUNDS: Final = 32  # in which a request asks for input
 _ANSWER_TIMEOUT: Final = 300.0  # seconds
 _GRACE: Final = 2.0  # seconds for cancelled handlers to end
@@ -329,8 +330,9 @@ class Client:
         """Set the minimum level of log messages, for this connection or each further request."""
         self._log_level = _checked_level(level)
         if not self._is_stateless:
-            method = "logging/setLevel"
-            _result(method, await self.request(method, {"level": level}))
+            method, params = "logging/setLevel", {"level": level}
+            _result(method, await self.request(method, params))
+            self._open.session_state[method, ""] = params
 
     async def set_roots(self, roots: Sequence[RootLike]) -> None:
         """Replace the roots; a server of the handshake era is notified."""
@@ -618,8 +620,9 @@ class Client:
                 self._subscribed[uri] = self._subscribed.get(uri, 0) + 1
                 done.append(uri)
                 if self._subscribed[uri] == 1:
-                    reply = await self.request("resources/subscribe", {"uri": uri})
+                    reply = await self.request(_SUBSCRIBE, {"uri": uri})
                     _result(f"subscribing to {uri}", reply)
+                    self._open.session_state[_SUBSCRIBE, uri] = {"uri": uri}
             yield
         finally:
             self._subscriptions.remove(subscription)
@@ -633,6 +636,7 @@ class Client:
             if not self._subscribed[uri]:
                 del self._subscribed[uri]
                 if self._peer is not None:
+                    self._peer.session_state.pop((_SUBSCRIBE, uri), None)
                     with suppress(PeerError):
                         await self.request("resources/unsubscribe", {"uri": uri})
 

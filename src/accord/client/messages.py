@@ -12,6 +12,7 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Final, Literal, Protocol
 
 import msgspec
@@ -86,9 +87,10 @@ class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
     """Further HTTP headers."""
 
 
-def client_info() -> dict[str, str]:
+@cache
+def client_info() -> Mapping[str, str]:
     """Return the name and version of this client."""
-    from importlib.metadata import version  # slow to import, needed once per connection
+    from importlib.metadata import version  # slow to import
 
     return {"name": "accord", "version": version("accord-mcp")}
 

@@ -5,7 +5,7 @@ import logging
 import re
 import shlex
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from os import PathLike
 from typing import Any, Final
@@ -60,6 +60,8 @@ class Peer:
         self._negotiated = negotiated
         self._renew_lock = asyncio.Lock()
         self._header_params: dict[str, dict[ArgumentPath, str]] = {}
+        self.session_state: dict[tuple[str, str], Mapping[str, Any]] = {}
+        """Params of requests that set up a session, by method and subject; a new one gets them."""
 
     @property
     def revision(self) -> str:
@@ -203,8 +205,13 @@ class Peer:
     async def _renew(self, lost: Negotiated) -> None:
         """Begin a new MCP session, once for all requests that failed."""
         async with self._renew_lock:
-            if self._negotiated is lost:
-                self._negotiated = await initialize(self._session, lost.revision)
+            if self._negotiated is not lost:
+                return
+            self._negotiated = await initialize(self._session, lost.revision)
+            revision = self._negotiated.revision
+            for (method, _), params in list(self.session_state.items()):
+                with suppress(PeerError):
+                    await self._session.request(method, params, revision=revision)
 
     async def _call(self, params: Mapping[str, Any], within: float | None) -> Reply:
         headers = argument_headers(self._header_params.get(params["name"], {}), params["arguments"])

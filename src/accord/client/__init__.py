@@ -8,7 +8,7 @@ A URL needs the extra `accord-mcp[connect]`. Read `client`, then `peer`, which r
 `entries` and `subscription` hold what the client gives and takes.
 """
 
-from accord.client.client import Client, LogMessage, OnLog
+from accord.client.client import Client, OnLog
 from accord.client.entries import (
     Listing,
     PromptInfo,
@@ -22,6 +22,7 @@ from accord.client.messages import Disconnected, Reply, TimedOut
 from accord.client.progress import OnProgress
 from accord.client.subscription import Subscription
 from accord.model.changes import ListChanged, Updated
+from accord.protocol.messages import LogMessage
 
 __all__ = [
     "Client",

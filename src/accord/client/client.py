@@ -13,8 +13,6 @@ from os import PathLike
 from types import TracebackType
 from typing import Any, Final, Self, get_args
 
-import msgspec
-
 from accord.client.entries import (
     Listing,
     PromptInfo,
@@ -57,6 +55,7 @@ from accord.model.changes import KINDS, Kind
 from accord.model.completion import Completion
 from accord.model.content import Embedded
 from accord.model.context import LEVELS, Level
+from accord.protocol.messages import LogMessage
 from accord.reader import Reading, read
 from accord.revisions import REVISIONS
 
@@ -70,14 +69,6 @@ _ANSWER_TIMEOUT: Final = 300.0  # seconds
 _GRACE: Final = 2.0  # seconds for cancelled handlers to end
 _URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _UNABLE: Final = {"error": {"code": INTERNAL_ERROR, "message": "The client could not answer"}}
-
-
-class LogMessage(msgspec.Struct, frozen=True):
-    """A log message of a server."""
-
-    level: Level
-    data: Any
-    logger: str | None = None
 
 
 OnLog = Callable[[LogMessage], object]
@@ -400,12 +391,8 @@ class Client:
         return {_LOG_LEVEL: level} if level is not None and self._is_stateless else {}
 
     def _with_meta(self, params: Params) -> Params:
-        meta = self._meta()
-        return (
-            {**(params or {}), "_meta": {**meta, **(params or {}).get("_meta", {})}}
-            if meta
-            else params
-        )
+        meta, given = self._meta(), params or {}
+        return {**given, "_meta": {**meta, **given.get("_meta", {})}} if meta else params
 
     async def _input_request(
         self,
@@ -455,7 +442,7 @@ class Client:
         }
         self._tasks.update(tasks.values())
         try:
-            responses = {key: await task for key, task in tasks.items()}
+            responses = dict(zip(tasks, await asyncio.gather(*tasks.values()), strict=True))
         except asyncio.CancelledError:
             if self._peer is None:
                 raise PeerError("this connection was closed before the reply arrived") from None
@@ -562,7 +549,8 @@ class Client:
             self._run(self._on_log, LogMessage(level, params.get("data"), name))
 
     def _receive_change(self, notification: dict[str, Any]) -> None:
-        listener = self._listeners.get(subscription_id(notification))
+        subscribed = subscription_id(notification)
+        listener = None if subscribed is None else self._listeners.get(subscribed)
         if listener is not None and notification.get("method") == ACKNOWLEDGED:
             listener.acknowledge(params_of(notification).get("notifications"))
             return

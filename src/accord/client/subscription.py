@@ -70,7 +70,10 @@ class Subscription:
         """True if this subscription is for such a change; a URI may be below a subscribed one."""
         if isinstance(change, ListChanged):
             return change.kind in self.lists
-        return any(change.uri.startswith(uri) for uri in self.uris)
+        return any(
+            change.uri == uri or change.uri.startswith(f"{uri.removesuffix('/')}/")
+            for uri in self.uris
+        )
 
 
 class Listener:
@@ -107,7 +110,7 @@ class Listener:
 def change_of(notification: dict[str, Any]) -> Change | None:
     """Return the change that a notification reports, if it reports one."""
     method = notification.get("method")
-    if method in LISTS:
+    if isinstance(method, str) and method in LISTS:
         return ListChanged(LISTS[method])
     if method != UPDATED:
         return None
@@ -115,10 +118,11 @@ def change_of(notification: dict[str, Any]) -> Change | None:
     return Updated(uri) if isinstance(uri, str) else None
 
 
-def subscription_id(notification: dict[str, Any]) -> Any:
+def subscription_id(notification: dict[str, Any]) -> int | None:
     """Return the subscription that a notification of the stateless era belongs to."""
     meta = params_of(notification).get("_meta")
-    return meta.get(SUBSCRIPTION_ID) if isinstance(meta, dict) else None
+    found = meta.get(SUBSCRIPTION_ID) if isinstance(meta, dict) else None
+    return found if type(found) is int else None  # a bool is an int, but not an id
 
 
 def params_of(notification: dict[str, Any]) -> dict[str, Any]:

@@ -170,7 +170,7 @@ class Progress(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
 
 
 class LogMessage(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Params of `notifications/message`."""
+    """A log message: the params of `notifications/message`."""
 
     level: Level
     data: Any

@@ -10,6 +10,8 @@ from time import monotonic
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import commands
 from accord import Elicited, ElicitRequest
@@ -273,3 +275,42 @@ def test_elsewhere_questions_are_declined_in_one_line(
         "accord call: declined 'What would you like?': "
         "standard input is not a terminal, so it cannot be asked\n"
     )
+
+
+# Hostile forms
+
+KEYWORDS = [
+    *("type", "title", "description", "default", "enum", "enumNames", "oneOf", "anyOf", "const"),
+    *("items", "format", "minLength", "maximum", "properties", "required", "pattern", "$ref"),
+]
+scalars = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 3),
+    st.floats(),
+    st.sampled_from(
+        ["string", "integer", "number", "boolean", "array", "object", "a", "[", "\x1b"]
+    ),
+)
+schemas = st.recursive(
+    scalars,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.sampled_from([*KEYWORDS, "a"]), inner)
+    ),
+    max_leaves=12,
+)
+lines = st.lists(
+    st.sampled_from(["", "1", "a", "yes", "x,y", "é", "nan", "1e999", "::c"]), max_size=8
+)
+
+
+@given(
+    st.dictionaries(st.sampled_from(["properties", "required", "type"]), schemas),
+    st.dictionaries(st.sampled_from(["a", "b"]), schemas),
+    lines,
+)
+def test_no_form_breaks_the_dialogue(schema: Any, properties: Any, lines: list[str]) -> None:
+    for form in (schema, {**schema, "properties": properties}):
+        shown, result = talk(ElicitRequest("Well?", form), *lines, None)
+        assert result is not None
+        assert "\x1b" not in "".join(shown)

@@ -47,14 +47,16 @@ def dialogue(request: "ElicitRequest") -> Dialogue:
 
 
 def _fill(message: str, schema: Mapping[str, Any]) -> Generator[str, str | None, dict[str, Any]]:
-    properties = {k: v for k, v in (schema.get("properties") or {}).items() if isinstance(v, dict)}
+    given, required = schema.get("properties"), schema.get("required")
+    properties = given if isinstance(given, dict) else {}
+    properties = {name: field for name, field in properties.items() if isinstance(field, dict)}
     if not properties:
         _take((yield f"{message}\nPress Enter to accept; {_LEAVE}: "))
         return {}
     content: dict[str, Any] = {}
     before = f"{message}\nAn empty line takes the default; {_LEAVE}.\n"
     for name, field in properties.items():
-        is_required = name in (schema.get("required") or ())
+        is_required = isinstance(required, list) and name in required
         before += _description(field)
         prompt = _prompt(name, field, is_required)
         while True:

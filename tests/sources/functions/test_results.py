@@ -148,7 +148,7 @@ CHECKED: dict[str, Any] = {
     "names that are not identifiers": Renamed,
     "Annotated": Annotated[list[Line], msgspec.Meta(max_length=2)],
 }
-MEMBERS = st.fixed_dictionaries(
+MEMBERS: st.SearchStrategy[Any] = st.fixed_dictionaries(
     {},
     optional={
         "name": st.text(max_size=2) | st.integers(),
@@ -166,7 +166,9 @@ MEMBERS = st.fixed_dictionaries(
         "limit": st.text(),
     },
 )
-JSON_VALUES = MEMBERS | st.lists(MEMBERS, max_size=3) | st.none() | st.integers()
+JSON_VALUES: st.SearchStrategy[Any] = (
+    MEMBERS | st.lists(MEMBERS, max_size=3) | st.none() | st.integers()
+)
 JSON_VALUES |= st.dictionaries(st.text(max_size=1), JSON_VALUES, max_size=2)
 JSON_VALUES |= st.tuples(st.integers(), MEMBERS).map(list)
 

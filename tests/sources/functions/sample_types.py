@@ -270,11 +270,6 @@ EXACT = {
     "Enum with an alias": Row(
         Metal, {"title": "Metal", "type": "string", "enum": ["tin", "gold"]}, st.sampled_from(Metal)
     ),
-    "Flag": Row(
-        Access,
-        {"title": "Access", "type": "integer", "enum": [2, 1]},
-        st.sampled_from(list(Access)),
-    ),
     "list": Row(list[int], {"type": "array", "items": {"type": "integer"}}, st.lists(integers)),
     "tuple": Row(
         tuple[int, str],
@@ -436,6 +431,11 @@ EXACT = {
 
 # Of these, Python takes more spellings than the schema names.
 LENIENT = {
+    "Flag": Row(
+        Access,
+        {"title": "Access", "type": "integer", "enum": [2, 1]},
+        st.sampled_from(list(Access)),
+    ),
     "date": Row(date, {"type": "string", "format": "date"}, st.dates()),
     "datetime": Row(
         datetime,

@@ -136,11 +136,14 @@ def is_linear(shape: Shape, few: int, many: int, tool: str = "list_things") -> b
 def growth(shape: Shape, few: int, many: int, tool: str) -> float:
     """Return the growth of CPU time divided by that of bytes: 1 is linear."""
     small, large = shape(few), shape(many)
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(1_000)  # the usual one: a test may have left another
     gc.disable()  # it would look at all that the tests have made
     try:
         rounds = [(cpu(small, tool), cpu(large, tool)) for _ in range(2)]
     finally:
         gc.enable()
+        sys.setrecursionlimit(limit)
     before, after = (min(figures) for figures in zip(*rounds, strict=True))
     return after / max(before, MOMENT) / (many / few)
 

@@ -2,6 +2,8 @@
 
 import gc
 import math
+import re
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +12,9 @@ MOST = 2.5
 """Times the CPU time for twice the length: linear is 2, quadratic is 4."""
 TOO_LONG = 0.1
 """Seconds that are enough to believe a growth without a larger text."""
+REFERENCE = 0.005
+"""Seconds of CPU time that `_reference_work` takes on an idle machine."""
+_LINE = re.compile(r"\s*[A-Za-z]\w*:")
 LOOKS = 10
 """Tries at a growth that seems too fast: another process may have had the caches."""
 
@@ -44,13 +49,30 @@ TOKENS = (
 
 
 def cpu(act: Callable[[str], Any], text: str, times: int = 1) -> float:
-    """Seconds of CPU time that a text takes at best."""
+    """Seconds of CPU time that a text takes at best, without the cost of measuring coverage."""
     taken = []
-    for _ in range(times):
-        begun = time.thread_time()
-        act(text)
-        taken.append(time.thread_time() - begun)
+    tracer = sys.gettrace()
+    sys.settrace(None)
+    try:
+        for _ in range(times):
+            begun = time.thread_time()
+            act(text)
+            taken.append(time.thread_time() - begun)
+    finally:
+        sys.settrace(tracer)
     return min(taken)
+
+
+def slowness() -> float:
+    """Times as long as on an idle machine that a fixed piece of work takes now; at least 1.
+
+    Limits in seconds are for such a machine: one that is shared may be three times as slow.
+    """
+    return max(1.0, cpu(_reference_work, "a: b\n" * 20_000, 3) / REFERENCE)
+
+
+def _reference_work(text: str) -> int:
+    return sum(bool(_LINE.match(line.strip())) for line in text.splitlines())
 
 
 def growth(act: Callable[[str], Any], head: str, token: str, tail: str, size: int) -> float:

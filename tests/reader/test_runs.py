@@ -7,13 +7,13 @@ import pytest
 
 from accord.reader import read
 from accord.reader.patterns import LONGEST_LINE
-from growth import TOKENS, cpu, grows
+from growth import TOKENS, cpu, grows, slowness
 
 SIZE = 16_000  # characters, and half as many
 FLOOR = 0.008
 LARGE = 120_000
 MOST = 0.5
-"""Seconds of CPU time for a large reply, at best."""
+"""Seconds of CPU time for a large reply on an idle machine."""
 
 HEADS = (
     *("", "Found 2 tables:\n", "# T\n", "```\n", "Error: ", "{", "[", "['", "<a>", "No results\n"),
@@ -69,7 +69,8 @@ def test_a_large_run_takes_no_half_second(at: int, token: str) -> None:
         tool, arguments = CALLS[at % len(CALLS)] if head else CALLS[0]
         text = f"{head}{token * (LARGE // len(token))}"
         act = reads(tool, arguments)
-        assert cpu(act, text) < MOST or cpu(act, text, 3) < MOST, f"{tool}: {head!r}"
+        taken = cpu(act, text)
+        assert taken < MOST or cpu(act, text, 3) < MOST * slowness(), f"{tool}: {head!r}"
 
 
 def test_a_line_that_is_longer_than_any_pattern_is_given_is_no_item() -> None:
@@ -80,4 +81,4 @@ def test_a_line_that_is_longer_than_any_pattern_is_given_is_no_item() -> None:
 
 def test_words_that_count_things_do_not_freeze_the_reader() -> None:
     text = "Found 2 tables:\n" + "Found " * 15_000
-    assert cpu(reads("list_things", {}), text, 3) < MOST
+    assert cpu(reads("list_things", {}), text, 3) < MOST * slowness()

@@ -162,8 +162,10 @@ def paragraphs(lines: list[str], wants_list: bool) -> Items | None:
     closing = ""
     if len(parts) > 2 and len(parts[-1]) == 1 and _SENTENCE.fullmatch(parts[-1][0]):
         closing = parts.pop()[0]
+    if len(parts) < 2 or any(len(part) < 2 for part in parts):
+        return None
     shapes = {shape_of(part) for part in parts}
-    if len(parts) < 2 or len(shapes) != 1 or any(len(part) < 2 for part in parts):
+    if len(shapes) != 1:
         return None
     if shapes == {"text"} and len({len(part) for part in parts}) > 1:
         return None

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Generator, Mapping, Sequence
 from math import inf, isfinite
-from typing import Any, Final, Literal, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Protocol, TypeVar, overload
 
 import msgspec
 
@@ -20,10 +20,17 @@ from accord.model.questions import (
     Sample,
     Sampled,
 )
+from accord.model.scope import Scope
 from accord.model.values import as_json
 from accord.revisions import Revision
 
 T = TypeVar("T")
+if TYPE_CHECKING:  # plain `Context` means `Context[Any]`
+    from typing_extensions import TypeVar as TypeVarWithDefault
+
+    State_co = TypeVarWithDefault("State_co", covariant=True, default=Any)
+else:
+    State_co = TypeVar("State_co", covariant=True)
 
 Level = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
 LEVELS: Final[tuple[Level, ...]] = (
@@ -95,23 +102,37 @@ class _Turn:
         yield
 
 
-class Context:
+class Context(Generic[State_co]):
     """The call that a function runs in; declare a parameter of this type to get it.
 
-    `name` is that of the tool or prompt, or the URI of the resource.
+    `name` is that of the tool or prompt, or the URI of the resource. `Context[Shop]` declares the
+    type of `state`.
     """
 
-    __slots__ = ("_channel", "_keys", "_may_wait", "_progress", "client", "name")
+    __slots__ = ("_channel", "_keys", "_may_wait", "_progress", "_scope", "client", "name")
 
     def __init__(
-        self, name: str, client: ClientInfo, channel: Channel, *, may_wait: bool = True
+        self,
+        name: str,
+        client: ClientInfo,
+        channel: Channel,
+        scope: Scope,
+        *,
+        may_wait: bool = True,
     ) -> None:
         self.name = name
         self.client = client
+        self._scope = scope
         self._channel = channel
         self._may_wait = may_wait
         self._keys: set[str] | None = None
         self._progress = -inf
+
+    @property
+    def state(self) -> State_co:
+        """The value that the server's lifespan yields; None without a lifespan."""
+        state: State_co = self._scope.state
+        return state
 
     @property
     def tool(self) -> str:

@@ -244,7 +244,9 @@ class Dispatcher:
             self,
             prompt.is_async,
             what=f"prompt {prompt.name}",
-            invocation=lambda: bind_feature(prompt, call, request.arguments),
+            invocation=lambda: bind_feature(
+                prompt, call, request.arguments, self.registry.scope_of(prompt)
+            ),
             to_result=lambda value: prompt.to_wire(value, request.revision),
         )
 
@@ -268,7 +270,9 @@ class Dispatcher:
             self,
             resource.is_async,
             what=f"resource {resource.uri}",
-            invocation=lambda: bind_feature(resource, call, _encode(variables)),
+            invocation=lambda: bind_feature(
+                resource, call, _encode(variables), self.registry.scope_of(resource)
+            ),
             to_result=to_result,
         )
 

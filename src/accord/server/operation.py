@@ -12,6 +12,7 @@ from accord.model.context import Channel, Context
 from accord.model.limits import Position
 from accord.model.prompt import Prompt
 from accord.model.resource import Resource
+from accord.model.scope import Scope
 from accord.model.tool import Tool
 from accord.model.values import known
 from accord.protocol import messages
@@ -204,9 +205,10 @@ class ToolOperation(Operation[C], kw_only=True, gc=False):
         request = self.call.request
         bound = tool.bind(request.arguments if self.arguments is None else self.arguments)
         self.warnings = bound.warnings
-        context = None
+        context: Context[Any] | None = None
         if tool.wants_context:
-            context = Context(tool.name, request.client, self.call, may_wait=tool.is_async)
+            scope = dispatcher.registry.scope_of(tool)
+            context = Context(tool.name, request.client, self.call, scope, may_wait=tool.is_async)
         return tool.invoke, bound.arguments, context
 
     def resolve_cursor(self) -> None:
@@ -302,11 +304,13 @@ def _reject_of(problem: Problem, request: Request) -> Reject:
     return Reject(INTERNAL_ERROR, problem.message, None if problem is MASKED else details)
 
 
-def bind_feature(feature: Prompt | Resource, call: Call, arguments: bytes) -> Invocation:
+def bind_feature(
+    feature: Prompt | Resource, call: Call, arguments: bytes, scope: Scope
+) -> Invocation:
     """Check the arguments of a prompt or resource and return its function with them."""
     bound = feature.bind(arguments)
-    context = None
+    context: Context[Any] | None = None
     if feature.wants_context:
         request = call.request
-        context = Context(request.name, request.client, call, may_wait=feature.is_async)
+        context = Context(request.name, request.client, call, scope, may_wait=feature.is_async)
     return feature.invoke, bound.arguments, context

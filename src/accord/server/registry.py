@@ -11,6 +11,7 @@ from accord.model.changes import KINDS, Changes, Kind, ListChanged
 from accord.model.completion import Completer, completer_of
 from accord.model.prompt import Prompt
 from accord.model.resource import Resource
+from accord.model.scope import Scope
 from accord.model.tool import Audience, Tool, Toolbox
 from accord.profiles import profile_named
 from accord.protocol import results
@@ -38,6 +39,10 @@ _NO_COMPLETION: Final = completer_of(())
 NONE_HIDDEN: Final[frozenset[str]] = frozenset()
 
 
+def _key(feature: Feature) -> str:
+    return feature.uri if isinstance(feature, Resource) else feature.name
+
+
 class Registry:
     """Tools and prompts by name, resources by URI, completions by argument.
 
@@ -54,6 +59,9 @@ class Registry:
         self.prompts: dict[str, Prompt] = {}
         self.resources: dict[str, Resource] = {}
         """Resources by URI or URI template."""
+        self.scope = Scope()
+        self._foreign: dict[tuple[type, str], Scope] = {}
+        """The scopes of features of other servers."""
         self.changing = frozenset(changing)
         self.page_size = page_size
         self.changes = Changes()
@@ -64,8 +72,11 @@ class Registry:
         self._completers: dict[tuple[str, str], Completer] = {}
         self._cache: dict[tuple[Any, ...], Any] = {}
 
-    def add(self, feature: Feature) -> None:
-        """Add a tool, prompt or resource; raise if its name exists."""
+    def add(self, feature: Feature, scope: Scope | None = None) -> None:
+        """Add a tool, prompt or resource; raise if its name exists.
+
+        `scope` is that of the server it comes from, if it is another one.
+        """
         if isinstance(feature, Tool):
             self._add_tool(feature)
         elif isinstance(feature, Prompt):
@@ -80,7 +91,20 @@ class Registry:
             raise ContractError(
                 f"{feature!r} is not a Tool, Prompt or Resource; add a function with server.tool"
             )
+        if scope is not None and scope is not self.scope:
+            self._foreign[type(feature), _key(feature)] = scope
         self._changed(feature)
+
+    def scope_of(self, feature: Feature) -> Scope:
+        """Return the scope of the server that a feature comes from."""
+        if not self._foreign:
+            return self.scope
+        return self._foreign.get((type(feature), _key(feature)), self.scope)
+
+    @property
+    def scopes(self) -> list[Scope]:
+        """Its own scope, and those of the features of other servers."""
+        return list(dict.fromkeys((self.scope, *self._foreign.values())))
 
     def _add_tool(self, tool: Tool) -> None:
         if tool.profile is not None:
@@ -97,10 +121,11 @@ class Registry:
     def remove(self, feature: Feature) -> None:
         """Remove a tool, prompt or resource; calls that run go on."""
         by_key: dict[str, Any] = self._features_like(feature)
-        key = feature.uri if isinstance(feature, Resource) else feature.name
+        key = _key(feature)
         if by_key.get(key) is not feature:
             raise ContractError(f"{key!r} is not there")
         del by_key[key]
+        self._foreign.pop((type(feature), key), None)
         if isinstance(feature, Tool):
             self.header_params.pop(key, None)
             self.with_cursor.discard(key)

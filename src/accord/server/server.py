@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 from accord.errors import ContractError, require_known
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from accord.serve.http import App, SettingsDict
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Lifespan = Callable[[Any], AbstractAsyncContextManager[Any] | AbstractContextManager[Any]]
+"""Returns a context manager for a server."""
 
 
 class Server:
@@ -60,15 +63,20 @@ class Server:
         website_url: str | None = None,
         icons: Sequence[Icon] = (),
         changing: Collection[Kind] = (),
+        lifespan: Lifespan | None = None,
     ) -> None:
         """`key` signs cursors: give the same one to all workers, or keep it across restarts.
 
         Without `structured`, results have no `structuredContent`, and cost fewer tokens. An answer
         of more than `max_bytes` of text is cut; with `read_more`, a tool of that name continues
         answers of tools without a cursor argument. `changing` names the lists that change while
-        served (`tools`, `prompts`, `resources`), so that clients are notified.
+        served (`tools`, `prompts`, `resources`), so that clients are notified. `lifespan` is a
+        context manager, async or not, around the time that the server is served: it is called with
+        the server, and the value it yields is `Context.state`.
         """
         self.registry = Registry(changing=changing, page_size=page_size)
+        if lifespan is not None:
+            self.registry.scope.lifespan = lambda: lifespan(self)
         self.dispatcher = Dispatcher(self.registry, read_more=read_more)
         self.dispatcher.instructions = instructions
         self.identify(Identity(name, version, title, website_url, icons or None))

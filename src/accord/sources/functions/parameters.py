@@ -308,7 +308,9 @@ def _signature(function: Callable[..., Any], what: str) -> list[inspect.Paramete
 
 
 def _is_context(hint: Any) -> bool:
-    return hint is Context or Context in get_args(hint)
+    """True for `Context`, `Context[Shop]` and an optional one."""
+    kinds = (hint, get_origin(hint), *get_args(hint), *map(get_origin, get_args(hint)))
+    return any(kind is Context for kind in kinds)
 
 
 def _attributes(names: list[str]) -> list[str]:

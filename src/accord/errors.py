@@ -10,7 +10,9 @@ A tool raises `Problem` instead (see model/answer.py). These errors are not sent
 reply to an invalid message is a `Reject`, which is data.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -31,7 +33,24 @@ class AccordError(Exception):
 
 
 class ContractError(AccordError):
-    """A server, tool or answer violates the contract."""
+    """A server, tool or answer violates the contract.
+
+    `at` is the function or class that does; the message ends with its file and line.
+    """
+
+    location: str | None = None
+    """The `FILE:LINE` at the end of the message."""
+
+    def __init__(self, message: str, *, at: Any = None) -> None:
+        super().__init__(message)
+        if at is not None:
+            self.locate(at)
+
+    def locate(self, at: Any) -> None:
+        """Add the file and line of a function or class to the message, unless it has one."""
+        if self.location is None and callable(at):
+            self.location = location_of(at)
+            self.args = (f"{self} ({self.location})",)
 
 
 class TooDeep(ContractError):
@@ -70,3 +89,59 @@ def require_known(given: Collection[str], known: Collection[str], what: str) -> 
         guess = f"; did you mean {meant[0]!r}?" if meant else ";"
         options = ", ".join(sorted(known))
         raise ContractError(f"{what} has no option {unknown[0]!r}{guess} options: {options}")
+
+
+@contextmanager
+def located(at: Any) -> Iterator[None]:
+    """Add the file and line of a function or class to every ContractError raised inside."""
+    try:
+        yield
+    except ContractError as error:
+        error.locate(at)
+        raise
+
+
+def location_of(source: Any) -> str:
+    """Return `FILE:LINE` of a function, method, callable object or class: `shop.py:12`.
+
+    The file is relative to the current folder if it is below. The line is the first one, that of a
+    decorator if there is one. Returns the full name (`builtins.len`) if there is no Python source.
+    """
+    from inspect import getsourcefile, getsourcelines, isclass  # slow to import, seldom needed
+
+    source = source if isclass(source) else _function_in(source)
+    try:
+        code = getattr(source, "__code__", None)
+        file = code.co_filename if code else getsourcefile(source)
+        line = code.co_firstlineno if code else getsourcelines(source)[1]
+    except (OSError, TypeError):  # built in, or made by a function such as `make_dataclass`
+        file = None
+    if file is None:
+        named = source if hasattr(source, "__qualname__") else type(source)
+        return f"{named.__module__}.{named.__qualname__}"
+    return f"{_relative(file)}:{line}"
+
+
+def _function_in(source: Any) -> Any:
+    """Return the function inside of decorators, partials, methods and callable objects."""
+    from inspect import isroutine, unwrap
+
+    while True:
+        inner = unwrap(source.func if isinstance(source, partial) else source)
+        inner = getattr(inner, "__func__", inner)
+        if callable(inner) and not isroutine(inner) and not isinstance(inner, partial):
+            inner = type(inner).__call__
+        if inner is source:
+            return source
+        source = inner
+
+
+def _relative(file: str) -> str:
+    """Return a path relative to the current folder if it is below."""
+    from pathlib import Path
+
+    try:
+        folder = Path.cwd()
+    except OSError:  # it was deleted
+        return file
+    return str(Path(file).relative_to(folder)) if Path(file).is_relative_to(folder) else file

@@ -276,8 +276,8 @@ def _describe_servers(location: str, module: Any, name: str, found: object) -> s
 def _reason(error: BaseException) -> str:
     """Return the first line of an error, and the last line of the target's own code in it."""
     text = f"{type(error).__name__}: {error}".partition("\n")[0]
-    if isinstance(error, SyntaxError):  # its message has the line
-        return text
+    if isinstance(error, SyntaxError) or getattr(error, "location", None):
+        return text  # it has the line
     *_, location = ["", *_own_frames(error)]
     return f"{text} ({_relative(location)})" if location else text
 

@@ -5,13 +5,14 @@ Arguments of a tool are JSON; those of a prompt or a URI template are text.
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
+from functools import wraps
 from inspect import signature
-from typing import Any, Final, TypedDict, Unpack
+from typing import Any, Concatenate, Final, ParamSpec, TypedDict, TypeVar, Unpack
 
 import msgspec
 from msgspec import inspect
 
-from accord.errors import ContractError, require_known
+from accord.errors import ContractError, located, require_known
 from accord.model.answer import FieldError
 from accord.model.arguments import JsonSchema, invalid
 from accord.model.completion import Completer
@@ -24,8 +25,23 @@ from accord.sources.functions.introspect import FunctionInfo, inspect_function
 from accord.sources.functions.parameters import Parameters, decode_failure
 from accord.sources.functions.type_hints import output_of
 
+P = ParamSpec("P")
+T = TypeVar("T")
 _SIMPLE: Final = frozenset({"string", "integer", "number", "boolean", "null"})
 _MIME_TYPES: Final = {str: TEXT, bytes: BYTES, dict: JSON, list: JSON}
+
+
+def _located(
+    build: Callable[Concatenate[Callable[..., Any], P], T],
+) -> Callable[Concatenate[Callable[..., Any], P], T]:
+    """Return `build` with the function's file and line in every ContractError."""
+
+    @wraps(build)
+    def build_located(function: Callable[..., Any], /, *args: P.args, **options: P.kwargs) -> T:
+        with located(function):
+            return build(function, *args, **options)
+
+    return build_located
 
 
 class Options(TypedDict, total=False):
@@ -48,6 +64,7 @@ class Options(TypedDict, total=False):
     """Decides which callers see the tool; see `Tool.audience`."""
 
 
+@_located
 def function_tool(function: Callable[..., Any], **options: Unpack[Options]) -> Tool:
     """Return a tool that calls a function; name, description and schemas come from the function."""
     info = inspect_function(function, "tool", options.get("name"))
@@ -161,6 +178,7 @@ class PromptOptions(TypedDict, total=False):
     meta: Mapping[str, Any]
 
 
+@_located
 def function_prompt(function: Callable[..., Any], **options: Unpack[PromptOptions]) -> Prompt:
     """Return a prompt that calls a function; arguments come from its signature."""
     info = inspect_function(function, "prompt", options.get("name"))
@@ -204,6 +222,7 @@ class ResourceOptions(TypedDict, total=False):
     is_public: bool
 
 
+@_located
 def function_resource(
     function: Callable[..., Any], uri: str, **options: Unpack[ResourceOptions]
 ) -> Resource:
@@ -253,6 +272,7 @@ def _require_variables(resource: Resource, texts: TextParameters, what: str) -> 
         )
 
 
+@_located
 def function_completer(function: Callable[..., Any]) -> Completer:
     """Return a completer that calls a function with the typed value.
 

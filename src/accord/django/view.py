@@ -119,6 +119,12 @@ class DjangoCaller(OneWay):
             return None
         return msgspec.json.encode([authorization, session])
 
+    @property
+    def address(self) -> str | None:
+        """The IP address of the client, or of the last proxy."""
+        address: str | None = self.sender.META.get("REMOTE_ADDR")
+        return address
+
 
 class Endpoint:
     """The MCP view. Its tools are built with the first request, or by the system check."""

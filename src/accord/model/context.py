@@ -1,6 +1,6 @@
 """`Context`: the call that a function runs in; progress, logs and requests to the client."""
 
-from collections.abc import Awaitable, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from math import inf, isfinite
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Protocol, TypeVar, overload
 
@@ -80,6 +80,15 @@ class Sender(Protocol):
         """The address of the client."""
 
 
+class Caller(msgspec.Struct, frozen=True):
+    """The sender of a call, as far as its transport knows it."""
+
+    key: str
+    """Differs between callers: a digest of the credentials, else the address, else `local`."""
+    address: str | None = None
+    """The IP address; None over stdio and Unix sockets."""
+
+
 class Channel(Protocol):
     """The channel from a function to its caller."""
 
@@ -92,6 +101,10 @@ class Channel(Protocol):
     ) -> Awaitable[object] | None: ...
     def log(self, level: Level, data: Any, logger: str | None) -> Awaitable[object] | None: ...
     def detach(self, seconds: float) -> None: ...
+    @property
+    def caller(self) -> Caller: ...
+    def within(self, seconds: float, work: Awaitable[T]) -> Awaitable[T]: ...
+    async def run_in_thread(self, function: Callable[..., T], *arguments: Any) -> T: ...
     async def ask(self, questions: Mapping[str, Question]) -> Mapping[str, bytes]: ...
 
 
@@ -109,7 +122,16 @@ class Context(Generic[State_co]):
     type of `state`.
     """
 
-    __slots__ = ("_channel", "_keys", "_may_wait", "_progress", "_scope", "client", "name")
+    __slots__ = (
+        "_channel",
+        "_is_abandoned",
+        "_keys",
+        "_may_wait",
+        "_progress",
+        "_scope",
+        "client",
+        "name",
+    )
 
     def __init__(
         self,
@@ -125,6 +147,7 @@ class Context(Generic[State_co]):
         self._scope = scope
         self._channel = channel
         self._may_wait = may_wait
+        self._is_abandoned = False
         self._keys: set[str] | None = None
         self._progress = -inf
 
@@ -146,8 +169,12 @@ class Context(Generic[State_co]):
 
     @property
     def cancelled(self) -> bool:
-        """True once the client has cancelled the call; a long `def` tool can check it and stop."""
-        return self._channel.cancelled
+        """True once the call was cancelled or took too long; a `def` tool can check it and stop."""
+        return self._is_abandoned or self._channel.cancelled
+
+    def abandon(self) -> None:
+        """Let `cancelled` be true: the result of the function is not used any more."""
+        self._is_abandoned = True
 
     @property
     def sender(self) -> Any:
@@ -156,6 +183,16 @@ class Context(Generic[State_co]):
         It is available until the call ends.
         """
         return self._channel.sender
+
+    @property
+    def caller(self) -> Caller:
+        """The sender of the call. It is available until the call ends."""
+        return self._channel.caller
+
+    def run_in_thread(self, function: Callable[..., T], *arguments: Any) -> Awaitable[T]:
+        """Run a blocking function in a thread of the server, from an async function."""
+        self._require_async("wait for a thread")
+        return self._channel.run_in_thread(function, *arguments)
 
     def can(self, capability: str) -> bool:
         """True if the client declares a capability: `sampling`, `elicitation`, `roots`."""
@@ -230,9 +267,11 @@ class Context(Generic[State_co]):
         self._require_async()
         return self._ask(questions, [self._key(name) for name in questions])
 
-    def _require_async(self) -> None:
+    def _require_async(self, purpose: str = "ask") -> None:
         if not self._may_wait:
-            raise ContractError(f"{self.name} is a plain def, and cannot ask; make it async def")
+            raise ContractError(
+                f"{self.name} is a plain def, and cannot {purpose}; make it async def"
+            )
 
     def _one(self, name: str, question: Question) -> Awaitable[Any]:
         self._require_async()

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from math import inf
 from typing import Any, Final
 
 import msgspec
@@ -76,10 +77,14 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     icons: Sequence[Icon] = ()
     meta: Mapping[str, Any] | None = None
     """Content of its `_meta`."""
+    timeout: float | None = None
+    """Time limit of a call in seconds; none if None."""
     audience: Audience | None = None
     """Callers that see it in `tools/list`; all if None."""
 
     def __post_init__(self) -> None:
+        if self.timeout is not None and not 0 < self.timeout < inf:
+            raise ContractError(f"the timeout of tool {self.name!r} must be a number above 0")
         if not _NAME.fullmatch(self.name):
             raise ContractError(
                 f"tool name {self.name!r} must be 1 to 128 letters, digits, _ . or -"

@@ -2,19 +2,22 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Protocol
+from hashlib import blake2b
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
 from accord.errors import ContractError
 from accord.model.answer import InputRequired, Problem
-from accord.model.context import LEVELS, Level, MissingCapability
+from accord.model.context import LEVELS, Caller, Level, MissingCapability
 from accord.model.questions import Question
 from accord.protocol import Connection, Request
 from accord.protocol.input_state import InputResponses
 from accord.protocol.messages import LogMessage, Progress, Wanted, decode_meta, notification
 from accord.protocol.notifications import acknowledgement
 from accord.server.operation import Done
+
+T = TypeVar("T")
 
 
 class Edge(Protocol):
@@ -27,6 +30,10 @@ class Edge(Protocol):
     @property
     def principal(self) -> bytes | None:
         """The identity of the sender, by the HTTP request itself."""
+
+    @property
+    def address(self) -> str | None:
+        """The IP address of the sender."""
 
     def push(self, message: bytes) -> Awaitable[object] | None:
         """Send a message of a call before its result.
@@ -62,6 +69,8 @@ class RunningCall(msgspec.Struct, eq=False, gc=False):  # its end breaks all cyc
     task: "asyncio.Task[None] | None" = None
     """The task that runs it, if it is async."""
     responses: InputResponses | None = None
+    run_function: "Callable[[RunningCall, Callable[[], Any]], Awaitable[Any]] | None" = None
+    """Runs a blocking function for an async call, in a thread."""
 
     @property
     def sender(self) -> Any:
@@ -74,6 +83,35 @@ class RunningCall(msgspec.Struct, eq=False, gc=False):  # its end breaks all cyc
     def principal(self) -> bytes | None:
         """The identity of the sender, by the HTTP request itself."""
         return None if self.edge is None else self.edge.principal
+
+    @property
+    def caller(self) -> Caller:
+        """The sender, known until the call is over."""
+        if self.edge is None:
+            raise ContractError("the caller of a call is not known after its end")
+        principal, address = self.edge.principal, self.edge.address
+        if principal is not None:
+            return Caller(blake2b(principal, digest_size=16).hexdigest(), address)
+        return Caller(address or "local", address)
+
+    async def within(self, seconds: float, work: Awaitable[T]) -> T:
+        """Await something for at most so many seconds; then cancel it and raise a Problem."""
+        limit = asyncio.timeout(seconds)
+        try:
+            async with limit:
+                return await work
+        except TimeoutError:
+            if not limit.expired():  # the function's own
+                raise
+        name = self.request.name
+        raise Problem.timeout(f"{name} took longer than {seconds:g} seconds and was ended")
+
+    async def run_in_thread(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Run a blocking function in a thread, and return its value."""
+        if self.run_function is None:
+            return await asyncio.to_thread(function, *arguments)
+        value: T = await self.run_function(self, lambda: function(*arguments))
+        return value
 
     def progress(
         self, progress: float, total: float | None, message: str | None
@@ -151,6 +189,11 @@ class OneWay:
     @property
     def principal(self) -> bytes | None:
         """Not known here; subclasses that authenticate the sender return it."""
+        return None
+
+    @property
+    def address(self) -> str | None:
+        """Not known here."""
         return None
 
     def push(self, message: bytes) -> None:

@@ -9,6 +9,7 @@ turn of the loop: `run_queued` runs them at once in the task of the idle worker.
 import asyncio
 import os
 from collections import deque
+from collections.abc import Callable
 from contextvars import Context, copy_context
 from typing import Any, Final
 
@@ -23,7 +24,7 @@ from accord.serve.thread_runner import (
     ThreadRunner,
 )
 from accord.server.dispatcher import Dispatcher
-from accord.server.operation import Done, Operation, drive, perform
+from accord.server.operation import Done, FunctionOperation, Operation, drive, perform
 
 BUSY: Final = Problem.unavailable("Too many calls are open; try again later")
 _IDLE: Final = "accord-worker"  # name of a task that waits for a call
@@ -99,7 +100,28 @@ class Executor:
             call.deliver(call, operation.refuse(BUSY))
         else:
             self._open += 1
+            call.run_function = self._run_function
             self._queue.append((operation, copy_context()))
+
+    async def _run_function(self, call: RunningCall, function: Callable[[], Any]) -> Any:
+        """Run a blocking function in a thread for an async call, and return its value."""
+        finished: asyncio.Future[None] = self._loop.create_future()
+
+        def deliver(_: RunningCall, done: Done | None) -> None:
+            if not finished.done():
+                finished.set_result(None)
+
+        inner = RunningCall(call.request, None, call.edge, deliver)
+        operation = FunctionOperation(inner, self._dispatcher, is_async=False, function=function)
+        if not self._threads.submit(operation):
+            raise BUSY
+        try:
+            await finished
+        except asyncio.CancelledError:
+            inner.cancel()
+            self._threads.cancel(inner)
+            raise
+        return operation.result()
 
     async def run(self, call: RunningCall) -> Done | None:
         """Run a call and return its outcome; None if it was cancelled.

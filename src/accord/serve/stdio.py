@@ -177,6 +177,10 @@ class _Session:
     def principal(self) -> None:
         """None: there is only one client."""
 
+    @property
+    def address(self) -> None:
+        """None: it is on this machine."""
+
     def detach(self, seconds: float) -> None:
         """Do nothing: there is no stream to detach from."""
 

@@ -1,6 +1,6 @@
 """Dispatches requests: finds the operation for each, and answers those that need none."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -10,6 +10,9 @@ from accord.errors import INVALID_PARAMS, Reject
 from accord.model.answer import InputRequired, Problem
 from accord.model.completion import completion_of
 from accord.model.context import ClientInfo
+from accord.model.limits import Position
+from accord.model.prompt import Prompt
+from accord.model.resource import Resource
 from accord.model.tool import Tool
 from accord.profiles import profile_asked
 from accord.protocol import Connection, Request, messages, results
@@ -26,11 +29,14 @@ from accord.revisions import Revision
 from accord.server.continuation import Continuations, read_more_tool
 from accord.server.operation import (
     C,
-    Call,
     Done,
     FeatureOperation,
+    Invocation,
     Operation,
+    RequestChannel,
     ToolOperation,
+    WrappedFeatureOperation,
+    WrappedToolOperation,
     bind_feature,
     rejected,
 )
@@ -140,7 +146,32 @@ class Dispatcher:
             return rejected(request, Reject(INVALID_PARAMS, f"Unknown tool: {request.name}"))
         if tool is self.read_more:
             return self._continue(call, tool)
+        if self.registry.is_wrapped:
+            return self._tool_operation(call, tool)
         return ToolOperation(call, self, tool.is_async, tool=tool)
+
+    def _tool_operation(
+        self,
+        call: C,
+        tool: Tool,
+        arguments: bytes | None = None,
+        position: Position | None = None,
+    ) -> ToolOperation[C]:
+        """Return the operation of a call, inside the tool's middleware if it has any."""
+        chain = self.registry.chain_of(tool)
+        if chain is None:
+            return ToolOperation(
+                call, self, tool.is_async, tool=tool, arguments=arguments, position=position
+            )
+        return WrappedToolOperation(
+            call,
+            self,
+            is_async=True,
+            tool=tool,
+            arguments=arguments,
+            position=position,
+            chain=chain,
+        )
 
     def header_fault(self, request: Request, headers: Mapping[bytes, bytes]) -> Done | None:
         """Return the error if HTTP headers differ from the arguments that they repeat."""
@@ -150,7 +181,7 @@ class Dispatcher:
         fault = params and header_params_fault(params, headers, request.arguments)
         return rejected(request, fault) if fault else None
 
-    def input_required(self, call: Call, required: InputRequired) -> bytes:
+    def input_required(self, call: RequestChannel, required: InputRequired) -> bytes:
         """Return the reply of a call that needs input of the client."""
         request = call.request
         result = self._input_state.result(
@@ -186,9 +217,7 @@ class Dispatcher:
             operation = ToolOperation(call, self, is_async=False, tool=read_more)
             operation.start_timer()
             return operation.fail(problem)
-        return ToolOperation(
-            call, self, tool.is_async, tool=tool, arguments=arguments, position=position
-        )
+        return self._tool_operation(call, tool, arguments, position)
 
     def _prepare_feature(self, call: C, request: Request) -> Operation[C] | Done:
         match request.method:
@@ -239,15 +268,49 @@ class Dispatcher:
         prompt = self.registry.prompts.get(request.name)
         if prompt is None:
             return rejected(request, Reject(INVALID_PARAMS, f"Unknown prompt: {request.name}"))
-        return FeatureOperation(
+        return self._feature_operation(
+            call,
+            prompt,
+            request.arguments,
+            what=f"prompt {prompt.name}",
+            to_result=lambda value: prompt.to_wire(value, request.revision),
+        )
+
+    def _feature_operation(
+        self,
+        call: C,
+        feature: Prompt | Resource,
+        arguments: bytes,
+        *,
+        what: str,
+        to_result: Callable[[Any], Result],
+    ) -> FeatureOperation[C]:
+        """Return the operation on a prompt or resource, inside its middleware if it has any."""
+        scope, chain = self.registry.scope_of(feature), self.registry.chain_of(feature)
+
+        def invocation() -> Invocation:
+            return bind_feature(feature, call, arguments, scope)
+
+        if chain is None:
+            return FeatureOperation(
+                call,
+                self,
+                feature.is_async,
+                what=what,
+                invocation=invocation,
+                to_result=to_result,
+            )
+        return WrappedFeatureOperation(
             call,
             self,
-            prompt.is_async,
-            what=f"prompt {prompt.name}",
-            invocation=lambda: bind_feature(
-                prompt, call, request.arguments, self.registry.scope_of(prompt)
-            ),
-            to_result=lambda value: prompt.to_wire(value, request.revision),
+            is_async=True,
+            what=what,
+            invocation=invocation,
+            to_result=to_result,
+            chain=chain,
+            feature=feature,
+            raw_arguments=arguments,
+            scope=scope,
         )
 
     def _read_resource(self, call: C, request: Request) -> Operation[C] | Done:
@@ -265,14 +328,11 @@ class Dispatcher:
                 )
             return result
 
-        return FeatureOperation(
+        return self._feature_operation(
             call,
-            self,
-            resource.is_async,
+            resource,
+            _encode(variables),
             what=f"resource {resource.uri}",
-            invocation=lambda: bind_feature(
-                resource, call, _encode(variables), self.registry.scope_of(resource)
-            ),
             to_result=to_result,
         )
 
@@ -301,6 +361,6 @@ def _json(result: Result) -> Raw:
     return Raw(_encode(result))
 
 
-def _subject(call: Call) -> bytes:
+def _subject(call: RequestChannel) -> bytes:
     request = call.request
     return subject(request.method, request.name, request.arguments, call.principal)

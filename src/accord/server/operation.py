@@ -1,7 +1,7 @@
 """Operations: requests that can be executed, and `perform`, which executes every one of them."""
 
-from collections.abc import Callable, Coroutine, Sequence
-from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Protocol, TypeVar
 
 import msgspec
 from msgspec import Raw
@@ -21,6 +21,7 @@ from accord.protocol.input_state import InputResponses
 from accord.protocol.messages import Wanted
 from accord.protocol.results import Result
 from accord.server.continuation import ToolRequest, may_have_cursor
+from accord.server.middleware import Call, Next
 from accord.server.outcome import (
     Outcome,
     answer_of,
@@ -28,6 +29,7 @@ from accord.server.outcome import (
     mask,
     outcome_of,
     outcome_of_arguments,
+    plain_answer,
 )
 from accord.server.rendering import resume_answer
 from accord.telemetry import CallTimer, outcome_label
@@ -54,7 +56,10 @@ def rejected(request: Request, reject: Reject) -> Done:
     return Done(reject, messages.failure(request.id, reject))
 
 
-class Call(Channel, Protocol):
+_HANDED_OVER: Final = Done(SUCCEEDED, b"")
+
+
+class RequestChannel(Channel, Protocol):
     """A request in execution, and the way to its client; `accord.serve.call` has the class."""
 
     request: Request
@@ -69,7 +74,7 @@ class Call(Channel, Protocol):
         """Send changes to a subscription until the client or the server ends it."""
 
 
-C = TypeVar("C", bound=Call)
+C = TypeVar("C", bound=RequestChannel)
 
 
 class Operation(msgspec.Struct, Generic[C], eq=False, gc=False):
@@ -179,6 +184,46 @@ def drive(coroutine: Coroutine[Any, Any, Done]) -> Done:
     raise ContractError("a tool that is not async has waited")
 
 
+class FunctionOperation(Operation[C], kw_only=True, gc=False):
+    """A blocking function that an async operation runs in a thread."""
+
+    function: Callable[[], Any]
+    value: Any = None
+    error: BaseException | None = None
+
+    @property
+    def label(self) -> str:
+        """Its name in the log."""
+        return f"a thread of {self.call.request.name}"
+
+    def bind(self) -> Invocation:
+        """Return the function."""
+        return _call_alone, self.function, None
+
+    def render(self, value: Any) -> Done:
+        """Keep the value for the operation that waits for it."""
+        self.value = value
+        return _HANDED_OVER
+
+    def fail(self, error: BaseException) -> Done:
+        """Keep the exception for the operation that waits for it."""
+        self.error = error
+        return _HANDED_OVER
+
+    def result(self) -> Any:
+        """Return the value of the function, or raise its exception."""
+        if self.error is None:
+            return self.value
+        try:
+            raise self.error
+        finally:
+            self.error = None  # a cycle: its traceback has this frame
+
+
+def _call_alone(function: Callable[[], Any], _: None) -> Any:
+    return function()
+
+
 class ToolOperation(Operation[C], kw_only=True, gc=False):
     """A call of a tool."""
 
@@ -198,18 +243,21 @@ class ToolOperation(Operation[C], kw_only=True, gc=False):
     def bind(self) -> Invocation:
         """Check the arguments and return the tool's function with them."""
         tool, dispatcher = self.tool, self.dispatcher
-        if dispatcher.telemetry is not None:
+        if dispatcher.telemetry is not None and self.timer is None:
             self.start_timer()
         if tool.name in dispatcher.registry.with_cursor:
             self.resolve_cursor()
-        request = self.call.request
-        bound = tool.bind(request.arguments if self.arguments is None else self.arguments)
+        bound = tool.bind(self.call.request.arguments if self.arguments is None else self.arguments)
         self.warnings = bound.warnings
-        context: Context[Any] | None = None
-        if tool.wants_context:
-            scope = dispatcher.registry.scope_of(tool)
-            context = Context(tool.name, request.client, self.call, scope, may_wait=tool.is_async)
+        context = self.make_context(may_wait=tool.is_async) if tool.wants_context else None
         return tool.invoke, bound.arguments, context
+
+    def make_context(self, *, may_wait: bool) -> Context[Any]:
+        """Return the context of the call."""
+        scope = self.dispatcher.registry.scope_of(self.tool)
+        return Context(
+            self.tool.name, self.call.request.client, self.call, scope, may_wait=may_wait
+        )
 
     def resolve_cursor(self) -> None:
         """Find the call that a cursor of ours stands for."""
@@ -260,6 +308,83 @@ class ToolOperation(Operation[C], kw_only=True, gc=False):
             self.timer = telemetry.begin(self.tool.name, request.revision.date, request.meta)
 
 
+class WrappedToolOperation(ToolOperation[C], kw_only=True, gc=False):
+    """A call of a tool inside middleware."""
+
+    chain: Next
+    own_context: Context[Any] | None = None
+    """The context for middleware, and for the tool if that is async."""
+    bind_error: BaseException | None = None
+
+    def bind(self) -> Invocation:
+        """Return the chain of middleware with the call."""
+        self.start_timer()
+        return _start, self.chain, Call("tool", self.tool.name, self.tool, self)
+
+    @property
+    def raw_arguments(self) -> bytes:
+        """The arguments before middleware changes them."""
+        return self.given_arguments
+
+    @property
+    def context(self) -> Context[Any]:
+        """The context for middleware."""
+        if self.own_context is None:
+            self.own_context = super().make_context(may_wait=True)
+        return self.own_context
+
+    def make_context(self, *, may_wait: bool) -> Context[Any]:
+        """Return the context for the tool: that of the middleware, unless only one may ask."""
+        return self.context if may_wait else super().make_context(may_wait=False)
+
+    async def execute(self, call: Call) -> Answer[Any]:
+        """Check the arguments and run the tool; a blocking one runs in a thread."""
+        changed = call.changed_arguments
+        if changed is not None:
+            self.arguments = changed
+        try:
+            function, arguments, context = super().bind()
+        except Exception as error:
+            self.bind_error = error
+            raise
+        try:
+            if self.tool.is_async:
+                value = await function(arguments, context)
+            else:
+                value = await self.call.run_in_thread(function, arguments, context)
+        except BaseException:
+            if context is not None:
+                context.abandon()
+            raise
+        answer = plain_answer(value, self.tool)
+        warnings = self.warnings
+        return answer.with_warnings(warnings) if warnings else answer
+
+    def render(self, value: Any) -> Done:
+        """Return the outcome with the answer of the outermost middleware."""
+        _require_answer(value, self.label)
+        self.warnings = ()  # they are in the answer
+        return super().render(value)
+
+    def outcome_of(self, error: BaseException) -> Outcome | BaseException:
+        """Return the meaning of an exception: of invalid arguments, of middleware, of the tool."""
+        if error is self.bind_error:
+            return outcome_of_arguments(error, self.call.request.revision)
+        return outcome_of(error, self.call.request.revision)
+
+
+def _start(chain: Next, call: Call) -> Awaitable[Answer[Any]]:
+    return chain(call)
+
+
+def _require_answer(value: Any, label: str) -> None:
+    if not isinstance(value, Answer):
+        raise ContractError(
+            f"the middleware of {label} returned {type(value).__name__}, not an Answer;"
+            " end it with `return await next(call)`"
+        )
+
+
 class FeatureOperation(Operation[C], kw_only=True):
     """An operation on a prompt, a resource, a completion, a subscription or a list."""
 
@@ -294,6 +419,45 @@ class FeatureOperation(Operation[C], kw_only=True):
         return messages.failure(request.id, reject)
 
 
+class WrappedFeatureOperation(FeatureOperation[C], kw_only=True):
+    """An operation on a prompt or a resource inside middleware."""
+
+    chain: Next
+    feature: Prompt | Resource
+    raw_arguments: bytes
+    scope: Scope
+    own_context: Context[Any] | None = None
+
+    def bind(self) -> Invocation:
+        """Return the chain of middleware with the call."""
+        kind: Literal["prompt", "resource"] = (
+            "prompt" if isinstance(self.feature, Prompt) else "resource"
+        )
+        return _start, self.chain, Call(kind, self.call.request.name, None, self)
+
+    @property
+    def context(self) -> Context[Any]:
+        """The context for middleware."""
+        if self.own_context is None:
+            request = self.call.request
+            self.own_context = Context(request.name, request.client, self.call, self.scope)
+        return self.own_context
+
+    async def execute(self, call: Call) -> Answer[Any]:
+        """Check the arguments and run the function; a blocking one runs in a thread."""
+        arguments = call.changed_arguments or self.raw_arguments
+        function, bound, context = bind_feature(self.feature, self.call, arguments, self.scope)
+        if self.feature.is_async:
+            context = None if context is None else self.context
+            return Answer(await function(bound, context))
+        return Answer(await self.call.run_in_thread(function, bound, context))
+
+    def render(self, value: Any) -> Done:
+        """Return the outcome with the answer of the outermost middleware."""
+        _require_answer(value, self.label)
+        return super().render(value.data)
+
+
 def _reject_of(problem: Problem, request: Request) -> Reject:
     """Return a problem as JSON-RPC error, for methods whose results have no errors."""
     if problem.kind == "not_found" and request.method == RESOURCES_READ:
@@ -305,7 +469,7 @@ def _reject_of(problem: Problem, request: Request) -> Reject:
 
 
 def bind_feature(
-    feature: Prompt | Resource, call: Call, arguments: bytes, scope: Scope
+    feature: Prompt | Resource, call: RequestChannel, arguments: bytes, scope: Scope
 ) -> Invocation:
     """Check the arguments of a prompt or resource and return its function with them."""
     bound = feature.bind(arguments)

@@ -64,6 +64,14 @@ def answer_of(value: Any, tool: Tool, warnings: Sequence[Notice] = ()) -> Answer
     return answer.with_warnings(warnings) if warnings else answer
 
 
+def plain_answer(value: Any, tool: Tool) -> Answer[Any]:
+    """Return a tool's value as an Answer, for middleware; its data is not checked yet."""
+    if isinstance(value, _ANSWERS):
+        return to_answer(value) if isinstance(value, Envelope) else value
+    is_content = tool.output.schema is None and _is_content(value)
+    return _content(value) if is_content else Answer(value)
+
+
 def _with_encoded_data(answer: Answer[Any], tool: Tool) -> Answer[Value]:
     data = answer.data
     if data is None and tool.output.is_text and (answer.message or answer.blocks):

@@ -21,6 +21,7 @@ from accord.protocol.messages import MAX_SUBSCRIPTIONS, Wanted
 from accord.protocol.results import Result
 from accord.revisions import Revision
 from accord.server.continuation import takes_cursor
+from accord.server.middleware import Middleware, Next, compose, limited
 from accord.server.rendering import require_room
 from accord.signing import BadSignature, Signer
 
@@ -60,6 +61,10 @@ class Registry:
         self.resources: dict[str, Resource] = {}
         """Resources by URI or URI template."""
         self.scope = Scope()
+        self.scope.observe(self._update_chains)
+        self.is_wrapped = False
+        """True if some call runs inside middleware."""
+        self._chains: dict[tuple[type, str], Next | None] = {}
         self._foreign: dict[tuple[type, str], Scope] = {}
         """The scopes of features of other servers."""
         self.changing = frozenset(changing)
@@ -92,8 +97,33 @@ class Registry:
                 f"{feature!r} is not a Tool, Prompt or Resource; add a function with server.tool"
             )
         if scope is not None and scope is not self.scope:
+            if scope not in self.scopes:
+                scope.observe(self._update_chains)
             self._foreign[type(feature), _key(feature)] = scope
+        self._update_chains()
         self._changed(feature)
+
+    def chain_of(self, feature: Feature) -> Next | None:
+        """Return the middleware around a feature as one function; None without any."""
+        if not self.is_wrapped:
+            return None
+        key = type(feature), _key(feature)
+        if key not in self._chains:
+            found = self._middleware_of(feature)
+            self._chains[key] = compose(found) if found else None
+        return self._chains[key]
+
+    def _middleware_of(self, feature: Feature) -> list[Middleware]:
+        scopes = dict.fromkeys((self.scope, self.scope_of(feature)))
+        found = [each for scope in scopes for each in scope.middleware]
+        timeout = feature.timeout if isinstance(feature, Tool) else None
+        return found if timeout is None else [*found, limited(timeout)]
+
+    def _update_chains(self) -> None:
+        self._chains = {}
+        self.is_wrapped = any(scope.middleware for scope in self.scopes) or any(
+            tool.timeout is not None for tool in list(self.tools.values())
+        )
 
     def scope_of(self, feature: Feature) -> Scope:
         """Return the scope of the server that a feature comes from."""
@@ -126,6 +156,7 @@ class Registry:
             raise ContractError(f"{key!r} is not there")
         del by_key[key]
         self._foreign.pop((type(feature), key), None)
+        self._update_chains()
         if isinstance(feature, Tool):
             self.header_params.pop(key, None)
             self.with_cursor.discard(key)

@@ -15,6 +15,7 @@ from accord.model.tool import Tool
 from accord.profiles import Profile, profile_named
 from accord.protocol.results import Identity
 from accord.server.dispatcher import Dispatcher
+from accord.server.middleware import Middleware, require_middleware
 from accord.server.registry import Feature, Registry
 from accord.server.rendering import require_room
 from accord.sources.functions import (
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from accord.serve.http import App, SettingsDict
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+AnyMiddleware = TypeVar("AnyMiddleware", bound=Middleware)
 Lifespan = Callable[[Any], AbstractAsyncContextManager[Any] | AbstractContextManager[Any]]
 """Returns a context manager for a server."""
 
@@ -217,6 +219,15 @@ class Server:
             return function
 
         return register
+
+    def middleware(self, function: AnyMiddleware) -> AnyMiddleware:
+        """Run a function around every tool, prompt and resource, inside those added before.
+
+        `async def timing(call, next)` continues with `return await next(call)`.
+        """
+        require_middleware(function)
+        self.registry.scope.use(function)
+        return function
 
     def add(self, feature: Feature) -> None:
         """Add a tool, prompt or resource of any source."""

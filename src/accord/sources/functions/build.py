@@ -58,6 +58,8 @@ class Options(TypedDict, total=False):
     """Reject unknown arguments instead of ignoring them with a warning."""
     profile: str
     max_bytes: int
+    timeout: float
+    """Time limit of a call in seconds."""
     icons: Sequence[Icon]
     meta: Mapping[str, Any]
     audience: Audience
@@ -86,6 +88,7 @@ def function_tool(function: Callable[..., Any], **options: Unpack[Options]) -> T
         output=output_of(info.types.get("return", Any), info.name),
         profile=options.get("profile"),
         max_bytes=options.get("max_bytes"),
+        timeout=options.get("timeout"),
         icons=options.get("icons", ()),
         meta=options.get("meta"),
         audience=options.get("audience"),

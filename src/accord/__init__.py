@@ -13,6 +13,7 @@ from accord.protocol.header_params import Header
 from accord.server import Server
 from accord.server.rendering import render
 from accord.signing import Cursors
+from accord.sources.functions.dependencies import Depends
 from accord.telemetry import Telemetry
 
 if typing.TYPE_CHECKING:
@@ -31,6 +32,7 @@ __all__ = [
     "Context",
     "ContractError",
     "Cursors",
+    "Depends",
     "Elicit",
     "ElicitRequest",
     "ElicitURL",

@@ -172,6 +172,10 @@ class Context(Generic[State_co]):
         """True once the call was cancelled or took too long; a `def` tool can check it and stop."""
         return self._is_abandoned or self._channel.cancelled
 
+    def for_thread(self) -> "Context[State_co]":
+        """Return a context of the same call for a plain `def`, which cannot wait."""
+        return Context(self.name, self.client, self._channel, self._scope, may_wait=False)
+
     def abandon(self) -> None:
         """Let `cancelled` be true: the result of the function is not used any more."""
         self._is_abandoned = True

@@ -7,7 +7,7 @@ import msgspec
 
 from accord.errors import ContractError
 from accord.model.content import Icon, MessageContent, message, messages_of
-from accord.model.tool import Bound
+from accord.model.tool import Bound, Dependencies
 from accord.model.values import known
 from accord.revisions import Revision
 
@@ -31,6 +31,7 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     invoke: Callable[[Any, Any], Any]
     is_async: bool
     wants_context: bool = False
+    dependencies: Dependencies | None = None
     title: str | None = None
     icons: Sequence[Icon] = ()
     meta: Mapping[str, Any] | None = None

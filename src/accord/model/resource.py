@@ -17,7 +17,7 @@ import msgspec
 
 from accord.errors import ContractError
 from accord.model.content import Annotations, Embedded, Icon, contents
-from accord.model.tool import Bound
+from accord.model.tool import Bound, Dependencies
 from accord.model.values import as_json
 
 TEXT: Final = "text/plain"
@@ -133,6 +133,7 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True):
     invoke: Callable[[Any, Any], Any]
     is_async: bool
     wants_context: bool = False
+    dependencies: Dependencies | None = None
     title: str | None = None
     description: str = ""
     mime_type: str | None = None

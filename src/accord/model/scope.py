@@ -1,16 +1,16 @@
-"""`Scope`: the state and middleware that the features of one server share."""
+"""`Scope`: the state, middleware and overrides that the features of one server share."""
 
 from collections.abc import Callable
 from typing import Any
 
 
 class Scope:
-    """The lifespan, state and middleware of a server, for the features that are registered on it.
+    """The lifespan, state, middleware and overrides that apply to the features of a server.
 
     Features of an included server keep the scope of that server.
     """
 
-    __slots__ = ("_observers", "lifespan", "middleware", "state")
+    __slots__ = ("_observers", "lifespan", "middleware", "overrides", "state")
 
     def __init__(self, lifespan: Callable[[], Any] | None = None) -> None:
         self.lifespan = lifespan
@@ -19,14 +19,27 @@ class Scope:
         """The value that the context manager yields, while the server is served."""
         self.middleware: tuple[Callable[..., Any], ...] = ()
         """The middleware, outermost first."""
+        self.overrides: dict[Callable[..., Any], Callable[..., Any]] = {}
+        """Functions that replace dependencies."""
         self._observers: list[Callable[[], None]] = []
 
     def use(self, middleware: Callable[..., Any]) -> None:
         """Add middleware inside the present one."""
         self.middleware = (*self.middleware, middleware)
+        self._notify()
+
+    def override(
+        self, dependency: Callable[..., Any], replacement: Callable[..., Any] | None
+    ) -> None:
+        """Use another function for a dependency; None for its own."""
+        others = {name: each for name, each in self.overrides.items() if name != dependency}
+        self.overrides = others if replacement is None else others | {dependency: replacement}
+        self._notify()
+
+    def _notify(self) -> None:
         for observer in self._observers:
             observer()
 
     def observe(self, observer: Callable[[], None]) -> None:
-        """Call a function when middleware is added."""
+        """Call a function when middleware is added or a dependency is replaced."""
         self._observers.append(observer)

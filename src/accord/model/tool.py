@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from math import inf
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -29,6 +29,22 @@ class Bound(msgspec.Struct, frozen=True, gc=False):
 
     arguments: Any
     warnings: Sequence[Notice] = ()
+
+
+class Executable(NamedTuple):
+    """A function as an executor runs it: `invoke` of a Tool, and two of its flags."""
+
+    invoke: Callable[[Any, Any], Any]
+    is_async: bool
+    wants_context: bool
+
+
+class Dependencies(NamedTuple):
+    """The dependencies of a function."""
+
+    functions: tuple[Callable[..., Any], ...]
+    with_overrides: Callable[[Mapping[Callable[..., Any], Callable[..., Any]]], Executable]
+    """Returns the function with other dependencies."""
 
 
 class Output(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,6 +93,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     icons: Sequence[Icon] = ()
     meta: Mapping[str, Any] | None = None
     """Content of its `_meta`."""
+    dependencies: Dependencies | None = None
     timeout: float | None = None
     """Time limit of a call in seconds; none if None."""
     audience: Audience | None = None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar
 
 import msgspec
 
-from accord.errors import ContractError, location_of
+from accord.errors import ContractError
 from accord.model.answer import Answer
 from accord.model.context import Context
 from accord.model.tool import Tool
@@ -118,17 +118,16 @@ def limited(seconds: float) -> Middleware:
 
 def require_middleware(function: object) -> None:
     """Raise ContractError unless a function can be middleware."""
-    name = getattr(function, "__name__", repr(function))
     if not callable(function):
         raise ContractError(f"{function!r} is not middleware; write {_EXAMPLE}")
-    where = location_of(function)
+    name = getattr(function, "__name__", repr(function))
     fault = None
     if not _is_async(function):
         fault = "must be async"
     elif not _takes_two(function):
         fault = "must take a call and the next function"
     if fault is not None:
-        raise ContractError(f"middleware {name} ({where}) {fault}; write {_EXAMPLE}")
+        raise ContractError(f"middleware {name!r} {fault}; write {_EXAMPLE}", at=function)
 
 
 def _is_async(function: Any) -> bool:

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
+import msgspec
 from msgspec import Raw
 
 from accord.errors import INVALID_PARAMS, ContractError, Reject
@@ -26,6 +27,7 @@ from accord.server.rendering import require_room
 from accord.signing import BadSignature, Signer
 
 Feature = Tool | Prompt | Resource
+AnyFeature = TypeVar("AnyFeature", bound=Feature)
 
 _PAGE_MEMBERS: Final = {
     "tools/list": "tools",
@@ -63,7 +65,8 @@ class Registry:
         self.scope = Scope()
         self.scope.observe(self._update_chains)
         self.is_wrapped = False
-        """True if some call runs inside middleware."""
+        """True if some feature has middleware, a time limit or replaced dependencies."""
+        self._overridden: dict[tuple[type, str], Any] = {}
         self._chains: dict[tuple[type, str], Next | None] = {}
         self._foreign: dict[tuple[type, str], Scope] = {}
         """The scopes of features of other servers."""
@@ -120,10 +123,54 @@ class Registry:
         return found if timeout is None else [*found, limited(timeout)]
 
     def _update_chains(self) -> None:
-        self._chains = {}
-        self.is_wrapped = any(scope.middleware for scope in self.scopes) or any(
+        self._chains, self._overridden = {}, {}
+        self.is_wrapped = any(scope.middleware or scope.overrides for scope in self.scopes) or any(
             tool.timeout is not None for tool in list(self.tools.values())
         )
+
+    def override(
+        self, dependency: Callable[..., Any], replacement: Callable[..., Any] | None
+    ) -> None:
+        """Use another function for a dependency; None for its own."""
+        features = [each for each in self._all() if each.dependencies is not None]
+        known = {
+            function
+            for each in features
+            if each.dependencies is not None
+            for function in each.dependencies.functions
+        }
+        if dependency not in known:
+            names = ", ".join(sorted(getattr(each, "__name__", repr(each)) for each in known))
+            raise ContractError(
+                f"no tool, prompt or resource depends on {dependency!r}; they depend on"
+                f" {names or 'nothing'}"
+            )
+        before = self.scope.overrides.get(dependency)
+        self.scope.override(dependency, replacement)
+        try:
+            for feature in features:
+                self.overridden(feature)
+        except ContractError:
+            self.scope.override(dependency, before)
+            raise
+
+    def overridden(self, feature: AnyFeature) -> AnyFeature:
+        """Return a feature with the functions that replace its dependencies."""
+        scopes = self.scope_of(feature), self.scope
+        overrides = {name: each for scope in scopes for name, each in scope.overrides.items()}
+        if feature.dependencies is None or not overrides:
+            return feature
+        key = type(feature), _key(feature)
+        if key not in self._overridden:
+            executable = feature.dependencies.with_overrides(overrides)
+            self._overridden[key] = msgspec.structs.replace(feature, **executable._asdict())
+        found: AnyFeature = self._overridden[key]
+        return found
+
+    def _all(self) -> list[Feature]:
+        """Return all features."""
+        by_keys: list[dict[str, Any]] = [self.tools, self.prompts, self.resources]
+        return [feature for by_key in by_keys for feature in list(by_key.values())]
 
     def scope_of(self, feature: Feature) -> Scope:
         """Return the scope of the server that a feature comes from."""

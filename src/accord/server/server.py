@@ -39,6 +39,16 @@ Lifespan = Callable[[Any], AbstractAsyncContextManager[Any] | AbstractContextMan
 """Returns a context manager for a server."""
 
 
+class _Reverting(AbstractContextManager[None]):
+    """Calls a function at the end of a block."""
+
+    def __init__(self, revert: Callable[[], None]) -> None:
+        self._revert = revert
+
+    def __exit__(self, *_: object) -> None:
+        self._revert()
+
+
 class Server:
     """Tools, prompts and resources under one name.
 
@@ -228,6 +238,19 @@ class Server:
         require_middleware(function)
         self.registry.scope.use(function)
         return function
+
+    def override(
+        self, dependency: Callable[..., Any], replacement: Callable[..., Any]
+    ) -> AbstractContextManager[None]:
+        """Use another function for a dependency, in tests for example.
+
+        It applies at once; at the end of a `with` block the function before it applies again.
+        """
+        before = self.registry.scope.overrides.get(dependency)
+        if not callable(replacement):
+            raise ContractError(f"{replacement!r} is not a function that can provide a dependency")
+        self.registry.override(dependency, replacement)
+        return _Reverting(lambda: self.registry.scope.override(dependency, before))
 
     def add(self, feature: Feature) -> None:
         """Add a tool, prompt or resource of any source."""

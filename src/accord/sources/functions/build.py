@@ -20,7 +20,8 @@ from accord.model.content import Annotations, Icon
 from accord.model.forms import literals_in
 from accord.model.prompt import Argument, Prompt
 from accord.model.resource import BYTES, JSON, TEXT, Resource
-from accord.model.tool import Audience, Bound, Hints, Tool
+from accord.model.tool import Audience, Bound, Dependencies, Executable, Hints, Tool
+from accord.sources.functions.dependencies import Overrides, executable, resolve
 from accord.sources.functions.introspect import FunctionInfo, inspect_function
 from accord.sources.functions.parameters import Parameters, decode_failure
 from accord.sources.functions.type_hints import output_of
@@ -81,9 +82,7 @@ def function_tool(function: Callable[..., Any], **options: Unpack[Options]) -> T
         description=options.get("description", info.docstring.text),
         input_schema=parameters.schema,
         bind=parameters.bind,
-        invoke=info.wrap_call(parameters.caller()),
-        is_async=info.is_async,
-        wants_context=parameters.wants_context,
+        **_executable(info, parameters),
         hints=_hints(options),
         output=output_of(info.types.get("return", Any), info.name),
         profile=options.get("profile"),
@@ -93,6 +92,24 @@ def function_tool(function: Callable[..., Any], **options: Unpack[Options]) -> T
         meta=options.get("meta"),
         audience=options.get("audience"),
     )
+
+
+def _executable(info: FunctionInfo, parameters: Parameters) -> dict[str, Any]:
+    """Return the fields of a feature that execute its function."""
+    if not parameters.dependencies:
+        call, wants_context = parameters.caller(), parameters.wants_context
+        return Executable(info.wrap_call(call), info.is_async, wants_context)._asdict()
+
+    def with_overrides(overrides: Overrides) -> Executable:
+        plan = resolve(parameters.dependencies, overrides, info.what, is_async=info.is_async)
+        call = info.wrap_call(parameters.caller_with(plan.indexes))
+        return executable(
+            call, plan, is_async=info.is_async, wants_context=parameters.wants_context
+        )
+
+    functions = resolve(parameters.dependencies, {}, info.what, is_async=info.is_async).functions
+    fields = with_overrides({})._asdict()
+    return fields | {"dependencies": Dependencies(functions, with_overrides)}
 
 
 def _hints(options: Options) -> Hints:
@@ -193,9 +210,7 @@ def function_prompt(function: Callable[..., Any], **options: Unpack[PromptOption
         description=options.get("description", info.docstring.text),
         arguments=_arguments(texts),
         bind=texts.bind,
-        invoke=info.wrap_call(texts.caller()),
-        is_async=info.is_async,
-        wants_context=texts.wants_context,
+        **_executable(info, texts),
         icons=options.get("icons", ()),
         meta=options.get("meta"),
     )
@@ -241,9 +256,7 @@ def function_resource(
         mime_type=options.get("mime_type", _mime_type(info.types.get("return"))),
         size=options.get("size"),
         bind=texts.bind,
-        invoke=info.wrap_call(texts.caller()),
-        is_async=info.is_async,
-        wants_context=texts.wants_context,
+        **_executable(info, texts),
         choices=texts.choices(),
         icons=options.get("icons", ()),
         annotations=options.get("annotations"),

@@ -4,9 +4,10 @@ import functools
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Iterator
-from typing import Any, Final, NamedTuple, get_type_hints
+from typing import Any, Final, NamedTuple, get_args, get_origin, get_type_hints
 
 from accord.errors import ContractError
+from accord.model.context import Context
 
 _GOOGLE: Final = re.compile(
     r"(Args|Arguments|Parameters|Params|Keyword Args|Keyword Arguments|Other Parameters):"
@@ -125,23 +126,31 @@ def inspect_function(function: Callable[..., Any], kind: str, name: str | None) 
         raise ContractError(f"{what} is not a function or a callable object")
     is_async = _is_async(function, what, kind)
     is_wrapped_async = not is_async and _is_async(inspect.unwrap(function), what, kind)
-    docstring = parse_docstring(inspect.getdoc(_body(function)))
-    types = _type_hints(function, what)
+    docstring = parse_docstring(inspect.getdoc(function_body(function)))
+    types = type_hints_of(function, what)
     return FunctionInfo(
         name, what, types, docstring, is_async or is_wrapped_async, is_wrapped_async
     )
 
 
-def _body(function: Callable[..., Any]) -> Callable[..., Any]:
+def function_body(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function that has the hints and docstring: inside partials, or `__call__`."""
     while isinstance(function, functools.partial):
         function = function.func
     return function if inspect.isroutine(function) else type(function).__call__
 
 
-def _type_hints(function: Callable[..., Any], what: str) -> dict[str, Any]:
+def is_context(hint: Any) -> bool:
+    """True for `Context`, `Context[Shop]` and an optional one."""
+    kinds = (hint, get_origin(hint), *get_args(hint), *map(get_origin, get_args(hint)))
+    return any(kind is Context for kind in kinds)
+
+
+def type_hints_of(function: Callable[..., Any], what: str) -> dict[str, Any]:
+    """Return the type hints of a function or of the constructor of a class."""
+    source = function.__init__ if inspect.isclass(function) else function_body(function)
     try:
-        return get_type_hints(_body(function), include_extras=True)
+        return get_type_hints(source, include_extras=True)
     except (NameError, AttributeError, SyntaxError, TypeError) as error:
         reason = str(error).partition("\n")[0]
         raise ContractError(
@@ -150,7 +159,7 @@ def _type_hints(function: Callable[..., Any], what: str) -> dict[str, Any]:
 
 
 def _is_async(function: Callable[..., Any], what: str, kind: str) -> bool:
-    body = _body(function)
+    body = function_body(function)
     if inspect.isgeneratorfunction(body) or inspect.isasyncgenfunction(body):
         raise ContractError(f"{what} must return one value; it is a generator")
     return inspect.iscoroutinefunction(body)

@@ -6,7 +6,7 @@ field is reported: msgspec stops at the first.
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cached_property, reduce
 from operator import or_
@@ -21,6 +21,8 @@ from accord.model.answer import FieldError
 from accord.model.arguments import Checker, JsonSchema, ignored, invalid, path_of
 from accord.model.context import Context
 from accord.model.tool import Bound
+from accord.sources.functions.dependencies import dependency_of
+from accord.sources.functions.introspect import is_context
 from accord.sources.functions.type_hints import annotate, classes_in, describe
 
 _EXACT: Final = 2**53  # largest integer that a float holds exactly
@@ -175,11 +177,14 @@ class Parameters:
         self._what = f"{kind} {tool!r}"
         self._strict = strict
         self._all = _signature(function, self._what)
-        self._context = [p.name for p in self._all if _is_context(types.get(p.name))]
+        self._context = [p.name for p in self._all if is_context(types.get(p.name))]
+        found = {p.name: dependency_of(p, types.get(p.name)) for p in self._all}
+        self.dependencies = {name: each for name, each in found.items() if each is not None}
+        """The dependencies that provide parameters, by name."""
         self._visible = [
             self._info_of(p, types.get(p.name, Any), descriptions.get(p.name))
             for p in self._all
-            if p.name not in self._context
+            if p.name not in self._context and p.name not in self.dependencies
         ]
         self._record = self._make_record()
         self._decode = msgspec.json.Decoder(self._record).decode
@@ -217,6 +222,39 @@ class Parameters:
                 *(values := astuple(record))[:at], context, *values[at:]
             )
         return self._call_by_name
+
+    def caller_with(self, indexes: Mapping[str, int]) -> Callable[[Any, Sequence[Any]], Any]:
+        """Return a call of the function with a record and a list of other values.
+
+        `indexes` has the index of each parameter's value in that list; the first is the Context.
+        """
+        function, astuple = self._function, msgspec.structs.astuple
+        given = {name: at for at, name in enumerate(info.parameter.name for info in self._visible)}
+        at = dict.fromkeys(self._context, 0) | dict(indexes)
+        sources = [
+            (p.name, (1, at[p.name]) if p.name in at else (0, given[p.name])) for p in self._all
+        ]
+        if all(p.kind in _POSITIONAL for p in self._all):
+            places = [place for _, place in sources]
+
+            def call(record: Any, values: Sequence[Any]) -> Any:
+                both = astuple(record), values
+                return function(*[both[which][index] for which, index in places])
+
+            return call
+        kinds = {p.name: p.kind for p in self._all}
+
+        def call_by_name(record: Any, values: Sequence[Any]) -> Any:
+            both = astuple(record), values
+            named = {name: both[which][index] for name, (which, index) in sources}
+            by_position = [
+                named.pop(name)
+                for name in list(named)
+                if kinds[name] is inspect.Parameter.POSITIONAL_ONLY
+            ]
+            return function(*by_position, **named)
+
+        return call_by_name
 
     def _call_by_name(self, record: msgspec.Struct, context: Context) -> Any:
         names = [info.parameter.name for info in self._visible]
@@ -305,12 +343,6 @@ def _signature(function: Callable[..., Any], what: str) -> list[inspect.Paramete
         return list(inspect.signature(function).parameters.values())
     except ValueError as error:
         raise ContractError(f"{what} has no signature: {error}") from error
-
-
-def _is_context(hint: Any) -> bool:
-    """True for `Context`, `Context[Shop]` and an optional one."""
-    kinds = (hint, get_origin(hint), *get_args(hint), *map(get_origin, get_args(hint)))
-    return any(kind is Context for kind in kinds)
 
 
 def _attributes(names: list[str]) -> list[str]:

@@ -1,0 +1,454 @@
+"""Middleware: around tools, prompts and resources, on every way of serving."""
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from accord import Answer, Client, Context, ContractError, MCPError, Problem, Server
+from accord import middleware as ready
+from accord.middleware import Call, Next
+
+
+def data_of(server: Server, name: str, **arguments: Any) -> Any:
+    data = asyncio.run(server.call(name, arguments)).response.data
+    return data["result"] if isinstance(data, dict) else data
+
+
+def message_of(server: Server, name: str, **arguments: Any) -> str | None:
+    reading = asyncio.run(server.call(name, arguments))
+    assert reading.is_failure
+    return reading.response.message
+
+
+def shop() -> Server:
+    server = Server("shop")
+
+    @server.tool
+    async def add(a: int, b: int) -> int:
+        return a + b
+
+    @server.tool(read_only=True)
+    def subtract(a: int, b: int) -> int:
+        assert threading.current_thread() is not threading.main_thread()
+        return a - b
+
+    @server.tool
+    async def fail() -> int:
+        raise ValueError("secret")
+
+    @server.tool
+    def refuse() -> int:
+        raise Problem.conflict("taken")
+
+    @server.prompt
+    def greet(name: str) -> str:
+        return f"Hello {name}"
+
+    @server.resource("shop://{name}")
+    async def card(name: str) -> str:
+        return f"card of {name}"
+
+    return server
+
+
+def test_it_runs_around_tools_prompts_and_resources_outermost_first() -> None:
+    server, seen = shop(), list[str]()
+
+    def named(label: str) -> ready.Middleware:
+        async def note(call: Call, following: Next) -> Answer[Any]:
+            seen.append(f"{label} {call.kind} {call.name} {dict(call.arguments)}")
+            answer = await following(call)
+            seen.append(f"{label} {answer.data}")
+            return answer
+
+        return note
+
+    server.middleware(named("outer"))
+    server.middleware(named("inner"))
+
+    async def main() -> None:
+        async with Client(server) as client:
+            await client.call_tool("add", {"a": 1, "b": 2})
+            await client.call_tool("subtract", {"a": 1, "b": 2})
+            await client.get_prompt("greet", {"name": "Ada"})
+            await client.read_resource("shop://Ada")
+
+    asyncio.run(main())
+    assert seen == [
+        *("outer tool add {'a': 1, 'b': 2}", "inner tool add {'a': 1, 'b': 2}"),
+        *("inner 3", "outer 3"),
+        *("outer tool subtract {'a': 1, 'b': 2}", "inner tool subtract {'a': 1, 'b': 2}"),
+        *("inner -1", "outer -1"),
+        *("outer prompt greet {'name': 'Ada'}", "inner prompt greet {'name': 'Ada'}"),
+        *("inner Hello Ada", "outer Hello Ada"),
+        *("outer resource shop://Ada {'name': 'Ada'}", "inner resource shop://Ada {'name': 'Ada'}"),
+        *("inner card of Ada", "outer card of Ada"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["add", "subtract"])
+def test_it_changes_arguments_and_answers(name: str) -> None:
+    server = shop()
+
+    @server.middleware
+    async def change(call: Call, following: Next) -> Answer[Any]:
+        answer = await following(call.with_arguments(b=10))
+        return Answer(answer.data * 2, warnings=["doubled"])
+
+    reading = asyncio.run(server.call(name, {"a": 1, "b": 2}))
+    assert reading.response.data == {"result": 22 if name == "add" else -18}
+    assert [each.message for each in reading.warnings] == ["doubled"]
+
+
+def test_changed_arguments_and_answers_are_checked(caplog: pytest.LogCaptureFixture) -> None:
+    server = shop()
+
+    @server.middleware
+    async def change(call: Call, following: Next) -> Answer[Any]:
+        if call.name == "add":
+            return await following(call.with_arguments(a="x"))
+        return Answer("not a number")
+
+    assert message_of(server, "add", a=1, b=2) == (
+        "Invalid arguments for add: a must be an integer, not a string"
+    )
+    assert message_of(server, "subtract", a=1, b=2) == "Internal error"
+    assert "tool subtract failed" in caplog.text
+
+
+def test_it_refuses_with_a_problem_in_every_revision() -> None:
+    server = shop()
+
+    @server.middleware
+    async def refuse(call: Call, following: Next) -> Answer[Any]:
+        raise Problem.authorization("not you")
+
+    async def main(revision: str) -> None:
+        async with Client(server, revision=revision) as client:
+            reading = await client.call_tool("add", {"a": 1, "b": 2})
+            assert (reading.is_failure, reading.response.message) == (True, "not you")
+            for act in (
+                client.get_prompt("greet", {"name": "Ada"}),
+                client.read_resource("shop://Ada"),
+            ):
+                with pytest.raises(MCPError, match="not you"):
+                    await act
+
+    for revision in ("2024-11-05", "2025-06-18", "2025-11-25", "2026-07-28"):
+        asyncio.run(main(revision))
+
+
+def test_invalid_arguments_are_a_protocol_error_in_old_revisions_with_middleware_too() -> None:
+    server = shop()
+
+    @server.middleware
+    async def nothing(call: Call, following: Next) -> Answer[Any]:
+        return await following(call)
+
+    async def main() -> None:
+        async with Client(server, revision="2025-06-18") as client:
+            with pytest.raises(MCPError, match="a must be an integer"):
+                await client.call_tool("add", {"a": "x", "b": 2})
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("name", "seen"),
+    [("fail", "ValueError"), ("refuse", "Problem"), ("missing", None)],
+)
+def test_it_sees_the_exception(name: str, seen: str | None) -> None:
+    server, found = shop(), list[str]()
+
+    @server.middleware
+    async def watch(call: Call, following: Next) -> Answer[Any]:
+        try:
+            return await following(call)
+        except Exception as error:
+            found.append(type(error).__name__)
+            raise
+
+    async def main() -> None:
+        async with Client(server) as client:
+            try:
+                assert (await client.call_tool(name)).is_failure
+            except MCPError:
+                assert name == "missing"
+
+    asyncio.run(main())
+    assert found == ([] if seen is None else [seen])
+
+
+def test_it_can_answer_instead_of_a_failure_and_call_twice() -> None:
+    server, calls = Server("shop"), list[int]()
+
+    @server.tool
+    def flaky() -> int:
+        calls.append(1)
+        if len(calls) < 3:
+            raise ConnectionError
+        return len(calls)
+
+    @server.middleware
+    async def retry(call: Call, following: Next) -> Answer[Any]:
+        for _ in range(2):
+            try:
+                return await following(call)
+            except ConnectionError:
+                await asyncio.sleep(0)
+        return await following(call)
+
+    assert data_of(server, "flaky") == 3
+
+
+async def _none(call: Call, following: Next) -> Any:
+    await following(call)
+
+
+async def _raises(call: Call, following: Next) -> Any:
+    raise RuntimeError("middleware is broken")
+
+
+@pytest.mark.parametrize(
+    ("function", "logged"),
+    [(_none, "returned NoneType, not an Answer"), (_raises, "middleware is broken")],
+)
+def test_a_faulty_middleware_is_masked_and_logged(
+    function: Any, logged: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = shop()
+    server.middleware(function)
+    assert message_of(server, "add", a=1, b=2) == "Internal error"
+    assert logged in caplog.text
+
+
+def _plain(call: Call, following: Next) -> Any: ...
+async def _one(call: Call) -> Any: ...
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (_plain, r"'_plain' must be async; write async def .*test_middleware.py:\d+"),
+        (_one, r"'_one' must take a call and the next function.*test_middleware.py:\d+"),
+        (3, "3 is not middleware"),
+        (Answer, "must be async"),
+    ],
+)
+def test_misuse_is_an_error_at_start(function: Any, message: str) -> None:
+    with pytest.raises(ContractError, match=message):
+        shop().middleware(function)
+
+
+def test_a_cancelled_call_cancels_its_middleware_and_thread() -> None:
+    server = Server("shop")
+    events: list[str] = []
+    started, ended = threading.Event(), threading.Event()
+
+    @server.tool
+    def wait(ctx: Context) -> None:
+        started.set()
+        while not ctx.cancelled:
+            time.sleep(0.005)
+        ended.set()
+
+    @server.middleware
+    async def watch(call: Call, following: Next) -> Answer[Any]:
+        try:
+            return await following(call)
+        except asyncio.CancelledError:
+            events.append("cancelled")
+            raise
+
+    async def main() -> None:
+        async with Client(server) as client:
+            call = asyncio.create_task(client.call_tool("wait"))
+            await asyncio.to_thread(started.wait, 10)
+            call.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await call
+            assert await asyncio.to_thread(ended.wait, 10)
+
+    asyncio.run(main())
+    assert events == ["cancelled"]
+
+
+def test_progress_and_questions_work_inside_middleware() -> None:
+    server = Server("shop")
+
+    @server.tool
+    async def order(ctx: Context) -> list[str]:
+        answer = await ctx.elicit("How many?", int)
+        await ctx.progress(1, 2)
+        return [f"{answer.data}"]
+
+    @server.middleware
+    async def confirm(call: Call, following: Next) -> Answer[Any]:
+        sure = await call.context.elicit("Sure?", bool)
+        if not sure.data:
+            raise Problem.conflict("not confirmed")
+        return await following(call)
+
+    async def main(revision: str) -> Any:
+        def respond(request: Any) -> Any:
+            return {"value": True if request.message == "Sure?" else 7}
+
+        async with Client(server, revision=revision, on_elicit=respond) as client:
+            data = (await client.call_tool("order")).response.data
+            return data["result"] if isinstance(data, dict) else data
+
+    for revision in ("2025-11-25", "2026-07-28"):
+        assert list(asyncio.run(main(revision))) == ["7"]
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class TestRateLimit:
+    def test_it_refuses_the_calls_above_the_rate_and_says_when(self) -> None:
+        clock, server = Clock(), shop()
+        server.middleware(ready.rate_limit(2, per=10, clock=clock))
+        assert data_of(server, "add", a=1, b=2) == 3
+        assert data_of(server, "subtract", a=1, b=2) == -1
+        reading = asyncio.run(server.call("add", {"a": 1, "b": 2}))
+        assert reading.response.error is not None
+        assert reading.response.error.code == "RATE_LIMITED"
+        assert "2 in 10 s" in (reading.response.message or "")
+        clock.now += 5
+        assert data_of(server, "add", a=1, b=2) == 3
+        assert "Too many calls" in str(message_of(server, "add", a=1, b=2))
+        clock.now += 1000
+        assert [data_of(server, "add", a=1, b=2) for _ in range(2)] == [3, 3]
+        assert "Too many calls" in str(message_of(server, "add", a=1, b=2))
+
+    def test_a_key_of_its_own(self) -> None:
+        server = shop()
+        server.middleware(ready.rate_limit(1, per=1000, key=lambda call: call.name))
+        assert data_of(server, "add", a=1, b=2) == 3
+        assert data_of(server, "subtract", a=1, b=2) == -1
+        assert "Too many calls" in str(message_of(server, "add", a=1, b=2))
+
+
+class TestCache:
+    def count(self, server: Server) -> list[str]:
+        calls: list[str] = []
+
+        @server.middleware
+        async def count(call: Call, following: Next) -> Answer[Any]:
+            calls.append(call.name)
+            return await following(call)
+
+        return calls
+
+    def test_it_keeps_answers_of_read_only_tools_for_a_time(self) -> None:
+        clock, server = Clock(), shop()
+        server.middleware(ready.cache(10, clock=clock))
+        calls = self.count(server)
+        for arguments in ({"a": 1, "b": 2}, {"b": 2, "a": 1}, {"a": 2, "b": 2}):
+            data_of(server, "subtract", **arguments)
+            data_of(server, "add", **arguments)
+        assert calls.count("subtract") == 2
+        assert calls.count("add") == 3
+        clock.now += 10
+        data_of(server, "subtract", a=1, b=2)
+        assert calls.count("subtract") == 3
+
+    def test_failures_are_not_kept_and_entries_are_bounded(self) -> None:
+        server = shop()
+        server.middleware(ready.cache(1000, entries=2))
+        calls = self.count(server)
+        for _ in range(2):
+            message_of(server, "subtract", a="x")
+        assert len(calls) == 2
+        for a in (1, 2, 3, 1):
+            data_of(server, "subtract", a=a, b=0)
+        assert len(calls) == 6
+
+    def test_warnings_about_arguments_are_kept_with_the_answer(self) -> None:
+        server = shop()
+        server.middleware(ready.cache(1000))
+        for _ in range(2):
+            reading = asyncio.run(server.call("subtract", {"a": 1, "b": 2, "c": 3}))
+            assert "c" in str(reading.warnings)
+
+
+class TestTimeout:
+    @pytest.mark.parametrize("is_async", [True, False])
+    @pytest.mark.parametrize("is_option", [True, False])
+    def test_it_ends_a_call(self, is_async: bool, is_option: bool) -> None:
+        server = Server("shop")
+        ended = threading.Event()
+
+        async def wait_async() -> None:
+            try:
+                await asyncio.sleep(60)
+            finally:
+                ended.set()
+
+        def wait(ctx: Context) -> None:
+            while not ctx.cancelled:
+                time.sleep(0.005)
+            ended.set()
+
+        options: dict[str, Any] = {"timeout": 0.05} if is_option else {}
+        server.tool(name="wait", **options)(wait_async if is_async else wait)
+        if not is_option:
+            server.middleware(ready.timeout(0.05))
+        reading = asyncio.run(server.call("wait"))
+        assert reading.response.error is not None
+        assert reading.response.error.code == "TIMEOUT"
+        assert ended.wait(10)
+
+    def test_a_timeout_of_the_tool_itself_is_not_ours(self) -> None:
+        server = Server("shop")
+
+        @server.tool(timeout=60)
+        async def wait() -> None:
+            raise TimeoutError
+
+        assert message_of(server, "wait") == "Internal error"
+
+
+@pytest.mark.parametrize(
+    ("name", "logged"),
+    [
+        ("add", "tool add: ok in"),
+        ("subtract", "tool subtract: ok in"),
+        ("refuse", "tool refuse: conflict in"),
+        ("fail", "tool fail: ValueError in"),
+    ],
+)
+def test_logging(name: str, logged: str, caplog: pytest.LogCaptureFixture) -> None:
+    server = shop()
+    server.middleware(ready.logging())
+    caplog.set_level(logging.INFO)
+    arguments = {"a": 1, "b": 2} if name in ("add", "subtract") else {}
+    asyncio.run(server.call(name, arguments))
+    (line,) = [r.getMessage() for r in caplog.records if r.name == "accord.calls"]
+    assert line.startswith(logged)
+    assert line.endswith("ms, caller local")
+
+
+WRONG: dict[str, Callable[[], Any]] = {
+    "no calls": lambda: ready.rate_limit(0),
+    "negative time": lambda: ready.rate_limit(1, per=-1),
+    "no time": lambda: ready.timeout(0),
+    "no number": lambda: ready.timeout(float("nan")),
+    "no time to keep": lambda: ready.cache(0),
+    "no entries": lambda: ready.cache(1, entries=0),
+}
+
+
+@pytest.mark.parametrize("make", WRONG.values(), ids=WRONG)
+def test_options_of_ready_middleware_are_checked(make: Callable[[], Any]) -> None:
+    with pytest.raises(ContractError, match="must be a number above 0"):
+        make()

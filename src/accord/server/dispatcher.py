@@ -158,7 +158,7 @@ class Dispatcher:
         position: Position | None = None,
     ) -> ToolOperation[C]:
         """Return the operation of a call, inside the tool's middleware if it has any."""
-        chain, tool = self.registry.chain_of(tool), self.registry.overridden(tool)
+        tool, chain = self.registry.wrapped_tool(tool)
         if chain is None:
             return ToolOperation(
                 call, self, tool.is_async, tool=tool, arguments=arguments, position=position
@@ -286,8 +286,8 @@ class Dispatcher:
         to_result: Callable[[Any], Result],
     ) -> FeatureOperation[C]:
         """Return the operation on a prompt or resource, inside its middleware if it has any."""
-        scope, chain = self.registry.scope_of(feature), self.registry.chain_of(feature)
-        feature = self.registry.overridden(feature)
+        scope = self.registry.scope_of(feature)
+        feature, chain = self.registry.wrapped(feature)
 
         def invocation() -> Invocation:
             return bind_feature(feature, call, arguments, scope)

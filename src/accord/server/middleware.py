@@ -32,30 +32,17 @@ class WrappedOperation(Protocol):
     async def execute(self, call: "Call") -> Answer[Any]: ...
 
 
-class Call:
+class Call(msgspec.Struct, eq=False, gc=False):
     """A call of a tool, a prompt or a resource, as middleware sees it."""
-
-    __slots__ = ("_arguments", "_is_changed", "_operation", "kind", "name", "tool")
 
     kind: Literal["tool", "prompt", "resource"]
     name: str
     """The name of the tool or prompt, or the URI of the resource."""
     tool: Tool | None
     """The tool, with its hints and tags; None for a prompt or a resource."""
-
-    def __init__(
-        self,
-        kind: Literal["tool", "prompt", "resource"],
-        name: str,
-        tool: Tool | None,
-        operation: WrappedOperation,
-    ) -> None:
-        self.kind = kind
-        self.name = name
-        self.tool = tool
-        self._operation = operation
-        self._arguments: Mapping[str, Any] | None = None
-        self._is_changed = False
+    _operation: WrappedOperation
+    _arguments: Mapping[str, Any] | None = None
+    _is_changed: bool = False
 
     @property
     def arguments(self) -> Mapping[str, Any]:
@@ -71,10 +58,8 @@ class Call:
 
     def with_arguments(self, **arguments: Any) -> "Call":
         """Return the call with some arguments replaced or added."""
-        changed = Call(self.kind, self.name, self.tool, self._operation)
-        changed._arguments = {**self.arguments, **arguments}
-        changed._is_changed = True
-        return changed
+        changed = {**self.arguments, **arguments}
+        return Call(self.kind, self.name, self.tool, self._operation, changed, True)
 
     def within(self, seconds: float, work: Awaitable[T]) -> Awaitable[T]:
         """Await something for at most so many seconds; then cancel it and raise a Problem."""

@@ -315,10 +315,14 @@ class WrappedToolOperation(ToolOperation[C], kw_only=True, gc=False):
     own_context: Context[Any] | None = None
     """The context for middleware, and for the tool if that is async."""
     bind_error: BaseException | None = None
+    value: Any = None
+    """The value that the tool returned last, and the answer that middleware gets for it."""
+    answer: Answer[Any] | None = None
 
     def bind(self) -> Invocation:
         """Return the chain of middleware with the call."""
-        self.start_timer()
+        if self.dispatcher.telemetry is not None:
+            self.start_timer()
         return _start, self.chain, Call("tool", self.tool.name, self.tool, self)
 
     @property
@@ -343,7 +347,7 @@ class WrappedToolOperation(ToolOperation[C], kw_only=True, gc=False):
         if changed is not None:
             self.arguments = changed
         try:
-            function, arguments, context = super().bind()
+            function, arguments, context = ToolOperation.bind(self)
         except Exception as error:
             self.bind_error = error
             raise
@@ -357,14 +361,18 @@ class WrappedToolOperation(ToolOperation[C], kw_only=True, gc=False):
                 context.abandon()
             raise
         answer = plain_answer(value, self.tool)
-        warnings = self.warnings
-        return answer.with_warnings(warnings) if warnings else answer
+        if self.warnings:
+            return answer.with_warnings(self.warnings)
+        self.value, self.answer = value, answer
+        return answer
 
     def render(self, value: Any) -> Done:
         """Return the outcome with the answer of the outermost middleware."""
-        _require_answer(value, self.label)
+        if value is self.answer:  # as the tool returned it, which takes less time
+            return ToolOperation.render(self, self.value)
+        _require_answer(value, self)
         self.warnings = ()  # they are in the answer
-        return super().render(value)
+        return ToolOperation.render(self, value)
 
     def outcome_of(self, error: BaseException) -> Outcome | BaseException:
         """Return the meaning of an exception: of invalid arguments, of middleware, of the tool."""
@@ -377,10 +385,10 @@ def _start(chain: Next, call: Call) -> Awaitable[Answer[Any]]:
     return chain(call)
 
 
-def _require_answer(value: Any, label: str) -> None:
+def _require_answer(value: Any, operation: Operation[Any]) -> None:
     if not isinstance(value, Answer):
         raise ContractError(
-            f"the middleware of {label} returned {type(value).__name__}, not an Answer;"
+            f"the middleware of {operation.label} returned {type(value).__name__}, not an Answer;"
             " end it with `return await next(call)`"
         )
 
@@ -454,7 +462,7 @@ class WrappedFeatureOperation(FeatureOperation[C], kw_only=True):
 
     def render(self, value: Any) -> Done:
         """Return the outcome with the answer of the outermost middleware."""
-        _require_answer(value, self.label)
+        _require_answer(value, self)
         return super().render(value.data)
 
 

@@ -63,11 +63,10 @@ class Registry:
         self.resources: dict[str, Resource] = {}
         """Resources by URI or URI template."""
         self.scope = Scope()
-        self.scope.observe(self._update_chains)
+        self.scope.observe(self._update_wrapping)
         self.is_wrapped = False
         """True if some feature has middleware, a time limit or replaced dependencies."""
-        self._overridden: dict[tuple[type, str], Any] = {}
-        self._chains: dict[tuple[type, str], Next | None] = {}
+        self._wrapped_tools: dict[str, tuple[Tool, Next | None]] = {}
         self._foreign: dict[tuple[type, str], Scope] = {}
         """The scopes of features of other servers."""
         self.changing = frozenset(changing)
@@ -101,20 +100,26 @@ class Registry:
             )
         if scope is not None and scope is not self.scope:
             if scope not in self.scopes:
-                scope.observe(self._update_chains)
+                scope.observe(self._update_wrapping)
             self._foreign[type(feature), _key(feature)] = scope
-        self._update_chains()
+            self._update_wrapping()
+        elif isinstance(feature, Tool) and feature.timeout is not None:
+            self._update_wrapping()
         self._changed(feature)
 
-    def chain_of(self, feature: Feature) -> Next | None:
-        """Return the middleware around a feature as one function; None without any."""
+    def wrapped_tool(self, tool: Tool) -> tuple[Tool, Next | None]:
+        """Return a tool as it is executed, and its middleware as one function, if any."""
+        found = self._wrapped_tools.get(tool.name)
+        if found is None:
+            found = self._wrapped_tools[tool.name] = self.wrapped(tool)
+        return found
+
+    def wrapped(self, feature: AnyFeature) -> tuple[AnyFeature, Next | None]:
+        """Return a feature as it is executed, and its middleware as one function, if any."""
         if not self.is_wrapped:
-            return None
-        key = type(feature), _key(feature)
-        if key not in self._chains:
-            found = self._middleware_of(feature)
-            self._chains[key] = compose(found) if found else None
-        return self._chains[key]
+            return feature, None
+        middleware = self._middleware_of(feature)
+        return self._overridden(feature), compose(middleware) if middleware else None
 
     def _middleware_of(self, feature: Feature) -> list[Middleware]:
         scopes = dict.fromkeys((self.scope, self.scope_of(feature)))
@@ -122,8 +127,8 @@ class Registry:
         timeout = feature.timeout if isinstance(feature, Tool) else None
         return found if timeout is None else [*found, limited(timeout)]
 
-    def _update_chains(self) -> None:
-        self._chains, self._overridden = {}, {}
+    def _update_wrapping(self) -> None:
+        self._wrapped_tools = {}
         self.is_wrapped = any(scope.middleware or scope.overrides for scope in self.scopes) or any(
             tool.timeout is not None for tool in list(self.tools.values())
         )
@@ -149,23 +154,19 @@ class Registry:
         self.scope.override(dependency, replacement)
         try:
             for feature in features:
-                self.overridden(feature)
+                self._overridden(feature)
         except ContractError:
             self.scope.override(dependency, before)
             raise
 
-    def overridden(self, feature: AnyFeature) -> AnyFeature:
+    def _overridden(self, feature: AnyFeature) -> AnyFeature:
         """Return a feature with the functions that replace its dependencies."""
         scopes = self.scope_of(feature), self.scope
         overrides = {name: each for scope in scopes for name, each in scope.overrides.items()}
         if feature.dependencies is None or not overrides:
             return feature
-        key = type(feature), _key(feature)
-        if key not in self._overridden:
-            executable = feature.dependencies.with_overrides(overrides)
-            self._overridden[key] = msgspec.structs.replace(feature, **executable._asdict())
-        found: AnyFeature = self._overridden[key]
-        return found
+        executable = feature.dependencies.with_overrides(overrides)
+        return msgspec.structs.replace(feature, **executable._asdict())
 
     def _all(self) -> list[Feature]:
         """Return all features."""
@@ -203,7 +204,7 @@ class Registry:
             raise ContractError(f"{key!r} is not there")
         del by_key[key]
         self._foreign.pop((type(feature), key), None)
-        self._update_chains()
+        self._update_wrapping()
         if isinstance(feature, Tool):
             self.header_params.pop(key, None)
             self.with_cursor.discard(key)

@@ -202,14 +202,14 @@ def executable(call: Call, plan: Plan, *, is_async: bool, wants_context: bool) -
     if not plan.split:
         around = _around(call, plan.steps, is_async=False)
         return Executable(
-            lambda record, context: _drive(around(record, [context])), False, wants_context
+            lambda record, context: _result_of(around(record, [context])), False, wants_context
         )
     inner = _around(call, plan.steps[plan.split :], is_async=False)
     outer = _around(_in_thread(inner), plan.steps[: plan.split], is_async=True)
     return Executable(lambda record, context: outer(record, [context]), True, True)
 
 
-def _drive(coroutine: Coroutine[Any, Any, Any]) -> Any:
+def _result_of(coroutine: Coroutine[Any, Any, Any]) -> Any:
     """Run a coroutine that never waits: one of plain functions."""
     try:
         coroutine.send(None)
@@ -226,7 +226,7 @@ def _in_thread(inner: Call) -> Call:
         for_thread = context.for_thread()
         try:
             return await context.run_in_thread(
-                lambda: _drive(inner(record, [for_thread, *values[1:]]))
+                lambda: _result_of(inner(record, [for_thread, *values[1:]]))
             )
         except BaseException:
             for_thread.abandon()

@@ -94,7 +94,7 @@ class Answer(_Details, Generic[T], frozen=True):
             notices = tuple(Notice(w) if isinstance(w, str) else w for w in given)
             msgspec.structs.force_setattr(self, "warnings", notices)
 
-    def with_warnings(self, notices: Sequence[Notice]) -> "Answer[T]":
+    def with_warnings(self, notices: Sequence[Notice | str]) -> "Answer[T]":
         """Return a copy of the answer with more warnings."""
         return msgspec.structs.replace(self, warnings=(*self.warnings, *notices))
 

@@ -1,6 +1,7 @@
 """The server: what it has, and how a request becomes a reply.
 
-Read `server` and `registry`, then `dispatcher`, `operation`, `outcome` and `rendering`.
+Read `server` and `registry`, then `dispatcher`, `operation`, `middleware`, `outcome` and
+`rendering`.
 """
 
 from accord.server.combined import combine

@@ -7,6 +7,8 @@ from compileall import compile_dir
 
 from tools.docgen.pages import write as write_docs
 
+from bench.calls import ROUNDS as CALL_ROUNDS
+from bench.calls import calls_parts, measure_calls
 from bench.child import ROOT
 from bench.contenders import ACCORD, CONTENDERS, HTTP_CONTENDERS, Contender
 from bench.drf import ROUNDS as LIST_ROUNDS
@@ -114,7 +116,13 @@ def run_drf(is_quick: bool) -> list[str]:
     return drf_parts(measure_drf(rounds), rounds)
 
 
+def run_calls(is_quick: bool) -> list[str]:
+    rounds = CALL_ROUNDS // 5 if is_quick else CALL_ROUNDS
+    return calls_parts(measure_calls(rounds), rounds)
+
+
 BENCHMARKS: dict[str, Benchmark] = {
+    "Middleware and dependencies": run_calls,
     "Rendering, Accord only": run_rendering,
     "Reading, Accord only": run_reading,
     "SQL queries": run_sql,

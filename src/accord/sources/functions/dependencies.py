@@ -99,47 +99,63 @@ class Plan(NamedTuple):
 def resolve(
     dependencies: Mapping[str, Depends], overrides: Overrides, what: str, *, is_async: bool
 ) -> Plan:
-    """Return the order in which to run dependencies of a function, and their own, each once."""
-    found: dict[Callable[..., Any], tuple[Step, set[Callable[..., Any]]]] = {}
-
-    def add(function: Callable[..., Any], path: tuple[Callable[..., Any], ...]) -> None:
-        if function in path:
-            names = " -> ".join(_name(each) for each in (*path, function))
-            raise ContractError(f"the dependencies of {what} form a cycle: {names}", at=function)
-        if function in found:
-            return
-        needed = {
-            name: None if depends is None else overrides.get(depends.function, depends.function)
-            for name, depends in _needs(function, what).items()
-        }
-        for each in needed.values():
-            if each is not None:
-                add(each, (*path, function))
-        inner = {each for each in needed.values() if each is not None}
-        found[function] = _step(function, needed), inner.union(*(found[each][1] for each in inner))
-
+    """Return the order in which to run the dependencies of a function, each once."""
+    graph: Graph = {}
     provided = {
         name: overrides.get(depends.function, depends.function)
         for name, depends in dependencies.items()
     }
     for function in provided.values():
-        add(function, ())
-    on_loop = {
-        each
-        for function, (step, inner) in found.items()
-        if step.is_async or is_async
-        for each in (function, *inner)
-    }
-    order = sorted(found, key=lambda function: function not in on_loop)  # keeps their order
-    at: dict[Any, int] = {None: 0, **{function: n for n, function in enumerate(order, start=1)}}
+        _explore(function, graph, overrides, (), what)
+    on_loop = set(graph) if is_async else _needed_on_loop(graph)
+    order = sorted(graph, key=lambda function: function not in on_loop)  # a stable sort
+    indexes: dict[Any, int] = {None: 0} | {each: n for n, each in enumerate(order, start=1)}
     steps = [
-        found[function][0]._replace(
-            needs={name: at[each] for name, each in found[function][0].needs.items()}
-        )
+        _step(function, {name: indexes[needed] for name, needed in graph[function].items()})
         for function in order
     ]
-    indexes = {name: at[function] for name, function in provided.items()}
-    return Plan(steps, indexes, len(on_loop), tuple(order))
+    at = {name: indexes[function] for name, function in provided.items()}
+    return Plan(steps, at, len(on_loop), tuple(order))
+
+
+Graph = dict[Callable[..., Any], Mapping[str, Callable[..., Any] | None]]
+"""The functions that provide the parameters of each function, by name; None is the Context.
+
+Each function comes after those that it needs.
+"""
+
+
+def _explore(
+    function: Callable[..., Any],
+    graph: Graph,
+    overrides: Overrides,
+    path: tuple[Callable[..., Any], ...],
+    what: str,
+) -> None:
+    """Add a function to the graph, after all that it needs."""
+    if function in path:
+        names = " -> ".join(_name(each) for each in (*path, function))
+        raise ContractError(f"the dependencies of {what} form a cycle: {names}", at=function)
+    if function in graph:
+        return
+    needs = {
+        name: None if depends is None else overrides.get(depends.function, depends.function)
+        for name, depends in _needs(function, what).items()
+    }
+    for needed in needs.values():
+        if needed is not None:
+            _explore(needed, graph, overrides, (*path, function), what)
+    graph[function] = needs
+
+
+def _needed_on_loop(graph: Graph) -> set[Callable[..., Any]]:
+    """Return the async functions, and those that they need."""
+    found: set[Callable[..., Any]] = set()
+    for function in reversed(graph):  # each before those that it needs
+        if function in found or _step(function, {}).is_async:
+            found.add(function)
+            found.update(each for each in graph[function].values() if each is not None)
+    return found
 
 
 def _name(function: Any) -> str:
@@ -178,8 +194,7 @@ def _needs(function: Callable[..., Any], what: str) -> dict[str, Depends | None]
     return found
 
 
-def _step(function: Callable[..., Any], needs: Mapping[str, Any]) -> Step:
-    """Return a step; `needs` has functions, which become indexes once the order is known."""
+def _step(function: Callable[..., Any], needs: Mapping[str, int]) -> Step:
     bodies = [function_body(function), inspect.unwrap(function_body(function))]
     for body in bodies:  # a context manager is used as the generator inside of it
         if inspect.isgeneratorfunction(body) or inspect.isasyncgenfunction(body):

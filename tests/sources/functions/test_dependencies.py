@@ -4,7 +4,7 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from functools import partial
+from functools import partial, wraps
 from typing import Annotated, Any
 
 import pytest
@@ -176,6 +176,73 @@ def test_dependencies_are_shared_within_a_call_and_closed_in_reverse(is_async: b
     assert events == [
         *("connect for use", "begin", "cursor", "close cursor", "end", "disconnect"),
     ]
+
+
+class Pool:
+    """A pool whose sessions are context managers, as most libraries have it."""
+
+    def __init__(self) -> None:
+        self.events: Events = []
+
+    @contextmanager
+    def session(self) -> Iterator[int]:
+        self.events.append("open")
+        yield 7
+        self.events.append("close")
+
+    @asynccontextmanager
+    async def async_session(self) -> AsyncIterator[int]:
+        self.events.append("open")
+        yield 7
+        self.events.append("close")
+
+
+@pytest.mark.parametrize("is_async", [True, False])
+@pytest.mark.parametrize("name", ["session", "async_session"])
+@pytest.mark.parametrize("is_partial", [True, False])
+def test_a_context_manager_may_be_a_method(name: str, is_async: bool, is_partial: bool) -> None:
+    server, pool = Server("shop"), Pool()
+    method = getattr(pool, name)
+    use(server, partial(method) if is_partial else method, is_async=is_async)
+    assert value_of(server, "use") == 7
+    assert pool.events == ["open", "close"]
+
+
+@pytest.mark.parametrize("is_async", [True, False])
+def test_the_decorator_of_a_generator_runs(is_async: bool) -> None:
+    server, events = Server("shop"), Events()
+
+    def traced(function: Callable[[], Iterator[int]]) -> Callable[[], Iterator[int]]:
+        @wraps(function)
+        def trace() -> Iterator[int]:
+            events.append("traced")
+            return function()
+
+        return trace
+
+    @traced
+    def session() -> Iterator[int]:
+        yield 7
+
+    use(server, session, is_async=is_async)
+    assert value_of(server, "use") == 7
+    assert events == ["traced"]
+
+
+def use(server: Server, dependency: Callable[..., Any], *, is_async: bool) -> None:
+    """Add a tool that returns the value of a dependency."""
+    if is_async:
+
+        async def use(value: Annotated[int, Depends(dependency)]) -> int:
+            return value
+
+        server.tool(use)
+    else:
+
+        def use_in_thread(value: Annotated[int, Depends(dependency)]) -> int:
+            return value
+
+        server.tool(name="use")(use_in_thread)
 
 
 def test_plain_dependencies_run_in_the_thread_of_a_plain_tool() -> None:

@@ -68,10 +68,9 @@ class Step(NamedTuple):
     is_generator: bool
 
     def start(self, values: Sequence[Any]) -> Any:
-        """Call the function."""
-        if not self.needs:
-            return self.function()
-        return self.function(**{name: values[at] for name, at in self.needs.items()})
+        """Call the function; return its value, or its generator."""
+        value = self.function(**{name: values[at] for name, at in self.needs.items()})
+        return getattr(value, "gen", value) if self.is_generator else value  # a context manager's
 
     def misused(self, fault: str) -> ContractError:
         """Return the error of a generator that does not yield once."""
@@ -196,10 +195,9 @@ def _needs(function: Callable[..., Any], what: str) -> dict[str, Depends | None]
 
 def _step(function: Callable[..., Any], needs: Mapping[str, int]) -> Step:
     bodies = [function_body(function), inspect.unwrap(function_body(function))]
-    for body in bodies:  # a context manager is used as the generator inside of it
+    for body in bodies:
         if inspect.isgeneratorfunction(body) or inspect.isasyncgenfunction(body):
-            call = function if body is bodies[0] else body
-            return Step(call, needs, inspect.isasyncgenfunction(body), is_generator=True)
+            return Step(function, needs, inspect.isasyncgenfunction(body), is_generator=True)
     is_async = any(map(inspect.iscoroutinefunction, bodies))
     return Step(function, needs, is_async, is_generator=False)
 

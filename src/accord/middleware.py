@@ -7,10 +7,9 @@ from collections.abc import Callable, Hashable
 from math import inf
 from typing import Any, Final, Generic, TypeVar
 
-import msgspec
-
 from accord.errors import ContractError
 from accord.model.answer import Answer, InputRequired, Problem
+from accord.model.tool import Tool
 from accord.server.middleware import Call, Middleware, Next, limited
 
 __all__ = ["Call", "Middleware", "Next", "cache", "logging", "rate_limit", "timeout"]
@@ -18,7 +17,6 @@ __all__ = ["Call", "Middleware", "Next", "cache", "logging", "rate_limit", "time
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 _MAX_CALLERS: Final = 10_000
-_encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 class _Recent(Generic[K, V]):
@@ -64,6 +62,7 @@ def rate_limit(
     """
     _require_positive("calls", calls)
     _require_positive("per", per)
+    _require_function("key", key)
     seconds = per / calls
     ready: _Recent[Hashable, float] = _Recent(_MAX_CALLERS)
     """The time at which all calls of a caller are available again."""
@@ -103,28 +102,34 @@ def cache(
     *,
     entries: int = 1_000,
     shared: bool = False,
+    key: Callable[[Call], Hashable] = caller_key,
     clock: Callable[[], float] = time.monotonic,
 ) -> Middleware:
     """Keep the answers of tools that are `read_only=True`, for equal arguments.
 
-    Each caller has answers of its own; with `shared`, all callers get the same ones. Failures are
-    not kept. It holds at most so many `entries`, in this process.
+    Each caller has answers of its own; with `shared`, all callers get the same ones; with another
+    `key`, calls with equal keys do. Failures are not kept, nor answers of calls that asked the
+    client. It holds at most so many `entries`, in this process.
     """
     _require_positive("seconds", seconds)
     _require_positive("entries", entries)
-    kept: _Recent[tuple[str, bytes, str], tuple[float, Answer[Any]]] = _Recent(entries)
+    _require_function("key", key)
+    kept: _Recent[Hashable, tuple[float, Tool, Answer[Any]]] = _Recent(entries)
 
     async def remember(call: Call, following: Next) -> Answer[Any]:
-        if call.tool is None or not call.tool.hints.read_only:
+        tool = call.tool
+        if tool is None or not tool.hints.read_only:
             return await following(call)
-        key = (call.name, _encode(call.arguments), "" if shared else caller_key(call))
-        found = kept.get(key)
+        owner = None if shared else key(call)
+        place = (id(tool), call.canonical_arguments, owner)  # servers may have tools of one name
+        found = kept.get(place)
         now = clock()
         if found is not None and now < found[0]:
-            return found[1]
-        kept.discard(key)
+            return found[2]
+        kept.discard(place)
         answer = await following(call)
-        kept.set(key, (now + seconds, answer))
+        if not call.context.has_asked:
+            kept.set(place, (now + seconds, tool, answer))
         return answer
 
     return remember
@@ -140,6 +145,10 @@ def logging(
     log = _logging.getLogger("accord.calls") if logger is None else logger
 
     async def record(call: Call, following: Next) -> Answer[Any]:
+        if not log.isEnabledFor(level):
+            return await following(call)
+        given = f" {call.canonical_arguments.decode()}" if arguments else ""
+        caller = call.context.caller.key
         begun = time.perf_counter()
         outcome = "cancelled"
         try:
@@ -157,14 +166,17 @@ def logging(
             raise
         finally:
             took = (time.perf_counter() - begun) * 1000
-            given = f" {_encode(call.arguments).decode()}" if arguments else ""
             text = "%s %s%s: %s in %.1f ms, caller %s"
-            key = call.context.caller.key
-            log.log(level, text, call.kind, call.name, given, outcome, took, key)
+            log.log(level, text, call.kind, call.name, given, outcome, took, caller)
 
     return record
 
 
-def _require_positive(name: str, value: float) -> None:
-    if not 0 < value < inf:
+def _require_positive(name: str, value: object) -> None:
+    if not isinstance(value, int | float) or not 0 < value < inf:
         raise ContractError(f"{name} must be a number above 0, not {value!r}")
+
+
+def _require_function(name: str, value: object) -> None:
+    if not callable(value):
+        raise ContractError(f"{name} must be a function of the call, not {value!r}")

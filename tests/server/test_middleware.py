@@ -5,11 +5,23 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from decimal import Decimal
+from typing import Annotated, Any
 
+import msgspec
 import pytest
 
-from accord import Answer, Client, Context, ContractError, MCPError, Problem, Server
+from accord import (
+    Answer,
+    Client,
+    Context,
+    ContractError,
+    Depends,
+    MCPError,
+    Problem,
+    Reading,
+    Server,
+)
 from accord import middleware as ready
 from accord.middleware import Call, Next
 
@@ -306,6 +318,239 @@ def test_progress_and_questions_work_inside_middleware() -> None:
         assert list(asyncio.run(main(revision))) == ["7"]
 
 
+def test_the_thread_limit_refuses_calls_that_wait_for_hanging_ones() -> None:
+    server, release = Server("shop"), threading.Event()
+
+    @server.tool(timeout=0.2)
+    def hang() -> int:
+        release.wait(60)
+        return 1
+
+    @server.tool
+    def quick() -> int:
+        return 2
+
+    async def main() -> list[str | None]:
+        async with Client(server) as client:
+            messages: list[str | None] = []
+            for _ in range(6):  # more calls than threads can be replaced
+                calls = [client.call_tool("hang") for _ in range(40)]
+                messages += [each.response.message for each in await asyncio.gather(*calls)]
+            release.set()
+            while (await client.call_tool("quick")).is_failure:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+            return messages
+
+    messages = asyncio.run(main())
+    assert len(messages) == 240
+    found = {str(each).partition(";")[0] for each in messages}
+    expected = {"hang took longer than 0.2 seconds and was ended", "Too many calls are open"}
+    assert found - {"Too many calls hang"} == expected  # some may be queued
+
+
+@pytest.mark.parametrize("is_async", [True, False])
+def test_a_cancelled_call_runs_nothing_more(is_async: bool) -> None:
+    server, runs = Server("shop"), list[str]()
+    started, ended = asyncio.Event(), asyncio.Event()
+
+    async def delete_async(what: str = "everything") -> None:
+        runs.append(what)
+
+    def delete(what: str = "everything") -> None:
+        runs.append(what)
+
+    server.tool(name="delete")(delete_async if is_async else delete)
+
+    @server.middleware
+    async def stubborn(call: Call, following: Next) -> Answer[Any]:
+        try:
+            started.set()
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            try:
+                return await following(call)
+            finally:
+                ended.set()
+        raise AssertionError
+
+    async def main() -> None:
+        async with Client(server) as client:
+            call = asyncio.create_task(client.call_tool("delete", {"what": "one"}))
+            await started.wait()
+            call.cancel()
+            await ended.wait()
+
+    asyncio.run(main())
+    assert runs == []
+
+
+def test_arguments_can_only_be_changed_for_the_next_function() -> None:
+    server = shop()
+
+    @server.middleware
+    async def change(call: Call, following: Next) -> Answer[Any]:
+        with pytest.raises(TypeError):
+            call.arguments["a"] = 5  # type: ignore[index]
+        changed = call.with_arguments(b=10)
+        assert (dict(call.arguments), dict(changed.arguments)) == (
+            {"a": 1, "b": 2},
+            {"a": 1, "b": 10},
+        )
+        return await following(changed)
+
+    assert data_of(server, "add", a=1, b=2) == 11
+
+
+def test_arguments_that_are_not_changed_stay_as_sent() -> None:
+    server, seen = Server("shop"), list[Any]()
+
+    @server.tool
+    def pay(amount: Decimal, note: str = "") -> str:
+        return f"{amount} {note}"
+
+    @server.middleware
+    async def change(call: Call, following: Next) -> Answer[Any]:
+        seen.append(call.arguments["amount"])
+        return await following(call.with_arguments(note="paid"))
+
+    async def main(amount: str) -> Reading:
+        async with Client(server) as client:
+            return await client.call_tool("pay", {"amount": msgspec.Raw(amount.encode())})
+
+    assert asyncio.run(main("0.10000000000000000000001")).value == "0.10000000000000000000001 paid"
+    assert asyncio.run(main("123456789012345678901234567890")).value.endswith("7890 paid")
+
+
+@pytest.mark.parametrize("revision", ["2025-06-18", "2026-07-28"])
+def test_a_number_out_of_range_is_an_invalid_argument(
+    revision: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = shop()
+
+    @server.middleware
+    async def look(call: Call, following: Next) -> Answer[Any]:
+        assert call.arguments["a"] == float("inf")
+        return await following(call)
+
+    async def main() -> str | None:
+        async with Client(server, revision=revision) as client:
+            try:
+                reading = await client.call_tool("add", {"a": msgspec.Raw(b"1e999"), "b": 2})
+            except MCPError as error:
+                return error.message
+            return reading.response.message
+
+    assert "Invalid arguments for add: " in str(asyncio.run(main()))
+    assert not caplog.records
+
+
+def test_next_may_run_twice_at_once() -> None:
+    server = Server("shop")
+
+    @server.tool
+    async def wait(seconds: float) -> str:
+        await asyncio.sleep(seconds)
+        return f"{seconds:g} s"
+
+    @server.middleware
+    async def both(call: Call, following: Next) -> Answer[Any]:
+        slow = call.with_arguments(seconds=0.02, unknown=1)
+        first, second = await asyncio.gather(following(call), following(slow))
+        assert (len(first.warnings), len(second.warnings)) == (0, 1)
+        return first if first.data < second.data else second
+
+    reading = asyncio.run(server.call("wait", {"seconds": 0}))
+    assert (reading.value, reading.warnings) == ("0 s", ())
+
+
+def test_a_resource_in_a_thread_sees_its_time_limit() -> None:
+    server, ended = Server("shop"), threading.Event()
+
+    @server.resource("shop://slow")
+    def slow(ctx: Context) -> str:
+        while not ctx.cancelled:
+            time.sleep(0.005)
+        ended.set()
+        return ""
+
+    server.middleware(ready.timeout(0.05))
+
+    async def main() -> None:
+        async with Client(server) as client:
+            with pytest.raises(MCPError, match="took longer"):
+                await client.read_resource("shop://slow")
+            assert await asyncio.to_thread(ended.wait, 10)
+
+    asyncio.run(main())
+
+
+class TestContinuation:
+    """An answer that was cut continues through the middleware with the same arguments."""
+
+    def server(self) -> Server:
+        server = Server("shop", max_bytes=1_024, read_more=True)
+
+        @server.tool(read_only=True)
+        def with_cursor(prefix: str = "a", cursor: str | None = None) -> list[str]:
+            return [f"{prefix}{number:03}" for number in range(300)]
+
+        @server.tool(read_only=True)
+        async def without_cursor(prefix: str = "a") -> list[str]:
+            return [f"{prefix}{number:03}" for number in range(300)]
+
+        return server
+
+    def pages(self, server: Server, tool: str, repeats: int) -> list[str]:
+        """Return the answer from all its pages, each of them read so many times."""
+
+        async def main() -> list[str]:
+            found: list[str] = []
+            async with Client(server) as client:
+                name, arguments = tool, dict[str, Any]()
+                while True:
+                    for _ in range(repeats):
+                        reading = await client.call_tool(name, arguments)
+                    assert isinstance(reading.value, list)
+                    found += reading.value
+                    cursor = reading.page and reading.page.cursor
+                    if cursor is None:
+                        return found
+                    name = tool if tool == "with_cursor" else "read_more"
+                    arguments = {"cursor": cursor}
+
+        return asyncio.run(main())
+
+    @pytest.mark.parametrize("tool", ["with_cursor", "without_cursor"])
+    def test_of_a_cached_answer(self, tool: str) -> None:
+        server, runs = self.server(), list[str]()
+        server.middleware(ready.cache(1_000))
+
+        @server.middleware
+        async def count(call: Call, following: Next) -> Answer[Any]:
+            runs.append(call.name)
+            return await following(call)
+
+        assert self.pages(server, tool, 2) == [f"a{number:03}" for number in range(300)]
+        assert runs == [tool]
+
+    @pytest.mark.parametrize("tool", ["with_cursor", "without_cursor"])
+    def test_of_an_answer_to_changed_arguments(self, tool: str) -> None:
+        server = self.server()
+
+        @server.middleware
+        async def change(call: Call, following: Next) -> Answer[Any]:
+            prefix = call.arguments.get("prefix", "a")
+            return await following(call.with_arguments(prefix=f"{prefix}b"))
+
+        assert self.pages(server, tool, 1) == [f"ab{number:03}" for number in range(300)]
+
+    def test_a_cursor_that_is_not_ours_is_an_invalid_argument(self) -> None:
+        server = self.server()
+        server.middleware(ready.cache(1_000))
+        message = str(message_of(server, "with_cursor", cursor="rest.accord.x"))
+        assert "cursor" in message
+
+
 class Clock:
     now = 100.0
 
@@ -373,6 +618,80 @@ class TestCache:
             data_of(server, "subtract", a=a, b=0)
         assert len(calls) == 6
 
+    @pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
+    def test_answers_that_depend_on_the_user_are_not_kept(self, revision: str) -> None:
+        server, responses = Server("shop"), iter(["tea", "milk"])
+        server.middleware(ready.cache(1_000))
+
+        @server.tool(read_only=True)
+        async def choose(ctx: Context) -> str:
+            return f"{(await ctx.elicit('Which?', str)).data}"
+
+        async def main() -> list[Any]:
+            def respond(request: Any) -> Any:
+                return {"value": next(responses)}
+
+            async with Client(server, revision=revision, on_elicit=respond) as client:
+                return [(await client.call_tool("choose")).value for _ in range(2)]
+
+        assert asyncio.run(main()) == ["tea", "milk"]
+
+    def test_an_override_does_not_get_answers_of_the_real_dependency(self) -> None:
+        server = Server("shop")
+        server.middleware(ready.cache(1_000))
+
+        def source() -> str:
+            return "real"
+
+        @server.tool(read_only=True)
+        def origin(name: Annotated[str, Depends(source)]) -> str:
+            return name
+
+        def value() -> Any:
+            return asyncio.run(server.call("origin")).value
+
+        assert value() == "real"
+        with server.override(source, lambda: "fake"):
+            assert value() == "fake"
+        assert value() == "real"
+
+    def test_servers_with_one_cache_do_not_mix_their_tools(self) -> None:
+        kept, first, second = ready.cache(1_000, shared=True), shop(), Server("other")
+        first.middleware(kept)
+        second.middleware(kept)
+
+        @second.tool(read_only=True)
+        def subtract(a: int, b: int) -> int:
+            return 0
+
+        assert data_of(first, "subtract", a=3, b=2) == 1
+        assert data_of(second, "subtract", a=3, b=2) == 0
+
+    def test_numbers_differ_by_all_their_digits(self) -> None:
+        server = Server("shop")
+        server.middleware(ready.cache(1_000))
+
+        @server.tool(read_only=True)
+        def echo(amount: Decimal) -> str:
+            return f"{amount} EUR"
+
+        async def main(*amounts: str) -> list[Any]:
+            async with Client(server) as client:
+                calls = [{"amount": msgspec.Raw(each.encode())} for each in amounts]
+                return [(await client.call_tool("echo", each)).value for each in calls]
+
+        amounts = ["0.1", "0.10000000000000000000001", "0.1"]
+        assert asyncio.run(main(*amounts)) == [f"{each} EUR" for each in amounts]
+
+    def test_a_key_of_its_own(self) -> None:
+        server = shop()
+        tenants = iter(["a", "b", "a"])
+        server.middleware(ready.cache(1_000, key=lambda call: next(tenants)))
+        calls = self.count(server)
+        for _ in range(3):
+            data_of(server, "subtract", a=1, b=2)
+        assert len(calls) == 2
+
     def test_warnings_about_arguments_are_kept_with_the_answer(self) -> None:
         server = shop()
         server.middleware(ready.cache(1000))
@@ -438,6 +757,29 @@ def test_logging(name: str, logged: str, caplog: pytest.LogCaptureFixture) -> No
     assert line.endswith("ms, caller local")
 
 
+def test_logging_shows_the_arguments_of_a_cancelled_call(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    server, started = Server("shop"), asyncio.Event()
+    server.middleware(ready.logging(arguments=True))
+    caplog.set_level(logging.INFO)
+
+    @server.tool
+    async def wait(what: str) -> None:
+        started.set()
+        await asyncio.sleep(60)
+
+    async def main() -> None:
+        async with Client(server) as client:
+            call = asyncio.create_task(client.call_tool("wait", {"what": "tea"}))
+            await started.wait()
+            call.cancel()
+
+    asyncio.run(main())
+    (line,) = [r.getMessage() for r in caplog.records if r.name == "accord.calls"]
+    assert line.startswith('tool wait {"what":"tea"}: cancelled in')
+
+
 WRONG: dict[str, Callable[[], Any]] = {
     "no calls": lambda: ready.rate_limit(0),
     "negative time": lambda: ready.rate_limit(1, per=-1),
@@ -445,6 +787,8 @@ WRONG: dict[str, Callable[[], Any]] = {
     "no number": lambda: ready.timeout(float("nan")),
     "no time to keep": lambda: ready.cache(0),
     "no entries": lambda: ready.cache(1, entries=0),
+    "text": lambda: ready.timeout("5"),  # type: ignore[arg-type]
+    "nothing": lambda: ready.cache(None),  # type: ignore[arg-type]
 }
 
 
@@ -452,3 +796,9 @@ WRONG: dict[str, Callable[[], Any]] = {
 def test_options_of_ready_middleware_are_checked(make: Callable[[], Any]) -> None:
     with pytest.raises(ContractError, match="must be a number above 0"):
         make()
+
+
+@pytest.mark.parametrize("make", [ready.cache, ready.rate_limit])
+def test_the_key_of_ready_middleware_is_a_function(make: Any) -> None:
+    with pytest.raises(ContractError, match="key must be a function of the call, not 'name'"):
+        make(1, key="name")

@@ -172,6 +172,11 @@ class Context(Generic[State_co]):
         """True once the call was cancelled or took too long; a `def` tool can check it and stop."""
         return self._is_abandoned or self._channel.cancelled
 
+    @property
+    def has_asked(self) -> bool:
+        """True once the function has asked the client: its result depends on the responses."""
+        return self._keys is not None
+
     def for_thread(self) -> "Context[State_co]":
         """Return a context of the same call for a plain `def`, which cannot wait."""
         return Context(self.name, self.client, self._channel, self._scope, may_wait=False)

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar
 
 import msgspec
@@ -10,12 +11,16 @@ from accord.errors import ContractError
 from accord.model.answer import Answer
 from accord.model.context import Context
 from accord.model.tool import Tool
+from accord.model.values import read_exactly
 
 if TYPE_CHECKING:
     from accord.server.operation import RequestChannel
 
 T = TypeVar("T")
 _encode = msgspec.json.Encoder().encode
+_encode_sorted = msgspec.json.Encoder(order="deterministic").encode
+_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_decode = msgspec.json.Decoder(float_hook=float).decode  # 1e999 is infinite; the tool rejects it
 _ARGUMENTS: Final = 2
 _EXAMPLE: Final = "async def timing(call: Call, next: Next) -> Answer[Any]"
 
@@ -41,34 +46,40 @@ class Call(msgspec.Struct, eq=False, gc=False):
     tool: Tool | None
     """The tool, with its hints and tags; None for a prompt or a resource."""
     _operation: WrappedOperation
+    _changed: bytes | None = None
+    """The arguments as JSON, if middleware has changed them."""
     _arguments: Mapping[str, Any] | None = None
-    _is_changed: bool = False
 
     @property
     def arguments(self) -> Mapping[str, Any]:
         """The arguments as the client sent them, before they are checked."""
         if self._arguments is None:
-            self._arguments = msgspec.json.decode(self._operation.raw_arguments)
+            self._arguments = MappingProxyType(_decode(self.raw_arguments))
         return self._arguments
+
+    @property
+    def raw_arguments(self) -> bytes:
+        """The arguments as JSON."""
+        return self._operation.raw_arguments if self._changed is None else self._changed
+
+    @property
+    def canonical_arguments(self) -> bytes:
+        """The arguments as JSON with sorted names and exact numbers: the same for equal ones."""
+        return _encode_sorted(read_exactly(self.raw_arguments))
 
     @property
     def context(self) -> Context[Any]:
         """The context of the call: `state`, `caller`, `client`, `log`, `progress`."""
         return self._operation.context
 
-    def with_arguments(self, **arguments: Any) -> "Call":
-        """Return the call with some arguments replaced or added."""
-        changed = {**self.arguments, **arguments}
-        return Call(self.kind, self.name, self.tool, self._operation, changed, True)
+    def with_arguments(self, /, **arguments: Any) -> "Call":
+        """Return the call with some arguments replaced or added; the others stay as sent."""
+        changed = _encode({**_members(self.raw_arguments), **arguments})
+        return Call(self.kind, self.name, self.tool, self._operation, changed)
 
     def within(self, seconds: float, work: Awaitable[T]) -> Awaitable[T]:
         """Await something for at most so many seconds; then cancel it and raise a Problem."""
         return self._operation.call.within(seconds, work)
-
-    @property
-    def changed_arguments(self) -> bytes | None:
-        """The arguments as JSON if middleware has changed them."""
-        return _encode(self._arguments) if self._is_changed else None
 
     def execute(self) -> Awaitable[Answer[Any]]:
         """Run the function, inside of all middleware."""

@@ -161,8 +161,7 @@ async def perform(operation: Operation[Any]) -> Done:
     """
     try:
         function, arguments, context = operation.bind()
-        if operation.call.cancelled:  # just now, as a thread began with it: its arguments are gone
-            raise Problem.unavailable("The call was cancelled")
+        _require_open(operation.call)  # a thread begins with it later
         value = function(arguments, context)
         if operation.is_async:
             value = await value
@@ -172,6 +171,12 @@ async def perform(operation: Operation[Any]) -> Done:
     if operation.timer is not None:
         operation.record(done)
     return done
+
+
+def _require_open(call: RequestChannel) -> None:
+    """Raise if a call was cancelled: its arguments are gone."""
+    if call.cancelled:
+        raise Problem.unavailable("The call was cancelled")
 
 
 def drive(coroutine: Coroutine[Any, Any, Done]) -> Done:
@@ -209,6 +214,10 @@ class FunctionOperation(Operation[C], kw_only=True, gc=False):
         """Keep the exception for the operation that waits for it."""
         self.error = error
         return _HANDED_OVER
+
+    def refuse(self, problem: Problem) -> Done:
+        """Keep the problem for the operation that waits for it."""
+        return self.fail(problem)
 
     def result(self) -> Any:
         """Return the value of the function, or raise its exception."""
@@ -320,14 +329,23 @@ class WrappedToolOperation(ToolOperation[C], kw_only=True, gc=False):
     answer: Answer[Any] | None = None
 
     def bind(self) -> Invocation:
-        """Return the chain of middleware with the call."""
+        """Return the chain of middleware with the call; it sees no cursor of ours.
+
+        A call that continues an answer has the arguments of the first one, so middleware treats
+        both alike.
+        """
         if self.dispatcher.telemetry is not None:
             self.start_timer()
+        try:
+            self.resolve_cursor()
+        except Exception as error:
+            self.bind_error = error
+            raise
         return _start, self.chain, Call("tool", self.tool.name, self.tool, self)
 
     @property
     def raw_arguments(self) -> bytes:
-        """The arguments before middleware changes them."""
+        """The arguments before middleware changes them; cursors are made for these."""
         return self.given_arguments
 
     @property
@@ -343,26 +361,18 @@ class WrappedToolOperation(ToolOperation[C], kw_only=True, gc=False):
 
     async def execute(self, call: Call) -> Answer[Any]:
         """Check the arguments and run the tool; a blocking one runs in a thread."""
-        changed = call.changed_arguments
-        if changed is not None:
-            self.arguments = changed
+        _require_open(self.call)
+        tool = self.tool
         try:
-            function, arguments, context = ToolOperation.bind(self)
+            bound = tool.bind(call.raw_arguments)
         except Exception as error:
             self.bind_error = error
             raise
-        try:
-            if self.tool.is_async:
-                value = await function(arguments, context)
-            else:
-                value = await self.call.run_in_thread(function, arguments, context)
-        except BaseException:
-            if context is not None:
-                context.abandon()
-            raise
-        answer = plain_answer(value, self.tool)
-        if self.warnings:
-            return answer.with_warnings(self.warnings)
+        context = self.make_context(may_wait=tool.is_async) if tool.wants_context else None
+        value = await _invoke(tool, self.call, bound.arguments, context)
+        answer = plain_answer(value, tool)
+        if bound.warnings:
+            return answer.with_warnings(bound.warnings)
         self.value, self.answer = value, answer
         return answer
 
@@ -379,6 +389,23 @@ class WrappedToolOperation(ToolOperation[C], kw_only=True, gc=False):
         if error is self.bind_error:
             return outcome_of_arguments(error, self.call.request.revision)
         return outcome_of(error, self.call.request.revision)
+
+
+async def _invoke(
+    feature: Tool | Prompt | Resource,
+    call: RequestChannel,
+    arguments: Any,
+    context: Context[Any] | None,
+) -> Any:
+    """Run the function of a feature; a blocking one runs in a thread."""
+    try:
+        if feature.is_async:
+            return await feature.invoke(arguments, context)
+        return await call.run_in_thread(feature.invoke, arguments, context)
+    except BaseException:
+        if context is not None:
+            context.abandon()
+        raise
 
 
 def _start(chain: Next, call: Call) -> Awaitable[Answer[Any]]:
@@ -453,12 +480,12 @@ class WrappedFeatureOperation(FeatureOperation[C], kw_only=True):
 
     async def execute(self, call: Call) -> Answer[Any]:
         """Check the arguments and run the function; a blocking one runs in a thread."""
-        arguments = call.changed_arguments or self.raw_arguments
-        function, bound, context = bind_feature(self.feature, self.call, arguments, self.scope)
-        if self.feature.is_async:
-            context = None if context is None else self.context
-            return Answer(await function(bound, context))
-        return Answer(await self.call.run_in_thread(function, bound, context))
+        _require_open(self.call)
+        feature = self.feature
+        _, bound, context = bind_feature(feature, self.call, call.raw_arguments, self.scope)
+        if feature.is_async and context is not None:
+            context = self.context
+        return Answer(await _invoke(feature, self.call, bound, context))
 
     def render(self, value: Any) -> Done:
         """Return the outcome with the answer of the outermost middleware."""

@@ -1,6 +1,7 @@
 """How requests, handlers and clients end: cancelled, in time, by an error, by the server's death."""
 
 import asyncio
+import gc
 import json
 import os
 import signal
@@ -233,6 +234,143 @@ def test_handlers_end_with_the_client(revision: str) -> None:
 
 
 @pytest.mark.parametrize("revision", ERAS)
+def test_a_handler_that_answers_after_the_end_holds_nothing(revision: str) -> None:
+    asked = asyncio.Event()
+
+    async def late(request: ElicitRequest) -> Elicited[Any]:
+        asked.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            return Elicited("cancel")
+        raise AssertionError
+
+    async def main() -> None:
+        async with Client(asking(), revision=revision, on_elicit=late) as client:
+            call = asyncio.create_task(client.call_tool("ask"))
+            await asked.wait()
+        with pytest.raises(PeerError, match="closed"):
+            await call
+        assert len(asyncio.all_tasks()) == 1
+
+    run(main())
+
+
+def stepping() -> Server:
+    """A server with a tool that reports five steps."""
+    server = Server("steps")
+
+    @server.tool
+    async def work(ctx: Context) -> str:
+        for step in range(5):
+            await ctx.progress(step, 5)
+            await ctx.log("info", step)
+        return "done"
+
+    return server
+
+
+def test_a_progress_callback_ends_with_the_client() -> None:
+    async def hang(*progress: Any) -> None:
+        await asyncio.Event().wait()
+
+    async def main() -> None:
+        async with Client(stepping()) as client:
+            call = asyncio.create_task(client.call_tool("work", on_progress=hang))
+            while not any(b"done" in message.raw for message in client.messages):  # noqa: ASYNC110
+                await asyncio.sleep(0)
+            for _ in range(10):  # the call takes its reply
+                await asyncio.sleep(0)
+        with pytest.raises(PeerError, match="closed before on_progress ended"):
+            await call
+        assert len(asyncio.all_tasks()) == 1
+
+    run(main())
+
+
+def test_a_progress_callback_has_the_time_limit_of_handlers() -> None:
+    async def hang(*progress: Any) -> None:
+        await asyncio.Event().wait()
+
+    async def main() -> None:
+        server = features.build("f", every_feature=True)
+        async with Client(server, answer_timeout=0.1) as client:
+            with pytest.raises(TimedOut, match=r"on_progress took longer than 0.1 s"):
+                await client.call_tool("brew", on_progress=hang)
+
+    run(main())
+
+
+def test_callbacks_run_one_after_another_in_the_order_of_the_messages() -> None:
+    seen: dict[str, list[Any]] = {"progress": [], "log": [], "notification": []}
+    begun: list[str] = []
+
+    async def slow(kind: str, value: Any) -> None:
+        begun.append(kind)
+        await asyncio.sleep(0.01 if begun.count(kind) == 1 else 0)  # the first is the slowest
+        seen[kind].append(value)
+
+    async def main() -> None:
+        async with Client(
+            stepping(),
+            on_log=lambda message: slow("log", message.data),
+            on_notification=lambda message: slow("notification", message["method"]),
+        ) as client:
+            await client.call_tool("work", on_progress=lambda step, *_: slow("progress", step))
+            while len(seen["notification"]) < 10 or len(seen["log"]) < 5:  # noqa: ASYNC110
+                await asyncio.sleep(0.005)
+
+    run(main())
+    assert seen["progress"] == seen["log"] == [0, 1, 2, 3, 4]
+    assert seen["notification"] == ["notifications/progress", "notifications/message"] * 5
+
+
+def test_a_call_that_is_cancelled_as_the_client_ends_logs_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def main() -> None:
+        async with Client(features.build("basics", basics=True)) as client:
+            call = asyncio.create_task(client.call_tool("forever"))
+            await waiting(client, 1)
+            call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+
+    run(main())
+    gc.collect()
+    assert [record for record in caplog.records if record.name == "asyncio"] == []
+
+
+def test_a_flood_of_questions_is_refused() -> None:
+    """A server may send any number of requests; handlers run for a limited number at a time."""
+    most = 0
+    running = 0
+
+    async def wait(request: ElicitRequest) -> Elicited[Any]:
+        nonlocal most, running
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0.05)
+        running -= 1
+        return Elicited("decline")
+
+    server = Server("flood")
+
+    @server.tool
+    async def flood(ctx: Context) -> str:
+        asked = [ctx.elicit("?", str) for _ in range(150)]
+        answers = await asyncio.gather(*asked, return_exceptions=True)
+        return f"{sum(isinstance(each, Elicited) for each in answers)} answers"
+
+    async def main() -> Any:
+        async with Client(server, revision=ERAS[0], on_elicit=wait) as client:
+            return (await client.call_tool("flood")).value
+
+    assert run(main()) == "100 answers"
+    assert most == 100
+
+
+@pytest.mark.parametrize("revision", ERAS)
 @pytest.mark.parametrize(
     ("answer", "sentence"),
     [(5, "on_elicit must return an Elicited or a mapping, not int"), (None, "not NoneType")],
@@ -448,6 +586,16 @@ WRONG: dict[str, tuple[Any, str]] = {
     "revision": ({"revision": "2020-01-01"}, "revision must be one of"),
     "era": ({"era": "future"}, "era must be one of"),
     "headers": ({"headers": {"a": "b"}}, "headers, cwd and env must not be given for a Server"),
+    "no timeout": ({"timeout": None}, "timeout must be a number of seconds above 0, not None"),
+    "timeout of nothing": ({"timeout": 0}, "timeout must be a number of seconds above 0, not 0"),
+    "timeout as text": ({"timeout": "5"}, "timeout must be a number of seconds above 0, not '5'"),
+    "timeout that is not a number": ({"timeout": float("nan")}, "timeout must be a number"),
+    "answer timeout": ({"answer_timeout": -1}, "answer_timeout must be a number of seconds"),
+    "elicitation": ({"on_elicit": 3}, "on_elicit must be a function, not 3"),
+    "sampling": ({"on_sample": "x"}, "on_sample must be a function, not 'x'"),
+    "log": ({"on_log": []}, r"on_log must be a function, not \[\]"),
+    "notification": ({"on_notification": 1}, "on_notification must be a function, not 1"),
+    "one root": ({"roots": "/tmp"}, "roots must be a list; write"),
 }
 
 
@@ -460,6 +608,16 @@ def test_a_wrong_option_is_told(name: str) -> None:
             pass
 
     with pytest.raises(ContractError, match=sentence):
+        run(main())
+
+
+@pytest.mark.parametrize("target", [None, 3, ["python", 3], Server, b"python"], ids=repr)
+def test_a_wrong_target_is_told(target: Any) -> None:
+    async def main() -> None:
+        async with Client(target):
+            pass
+
+    with pytest.raises(ContractError, match="connect to a Server, a URL or a command line"):
         run(main())
 
 

@@ -8,6 +8,7 @@ A URL needs the extra `accord-mcp[connect]`. Read `client`, then `peer`, which r
 `entries` and `subscription` hold what the client gives and takes.
 """
 
+from accord.client.callbacks import OnProgress
 from accord.client.client import Client, OnLog
 from accord.client.entries import (
     Listing,
@@ -19,7 +20,6 @@ from accord.client.entries import (
 )
 from accord.client.input_requests import ElicitRequest, OnElicit, OnSample, SampleRequest
 from accord.client.messages import Disconnected, Reply, TimedOut
-from accord.client.progress import OnProgress
 from accord.client.subscription import Subscription
 from accord.model.changes import ListChanged, Updated
 from accord.protocol.messages import LogMessage

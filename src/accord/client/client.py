@@ -1,7 +1,6 @@
 """`Client`: all of MCP to a server in this process, a command or a URL, in both eras."""
 
 import asyncio
-import inspect
 import logging
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from os import PathLike
 from types import TracebackType
 from typing import Any, Final, Self, get_args
 
+from accord.client.callbacks import CallbackQueue, OnProgress, ProgressListener
 from accord.client.entries import (
     Listing,
     PromptInfo,
@@ -30,11 +30,11 @@ from accord.client.input_requests import (
     OnElicit,
     OnSample,
     RootLike,
+    require_function,
     roots_of,
 )
 from accord.client.messages import Message, Reply, Response, mcp_error
 from accord.client.peer import MAX_MESSAGE, Peer, Target, connect
-from accord.client.progress import OnProgress, ProgressListener
 from accord.client.session import Era, Params
 from accord.client.subscription import (
     ACKNOWLEDGED,
@@ -67,8 +67,10 @@ _SUBSCRIBE: Final = "resources/subscribe"
 _MAX_ROUNDS: Final = 32  # in which a request asks for input
 _ANSWER_TIMEOUT: Final = 300.0  # seconds
 _GRACE: Final = 2.0  # seconds for cancelled handlers to end
+_MAX_QUESTIONS: Final = 100  # requests of the server that handlers answer at a time
 _URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _UNABLE: Final = {"error": {"code": INTERNAL_ERROR, "message": "The client could not answer"}}
+_BUSY: Final = {"error": {"code": INTERNAL_ERROR, "message": "Too many requests are open"}}
 
 
 OnLog = Callable[[LogMessage], object]
@@ -118,9 +120,14 @@ class Client:
         `headers` are for a URL, `cwd` and the whole `env` for a command. `max_bytes` limits each
         message.
         """
+        require_function("on_log", on_log)
+        require_function("on_notification", on_notification)
         self._handlers = InputHandlers(on_elicit, on_sample, roots, answer_timeout)
-        self._on_log = on_log
-        self._on_notification = on_notification
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._on_log = None if on_log is None else CallbackQueue(on_log, self._tasks)
+        self._on_notification = (
+            None if on_notification is None else CallbackQueue(on_notification, self._tasks)
+        )
         self._log_level = None if log_level is None else _checked_level(log_level)
         self._connect = partial(
             connect,
@@ -142,7 +149,6 @@ class Client:
         self._tokens = (f"accord-{number}" for number in count(1))
         self._progress: dict[str, ProgressListener] = {}
         self._questions: dict[str, asyncio.Task[None]] = {}
-        self._tasks: set[asyncio.Task[Any]] = set()
         self._failures: list[asyncio.Future[Exception]] = []
         self._subscriptions: list[Subscription] = []
         self._listeners: dict[int, Listener] = {}
@@ -239,12 +245,12 @@ class Client:
     ) -> Reply:
         """Call a tool and return its reply as received; a JSON-RPC error is returned as well."""
 
-        async def send(meta: dict[str, Any], answers: dict[str, Any]) -> Reply:
-            return await self._open.call(
-                name, arguments, within=timeout, meta=meta, answers=answers
-            )
+        peer = self._open
 
-        return await self._interact("tools/call", send, on_progress)
+        async def send(meta: dict[str, Any], answers: dict[str, Any]) -> Reply:
+            return await peer.call(name, arguments, within=timeout, meta=meta, answers=answers)
+
+        return await self._interact(peer, "tools/call", send, on_progress)
 
     async def get_prompt(
         self,
@@ -401,14 +407,17 @@ class Client:
         seconds: float | None,
         on_progress: OnProgress | None,
     ) -> Reply:
+        peer = self._open
+
         async def send(meta: dict[str, Any], answers: dict[str, Any]) -> Reply:
             sent = {**params, **answers, **({"_meta": meta} if meta else {})}
-            return await self._open.request(method, sent, within=seconds)
+            return await peer.request(method, sent, within=seconds)
 
-        return await self._interact(method, send, on_progress)
+        return await self._interact(peer, method, send, on_progress)
 
     async def _interact(
         self,
+        peer: Peer,
         method: str,
         send: Callable[[dict[str, Any], dict[str, Any]], Awaitable[Reply]],
         on_progress: OnProgress | None,
@@ -417,41 +426,28 @@ class Client:
         meta, answers = self._meta(), dict[str, Any]()
         with self._listening_to_progress(on_progress, meta) as listener:
             for _ in range(_MAX_ROUNDS):
-                reply = await self._send_guarded(partial(send, meta, answers))
-                if await self._has_opened_pages(reply.error):
+                reply = await self._send_guarded(peer, partial(send, meta, answers))
+                if await self._has_opened_pages(peer, reply.error):
                     continue
                 result = reply.result
                 if not isinstance(result, dict) or result.get("resultType") != "input_required":
-                    await listener.finish()
+                    if listener is not None:
+                        await listener.finish()
                     return reply
-                answers = await self._answers(result)
+                answers = await self._answers(peer, result)
         raise PeerError(f"{method} asked for input more than {_MAX_ROUNDS} times")
 
-    async def _answers(self, result: dict[str, Any]) -> dict[str, Any]:
+    async def _answers(self, peer: Peer, result: dict[str, Any]) -> dict[str, Any]:
         """Return the params that repeat a request: answers to all its questions, and its state."""
         requests = result.get("inputRequests") or {}
         if not isinstance(requests, dict) or not all(
             isinstance(r, dict) for r in requests.values()
         ):
             raise PeerError("inputRequests must be an object of requests")
-        tasks = {
-            key: asyncio.create_task(
-                self._handlers.answer(str(request.get("method")), request.get("params"))
-            )
-            for key, request in requests.items()
-        }
-        self._tasks.update(tasks.values())
-        try:
-            responses = dict(zip(tasks, await asyncio.gather(*tasks.values()), strict=True))
-        except asyncio.CancelledError:
-            if self._peer is None:
-                raise PeerError("this connection was closed before the reply arrived") from None
-            raise
-        finally:
-            for task in tasks.values():
-                task.cancel()
-            await asyncio.gather(*tasks.values(), return_exceptions=True)
-            self._tasks.difference_update(tasks.values())
+        found = await self._ask(
+            peer, [(str(each.get("method")), each.get("params")) for each in requests.values()]
+        )
+        responses = dict(zip(requests, found, strict=True))
         answers: dict[str, Any] = {"inputResponses": responses} if responses else {}
         if "requestState" in result:
             answers["requestState"] = result["requestState"]
@@ -459,7 +455,24 @@ class Client:
             raise PeerError("the server asked for input, but for nothing in particular")
         return answers
 
-    async def _has_opened_pages(self, error: Any) -> bool:
+    async def _ask(self, peer: Peer, requests: Sequence[tuple[str, Any]]) -> list[dict[str, Any]]:
+        """Return the results of requests, from their handlers, which the end of the client ends."""
+        tasks = [asyncio.create_task(self._handlers.answer(*request)) for request in requests]
+        self._tasks.update(tasks)
+        try:
+            found = await asyncio.gather(*tasks)
+        except asyncio.CancelledError:
+            if self._peer is not peer:
+                raise PeerError("this connection was closed before the reply arrived") from None
+            raise
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            self._tasks.difference_update(tasks)
+        return found
+
+    async def _has_opened_pages(self, peer: Peer, error: Any) -> bool:
         """True if an error lists pages that the user has to open first, and has opened."""
         members = error if isinstance(error, dict) else {}
         data = members.get("data")
@@ -469,14 +482,14 @@ class Client:
         if not pages or not self._handlers.has_handler(ELICIT):
             return False
         for page in pages:
-            answer = await self._handlers.answer(ELICIT, page)
+            (answer,) = await self._ask(peer, [(ELICIT, page)])
             if answer["action"] != "accept":
                 return False
         return True
 
-    async def _send_guarded(self, send: Callable[[], Awaitable[Reply]]) -> Reply:
+    async def _send_guarded(self, peer: Peer, send: Callable[[], Awaitable[Reply]]) -> Reply:
         """Send a request; a handler that fails meanwhile cancels it, and its error is raised."""
-        if self._is_stateless or not self._handlers.capabilities:
+        if REVISIONS[peer.revision].stateless or not self._handlers.capabilities:
             return await send()
         failure: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
         request: asyncio.Future[Reply] = asyncio.ensure_future(send())
@@ -499,18 +512,23 @@ class Client:
         method, key = str(request["method"]), _key(request["id"])
         if not self._handlers.has_handler(method) or key in self._questions:
             return {"error": {"code": METHOD_NOT_FOUND, "message": f"No handler for {method}"}}
+        if len(self._questions) >= _MAX_QUESTIONS:
+            return _BUSY
         task = asyncio.create_task(self._respond(request["id"], method, request.get("params")))
         self._questions[key] = task
         task.add_done_callback(lambda _: self._questions.pop(key, None))
         return None
 
     async def _respond(self, request_id: Any, method: str, params: Any) -> None:
+        connection = self._stack
         response: Response
         error: Exception | None = None
         try:
             response = {"result": await self._handlers.answer(method, params)}
         except Exception as failed:  # noqa: BLE001 - of the user's handler; it goes to the caller
             response, error = _UNABLE, failed
+        if self._stack is not connection:  # it is closed
+            return
         await self._connected.wait()
         with suppress(PeerError):
             await self._open.answer(request_id, response)
@@ -540,13 +558,13 @@ class Client:
             case _:
                 self._receive_change(notification)
         if self._on_notification is not None:
-            self._run(self._on_notification, notification)
+            self._on_notification.call(notification)
 
     def _receive_log(self, params: dict[str, Any]) -> None:
         level, logger = params.get("level"), params.get("logger")
         if self._on_log is not None and level in LEVELS:
             name = logger if isinstance(logger, str) else None
-            self._run(self._on_log, LogMessage(level, params.get("data"), name))
+            self._on_log.call(LogMessage(level, params.get("data"), name))
 
     def _receive_change(self, notification: dict[str, Any]) -> None:
         subscribed = subscription_id(notification)
@@ -563,26 +581,15 @@ class Client:
             if subscription.wants(change):
                 subscription.add(change)
 
-    def _run(self, callback: Callable[[Any], object], value: Any) -> None:
-        """Call a callback, in a task if it is a coroutine function; its errors are logged."""
-        try:
-            awaited = callback(value)
-        except Exception:
-            log.exception("a callback failed")
-            return
-        if inspect.isawaitable(awaited):
-            task = asyncio.ensure_future(_logged(awaited))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
-
     @contextmanager
     def _listening_to_progress(
         self, on_progress: OnProgress | None, meta: dict[str, Any]
-    ) -> "Iterator[ProgressListener]":
-        listener = ProgressListener(on_progress)
+    ) -> "Iterator[ProgressListener | None]":
         if on_progress is None:
-            yield listener
+            yield None
             return
+        require_function("on_progress", on_progress)
+        listener = ProgressListener(on_progress, self._tasks, self._handlers.seconds)
         token = meta["progressToken"] = next(self._tokens)
         self._progress[token] = listener
         try:
@@ -683,10 +690,3 @@ def _checked_level(level: str) -> Level:
     if level not in LEVELS:
         raise ContractError(f"log_level must be one of {', '.join(get_args(Level))}, not {level!r}")
     return level
-
-
-async def _logged(awaitable: Awaitable[object]) -> None:
-    try:
-        await awaitable
-    except Exception:
-        log.exception("a callback failed")

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from accord.client.messages import TimedOut
+from accord.client.messages import TimedOut, require_seconds
 from accord.errors import ContractError, PeerError
 from accord.model.questions import Elicited, Root, Sampled
 
@@ -73,10 +73,14 @@ class InputHandlers:
         seconds: float | None,
     ) -> None:
         """`seconds` limits the time that a handler may take."""
+        require_function("on_elicit", on_elicit)
+        require_function("on_sample", on_sample)
+        if seconds is not None:
+            require_seconds("answer_timeout", seconds)
         self._on_elicit = on_elicit
         self._on_sample = on_sample
         self.roots = None if roots is None else roots_of(roots)
-        self._seconds = seconds
+        self.seconds = seconds
 
     @property
     def capabilities(self) -> dict[str, Any]:
@@ -109,7 +113,7 @@ class InputHandlers:
         return _sample_result(await self._run("on_sample", self._on_sample, _sample_request(given)))
 
     async def _run(self, name: str, handler: Callable[[Any], Any], request: Any) -> Any:
-        timer = asyncio.timeout(self._seconds)
+        timer = asyncio.timeout(self.seconds)
         try:
             async with timer:
                 answer = handler(request)
@@ -117,7 +121,13 @@ class InputHandlers:
         except TimeoutError:
             if not timer.expired():
                 raise
-            raise TimedOut(name, f"{name} took longer than {self._seconds} s") from None
+            raise TimedOut(name, f"{name} took longer than {self.seconds:g} s") from None
+
+
+def require_function(name: str, value: object) -> None:
+    """Raise ContractError unless an optional callback is a function."""
+    if value is not None and not callable(value):
+        raise ContractError(f"{name} must be a function, not {value!r}")
 
 
 def elicit_request(params: Mapping[str, Any]) -> ElicitRequest:
@@ -168,6 +178,8 @@ def _sample_result(answer: Any) -> dict[str, Any]:
 
 def roots_of(roots: Sequence[RootLike]) -> tuple[Root, ...]:
     """Return roots given by URI or path."""
+    if isinstance(roots, str):
+        raise ContractError(f"roots must be a list; write [{roots!r}]")
     return tuple(_root(each) for each in roots)
 
 

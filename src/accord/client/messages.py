@@ -178,6 +178,12 @@ def _is_message(value: Any) -> bool:
     return isinstance(value, dict) and not value.keys().isdisjoint(("method", "result", "error"))
 
 
+def require_seconds(name: str, value: object) -> None:
+    """Raise ContractError unless a time limit is a number above 0; it may be infinite."""
+    if not isinstance(value, int | float) or not value > 0:
+        raise ContractError(f"{name} must be a number of seconds above 0, not {value!r}")
+
+
 def describe_error(error: Any) -> str:
     """Describe a JSON-RPC error in an error message."""
     if not isinstance(error, dict):

@@ -23,6 +23,7 @@ from accord.client.messages import (
     find_header_params,
     mcp_error,
     method_not_found,
+    require_seconds,
 )
 from accord.client.session import (
     Era,
@@ -279,6 +280,8 @@ async def connect(
     cannot be reached or no revision is common.
     """
     preference = VersionPreference.from_options(era, revision)
+    require_seconds("timeout", timeout)
+    _require_target(target)
     dispatcher = Dispatcher(on_notification, on_request or method_not_found)
     if isinstance(target, Server):
         if headers or cwd is not None or env is not None:
@@ -310,6 +313,14 @@ def _url(target: str | Sequence[str]) -> str | None:
     if scheme[1].lower() not in ("http", "https"):
         raise ContractError(f"{scheme[1]}:// is not supported; use https:// or a command line")
     return target
+
+
+def _require_target(target: object) -> None:
+    is_command = isinstance(target, Sequence) and all(isinstance(each, str) for each in target)
+    if not isinstance(target, Server) and not is_command:
+        raise ContractError(
+            f"connect to a Server, a URL or a command line of strings, not {target!r}"
+        )
 
 
 def _split(target: str | Sequence[str]) -> list[str]:

@@ -114,6 +114,8 @@ class Session:
             return await self._exchange(transport, request, reply, seconds)
         finally:
             self.dispatcher.remove_pending(request_id)
+            if reply.done() and not reply.cancelled():
+                reply.exception()  # it may have failed after a cancellation; asyncio would log it
 
     async def _exchange(
         self,

@@ -262,7 +262,7 @@ MISFITS: dict[str, tuple[Any, Any, str]] = {
     "no number in a list": (Any, {"a": [1.5, float("inf"), None]}, "float"),
     "no number in a dataclass": (Any, [Reading(float("nan"))], "float"),
     "an object of no known type": (Any, object(), "object"),
-    "keys that are no text": (Any, {(1, 2): SECRET}, "keys"),
+    "keys that are no text": (Any, {(1, 2): SECRET}, "the name (1, 2), which JSON does not have"),
     "half a character": (Any, "\ud800", "surrogates"),
 }
 

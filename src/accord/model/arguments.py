@@ -34,6 +34,14 @@ def ignored(name: str) -> Notice:
     return Notice(f"Unknown argument {shown!r} was ignored", code="UNKNOWN_ARGUMENT")
 
 
+class InvalidValue(msgspec.ValidationError):
+    """A value is not of its type; `fields` has every error, with paths inside the value."""
+
+    def __init__(self, fields: Sequence[FieldError]) -> None:
+        super().__init__("; ".join(f"{each.field} {each.error}".strip() for each in fields))
+        self.fields = tuple(fields)
+
+
 class Fault(Protocol):
     """An error of jsonschema-rs; the members of `kind` depend on its `name`."""
 
@@ -43,10 +51,11 @@ class Fault(Protocol):
 
 
 class Checker:
-    """A JSON Schema validator, compiled on first use."""
+    """A JSON Schema validator, compiled on first use; without `formats`, those are ignored."""
 
-    def __init__(self, schema: JsonSchema) -> None:
+    def __init__(self, schema: JsonSchema, *, formats: bool = True) -> None:
         self._schema = schema
+        self._formats = formats
         self._validator: Any = None
 
     def fits(self, value: object) -> bool:
@@ -93,7 +102,7 @@ class Checker:
         try:
             self._validator = jsonschema_rs.Draft202012Validator(
                 self._schema,
-                validate_formats=True,
+                validate_formats=self._formats,
                 formats={"decimal": _is_decimal},
                 retriever=_reject_reference,
             )
@@ -162,8 +171,7 @@ def _unknown(error: Fault) -> Iterator[FieldError]:
 
 
 def _type(error: Fault) -> Iterator[FieldError]:
-    wanted = " or ".join(_a(name) for name in error.kind.types)
-    return _at(error, f"must be {wanted}, not {_a(_type_name(error.instance))}")
+    return _at(error, type_mismatch(error.kind.types, error.instance))
 
 
 def _alternatives(error: Fault) -> Iterator[FieldError]:
@@ -182,8 +190,7 @@ def _alternatives(error: Fault) -> Iterator[FieldError]:
         return
     wanted = dict.fromkeys(n for b in branches for e in b for n in _wanted_types(e))
     if wanted:
-        kinds = " or ".join(_a(name) for name in wanted)
-        yield from _at(error, f"must be {kinds}, not {_a(_type_name(error.instance))}")
+        yield from _at(error, type_mismatch(wanted, error.instance))
     else:
         yield from _invalid(error)
 
@@ -236,6 +243,11 @@ def _show(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(_show(item) for item in value)
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def type_mismatch(wanted: Iterable[str], value: object) -> str:
+    """Return the message for a value whose JSON type is not one of those wanted."""
+    return f"must be {' or '.join(map(_a, wanted))}, not {_a(_type_name(value))}"
 
 
 def _type_name(value: object) -> str:

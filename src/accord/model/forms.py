@@ -24,7 +24,8 @@ from msgspec import inspect
 
 from accord.errors import ContractError
 from accord.model.answer import FieldError
-from accord.model.arguments import Checker, JsonSchema
+from accord.model.arguments import Checker, InvalidValue, JsonSchema
+from accord.model.pydantic_types import PydanticType, schemas_of, uses_pydantic
 
 _VALUE: Final = "value"
 _ANNOTATIONS: Final = ("title", "description", "default", "minItems", "maxItems")
@@ -101,7 +102,11 @@ class Form:
         try:
             return self._read(content)
         except (msgspec.ValidationError, RecursionError) as error:
-            found = self._checker.explain_json(content, unreadable=_UNREADABLE, otherwise=_UNFIT)
+            found: Sequence[FieldError] = (
+                error.fields
+                if isinstance(error, InvalidValue)
+                else self._checker.explain_json(content, unreadable=_UNREADABLE, otherwise=_UNFIT)
+            )
             fields = [FieldError(each.field or "content", each.error) for each in found]
             raise InvalidContent(fields) from error
 
@@ -127,6 +132,8 @@ def _from_schema(schema: JsonSchema) -> Form:
 
 @lru_cache(256)
 def _from_type(kind: Any) -> Form:
+    if uses_pydantic(kind, owner=Form):
+        return _from_model(kind)
     if _is_record(kind):
         return _from_record(kind, kind, lambda value: value)
     try:
@@ -134,6 +141,59 @@ def _from_type(kind: Any) -> Form:
     except TypeError as error:
         raise ContractError(f"{kind!r} cannot be the type of a form: {error}") from error
     return _from_record(record, kind, lambda value: getattr(value, _VALUE))
+
+
+def _from_model(kind: Any) -> Form:
+    """Return the form for a type that pydantic validates."""
+    what = f"{getattr(kind, '__name__', kind)} as a form"
+    model = PydanticType(kind, what)
+    schemas, defs = schemas_of({_VALUE: model}, "validation")
+    root = _resolved(schemas[_VALUE], defs)
+    if "properties" in root:
+        return _from_properties(root, defs, model.read, what)
+
+    def read(content: bytes) -> Any:
+        given = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
+        if _VALUE not in given:
+            raise InvalidValue([FieldError(_VALUE, "is required")])
+        try:
+            return model.read(bytes(given[_VALUE]))
+        except InvalidValue as error:
+            raise InvalidValue([FieldError(_VALUE, each.error) for each in error.fields]) from error
+
+    return _from_properties({"properties": schemas, "required": [_VALUE]}, defs, read, what)
+
+
+def _from_properties(
+    root: JsonSchema, defs: dict[str, JsonSchema], read: Callable[[bytes], Any], what: str
+) -> Form:
+    properties = {
+        name: _resolved(_without_null(_resolved(schema, defs)), defs)
+        for name, schema in root["properties"].items()
+    }
+    found = {name: _listed(schema, defs) for name, schema in properties.items()}
+    options = {name: chosen for name, chosen in found.items() if chosen is not None}
+    _require_flat({n: each for n, each in properties.items() if n not in options}, what)
+    properties |= {name: _annotations(properties[name]) for name in options}
+    return Form(properties, root.get("required", ()), options, read)
+
+
+def _resolved(schema: JsonSchema, defs: dict[str, JsonSchema]) -> JsonSchema:
+    """Return a schema with the definition that it refers to in place of the reference."""
+    if "$ref" not in schema:
+        return schema
+    others = {name: each for name, each in schema.items() if name != "$ref"}
+    return defs[schema["$ref"].rpartition("/")[2]] | others
+
+
+def _listed(schema: JsonSchema, defs: dict[str, JsonSchema]) -> Options | None:
+    """Return the choices of a schema that lists them, or an array of those."""
+    if schema.get("type") == "array" and isinstance(schema.get("items"), dict):
+        inner = _listed(_resolved(schema["items"], defs), defs)
+        return None if inner is None else inner._replace(are_many=True)
+    values = schema.get("enum", ())
+    are_texts = bool(values) and all(isinstance(value, str) for value in values)
+    return Options(list(values), None, are_many=False) if are_texts else None
 
 
 def _is_record(kind: Any) -> bool:

@@ -83,8 +83,9 @@ def digest(question: Question, revision: Revision) -> str:
 class Elicit(msgspec.Struct, frozen=True):
     """Ask the user to fill in a form.
 
-    `answer` is a type: a dataclass, a Struct or a TypedDict of simple fields, or one such field by
-    itself (`str`, `bool`, an Enum, `Literal`, a list of choices). It may be a JSON Schema as well.
+    `answer` is a type: a dataclass, a Struct, a TypedDict or a pydantic model of simple fields, or
+    one such field by itself (`str`, `bool`, an Enum, `Literal`, a list of choices). It may be a
+    JSON Schema as well.
     """
 
     method: ClassVar[str] = "elicitation/create"

@@ -51,6 +51,8 @@ class Output(msgspec.Struct, frozen=True, kw_only=True):
     """The declared output of a tool, and properties of its type."""
 
     schema: JsonSchema | None = None
+    encode: Callable[[Any], bytes] | None = None
+    """Returns a result as one line of JSON, valid under the schema; msgspec encodes it if None."""
     check: Callable[[bytes], object] | None = None
     """Raises if the JSON of a result is not valid under the schema."""
     is_text: bool = False
@@ -94,6 +96,8 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     meta: Mapping[str, Any] | None = None
     """Content of its `_meta`."""
     dependencies: Dependencies | None = None
+    function: Callable[..., Any] | None = None
+    """The author's function, whose file and line are in the log if it returns a wrong result."""
     timeout: float | None = None
     """Time limit of a call in seconds; none if None."""
     audience: Audience | None = None

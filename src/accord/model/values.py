@@ -29,7 +29,24 @@ _NEITHER_BRACKET_NOR_QUOTE: Final = bytes(set(range(256)) - set(b'{}[]"'))
 _STEPS: Final = bytes.maketrans(b"[]", b"\x01\xff")  # as signed bytes: one level down, one up
 _USUAL_DEPTH: Final = 8
 
-_encode = msgspec.json.Encoder().encode
+
+def plain_value(value: Any) -> Any:
+    """Return a pydantic model in JSON types, by alias: the `enc_hook` of msgspec's encoders.
+
+    Raises TypeError for another object, and RecursionError if a model contains itself.
+    """
+    serializer = getattr(type(value), "__pydantic_serializer__", None)
+    if serializer is None:
+        raise TypeError(f"Encoding objects of type {type(value).__name__} is unsupported")
+    try:
+        return serializer.to_python(value, mode="json", by_alias=True, warnings=False)
+    except ValueError as error:
+        if "Circular reference" in str(error):
+            raise RecursionError from error
+        raise
+
+
+_encode = msgspec.json.Encoder(enc_hook=plain_value).encode
 read_exactly: Final = msgspec.json.Decoder(float_hook=lambda digits: Raw(digits.encode())).decode
 """Decodes JSON with fractions kept as written, so that encoding restores them exactly."""
 
@@ -100,9 +117,7 @@ def _brackets(json: bytes) -> bytes:
 
 
 def _as_dict(value: object) -> object:
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f"a {type(value).__name__}")
+    return dict(value) if isinstance(value, Mapping) else plain_value(value)
 
 
 def known(**members: Any) -> dict[str, Any]:
@@ -157,13 +172,17 @@ def _fault_in_names(value: Mapping[Any, Any]) -> _Fault | None:
     if not odd:
         return None
     for name in odd:
-        if isinstance(name, _NOT_JSON) or (isinstance(name, float) and not isfinite(name)):
+        if isinstance(name, (*_NOT_JSON, tuple)) or (
+            isinstance(name, float) and not isfinite(name)
+        ):
             return _Fault(f"the name {name!r:.40}, which JSON does not have", [])
     written = {str(name) for name in value}
     return None if len(written) == len(value) else _Fault("two members of one name", [])
 
 
 def _fault_of_other(value: object, most: int) -> _Fault | None:
+    if hasattr(type(value), "__pydantic_serializer__"):
+        return _fault(plain_value(value), (), most)
     try:
         json = _encode(value)
     except TypeError:

@@ -1,7 +1,7 @@
 """Turns the value or exception of a call into its outcome, and logs failures."""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, Final
@@ -26,11 +26,12 @@ from accord.model.answer import (
     Problem,
     Value,
 )
+from accord.model.arguments import Checker, InvalidValue
 from accord.model.content import Block
 from accord.model.context import MissingCapability, WrongAnswer
 from accord.model.envelope import Envelope, to_answer
 from accord.model.tool import Tool
-from accord.model.values import is_deep_json, require_json, too_deep
+from accord.model.values import is_deep_json, plain_value, require_json, too_deep
 from accord.profiles.bare import invalid_params
 from accord.revisions import Revision
 
@@ -39,28 +40,37 @@ Outcome = Answer[Value] | Problem | Reject | InputRequired
 
 log = logging.getLogger("accord")
 
+_MAX_PARTS: Final = 8  # of a wrong result in the log
 _MAX_FRAMES: Final = 20  # at each end of a traceback in the log; a recursion has thousands
 _ENCODED_TYPES: Final = frozenset({Encoded, Raw})
 _ANSWERS: Final = (Answer, Envelope)
-_encode = msgspec.json.Encoder().encode
+_encode = msgspec.json.Encoder(enc_hook=plain_value).encode
 _replace = msgspec.structs.replace
 _NEWLINE: Final = ord("\n")
 _NOTHING: Final = Encoded(b"null")
-_encode_sorted = msgspec.json.Encoder(order="deterministic").encode
+_encode_sorted = msgspec.json.Encoder(order="deterministic", enc_hook=plain_value).encode
 
 
 def answer_of(value: Any, tool: Tool, warnings: Sequence[Notice] = ()) -> Answer[Value]:
-    """Return a tool's value as an Answer whose data is text, or JSON that matches its schema."""
-    if type(value) is Answer:
-        answer = _with_encoded_data(value, tool)
-    elif isinstance(value, _ANSWERS):
-        answer = _with_encoded_data(
-            to_answer(value) if isinstance(value, Envelope) else value, tool
-        )
-    elif tool.output.schema is None and _is_content(value):
-        answer = _content(value)
-    else:
-        answer = Answer(_encoded(value, tool))
+    """Return a tool's value as an Answer whose data is text, or JSON that matches its schema.
+
+    The error of a value that does not fit has the file and line of the tool's function.
+    """
+    try:
+        if type(value) is Answer:
+            answer = _with_encoded_data(value, tool)
+        elif isinstance(value, _ANSWERS):
+            answer = _with_encoded_data(
+                to_answer(value) if isinstance(value, Envelope) else value, tool
+            )
+        elif tool.output.schema is None and _is_content(value):
+            answer = _content(value)
+        else:
+            answer = Answer(_encoded(value, tool))
+    except ContractError as error:
+        if tool.function is not None and not isinstance(error, TooDeep):  # callers see TooDeep
+            error.locate(tool.function)
+        raise
     return answer.with_warnings(warnings) if warnings else answer
 
 
@@ -103,12 +113,10 @@ def _encoded(data: Any, tool: Tool) -> Value:
             raise ContractError(f"{tool.name} is to return str, not {type(data).__name__}")
         return data
     if type(data) in _ENCODED_TYPES:
-        is_checked = isinstance(data, Encoded) and data.is_checked
-        given = data.json if isinstance(data, Encoded) else bytes(data)
-        json = given if is_checked else _compact(given, tool)
-        if output.check is not None:
-            output.check(json)
-        return Encoded(json)
+        return _checked(data, tool)
+    if output.encode is not None:
+        return _encoded_by(output.encode, data, tool)
+    json = b""
     try:
         json = _encode_sets(data) if output.is_unordered else _encode(data)
         check = output.check
@@ -118,14 +126,58 @@ def _encoded(data: Any, tool: Tool) -> Value:
             check(json)
     except RecursionError:
         raise too_deep(_returned(tool)) from None
-    except (TypeError, msgspec.ValidationError):
+    except TypeError:
         _require_json(data, tool)
         raise
+    except msgspec.ValidationError as error:
+        _require_json(data, tool)
+        raise _misfit(json, tool, error) from error
     if output.is_recursive and is_deep_json(json):
         raise too_deep(_returned(tool))
     if output.is_loose or (output.hides_nan and b"null" in json):
         _require_json(data, tool)
     return Encoded(json)
+
+
+def _checked(data: Encoded | Raw, tool: Tool) -> Encoded:
+    """Return data that is JSON already, if it matches the tool's schema."""
+    is_checked = isinstance(data, Encoded) and data.is_checked
+    given = data.json if isinstance(data, Encoded) else bytes(data)
+    json = given if is_checked else _compact(given, tool)
+    if tool.output.check is not None:
+        try:
+            tool.output.check(json)
+        except msgspec.ValidationError as error:
+            raise _misfit(json, tool, error) from error
+    return Encoded(json)
+
+
+def _encoded_by(encode: Callable[[Any], bytes], data: Any, tool: Tool) -> Encoded:
+    """Return data as JSON by the encoder of the tool's type."""
+    try:
+        json = encode(data)
+    except RecursionError:
+        raise too_deep(_returned(tool)) from None
+    except msgspec.ValidationError as error:
+        raise _misfit(b"", tool, error) from error
+    if tool.output.is_recursive and is_deep_json(json):
+        raise too_deep(_returned(tool))
+    return Encoded(json)
+
+
+def _misfit(json: bytes, tool: Tool, error: msgspec.ValidationError) -> ContractError:
+    """Return the error of a value that is not of the tool's return type: the parts that differ."""
+    if isinstance(error, InvalidValue):
+        fields = error.fields
+    else:
+        checker = Checker(tool.output.schema or {}, formats=False)
+        reason = FieldError("", str(error).replace("`", ""))
+        fields = tuple(checker.explain_json(json, unreadable=reason, otherwise=reason))
+    parts = [f"${'.' if e.field[:1] not in ('', '[') else ''}{e.field}: {e.error}" for e in fields]
+    more = f"; and {len(parts) - _MAX_PARTS} more" if len(parts) > _MAX_PARTS else ""
+    return ContractError(
+        f"{_returned(tool)} does not fit its return type: {'; '.join(parts[:_MAX_PARTS])}{more}"
+    )
 
 
 def _require_json(data: Any, tool: Tool) -> None:
@@ -224,7 +276,7 @@ def mask(error: BaseException) -> Problem:
 def log_failure(what: str, error: BaseException) -> None:
     """Log an exception whose details the caller does not get."""
     with suppress(Exception):  # a log handler that a tool has broken must not break the call
-        if isinstance(error, TooDeep):
+        if isinstance(error, TooDeep) or getattr(error, "location", None):  # that is the cause
             log.error("%s failed: %s", what, error)
             return
         frames = list(_frames(error.__traceback__))

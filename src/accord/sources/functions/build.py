@@ -23,7 +23,7 @@ from accord.model.resource import BYTES, JSON, TEXT, Resource
 from accord.model.tool import Audience, Bound, Dependencies, Executable, Hints, Tool
 from accord.sources.functions.dependencies import Overrides, executable, resolve
 from accord.sources.functions.introspect import FunctionInfo, inspect_function
-from accord.sources.functions.parameters import Parameters, decode_failure
+from accord.sources.functions.parameters import ParameterInfo, Parameters, decode_failure
 from accord.sources.functions.type_hints import output_of
 
 P = ParamSpec("P")
@@ -83,6 +83,7 @@ def function_tool(function: Callable[..., Any], **options: Unpack[Options]) -> T
         input_schema=parameters.schema,
         bind=parameters.bind,
         **_executable(info, parameters),
+        function=function,
         hints=_hints(options),
         output=output_of(info.types.get("return", Any), info.name),
         profile=options.get("profile"),
@@ -124,6 +125,8 @@ def _hints(options: Options) -> Hints:
 class TextParameters(Parameters):
     """The parameters of a function called with text; other types are converted from it."""
 
+    _undecoded = Any
+
     def __init__(self, function: Callable[..., Any], info: FunctionInfo, kind: str) -> None:
         descriptions = info.docstring.parameters
         super().__init__(function, info.name, info.types, descriptions, strict=False, kind=kind)
@@ -140,8 +143,15 @@ class TextParameters(Parameters):
 
     def choices(self) -> dict[str, list[str]]:
         """Return the possible values of each parameter that has a fixed set."""
-        found = {each.parameter.name: _ordered_choices(each.hint) for each in self._visible}
+        found = {each.parameter.name: self._choices_of(each) for each in self._visible}
         return {name: values for name, values in found.items() if values}
+
+    def _choices_of(self, info: ParameterInfo) -> list[str]:
+        if info.model is None:
+            return _ordered_choices(info.hint)
+        return [
+            str(value) for value in self.schema["properties"][info.parameter.name].get("enum", ())
+        ]
 
     def bind(self, arguments: bytes) -> Bound:
         """Return the arguments as a record; raise a validation Problem with every wrong field."""
@@ -151,13 +161,23 @@ class TextParameters(Parameters):
             raise invalid(self._tool, [decode_failure(error)]) from error
         known = {name: given[name] for name in self.names if name in given}
         try:
+            if self._models:
+                known |= {
+                    info.parameter.name: _from_text(info, known[info.parameter.name])
+                    for info in self._visible
+                    if info.model is not None and info.parameter.name in known
+                }
             return Bound(msgspec.convert(known, self._record, strict=False))
         except msgspec.ValidationError as error:
-            _, errors = self._read_fields(
-                known, lambda info, value: msgspec.convert(value, info.hint, strict=False)
-            )
+            _, errors = self._read_fields(known, _from_text)
             errors = errors or [FieldError("arguments", "do not fit")]
             raise invalid(self._tool, errors) from error
+
+
+def _from_text(info: ParameterInfo, value: Any) -> Any:
+    if info.model is not None:
+        return info.model.read_text(value)
+    return msgspec.convert(value, info.hint, strict=False)
 
 
 def _is_simple(schema: JsonSchema, defs: dict[str, Any]) -> bool:

@@ -1,7 +1,8 @@
 """A function's parameters as one msgspec struct: schema, decoding and field errors.
 
-Arguments decode in one step. If that fails, each field is checked on its own, so that every wrong
-field is reported: msgspec stops at the first.
+Arguments decode in one step; those of a type of pydantic stay JSON, which pydantic validates. If
+that fails, each field is checked on its own, so that every wrong field is reported: msgspec stops
+at the first.
 """
 
 import inspect
@@ -11,19 +12,37 @@ from dataclasses import MISSING, fields, is_dataclass
 from functools import cached_property, reduce
 from operator import or_
 from types import UnionType
-from typing import Any, Final, NamedTuple, Union, get_args, get_origin
+from typing import Any, ClassVar, Final, NamedTuple, Union, get_args, get_origin
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from accord.errors import ContractError
 from accord.model.answer import FieldError
-from accord.model.arguments import Checker, JsonSchema, ignored, invalid, path_of
+from accord.model.arguments import (
+    Checker,
+    InvalidValue,
+    JsonSchema,
+    ignored,
+    invalid,
+    path_of,
+)
 from accord.model.context import Context
+from accord.model.pydantic_types import (
+    PydanticType,
+    reject_field,
+    schemas_of,
+    uses_pydantic,
+)
 from accord.model.tool import Bound
 from accord.sources.functions.dependencies import dependency_of
 from accord.sources.functions.introspect import is_context
-from accord.sources.functions.type_hints import annotate, classes_in, describe
+from accord.sources.functions.type_hints import (
+    annotate,
+    classes_in,
+    describe,
+    merge_definitions,
+)
 
 _EXACT: Final = 2**53  # largest integer that a float holds exactly
 _EXPECTED: Final = re.compile(r"Expected `(?P<wanted>[^`]*)`, got `(?P<got>[^`]*)`")
@@ -60,10 +79,17 @@ def _normalized(raw: bytes, decode: Callable[[bytes], Any]) -> msgspec.Raw:
 
 def _field_errors(name: str, raw: bytes, error: Exception, checker: Checker) -> list[FieldError]:
     """Return the errors of one parameter that did not decode."""
+    if isinstance(error, InvalidValue):
+        return [FieldError(_below(name, each.field), each.error) for each in error.fields]
     by_schema = checker.errors({name: msgspec.json.decode(_normalize_integers(raw))})
     below = (f"{name}.", f"{name}[")
     found = [e for e in by_schema if e.field == name or e.field.startswith(below)]
     return found or [_field_error(name, str(error))]
+
+
+def _below(name: str, path: str) -> str:
+    """Return a path inside a parameter, with the parameter."""
+    return f"{path_of([name])}{'.' if path and path[0] != '[' else ''}{path}"
 
 
 def _field_error(name: str, sentence: str) -> FieldError:
@@ -152,6 +178,9 @@ class ParameterInfo(NamedTuple):
     parameter: inspect.Parameter
     hint: Any
     default: bytes | None
+    model: PydanticType | None = None
+    """The type of a parameter that pydantic validates; `hint` is then that of its JSON."""
+    description: str | None = None
 
     @property
     def is_required(self) -> bool:
@@ -161,6 +190,9 @@ class ParameterInfo(NamedTuple):
 
 class Parameters:
     """A function's parameters: their schema, argument decoding, and the call."""
+
+    _undecoded: ClassVar[Any] = msgspec.Raw
+    """The type for msgspec of parameters that pydantic validates."""
 
     def __init__(
         self,
@@ -186,6 +218,11 @@ class Parameters:
             for p in self._all
             if p.name not in self._context and p.name not in self.dependencies
         ]
+        self._models = [
+            (attribute, info.model.read)
+            for attribute, info in zip(self._attributes, self._visible, strict=True)
+            if info.model is not None
+        ]
         self._record = self._make_record()
         self._decode = msgspec.json.Decoder(self._record).decode
         self.schema = self._make_schema(self._record)
@@ -203,11 +240,20 @@ class Parameters:
         """Return the arguments as a record; raise a validation Problem with every wrong field."""
         try:
             bound = Bound(self._decode(arguments))
+            if self._models:
+                self._validate(bound.arguments)
         except (msgspec.ValidationError, RecursionError):
             bound = self._bind_each_field(arguments)
         if self._may_lack_defaults:
             set_defaults(bound.arguments)
         return bound
+
+    def _validate(self, record: msgspec.Struct) -> None:
+        """Replace the JSON of parameters that pydantic validates by their values."""
+        for attribute, read in self._models:
+            json = getattr(record, attribute)
+            if type(json) is msgspec.Raw:  # else it is the default
+                setattr(record, attribute, read(bytes(json)))
 
     def caller(self) -> Callable[[Any, Any], Any]:
         """Return a call of the function with a record: positional if possible, which is faster."""
@@ -269,12 +315,22 @@ class Parameters:
         what = f"parameter {parameter.name!r} of {self._what}"
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise ContractError(f"{what} must be a named parameter, not *args or **kwargs")
-        hint = annotate(_without_unset(hint), descriptions, what)
+        hint = _without_unset(hint)
+        reject_field(hint, parameter.default, what)
+        if uses_pydantic(hint):
+            model = PydanticType(hint, what)
+            default = _default_of_model(parameter, model, what)
+            return ParameterInfo(parameter, self._undecoded, default, model, descriptions)
+        hint = annotate(hint, descriptions, what)
         describe(hint, what)
         return ParameterInfo(parameter, hint, _default(parameter, hint, what))
 
+    @cached_property
+    def _attributes(self) -> list[str]:
+        return _attributes([info.parameter.name for info in self._visible])
+
     def _make_record(self) -> type[msgspec.Struct]:
-        attributes = _attributes([info.parameter.name for info in self._visible])
+        attributes = self._attributes
         fields = [
             (attribute, info.hint) if info.is_required else _optional(attribute, info)
             for attribute, info in zip(attributes, self._visible, strict=True)
@@ -287,15 +343,31 @@ class Parameters:
     def _make_schema(self, record: type[msgspec.Struct]) -> JsonSchema:
         described = describe(record, self._what)
         properties = described.get("properties", {})
-        for parameter, _, default in self._visible:
-            if default is not None:
-                properties[parameter.name]["default"] = msgspec.json.decode(default)
+        described = self._with_models(described, properties)
+        for info in self._visible:
+            if info.default is not None:
+                default = msgspec.json.decode(info.default)
+                properties[info.parameter.name]["default"] = default
         schema: JsonSchema = {"type": "object", "properties": properties}
         if properties:
             schema["required"] = described.get("required", [])
         if self._strict:
             schema["additionalProperties"] = False
         return schema | {"$defs": described["$defs"]} if "$defs" in described else schema
+
+    def _with_models(self, described: JsonSchema, properties: dict[str, JsonSchema]) -> JsonSchema:
+        """Set the schemas of parameters that pydantic validates; return all with their `$defs`."""
+        models = {info.parameter.name: info.model for info in self._visible if info.model}
+        if not models:
+            return described
+        schemas, defs = merge_definitions(
+            described.get("$defs", {}), *schemas_of(models, "validation")
+        )
+        properties |= schemas
+        for info in self._visible:
+            if info.description and info.model:
+                properties[info.parameter.name].setdefault("description", info.description)
+        return {**described, "$defs": defs} if defs else described
 
     @cached_property
     def _decoders(self) -> dict[str, Callable[[bytes], Any]]:
@@ -305,18 +377,27 @@ class Parameters:
 
     def _bind_each_field(self, arguments: bytes) -> Bound:
         """Decode each field on its own, to report every wrong one."""
-        decoders = self._decoders
+        decoders, validated = self._decoders, dict[str, Any]()
+
+        def read(info: ParameterInfo, raw: msgspec.Raw) -> msgspec.Raw:
+            name = info.parameter.name
+            if info.model is None:
+                return _normalized(bytes(raw), decoders[name])
+            validated[name] = info.model.read(bytes(raw))
+            return raw
+
         try:
             given = msgspec.json.decode(arguments, type=dict[str, msgspec.Raw])
-            known, errors = self._read_fields(
-                given, lambda info, raw: _normalized(bytes(raw), decoders[info.parameter.name])
-            )
+            known, errors = self._read_fields(given, read)
         except (msgspec.ValidationError, RecursionError) as error:
             raise invalid(self._tool, [decode_failure(error)]) from error
         unknown = [name for name in given if name not in decoders]
         if errors or (unknown and self._strict):
             raise invalid(self._tool, errors + unknown_fields(unknown if self._strict else ()))
         record = self._decode(msgspec.json.encode(known))
+        for attribute, info in zip(self._attributes, self._visible, strict=True):
+            if info.parameter.name in validated:
+                setattr(record, attribute, validated[info.parameter.name])
         return Bound(record, [ignored(name) for name in unknown])
 
     def _read_fields(
@@ -377,3 +458,13 @@ def _default(parameter: inspect.Parameter, hint: Any, what: str) -> bytes | None
         reason = str(error).replace("`", "")
         raise ContractError(f"{what} has a default that does not fit its type: {reason}") from error
     return default
+
+
+def _default_of_model(parameter: inspect.Parameter, model: PydanticType, what: str) -> bytes | None:
+    """Return a default as JSON; None if the schema cannot have it."""
+    if parameter.default is parameter.empty or parameter.default is UNSET:
+        return None
+    try:
+        return model.default(parameter.default)
+    except InvalidValue as error:
+        raise ContractError(f"{what} has a default that does not fit its type: {error}") from error

@@ -7,6 +7,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from datetime import datetime, time
 from enum import Enum
 from functools import reduce
+from itertools import count
 from operator import or_
 from types import UnionType
 from typing import (
@@ -29,6 +30,7 @@ from accord.errors import ContractError
 from accord.model.answer import Answer
 from accord.model.arguments import JsonSchema
 from accord.model.content import Block
+from accord.model.pydantic_types import CheckedOutput, PydanticType, uses_pydantic
 from accord.model.tool import Output
 
 _BOUNDS: Final = ("gt", "ge", "lt", "le", "multiple_of", "min_length", "max_length", "pattern")
@@ -72,7 +74,7 @@ def _is_described(hint: Any) -> bool:
 
 
 def describe(hint: Any, what: str) -> JsonSchema:
-    """Return the JSON Schema of a type: `$defs` at the root, and never a bare `$ref` there."""
+    """Return the JSON Schema of a type: `$defs` at the root, and never a `$ref` there."""
     try:
         (schema,), defs = msgspec.json.schema_components([hint], ref_template="#/$defs/{name}")
         msgspec.json.Decoder(hint)
@@ -80,14 +82,53 @@ def describe(hint: Any, what: str) -> JsonSchema:
         shown = inspect.formatannotation(hint)
         reason = str(error).partition("\n")[0]
         if reason.endswith(":"):  # msgspec continues with its own hooks
-            reason = "use a dataclass, a TypedDict or a msgspec.Struct"
+            reason = (
+                "use a dataclass, a TypedDict, a msgspec.Struct, an attrs class or a pydantic model"
+            )
         raise ContractError(f"{what} is {shown}, which is not a JSON type: {reason}") from error
-    if set(schema) == {"$ref"}:
+    return _completed(_with_root(schema, defs), hint)
+
+
+def _with_root(schema: JsonSchema, defs: dict[str, JsonSchema]) -> JsonSchema:
+    """Return a schema with its definitions, and a `$ref` at the root replaced by its target."""
+    if "$ref" in schema:
+        others = {key: each for key, each in schema.items() if key != "$ref"}
         name = schema["$ref"].rpartition("/")[2]
-        schema = dict(defs[name])
+        schema = defs[name] | others
         if not _mentions(defs, name):
-            del defs[name]
-    return _completed({**schema, "$defs": defs} if defs else schema, hint)
+            defs = {each: part for each, part in defs.items() if each != name}
+    return {**schema, "$defs": defs} if defs else schema
+
+
+def merge_definitions(
+    defs: dict[str, JsonSchema],
+    schemas: dict[str, JsonSchema],
+    own: dict[str, JsonSchema],
+) -> tuple[dict[str, JsonSchema], dict[str, JsonSchema]]:
+    """Return schemas with definitions of their `own`, and these together with others.
+
+    A definition whose name belongs to another one gets a number: `Item_2`.
+    """
+    schemas = {name: _complete(each, {}) for name, each in schemas.items()}
+    own = {name: _complete(each, {}) for name, each in own.items()}
+    names: dict[str, str] = {}
+    for name, definition in own.items():
+        if name in defs and defs[name] != definition:
+            numbered = (f"{name}_{number}" for number in count(2))
+            names[name] = next(n for n in numbered if n not in defs and n not in own)
+    if names:
+        schemas, own = _renamed(schemas, names), _renamed(own, names)
+    return schemas, defs | {names.get(name, name): each for name, each in own.items()}
+
+
+def _renamed(node: Any, names: dict[str, str]) -> Any:
+    """Return a schema with its references to renamed definitions."""
+    if isinstance(node, dict):
+        return {key: _renamed(each, names) for key, each in node.items()}
+    if isinstance(node, list):
+        return [_renamed(each, names) for each in node]
+    start, slash, name = node.rpartition("/") if isinstance(node, str) else ("", "", "")
+    return f"{start}{slash}{names.get(name, name)}" if start == "#/$defs" else node
 
 
 _Orders = dict[frozenset[tuple[type, Any]], Sequence[Any]]
@@ -271,6 +312,8 @@ def output_of(hint: Any, tool: str) -> Output:
     if any(hint is silent for silent in _NO_SCHEMA) or _has_blocks(hint):
         return Output()
     what = f"the result of tool {tool!r}"
+    if uses_pydantic(hint):
+        return _output_of_model(PydanticType(hint, what))
     hint = annotate(hint, None, what)
     schema = describe(hint, what)
     parts = list(_subschemas(schema))
@@ -281,6 +324,20 @@ def output_of(hint: Any, tool: str) -> Output:
         hides_nan=any(_is_nullable_number(part) for part in parts),
         is_recursive=_is_recursive(schema),
         is_unordered=any("uniqueItems" in part for part in parts),
+    )
+
+
+def _output_of_model(model: PydanticType) -> Output:
+    described = model.schema("serialization")
+    schemas, defs = merge_definitions({}, {"": described}, described.pop("$defs", {}))
+    schema = _with_root(schemas[""], defs)
+    checked = CheckedOutput(model, schema)
+    return Output(
+        schema=schema,
+        encode=checked.encode,
+        check=checked.check,
+        is_loose=False,
+        is_recursive=_is_recursive(schema),
     )
 
 

@@ -1,0 +1,564 @@
+"""Types that pydantic validates and serializes: the only module that uses pydantic.
+
+It never imports pydantic: a type of pydantic is there only if its module has imported it. A type
+goes to pydantic as a whole if one part of it, at any depth, is known to pydantic alone: a model, a
+pydantic dataclass, a validator, a type such as `EmailStr`, or a `Field` in a class.
+"""
+
+import re
+import sys
+import typing
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, reduce
+from operator import or_
+from types import UnionType
+from typing import Annotated, Any, Final, Literal, NamedTuple, Union, get_args, get_origin
+
+import msgspec
+
+from accord.errors import ContractError
+from accord.model.answer import FieldError
+from accord.model.arguments import Checker, InvalidValue, JsonSchema, path_of, type_mismatch
+
+Mode = Literal["validation", "serialization"]
+_REF: Final = "#/$defs/{model}"
+_BOUNDS: Final = ("gt", "ge", "lt", "le", "multiple_of", "min_length", "max_length", "pattern")
+_TEXTS: Final = ("title", "description", "examples")
+_HOOKS: Final = (
+    "__get_pydantic_core_schema__",
+    "__get_pydantic_json_schema__",
+    "__pydantic_core_schema__",
+)
+_USABLE: Final = "a dataclass, a TypedDict or a pydantic model"
+_OF_MODELS: Final = ("default", "default_factory", "alias", "validation_alias")
+
+
+def uses_pydantic(hint: Any, owner: type | None = None) -> bool:
+    """True if a type has a part that only pydantic knows.
+
+    A `Field` with bounds and texts is one if it is in a class: `owner`, or one inside the type.
+    """
+    if "pydantic" not in sys.modules:
+        return False
+    return any(_is_pydantic(part, owner) for part, owner in _parts(hint, owner, set()))
+
+
+def _is_pydantic(part: Any, owner: type | None) -> bool:
+    if any(hasattr(part, hook) for hook in _HOOKS) or _is_version_1(part):
+        return True
+    if isinstance(part, type) or not type(part).__module__.startswith("pydantic."):
+        return False
+    if not is_field(part):
+        return True  # such as a Discriminator, or Strict
+    return owner is not None or not _is_plain_field(part)
+
+
+def is_field(value: Any) -> bool:
+    """True for what pydantic's `Field()` returns."""
+    kind = getattr(sys.modules.get("pydantic.fields"), "FieldInfo", None)
+    return kind is not None and isinstance(value, kind)
+
+
+def _is_plain_field(info: Any) -> bool:
+    """True if a `Field` has only bounds and texts, which msgspec.Meta has as well."""
+    others = [name for name in info._attributes_set if name not in (*_TEXTS, "annotation")]
+    return not others and all(
+        any(getattr(extra, name, None) is not None for name in _BOUNDS) for extra in info.metadata
+    )
+
+
+def _is_version_1(part: Any) -> bool:
+    """True for a model of pydantic 1, of which version 2 has a copy in `pydantic.v1`."""
+    names = ("pydantic.v1.main", "pydantic.main")
+    bases = [getattr(sys.modules.get(name), "BaseModel", None) for name in names]
+    old = tuple(base for base in bases if base is not None and not hasattr(base, "model_fields"))
+    return isinstance(part, type) and issubclass(part, old)
+
+
+def _parts(hint: Any, owner: type | None, seen: set[Any]) -> Iterator[tuple[Any, type | None]]:
+    """Yield the parts of a type, at any depth, with the class that has them as fields.
+
+    Fields of models are not parts: pydantic handles a model as a whole.
+    """
+    yield hint, owner
+    if get_origin(hint) is Annotated:
+        bare, *extras = get_args(hint)
+        yield from _parts(bare, owner, seen)
+        yield from ((extra, owner) for extra in extras)
+        return
+    if get_origin(hint) is Literal:
+        return
+    for part in (*get_args(hint), get_origin(hint)):
+        if part is not None:
+            yield from _parts(part, owner, seen)
+    for alias in ("__value__", "__supertype__"):  # of a TypeAliasType, of a NewType
+        if (inner := getattr(hint, alias, None)) is not None:
+            yield from _parts(inner, owner, seen)
+    if isinstance(hint, type) and hint not in seen and not _is_pydantic(hint, owner):
+        seen.add(hint)
+        for field in _fields(hint).values():
+            yield from _parts(field, hint, seen)
+
+
+def _fields(owner: type) -> dict[str, Any]:
+    """Return the types of a class's fields; none if they cannot be resolved."""
+    if not getattr(owner, "__annotations__", None):
+        return {}
+    try:
+        return typing.get_type_hints(owner, include_extras=True)
+    except (NameError, TypeError, AttributeError, SyntaxError):
+        return {}
+
+
+class PydanticType:
+    """A type that pydantic validates and serializes.
+
+    `what` names it in errors. Raises ContractError if pydantic cannot use the type.
+    """
+
+    def __init__(self, hint: Any, what: str) -> None:
+        pydantic = sys.modules["pydantic"]
+        self._what = what
+        self._hint = _for_pydantic(hint, what)
+        self._failure = pydantic.ValidationError
+        try:
+            self._adapter = pydantic.TypeAdapter(self._hint)
+            if not getattr(self._adapter, "pydantic_complete", True):
+                self._adapter.rebuild()
+        except pydantic.PydanticUserError as error:
+            raise self._unusable(error) from error
+        self._validate_json = self._adapter.validator.validate_json
+
+    def read(self, json: bytes) -> Any:
+        """Return JSON as a value of the type; raise InvalidValue with every error."""
+        try:
+            return self._validate_json(json)
+        except self._failure as error:
+            try:
+                value = msgspec.json.decode(json)
+            except (msgspec.MsgspecError, RecursionError):
+                value = None
+            raise InvalidValue(_field_errors(error, value)) from error
+
+    def read_text(self, text: str) -> Any:
+        """Return text as a value of the type; raise InvalidValue if it is not valid."""
+        try:
+            return self._adapter.validate_strings(text)
+        except self._failure as error:
+            raise InvalidValue(_field_errors(error, text)) from error
+
+    def validate(self, value: Any) -> Any:
+        """Return a Python value as one of the type; raise InvalidValue with every error."""
+        try:
+            return self._adapter.validator.validate_python(value, by_alias=True, by_name=True)
+        except self._failure as error:
+            raise InvalidValue(_field_errors(error, value)) from error
+
+    def encode(self, value: Any) -> bytes:
+        """Return a valid value as JSON in the form of the serialization schema: by alias.
+
+        Raises RecursionError if the value contains itself.
+        """
+        try:
+            json: bytes = self._adapter.serializer.to_json(value, by_alias=True, warnings=False)
+        except ValueError as error:
+            if "Circular reference" in str(error):
+                raise RecursionError from error
+            raise
+        return json
+
+    def default(self, value: Any) -> bytes | None:
+        """Return a default value as JSON that is valid input; None if there is no such JSON.
+
+        Raises InvalidValue if the default is not a value of the type.
+        """
+        value = self.validate(value)
+        for by_alias in (True, False):
+            try:
+                json: bytes = self._adapter.dump_json(value, by_alias=by_alias, warnings=False)
+                self._validate_json(json)
+            except ValueError:  # it has no JSON, or its JSON is not valid input
+                continue
+            return json
+        return None
+
+    def schema(self, mode: Mode) -> JsonSchema:
+        """Return the JSON Schema, with `$defs` if it has any."""
+        schemas, defs = schemas_of({"": self}, mode)
+        return {**schemas[""], "$defs": defs} if defs else schemas[""]
+
+    def _unusable(self, error: Exception) -> ContractError:
+        place = _failing_field(self._hint)
+        shown = getattr(self._hint, "__name__", str(self._hint))
+        reason = re.split(r"\.? (?:Set|If) |\n", str(error))[0].rstrip(".")
+        return ContractError(
+            f"{self._what} is {shown}, which is not a JSON type: {place}{reason}; "
+            f"use {_USABLE} of JSON types"
+        )
+
+
+def schemas_of(
+    types: Mapping[str, PydanticType], mode: Mode
+) -> tuple[dict[str, JsonSchema], dict[str, JsonSchema]]:
+    """Return the JSON Schemas of several types by name, and the definitions that they share."""
+    pydantic = sys.modules["pydantic"]
+    adapters = [(name, mode, each._adapter) for name, each in types.items()]
+    try:
+        found, root = pydantic.TypeAdapter.json_schemas(
+            adapters, ref_template=_REF, schema_generator=_generator()
+        )
+    except pydantic.PydanticUserError as error:
+        if len(types) > 1:
+            for name, each in types.items():  # raises for the one that is not usable
+                schemas_of({name: each}, mode)
+        raise next(iter(types.values()))._unusable(error) from error
+    schemas = {name: _simplified(found[name, mode]) for name in types}
+    return schemas, {name: _simplified(each) for name, each in root.get("$defs", {}).items()}
+
+
+@cache
+def _generator() -> Any:
+    """Return a generator of JSON Schemas without the titles that only repeat a field's name."""
+    pydantic = sys.modules["pydantic"]
+    base: Any = pydantic.json_schema.GenerateJsonSchema
+
+    class Generator(base):  # type: ignore[misc]  # a class of pydantic
+        ignored_warning_kinds = frozenset({*base.ignored_warning_kinds, "non-serializable-default"})
+
+        def field_title_should_be_set(self, schema: Any) -> bool:
+            return False
+
+        def decimal_schema(self, schema: Any) -> Any:
+            """Return the format instead of a pattern that the APIs of models refuse."""
+            described = super().decimal_schema(schema)
+            for part in described.get("anyOf", [described]):
+                if part.get("type") == "string":
+                    part.pop("pattern", None)
+                    part["format"] = "decimal"
+            return described
+
+    return Generator
+
+
+def _simplified(node: Any) -> Any:
+    """Return a schema in the form that the APIs of models accept.
+
+    They know `anyOf` and `enum`, but often not `oneOf` and `const`. Alternatives with a
+    discriminator exclude each other, so that `anyOf` is the same.
+    """
+    if isinstance(node, list):
+        return [_simplified(each) for each in node]
+    if not isinstance(node, dict):
+        return node
+    simple: dict[str, Any] = {}
+    for name, each in node.items():
+        if name in _SCHEMA_MAPS:
+            simple[name] = {key: _simplified(part) for key, part in each.items()}
+        elif name == "const" and "enum" not in node:
+            simple["enum"] = [each]
+        elif name == "oneOf" and "discriminator" in node:
+            simple["anyOf"] = _simplified(each)
+        else:
+            simple[name] = _simplified(each) if name in _SCHEMAS else each
+    return simple
+
+
+_SCHEMA_MAPS: Final = frozenset({"properties", "patternProperties", "$defs"})
+_SCHEMAS: Final = frozenset(
+    {"items", "prefixItems", "additionalProperties", "anyOf", "allOf", "oneOf", "not"}
+)
+
+
+def _for_pydantic(hint: Any, what: str) -> Any:
+    """Return a type with msgspec.Meta and plain descriptions as pydantic's Field."""
+    _reject_version_1(hint, what)
+    _reject_foreign(hint, what)
+    return _with_fields(hint)
+
+
+def _reject_version_1(hint: Any, what: str) -> None:
+    for part, _ in _parts(hint, None, set()):
+        if _is_version_1(part):
+            raise ContractError(
+                f"{what} is {part.__name__}, a model of pydantic 1: "
+                "derive it from the BaseModel of pydantic 2"
+            )
+
+
+def _reject_foreign(hint: Any, what: str) -> None:
+    """Raise if a part of a type is known to msgspec only."""
+    for part, owner in _parts(hint, None, set()):
+        if isinstance(part, msgspec.Meta) and owner is not None:
+            raise ContractError(
+                f"{what} has msgspec.Meta in {owner.__name__}, which has fields for pydantic; "
+                "use pydantic.Field in its place"
+            )
+        is_struct = isinstance(part, type) and issubclass(part, msgspec.Struct)
+        if (is_struct or hasattr(part, "__attrs_attrs__")) and not _is_pydantic(part, owner):
+            kind = "msgspec.Struct" if is_struct else "attrs class"
+            raise ContractError(
+                f"{what} mixes types of pydantic with {part.__name__}, "
+                f"{'a' if is_struct else 'an'} {kind}; make {part.__name__} {_USABLE}"
+            )
+
+
+def _with_fields(hint: Any) -> Any:
+    origin, args = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        bare, *extras = args
+        return Annotated[(_with_fields(bare), *map(_as_field, extras))]
+    if origin is Literal or not args:
+        return hint
+    inner = tuple(_with_fields(arg) for arg in args)
+    if inner == args:
+        return hint
+    return reduce(or_, inner) if origin in (Union, UnionType) else origin[inner]
+
+
+def _as_field(extra: Any) -> Any:
+    if isinstance(extra, str):
+        return sys.modules["pydantic"].Field(description=extra)
+    if isinstance(extra, msgspec.Meta):
+        names = (*_BOUNDS, *_TEXTS)
+        values = {name: getattr(extra, name) for name in names if getattr(extra, name) is not None}
+        return sys.modules["pydantic"].Field(**values, json_schema_extra=extra.extra_json_schema)
+    described = getattr(extra, "documentation", None)  # of a `Doc`
+    return sys.modules["pydantic"].Field(description=described) if described else extra
+
+
+def reject_field(hint: Any, default: Any, what: str) -> None:
+    """Raise if a parameter has a `Field` as default, or one that only fits a field of a model."""
+    if is_field(default):
+        raise ContractError(
+            f"{what} has a Field as default; write Annotated[TYPE, Field(...)] as its type"
+        )
+    for extra in get_args(hint)[1:] if get_origin(hint) is Annotated else ():
+        wrong = [name for name in _OF_MODELS if name in getattr(extra, "_attributes_set", ())]
+        if wrong and is_field(extra):
+            instead = "rename the parameter" if "alias" in wrong[0] else "write NAME: TYPE = VALUE"
+            raise ContractError(f"{what} has a Field with {wrong[0]}; {instead} instead")
+
+
+def _failing_field(hint: Any) -> str:
+    """Return the field with a type that pydantic cannot use, for a message; empty if unknown."""
+    pydantic = sys.modules["pydantic"]
+    failing = ""
+    for owner, name, field in _all_fields(hint, set()):
+        try:
+            pydantic.TypeAdapter(field).json_schema(schema_generator=_generator())
+        except (pydantic.PydanticUserError, NameError):
+            failing = f"{owner.__name__}.{name}: "  # the last is not inside another one
+    return failing
+
+
+def _all_fields(hint: Any, seen: set[Any]) -> Iterator[tuple[type, str, Any]]:
+    """Yield every field of every class in a type, models included."""
+    for part in get_args(hint):
+        yield from _all_fields(part, seen)
+    if not isinstance(hint, type) or hint in seen:
+        return
+    seen.add(hint)
+    fields = getattr(hint, "model_fields", None)
+    own = _fields(hint) if fields is None else {n: each.annotation for n, each in fields.items()}
+    for name, field in own.items():
+        yield hint, name, field
+        yield from _all_fields(field, seen)
+
+
+class _Fault(NamedTuple):
+    """One error of a value."""
+
+    path: tuple[str | int, ...]
+    sentence: str
+    wanted: str | None = None
+    """The JSON type that the value must have, if it has another one."""
+
+
+def _field_errors(error: Any, value: Any) -> list[FieldError]:
+    """Return a ValidationError of pydantic in the words of `accord.model.arguments`."""
+    details = error.errors(include_url=False)
+    return [FieldError(path_of(each.path), each.sentence) for each in _faults(details, value, ())]
+
+
+def _faults(errors: Sequence[Any], value: Any, path: tuple[str | int, ...]) -> list[_Fault]:
+    """Return the errors of a value and its members.
+
+    `loc` of an error has the path in the value, and in between the names of the alternatives of a
+    union and of functions, which are not in the value.
+    """
+    found: list[_Fault] = []
+    members: dict[str | int, list[Any]] = {}
+    branches: dict[str | int, list[Any]] = {}
+    for error in errors:
+        step, *others = error["loc"] or (None,)
+        inner = {**error, "loc": others}
+        if step is None:
+            found += _words(error, path)
+        elif step == "[key]":
+            found += [
+                each._replace(sentence=f"has a name that {each.sentence}", wanted=None)
+                for each in _words(inner, path)
+            ]
+        elif _has_member(value, step) or (error["type"] == "missing" and not others):
+            members.setdefault(step, []).append(inner)
+        else:
+            branches.setdefault(step, []).append(inner)
+    for step, inner_errors in members.items():
+        found += _faults(inner_errors, _member(value, step), (*path, step))
+    return found + _closest([_faults(each, value, path) for each in branches.values()], value, path)
+
+
+def _closest(branches: list[list[_Fault]], value: Any, path: tuple[str | int, ...]) -> list[_Fault]:
+    """Return the errors of the alternative that the value most likely belongs to."""
+    meant = [b for b in branches if not any(each.wanted and each.path == path for each in b)]
+    if meant or not branches:
+        return min(meant, key=len, default=[])
+    wanted = dict.fromkeys(each.wanted for b in branches for each in b if each.wanted)
+    return [_Fault(path, type_mismatch(wanted, value), next(iter(wanted)))]
+
+
+def _has_member(value: Any, step: str | int) -> bool:
+    if isinstance(value, Mapping):
+        return step in value
+    if isinstance(step, int):
+        return isinstance(value, Sequence) and not isinstance(value, str | bytes)
+    is_object = not isinstance(value, str | int | float | list | tuple | set | None)
+    return is_object and hasattr(value, step)
+
+
+def _member(value: Any, step: str | int) -> Any:
+    if isinstance(value, Mapping):
+        return value.get(step)
+    if isinstance(step, int):
+        return value[step] if step < len(value) else None
+    return getattr(value, step, None)
+
+
+def _words(error: Any, path: tuple[str | int, ...]) -> Iterator[_Fault]:
+    """Yield the error of a value in our words."""
+    kind, context = error["type"], error.get("ctx", {})
+    if kind in ("union_tag_invalid", "union_tag_not_found"):
+        yield _tag_fault(kind, context, path)
+    elif wanted := _WANTED.get(kind):
+        yield _Fault(path, type_mismatch([wanted], error["input"]), wanted)
+    elif template := _TEMPLATES.get(kind):
+        yield _Fault(path, template.format(**context))
+    elif kind in ("literal_error", "enum"):
+        yield _Fault(path, f"must be one of {', '.join(_choices(context['expected']))}")
+    elif kind in ("too_short", "too_long"):
+        items = "fields" if isinstance(error["input"], Mapping) else "items"
+        few = kind == "too_short"
+        limit = context["min_length" if few else "max_length"]
+        yield _Fault(path, f"must have at {'least' if few else 'most'} {limit} {items}")
+    elif kind == "json_invalid":
+        is_deep = "recursion" in str(context.get("error"))
+        reason = "is nested too deeply" if is_deep else "has text that is not Unicode"
+        yield _Fault(path, reason)
+    elif "error" in context and kind in ("value_error", "assertion_error"):
+        reason = str(context["error"])  # words of the author's own validator
+        yield _Fault(path, f"is not valid: {reason}" if reason else "is not valid")
+    else:
+        yield _Fault(path, _translated(kind, error["msg"]))
+
+
+def _tag_fault(kind: str, context: Mapping[str, Any], path: tuple[str | int, ...]) -> _Fault:
+    """Return the error of a value without a valid discriminator."""
+    names = _QUOTED.fullmatch(context["discriminator"])
+    at = (*path, names[1]) if names else path
+    if kind == "union_tag_not_found":
+        return _Fault(at, "is required" if names else "does not fit an alternative of its type")
+    return _Fault(at, f"must be one of {', '.join(_choices(context['expected_tags']))}")
+
+
+def _choices(expected: str) -> Iterable[str]:
+    """Return the values in a list of pydantic such as `'a', 'b' or 3`."""
+    for quoted, double, bare in _CHOICE.findall(expected):
+        if bare != "or":
+            yield quoted or double or _CONSTANTS.get(bare, bare)
+
+
+def _translated(kind: str, message: str) -> str:
+    """Return another message of pydantic without the value that it may contain."""
+    form = next((_FORMATS[start] for start in _FORMATS if kind.startswith(start)), None)
+    if form is not None and kind.endswith(("_type", "_parsing")):
+        return f"must be a valid {form}"
+    if valid := _VALID.match(message):
+        return f"must be a valid {valid[1]}"
+    return _SHOULD.sub("must ", message) if _SHOULD.match(message) else f"is not valid: {message}"
+
+
+_QUOTED: Final = re.compile(r"'([^']+)'")
+_CHOICE: Final = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^\s,]+)""")
+_CONSTANTS: Final = {"None": "null", "True": "true", "False": "false"}
+_VALID: Final = re.compile(r"(?:Input should be|value is not) a valid ([^,:]+)")
+_SHOULD: Final = re.compile(r"(?:Input|String|Value|Data|Decimal input) should ")
+_WANTED: Final = {
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "integer"),
+    **dict.fromkeys(("float_type", "float_parsing", "decimal_type"), "number"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "boolean"),
+    **dict.fromkeys(
+        ("string_type", "string_sub_type", "bytes_type", "url_type", "uuid_type"), "string"
+    ),
+    **dict.fromkeys(
+        ("list_type", "tuple_type", "set_type", "frozen_set_type", "iterable_type"), "array"
+    ),
+    **dict.fromkeys(
+        ("dict_type", "mapping_type", "model_type", "model_attributes_type", "dataclass_type"),
+        "object",
+    ),
+    "none_required": "null",
+}
+_FORMATS: Final = {
+    "datetime_": "date-time",
+    "date_": "date",
+    "time_delta_": "duration",
+    "time_": "time",
+    "uuid_": "uuid",
+    "url_": "URL",
+    "decimal_": "decimal",
+}
+_TEMPLATES: Final = {
+    "missing": "is required",
+    "missing_argument": "is required",
+    "extra_forbidden": "is not a known field",
+    "unexpected_keyword_argument": "is not a known field",
+    "greater_than": "must be more than {gt}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than": "must be less than {lt}",
+    "less_than_equal": "must be at most {le}",
+    "multiple_of": "must be a multiple of {multiple_of}",
+    "string_too_short": "must have at least {min_length} characters",
+    "string_too_long": "must have at most {max_length} characters",
+    "string_pattern_mismatch": "must match the pattern {pattern}",
+    "finite_number": "must be a finite number",
+    "int_parsing_size": "must be an integer of fewer digits",
+    "string_unicode": "must be Unicode text",
+}
+
+
+class CheckedOutput:
+    """Encodes results of a type of pydantic, and checks that they match its schema.
+
+    An instance of a model is not validated again, as in pydantic itself; the check finds what has
+    changed since, and a serializer that returns something else than its field declares.
+    """
+
+    def __init__(self, kind: PydanticType, schema: JsonSchema) -> None:
+        self._kind = kind
+        self._checker = Checker(schema, formats=False)
+        self._checker.compile("the result")
+
+    def encode(self, value: Any) -> bytes:
+        """Return a value as JSON; raise InvalidValue if it does not match the schema."""
+        json = self._kind.encode(self._kind.validate(value))
+        self.check(json)
+        return json
+
+    def check(self, json: bytes) -> None:
+        """Raise InvalidValue if JSON does not match the schema."""
+        try:
+            value = msgspec.json.decode(json)
+        except msgspec.DecodeError as error:  # NaN, if a model's config asks for it
+            raise InvalidValue([FieldError("", f"is not JSON: {error}")]) from error
+        if not self._checker.fits(value):
+            raise InvalidValue(self._checker.explain(value, FieldError("", "does not fit")))

@@ -252,7 +252,9 @@ def type_mismatch(wanted: Iterable[str], value: object) -> str:
 
 def _type_name(value: object) -> str:
     names = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array"}
-    return "null" if value is None else names.get(type(value), "object")
+    if value is None or isinstance(value, dict):
+        return "null" if value is None else "object"
+    return names.get(type(value), type(value).__name__)
 
 
 def _a(name: str) -> str:

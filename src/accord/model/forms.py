@@ -25,7 +25,7 @@ from msgspec import inspect
 from accord.errors import ContractError
 from accord.model.answer import FieldError
 from accord.model.arguments import Checker, InvalidValue, JsonSchema
-from accord.model.pydantic_types import PydanticType, schemas_of, uses_pydantic
+from accord.model.pydantic_types import PydanticType, enums_in, schemas_of, uses_pydantic
 
 _VALUE: Final = "value"
 _ANNOTATIONS: Final = ("title", "description", "default", "minItems", "maxItems")
@@ -146,11 +146,12 @@ def _from_type(kind: Any) -> Form:
 def _from_model(kind: Any) -> Form:
     """Return the form for a type that pydantic validates."""
     what = f"{getattr(kind, '__name__', kind)} as a form"
-    model = PydanticType(kind, what)
+    model = PydanticType(kind, "the form")
     schemas, defs = schemas_of({_VALUE: model}, "validation")
     root = _resolved(schemas[_VALUE], defs)
+    titles = {tuple(each.value for each in enum): _titles(enum) for enum in enums_in(kind)}
     if "properties" in root:
-        return _from_properties(root, defs, model.read, what)
+        return _from_properties(root, defs, titles, model.read, what)
 
     def read(content: bytes) -> Any:
         given = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
@@ -161,17 +162,22 @@ def _from_model(kind: Any) -> Form:
         except InvalidValue as error:
             raise InvalidValue([FieldError(_VALUE, each.error) for each in error.fields]) from error
 
-    return _from_properties({"properties": schemas, "required": [_VALUE]}, defs, read, what)
+    root = {"properties": schemas, "required": [_VALUE]}
+    return _from_properties(root, defs, titles, read, what)
 
 
 def _from_properties(
-    root: JsonSchema, defs: dict[str, JsonSchema], read: Callable[[bytes], Any], what: str
+    root: JsonSchema,
+    defs: dict[str, JsonSchema],
+    titles: dict[tuple[Any, ...], list[str]],
+    read: Callable[[bytes], Any],
+    what: str,
 ) -> Form:
     properties = {
         name: _resolved(_without_null(_resolved(schema, defs)), defs)
         for name, schema in root["properties"].items()
     }
-    found = {name: _listed(schema, defs) for name, schema in properties.items()}
+    found = {name: _listed(schema, defs, titles) for name, schema in properties.items()}
     options = {name: chosen for name, chosen in found.items() if chosen is not None}
     _require_flat({n: each for n, each in properties.items() if n not in options}, what)
     properties |= {name: _annotations(properties[name]) for name in options}
@@ -179,21 +185,25 @@ def _from_properties(
 
 
 def _resolved(schema: JsonSchema, defs: dict[str, JsonSchema]) -> JsonSchema:
-    """Return a schema with the definition that it refers to in place of the reference."""
+    """Return a schema with the definition that it refers to, without the name of its class."""
     if "$ref" not in schema:
         return schema
+    definition = defs[schema["$ref"].rpartition("/")[2]]
     others = {name: each for name, each in schema.items() if name != "$ref"}
-    return defs[schema["$ref"].rpartition("/")[2]] | others
+    return {name: each for name, each in definition.items() if name != "title"} | others
 
 
-def _listed(schema: JsonSchema, defs: dict[str, JsonSchema]) -> Options | None:
+def _listed(
+    schema: JsonSchema, defs: dict[str, JsonSchema], titles: dict[tuple[Any, ...], list[str]]
+) -> Options | None:
     """Return the choices of a schema that lists them, or an array of those."""
     if schema.get("type") == "array" and isinstance(schema.get("items"), dict):
-        inner = _listed(_resolved(schema["items"], defs), defs)
+        inner = _listed(_resolved(schema["items"], defs), defs, titles)
         return None if inner is None else inner._replace(are_many=True)
     values = schema.get("enum", ())
-    are_texts = bool(values) and all(isinstance(value, str) for value in values)
-    return Options(list(values), None, are_many=False) if are_texts else None
+    if not values or not all(isinstance(value, str) for value in values):
+        return None
+    return Options(list(values), titles.get(tuple(values)), are_many=False)
 
 
 def _is_record(kind: Any) -> bool:
@@ -252,11 +262,14 @@ def _options(kind: Any) -> Options | None:
         members: list[Enum] = list(kind.cls)
         if not all(isinstance(each.value, str) for each in members):
             return None
-        titles = [each.name.replace("_", " ").title() for each in members]
-        return Options([str(each.value) for each in members], titles, are_many=False)
+        return Options([str(each.value) for each in members], _titles(kind.cls), are_many=False)
     if isinstance(kind, inspect.LiteralType) and all(isinstance(v, str) for v in kind.values):
         return Options([str(value) for value in kind.values], None, are_many=False)
     return None
+
+
+def _titles(kind: type[Enum]) -> list[str]:
+    return [each.name.replace("_", " ").title() for each in kind]
 
 
 def _in_order(options: Options, hint: Any) -> Options:

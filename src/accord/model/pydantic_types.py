@@ -5,10 +5,12 @@ goes to pydantic as a whole if one part of it, at any depth, is known to pydanti
 pydantic dataclass, a validator, a type such as `EmailStr`, or a `Field` in a class.
 """
 
+import inspect
 import re
 import sys
 import typing
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import Enum
 from functools import cache, reduce
 from operator import or_
 from types import UnionType
@@ -19,6 +21,7 @@ import msgspec
 from accord.errors import ContractError
 from accord.model.answer import FieldError
 from accord.model.arguments import Checker, InvalidValue, JsonSchema, path_of, type_mismatch
+from accord.model.values import is_deep_json
 
 Mode = Literal["validation", "serialization"]
 _REF: Final = "#/$defs/{model}"
@@ -30,6 +33,7 @@ _HOOKS: Final = (
     "__pydantic_core_schema__",
 )
 _USABLE: Final = "a dataclass, a TypedDict or a pydantic model"
+_NOT_JSON: Final = ("schema-for-unknown-type", "invalid-for-json-schema")
 _OF_MODELS: Final = ("default", "default_factory", "alias", "validation_alias")
 
 
@@ -127,6 +131,12 @@ class PydanticType:
                 self._adapter.rebuild()
         except pydantic.PydanticUserError as error:
             raise self._unusable(error) from error
+        except NameError as error:
+            reason = str(error).partition("\n")[0]
+            raise ContractError(f"{what} has a type that is not defined: {reason}") from error
+        except (RuntimeError, TypeError, ValueError) as error:
+            reason = str(error).partition("\n")[0]
+            raise ContractError(f"{what} has bounds that cannot be checked: {reason}") from error
         self._validate_json = self._adapter.validator.validate_json
 
     def read(self, json: bytes) -> Any:
@@ -188,13 +198,11 @@ class PydanticType:
         return {**schemas[""], "$defs": defs} if defs else schemas[""]
 
     def _unusable(self, error: Exception) -> ContractError:
-        place = _failing_field(self._hint)
-        shown = getattr(self._hint, "__name__", str(self._hint))
-        reason = re.split(r"\.? (?:Set|If) |\n", str(error))[0].rstrip(".")
-        return ContractError(
-            f"{self._what} is {shown}, which is not a JSON type: {place}{reason}; "
-            f"use {_USABLE} of JSON types"
-        )
+        reason = str(error).partition("\n")[0].partition(". Set ")[0]
+        if field := _failing_field(self._hint):
+            reason = f"{field}; use {_USABLE} of JSON types"
+        shown = inspect.formatannotation(self._hint)
+        return ContractError(f"{self._what} is {shown}, which is not a JSON type: {reason}")
 
 
 def schemas_of(
@@ -307,12 +315,41 @@ def _with_fields(hint: Any) -> Any:
     if origin is Annotated:
         bare, *extras = args
         return Annotated[(_with_fields(bare), *map(_as_field, extras))]
+    if typing.is_typeddict(hint):
+        return _usual_typeddict(hint)
     if origin is Literal or not args:
         return hint
     inner = tuple(_with_fields(arg) for arg in args)
     if inner == args:
         return hint
     return reduce(or_, inner) if origin in (Union, UnionType) else origin[inner]
+
+
+def _usual_typeddict(hint: Any) -> Any:
+    """Return a TypedDict as one of typing_extensions: pydantic needs it before Python 3.12."""
+    fields = _fields(hint)
+    if sys.version_info >= (3, 12) or type(hint).__module__ != "typing" or _mentions(fields, hint):
+        return hint
+    extensions: Any = sys.modules["typing_extensions"]  # pydantic has imported it
+    members = {
+        name: (extensions.Required if name in hint.__required_keys__ else extensions.NotRequired)[
+            _with_fields(_without_qualifiers(field))
+        ]
+        for name, field in fields.items()
+    }
+    usual = extensions.TypedDict(hint.__name__, members)
+    usual.__doc__, usual.__module__ = hint.__doc__, hint.__module__
+    return usual
+
+
+def _without_qualifiers(field: Any) -> Any:
+    while get_origin(field) in (typing.Required, typing.NotRequired):
+        (field,) = get_args(field)
+    return field
+
+
+def _mentions(fields: dict[str, Any], owner: Any) -> bool:
+    return any(part is owner for field in fields.values() for part, _ in _parts(field, None, set()))
 
 
 def _as_field(extra: Any) -> Any:
@@ -340,14 +377,15 @@ def reject_field(hint: Any, default: Any, what: str) -> None:
 
 
 def _failing_field(hint: Any) -> str:
-    """Return the field with a type that pydantic cannot use, for a message; empty if unknown."""
+    """Return the field with a type that is not one of JSON, and this type; empty if unknown."""
     pydantic = sys.modules["pydantic"]
     failing = ""
     for owner, name, field in _all_fields(hint, set()):
         try:
             pydantic.TypeAdapter(field).json_schema(schema_generator=_generator())
-        except (pydantic.PydanticUserError, NameError):
-            failing = f"{owner.__name__}.{name}: "  # the last is not inside another one
+        except pydantic.PydanticUserError as error:
+            if error.code in _NOT_JSON:  # the last field is not inside another one
+                failing = f"{owner.__name__}.{name} is {inspect.formatannotation(field)}"
     return failing
 
 
@@ -360,9 +398,19 @@ def _all_fields(hint: Any, seen: set[Any]) -> Iterator[tuple[type, str, Any]]:
     seen.add(hint)
     fields = getattr(hint, "model_fields", None)
     own = _fields(hint) if fields is None else {n: each.annotation for n, each in fields.items()}
-    for name, field in own.items():
+    computed = getattr(hint, "model_computed_fields", {})
+    for name, field in (own | {n: each.return_type for n, each in computed.items()}).items():
         yield hint, name, field
         yield from _all_fields(field, seen)
+
+
+def enums_in(hint: Any) -> Iterator[type[Enum]]:
+    """Yield every enum in a type and in the fields of its classes, models included."""
+    fields = (field for _, _, field in _all_fields(hint, set()))
+    for each in (hint, *fields):
+        for part, _ in _parts(each, None, set()):
+            if isinstance(part, type) and issubclass(part, Enum):
+                yield part
 
 
 class _Fault(NamedTuple):
@@ -442,7 +490,7 @@ def _words(error: Any, path: tuple[str | int, ...]) -> Iterator[_Fault]:
     elif wanted := _WANTED.get(kind):
         yield _Fault(path, type_mismatch([wanted], error["input"]), wanted)
     elif template := _TEMPLATES.get(kind):
-        yield _Fault(path, template.format(**context))
+        yield _Fault(path, template.format_map({k: _shown(each) for k, each in context.items()}))
     elif kind in ("literal_error", "enum"):
         yield _Fault(path, f"must be one of {', '.join(_choices(context['expected']))}")
     elif kind in ("too_short", "too_long"):
@@ -452,13 +500,17 @@ def _words(error: Any, path: tuple[str | int, ...]) -> Iterator[_Fault]:
         yield _Fault(path, f"must have at {'least' if few else 'most'} {limit} {items}")
     elif kind == "json_invalid":
         is_deep = "recursion" in str(context.get("error"))
-        reason = "is nested too deeply" if is_deep else "has text that is not Unicode"
-        yield _Fault(path, reason)
+        yield _Fault(path, "is nested too deeply" if is_deep else "is not valid JSON")
     elif "error" in context and kind in ("value_error", "assertion_error"):
         reason = str(context["error"])  # words of the author's own validator
         yield _Fault(path, f"is not valid: {reason}" if reason else "is not valid")
     else:
         yield _Fault(path, _translated(kind, error["msg"]))
+
+
+def _shown(limit: Any) -> Any:
+    """Return a limit as it is written in a schema: pydantic makes floats of integers."""
+    return int(limit) if isinstance(limit, float) and limit.is_integer() else limit
 
 
 def _tag_fault(kind: str, context: Mapping[str, Any], path: tuple[str | int, ...]) -> _Fault:
@@ -549,8 +601,13 @@ class CheckedOutput:
         self._checker.compile("the result")
 
     def encode(self, value: Any) -> bytes:
-        """Return a value as JSON; raise InvalidValue if it does not match the schema."""
+        """Return a value as JSON; raise InvalidValue if it does not match the schema.
+
+        Raises RecursionError if the value has too many levels.
+        """
         json = self._kind.encode(self._kind.validate(value))
+        if is_deep_json(json):
+            raise RecursionError
         self.check(json)
         return json
 

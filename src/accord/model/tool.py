@@ -52,7 +52,10 @@ class Output(msgspec.Struct, frozen=True, kw_only=True):
 
     schema: JsonSchema | None = None
     encode: Callable[[Any], bytes] | None = None
-    """Returns a result as one line of JSON, valid under the schema; msgspec encodes it if None."""
+    """Returns a result as one line of JSON, valid under the schema; msgspec encodes it if None.
+
+    Raises InvalidValue if it is not valid, and RecursionError if it has too many levels.
+    """
     check: Callable[[bytes], object] | None = None
     """Raises if the JSON of a result is not valid under the schema."""
     is_text: bool = False

@@ -155,14 +155,11 @@ def _checked(data: Encoded | Raw, tool: Tool) -> Encoded:
 def _encoded_by(encode: Callable[[Any], bytes], data: Any, tool: Tool) -> Encoded:
     """Return data as JSON by the encoder of the tool's type."""
     try:
-        json = encode(data)
+        return Encoded(encode(data))
     except RecursionError:
         raise too_deep(_returned(tool)) from None
     except msgspec.ValidationError as error:
         raise _misfit(b"", tool, error) from error
-    if tool.output.is_recursive and is_deep_json(json):
-        raise too_deep(_returned(tool))
-    return Encoded(json)
 
 
 def _misfit(json: bytes, tool: Tool, error: msgspec.ValidationError) -> ContractError:

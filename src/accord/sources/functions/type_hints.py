@@ -337,7 +337,6 @@ def _output_of_model(model: PydanticType) -> Output:
         encode=checked.encode,
         check=checked.check,
         is_loose=False,
-        is_recursive=_is_recursive(schema),
     )
 
 

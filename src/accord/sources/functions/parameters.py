@@ -35,6 +35,7 @@ from accord.model.pydantic_types import (
     uses_pydantic,
 )
 from accord.model.tool import Bound
+from accord.sources.functions.attrs_types import AttrsBuilder, is_attrs, reject_unusable_attrs
 from accord.sources.functions.dependencies import dependency_of
 from accord.sources.functions.introspect import is_context
 from accord.sources.functions.type_hints import (
@@ -84,7 +85,7 @@ def _field_errors(name: str, raw: bytes, error: Exception, checker: Checker) -> 
     by_schema = checker.errors({name: msgspec.json.decode(_normalize_integers(raw))})
     below = (f"{name}.", f"{name}[")
     found = [e for e in by_schema if e.field == name or e.field.startswith(below)]
-    return found or [_field_error(name, str(error))]
+    return found or [_field_error(name, error)]
 
 
 def _below(name: str, path: str) -> str:
@@ -92,11 +93,17 @@ def _below(name: str, path: str) -> str:
     return f"{path_of([name])}{'.' if path and path[0] != '[' else ''}{path}"
 
 
-def _field_error(name: str, sentence: str) -> FieldError:
-    """Return msgspec's message as a field error, without the value it may contain."""
+def _field_error(name: str, error: Exception) -> FieldError:
+    """Return msgspec's message as a field error, without the value it may contain.
+
+    A ValueError of a class itself, such as of `__post_init__`, has the author's words.
+    """
+    sentence = str(error)
     path = _PATH.search(sentence)
     steps = _STEP.findall(path["steps"]) if path else []
     field = path_of([name, *(int(step) if step.isdigit() else step for step in steps)])
+    if isinstance(error.__cause__, ValueError) and error.__cause__.args:
+        return FieldError(field, f"is not valid: {error.__cause__.args[0]}")
     if expected := _EXPECTED.match(sentence):
         wanted, got = _type_names(expected["wanted"]), _type_names(expected["got"])
         return FieldError(field, f"must be {wanted}, not {got}")
@@ -181,6 +188,8 @@ class ParameterInfo(NamedTuple):
     model: PydanticType | None = None
     """The type of a parameter that pydantic validates; `hint` is then that of its JSON."""
     description: str | None = None
+    builder: AttrsBuilder | None = None
+    """Makes the attrs classes in a value of the type `hint`."""
 
     @property
     def is_required(self) -> bool:
@@ -218,13 +227,21 @@ class Parameters:
             for p in self._all
             if p.name not in self._context and p.name not in self.dependencies
         ]
+        self._attributes = _attributes([info.parameter.name for info in self._visible])
         self._models = [
             (attribute, info.model.read)
             for attribute, info in zip(self._attributes, self._visible, strict=True)
             if info.model is not None
         ]
         self._record = self._make_record()
-        self._decode = msgspec.json.Decoder(self._record).decode
+        self._decode_record = msgspec.json.Decoder(self._record).decode
+        self._builders = [
+            (attribute, info.builder.build)
+            for attribute, info in zip(self._attributes, self._visible, strict=True)
+            if info.builder is not None
+        ]
+        is_complete = not self._models and not self._builders
+        self._decode = self._decode_record if is_complete else self._decode_and_convert
         self.schema = self._make_schema(self._record)
         self._checker = Checker(self.schema)
         self._may_lack_defaults = any(may_lack_defaults(info.hint) for info in self._visible)
@@ -240,20 +257,22 @@ class Parameters:
         """Return the arguments as a record; raise a validation Problem with every wrong field."""
         try:
             bound = Bound(self._decode(arguments))
-            if self._models:
-                self._validate(bound.arguments)
         except (msgspec.ValidationError, RecursionError):
             bound = self._bind_each_field(arguments)
         if self._may_lack_defaults:
             set_defaults(bound.arguments)
         return bound
 
-    def _validate(self, record: msgspec.Struct) -> None:
-        """Replace the JSON of parameters that pydantic validates by their values."""
+    def _decode_and_convert(self, arguments: bytes) -> msgspec.Struct:
+        """Return the arguments as a record, with the values that pydantic and attrs make."""
+        record = self._decode_record(arguments)
+        for attribute, build in self._builders:
+            setattr(record, attribute, build(getattr(record, attribute)))
         for attribute, read in self._models:
             json = getattr(record, attribute)
             if type(json) is msgspec.Raw:  # else it is the default
                 setattr(record, attribute, read(bytes(json)))
+        return record
 
     def caller(self) -> Callable[[Any, Any], Any]:
         """Return a call of the function with a record: positional if possible, which is faster."""
@@ -321,13 +340,18 @@ class Parameters:
             model = PydanticType(hint, what)
             default = _default_of_model(parameter, model, what)
             return ParameterInfo(parameter, self._undecoded, default, model, descriptions)
-        hint = annotate(hint, descriptions, what)
+        builder = AttrsBuilder(hint)
+        hint = annotate(builder.hint, descriptions, what)
         describe(hint, what)
-        return ParameterInfo(parameter, hint, _default(parameter, hint, what))
-
-    @cached_property
-    def _attributes(self) -> list[str]:
-        return _attributes([info.parameter.name for info in self._visible])
+        for owner in classes_in(hint):
+            reject_unusable_attrs(owner, what, is_result=False)
+        if is_attrs(type(parameter.default)) and builder.is_needed:
+            default = None  # its attributes may be of other types than its parameters
+        else:
+            default = _default(parameter, hint, what)
+        return ParameterInfo(
+            parameter, hint, default, builder=builder if builder.is_needed else None
+        )
 
     def _make_record(self) -> type[msgspec.Struct]:
         attributes = self._attributes
@@ -382,7 +406,10 @@ class Parameters:
         def read(info: ParameterInfo, raw: msgspec.Raw) -> msgspec.Raw:
             name = info.parameter.name
             if info.model is None:
-                return _normalized(bytes(raw), decoders[name])
+                normalized = _normalized(bytes(raw), decoders[name])
+                if info.builder is not None:
+                    validated[name] = info.builder.build(decoders[name](bytes(normalized)))
+                return normalized
             validated[name] = info.model.read(bytes(raw))
             return raw
 
@@ -394,7 +421,7 @@ class Parameters:
         unknown = [name for name in given if name not in decoders]
         if errors or (unknown and self._strict):
             raise invalid(self._tool, errors + unknown_fields(unknown if self._strict else ()))
-        record = self._decode(msgspec.json.encode(known))
+        record = self._decode_record(msgspec.json.encode(known))
         for attribute, info in zip(self._attributes, self._visible, strict=True):
             if info.parameter.name in validated:
                 setattr(record, attribute, validated[info.parameter.name])

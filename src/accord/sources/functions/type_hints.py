@@ -32,6 +32,7 @@ from accord.model.arguments import JsonSchema
 from accord.model.content import Block
 from accord.model.pydantic_types import CheckedOutput, PydanticType, uses_pydantic
 from accord.model.tool import Output
+from accord.sources.functions.attrs_types import reject_unusable_attrs
 
 _BOUNDS: Final = ("gt", "ge", "lt", "le", "multiple_of", "min_length", "max_length", "pattern")
 _DOCUMENTATION: Final = ("title", "description", "examples", "extra_json_schema", "extra")
@@ -316,6 +317,8 @@ def output_of(hint: Any, tool: str) -> Output:
         return _output_of_model(PydanticType(hint, what))
     hint = annotate(hint, None, what)
     schema = describe(hint, what)
+    for owner in classes_in(hint):
+        reject_unusable_attrs(owner, what, is_result=True)
     parts = list(_subschemas(schema))
     return Output(
         schema=schema,

@@ -16,6 +16,8 @@ from bench.drf import drf_parts, measure_drf
 from bench.http_report import NO_WRK, http_parts
 from bench.http_rounds import HttpPlan, run_http, run_sessions
 from bench.http_trial import has_wrk
+from bench.models import ROUNDS as MODEL_ROUNDS
+from bench.models import measure_models, models_parts
 from bench.reader import ROUNDS as READING_ROUNDS
 from bench.reader import measure_reading, reading_parts
 from bench.rendering import ROUNDS, measure_rendering, rendering_parts
@@ -121,8 +123,14 @@ def run_calls(is_quick: bool) -> list[str]:
     return calls_parts(measure_calls(rounds), rounds)
 
 
+def run_models(is_quick: bool) -> list[str]:
+    rounds = MODEL_ROUNDS // 5 if is_quick else MODEL_ROUNDS
+    return models_parts(measure_models(rounds), rounds)
+
+
 BENCHMARKS: dict[str, Benchmark] = {
     "Middleware and dependencies": run_calls,
+    "pydantic models": run_models,
     "Rendering, Accord only": run_rendering,
     "Reading, Accord only": run_reading,
     "SQL queries": run_sql,

@@ -15,9 +15,10 @@ ROOT = Path(__file__).parents[1]
         "import bench.__main__",
         "from bench.rendering import *; rendering_parts(measure_rendering(1))",
         "from bench.calls import *; calls_parts(measure_calls(1))",
+        "from bench.models import *; models_parts(measure_models(1))",
         "from bench.sheets import *; measure(load(), fighter(), Path.cwd() / sys.argv[1], 1)",
     ],
-    ids=["all", "rendering", "calls", "sheets"],
+    ids=["all", "rendering", "calls", "models", "sheets"],
 )
 def test_benchmarks_run(code: str, tmp_path: Path) -> None:
     command = [sys.executable, "-c", code, str(tmp_path)]

@@ -11,11 +11,11 @@ import msgspec
 
 from accord.errors import ContractError
 from accord.model.answer import FieldError, Notice, Problem
-from accord.model.values import is_deep
+from accord.model.values import is_deep, is_deep_json
 
 JsonSchema = dict[str, Any]
 _MAX_STEP: Final = 64
-_MAX_ERRORS: Final = 1_000
+MAX_ERRORS: Final = 1_000
 _MAX_NAMED: Final = 32  # in the message, which a model has to read
 
 
@@ -24,7 +24,7 @@ def invalid(tool: str, errors: Sequence[FieldError]) -> Problem:
     named = "; ".join(f"{error.field} {error.error}".strip() for error in errors[:_MAX_NAMED])
     more = f"; and {len(errors) - _MAX_NAMED} more" if len(errors) > _MAX_NAMED else ""
     return Problem.validation(
-        f"Invalid arguments for {tool}: {named}{more}", fields=errors[:_MAX_ERRORS]
+        f"Invalid arguments for {tool}: {named}{more}", fields=errors[:MAX_ERRORS]
     )
 
 
@@ -66,6 +66,14 @@ class Checker:
             self.compile("the schema")
         return bool(self._validator.is_valid(value))
 
+    def fits_json(self, json: bytes) -> bool:
+        """True if JSON is valid; see `fits`. Raises DecodeError if it is malformed."""
+        if is_deep_json(json):
+            return False
+        if self._validator is None:
+            self.compile("the schema")
+        return bool(self._validator.is_valid(msgspec.json.decode(json)))
+
     def errors(self, value: object) -> list[FieldError]:
         """Return errors of `value` for a message; only `fits` decides whether it is valid.
 
@@ -76,7 +84,7 @@ class Checker:
             return []
         if self._validator is None:
             self.compile("the schema")
-        return list(islice(_each(self._validator.iter_errors(_trimmed(value))), _MAX_ERRORS))
+        return list(islice(_each(self._validator.iter_errors(trimmed(value))), MAX_ERRORS))
 
     def explain(self, value: object, otherwise: FieldError) -> list[FieldError]:
         """Return every error of a value that is not of its type: msgspec stops at the first.
@@ -111,12 +119,12 @@ class Checker:
             raise ContractError(f"{what} has no valid JSON Schema: {reason}") from error
 
 
-def _trimmed(value: object) -> object:
-    """Return a value with its long lists cut, since the validator collects all errors at once."""
+def trimmed(value: object, most: int = MAX_ERRORS) -> object:
+    """Return a value with its long lists cut, since validators collect all errors at once."""
     if isinstance(value, list):
-        return [_trimmed(item) for item in value[:_MAX_ERRORS]]
+        return [trimmed(item, most) for item in value[:most]]
     if isinstance(value, dict):
-        return {name: _trimmed(item) for name, item in islice(value.items(), _MAX_ERRORS)}
+        return {name: trimmed(item, most) for name, item in islice(value.items(), most)}
     return value
 
 

@@ -20,7 +20,15 @@ import msgspec
 
 from accord.errors import ContractError
 from accord.model.answer import FieldError
-from accord.model.arguments import Checker, InvalidValue, JsonSchema, path_of, type_mismatch
+from accord.model.arguments import (
+    MAX_ERRORS,
+    Checker,
+    InvalidValue,
+    JsonSchema,
+    path_of,
+    trimmed,
+    type_mismatch,
+)
 from accord.model.values import is_deep_json
 
 Mode = Literal["validation", "serialization"]
@@ -34,6 +42,7 @@ _HOOKS: Final = (
 )
 _USABLE: Final = "a dataclass, a TypedDict or a pydantic model"
 _NOT_JSON: Final = ("schema-for-unknown-type", "invalid-for-json-schema")
+_BEGINNING: Final = 20  # items of each list that errors are shown of, if there are too many
 _OF_MODELS: Final = ("default", "default_factory", "alias", "validation_alias")
 
 
@@ -42,7 +51,7 @@ def uses_pydantic(hint: Any, owner: type | None = None) -> bool:
 
     A `Field` with bounds and texts is one if it is in a class: `owner`, or one inside the type.
     """
-    if "pydantic" not in sys.modules:
+    if sys.modules.get("pydantic") is None:
         return False
     return any(_is_pydantic(part, owner) for part, owner in _parts(hint, owner, set()))
 
@@ -65,8 +74,8 @@ def is_field(value: Any) -> bool:
 
 def _is_plain_field(info: Any) -> bool:
     """True if a `Field` has only bounds and texts, which msgspec.Meta has as well."""
-    others = [name for name in info._attributes_set if name not in (*_TEXTS, "annotation")]
-    return not others and all(
+    plain = {*_BOUNDS, *_TEXTS, "annotation"}
+    return info._attributes_set.keys() <= plain and all(
         any(getattr(extra, name, None) is not None for name in _BOUNDS) for extra in info.metadata
     )
 
@@ -148,7 +157,19 @@ class PydanticType:
                 value = msgspec.json.decode(json)
             except (msgspec.MsgspecError, RecursionError):
                 value = None
-            raise InvalidValue(_field_errors(error, value)) from error
+            raise InvalidValue(self._errors(error, value)) from error
+
+    def _errors(self, error: Any, value: Any) -> list[FieldError]:
+        """Return the errors of a JSON value; if there are very many, those of its beginning."""
+        count = error.error_count()
+        if count > MAX_ERRORS:  # pydantic makes a dict of each
+            try:
+                self._validate_json(msgspec.json.encode(trimmed(value, _BEGINNING)))
+            except self._failure as fewer:
+                error = fewer
+            if error.error_count() > MAX_ERRORS:
+                return [FieldError("", f"has {count:,} errors")]
+        return _field_errors(error, value)
 
     def read_text(self, text: str) -> Any:
         """Return text as a value of the type; raise InvalidValue if it is not valid."""
@@ -160,7 +181,7 @@ class PydanticType:
     def validate(self, value: Any) -> Any:
         """Return a Python value as one of the type; raise InvalidValue with every error."""
         try:
-            return self._adapter.validator.validate_python(value, by_alias=True, by_name=True)
+            return self._adapter.validator.validate_python(value, **_by_name())
         except self._failure as error:
             raise InvalidValue(_field_errors(error, value)) from error
 
@@ -225,6 +246,14 @@ def schemas_of(
 
 
 @cache
+def _by_name() -> dict[str, bool]:
+    """Return the options to take the names of fields as well as their aliases."""
+    major, minor, *_ = sys.modules["pydantic"].VERSION.split(".")
+    is_new = (int(major), int(minor)) >= (2, 11)  # before, a model's own configuration decides
+    return {"by_alias": True, "by_name": True} if is_new else {}
+
+
+@cache
 def _generator() -> Any:
     """Return a generator of JSON Schemas without the titles that only repeat a field's name."""
     pydantic = sys.modules["pydantic"]
@@ -262,10 +291,12 @@ def _simplified(node: Any) -> Any:
     for name, each in node.items():
         if name in _SCHEMA_MAPS:
             simple[name] = {key: _simplified(part) for key, part in each.items()}
-        elif name == "const" and "enum" not in node:
+        elif name == "const":
             simple["enum"] = [each]
         elif name == "oneOf" and "discriminator" in node:
             simple["anyOf"] = _simplified(each)
+        elif name == "allOf" and len(each) == 1:  # around a `$ref`, before pydantic 2.9
+            simple |= _simplified(each[0])
         else:
             simple[name] = _simplified(each) if name in _SCHEMAS else each
     return simple
@@ -353,14 +384,18 @@ def _mentions(fields: dict[str, Any], owner: Any) -> bool:
 
 
 def _as_field(extra: Any) -> Any:
+    """Return an annotation that pydantic does not know as a Field."""
+    field = sys.modules["pydantic"].Field
     if isinstance(extra, str):
-        return sys.modules["pydantic"].Field(description=extra)
+        return field(description=extra)
     if isinstance(extra, msgspec.Meta):
         names = (*_BOUNDS, *_TEXTS)
         values = {name: getattr(extra, name) for name in names if getattr(extra, name) is not None}
-        return sys.modules["pydantic"].Field(**values, json_schema_extra=extra.extra_json_schema)
-    described = getattr(extra, "documentation", None)  # of a `Doc`
-    return sys.modules["pydantic"].Field(description=described) if described else extra
+        return field(**values, json_schema_extra=extra.extra_json_schema)
+    if described := getattr(extra, "documentation", None):  # of a `Doc`
+        return field(description=described)
+    added = getattr(extra, "extra_json_schema", None)  # of a Header
+    return field(json_schema_extra=added) if isinstance(added, dict) else extra
 
 
 def reject_field(hint: Any, default: Any, what: str) -> None:
@@ -447,7 +482,7 @@ def _faults(errors: Sequence[Any], value: Any, path: tuple[str | int, ...]) -> l
                 each._replace(sentence=f"has a name that {each.sentence}", wanted=None)
                 for each in _words(inner, path)
             ]
-        elif _has_member(value, step) or (error["type"] == "missing" and not others):
+        elif _has_member(value, step) or (error["type"] == "missing" and _is_path(others)):
             members.setdefault(step, []).append(inner)
         else:
             branches.setdefault(step, []).append(inner)
@@ -465,6 +500,11 @@ def _closest(branches: list[list[_Fault]], value: Any, path: tuple[str | int, ..
     return [_Fault(path, type_mismatch(wanted, value), next(iter(wanted)))]
 
 
+def _is_path(steps: Sequence[str | int]) -> bool:
+    """True if what follows the name of a missing member can be no alternative: an AliasPath."""
+    return not steps or isinstance(steps[0], int)
+
+
 def _has_member(value: Any, step: str | int) -> bool:
     if isinstance(value, Mapping):
         return step in value
@@ -478,7 +518,7 @@ def _member(value: Any, step: str | int) -> Any:
     if isinstance(value, Mapping):
         return value.get(step)
     if isinstance(step, int):
-        return value[step] if step < len(value) else None
+        return value[step] if isinstance(value, Sequence) and step < len(value) else None
     return getattr(value, step, None)
 
 
@@ -614,8 +654,9 @@ class CheckedOutput:
     def check(self, json: bytes) -> None:
         """Raise InvalidValue if JSON does not match the schema."""
         try:
-            value = msgspec.json.decode(json)
+            if self._checker.fits_json(json):
+                return
         except msgspec.DecodeError as error:  # NaN, if a model's config asks for it
             raise InvalidValue([FieldError("", f"is not JSON: {error}")]) from error
-        if not self._checker.fits(value):
-            raise InvalidValue(self._checker.explain(value, FieldError("", "does not fit")))
+        unknown = FieldError("", "does not fit")
+        raise InvalidValue(self._checker.explain_json(json, unreadable=unknown, otherwise=unknown))

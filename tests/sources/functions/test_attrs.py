@@ -23,13 +23,22 @@ def to_cents(amount: str) -> int:
     return int(euros) * 100 + int(cents or 0)
 
 
+def strip(text: str) -> str:
+    return text.strip()
+
+
 @attrs.define
 class Line:
     """One line of an order."""
 
-    sku: str = attrs.field(converter=str.strip, validator=attrs.validators.min_len(2))
+    sku: str = attrs.field(converter=strip, validator=attrs.validators.min_len(2))
     quantity: int = attrs.field(default=1, validator=attrs.validators.gt(0))
     tags: list[str] = attrs.field(factory=list)
+
+
+@attrs.define
+class Name:
+    text: str = attrs.field(converter=str.strip)  # type: ignore[misc]
 
 
 @attrs.frozen(kw_only=True)
@@ -92,6 +101,7 @@ def taking(hint: Any) -> Any:
 
 ACCEPTED: dict[str, tuple[Any, Any, Any]] = {
     "a converter": (Line, {"sku": " rope "}, Line("rope")),
+    "a converter without hints": (Name, {"text": " a "}, Name("a")),
     "a converter of another type": (Price, {"amount": "2.50"}, Price(amount="2.50")),
     "defaults": (Line, {"sku": "rope", "tags": ["a"]}, Line("rope", 1, ["a"])),
     "inside another": (

@@ -8,13 +8,16 @@ from typing import Annotated, Any, Literal
 import jsonschema_rs
 import msgspec
 import pytest
-from pydantic import BaseModel, Discriminator, Field, Tag, conint, constr
+from pydantic import AliasPath, BaseModel, Discriminator, Field, Tag, conint, constr
 from pydantic_core import PydanticCustomError
+from typing_extensions import Doc
 
-from accord import Problem
+from accord import Header, Problem, Server
 from accord.model.answer import FieldError
 from accord.model.tool import Tool
+from accord.revisions import REVISIONS
 from accord.sources.functions import function_prompt, function_resource, function_tool
+from peer import Peer
 from sources.functions import pydantic_types as t
 
 
@@ -93,7 +96,7 @@ ACCEPTED: dict[str, tuple[Any, Any, Any]] = {
     "aliases": (
         t.Aliased,
         {"firstName": "Ada", "surname": "L", "handle": "al"},
-        t.Aliased(firstName="Ada", surname="L", nick="al"),
+        t.Aliased.model_validate({"firstName": "Ada", "surname": "L", "nick": "al"}),
     ),
     "a name in place of its alias": (t.ByName, {"user_id": 1}, t.ByName(userId=1)),
     "a field that is not known": (
@@ -398,6 +401,46 @@ def test_messages_have_no_value_of_the_caller(hint: Any, value: Any) -> None:
     assert SECRET not in str(errors_of(taking(hint), {"x": value}))
 
 
+def test_very_many_errors_are_cut() -> None:
+    wrong = json.dumps({"x": [{"a": None}] * 50_000}).encode()
+    found = errors_of(taking(list[t.Closed]), wrong)
+    assert found == [f"x[{i}].a must be an integer, not null" for i in range(20)]
+
+
+def test_errors_far_from_the_beginning_are_counted() -> None:
+    wrong = json.dumps({"x": [{"a": 1}] * 50 + [{"a": None}] * 2_000}).encode()
+    assert errors_of(taking(list[t.Closed]), wrong) == ["x has 2,000 errors"]
+
+
+def test_a_missing_path_of_aliases_is_named() -> None:
+    class First(BaseModel):
+        name: str = Field(validation_alias=AliasPath("names", 0))
+
+    assert bound(taking(First), x={"names": ["Ada"]}).x.name == "Ada"
+    assert errors_of(taking(First), {"x": {}}) == ["x.names[0] is required"]
+    assert errors_of(taking(First), {"x": {"names": []}}) == ["x.names[0] is required"]
+
+
+def test_headers_and_docs_around_a_type_of_pydantic_are_in_the_schema() -> None:
+    hint = Annotated[t.EmailStr, Header("Mail"), Doc("Where to")]
+    assert taking(hint).input_schema["properties"]["x"] == {
+        "type": "string",
+        "format": "email",
+        "x-mcp-header": "Mail",
+        "description": "Where to",
+    }
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_tools_with_models_are_listed_as_the_protocol_has_them(revision: str) -> None:
+    server = Server("shop")
+    for number, (hint, _, _) in enumerate(ACCEPTED.values()):
+        server.add(taking(hint, name=f"take_{number}"))
+    listed = Peer(server, revision).ask("tools/list")["result"]["tools"]
+    assert len(listed) == min(len(ACCEPTED), len(listed))
+    assert all(tool["inputSchema"]["type"] == "object" for tool in listed)
+
+
 def test_a_value_nested_too_deeply_is_rejected() -> None:
     deep = b'{"x": ' + b'{"name": "a", "children": [' * 150 + b"]}" * 150 + b"}"
     assert errors_of(taking(t.Node), deep) == ["x is nested too deeply"]
@@ -579,7 +622,11 @@ DEFAULTS: dict[str, tuple[Any, Any, Any]] = {
         t.Strict(count=1, day=date(2026, 1, 2)),
         {"count": 1, "day": "2026-01-02"},
     ),
-    "other names for results": (t.Aliased, t.Aliased(firstName="a", surname="b"), ...),
+    "other names for results": (
+        t.Aliased,
+        t.Aliased.model_validate({"firstName": "a", "surname": "b"}),
+        ...,
+    ),
 }
 
 
@@ -633,6 +680,15 @@ def test_a_prompt_takes_text_that_pydantic_validates() -> None:
         FieldError("on", "must be a valid date"),
         FieldError("how", "is not valid: must not have spaces"),
     )
+
+
+def test_choices_of_a_prompt_are_completed() -> None:
+    def choose(metal: Annotated[t.Metal, t.AfterValidator(lambda value: value)]) -> str:
+        return metal.name
+
+    prompt = function_prompt(choose)
+    assert list(prompt.arguments[0].choices) == ["tin", "gold"]
+    assert prompt.invoke(prompt.bind(b'{"metal": "tin"}').arguments, None) == "TIN"
 
 
 def test_a_resource_takes_text_that_pydantic_validates() -> None:

@@ -240,6 +240,10 @@ class Row:
     prices: list[float]
 
 
+def row(name: Any, prices: Any) -> Row:
+    return Row(name, prices)
+
+
 class Entry(TypedDict):
     row: Row
 
@@ -307,7 +311,7 @@ MISFITS: dict[str, tuple[Any, Any, str]] = {
     ),
     "a dataclass": (
         Row,
-        Row("a", [1, "x", None]),
+        row("a", [1, "x", None]),
         "$.prices[1]: must be a number, not a string; $.prices[2]: must be a number, not null",
     ),
     "a dict for a dataclass": (
@@ -318,7 +322,7 @@ MISFITS: dict[str, tuple[Any, Any, str]] = {
     "a TypedDict": (Entry, {"row": {"name": "a"}}, "$.row.prices: is required"),
     "a Struct": (
         Struct,
-        Struct([Row("a", [1]), Row("b", "c")]),
+        Struct([Row("a", [1]), row("b", "c")]),
         "$.rows[1].prices: must be an array, not a string",
     ),
     "a number": (int, "5", "$: must be an integer, not a string"),

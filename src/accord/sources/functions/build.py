@@ -149,9 +149,10 @@ class TextParameters(Parameters):
     def _choices_of(self, info: ParameterInfo) -> list[str]:
         if info.model is None:
             return _ordered_choices(info.hint)
-        return [
-            str(value) for value in self.schema["properties"][info.parameter.name].get("enum", ())
-        ]
+        schema = self.schema["properties"][info.parameter.name]
+        if "$ref" in schema:
+            schema = self.schema["$defs"][schema["$ref"].rpartition("/")[2]]
+        return [str(value) for value in schema.get("enum", ())]
 
     def bind(self, arguments: bytes) -> Bound:
         """Return the arguments as a record; raise a validation Problem with every wrong field."""

@@ -8,7 +8,19 @@ from typing import Annotated, Any, Literal
 import jsonschema_rs
 import msgspec
 import pytest
-from pydantic import AliasPath, BaseModel, Discriminator, Field, Tag, conint, constr
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import (
+    AliasPath,
+    BaseModel,
+    Discriminator,
+    Field,
+    Tag,
+    TypeAdapter,
+    ValidationError,
+    conint,
+    constr,
+)
 from pydantic_core import PydanticCustomError
 from typing_extensions import Doc
 
@@ -704,3 +716,45 @@ def test_a_resource_takes_text_that_pydantic_validates() -> None:
 def test_datetimes_keep_their_zone() -> None:
     found = bound(taking(t.Everything), x={**EVERYTHING, "at": "2026-01-02T03:04:05Z"}).x.at
     assert found == datetime.fromisoformat("2026-01-02T03:04:05+00:00")
+
+
+# Whatever is sent
+
+
+NAMES = st.sampled_from(
+    ["sku", "quantity", "number", "lines", "kind", "lives", "tricks", "pet", "other", "a", "name"]
+)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    | st.sampled_from(["cat", "dog", "rope", "1", ""]),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(NAMES, inner, max_size=5),
+    max_leaves=12,
+)  # fmt: skip
+HINTS: list[Any] = [
+    t.Item,
+    t.Order | None,
+    t.Household,
+    t.Cat | t.Dog | list[t.Closed],
+    dict[str, t.Pet],
+    t.Node,
+    t.Parcel,
+    t.Page[t.Closed | int],
+    tuple[t.Closed, t.Strict],
+]
+TOOLS = [(TypeAdapter(hint), taking(hint)) for hint in HINTS]
+
+
+@given(VALUES, st.sampled_from(TOOLS))
+def test_any_argument_is_accepted_as_by_pydantic_or_has_errors(
+    value: Any, case: tuple[TypeAdapter[Any], Tool]
+) -> None:
+    adapter, tool = case
+    raw = json.dumps(value).encode()
+    try:
+        wanted = adapter.validate_json(raw)
+    except ValidationError:
+        errors = errors_of(tool, b'{"x": ' + raw + b"}")
+        assert errors
+        assert all(each.startswith("x") and len(each) > 2 for each in errors)
+    else:
+        assert tool.bind(b'{"x": ' + raw + b"}").arguments.x == wanted

@@ -6,29 +6,21 @@ pydantic dataclass, a validator, a type such as `EmailStr`, or a `Field` in a cl
 """
 
 import inspect
-import re
 import sys
 import typing
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from enum import Enum
 from functools import cache, reduce
 from operator import or_
 from types import UnionType
-from typing import Annotated, Any, Final, Literal, NamedTuple, Union, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 import msgspec
 
 from accord.errors import ContractError
 from accord.model.answer import FieldError
-from accord.model.arguments import (
-    MAX_ERRORS,
-    Checker,
-    InvalidValue,
-    JsonSchema,
-    path_of,
-    trimmed,
-    type_mismatch,
-)
+from accord.model.arguments import MAX_ERRORS, Checker, InvalidValue, JsonSchema, trimmed
+from accord.model.pydantic_errors import field_errors
 from accord.model.values import is_deep_json
 
 Mode = Literal["validation", "serialization"]
@@ -42,6 +34,10 @@ _HOOKS: Final = (
 )
 _USABLE: Final = "a dataclass, a TypedDict or a pydantic model"
 _NOT_JSON: Final = ("schema-for-unknown-type", "invalid-for-json-schema")
+_SCHEMA_MAPS: Final = frozenset({"properties", "patternProperties", "$defs"})
+_SCHEMAS: Final = frozenset(
+    {"items", "prefixItems", "additionalProperties", "anyOf", "allOf", "oneOf", "not"}
+)
 _BEGINNING: Final = 20  # items of each list that errors are shown of, if there are too many
 _OF_MODELS: Final = ("default", "default_factory", "alias", "validation_alias")
 
@@ -169,21 +165,21 @@ class PydanticType:
                 error = fewer
             if error.error_count() > MAX_ERRORS:
                 return [FieldError("", f"has {count:,} errors")]
-        return _field_errors(error, value)
+        return field_errors(error, value)
 
     def read_text(self, text: str) -> Any:
         """Return text as a value of the type; raise InvalidValue if it is not valid."""
         try:
             return self._adapter.validate_strings(text)
         except self._failure as error:
-            raise InvalidValue(_field_errors(error, text)) from error
+            raise InvalidValue(field_errors(error, text)) from error
 
     def validate(self, value: Any) -> Any:
         """Return a Python value as one of the type; raise InvalidValue with every error."""
         try:
             return self._adapter.validator.validate_python(value, **_by_name())
         except self._failure as error:
-            raise InvalidValue(_field_errors(error, value)) from error
+            raise InvalidValue(field_errors(error, value)) from error
 
     def encode(self, value: Any) -> bytes:
         """Return a valid value as JSON in the form of the serialization schema: by alias.
@@ -300,12 +296,6 @@ def _simplified(node: Any) -> Any:
         else:
             simple[name] = _simplified(each) if name in _SCHEMAS else each
     return simple
-
-
-_SCHEMA_MAPS: Final = frozenset({"properties", "patternProperties", "$defs"})
-_SCHEMAS: Final = frozenset(
-    {"items", "prefixItems", "additionalProperties", "anyOf", "allOf", "oneOf", "not"}
-)
 
 
 def _for_pydantic(hint: Any, what: str) -> Any:
@@ -446,186 +436,6 @@ def enums_in(hint: Any) -> Iterator[type[Enum]]:
         for part, _ in _parts(each, None, set()):
             if isinstance(part, type) and issubclass(part, Enum):
                 yield part
-
-
-class _Fault(NamedTuple):
-    """One error of a value."""
-
-    path: tuple[str | int, ...]
-    sentence: str
-    wanted: str | None = None
-    """The JSON type that the value must have, if it has another one."""
-
-
-def _field_errors(error: Any, value: Any) -> list[FieldError]:
-    """Return a ValidationError of pydantic in the words of `accord.model.arguments`."""
-    details = error.errors(include_url=False)
-    return [FieldError(path_of(each.path), each.sentence) for each in _faults(details, value, ())]
-
-
-def _faults(errors: Sequence[Any], value: Any, path: tuple[str | int, ...]) -> list[_Fault]:
-    """Return the errors of a value and its members.
-
-    `loc` of an error has the path in the value, and in between the names of the alternatives of a
-    union and of functions, which are not in the value.
-    """
-    found: list[_Fault] = []
-    members: dict[str | int, list[Any]] = {}
-    branches: dict[str | int, list[Any]] = {}
-    for error in errors:
-        step, *others = error["loc"] or (None,)
-        inner = {**error, "loc": others}
-        if step is None:
-            found += _words(error, path)
-        elif step == "[key]":
-            found += [
-                each._replace(sentence=f"has a name that {each.sentence}", wanted=None)
-                for each in _words(inner, path)
-            ]
-        elif _has_member(value, step) or (error["type"] == "missing" and _is_path(others)):
-            members.setdefault(step, []).append(inner)
-        else:
-            branches.setdefault(step, []).append(inner)
-    for step, inner_errors in members.items():
-        found += _faults(inner_errors, _member(value, step), (*path, step))
-    return found + _closest([_faults(each, value, path) for each in branches.values()], value, path)
-
-
-def _closest(branches: list[list[_Fault]], value: Any, path: tuple[str | int, ...]) -> list[_Fault]:
-    """Return the errors of the alternative that the value most likely belongs to."""
-    meant = [b for b in branches if not any(each.wanted and each.path == path for each in b)]
-    if meant or not branches:
-        return min(meant, key=len, default=[])
-    wanted = dict.fromkeys(each.wanted for b in branches for each in b if each.wanted)
-    return [_Fault(path, type_mismatch(wanted, value), next(iter(wanted)))]
-
-
-def _is_path(steps: Sequence[str | int]) -> bool:
-    """True if what follows the name of a missing member can be no alternative: an AliasPath."""
-    return not steps or isinstance(steps[0], int)
-
-
-def _has_member(value: Any, step: str | int) -> bool:
-    if isinstance(value, Mapping):
-        return step in value
-    if isinstance(step, int):
-        return isinstance(value, Sequence) and not isinstance(value, str | bytes)
-    is_object = not isinstance(value, str | int | float | list | tuple | set | None)
-    return is_object and hasattr(value, step)
-
-
-def _member(value: Any, step: str | int) -> Any:
-    if isinstance(value, Mapping):
-        return value.get(step)
-    if isinstance(step, int):
-        return value[step] if isinstance(value, Sequence) and step < len(value) else None
-    return getattr(value, step, None)
-
-
-def _words(error: Any, path: tuple[str | int, ...]) -> Iterator[_Fault]:
-    """Yield the error of a value in our words."""
-    kind, context = error["type"], error.get("ctx", {})
-    if kind in ("union_tag_invalid", "union_tag_not_found"):
-        yield _tag_fault(kind, context, path)
-    elif wanted := _WANTED.get(kind):
-        yield _Fault(path, type_mismatch([wanted], error["input"]), wanted)
-    elif template := _TEMPLATES.get(kind):
-        yield _Fault(path, template.format_map({k: _shown(each) for k, each in context.items()}))
-    elif kind in ("literal_error", "enum"):
-        yield _Fault(path, f"must be one of {', '.join(_choices(context['expected']))}")
-    elif kind in ("too_short", "too_long"):
-        items = "fields" if isinstance(error["input"], Mapping) else "items"
-        few = kind == "too_short"
-        limit = context["min_length" if few else "max_length"]
-        yield _Fault(path, f"must have at {'least' if few else 'most'} {limit} {items}")
-    elif kind == "json_invalid":
-        is_deep = "recursion" in str(context.get("error"))
-        yield _Fault(path, "is nested too deeply" if is_deep else "is not valid JSON")
-    elif "error" in context and kind in ("value_error", "assertion_error"):
-        reason = str(context["error"])  # words of the author's own validator
-        yield _Fault(path, f"is not valid: {reason}" if reason else "is not valid")
-    else:
-        yield _Fault(path, _translated(kind, error["msg"]))
-
-
-def _shown(limit: Any) -> Any:
-    """Return a limit as it is written in a schema: pydantic makes floats of integers."""
-    return int(limit) if isinstance(limit, float) and limit.is_integer() else limit
-
-
-def _tag_fault(kind: str, context: Mapping[str, Any], path: tuple[str | int, ...]) -> _Fault:
-    """Return the error of a value without a valid discriminator."""
-    names = _QUOTED.fullmatch(context["discriminator"])
-    at = (*path, names[1]) if names else path
-    if kind == "union_tag_not_found":
-        return _Fault(at, "is required" if names else "does not fit an alternative of its type")
-    return _Fault(at, f"must be one of {', '.join(_choices(context['expected_tags']))}")
-
-
-def _choices(expected: str) -> Iterable[str]:
-    """Return the values in a list of pydantic such as `'a', 'b' or 3`."""
-    for quoted, double, bare in _CHOICE.findall(expected):
-        if bare != "or":
-            yield quoted or double or _CONSTANTS.get(bare, bare)
-
-
-def _translated(kind: str, message: str) -> str:
-    """Return another message of pydantic without the value that it may contain."""
-    form = next((_FORMATS[start] for start in _FORMATS if kind.startswith(start)), None)
-    if form is not None and kind.endswith(("_type", "_parsing")):
-        return f"must be a valid {form}"
-    if valid := _VALID.match(message):
-        return f"must be a valid {valid[1]}"
-    return _SHOULD.sub("must ", message) if _SHOULD.match(message) else f"is not valid: {message}"
-
-
-_QUOTED: Final = re.compile(r"'([^']+)'")
-_CHOICE: Final = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^\s,]+)""")
-_CONSTANTS: Final = {"None": "null", "True": "true", "False": "false"}
-_VALID: Final = re.compile(r"(?:Input should be|value is not) a valid ([^,:]+)")
-_SHOULD: Final = re.compile(r"(?:Input|String|Value|Data|Decimal input) should ")
-_WANTED: Final = {
-    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "integer"),
-    **dict.fromkeys(("float_type", "float_parsing", "decimal_type"), "number"),
-    **dict.fromkeys(("bool_type", "bool_parsing"), "boolean"),
-    **dict.fromkeys(
-        ("string_type", "string_sub_type", "bytes_type", "url_type", "uuid_type"), "string"
-    ),
-    **dict.fromkeys(
-        ("list_type", "tuple_type", "set_type", "frozen_set_type", "iterable_type"), "array"
-    ),
-    **dict.fromkeys(
-        ("dict_type", "mapping_type", "model_type", "model_attributes_type", "dataclass_type"),
-        "object",
-    ),
-    "none_required": "null",
-}
-_FORMATS: Final = {
-    "datetime_": "date-time",
-    "date_": "date",
-    "time_delta_": "duration",
-    "time_": "time",
-    "uuid_": "uuid",
-    "url_": "URL",
-    "decimal_": "decimal",
-}
-_TEMPLATES: Final = {
-    "missing": "is required",
-    "missing_argument": "is required",
-    "extra_forbidden": "is not a known field",
-    "unexpected_keyword_argument": "is not a known field",
-    "greater_than": "must be more than {gt}",
-    "greater_than_equal": "must be at least {ge}",
-    "less_than": "must be less than {lt}",
-    "less_than_equal": "must be at most {le}",
-    "multiple_of": "must be a multiple of {multiple_of}",
-    "string_too_short": "must have at least {min_length} characters",
-    "string_too_long": "must have at most {max_length} characters",
-    "string_pattern_mismatch": "must match the pattern {pattern}",
-    "finite_number": "must be a finite number",
-    "int_parsing_size": "must be an integer of fewer digits",
-    "string_unicode": "must be Unicode text",
-}
 
 
 class CheckedOutput:

@@ -231,3 +231,23 @@ def test_a_bad_target_is_one_line(refused: dict[str, Done], name: str) -> None:
 @pytest.mark.parametrize("words", [["serve", "missing"], ["call", "missing", "add"]])
 def test_a_bad_target_is_one_line_for_each_verb(folder: Path, words: list[str]) -> None:
     assert_one_line_of_misuse(accord(*words, cwd=folder), f"accord {words[0]}: ", "missing")
+
+
+UNUSABLE = """
+import socket
+from accord import Server
+
+server = Server("x")
+
+def send(to: socket.socket): ...
+
+server.tool(send)
+"""
+
+
+def test_a_tool_that_cannot_be_used_is_named_with_its_own_line(tmp_path: Path) -> None:
+    """Its function's line, once; not the line that registers it."""
+    write(tmp_path, unusable=UNUSABLE)
+    done = accord("serve", "unusable:server", cwd=tmp_path)
+    assert_one_line_of_misuse(done, "parameter 'to' of tool 'send' is socket.socket")
+    assert done.err.rstrip().endswith("or a pydantic model (unusable.py:7)")

@@ -59,7 +59,15 @@ def _is_pydantic(part: Any, owner: type | None) -> bool:
         return False
     if not is_field(part):
         return True  # such as a Discriminator, or Strict
-    return owner is not None or not _is_plain_field(part)
+    is_in_class = owner is not None and not is_msgspec_only(owner)
+    return is_in_class or not _is_plain_field(part)
+
+
+def is_msgspec_only(kind: Any) -> bool:
+    """True for a class that msgspec knows and pydantic does not: a Struct or an attrs class."""
+    is_struct = isinstance(kind, type) and issubclass(kind, msgspec.Struct)
+    is_known = is_struct or (isinstance(kind, type) and hasattr(kind, "__attrs_attrs__"))
+    return is_known and not any(hasattr(kind, hook) for hook in _HOOKS)
 
 
 def is_field(value: Any) -> bool:
@@ -322,12 +330,11 @@ def _reject_foreign(hint: Any, what: str) -> None:
                 f"{what} has msgspec.Meta in {owner.__name__}, which has fields for pydantic; "
                 "use pydantic.Field in its place"
             )
-        is_struct = isinstance(part, type) and issubclass(part, msgspec.Struct)
-        if (is_struct or hasattr(part, "__attrs_attrs__")) and not _is_pydantic(part, owner):
-            kind = "msgspec.Struct" if is_struct else "attrs class"
+        if is_msgspec_only(part):
+            kind = "a msgspec.Struct" if issubclass(part, msgspec.Struct) else "an attrs class"
             raise ContractError(
-                f"{what} mixes types of pydantic with {part.__name__}, "
-                f"{'a' if is_struct else 'an'} {kind}; make {part.__name__} {_USABLE}"
+                f"{what} mixes types of pydantic with {part.__name__}, {kind}; "
+                f"make {part.__name__} {_USABLE}"
             )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
+import annotated_types
 import attrs
 import msgspec
 import pydantic.v1
@@ -74,6 +75,18 @@ class Attrs:
     item: Item
 
 
+class FieldStruct(msgspec.Struct):
+    count: Annotated[int, Field(gt=0)]
+
+
+class DescribedStruct(msgspec.Struct):
+    count: Annotated[int, Field(description="How many")]
+
+
+class BoundTyped(typing.TypedDict):
+    count: Annotated[int, annotated_types.Gt(0)]
+
+
 USE = "use a dataclass, a TypedDict or a pydantic model of JSON types"
 UNUSABLE: dict[str, tuple[Any, str]] = {
     "an arbitrary type": (Arbitrary, f"Arbitrary.sockets is list[{__name__}.Socket]; {USE}"),
@@ -84,6 +97,8 @@ UNUSABLE: dict[str, tuple[Any, str]] = {
     "a Struct": (Struct, "mixes types of pydantic with Struct, a msgspec.Struct; make Struct a dataclass, a TypedDict or a pydantic model"),
     "a Struct in a union": (Item | Struct, "mixes types of pydantic with Struct, a msgspec.Struct"),
     "an attrs class": (Attrs, "mixes types of pydantic with Attrs, an attrs class; make Attrs a dataclass"),
+    "a Field in a Struct": (FieldStruct, "has bounds that cannot be checked: FieldStruct.count needs them as msgspec.Meta ("),
+    "annotated-types": (BoundTyped, "BoundTyped.count needs them as msgspec.Meta or pydantic.Field"),
     "pydantic 1": (Old, "is Old, a model of pydantic 1: derive it from the BaseModel of pydantic 2"),
     "pydantic 1 in a list": (list[Old] | None, "is Old, a model of pydantic 1"),
     "an undefined type": (Undefined, "has a type that is not defined: name 'Missing' is not defined"),
@@ -123,6 +138,12 @@ def test_a_result_that_cannot_be_used_says_what_to_do(hint: Any, reason: str) ->
     assert message.startswith("the result of tool 'give' ")
     assert reason in message
     assert message.endswith(f"({location_of(give)})")
+
+
+def test_a_description_in_a_struct_is_no_matter_of_pydantic() -> None:
+    def take(x: DescribedStruct): ...
+
+    assert function_tool(take).bind(b'{"x": {"count": 1}}').arguments.x == DescribedStruct(1)
 
 
 def with_alias(x: Annotated[int, Field(alias="y")]): ...

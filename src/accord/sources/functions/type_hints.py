@@ -30,7 +30,12 @@ from accord.errors import ContractError
 from accord.model.answer import Answer
 from accord.model.arguments import JsonSchema
 from accord.model.content import Block
-from accord.model.pydantic_types import CheckedOutput, PydanticType, uses_pydantic
+from accord.model.pydantic_types import (
+    CheckedOutput,
+    PydanticType,
+    is_msgspec_only,
+    uses_pydantic,
+)
 from accord.model.tool import Output
 from accord.sources.functions.attrs_types import reject_unusable_attrs
 
@@ -290,7 +295,10 @@ def _reject_foreign_bounds(hint: Any) -> None:
             extras = get_args(field)[1:] if get_origin(field) is Annotated else ()
             foreign = [extra for extra in extras if not isinstance(extra, msgspec.Meta)]
             if any(not _is_documentation(meta) for extra in foreign for meta in _metas(extra)):
-                raise ValueError(f"{owner.__name__}.{name} needs them as msgspec.Meta")
+                instead = (
+                    "msgspec.Meta" if is_msgspec_only(owner) else "msgspec.Meta or pydantic.Field"
+                )
+                raise ValueError(f"{owner.__name__}.{name} needs them as {instead}")
 
 
 def _mentions(node: Any, name: str) -> bool:

@@ -119,7 +119,7 @@ def location_of(source: Any) -> str:
     if file is None:
         named = source if hasattr(source, "__qualname__") else type(source)
         return f"{named.__module__}.{named.__qualname__}"
-    return f"{_relative(file)}:{line}"
+    return f"{relative_path(file)}:{line}"
 
 
 def _function_in(source: Any) -> Any:
@@ -136,7 +136,7 @@ def _function_in(source: Any) -> Any:
         source = inner
 
 
-def _relative(file: str) -> str:
+def relative_path(file: str) -> str:
     """Return a path relative to the current folder if it is below."""
     from pathlib import Path
 

@@ -8,7 +8,7 @@ from accord import (
     ContractError,
     Server,
 )
-from accord.server.combined import combine
+from accord.server import combine
 from limits.large_answers import (
     LEAST,
     LIMIT,

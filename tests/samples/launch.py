@@ -11,7 +11,7 @@ import sys
 from accord import Server
 from accord.serve import stdio
 from accord.serve.pipes import take_pipes
-from accord.server.combined import combine
+from accord.server import combine
 
 
 def load(target: str) -> Server:

@@ -3,7 +3,7 @@
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
-from accord.server.combined import combine
+from accord.server import combine
 from samples import faulty, features
 
 server = combine({"features": features.progress, "faulty": faulty.blocking})

@@ -12,7 +12,7 @@ from accord import Context, ContractError, Server
 from accord.protocol import Request
 from accord.serve.call import OneWay, RunningCall
 from accord.serve.executor import run_blocking
-from accord.server.combined import combine
+from accord.server import combine
 from peer import request
 from stdio_peer import modern_params
 

@@ -26,7 +26,7 @@ MISTAKES: dict[str, tuple[Callable[[Any], Any], str]] = {
     ),
     "an option of a resource": (
         lambda server: server.resource("a://b", nonsense=3)(hello),
-        "resource 'hello' has no option 'nonsense'; options: annotations, description, fresh_for",
+        "resource 'hello' has no option 'nonsense'; options: annotations, description, enabled",
     ),
     "an audience": (
         lambda server: server.tool(audiense=lambda sender: False)(hello),

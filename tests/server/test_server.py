@@ -24,7 +24,7 @@ from accord import (
     Problem,
     Server,
 )
-from accord.server.combined import combine
+from accord.server import combine
 from peer import Peer, notification
 from stdio_peer import CLIENT_INFO
 

@@ -17,8 +17,7 @@ from typing import Any, Final
 
 from accord.cli import databases
 from accord.errors import ContractError
-from accord.server import Server
-from accord.server.combined import combine
+from accord.server import Server, combine
 
 _DEFAULT_NAME: Final = "server"
 

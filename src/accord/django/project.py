@@ -8,8 +8,7 @@ from django.urls import URLResolver, get_resolver
 
 from accord.django.view import Endpoint, EndpointSettings, find_tools, make_server
 from accord.errors import ContractError
-from accord.server import Server
-from accord.server.combined import combine
+from accord.server import Server, combine
 from accord.sources.drf import SkippedWarning
 from accord.sources.drf.build import ExposedTool
 

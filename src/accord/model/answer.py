@@ -235,6 +235,19 @@ class Problem(Exception):
         if name in Problem.__annotations__:
             raise AttributeError(f"a Problem's {name} is read-only")
 
+    def with_message(self, message: str) -> "Problem":
+        """Return a copy with another message."""
+        return Problem(
+            message,
+            kind=self.kind,
+            code=self.code,
+            summary=self.summary,
+            fields=self.fields,
+            remediation=self.remediation,
+            retryable=self.retryable,
+            retry_after=self.retry_after,
+        )
+
     def __setstate__(self, state: dict[str, Any] | None) -> None:
         """Restore the fields for pickle and copy, which pass only the message to `__init__`."""
         vars(self).update(state or {})

@@ -1,13 +1,13 @@
 """Prompts: name, arguments, and a function that returns messages for a model."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from accord.errors import ContractError
 from accord.model.content import Icon, MessageContent, message, messages_of
-from accord.model.tool import Bound, Dependencies
+from accord.model.tool import Bound, Dependencies, tags_of
 from accord.model.values import known
 from accord.revisions import Revision
 
@@ -35,8 +35,13 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     title: str | None = None
     icons: Sequence[Icon] = ()
     meta: Mapping[str, Any] | None = None
+    tags: Collection[str] = frozenset()
+    enabled: bool = True
 
     def __post_init__(self) -> None:
+        if self.tags:
+            tags = tags_of(self.tags, f"prompt {self.name!r}")
+            msgspec.structs.force_setattr(self, "tags", tags)
         if not self.name:
             raise ContractError("the name of a prompt must not be empty")
 

@@ -9,7 +9,7 @@ shortest, and there is at most one `{+name}`.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from math import inf
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ import msgspec
 
 from accord.errors import ContractError
 from accord.model.content import Annotations, Embedded, Icon, contents
-from accord.model.tool import Bound, Dependencies
+from accord.model.tool import Bound, Dependencies, tags_of
 from accord.model.values import as_json
 
 TEXT: Final = "text/plain"
@@ -141,6 +141,8 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True):
     icons: Sequence[Icon] = ()
     annotations: Annotations | None = None
     meta: Mapping[str, Any] | None = None
+    tags: Collection[str] = frozenset()
+    enabled: bool = True
     choices: Mapping[str, Sequence[str]] = {}
     """All values of a variable, if they are known."""
     watched: bool = False
@@ -152,6 +154,9 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True):
     template: Template | None = None
 
     def __post_init__(self) -> None:
+        if self.tags:
+            tags = tags_of(self.tags, f"resource {self.uri}")
+            msgspec.structs.force_setattr(self, "tags", tags)
         if not self.name:
             raise ContractError(f"the name of the resource {self.uri} must not be empty")
         if not 0 <= self.fresh_for < inf:

@@ -1,7 +1,7 @@
 """Tools: name, description, schemas, hints and one function."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from math import inf
 from typing import Any, Final, NamedTuple
 
@@ -39,11 +39,15 @@ class Executable(NamedTuple):
     wants_context: bool
 
 
+Overrides = Mapping[Callable[..., Any], Callable[..., Any]]
+"""Functions that replace dependencies."""
+
+
 class Dependencies(NamedTuple):
     """The dependencies of a function."""
 
     functions: tuple[Callable[..., Any], ...]
-    with_overrides: Callable[[Mapping[Callable[..., Any], Callable[..., Any]]], Executable]
+    with_overrides: Callable[[Overrides], Executable]
     """Returns the function with other dependencies."""
 
 
@@ -72,6 +76,14 @@ class Output(msgspec.Struct, frozen=True, kw_only=True):
 
 Audience = Callable[[Any], Callable[[str], bool]]
 """Returns, for the sender of `tools/list`, a predicate on the names of tools to show."""
+
+
+def tags_of(tags: Any, what: str) -> frozenset[str]:
+    """Return the tags of a feature as a set; raise ContractError if they are not strings."""
+    is_several = isinstance(tags, Collection) and not isinstance(tags, str | bytes)
+    if not is_several or not all(isinstance(tag, str) and tag for tag in tags):
+        raise ContractError(f"the tags of {what} must be a set of strings, such as {{'admin'}}")
+    return frozenset(tags)
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,16 +115,28 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """The author's function, whose file and line are in the log if it returns a wrong result."""
     timeout: float | None = None
     """Time limit of a call in seconds; none if None."""
+    tags: Collection[str] = frozenset()
+    """Words to select tools by: see `Server.disable`."""
+    enabled: bool = True
+    """False if clients do not see it until `Server.enable`."""
     audience: Audience | None = None
     """Callers that see it in `tools/list`; all if None."""
 
     def __post_init__(self) -> None:
-        if self.timeout is not None and not 0 < self.timeout < inf:
+        if self.timeout is not None and not _is_duration(self.timeout):
             raise ContractError(f"the timeout of tool {self.name!r} must be a number above 0")
+        if self.tags:
+            tags = tags_of(self.tags, f"tool {self.name!r}")
+            msgspec.structs.force_setattr(self, "tags", tags)
         if not _NAME.fullmatch(self.name):
             raise ContractError(
                 f"tool name {self.name!r} must be 1 to 128 letters, digits, _ . or -"
             )
+
+
+def _is_duration(seconds: object) -> bool:
+    is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    return is_number and 0 < seconds < inf  # type: ignore[operator]
 
 
 def tool_without_call(name: str, **known: Any) -> Tool:
@@ -125,13 +149,3 @@ def tool_without_call(name: str, **known: Any) -> Tool:
         raise ContractError(f"{name} has no function and cannot be called")
 
     return Tool(name=name, bind=bind, invoke=invoke, is_async=False, **known)
-
-
-class Toolbox(dict[str, Tool]):
-    """The tools of a server by name."""
-
-    def add(self, tool: Tool) -> None:
-        """Add a tool; raise if its name exists."""
-        if tool.name in self:
-            raise ContractError(f"there are two tools named {tool.name!r}")
-        self[tool.name] = tool

@@ -1,14 +1,13 @@
 """Entries of tools, prompts and resources in lists, for each revision."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
 from accord.model.arguments import JsonSchema
-from accord.model.content import Icon
 from accord.model.prompt import Argument, Prompt
 from accord.model.resource import Resource
+from accord.model.response import TAGS_KEY
 from accord.model.tool import Tool
 from accord.model.values import known
 from accord.protocol.results import Result
@@ -33,7 +32,7 @@ def tool_entry(tool: Tool, output_schema: JsonSchema | None, revision: Revision)
     hints = _hints(tool) if revision.annotations else {}
     if hints:
         entry["annotations"] = hints
-    return entry | _with_details(tool.icons, tool.meta, revision)
+    return entry | _with_details(tool, revision)
 
 
 def prompt_entry(prompt: Prompt, revision: Revision) -> Result:
@@ -45,7 +44,7 @@ def prompt_entry(prompt: Prompt, revision: Revision) -> Result:
         description=prompt.description or None,
         arguments=arguments or None,
     )
-    return entry | _with_details(prompt.icons, prompt.meta, revision)
+    return entry | _with_details(prompt, revision)
 
 
 def resource_entry(resource: Resource, revision: Revision) -> Result:
@@ -60,7 +59,7 @@ def resource_entry(resource: Resource, revision: Revision) -> Result:
         size=resource.size if is_static else None,
         annotations=resource.annotations,
     )
-    return entry | _with_details(resource.icons, resource.meta, revision)
+    return entry | _with_details(resource, revision)
 
 
 def _argument(argument: Argument) -> Result:
@@ -74,9 +73,10 @@ def _hints(tool: Tool) -> dict[str, Any]:
     return {"title": tool.title, **hints} if tool.title is not None else hints
 
 
-def _with_details(
-    icons: Sequence[Icon], meta: Mapping[str, Any] | None, revision: Revision
-) -> dict[str, Any]:
+def _with_details(feature: Tool | Prompt | Resource, revision: Revision) -> dict[str, Any]:
+    icons, meta = feature.icons, feature.meta
+    if feature.tags:
+        meta = {**(meta or {}), TAGS_KEY: sorted(feature.tags)}
     return known(
         icons=icons if icons and revision.icons else None,
         _meta=meta if revision.metadata else None,

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from accord.errors import INVALID_PARAMS, Reject
+from accord.errors import INVALID_PARAMS, ContractError, Reject
 from accord.model.answer import InputRequired, Problem
 from accord.model.completion import completion_of
 from accord.model.context import ClientInfo
@@ -26,7 +26,7 @@ from accord.protocol.input_state import InputResponses, InputState, subject
 from accord.protocol.messages import PromptReference, Wanted
 from accord.protocol.results import Identity, Result
 from accord.revisions import Revision
-from accord.server.continuation import Continuations, read_more_tool
+from accord.server.continuation import READ_MORE, Continuations, read_more_tool
 from accord.server.operation import (
     C,
     Done,
@@ -52,18 +52,40 @@ class Dispatcher:
     """The core of a server, without I/O: requests in, operations and results out."""
 
     telemetry: Telemetry | None = None
-    instructions: str | None = None
+    own_instructions: str | None = None
+    """The instructions without those of included servers."""
+    read_more: Tool | None = None
+    """The tool that continues answers of tools without a cursor argument."""
     identity: Identity
     key: bytes
     """The key that signs cursors and input state."""
     continuations: Continuations
 
-    def __init__(self, registry: Registry, *, read_more: bool) -> None:
+    def __init__(self, registry: Registry) -> None:
         self.registry = registry
         self.renderer = Renderer()
-        self.read_more = read_more_tool() if read_more else None
-        if self.read_more is not None:
-            registry.add(self.read_more)
+
+    def add_read_more(self) -> None:
+        """Add the tool that continues answers of tools without a cursor argument."""
+        if self.read_more is None:
+            self.require_read_more()
+            self.read_more = read_more_tool()
+            self.registry.add(self.read_more)
+            self.set_key(self.key)
+
+    def require_read_more(self) -> None:
+        """Raise if another tool has the name of the tool that continues answers."""
+        if self.read_more is None and self.registry.find((Tool, READ_MORE)) is not None:
+            raise ContractError(
+                f"server {self.identity.name!r} has a tool {READ_MORE!r} of its own; rename it:"
+                " a tool of that name continues answers that were cut"
+            )
+
+    @property
+    def instructions(self) -> str | None:
+        """The instructions for models, those of included servers too."""
+        included = [each.instructions for each in self.registry.inclusions]
+        return "\n\n".join(each for each in [self.own_instructions, *included] if each) or None
 
     def set_identity(self, identity: Identity) -> None:
         """Set the name and version of the server."""

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, TypeVar
+from threading import RLock
+from typing import Any, Final, Protocol, TypeVar
+from weakref import ref
 
 import msgspec
 from msgspec import Raw
@@ -13,7 +15,7 @@ from accord.model.completion import Completer, completer_of
 from accord.model.prompt import Prompt
 from accord.model.resource import Resource
 from accord.model.scope import Scope
-from accord.model.tool import Audience, Tool, Toolbox
+from accord.model.tool import Audience, Overrides, Tool
 from accord.profiles import profile_named
 from accord.protocol import results
 from accord.protocol.entries import prompt_entry, resource_entry
@@ -41,9 +43,51 @@ _MAX_CACHED: Final = 64  # pages: one for each set of tools that a client may se
 _NO_COMPLETION: Final = completer_of(())
 NONE_HIDDEN: Final[frozenset[str]] = frozenset()
 
+Key = tuple[type, str]
+"""The type of a feature, and its name or URI."""
+CHANGING: Final = RLock()
+"""Held while registries change: a change of an included server changes those that include it."""
 
-def _key(feature: Feature) -> str:
-    return feature.uri if isinstance(feature, Resource) else feature.name
+
+def key_of(feature: Feature) -> Key:
+    """Return the type and the name or URI of a feature."""
+    return type(feature), feature.uri if isinstance(feature, Resource) else feature.name
+
+
+def kind_of(feature: Feature) -> Kind:
+    """Return the list that a feature is in."""
+    if isinstance(feature, Resource):
+        return "resources"
+    return "tools" if isinstance(feature, Tool) else "prompts"
+
+
+class Follower(Protocol):
+    """Keeps the features of a registry in another one: see `accord.server.inclusion`."""
+
+    @property
+    def label(self) -> str:
+        """The followed server, in messages."""
+
+    @property
+    def instructions(self) -> str | None:
+        """The instructions of the followed server, with its prefix."""
+
+    @property
+    def followed(self) -> "Registry": ...
+    def configure(self, profile: str | None, max_bytes: int | None) -> None: ...
+    def has(self, key: Key) -> bool:
+        """True if a feature of the other registry comes from the followed one."""
+
+    def require_free(self, feature: Feature) -> None:
+        """Raise if the other registry cannot have a feature of the followed one."""
+
+    def on_show(self, feature: Feature) -> None: ...
+    def on_hide(self, feature: Feature) -> None: ...
+    def on_replace(self, old: Feature, new: Feature) -> None: ...
+    def on_complete(self, owner: str, argument: str, completer: Completer) -> None: ...
+    def on_clear(self) -> None: ...
+    def on_scope(self) -> None: ...
+    def on_configure(self) -> None: ...
 
 
 class Registry:
@@ -58,18 +102,27 @@ class Registry:
             raise ContractError(f"no list of {min(unknown)!r}; there are {', '.join(KINDS)}")
         if page_size is not None and page_size < 1:
             raise ContractError("page_size is at least 1; leave it out for one page")
-        self.tools = Toolbox()
+        self.tools: dict[str, Tool] = {}
         self.prompts: dict[str, Prompt] = {}
         self.resources: dict[str, Resource] = {}
         """Resources by URI or URI template."""
         self.scope = Scope()
-        self.scope.observe(self._update_wrapping)
+        self.scope.observe(self.update_wrapping)
         self.is_wrapped = False
         """True if some feature has middleware, a time limit or replaced dependencies."""
         self._wrapped_tools: dict[str, tuple[Tool, Next | None]] = {}
-        self._foreign: dict[tuple[type, str], Scope] = {}
+        self._foreign: dict[Key, Scope] = {}
         """The scopes of features of other servers."""
-        self.changing = frozenset(changing)
+        self._between: dict[Key, tuple[Scope, ...]] = {}
+        """The scopes of the servers through which such a feature is included, outermost first."""
+        self._all: dict[Key, Feature] = {}
+        """All features in the order of registration, disabled ones too."""
+        self._rules: dict[tuple[str, str], bool] = {}
+        """What was enabled and disabled, by name and by tag; the last one that matches decides."""
+        self.inclusions: list[Follower] = []
+        """The servers that this one includes."""
+        self._followers: list[ref[Follower]] = []
+        self._changing = frozenset(changing)
         self.page_size = page_size
         self.changes = Changes()
         self.header_params: dict[str, tuple[HeaderParam, ...]] = {}
@@ -79,39 +132,98 @@ class Registry:
         self._completers: dict[tuple[str, str], Completer] = {}
         self._cache: dict[tuple[Any, ...], Any] = {}
 
-    def add(self, feature: Feature, scope: Scope | None = None) -> None:
+    @property
+    def changing(self) -> frozenset[Kind]:
+        """The lists that change while served, those of included servers too."""
+        if not self.inclusions:
+            return self._changing
+        return self._changing.union(*(each.followed.changing for each in self.inclusions))
+
+    def add(
+        self, feature: Feature, scope: Scope | None = None, between: Sequence[Scope] = ()
+    ) -> None:
         """Add a tool, prompt or resource; raise if its name exists.
 
-        `scope` is that of the server it comes from, if it is another one.
+        `scope` is that of the server it comes from, if it is another one, and `between` are those
+        of the servers that include that one.
         """
-        if isinstance(feature, Tool):
-            self._add_tool(feature)
-        elif isinstance(feature, Prompt):
-            if feature.name in self.prompts:
-                raise ContractError(f"there are two prompts named {feature.name!r}")
-            self.prompts[feature.name] = feature
-        elif isinstance(feature, Resource):
-            if feature.uri in self.resources:
-                raise ContractError(f"there are two resources at {feature.uri!r}")
-            self.resources[feature.uri] = feature
-        else:
+        with CHANGING:
+            self._require_valid(feature)
+            key = key_of(feature)
+            for follower in self.followers:
+                follower.require_free(feature)
+            self._all[key] = feature
+            if scope is not None and scope is not self.scope:
+                self._foreign[key] = scope
+                self._between[key] = tuple(between)
+            if self._is_enabled(feature):
+                self._show(feature)
+                self._changed(feature)
+
+    def _require_valid(self, feature: Feature) -> None:
+        """Raise if a feature has an unknown option, or a name that exists."""
+        if not isinstance(feature, Feature):
             raise ContractError(
                 f"{feature!r} is not a Tool, Prompt or Resource; add a function with server.tool"
             )
-        if scope is not None and scope is not self.scope:
-            if scope not in self.scopes:
-                scope.observe(self._update_wrapping)
-            self._foreign[type(feature), _key(feature)] = scope
-            self._update_wrapping()
-        elif isinstance(feature, Tool) and feature.timeout is not None:
-            self._update_wrapping()
-        self._changed(feature)
+        if isinstance(feature, Tool):
+            if feature.profile is not None:
+                profile_named(feature.profile)
+            if feature.max_bytes is not None:
+                require_room(feature.max_bytes)
+            header_params_of(feature)
+        kind, name = key = key_of(feature)
+        if key not in self._all:
+            return
+        is_at = "at" if kind is Resource else "named"
+        owner = next((each.label for each in self.inclusions if each.has(key)), None)
+        origin = "" if owner is None else f": one is of {owner}"
+        raise ContractError(f"there are two {kind_of(feature)} {is_at} {name!r}{origin}")
+
+    def _show(self, feature: Feature) -> None:
+        """Let clients see a feature."""
+        _, name = key_of(feature)
+        self._features_like(feature)[name] = feature
+        self._wrap(feature)
+        if isinstance(feature, Tool):
+            header_params = header_params_of(feature)
+            if header_params:
+                self.header_params[name] = header_params
+            if takes_cursor(feature):
+                self.with_cursor.add(name)
+        for follower in self.followers:
+            follower.on_show(feature)
+
+    def _hide(self, feature: Feature) -> None:
+        """Hide a feature from clients."""
+        _, name = key_of(feature)
+        del self._features_like(feature)[name]
+        if isinstance(feature, Tool):
+            self._wrapped_tools.pop(name, None)
+            self.header_params.pop(name, None)
+            self.with_cursor.discard(name)
+        for follower in self.followers:
+            follower.on_hide(feature)
+
+    def find(self, key: Key) -> Feature | None:
+        """Return a feature, also if it is disabled."""
+        return self._all.get(key)
+
+    @property
+    def features(self) -> list[Feature]:
+        """All features, disabled ones too."""
+        return list(self._all.values())
+
+    def is_shown(self, feature: Feature) -> bool:
+        """True if clients see a feature."""
+        return self._features_like(feature).get(key_of(feature)[1]) is feature
 
     def wrapped_tool(self, tool: Tool) -> tuple[Tool, Next | None]:
         """Return a tool as it is executed, and its middleware as one function, if any."""
-        found = self._wrapped_tools.get(tool.name)
+        cache = self._wrapped_tools  # another thread may replace it
+        found = cache.get(tool.name)
         if found is None:
-            found = self._wrapped_tools[tool.name] = self.wrapped(tool)
+            found = cache[tool.name] = self.wrapped(tool)
         return found
 
     def wrapped(self, feature: AnyFeature) -> tuple[AnyFeature, Next | None]:
@@ -122,22 +234,35 @@ class Registry:
         return self._overridden(feature), compose(middleware) if middleware else None
 
     def _middleware_of(self, feature: Feature) -> list[Middleware]:
-        scopes = dict.fromkeys((self.scope, self.scope_of(feature)))
-        found = [each for scope in scopes for each in scope.middleware]
+        found = [each for scope in self.scopes_of(feature) for each in scope.middleware]
         timeout = feature.timeout if isinstance(feature, Tool) else None
         return found if timeout is None else [*found, limited(timeout)]
 
-    def _update_wrapping(self) -> None:
-        self._wrapped_tools = {}
-        self.is_wrapped = any(scope.middleware or scope.overrides for scope in self.scopes) or any(
-            tool.timeout is not None for tool in list(self.tools.values())
-        )
+    def _wrap(self, feature: Feature) -> None:
+        """Note that a feature is new, or another one than before."""
+        if isinstance(feature, Tool):
+            self._wrapped_tools.pop(feature.name, None)
+        if not self.is_wrapped:
+            self.is_wrapped = self._is_wrapped(feature)
+
+    def _is_wrapped(self, feature: Feature) -> bool:
+        """True if a feature has middleware, a time limit or replaced dependencies."""
+        is_overridden = feature.dependencies is not None and self._overrides_of(feature)
+        return bool(is_overridden or self._middleware_of(feature))
+
+    def update_wrapping(self) -> None:
+        """Follow a change of the scope of this server, or of one that it includes."""
+        with CHANGING:
+            self._wrapped_tools = {}
+            self.is_wrapped = any(map(self._is_wrapped, self.features))
+            for follower in self.followers:
+                follower.on_scope()
 
     def override(
         self, dependency: Callable[..., Any], replacement: Callable[..., Any] | None
     ) -> None:
         """Use another function for a dependency; None for its own."""
-        features = [each for each in self._all() if each.dependencies is not None]
+        features = [each for each in self.features if each.dependencies is not None]
         known = {
             function
             for each in features
@@ -161,70 +286,142 @@ class Registry:
 
     def _overridden(self, feature: AnyFeature) -> AnyFeature:
         """Return a feature with the functions that replace its dependencies."""
-        scopes = self.scope_of(feature), self.scope
-        overrides = {name: each for scope in scopes for name, each in scope.overrides.items()}
+        overrides = self._overrides_of(feature)
         if feature.dependencies is None or not overrides:
             return feature
         executable = feature.dependencies.with_overrides(overrides)
         return msgspec.structs.replace(feature, **executable._asdict())
 
-    def _all(self) -> list[Feature]:
-        """Return all features."""
-        by_keys: list[dict[str, Any]] = [self.tools, self.prompts, self.resources]
-        return [feature for by_key in by_keys for feature in list(by_key.values())]
+    def _overrides_of(self, feature: Feature) -> Overrides:
+        """Return the functions that replace dependencies; those of an outer server win."""
+        scopes = reversed(self.scopes_of(feature))
+        return {name: each for scope in scopes for name, each in scope.overrides.items()}
 
     def scope_of(self, feature: Feature) -> Scope:
         """Return the scope of the server that a feature comes from."""
         if not self._foreign:
             return self.scope
-        return self._foreign.get((type(feature), _key(feature)), self.scope)
+        return self._foreign.get(key_of(feature), self.scope)
+
+    def scopes_of(self, feature: Feature) -> tuple[Scope, ...]:
+        """Return the scopes around a feature: first this one, last that of its own server."""
+        scope = self.scope_of(feature)
+        if scope is self.scope:
+            return (scope,)
+        return (self.scope, *self._between.get(key_of(feature), ()), scope)
 
     @property
     def scopes(self) -> list[Scope]:
-        """Its own scope, and those of the features of other servers."""
-        return list(dict.fromkeys((self.scope, *self._foreign.values())))
-
-    def _add_tool(self, tool: Tool) -> None:
-        if tool.profile is not None:
-            profile_named(tool.profile)
-        if tool.max_bytes is not None:
-            require_room(tool.max_bytes)
-        header_params = header_params_of(tool)
-        self.tools.add(tool)
-        if header_params:
-            self.header_params[tool.name] = header_params
-        if takes_cursor(tool):
-            self.with_cursor.add(tool.name)
+        """Its own scope, and those of the servers it includes."""
+        included = [scope for each in self.inclusions for scope in each.followed.scopes]
+        return list(dict.fromkeys((self.scope, *included, *self._foreign.values())))
 
     def remove(self, feature: Feature) -> None:
         """Remove a tool, prompt or resource; calls that run go on."""
-        by_key: dict[str, Any] = self._features_like(feature)
-        key = _key(feature)
-        if by_key.get(key) is not feature:
-            raise ContractError(f"{key!r} is not there")
-        del by_key[key]
-        self._foreign.pop((type(feature), key), None)
-        self._update_wrapping()
-        if isinstance(feature, Tool):
-            self.header_params.pop(key, None)
-            self.with_cursor.discard(key)
-        else:
-            for argument in self.completers_of(key):
-                del self._completers[key, argument]
-        self._changed(feature)
+        with CHANGING:
+            key = key_of(feature)
+            if self._all.get(key) is not feature:
+                raise ContractError(f"{key[1]!r} is not there")
+            is_shown = self.is_shown(feature)
+            if is_shown:
+                self._hide(feature)
+            del self._all[key]
+            self._foreign.pop(key, None)
+            self._between.pop(key, None)
+            if not isinstance(feature, Tool):
+                for argument in self.completers_of(key[1]):
+                    del self._completers[key[1], argument]
+            if is_shown:
+                self._changed(feature)
+
+    def replace(self, old: Feature, new: Feature) -> None:
+        """Put a feature in the place of another one with the same name."""
+        with CHANGING:
+            self._all[key_of(new)] = new
+            if self.is_shown(old):
+                self._features_like(new)[key_of(new)[1]] = new
+                self._wrap(new)
+                for follower in self.followers:
+                    follower.on_replace(old, new)
+            self.clear_cache()
 
     def _features_like(self, feature: Feature) -> dict[str, Any]:
         if isinstance(feature, Tool):
             return self.tools
         return self.prompts if isinstance(feature, Prompt) else self.resources
 
-    def _changed(self, feature: Feature) -> None:
+    def _changed(self, *features: Feature) -> None:
         self.clear_cache()
-        kind: Kind = "resources"
-        if not isinstance(feature, Resource):
-            kind = "tools" if isinstance(feature, Tool) else "prompts"
-        if kind in self.changing:
+        for kind in sorted({kind_of(feature) for feature in features} & self.changing):
             self.changes.notify(ListChanged(kind))
+
+    # Enabled and disabled features
+
+    def switch(self, names: Sequence[str], tags: Collection[str], *, is_enabled: bool) -> None:
+        """Enable or disable features by name or URI, and all that have one of the tags."""
+        with CHANGING:
+            self._require_names(names)
+            before = dict(self._rules)
+            for selector in [("name", name) for name in names] + [("tag", tag) for tag in tags]:
+                self._rules.pop(selector, None)
+                self._rules[selector] = is_enabled
+            features = self.features
+            new = [each for each in features if self._is_enabled(each) and not self.is_shown(each)]
+            try:
+                for follower in self.followers:
+                    for feature in new:
+                        follower.require_free(feature)
+            except ContractError:
+                self._rules = before
+                raise
+            gone = [each for each in features if self.is_shown(each) and not self._is_enabled(each)]
+            for feature in gone:
+                self._hide(feature)
+            for feature in new:
+                self._show(feature)
+            if new:
+                self._sort()
+            if new or gone:
+                self._changed(*new, *gone)
+
+    def _require_names(self, names: Sequence[str]) -> None:
+        known = dict.fromkeys(name for _, name in self._all)
+        for name in names:
+            if name not in known:
+                from difflib import get_close_matches  # slow to import, rarely needed
+
+                meant = get_close_matches(name, known, 1)
+                guess = f"; did you mean {meant[0]!r}?" if meant else ""
+                raise ContractError(f"no tool, prompt or resource {name!r}{guess}")
+
+    def _is_enabled(self, feature: Feature) -> bool:
+        is_enabled = feature.enabled
+        if self._rules:
+            _, name = key_of(feature)
+            for (what, word), is_on in self._rules.items():
+                if word == name if what == "name" else word in feature.tags:
+                    is_enabled = is_on
+        return is_enabled
+
+    def _sort(self) -> None:
+        """Restore the order of registration, in new mappings: the old ones may be in use."""
+        shown = [feature for feature in self.features if self.is_shown(feature)]
+        self.tools = {each.name: each for each in shown if isinstance(each, Tool)}
+        self.prompts = {each.name: each for each in shown if isinstance(each, Prompt)}
+        self.resources = {each.uri: each for each in shown if isinstance(each, Resource)}
+
+    # Other servers that include this one
+
+    @property
+    def followers(self) -> list[Follower]:
+        """The followers that are still there."""
+        return [each for each in (found() for found in self._followers) if each is not None]
+
+    def follow(self, follower: Follower) -> None:
+        """Tell a follower of each change, until it is collected."""
+        with CHANGING:
+            self._followers = [each for each in self._followers if each() is not None]
+            self._followers.append(ref(follower))
 
     def clear_cache(self) -> None:
         """Drop cached capabilities and pages. Safe in any thread.
@@ -232,12 +429,17 @@ class Registry:
         Pages that are being made meanwhile go into the old cache.
         """
         self._cache = {}
+        for follower in self.followers:
+            follower.on_clear()
 
     def complete(self, owner: str, argument: str, completer: Completer) -> None:
         """Set the completer of a prompt's argument, or of a template's variable."""
         if argument not in self.choices_of(owner):
             raise ContractError(f"{owner!r} has no argument {argument!r} that could be completed")
-        self._completers[owner, argument] = completer
+        with CHANGING:
+            self._completers[owner, argument] = completer
+            for follower in self.followers:
+                follower.on_complete(owner, argument, completer)
         self.clear_cache()
 
     def completers_of(self, owner: str) -> dict[str, Completer]:
@@ -257,10 +459,11 @@ class Registry:
 
     def choices_of(self, owner: str) -> dict[str, Any]:
         """Return the arguments of a prompt or template, each with its known values."""
-        if owner in self.prompts:
-            return {each.name: each.choices for each in self.prompts[owner].arguments}
-        resource = self.resources.get(owner)
-        if resource is None:
+        prompt = self._all.get((Prompt, owner))
+        if isinstance(prompt, Prompt):
+            return {each.name: each.choices for each in prompt.arguments}
+        resource = self._all.get((Resource, owner))
+        if not isinstance(resource, Resource):
             return {}
         return {name: resource.choices.get(name, ()) for name in resource.variables}
 

@@ -1,20 +1,23 @@
 """Server: the tools, prompts and resources that an author offers under one name."""
 
 import os
+import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
-from accord.errors import ContractError, require_known
+from accord.errors import ContractError, located, relative_path, require_known
 from accord.model.changes import Kind, Updated
 from accord.model.content import Icon
 from accord.model.limits import DEFAULT_MAX_BYTES
 from accord.model.prompt import Prompt
 from accord.model.resource import Resource
-from accord.model.tool import Tool
+from accord.model.tool import Tool, tags_of
 from accord.profiles import Profile, profile_named
 from accord.protocol.results import Identity
 from accord.server.dispatcher import Dispatcher
+from accord.server.inclusion import Inclusion
 from accord.server.middleware import Middleware, require_middleware
 from accord.server.registry import Feature, Registry
 from accord.server.rendering import require_room
@@ -55,9 +58,6 @@ class Server:
     It knows nothing of sockets or event loops: `accord.serve` serves its `dispatcher`.
     """
 
-    origin: object = None
-    """The Combination that made this server of others, if one did: it has to live as long."""
-
     def __init__(
         self,
         name: str,
@@ -89,8 +89,8 @@ class Server:
         self.registry = Registry(changing=changing, page_size=page_size)
         if lifespan is not None:
             self.registry.scope.lifespan = lambda: lifespan(self)
-        self.dispatcher = Dispatcher(self.registry, read_more=read_more)
-        self.dispatcher.instructions = instructions
+        self.dispatcher = Dispatcher(self.registry)
+        self.dispatcher.own_instructions = instructions
         self.identify(Identity(name, version, title, website_url, icons or None))
         self.configure(
             profile=profile,
@@ -99,6 +99,8 @@ class Server:
             key=os.urandom(32) if key is None else key,
             telemetry=telemetry,
         )
+        if read_more:
+            self.dispatcher.add_read_more()
 
     def configure(
         self,
@@ -109,7 +111,11 @@ class Server:
         key: bytes | None = None,
         telemetry: Telemetry | None = None,
     ) -> None:
-        """Set the options that are given."""
+        """Set the options that are given.
+
+        Profile and size limit are also those of tools of included servers, unless a tool has its
+        own.
+        """
         renderer = self.dispatcher.renderer
         if profile is not None:
             renderer.profile = profile_named(profile)
@@ -122,6 +128,11 @@ class Server:
             self.dispatcher.set_key(key)
         if telemetry is not None:
             self.dispatcher.telemetry = telemetry
+        if profile is not None or max_bytes is not None:
+            for inclusion in self.registry.inclusions:
+                inclusion.configure(profile, max_bytes)
+            for follower in self.registry.followers:
+                follower.on_configure()
         self.registry.clear_cache()
 
     def identify(self, identity: Identity) -> None:
@@ -135,7 +146,7 @@ class Server:
 
     @property
     def instructions(self) -> str | None:
-        """The instructions for models."""
+        """The instructions for models, those of included servers too."""
         return self.dispatcher.instructions
 
     @property
@@ -188,7 +199,8 @@ class Server:
         """Make a function a tool, and return it unchanged."""
 
         def register(function: Function) -> Function:
-            self.add(function_tool(function, **options))
+            with located(function):
+                self.add(function_tool(function, **options))
             return function
 
         return register if function is None else register(function)
@@ -203,7 +215,8 @@ class Server:
         """Make a function a prompt, and return it unchanged."""
 
         def register(function: Function) -> Function:
-            self.add(function_prompt(function, **options))
+            with located(function):
+                self.add(function_prompt(function, **options))
             return function
 
         return register if function is None else register(function)
@@ -216,7 +229,8 @@ class Server:
             raise ContractError("a resource has a URI: @server.resource('shop://orders/{id}')")
 
         def register(function: Function) -> Function:
-            self.add(function_resource(function, uri, **options))
+            with located(function):
+                self.add(function_resource(function, uri, **options))
             return function
 
         return register
@@ -260,6 +274,42 @@ class Server:
         """Remove a tool, prompt or resource; calls that run go on."""
         self.registry.remove(feature)
 
+    def include(self, other: "Server", prefix: str = "") -> None:
+        """Offer the tools, prompts and resources of another server too, also when they change.
+
+        Names get the prefix, and so do URIs, behind `scheme://`. They keep the state, middleware
+        and profile of the other server; the middleware of this one runs around it.
+        """
+        if not isinstance(other, Server):
+            raise ContractError(f"{other!r} is not a Server; write server.include(other, 'db_')")
+        Inclusion(self.dispatcher, other.dispatcher, prefix, where=_caller())
+
+    def enable(self, *names: str, tags: Collection[str] = ()) -> None:
+        """Show tools, prompts and resources again that were disabled: by name, URI or tag."""
+        self._switch(names, tags, is_enabled=True)
+
+    def disable(self, *names: str, tags: Collection[str] = ()) -> None:
+        """Hide tools, prompts and resources: by name or URI, or all that have one of the tags.
+
+        They are not listed, and calling one is an error as for an unknown name; calls that run go
+        on. Tags are also those of features that are added later. What is enabled or disabled last
+        decides.
+        """
+        self._switch(names, tags, is_enabled=False)
+
+    def _switch(self, names: Sequence[str], tags: Collection[str], *, is_enabled: bool) -> None:
+        verb = "enable" if is_enabled else "disable"
+        for name in names:
+            if not isinstance(name, str):
+                raise ContractError(f"{name!r} is not a name; write server.{verb}('name')")
+        given = tags_of(tags, f"{verb}()")
+        if not names and not given:
+            raise ContractError(
+                f"{verb}() needs names or tags: server.{verb}('name') or"
+                f" server.{verb}(tags={{'admin'}})"
+            )
+        self.registry.switch(names, sorted(given), is_enabled=is_enabled)
+
     def updated(self, uri: str) -> None:
         """Notify subscribers that a resource has changed. Safe in any thread."""
         self.registry.changes.notify(Updated(uri))
@@ -295,3 +345,47 @@ class Server:
 
         require_known(settings, Settings._fields, "asgi()")
         return App(self, Settings(**settings))
+
+
+def _caller() -> str:
+    """Return `FILE:LINE` of the code that calls a method of Server."""
+    frame = sys._getframe(2)
+    return f"{relative_path(frame.f_code.co_filename)}:{frame.f_lineno}"
+
+
+def combine(
+    servers: Mapping[str, Server],
+    *,
+    prefixes: Mapping[str, str] = MappingProxyType({}),
+    advice: str = "",
+) -> Server:
+    """Return one server with the features of several, given by target; raise if names clash.
+
+    `prefixes` are those of some targets, and `advice` is the solution if names clash.
+    """
+    if len(servers) == 1 and not any(prefixes.values()):
+        return next(iter(servers.values()))
+    parts = list(servers.values())
+    names = [
+        prefixes.get(target, "").rstrip("_") or s.identity.name for target, s in servers.items()
+    ]
+    combined = Server(
+        "+".join(names),
+        version="+".join(server.identity.version for server in parts),
+        structured=all(server.structured for server in parts),
+        read_more=any(server.has_read_more for server in parts),
+        page_size=min((s.registry.page_size for s in parts if s.registry.page_size), default=None),
+        telemetry=_only_telemetry(parts),
+        key=parts[0].dispatcher.key,
+    )
+    for target, server in servers.items():
+        prefix = prefixes.get(target, "")
+        Inclusion(combined.dispatcher, server.dispatcher, prefix, label=target, advice=advice)
+    return combined
+
+
+def _only_telemetry(servers: Sequence[Server]) -> Telemetry | None:
+    found = {id(server.telemetry): server.telemetry for server in servers if server.telemetry}
+    if len(found) > 1:
+        raise ContractError("two servers with a Telemetry each cannot be one; give them the same")
+    return next(iter(found.values()), None)

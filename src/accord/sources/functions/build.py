@@ -3,7 +3,7 @@
 Arguments of a tool are JSON; those of a prompt or a URI template are text.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import Enum
 from functools import wraps
 from inspect import signature
@@ -61,6 +61,10 @@ class Options(TypedDict, total=False):
     max_bytes: int
     timeout: float
     """Time limit of a call in seconds."""
+    tags: Collection[str]
+    """Words to select tools by; `server.disable(tags={"admin"})` hides all that have one."""
+    enabled: bool
+    """False hides the tool until `server.enable`."""
     icons: Sequence[Icon]
     meta: Mapping[str, Any]
     audience: Audience
@@ -89,6 +93,8 @@ def function_tool(function: Callable[..., Any], **options: Unpack[Options]) -> T
         profile=options.get("profile"),
         max_bytes=options.get("max_bytes"),
         timeout=options.get("timeout"),
+        tags=options.get("tags", ()),
+        enabled=options.get("enabled", True),
         icons=options.get("icons", ()),
         meta=options.get("meta"),
         audience=options.get("audience"),
@@ -217,6 +223,8 @@ class PromptOptions(TypedDict, total=False):
     description: str
     icons: Sequence[Icon]
     meta: Mapping[str, Any]
+    tags: Collection[str]
+    enabled: bool
 
 
 @_located
@@ -234,6 +242,8 @@ def function_prompt(function: Callable[..., Any], **options: Unpack[PromptOption
         **_executable(info, texts),
         icons=options.get("icons", ()),
         meta=options.get("meta"),
+        tags=options.get("tags", ()),
+        enabled=options.get("enabled", True),
     )
 
 
@@ -256,6 +266,8 @@ class ResourceOptions(TypedDict, total=False):
     icons: Sequence[Icon]
     annotations: Annotations
     meta: Mapping[str, Any]
+    tags: Collection[str]
+    enabled: bool
     watched: bool
     fresh_for: float
     is_public: bool
@@ -282,6 +294,8 @@ def function_resource(
         icons=options.get("icons", ()),
         annotations=options.get("annotations"),
         meta=options.get("meta"),
+        tags=options.get("tags", ()),
+        enabled=options.get("enabled", True),
         watched=options.get("watched", False),
         fresh_for=options.get("fresh_for", 0.0),
         is_public=options.get("is_public", False),

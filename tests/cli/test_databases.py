@@ -76,7 +76,8 @@ REFUSED: dict[str, tuple[list[str], str]] = {
     ),
     "two of them": (
         ["tools", "shop.db", "sqlite:///shop.db"],
-        "both shop.db and sqlite:///shop.db have a tool 'list_tables'",
+        "both shop.db and sqlite:///shop.db have a tool 'list_tables'; give each a name:"
+        " shop=shop.db shop2=sqlite:///shop.db",
     ),
     "no rows at all": (["serve", "shop.db", "--max-rows", "0"], "max_rows must be at least 1"),
     "no time at all": (

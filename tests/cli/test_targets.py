@@ -204,8 +204,11 @@ BAD: dict[str, tuple[list[str], list[str]]] = {
     "no server anywhere": (["nothing"], ["nothing", "no accord.Server"]),
     "a lazy module that fails": (["lazy"], ["lazy", "not today"]),
     "the same twice": (["good:server", "good:server"], ["good:server", "twice"]),
-    "the same in other words": (["good", "good:server"], ["good", "good:server", "'add'"]),
-    "a clash": (["good:server", "other:server"], ["good:server", "other:server", "'add'"]),
+    "the same in other words": (["good", "good:server"], ["good and good:server are the same"]),
+    "a clash": (
+        ["good:server", "other:server"],
+        ["good:server", "other:server", "'add'", "give each a name: good=good:server other=other"],
+    ),
 }
 
 

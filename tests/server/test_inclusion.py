@@ -292,7 +292,8 @@ HERE = r"test_inclusion\.py:\d+"
 FAULTS = {
     itself: rf"server 'outer' cannot include itself \(included at .*{HERE}\)",
     a_cycle: rf"server 'outer' already includes server 'inner', so that cannot .*{HERE}",
-    twice: rf"server 'inner' is included twice .*{HERE}\); .* prefix='inner_i_'",
+    twice: rf"server 'inner' .*{HERE}\) and server 'inner' .*{HERE}\) are the same server; include"
+    " it with another prefix: prefix='inner_i_'",
     an_odd_prefix: "the prefix 'in ner/' must be letters, digits, _ . or -, such as 'db_'",
     no_text_as_prefix: "the prefix None must be letters",
     no_server: "'shop:server' is not a Server; write server.include",

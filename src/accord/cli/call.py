@@ -4,7 +4,7 @@ import argparse
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -19,6 +19,7 @@ from accord.cli.options import (
     reply_timeout,
     sheet_options,
 )
+from accord.cli.targets import Target
 from accord.cli.terminal import StatusLine, for_stdout, show_progress, stdout_to_stderr, visible
 from accord.errors import ContractError
 from accord.model.answer import Answer, InputRequired
@@ -44,6 +45,7 @@ examples:
   accord call 'accord serve shop:server' orders '{"customer": "ada"}' --read
   echo '{"a": 2, "b": 3}' | accord call shop:server add -
   accord call shop.db run_query '{"query": "SELECT * FROM users"}'
+  accord call accord.toml shop_list_tables
 """
 _MAX_NAMED: Final = 32
 _ELICITATION: Final[dict[str, Any]] = {"elicitation": {"form": {}, "url": {}}}
@@ -54,7 +56,9 @@ _DEFAULT_PROFILE: Final = "generic"  # it has a member for everything
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the verb."""
     parser.add_argument(
-        "target", metavar="TARGET", help=f"{targets.HELP}; or {targets.REMOTE_HELP}"
+        "target",
+        metavar="TARGET",
+        help=f"{targets.HELP}; {targets.FILE_HELP}; or {targets.REMOTE_HELP}",
     )
     parser.add_argument("tool", metavar="TOOL", help="the name of the tool")
     parser.add_argument(
@@ -94,23 +98,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Call the tool; exit code 1 if it failed."""
     log_directly()
-    target = options.target
-    is_remote = targets.is_remote(target)
-    _check_options(options, is_remote=is_remote)
-    other = () if databases.is_database(target) else ("timeout",)
-    database = databases.database_options(options, target, exclude=other)
-    sheets = sheet_options(options, target)
-    return _call_remote(options) if is_remote else _call(options, database, sheets)
+    given = targets.expand([options.target])
+    names = [each.target for each in given]
+    is_remote = len(given) == 1 and targets.is_remote(names[0])
+    _check_options(options, names, is_remote=is_remote)
+    other = () if any(map(databases.is_database, names)) else ("timeout",)
+    database = databases.database_options(options, *names, exclude=other)
+    sheets = sheet_options(options, *names)
+    return _call_remote(options, given[0]) if is_remote else _call(options, given, database, sheets)
 
 
-def _check_options(options: argparse.Namespace, *, is_remote: bool) -> None:
+def _check_options(options: argparse.Namespace, names: Sequence[str], *, is_remote: bool) -> None:
     """Raise on options that would have no effect."""
-    targets.require_tools(options.target)
+    targets.require_tools(*names)
     if options.header and not is_remote:
         raise ContractError(
             "--header requires a remote server; this target is called in this process"
         )
-    if options.timeout is not None and not (is_remote or databases.is_database(options.target)):
+    if options.timeout is not None and not (is_remote or any(map(databases.is_database, names))):
         raise ContractError("--timeout requires a database or a remote server")
     if options.profile is not None and is_remote:
         raise ContractError(
@@ -123,12 +128,15 @@ def _check_options(options: argparse.Namespace, *, is_remote: bool) -> None:
 
 
 def _call(
-    options: argparse.Namespace, database: Mapping[str, Any], sheets: Mapping[str, Any]
+    options: argparse.Namespace,
+    given: Sequence[Target],
+    database: Mapping[str, Any],
+    sheets: Mapping[str, Any],
 ) -> int:
     """Call a tool of a server in this process."""
     key = key_from(options)
     with stdout_to_stderr(), StatusLine(f"loading {options.target}"):
-        server = targets.load([options.target], database=database, sheets=sheets, key=key)
+        server = targets.load(given, database=database, sheets=sheets, key=key)
     if options.tool not in server.tools:
         known = ", ".join(list(server.tools)[:_MAX_NAMED]) or "none"
         raise ContractError(f"no tool {options.tool!r}; the server has: {known}")
@@ -206,21 +214,27 @@ def _reading(reply: bytes, request: Request) -> "Reading":
     return read(reply, request.name, msgspec.json.decode(request.arguments))
 
 
-def _call_remote(options: argparse.Namespace) -> int:
+def _call_remote(options: argparse.Namespace, target: Target) -> int:
     """Call a tool of a remote server."""
     from accord.cli import remote
     from accord.reader import read
     from accord.reader.report import to_json
 
+    if not options.tool.startswith(target.prefix):
+        raise ContractError(
+            f"no tool {options.tool!r}; the tools of {target.name} begin with {target.prefix}:"
+            f" {target.prefix}{options.tool}"
+        )
     arguments = msgspec.json.decode(_arguments(options.arguments))
-    reply = remote.call(
-        options.target,
-        options.tool,
-        arguments,
-        headers=dict(options.header),
-        revision=options.revision,
-        within=reply_timeout(options),
-    )
+    with remote.hinting(target):
+        reply = remote.call(
+            target.target,
+            options.tool.removeprefix(target.prefix),
+            arguments,
+            headers=dict(options.header),
+            revision=options.revision,
+            within=reply_timeout(options),
+        )
     reading = read(reply.raw, options.tool, arguments)
     if options.json:
         content = reply.result if reply.error is None else reply.error

@@ -137,6 +137,6 @@ def _tools(target: str) -> Sequence[str]:
 
     try:
         with stdout_to_stderr():
-            return list(targets.load([target]).tools)
+            return list(targets.load(targets.expand([target])).tools)
     except AccordError:
         return ()

@@ -23,7 +23,7 @@ _TARGET: Final = re.compile(
     r"sqlite:.*|postgres(?:ql)?(?:\+psycopg)?://.*|[^:]*\.(?:db|db3|sqlite|sqlite3)", re.I | re.S
 )
 _VERSION: Final = "1.0.0"
-_OPTIONS: Final = ("read_only", "create", "wal", "allow", "max_rows", "timeout", "max_length")
+OPTIONS: Final = ("read_only", "create", "wal", "allow", "max_rows", "timeout", "max_length")
 
 
 def is_database(target: str) -> bool:
@@ -63,7 +63,7 @@ def add_tool_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--read-only", action="store_true", help="offer no tools that write")
     group.add_argument(
         "--allow",
-        type=_names,
+        type=table_names,
         metavar="TABLE,…",
         help="the only tables that may be touched; a view needs its tables, too",
     )
@@ -76,7 +76,7 @@ def database_options(
 
     `exclude` are the options that mean something else to this command, or to these targets.
     """
-    values = {name: getattr(options, name, None) for name in _OPTIONS if name not in exclude}
+    values = {name: getattr(options, name, None) for name in OPTIONS if name not in exclude}
     given = {
         name: value for name, value in values.items() if value is not None and value is not False
     }
@@ -86,11 +86,14 @@ def database_options(
     return given
 
 
-def absolute_target(target: str) -> str:
-    """Return a target that means the same database in every working directory."""
+def absolute_target(target: str, folder: Path | None = None) -> str:
+    """Return a target that means the same database in every working directory.
+
+    A relative path is relative to `folder`, or to the current one.
+    """
     from urllib.parse import quote
 
-    path = _path(target)
+    path = _path(target, folder)
     if path is None:
         return target
     return str(path) if is_database(str(path)) else f"sqlite:///{quote(str(path))}"
@@ -112,7 +115,7 @@ def exists(target: str) -> bool:
     return path is None or path.exists()
 
 
-def _path(target: str) -> Path | None:
+def _path(target: str, folder: Path | None = None) -> Path | None:
     """Return the absolute path of the file, which need not exist; None for PostgreSQL."""
     scheme, _, file = target.partition(":///")
     if scheme.lower() == "sqlite" and file and "?" not in file:
@@ -124,7 +127,8 @@ def _path(target: str) -> Path | None:
 
         resolve_url(target)  # raises if it is not one
         return None
-    return Path(os.path.abspath(target))  # noqa: PTH100 - links stay as they are
+    found = target if folder is None else str(folder / target)
+    return Path(os.path.abspath(found))  # noqa: PTH100 - links stay as they are
 
 
 def warn_of_tables(target: str, options: Mapping[str, Any]) -> None:
@@ -196,7 +200,8 @@ def _fault(table: str, problem: Problem) -> str:
     return f"--allow: {reason}"
 
 
-def _names(text: str) -> frozenset[str]:
+def table_names(text: str) -> frozenset[str]:
+    """Parse names with commas between them."""
     names = frozenset(name.strip() for name in text.split(",") if name.strip())
     if not names:
         raise ValueError(text)

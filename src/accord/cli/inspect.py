@@ -9,6 +9,8 @@ from typing import Final
 from accord.cli import targets
 from accord.cli.logs import log_in_background
 from accord.cli.options import add_remote_options, reply_timeout
+from accord.cli.remote import hinting
+from accord.cli.targets import Target
 from accord.cli.terminal import StatusLine, visible
 from accord.errors import ContractError
 from accord.revisions import REVISIONS
@@ -25,7 +27,11 @@ _CLOSE_TIMEOUT: Final = 6.0  # seconds for a child process to end
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the verb."""
-    parser.add_argument("target", metavar="TARGET", help=targets.REMOTE_HELP)
+    parser.add_argument(
+        "target",
+        metavar="TARGET",
+        help=f"{targets.REMOTE_HELP}; NAME= before it names it on the page",
+    )
     parser.add_argument(
         "--http",
         default="127.0.0.1:8001",
@@ -43,17 +49,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Serve the page until interrupted; Ctrl-C ends the server's process first."""
-    if not targets.is_remote(options.target):
+    target = targets.parse(options.target)
+    if targets.is_config(options.target) or not targets.is_remote(target.target):
         raise ContractError(
             f"{options.target} is not a command line or URL; for a Server run: "
             f"accord serve {options.target} --http 127.0.0.1:8000"
         )
     log_in_background()
-    asyncio.run(_inspect(options))
+    with hinting(target):
+        asyncio.run(_inspect(options, target))
     return 0
 
 
-async def _inspect(options: argparse.Namespace) -> None:
+async def _inspect(options: argparse.Namespace, named: Target) -> None:
     from accord.inspector.call_stats import CallStats
     from accord.inspector.page import Page, StandaloneApp
     from accord.inspector.remote_target import RemoteTarget
@@ -61,7 +69,8 @@ async def _inspect(options: argparse.Namespace) -> None:
 
     stats = CallStats()
     target = RemoteTarget(
-        options.target,
+        named.target,
+        label=named.word,
         headers=dict(options.header),
         revision=options.revision,
         timeout=reply_timeout(options),

@@ -8,7 +8,7 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import mkstemp
@@ -18,7 +18,8 @@ from typing import Any, Final, NamedTuple
 from accord.cli import databases, targets
 from accord.cli.main import parser_of
 from accord.cli.options import sheet_options
-from accord.cli.serve import require_stdio
+from accord.cli.serve import require_stdio, resolve
+from accord.cli.targets import Target
 from accord.cli.terminal import StatusLine, stdout_to_stderr, visible
 from accord.errors import ContractError
 from accord.server import Server
@@ -223,12 +224,15 @@ def _entry(client: MCPClient, options: argparse.Namespace) -> tuple[str, dict[st
     target = options.target
     arguments = _split(options.serve)
     understood = parser_of("serve").parse_args([target, *arguments])
-    if understood.http is not None or targets.is_reader(target):
+    given = resolve(understood)
+    if understood.http is not None or any(targets.is_reader(each.target) for each in given):
         raise ContractError("a client starts servers over stdio; HTTP is not supported here")
-    require_stdio(understood)
-    own_name = _name(target, understood)
+    require_stdio(understood, given)
+    own_name = _name(given, understood)
     served = [targets.from_anywhere(target), *_absolute_paths(arguments)]
-    if targets.is_sheets(target) and understood.out is None:
+    if any(targets.is_sheets(each.target) and not each.sheets for each in given) and (
+        understood.out is None
+    ):
         served += ["--out", str(Path.cwd())]
     entry = {**client.extra, "command": _command(), "args": ["serve", *served]}
     if targets.needs_this_folder(target):
@@ -243,21 +247,35 @@ def _split(line: str) -> list[str]:
         raise ContractError(f"--serve={line!r} is not a valid list of options: {error}") from error
 
 
-def _name(target: str, options: argparse.Namespace) -> str:
+def _name(given: Sequence[Target], options: argparse.Namespace) -> str:
     """Return the name of a server; raise if it cannot be served with these options."""
-    database = databases.database_options(options, target)
-    sheets = sheet_options(options, target)
+    names = [each.target for each in given]
+    database = databases.database_options(options, *names)
+    sheets = sheet_options(options, *names)
     sheets.pop("out", None)  # nothing is written yet
-    if databases.is_database(target):
-        if not database.get("create") or databases.exists(target):
-            _load(target, database=database)
-        return databases.database_name(target)
-    return _load(target, sheets=sheets).identity.name
+    loaded = [each for each in map(_unwritten, given) if not _is_created(each, database)]
+    server = _load(loaded, database=database, sheets=sheets) if loaded else None
+    is_named = len(given) == 1 and (given[0].name or databases.is_database(names[0]))
+    if server is None or is_named:
+        return "+".join(each.name or databases.database_name(each.target) for each in given)
+    return server.identity.name
 
 
-def _load(target: str, **options: Any) -> Server:
-    with stdout_to_stderr(), StatusLine(f"loading {target}"):
-        return targets.load([target], **options)
+def _unwritten(target: Target) -> Target:
+    sheets = {name: value for name, value in target.sheets.items() if name != "out"}
+    return target._replace(sheets=sheets)
+
+
+def _is_created(target: Target, options: Mapping[str, Any]) -> bool:
+    """True if a database is created when it is served."""
+    creates = {**target.database, **options}.get("create")
+    is_database = databases.is_database(target.target)
+    return bool(is_database and creates and not databases.exists(target.target))
+
+
+def _load(given: Sequence[Target], **options: Any) -> Server:
+    with stdout_to_stderr(), StatusLine(f"loading {' '.join(each.word for each in given)}"):
+        return targets.load(given, **options)
 
 
 def _require_free(file: ConfigFile, member: str, name: str, entry: dict[str, Any]) -> None:

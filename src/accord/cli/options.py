@@ -14,7 +14,7 @@ from accord.signing import Signer
 log = logging.getLogger("accord")
 
 _KEY_BYTES: Final = 32
-_FORM_OPTIONS: Final = ("template", "map", "paper", "font")
+FORM_OPTIONS: Final = ("template", "map", "paper", "font")
 _REPLY_TIMEOUT: Final = 30.0
 """Default seconds to wait for each reply of a remote server."""
 
@@ -161,5 +161,5 @@ def sheet_options(options: argparse.Namespace, *names: str) -> dict[str, Any]:
 
 def form_options(options: argparse.Namespace) -> dict[str, Any]:
     """Return the form options that were given."""
-    values = {name: getattr(options, name) for name in _FORM_OPTIONS}
+    values = {name: getattr(options, name) for name in FORM_OPTIONS}
     return {name: value for name, value in values.items() if value is not None}

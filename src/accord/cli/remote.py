@@ -1,12 +1,15 @@
 """One call, or one list of tools, of a remote server."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from accord.cli.elicitation import TerminalUser
+from accord.cli.targets import Target
 from accord.cli.terminal import StatusLine, visible
 from accord.client import Client, Reply
+from accord.errors import PeerError
 
 
 class Listing(NamedTuple):
@@ -14,6 +17,20 @@ class Listing(NamedTuple):
 
     server: Mapping[str, Any]
     tools: Sequence[Mapping[str, Any]]
+
+
+@contextmanager
+def hinting(target: Target) -> Iterator[None]:
+    """Explain an error of a command whose name looks like an environment variable."""
+    try:
+        yield
+    except PeerError as error:
+        if target.name is None or not target.name.isupper():
+            raise
+        raise PeerError(
+            f"{error}; {target.name}= is the name of this target: for a variable write"
+            f" 'env {target.word}'"
+        ) from error
 
 
 def call(

@@ -3,6 +3,8 @@
 import argparse
 import gc
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -17,6 +19,7 @@ from accord.cli.options import (
     seconds,
     sheet_options,
 )
+from accord.cli.targets import Target
 from accord.cli.tool_names import warn_of_names
 from accord.errors import ContractError
 from accord.profiles import PROFILES
@@ -35,6 +38,8 @@ examples:
   accord serve reader --http 127.0.0.1:8000
   accord serve shop.db --read-only --max-rows 100
   accord serve sheets --out ./sheets
+  accord serve chinook=chinook.db northwind=northwind.db
+  accord serve accord.toml
 """
 _PAGE_HINT: Final = "--http 127.0.0.1:8000 serves a page to try it on"
 _LOOPBACK: Final = {"//0.0.0.0:": "//127.0.0.1:", "//[::]:": "//[::1]:"}
@@ -47,7 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "targets",
         nargs="+",
         metavar="TARGET",
-        help=f"{targets.HELP}; reader, which reads the replies of any server, with --http",
+        help=f"{targets.HELP}; reader, which reads the replies of any server, with --http;"
+        f" {targets.FILE_HELP}",
     )
     parser.add_argument("--name", help="the name of the server")
     parser.add_argument("--server-version", metavar="VERSION", help="the version of the server")
@@ -116,11 +122,12 @@ def _add_answer_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Serve until the input ends, or over HTTP until interrupted."""
     log_in_background()
+    given = resolve(options)
     if options.http is None:
-        require_stdio(options)
+        require_stdio(options, given)
         is_terminal = sys.stdin is not None and sys.stdin.isatty()
         pipes = take_pipes()
-        server = _load(options)
+        server = _load(options, given)
         if is_terminal:
             hint = f"{stdio.AT_A_TERMINAL}, and {_PAGE_HINT}"
             print(f"{server.identity.name}: {hint}", file=sys.stderr)
@@ -129,32 +136,42 @@ def run(options: argparse.Namespace) -> int:
         from accord.cli.terminal import StatusLine  # not needed for stdio
 
         with StatusLine(f"loading {' '.join(options.targets)}"):
-            server = _load(options)
-        _serve_http(server, options)
+            server = _load(options, given)
+        _serve_http(server, options, given)
     return 0
 
 
-def require_stdio(options: argparse.Namespace) -> None:
+def resolve(options: argparse.Namespace) -> list[Target]:
+    """Return the targets; the options of a file are set unless the command line has them."""
+    for word in filter(targets.is_config, options.targets):
+        from accord.cli.config_file import read_config  # it imports tomllib
+
+        read_config(Path(word)).apply(options)
+    return targets.expand(options.targets)
+
+
+def require_stdio(options: argparse.Namespace, given: Sequence[Target]) -> None:
     """Raise on targets and options that require HTTP."""
-    if any(map(targets.is_reader, options.targets)):
+    if any(targets.is_reader(each.target) for each in given):
         raise ContractError("the reader requires HTTP: add --http 127.0.0.1:8000")
-    given = {
+    for_http = {
         "--no-page": options.no_page,
         "--allow-host": options.allow_host,
         "--log-format": options.log_format,
     }
-    for name, value in given.items():
+    for name, value in for_http.items():
         if value:
             raise ContractError(f"{name} requires HTTP: add --http 127.0.0.1:8000")
 
 
 @gc_disabled()
-def _load(options: argparse.Namespace) -> Server:
+def _load(options: argparse.Namespace, given: Sequence[Target]) -> Server:
+    served = [each.target for each in given]
     server = targets.load(
-        options.targets,
-        database=databases.database_options(options, *options.targets),
+        given,
+        database=databases.database_options(options, *served),
         starts=True,
-        sheets=sheet_options(options, *options.targets),
+        sheets=sheet_options(options, *served),
         profile=options.profile or _CONTRACTS[options.contract],
         structured=False if options.no_structure else None,
         max_bytes=options.max_bytes,
@@ -162,14 +179,14 @@ def _load(options: argparse.Namespace) -> Server:
         telemetry=Telemetry(spans=True) if options.telemetry else None,
     )
     changes = {"name": options.name, "version": options.server_version}
-    given = {key: value for key, value in changes.items() if value is not None}
-    server.identify(msgspec.structs.replace(server.identity, **given))
+    changed = {key: value for key, value in changes.items() if value is not None}
+    server.identify(msgspec.structs.replace(server.identity, **changed))
     warn_of_names((tool.name, tool.input_schema) for tool in server.tools.values())
     _collect_less()
     return server
 
 
-def _serve_http(server: Server, options: argparse.Namespace) -> None:
+def _serve_http(server: Server, options: argparse.Namespace, given: Sequence[Target]) -> None:
     from accord.inspector.call_stats import CallStats
     from accord.inspector.local_target import LocalTarget
     from accord.inspector.page import Page
@@ -183,7 +200,7 @@ def _serve_http(server: Server, options: argparse.Namespace) -> None:
     page = None
     if stats is not None:
         page = Page(LocalTarget(server, access), stats, is_open=True, mcp_path=settings.path)
-    reads = any(map(targets.is_reader, options.targets))
+    reads = any(targets.is_reader(each.target) for each in given)
 
     def announce(url: str) -> None:
         addresses = _addresses(url, reads=reads, has_page=page is not None)

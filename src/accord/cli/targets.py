@@ -1,7 +1,8 @@
 """Resolves targets of the command line: the server, database or program that a word names.
 
 In this order: a reserved name (`sheets`, `reader`, `django:SETTINGS`), a database, a URL, a Python
-file (`FILE.py`, or a path with a slash), a command line, a module.
+file (`FILE.py`, or a path with a slash), a command line, a module. `NAME=` before a target gives
+its tools a prefix; a file that ends in `.toml` has several targets, each with its options.
 """
 
 import importlib
@@ -13,18 +14,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib.machinery import PathFinder
 from pathlib import Path
 from types import MappingProxyType, ModuleType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from accord.cli import databases
 from accord.errors import ContractError
 from accord.server import Server, combine
 
+_NO_OPTIONS: Final[Mapping[str, Any]] = MappingProxyType({})
+
 _DEFAULT_NAME: Final = "server"
 
 HELP: Final = (
     f"MODULE:NAME or FILE.py:NAME of a Server (NAME is `server` if left out); {databases.HELP};"
-    " django:SETTINGS of a Django REST framework project; sheets, which fills character sheets"
+    " django:SETTINGS of a Django REST framework project; sheets, which fills character sheets;"
+    " NAME= before it gives its tools the prefix NAME_"
 )
+FILE_HELP: Final = "accord.toml: several targets, one table each"
 DJANGO: Final = "django"
 REMOTE_HELP: Final = "a remote server: a URL, or a command line in quotes"
 READER: Final = "reader"
@@ -39,6 +44,70 @@ _ADDRESS: Final = re.compile(r"(?:[\w.-]+|\[[0-9a-f:]+\]):\d+(?:/.*)?", re.I)
 _SERVERS: Final = frozenset({"http", "https"})
 _INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
 _MODULE: Final = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*(?::.*)?")
+_NAMED: Final = re.compile(r"([A-Za-z][\w-]*)=(.*)", re.S | re.ASCII)
+_UNNAMED: Final = re.compile(r"[^\w-]+", re.ASCII)
+CONFIG: Final = ".toml"
+"""The suffix of a file with several targets."""
+
+
+class Target(NamedTuple):
+    """A target, its name, and the options that are for it alone."""
+
+    target: str
+    name: str | None = None
+    word: str = ""
+    """The target with its name, as it was given."""
+    folder: Path | None = None
+    """The folder of its modules, beside the current one."""
+    database: Mapping[str, Any] = _NO_OPTIONS
+    sheets: Mapping[str, Any] = _NO_OPTIONS
+    configuration: Mapping[str, Any] = _NO_OPTIONS
+
+    @property
+    def prefix(self) -> str:
+        """The prefix of its tools."""
+        return "" if self.name is None else f"{self.name}_"
+
+
+def parse(word: str) -> Target:
+    """Return the target of a word, and the name before the first `=` in it, if it has one."""
+    found = _NAMED.fullmatch(word)
+    if found is None:
+        return Target(word, None, word)
+    name, target = found.groups()
+    if not target:
+        raise ContractError(f"{word} has no target; write {name}=shop.db, for example")
+    return Target(target, name, word)
+
+
+def expand(words: Sequence[str]) -> list[Target]:
+    """Return the targets of several words; a file that ends in `.toml` has several."""
+    found: list[Target] = []
+    for word in words:
+        if is_config(word):
+            from accord.cli.config_file import read_config  # it imports tomllib
+
+            found += read_config(Path(word)).targets
+        else:
+            found.append(parse(word))
+    _require_distinct(found)
+    return found
+
+
+def is_config(word: str) -> bool:
+    """True if a word is a file with several targets."""
+    return word.endswith(CONFIG) and _NAMED.fullmatch(word) is None and len(word.split()) == 1
+
+
+def _require_distinct(targets: Sequence[Target]) -> None:
+    """Raise if two targets have the same name, or are the same without a name."""
+    words = [each.word for each in targets]
+    names = [each.name for each in targets if each.name is not None]
+    for each in targets:
+        if each.name is not None and names.count(each.name) > 1:
+            raise ContractError(f"two targets are named {each.name}; give each a name of its own")
+        if words.count(each.word) > 1:
+            raise ContractError(f"{each.word} is named twice")
 
 
 def is_remote(target: str) -> bool:
@@ -105,51 +174,115 @@ def is_sheets(target: str) -> bool:
 
 
 def load(
-    targets: Sequence[str],
+    targets: Sequence[Target],
     *,
-    database: Mapping[str, Any] = MappingProxyType({}),
+    database: Mapping[str, Any] = _NO_OPTIONS,
     starts: bool = False,
-    sheets: Mapping[str, Any] = MappingProxyType({}),
+    sheets: Mapping[str, Any] = _NO_OPTIONS,
     **configuration: Any,
 ) -> Server:
     """Load the server that a target names, or several as one; see `Server.configure`.
 
     `database` are options for databases, which connect at once with `starts`; `sheets` are options
-    for the target of that name.
+    for the target of that name. They win over the options that a target has of its own.
     """
     for target in targets:
         _require_local(target)
-    repeated = [target for target in targets if targets.count(target) > 1]
-    if repeated:
-        raise ContractError(f"{repeated[0]} is named twice")
-    key = configuration.get("key")
-    database_options = dict(database)
-    if configuration.get("max_bytes") is not None:
-        database_options["max_bytes"] = configuration["max_bytes"]
-    servers = {
-        target: databases.load(target, database_options, key, starts=starts)
-        if databases.is_database(target)
-        else _load_one(target, sheets)
-        for target in targets
-    }
-    for server in servers.values():
-        server.configure(**configuration)
-    combined = combine(servers)
-    combined.configure(**configuration)
+    given = {name: value for name, value in configuration.items() if value is not None}
+    servers: dict[str, Server] = {}
+    for each in targets:
+        options = {**each.configuration, **given}
+        try:
+            if databases.is_database(each.target):
+                server = _load_database(each, {**each.database, **database}, options, starts=starts)
+            else:
+                server = _load_one(each, {**each.sheets, **sheets})
+        except ContractError as error:
+            raise _with_hint(error, each) from error
+        server.configure(**options)
+        servers[each.word] = server
+    combined = combine(
+        servers,
+        prefixes={each.word: each.prefix for each in targets},
+        advice=_advice(targets),
+    )
+    combined.configure(**given)
     return combined
 
 
-def _require_local(target: str) -> None:
-    if is_remote(target):
+def _load_database(
+    target: Target, options: dict[str, Any], configuration: Mapping[str, Any], *, starts: bool
+) -> Server:
+    if "max_bytes" in configuration:
+        options["max_bytes"] = configuration["max_bytes"]
+    return databases.load(target.target, options, configuration.get("key"), starts=starts)
+
+
+def _with_hint(error: ContractError, target: Target) -> ContractError:
+    """Return an error with a hint if a file has the name that was read as a name and a target."""
+    if target.name is not None and Path(target.word).exists():
+        return ContractError(
+            f"{error}; {target.word} is the target {target.target} with the name {target.name}:"
+            f" for the file write ./{target.word}"
+        )
+    return error
+
+
+def _advice(targets: Sequence[Target]) -> str:
+    """Return the command line that gives each target a name of its own."""
+    taken: set[str] = set()
+    words = []
+    for each in targets:
+        name = base = each.name or _suggested_name(each.target)
+        number = 2
+        while name in taken:
+            name, number = f"{base}{number}", number + 1
+        taken.add(name)
+        words.append(f"{name}={each.target}")
+    return f"give each a name: {' '.join(words)}"
+
+
+def _suggested_name(target: str) -> str:
+    if databases.is_database(target):
+        found = databases.database_name(target)
+    else:
+        location, _, name = target.partition(":")
+        is_plain = name in ("", _DEFAULT_NAME) or location == DJANGO
+        stem = Path(name if location == DJANGO else location).name.removesuffix(".py")
+        found = stem.partition(".")[0] if is_plain else f"{stem}-{name}"
+    found = _UNNAMED.sub("-", found).strip("-")
+    return found if found[:1].isalpha() else f"t{found}"
+
+
+def _require_local(target: Target) -> None:
+    if is_remote(target.target):
         from accord.cli.terminal import visible
 
         raise ContractError(
-            f"{visible(target)} is a remote server; use it with accord tools, call or inspect"
+            f"{visible(target.target)} is a remote server; use it with accord tools, call or"
+            " inspect"
         )
 
 
-def from_anywhere(target: str) -> str:
+def from_anywhere(word: str) -> str:
     """Return a target that works in every folder: files get their absolute path."""
+    if is_config(word):
+        return str(Path(word).absolute())
+    name, target = (named := parse(word)).name, named.target
+    return _from_anywhere(target) if name is None else f"{name}={_from_anywhere(target)}"
+
+
+def below(folder: Path, target: str) -> str:
+    """Return a target whose relative paths are those of a folder."""
+    if databases.is_database(target):
+        return databases.absolute_target(target, folder)
+    location, colon, name = target.partition(":")
+    is_path = location.endswith(".py") or "/" in location
+    file = _python_file(str(folder / location)) if is_path else None
+    return target if file is None else f"{file}{colon}{name}"
+
+
+def _from_anywhere(target: str) -> str:
     if target in _RESERVED:
         return target
     if databases.is_database(target):
@@ -170,12 +303,15 @@ def from_anywhere(target: str) -> str:
     return f"{origin}{colon}{name}"
 
 
-def needs_this_folder(target: str) -> bool:
+def needs_this_folder(word: str) -> bool:
     """True if a target is a module in this folder that `from_anywhere` cannot make absolute.
 
     That is a Django project, or a module inside a package.
     """
-    location, _, name = from_anywhere(target).partition(":")
+    if is_config(word):
+        return False
+    target = parse(word).target
+    location, _, name = _from_anywhere(target).partition(":")
     if location == DJANGO and name:
         location = name
     elif _MODULE.fullmatch(target) is None or "." not in location:
@@ -183,14 +319,16 @@ def needs_this_folder(target: str) -> bool:
     return PathFinder.find_spec(location.partition(".")[0], [str(Path.cwd())]) is not None
 
 
-def _load_one(target: str, sheets: Mapping[str, Any]) -> Server:
-    if is_reader(target):
+def _load_one(target: Target, sheets: Mapping[str, Any]) -> Server:
+    if is_reader(target.target):
         return Server(READER)
-    if is_sheets(target):
+    if is_sheets(target.target):
         from accord.cli.sheet_filler import sheet_server  # an optional extra
 
         return sheet_server(**sheets)
-    return _load_module(target)
+    if target.folder is not None and target.folder != Path.cwd():
+        sys.path.insert(0, str(target.folder))
+    return _load_module(target.target)
 
 
 def _load_module(target: str) -> Server:

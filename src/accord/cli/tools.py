@@ -10,6 +10,7 @@ from typing import Any, Final
 from accord.cli import databases, targets
 from accord.cli.logs import log_directly
 from accord.cli.options import add_remote_options, reply_timeout
+from accord.cli.targets import Target
 from accord.cli.terminal import StatusLine, stdout_to_stderr, visible
 from accord.cli.tool_names import warn_of_names
 from accord.errors import ContractError
@@ -24,6 +25,7 @@ examples:
   accord tools shop.db --read-only
   accord tools 'accord serve shop:server'
   accord tools shop:server --json
+  accord tools chinook=chinook.db northwind=northwind.db
 """
 _GAP: Final = "  "
 _MIN_COLUMNS: Final = 40
@@ -32,7 +34,10 @@ _MIN_COLUMNS: Final = 40
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the verb."""
     parser.add_argument(
-        "targets", nargs="+", metavar="TARGET", help=f"{targets.HELP}; or {targets.REMOTE_HELP}"
+        "targets",
+        nargs="+",
+        metavar="TARGET",
+        help=f"{targets.HELP}; {targets.FILE_HELP}; or {targets.REMOTE_HELP}",
     )
     parser.add_argument(
         "--json",
@@ -50,12 +55,14 @@ def run(options: argparse.Namespace) -> int:
     all are one array. Names that some clients refuse are warnings on standard error.
     """
     log_directly()
-    remote = [target for target in options.targets if targets.is_remote(target)]
-    local = [target for target in options.targets if target not in remote]
+    given_targets = targets.expand(options.targets)
+    remote = [each for each in given_targets if targets.is_remote(each.target)]
+    local = [each for each in given_targets if each not in remote]
     if not remote and (options.header or options.timeout is not None):
         raise ContractError("--header and --timeout require a remote server, and none is named")
-    targets.require_tools(*local)
-    given = databases.database_options(options, *local, exclude=["timeout"])
+    names = [each.target for each in local]
+    targets.require_tools(*names)
+    given = databases.database_options(options, *names, exclude=["timeout"])
     entries: list[Mapping[str, Any]] = []
     if local:
         entries += _list_local(local, given, prints_table=not options.json)
@@ -68,17 +75,17 @@ def run(options: argparse.Namespace) -> int:
     warn_of_names(
         (str(each.get("name", "")), _mapping(each.get("inputSchema"))) for each in entries
     )
-    for name in filter(databases.is_database, local if "allow" in given else ()):
+    for name in filter(databases.is_database, names if "allow" in given else ()):
         databases.warn_of_tables(name, given)
     return 0
 
 
 def _list_local(
-    names: Sequence[str], database: Mapping[str, Any], *, prints_table: bool
+    local: Sequence[Target], database: Mapping[str, Any], *, prints_table: bool
 ) -> list[Mapping[str, Any]]:
     """Return the entries of local tools in the newest revision, and print their table."""
-    with stdout_to_stderr(), StatusLine(f"loading {' '.join(names)}"):
-        server = targets.load(names, database=database)
+    with stdout_to_stderr(), StatusLine(f"loading {' '.join(each.word for each in local)}"):
+        server = targets.load(local, database=database)
     identity, client = server.identity, ClientInfo(NEWEST)
     tools = list(server.tools.values())
     if prints_table:
@@ -86,15 +93,27 @@ def _list_local(
     return [server.dispatcher.renderer.tool_entry(tool, client) for tool in tools]
 
 
-def _list_remote(target: str, options: argparse.Namespace) -> Sequence[Mapping[str, Any]]:
-    """Return the entries of a remote server as it sent them, and print their table."""
+def _list_remote(target: Target, options: argparse.Namespace) -> Sequence[Mapping[str, Any]]:
+    """Return the entries of a remote server, and print their table.
+
+    They are as it sent them, but for the prefix of their names.
+    """
     from accord.cli import remote  # it imports asyncio
 
-    found = remote.tools(target, headers=dict(options.header), within=reply_timeout(options))
+    headers, within = dict(options.header), reply_timeout(options)
+    with remote.hinting(target):
+        found = remote.tools(target.target, headers=headers, within=within)
     name, version = (str(found.server.get(key, "")) for key in ("name", "version"))
+    entries = [_prefixed(entry, target.prefix) for entry in found.tools]
     if not options.json:
-        _print(name or target, version, [_remote_row(entry) for entry in found.tools])
-    return found.tools
+        title = target.name or name or target.target
+        _print(title, version, [_remote_row(entry) for entry in entries])
+    return entries
+
+
+def _prefixed(entry: Mapping[str, Any], prefix: str) -> Mapping[str, Any]:
+    name = entry.get("name")
+    return {**entry, "name": prefix + name} if prefix and isinstance(name, str) else entry
 
 
 def _print(name: str, version: str, rows: list[tuple[str, str]]) -> None:

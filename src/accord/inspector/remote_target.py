@@ -213,12 +213,13 @@ class RemoteTarget:
         self,
         target: str,
         *,
+        label: str | None = None,
         headers: Mapping[str, str] | None = None,
         revision: str | None = None,
         timeout: float = 30.0,
         stats: CallStats | None = None,
     ) -> None:
-        self._target = target
+        self._label = label or target
         self._connect: Callable[[], AbstractAsyncContextManager[Peer]] = partial(
             connect,
             target,
@@ -256,7 +257,7 @@ class RemoteTarget:
             "server": {} if peer is None else peer.server,
             "instructions": None if peer is None else peer.instructions,
             "kind": "remote",
-            "target": self._target,
+            "target": self._label,
             "revision": NEWEST.date if peer is None else peer.revision,
             "revisions": list(REVISIONS),
             "profile": None,

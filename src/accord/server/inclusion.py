@@ -89,10 +89,8 @@ class Inclusion:
                 and other.part is self.part
                 and other.prefix == self.prefix
             ):
-                raise ContractError(
-                    f"server {name!r} is included twice{self._where}; give each a prefix of its"
-                    f" own: prefix={self._suggested_prefix()!r}"
-                )
+                fault = f"{other.label} and {self.label} are the same server"
+                raise ContractError(f"{fault}; {self._solution()}")
 
     # The registry's Follower
 
@@ -132,13 +130,13 @@ class Inclusion:
         fault = f"both {owner} and {self.label} have a {kind} {name!r}"
         if isinstance(feature, Resource) and name == feature.uri and self.prefix:
             return f"{fault}; give one of them another URI: those of the web get no prefix"
-        if self._advice is not None:
-            return f"{fault}; {self._advice}" if self._advice else fault
-        return f"{fault}; include it with another prefix: prefix={self._suggested_prefix()!r}"
+        return f"{fault}; {self._solution()}"
 
-    def _suggested_prefix(self) -> str:
-        name = _UNNAMED.sub("_", self.part.identity.name).strip("_")
-        return f"{name or 'other'}_{self.prefix}"
+    def _solution(self) -> str:
+        if self._advice is not None:
+            return self._advice
+        name = _UNNAMED.sub("_", self.part.identity.name).strip("_") or "other"
+        return f"include it with another prefix: prefix='{name}_{self.prefix}'"
 
     def on_show(self, feature: Feature) -> None:
         """Add a feature of the part to the whole."""

@@ -357,7 +357,7 @@ def combine(
     servers: Mapping[str, Server],
     *,
     prefixes: Mapping[str, str] = MappingProxyType({}),
-    advice: str = "",
+    advice: str = "rename one of them",
 ) -> Server:
     """Return one server with the features of several, given by target; raise if names clash.
 

@@ -13,7 +13,8 @@ import pytest
 from accord.cli import targets
 from accord.cli.config_file import read_config
 from accord.errors import ContractError
-from cli.command import ACCORD, EXAMPLES, accord, accord_each, assert_one_line_of_misuse, write
+from cli.command import EXAMPLES, accord, accord_each, assert_one_line_of_misuse, write
+from commands import ACCORD
 from http_peer import HttpPeer, HttpServer
 from stdio_peer import StdioPeer
 

@@ -26,7 +26,7 @@ from accord.errors import ContractError
 _TARGET: Final = "target"
 _SHEETS: Final = ("out", *FORM_OPTIONS)
 _CONFIGURATION: Final = ("profile", "max_bytes")
-_OF_A_TARGET: Final = (*databases.OPTIONS, *_SHEETS, *_CONFIGURATION)
+_OF_A_TARGET: Final[tuple[str, ...]] = (*databases.OPTIONS, *_SHEETS, *_CONFIGURATION)
 _NOT_IN_A_FILE: Final = frozenset({"help", "targets", "reload", "contract"})
 _NAME: Final = re.compile(r"[A-Za-z][\w-]*", re.ASCII)
 _TEXT: Final = ("a string", (str,))

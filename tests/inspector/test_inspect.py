@@ -88,6 +88,11 @@ def test_it_looks_at_somebody_else_s_server_by_its_command_line() -> None:
         _look(Api.linked(page))
 
 
+def test_it_shows_the_name_of_the_target() -> None:
+    with inspecting(f"far={COMMAND}") as page:
+        assert Api.linked(page).say("about")["target"] == f"far={COMMAND}"
+
+
 def test_it_looks_at_a_url_and_tells_when_nobody_is_there_any_longer() -> None:
     with sample() as served, inspecting(served.url, "--timeout", "5") as page:
         api = Api.linked(page)

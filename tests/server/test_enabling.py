@@ -250,6 +250,16 @@ def test_an_outer_server_sees_what_clients_of_the_inner_one_see() -> None:
     assert list(outer.tools) == ["x_user_tool", "x_admin_tool"]
 
 
+def test_the_tool_that_continues_answers_cannot_be_disabled() -> None:
+    server = Server("s", read_more=True)
+    with pytest.raises(ContractError, match="make the server without it: read_more=False"):
+        server.disable("read_more")
+    server = Server("s")
+    server.tool(name="read_more")(lambda: 1)
+    server.disable("read_more")
+    assert not server.tools
+
+
 def test_enabling_a_tool_whose_name_is_taken_in_an_outer_server_is_an_error() -> None:
     inner, outer = Server("inner"), Server("outer")
     outer.include(inner, prefix="x_")

@@ -117,8 +117,8 @@ class Registry:
         """The scopes of the servers through which such a feature is included, outermost first."""
         self._all: dict[Key, Feature] = {}
         """All features in the order of registration, disabled ones too."""
-        self._rules: dict[tuple[str, str], bool] = {}
-        """What was enabled and disabled, by name and by tag; the last one that matches decides."""
+        self._rules: dict[tuple[str, str], tuple[int, bool]] = {}
+        """What was enabled and disabled, by name and by tag, with a number that increases."""
         self.inclusions: list[Follower] = []
         """The servers that this one includes."""
         self._followers: list[ref[Follower]] = []
@@ -313,6 +313,8 @@ class Registry:
     @property
     def scopes(self) -> list[Scope]:
         """Its own scope, and those of the servers it includes."""
+        if not self.inclusions and not self._foreign:
+            return [self.scope]
         included = [scope for each in self.inclusions for scope in each.followed.scopes]
         return list(dict.fromkeys((self.scope, *included, *self._foreign.values())))
 
@@ -361,10 +363,10 @@ class Registry:
         """Enable or disable features by name or URI, and all that have one of the tags."""
         with CHANGING:
             self._require_names(names)
-            before = dict(self._rules)
-            for selector in [("name", name) for name in names] + [("tag", tag) for tag in tags]:
-                self._rules.pop(selector, None)
-                self._rules[selector] = is_enabled
+            before = self._rules
+            number = 1 + max((number for number, _ in before.values()), default=0)
+            selectors = [("name", name) for name in names] + [("tag", tag) for tag in tags]
+            self._rules = before | dict.fromkeys(selectors, (number, is_enabled))
             features = self.features
             new = [each for each in features if self._is_enabled(each) and not self.is_shown(each)]
             try:
@@ -395,13 +397,11 @@ class Registry:
                 raise ContractError(f"no tool, prompt or resource {name!r}{guess}")
 
     def _is_enabled(self, feature: Feature) -> bool:
-        is_enabled = feature.enabled
-        if self._rules:
-            _, name = key_of(feature)
-            for (what, word), is_on in self._rules.items():
-                if word == name if what == "name" else word in feature.tags:
-                    is_enabled = is_on
-        return is_enabled
+        if not self._rules:
+            return feature.enabled
+        selectors = [("name", key_of(feature)[1]), *(("tag", tag) for tag in feature.tags)]
+        found = [self._rules[each] for each in selectors if each in self._rules]
+        return max(found)[1] if found else feature.enabled
 
     def _sort(self) -> None:
         """Restore the order of registration, in new mappings: the old ones may be in use."""

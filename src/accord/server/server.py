@@ -16,6 +16,7 @@ from accord.model.resource import Resource
 from accord.model.tool import Tool, tags_of
 from accord.profiles import Profile, profile_named
 from accord.protocol.results import Identity
+from accord.server.continuation import READ_MORE
 from accord.server.dispatcher import Dispatcher
 from accord.server.inclusion import Inclusion
 from accord.server.middleware import Middleware, require_middleware
@@ -302,6 +303,11 @@ class Server:
         for name in names:
             if not isinstance(name, str):
                 raise ContractError(f"{name!r} is not a name; write server.{verb}('name')")
+            if name == READ_MORE and self.has_read_more:
+                raise ContractError(
+                    f"{name!r} continues answers that were cut; make the server without it:"
+                    " read_more=False"
+                )
         given = tags_of(tags, f"{verb}()")
         if not names and not given:
             raise ContractError(

@@ -1,8 +1,10 @@
 """Servers inside of servers: what the parts have, the whole has, also when they change."""
 
+import asyncio
 import gc
 import re
 import sys
+import time
 import weakref
 from collections.abc import Iterable
 from threading import Thread
@@ -622,6 +624,30 @@ def test_the_scopes_of_included_servers_are_known_before_they_have_features() ->
     inner = Server("inner")
     outer = included(included(inner, "m_"), "o_")
     assert inner.registry.scope in outer.registry.scopes
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_the_time_limit_of_an_included_tool_holds(is_async: bool) -> None:
+    inner, ended = Server("inner"), []
+
+    async def slow() -> str:
+        try:
+            await asyncio.sleep(600)
+        finally:
+            ended.append("slow")
+        return "late"
+
+    def blocking() -> str:
+        time.sleep(2)
+        return "late"
+
+    inner.tool(name="slow", timeout=0.05)(slow if is_async else blocking)
+    outer = included(inner, "x_")
+    answer = asyncio.run(outer.call("x_slow"))
+    assert answer.is_failure
+    assert answer.response.error is not None
+    assert answer.response.error.code == "TIMEOUT"
+    assert ended == (["slow"] if is_async else [])
 
 
 def test_an_audience_is_asked_for_the_names_of_its_server() -> None:

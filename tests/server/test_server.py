@@ -423,7 +423,8 @@ def test_combined_servers_have_the_tools_of_all_in_order() -> None:
 def test_a_name_that_two_servers_have_names_both_targets() -> None:
     with pytest.raises(ContractError) as caught:
         combine({"shop:server": of(move, add), "bank.py:app": of(add)})
-    assert str(caught.value) == "both shop:server and bank.py:app have a tool 'add'"
+    fault = "both shop:server and bank.py:app have a tool 'add'; rename one of them"
+    assert str(caught.value) == fault
 
 
 def test_one_server_stays_itself() -> None:

@@ -15,7 +15,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wire
-from accord import Answer, Context, ContractError, Depends, Embedded, Link, Message, Problem, Server
+from accord import (
+    Answer,
+    Client,
+    Context,
+    ContractError,
+    Depends,
+    Embedded,
+    Link,
+    Message,
+    Problem,
+    Server,
+)
 from accord.model.changes import Change, ListChanged, Updated
 from accord.server import combine
 from peer import Peer
@@ -717,3 +728,35 @@ def _told(name: str) -> Any:
         return f"{context.state}:{name}"
 
     return tool
+
+
+@pytest.mark.parametrize("revision", ["2025-11-25", wire.STATELESS])
+def test_a_client_follows_an_included_server(revision: str) -> None:
+    inner = part("a", changing={"tools"})
+    outer = included(included(inner, "m_"), "o_")
+
+    async def main() -> list[Change]:
+        heard: list[Change] = []
+        async with (
+            Client(outer, revision=revision) as client,
+            client.subscribe("a://o_m_x", lists=["tools"]) as changes,
+        ):
+            inner.updated("a://x")
+            heard.append(await anext(changes))
+            inner.tool(name="late")(lambda: 1)
+            heard.append(await anext(changes))
+            inner.disable("late")
+            heard.append(await anext(changes))
+            names = [tool.name for tool in await client.list_tools()]
+            assert names == ["o_m_a_tool"]
+        return heard
+
+    async def within() -> list[Change]:
+        async with asyncio.timeout(30):
+            return await main()
+
+    assert asyncio.run(within()) == [
+        Updated("a://o_m_x"),
+        ListChanged("tools"),
+        ListChanged("tools"),
+    ]

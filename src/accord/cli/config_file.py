@@ -31,7 +31,11 @@ _NOT_IN_A_FILE: Final = frozenset({"help", "targets", "reload", "contract"})
 _NAME: Final = re.compile(r"[A-Za-z][\w-]*", re.ASCII)
 _TEXT: Final = ("a string", (str,))
 _NUMBER: Final = ("a number", (int, float))
+_ANY: Final = ("a number or a string", (int, float, str))
 _WANTED: Final[Mapping[Any, tuple[str, tuple[type, ...]]]] = {
+    None: _TEXT,
+    Path: _TEXT,
+    databases.table_names: _TEXT,
     int: ("a whole number", (int,)),
     float: _NUMBER,
     seconds: _NUMBER,
@@ -186,7 +190,7 @@ _PLAIN: Final = argparse.Action([], "plain")
 
 
 def _single(action: argparse.Action, value: Any, folder: Path) -> Any:
-    kind, types = _WANTED.get(action.type, _TEXT)
+    kind, types = _WANTED.get(action.type, _ANY)
     if isinstance(value, bool) or not isinstance(value, types):
         raise TypeError(kind)
     try:

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 from accord.cli import databases, targets
 from accord.cli.main import parser_of
 from accord.cli.options import sheet_options
-from accord.cli.serve import require_stdio, resolve
+from accord.cli.serve import require_stdio
 from accord.cli.targets import Target
 from accord.cli.terminal import StatusLine, stdout_to_stderr, visible
 from accord.errors import ContractError
@@ -224,7 +224,7 @@ def _entry(client: MCPClient, options: argparse.Namespace) -> tuple[str, dict[st
     target = options.target
     arguments = _split(options.serve)
     understood = parser_of("serve").parse_args([target, *arguments])
-    given = resolve(understood)
+    given = targets.expand([target], understood)
     if understood.http is not None or any(targets.is_reader(each.target) for each in given):
         raise ContractError("a client starts servers over stdio; HTTP is not supported here")
     require_stdio(understood, given)

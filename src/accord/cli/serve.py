@@ -4,7 +4,6 @@ import argparse
 import gc
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -122,7 +121,7 @@ def _add_answer_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Serve until the input ends, or over HTTP until interrupted."""
     log_in_background()
-    given = resolve(options)
+    given = targets.expand(options.targets, options)
     if options.http is None:
         require_stdio(options, given)
         is_terminal = sys.stdin is not None and sys.stdin.isatty()
@@ -139,15 +138,6 @@ def run(options: argparse.Namespace) -> int:
             server = _load(options, given)
         _serve_http(server, options, given)
     return 0
-
-
-def resolve(options: argparse.Namespace) -> list[Target]:
-    """Return the targets; the options of a file are set unless the command line has them."""
-    for word in filter(targets.is_config, options.targets):
-        from accord.cli.config_file import read_config  # it imports tomllib
-
-        read_config(Path(word)).apply(options)
-    return targets.expand(options.targets)
 
 
 def require_stdio(options: argparse.Namespace, given: Sequence[Target]) -> None:

@@ -5,6 +5,7 @@ file (`FILE.py`, or a path with a slash), a command line, a module. `NAME=` befo
 its tools a prefix; a file that ends in `.toml` has several targets, each with its options.
 """
 
+import argparse
 import importlib
 import importlib.util
 import os
@@ -80,14 +81,20 @@ def parse(word: str) -> Target:
     return Target(target, name, word)
 
 
-def expand(words: Sequence[str]) -> list[Target]:
-    """Return the targets of several words; a file that ends in `.toml` has several."""
+def expand(words: Sequence[str], options: argparse.Namespace | None = None) -> list[Target]:
+    """Return the targets of several words; a file that ends in `.toml` has several.
+
+    The options at the top of such a file are set in `options`, unless the command line has them.
+    """
     found: list[Target] = []
     for word in words:
         if is_config(word):
             from accord.cli.config_file import read_config  # it imports tomllib
 
-            found += read_config(Path(word)).targets
+            config = read_config(Path(word))
+            found += config.targets
+            if options is not None:
+                config.apply(options)
         else:
             found.append(parse(word))
     _require_distinct(found)

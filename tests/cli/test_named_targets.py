@@ -168,6 +168,10 @@ BAD = {
     ),
     "a remote server": (["serve", "x=https://example.com/mcp"], "is a remote server; use it with"),
     "a module that does not exist": (["tools", "x=gone"], "could not import gone"),
+    "a name for a file": (
+        ["tools", "x=accord.toml"],
+        "accord.toml has the names of its targets; write it without x=",
+    ),
     "a long name": (
         ["tools", f"{'x' * 126}=one"],
         "tool 'add' of",
@@ -182,6 +186,14 @@ def test_a_wrong_name_is_one_line_that_says_what_to_write(folder: Path) -> None:
         assert_one_line_of_misuse(done[name], message)
     done_with_path = accord("tools", "./a=b.db", cwd=folder)
     assert done_with_path.code == 0
+
+
+def test_a_file_may_have_blanks_in_its_path(folder: Path) -> None:
+    (folder / "my files").mkdir()
+    (folder / "my files" / "a b.toml").write_text('[a]\ntarget = "../one.py"\n')
+    assert accord("tools", "my files/a b.toml", cwd=folder).out.startswith("a 1.0: 1 tool")
+    assert not targets.is_config("https://example.com/x.toml")
+    assert not targets.is_config("serve x.toml")
 
 
 def test_a_name_that_some_clients_refuse_is_a_warning(folder: Path) -> None:

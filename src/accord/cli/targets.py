@@ -78,6 +78,8 @@ def parse(word: str) -> Target:
     name, target = found.groups()
     if not target:
         raise ContractError(f"{word} has no target; write {name}=shop.db, for example")
+    if is_config(target):
+        raise ContractError(f"{target} has the names of its targets; write it without {name}=")
     return Target(target, name, word)
 
 
@@ -103,7 +105,9 @@ def expand(words: Sequence[str], options: argparse.Namespace | None = None) -> l
 
 def is_config(word: str) -> bool:
     """True if a word is a file with several targets."""
-    return word.endswith(CONFIG) and _NAMED.fullmatch(word) is None and len(word.split()) == 1
+    if not word.endswith(CONFIG) or _URL.match(word) or _NAMED.fullmatch(word):
+        return False
+    return len(word.split()) == 1 or Path(word).is_file()
 
 
 def _require_distinct(targets: Sequence[Target]) -> None:

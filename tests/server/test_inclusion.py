@@ -226,6 +226,18 @@ def test_an_included_feature_that_the_whole_has_removed_can_be_removed_from_the_
     assert list(outer.tools) == ["x_a_tool"]
 
 
+def test_a_feature_of_the_whole_stays_that_took_the_name_of_an_included_one() -> None:
+    inner = part("a")
+    outer = included(inner, "x_")
+    outer.remove(outer.tools["x_a_tool"])
+    outer.tool(name="x_a_tool")(lambda: "own")
+    inner.configure(profile="prose")
+    inner.remove(inner.tools["a_tool"])
+    assert text(Peer(outer, wire.STATELESS).call("x_a_tool")) == '"own"'
+    with pytest.raises(ContractError, match="both server 'outer' and server 'a'"):
+        inner.tool(name="a_tool")(lambda: 1)
+
+
 def itself(server: Server) -> None:
     server.include(server, prefix="x_")
 

@@ -59,8 +59,8 @@ class Inclusion:
         self.label = label or f"server {part.identity.name!r}{self._where}"
         self._profile: str | None = None
         self._max_bytes: int | None = None
-        self._own: dict[Key, Feature] = {}
-        """The features of the part, by the key that they have in the whole."""
+        self._held: dict[Key, tuple[Feature, Feature]] = {}
+        """The features as in the part and as in the whole, by the key that they have there."""
         self._audiences: dict[Audience, Audience] = {}
         with CHANGING:
             self._require_usable()
@@ -101,7 +101,7 @@ class Inclusion:
 
     def has(self, key: Key) -> bool:
         """True if a feature of the whole comes from the part."""
-        return key in self._own
+        return key in self._held and self._whole.registry.find(key) is self._held[key][1]
 
     def require_free(self, feature: Feature) -> None:
         """Raise if the whole, or a server that includes it, cannot have a feature of the part."""
@@ -116,7 +116,7 @@ class Inclusion:
                 f" prefix {self.prefix!r}; the most is {_MAX_NAME}"
             )
         registry = self._whole.registry
-        if registry.find(key) is not None and key not in self._own:
+        if registry.find(key) is not None and not self.has(key):
             raise ContractError(self._collision(key, feature))
         for follower in registry.followers:
             follower.require_free(_named(feature, key[1]))
@@ -147,7 +147,7 @@ class Inclusion:
         scope, *_ = reversed(scopes := self.part.registry.scopes_of(feature))
         if isinstance(feature, Resource) and len(self.part.registry.resources) == 1:
             self._refresh()  # from now on, links to resources are rewritten
-        self._own[key_of(shown)] = feature
+        self._held[key_of(shown)] = feature, shown
         self._whole.registry.add(shown, scope, scopes[:-1])
         if isinstance(feature, Tool):
             return
@@ -159,23 +159,22 @@ class Inclusion:
         if feature is self.part.read_more:
             return
         key = self._key(feature)
-        if self._own.pop(key, None) is not None:
-            shown = self._whole.registry.find(key)
-            if shown is not None:
-                self._whole.registry.remove(shown)
+        if self.has(key):
+            self._whole.registry.remove(self._held[key][1])
+        self._held.pop(key, None)
 
     def on_replace(self, old: Feature, new: Feature) -> None:
         """Replace a feature of the part in the whole."""
         key = self._key(new)
-        shown = self._whole.registry.find(key)
-        if key in self._own and shown is not None:
-            self._own[key] = new
-            self._whole.registry.replace(shown, self._shown(new))
+        if self.has(key):
+            before, after = self._held[key][1], self._shown(new)
+            self._held[key] = new, after
+            self._whole.registry.replace(before, after)
 
     def on_complete(self, owner: str, argument: str, completer: Completer) -> None:
         """Follow a new completer."""
         for kind, named in ((Prompt, self.prefix + owner), (Resource, self._uri(owner))):
-            if (kind, named) in self._own:
+            if self.has((kind, named)):
                 self._whole.registry.complete(named, argument, completer)
 
     def on_clear(self) -> None:
@@ -206,7 +205,7 @@ class Inclusion:
     def _refresh(self) -> None:
         """Build the tools of the whole again."""
         with CHANGING:
-            for feature in list(self._own.values()):
+            for feature, _ in list(self._held.values()):
                 self.on_replace(feature, feature)
 
     @property
@@ -219,8 +218,7 @@ class Inclusion:
 
     def source_of(self, key: Key) -> Feature | None:
         """Return a feature of the whole as its own server has it."""
-        own = self._own.get(key)
-        return None if own is None else source_of(self.part, own)
+        return source_of(self.part, self._held[key][0]) if self.has(key) else None
 
     # Features of the part, as the whole has them
 

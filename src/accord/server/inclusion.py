@@ -64,12 +64,12 @@ class Inclusion:
         self._audiences: dict[Audience, Audience] = {}
         with CHANGING:
             self._require_usable()
-            for feature in part.registry.features:
+            shown = [each for each in part.registry.features if part.registry.is_shown(each)]
+            for feature in shown:
                 self.require_free(feature)
             whole.registry.inclusions.append(self)
-            for feature in part.registry.features:
-                if part.registry.is_shown(feature):
-                    self.on_show(feature)
+            for feature in shown:
+                self.on_show(feature)
             part.registry.follow(self)
             part.registry.changes.subscribe(self.on_change)
             whole.registry.clear_cache()
@@ -118,8 +118,9 @@ class Inclusion:
         registry = self._whole.registry
         if registry.find(key) is not None and not self.has(key):
             raise ContractError(self._collision(key, feature))
-        for follower in registry.followers:
-            follower.require_free(_named(feature, key[1]))
+        named = _named(feature, key[1])
+        for follower in registry.followers if registry.is_enabled(named) else ():
+            follower.require_free(named)
 
     def _collision(self, key: Key, feature: Feature) -> str:
         kind, name = kind_of(feature).removesuffix("s"), key[1]

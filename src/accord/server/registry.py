@@ -150,13 +150,14 @@ class Registry:
         with CHANGING:
             self._require_valid(feature)
             key = key_of(feature)
-            for follower in self.followers:
+            is_enabled = self.is_enabled(feature)
+            for follower in self.followers if is_enabled else ():
                 follower.require_free(feature)
             self._all[key] = feature
             if scope is not None and scope is not self.scope:
                 self._foreign[key] = scope
                 self._between[key] = tuple(between)
-            if self._is_enabled(feature):
+            if is_enabled:
                 self._show(feature)
                 self._changed(feature)
 
@@ -368,7 +369,7 @@ class Registry:
             selectors = [("name", name) for name in names] + [("tag", tag) for tag in tags]
             self._rules = before | dict.fromkeys(selectors, (number, is_enabled))
             features = self.features
-            new = [each for each in features if self._is_enabled(each) and not self.is_shown(each)]
+            new = [each for each in features if self.is_enabled(each) and not self.is_shown(each)]
             try:
                 for follower in self.followers:
                     for feature in new:
@@ -376,7 +377,7 @@ class Registry:
             except ContractError:
                 self._rules = before
                 raise
-            gone = [each for each in features if self.is_shown(each) and not self._is_enabled(each)]
+            gone = [each for each in features if self.is_shown(each) and not self.is_enabled(each)]
             for feature in gone:
                 self._hide(feature)
             for feature in new:
@@ -396,7 +397,8 @@ class Registry:
                 guess = f"; did you mean {meant[0]!r}?" if meant else ""
                 raise ContractError(f"no tool, prompt or resource {name!r}{guess}")
 
-    def _is_enabled(self, feature: Feature) -> bool:
+    def is_enabled(self, feature: Feature) -> bool:
+        """True if clients see a feature, once it is registered."""
         if not self._rules:
             return feature.enabled
         selectors = [("name", key_of(feature)[1]), *(("tag", tag) for tag in feature.tags)]

@@ -82,6 +82,7 @@ class Executor:
         self._open = 0
         """Number of async operations that are queued or running."""
         self._forks = ForkCounter.count
+        self._function_runner = self._run_function  # bound once: this is on the path of every call
 
     @property
     def open(self) -> int:
@@ -100,7 +101,7 @@ class Executor:
             call.deliver(call, operation.refuse(BUSY))
         else:
             self._open += 1
-            call.run_function = self._run_function
+            call.run_function = self._function_runner
             self._queue.append((operation, copy_context()))
 
     async def _run_function(self, call: RunningCall, function: Callable[[], Any]) -> Any:

@@ -2,7 +2,7 @@
 
 import typing
 
-from accord.errors import AccordError, ContractError, MCPError, PeerError
+from accord.errors import AccordError, ContractError, LifespanError, MCPError, PeerError
 from accord.model.answer import Answer, Encoded, FieldError, Notice, Page, Problem
 from accord.model.completion import Completion
 from accord.model.content import Annotations, Audio, Embedded, Icon, Image, Link, Message
@@ -44,6 +44,7 @@ __all__ = [
     "Header",
     "Icon",
     "Image",
+    "LifespanError",
     "Link",
     "ListRoots",
     "MCPError",

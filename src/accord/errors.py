@@ -3,6 +3,7 @@
     AccordError
     ├── ContractError    a server, tool or answer violates the contract
     │   └── TooDeep      a value is nested too deeply for a message
+    ├── LifespanError    the lifespan of a server failed, or did not end in time
     └── PeerError        a peer cannot be reached, or its messages are not valid
         └── MCPError     a server answered a request with a JSON-RPC error
 
@@ -26,6 +27,8 @@ HEADER_MISMATCH: Final = -32020
 MISSING_CLIENT_CAPABILITY: Final = -32021
 UNSUPPORTED_PROTOCOL_VERSION: Final = -32022
 URL_ELICITATION_REQUIRED: Final = -32042  # of 2025-11-25
+
+_INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
 
 
 class AccordError(Exception):
@@ -55,6 +58,10 @@ class ContractError(AccordError):
 
 class TooDeep(ContractError):
     """A value is nested deeper than `values.MAX_DEPTH`, or contains itself."""
+
+
+class LifespanError(AccordError):
+    """The lifespan of a server failed when it started or ended, or did not end in time."""
 
 
 class PeerError(AccordError):
@@ -134,6 +141,31 @@ def _function_in(source: Any) -> Any:
         if inner is source:
             return source
         source = inner
+
+
+def reason_of(error: BaseException) -> str:
+    """Return the first line of an error, and the last line of the user's own code in it."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    text = f"{type(error).__name__}: {error}".partition("\n")[0].removesuffix(": ")
+    if isinstance(error, SyntaxError) or getattr(error, "location", None):
+        return text  # it has the line
+    *_, location = ["", *_own_frames(error)]
+    return f"{text} ({location})" if location else text
+
+
+def _own_frames(error: BaseException) -> Iterator[str]:
+    """Yield `FILE:LINE` of the frames that are not in accord, Python or an installed package."""
+    import sysconfig  # slow to import, seldom needed
+    import traceback
+    from pathlib import Path
+
+    foreign = (str(Path(__file__).parent), sysconfig.get_paths()["stdlib"])
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        name = frame.f_code.co_filename
+        is_installed = not _INSTALLED.isdisjoint(Path(name).parts)
+        if not is_installed and not name.startswith(("<", *foreign)):
+            yield f"{relative_path(name)}:{line}"
 
 
 def relative_path(file: str) -> str:

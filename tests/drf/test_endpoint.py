@@ -1,6 +1,9 @@
 """The endpoint as a Django view: revisions, origins, permissions and visible tools."""
 
 import json
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Annotated, Any
 
 import pytest
@@ -15,6 +18,7 @@ from accord import Context, Header, Server
 from accord.django import endpoint, project
 from accord.django.view import Endpoint
 from accord.serve.http.sync import SyncApp
+from accord.serve.loop_thread import loop_thread
 from accord.testing import MCPError
 from drf.mcp_clients import Client, text_of
 from drf.users import CREDENTIALS, user
@@ -437,3 +441,56 @@ def test_header_params_must_match_the_arguments() -> None:
     assert text_of(ask_desk(view, "find", there, Mcp_Param_Region="north")["result"]) == "north"
     assert ask_desk(view, "find", there, Mcp_Param_Region="south")["error"]["code"] == -32020
     assert ask_desk(view, "find", there)["error"]["code"] == -32020
+
+
+# The lifespan
+
+
+def test_the_lifespan_of_an_endpoint_runs_once_and_may_add_tools() -> None:
+    events: list[str] = []
+
+    @asynccontextmanager
+    async def open_shop(server: Server) -> AsyncIterator[str]:
+        events.append("enter")
+
+        @server.tool
+        async def state(ctx: Context[str]) -> str:
+            """Return the state."""
+            return ctx.state
+
+        @server.tool
+        def counted(ctx: Context[str]) -> int:
+            """Count the customers, in the thread of the request, whose connection has them."""
+            events.append(threading.current_thread().name)
+            return Customer.objects.count()
+
+        yield "open"
+        events.append("exit")
+
+    with mounted(endpoint(router, lifespan=open_shop)):
+        client = Client("/mcp/", headers=CREDENTIALS["clerk"])
+        assert {"state", "counted"} <= {tool["name"] for tool in client.list_tools()}
+        assert text_of(client.call_tool("state")) == "open"
+        assert text_of(client.call_tool("counted")) == str(Customer.objects.count())
+        assert "isError" not in client.call_tool("customers_retrieve", {"kwargs": {"pk": 1}})
+    loop_thread().stop()
+    assert events == ["enter", threading.current_thread().name, "exit"]
+
+
+def test_a_lifespan_that_fails_is_a_503_that_tells_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    @contextmanager
+    def fail(server: Server) -> Iterator[None]:
+        raise RuntimeError("no database")
+        yield
+
+    with mounted(endpoint(router, lifespan=fail)):
+        for _ in range(2):
+            response = post(rpc("ping"))
+            assert response.status_code == 503
+            assert b"no database" not in response.content
+    loop_thread().stop()
+    records = [record.getMessage() for record in caplog.records if record.name == "accord"]
+    assert len(records) == 2
+    assert all("failed: RuntimeError: no database (" in record for record in records)

@@ -1,6 +1,7 @@
 """What a user writes, and `mypy --strict` accepts."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, assert_type
@@ -213,3 +214,45 @@ async def use_client() -> None:
 
 if __name__ == "__main__":
     server.run()
+
+
+# The lifespan
+
+
+@dataclass
+class Shop:
+    name: str
+
+
+@asynccontextmanager
+async def open_shop(server: Server) -> AsyncIterator[Shop]:
+    yield Shop(server.identity.name)
+
+
+@contextmanager
+def open_plainly(server: Server) -> Iterator[Shop]:
+    yield Shop(server.identity.name)
+
+
+opened = Server("shop", lifespan=open_shop)
+Server("shop", lifespan=open_plainly)
+Server("shop", lifespan=lambda server: nullcontext(server.identity.name))
+
+
+@opened.tool
+async def shop_name(ctx: Context[Shop]) -> str:
+    assert_type(ctx.state, Shop)
+    return ctx.state.name
+
+
+@opened.tool
+def any_state(ctx: Context) -> str:
+    assert_type(ctx.state, Any)
+    return str(ctx.state)
+
+
+async def within() -> None:
+    async with opened.lifespan() as state:
+        assert_type(state, Any)
+    async with opened.asgi().lifespan() as nothing:
+        assert_type(nothing, None)

@@ -1,6 +1,9 @@
 # mypy: ignore-errors
 """What a user writes by mistake, each with the error that `mypy --strict` reports."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
 from accord import (
     Answer,
     Client,
@@ -89,3 +92,29 @@ async def careless_client() -> None:
         client.subscribe("shop://all", lists=["owls"])  # E: list-item
         client.revision = "2026-07-28"  # E: misc
     Elicited("refuse")  # E: arg-type
+
+
+# The lifespan
+
+
+async def never_yields(server: Server) -> int:
+    return 1
+
+
+async def not_decorated(server: Server) -> AsyncIterator[int]:
+    yield 1
+
+
+@asynccontextmanager
+async def without_server() -> AsyncIterator[int]:
+    yield 1
+
+
+Server("shop", lifespan=never_yields)  # E: arg-type
+Server("shop", lifespan=not_decorated)  # E: arg-type
+Server("shop", lifespan=without_server)  # E: arg-type
+
+
+@server.tool
+async def misspelt_state(ctx: Context[Page]) -> int:
+    return ctx.state.limits  # E: attr-defined, no-any-return

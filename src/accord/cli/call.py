@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from accord.cli import databases, targets
+from accord.cli.local_run import LocalRun
 from accord.cli.logs import log_directly
 from accord.cli.options import (
+    GRACE_HELP,
+    add_grace_argument,
     add_key_argument,
     add_remote_options,
     add_sheet_arguments,
@@ -30,12 +33,10 @@ from accord.protocol import Request
 from accord.protocol.input_state import Retry
 from accord.revisions import NEWEST, REVISIONS
 from accord.serve.call import CallbackEdge, RunningCall
-from accord.serve.executor import run_blocking
 from accord.server.operation import Done
 
 if TYPE_CHECKING:
     from accord.reader import Reading
-    from accord.server import Server
 
 EXAMPLES: Final = """\
 examples:
@@ -89,6 +90,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=list(REVISIONS),
         help=f"the MCP revision to use (default {NEWEST.date}, or what the remote server prefers)",
     )
+    add_grace_argument(parser, GRACE_HELP)
     add_key_argument(parser)
     add_remote_options(parser, timeout="; of a database, 5")
     databases.add_arguments(parser, timeout=False)
@@ -137,15 +139,23 @@ def _call(
     key = key_from(options)
     with stdout_to_stderr(), StatusLine(f"loading {options.target}"):
         server = targets.load(given, database=database, sheets=sheets, key=key)
-    if options.tool not in server.tools:
-        known = ", ".join(list(server.tools)[:_MAX_NAMED]) or "none"
-        raise ContractError(f"no tool {options.tool!r}; the server has: {known}")
-    client = ClientInfo(REVISIONS[options.revision or NEWEST.date], _capabilities(options))
-    arguments = _arguments(options.arguments)
-    request = Request(1, client, name=options.tool, arguments=arguments, meta=_PROGRESS_META)
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends the process, not just the tool
-    with stdout_to_stderr(), StatusLine(f"calling {options.tool}") as line:
-        done = _run(server, request, _TerminalEdge(line))
+    with LocalRun(server, options.grace) as local:
+        if options.tool not in server.tools:  # only now: the lifespan may add tools
+            known = ", ".join(list(server.tools)[:_MAX_NAMED]) or "none"
+            raise ContractError(f"no tool {options.tool!r}; the server has: {known}")
+        client = ClientInfo(REVISIONS[options.revision or NEWEST.date], _capabilities(options))
+        arguments = _arguments(options.arguments)
+        request = Request(1, client, name=options.tool, arguments=arguments, meta=_PROGRESS_META)
+        if not local.has_lifespan:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # ends the process, not just the tool
+        with stdout_to_stderr(), StatusLine(f"calling {options.tool}") as line:
+            done = _run(local, request, _TerminalEdge(line))
+        local.code = 0 if isinstance(done.outcome, Answer) else 1
+        _print_done(done, request, options)
+    return local.code
+
+
+def _print_done(done: Done, request: Request, options: argparse.Namespace) -> None:
     reply = msgspec.json.decode(done.reply, type=_Reply)
     if options.read:
         _print_reading(_reading(done.reply, request))
@@ -155,7 +165,6 @@ def _call(
         _print_content(reply.result, PROFILES[options.profile], is_raw=options.json)
     else:
         _print_json(reply.result if reply.error is msgspec.UNSET else reply.error)
-    return 0 if isinstance(done.outcome, Answer) else 1
 
 
 class _TerminalEdge(CallbackEdge):
@@ -179,10 +188,10 @@ class _TerminalEdge(CallbackEdge):
         return msgspec.json.encode(elicit_result(response))
 
 
-def _run(server: "Server", request: Request, edge: _TerminalEdge) -> Done:
+def _run(local: LocalRun, request: Request, edge: _TerminalEdge) -> Done:
     """Run a call; in the stateless era, repeat it with the responses to its questions."""
     while True:
-        done = run_blocking(server.dispatcher, RunningCall(request, None, edge))
+        done = local.run(RunningCall(request, None, edge))
         if not isinstance(done.outcome, InputRequired):
             return done
         result = msgspec.json.decode(done.reply)["result"]

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NoReturn
 
-from accord.errors import AccordError
+from accord.errors import AccordError, LifespanError
 
 VERBS: Final = {
     "serve": "serve tools over stdio, as MCP clients start a server, or over HTTP",
@@ -76,11 +76,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with gc_disabled():
             _module(verb)
-        return _run(verb, options)
+        parsed = parser_of(verb).parse_args(options)
+        code = _run(verb, parsed)
     except KeyboardInterrupt:  # end by the signal, so that a shell sees it
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)
         raise
+    if arguments is None and hasattr(parsed, "grace"):
+        _end_in_time(parsed.grace, code)
+    return code
+
+
+def _end_in_time(grace: float, code: int) -> None:
+    """Exit within the grace period, also if a thread of a user's library does not end."""
+    from accord.serve.shutdown import exit_within
+
+    with contextlib.suppress(AttributeError, OSError, ValueError):  # it is closed
+        sys.stderr.flush()
+    exit_within(grace, code)
 
 
 @contextlib.contextmanager
@@ -95,8 +108,7 @@ def gc_disabled() -> Iterator[None]:
             gc.enable()
 
 
-def _run(verb: str, argv: Sequence[str]) -> int:
-    options = parser_of(verb).parse_args(argv)
+def _run(verb: str, options: argparse.Namespace) -> int:
     _escape_unencodable()
     try:
         code: int = _module(verb).run(options)
@@ -106,7 +118,7 @@ def _run(verb: str, argv: Sequence[str]) -> int:
         from accord.cli.terminal import visible  # an error may quote a server
 
         print(f"accord {verb}: {visible(str(error), keeps_lines=True)}", file=sys.stderr)
-        return 2
+        return 1 if isinstance(error, LifespanError) else 2
     except OSError as error:  # the pipe is closed, or the disk is full
         with contextlib.suppress(AttributeError, OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

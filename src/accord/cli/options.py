@@ -9,10 +9,13 @@ from typing import Any, Final
 
 from accord.cli import targets
 from accord.errors import ContractError
+from accord.serve.shutdown import DEFAULT_GRACE
 from accord.signing import Signer
 
 log = logging.getLogger("accord")
 
+GRACE_HELP: Final = "time for the lifespan and left threads to end after the output"
+"""The help of --grace for commands that call a server in this process."""
 _KEY_BYTES: Final = 32
 FORM_OPTIONS: Final = ("template", "map", "paper", "font")
 _REPLY_TIMEOUT: Final = 30.0
@@ -57,6 +60,17 @@ def seconds(text: str) -> float:
     if not 0 <= number < threading.TIMEOUT_MAX:
         raise ValueError(text)
     return number
+
+
+def add_grace_argument(parser: argparse.ArgumentParser, purpose: str) -> None:
+    """Add the option --grace."""
+    parser.add_argument(
+        "--grace",
+        type=seconds,
+        default=DEFAULT_GRACE,
+        metavar="SECONDS",
+        help=f"{purpose} (default %(default)s)",
+    )
 
 
 def add_key_argument(parser: argparse.ArgumentParser) -> None:

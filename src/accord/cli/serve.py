@@ -12,10 +12,10 @@ from accord.cli import databases, targets
 from accord.cli.logs import log_in_background
 from accord.cli.main import gc_disabled
 from accord.cli.options import (
+    add_grace_argument,
     add_key_argument,
     add_sheet_arguments,
     key_from,
-    seconds,
     sheet_options,
 )
 from accord.cli.targets import Target
@@ -77,12 +77,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_answer_arguments(parser)
     databases.add_arguments(parser)
     add_sheet_arguments(parser)
-    parser.add_argument(
-        "--grace",
-        type=seconds,
-        default=stdio.Settings().grace,
-        metavar="SECONDS",
-        help="time for running calls to finish after the input has ended (default %(default)s)",
+    add_grace_argument(
+        parser, "time for running calls and the lifespan to finish after the input has ended"
     )
 
 

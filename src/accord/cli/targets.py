@@ -11,14 +11,14 @@ import importlib.util
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.machinery import PathFinder
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any, Final, NamedTuple
 
 from accord.cli import databases
-from accord.errors import ContractError
+from accord.errors import ContractError, reason_of
 from accord.server import Server, combine
 
 _NO_OPTIONS: Final[Mapping[str, Any]] = MappingProxyType({})
@@ -43,7 +43,6 @@ _RESERVED: Final = frozenset({READER, SHEETS, DJANGO})
 _URL: Final = re.compile(r"([a-z][a-z0-9+.-]*)://", re.I)
 _ADDRESS: Final = re.compile(r"(?:[\w.-]+|\[[0-9a-f:]+\]):\d+(?:/.*)?", re.I)
 _SERVERS: Final = frozenset({"http", "https"})
-_INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
 _MODULE: Final = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*(?::.*)?")
 _NAMED: Final = re.compile(r"([A-Za-z][\w-]*)=(.*)", re.S | re.ASCII)
 _UNNAMED: Final = re.compile(r"[^\w-]+", re.ASCII)
@@ -359,7 +358,7 @@ def _load_module(target: str) -> Server:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # user code may raise anything
-        raise ContractError(f"could not import {target}: {_reason(error)}") from error
+        raise ContractError(f"could not import {target}: {reason_of(error)}") from error
     if isinstance(found, Server):
         return found
     raise ContractError(f"{target}: {_describe_servers(location, module, '.'.join(path), found)}")
@@ -396,7 +395,7 @@ def _load_project(settings: str) -> Server:
     except (KeyboardInterrupt, ContractError):
         raise
     except BaseException as error:  # user code may raise anything
-        raise ContractError(f"could not load {DJANGO}:{settings}: {_reason(error)}") from error
+        raise ContractError(f"could not load {DJANGO}:{settings}: {reason_of(error)}") from error
 
 
 def _import_file(path: Path) -> ModuleType:
@@ -419,30 +418,3 @@ def _describe_servers(location: str, module: Any, name: str, found: object) -> s
     if not servers:
         return f"{fault}, and {location} has no accord.Server"
     return f"{fault}; {location} has {', '.join(servers)}"
-
-
-def _reason(error: BaseException) -> str:
-    """Return the first line of an error, and the last line of the target's own code in it."""
-    text = f"{type(error).__name__}: {error}".partition("\n")[0]
-    if isinstance(error, SyntaxError) or getattr(error, "location", None):
-        return text  # it has the line
-    *_, location = ["", *_own_frames(error)]
-    return f"{text} ({_relative(location)})" if location else text
-
-
-def _own_frames(error: BaseException) -> Iterator[str]:
-    """Yield `FILE:LINE` of the frames that are not in accord, Python or an installed package."""
-    import sysconfig  # slow to import, seldom needed
-    import traceback
-
-    foreign = (str(Path(__file__).parents[1]), sysconfig.get_paths()["stdlib"])
-    for frame, line in traceback.walk_tb(error.__traceback__):
-        name = frame.f_code.co_filename
-        is_installed = not _INSTALLED.isdisjoint(Path(name).parts)
-        if not is_installed and not name.startswith(("<", *foreign)):
-            yield f"{name}:{line}"
-
-
-def _relative(location: str) -> str:
-    """Return a path relative to the current folder."""
-    return location.removeprefix(f"{Path.cwd()}/")

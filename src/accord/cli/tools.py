@@ -4,12 +4,13 @@ import argparse
 import shutil
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from itertools import zip_longest
 from typing import Any, Final
 
 from accord.cli import databases, targets
 from accord.cli.logs import log_directly
-from accord.cli.options import add_remote_options, reply_timeout
+from accord.cli.options import GRACE_HELP, add_grace_argument, add_remote_options, reply_timeout
 from accord.cli.targets import Target
 from accord.cli.terminal import StatusLine, stdout_to_stderr, visible
 from accord.cli.tool_names import warn_of_names
@@ -17,6 +18,7 @@ from accord.errors import ContractError
 from accord.model.context import ClientInfo
 from accord.model.tool import Tool
 from accord.revisions import NEWEST
+from accord.server import Server
 
 EXAMPLES: Final = """\
 examples:
@@ -44,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="print the entries of tools/list as a JSON array, with their schemas",
     )
+    add_grace_argument(parser, GRACE_HELP)
     add_remote_options(parser)
     databases.add_tool_options(parser.add_argument_group("for a database"))
 
@@ -65,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     given = databases.database_options(options, *names, exclude=["timeout"])
     entries: list[Mapping[str, Any]] = []
     if local:
-        entries += _list_local(local, given, prints_table=not options.json)
+        entries += _list_local(local, given, grace=options.grace, prints_table=not options.json)
     for peer in remote:
         entries += _list_remote(peer, options)
     if options.json:
@@ -81,16 +84,29 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _list_local(
-    local: Sequence[Target], database: Mapping[str, Any], *, prints_table: bool
+    local: Sequence[Target], database: Mapping[str, Any], *, grace: float, prints_table: bool
 ) -> list[Mapping[str, Any]]:
     """Return the entries of local tools in the newest revision, and print their table."""
     with stdout_to_stderr(), StatusLine(f"loading {' '.join(each.word for each in local)}"):
         server = targets.load(local, database=database)
     identity, client = server.identity, ClientInfo(NEWEST)
-    tools = list(server.tools.values())
-    if prints_table:
-        _print(identity.name, identity.version, [_local_row(tool) for tool in tools])
-    return [server.dispatcher.renderer.tool_entry(tool, client) for tool in tools]
+    with _lifespan(server, grace):  # it may add tools
+        tools = list(server.tools.values())
+        entries: list[Mapping[str, Any]] = [
+            server.dispatcher.renderer.tool_entry(tool, client) for tool in tools
+        ]
+        if prints_table:
+            _print(identity.name, identity.version, [_local_row(tool) for tool in tools])
+    return entries
+
+
+def _lifespan(server: Server, grace: float) -> AbstractContextManager[object]:
+    """Return a context manager that runs the lifespan of a server, if it has one."""
+    if not server.registry.has_lifespan:
+        return nullcontext()
+    from accord.cli.local_run import LocalRun  # it imports asyncio
+
+    return LocalRun(server, grace)
 
 
 def _list_remote(target: Target, options: argparse.Namespace) -> Sequence[Mapping[str, Any]]:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Self
 
 from accord.client.dispatcher import Dispatcher
 from accord.client.messages import Outgoing, Reply
@@ -12,7 +12,9 @@ from accord.protocol import Cancel, Request
 from accord.protocol.messages import Wanted
 from accord.serve.call import CallbackEdge, RunningCall
 from accord.serve.executor import Executor
+from accord.serve.lifespan import Lifespans
 from accord.serve.pending_requests import PendingRequests
+from accord.serve.shutdown import DEFAULT_GRACE
 from accord.server import Server
 from accord.server.operation import Done
 
@@ -38,6 +40,14 @@ class InProcessTransport(CallbackEdge):
         self._requests.bind(loop)
         self._requests.window = self._executor.window
         self._calls: dict[Request, RunningCall] = {}
+        self._lifespans = Lifespans(server.registry)
+
+    @classmethod
+    async def start(cls, server: Server, dispatcher: Dispatcher) -> Self:
+        """Start the server's lifespan, unless it runs on this loop, and return the transport."""
+        transport = cls(server, dispatcher)
+        await transport._lifespans.start()
+        return transport
 
     async def exchange(self, request: Outgoing, reply: "asyncio.Future[Reply]") -> None:
         """Hand a request to the server; its reply comes from the executor."""
@@ -60,7 +70,7 @@ class InProcessTransport(CallbackEdge):
         return ""
 
     async def close(self) -> None:
-        """Cancel the open calls and wait for the tasks of async ones."""
+        """Cancel the open calls, wait for the tasks of async ones, and leave the lifespan."""
         self._requests.end()
         tasks = [call.task for call in self._calls.values() if call.task is not None]
         for request in self._connection.abandon():
@@ -70,6 +80,9 @@ class InProcessTransport(CallbackEdge):
         if tasks:
             await asyncio.wait(tasks, timeout=_GRACE)
         await asyncio.sleep(0)  # the idle worker ends
+        if self._lifespans.is_used:
+            await self._executor.drained(_GRACE)
+            await self._lifespans.stop(DEFAULT_GRACE)
 
     # As the edge of calls
 

@@ -337,7 +337,7 @@ def _inprocess_transport(
     server: Server, dispatcher: Dispatcher
 ) -> Callable[[], Awaitable[Transport]]:
     async def start() -> Transport:
-        return InProcessTransport(server, dispatcher)
+        return await InProcessTransport.start(server, dispatcher)
 
     return start
 

@@ -52,6 +52,7 @@ class EndpointSettings(msgspec.Struct, frozen=True, kw_only=True):
     profile: str = "plain"
     structured: bool = True
     max_bytes: int = DEFAULT_MAX_BYTES
+    lifespan: Any = None
     max_request: int = 4 * 1024 * 1024
     allow_origins: tuple[str, ...] = ()
 
@@ -67,8 +68,8 @@ def endpoint(
 
     With `marked_only` only views with `mcp_viewset` or `mcp_tool` are tools. Allowed origins are
     the project's own, CSRF_TRUSTED_ORIGINS and `allow_origins`. Options are those of a Server:
-    `name`, `version`, `title`, `instructions`, `profile`, `structured`, `max_bytes`; and
-    `max_request`, the maximum bytes of a message.
+    `name`, `version`, `title`, `instructions`, `profile`, `structured`, `max_bytes`,
+    `lifespan`; and `max_request`, the maximum bytes of a message.
     """
     origins = tuple(allow_origins)
     return Endpoint(
@@ -93,6 +94,7 @@ def make_server(options: EndpointSettings, tools: Iterable[ExposedTool]) -> Serv
         structured=options.structured,
         max_bytes=options.max_bytes,
         key=_key(),
+        lifespan=options.lifespan,
     )
     for each in tools:
         server.add(each.tool)

@@ -287,6 +287,8 @@ def _gzipped(name: str, body: bytes) -> Response:
 class StandaloneApp:
     """Serves the page and nothing else; hosted by `listen.host`."""
 
+    has_lifespan = False
+
     def __init__(self, page: Page, ready: Callable[[], None]) -> None:
         """`ready` is called once requests are accepted and signals are handled."""
         self._page = page
@@ -308,6 +310,9 @@ class StandaloneApp:
         if exchange.head.refusal is not None:
             return refused(exchange.head.refusal)
         return self._page(exchange) or refused(refuse(404, "Not found; the page is at /"))
+
+    async def start(self) -> None:
+        """Do nothing: there is no lifespan."""
 
     def stop(self, *, at_once: bool = False) -> None:
         """Do nothing: there are no calls to wait for."""

@@ -1,7 +1,21 @@
 """`Scope`: the state, middleware and overrides that the features of one server share."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
+
+
+class Lifespan(Protocol):
+    """The lifespan of a server: called, it returns a new context manager, async or not."""
+
+    @property
+    def name(self) -> str:
+        """The name of the server."""
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The function of the server's author."""
+
+    def __call__(self) -> Any: ...
 
 
 class Scope:
@@ -10,11 +24,13 @@ class Scope:
     Features of an included server keep the scope of that server.
     """
 
-    __slots__ = ("_observers", "lifespan", "middleware", "overrides", "state")
+    __slots__ = ("_observers", "lifespan", "lifespan_run", "middleware", "overrides", "state")
 
-    def __init__(self, lifespan: Callable[[], Any] | None = None) -> None:
-        self.lifespan = lifespan
-        """Returns a context manager, async or not, to enter before the first call."""
+    def __init__(self) -> None:
+        self.lifespan: Lifespan | None = None
+        """Returns the context manager to enter before the first call."""
+        self.lifespan_run: Any = None
+        """The context manager that is entered: see `accord.serve.lifespan`."""
         self.state: Any = None
         """The value that the context manager yields, while the server is served."""
         self.middleware: tuple[Callable[..., Any], ...] = ()

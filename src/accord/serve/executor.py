@@ -9,14 +9,15 @@ turn of the loop: `run_queued` runs them at once in the task of the idle worker.
 import asyncio
 import os
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextvars import Context, copy_context
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from accord.model.answer import Problem
 from accord.serve.call import RunningCall
 from accord.serve.eager_task import Pending
 from accord.serve.flow_control import OutputGate, StartWindow
+from accord.serve.lifespan import ensure, is_running
 from accord.serve.thread_runner import (
     DEFAULT_CAPACITY,
     DEFAULT_THREADS,
@@ -25,9 +26,14 @@ from accord.serve.thread_runner import (
 )
 from accord.server.dispatcher import Dispatcher
 from accord.server.operation import Done, FunctionOperation, Operation, drive, perform
+from accord.server.registry import Registry
+
+if TYPE_CHECKING:
+    from accord.serve.loop_thread import RunHere
 
 BUSY: Final = Problem.unavailable("Too many calls are open; try again later")
 _IDLE: Final = "accord-worker"  # name of a task that waits for a call
+_DRAIN_CHECK: Final = 0.01  # seconds between looks at operations that end
 _BATCH: Final = 128  # operations that may run before the loop looks at its input again
 
 
@@ -238,6 +244,12 @@ class Executor:
         else:
             self._threads.cancel(call)
 
+    async def drained(self, seconds: float) -> None:
+        """Wait until no operation runs, at most so many seconds: cancelled ones take a while."""
+        end = self._loop.time() + seconds
+        while self.open and self._loop.time() < end:  # noqa: ASYNC110 - an event would cost each call
+            await asyncio.sleep(_DRAIN_CHECK)
+
     def close(self) -> None:
         """End the idle worker."""
         if self._worker is not None:
@@ -300,16 +312,47 @@ class Executor:
         call.deliver(call, done)
 
 
-def run_blocking(dispatcher: Dispatcher, call: RunningCall) -> Done:
-    """Run a call to its end on the current thread: for the command line and WSGI."""
+def start_blocking(registry: Registry) -> None:
+    """Start the lifespans of a server on the loop thread, before `run_blocking`."""
+    if registry.has_lifespan:
+        from accord.serve.loop_thread import loop_thread
+
+        loop = loop_thread().loop
+        if loop is None or not is_running(registry, loop):
+            loop_thread().run(lambda _: ensure(registry))
+
+
+def run_blocking(
+    dispatcher: Dispatcher,
+    call: RunningCall,
+    run_async: Callable[[Coroutine[Any, Any, Done]], Done] | None = None,
+) -> Done:
+    """Run a call to its end on the current thread: for WSGI, Django and the command line.
+
+    With a lifespan or middleware, what is async runs on the loop thread, and a blocking tool still
+    on the current thread; or all that is async by `run_async`.
+    """
     operation = dispatcher.prepare(call)
     if isinstance(operation, Done):
         return operation
     try:
-        run = perform(operation)
-        return asyncio.run(run) if operation.is_async else copy_context().run(drive, run)
+        if not operation.is_async:
+            return copy_context().run(drive, perform(operation))
+        if run_async is not None:
+            return run_async(perform(operation))
+        registry = dispatcher.registry
+        if registry.is_wrapped or registry.has_lifespan:
+            from accord.serve.loop_thread import loop_thread  # a server seldom needs it
+
+            return loop_thread().run(lambda run_here: _perform(operation, run_here))
+        return asyncio.run(perform(operation))
     except BaseException as error:  # noqa: BLE001 - SystemExit, or a CancelledError of a tool
         return operation.fail(error)
+
+
+def _perform(operation: Operation[RunningCall], run_here: "RunHere") -> Coroutine[Any, Any, Done]:
+    operation.call.run_function = lambda _, function: run_here(function)
+    return perform(operation)
 
 
 async def run_in_task(dispatcher: Dispatcher, call: RunningCall) -> Done:

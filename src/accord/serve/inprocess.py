@@ -1,12 +1,13 @@
 """Serve a server on this process's own pipes, or call its tools in process."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from accord.errors import ContractError
+from accord.errors import ContractError, LifespanError
 from accord.model.context import ClientInfo
 from accord.profiles import asking_for, profile_named
 from accord.protocol import Request
@@ -14,8 +15,9 @@ from accord.revisions import NEWEST
 from accord.serve import stdio
 from accord.serve.call import OneWay, RunningCall
 from accord.serve.executor import run_in_task
+from accord.serve.lifespan import Lifespans, ensure
 from accord.serve.pipes import take_pipes
-from accord.serve.shutdown import ending_in_time
+from accord.serve.shutdown import DEFAULT_GRACE, ending_in_time
 from accord.server import Server
 
 if TYPE_CHECKING:
@@ -23,13 +25,30 @@ if TYPE_CHECKING:
 
 
 def run(server: Server) -> None:
-    """Serve over standard input and output until the peer is gone."""
+    """Serve over standard input and output until the peer is gone.
+
+    A lifespan that fails ends the process with one line on standard error.
+    """
     is_terminal = sys.stdin is not None and sys.stdin.isatty()
     pipes = take_pipes()
     if is_terminal and sys.stderr is not None:
         sys.stderr.write(f"{server.identity.name}: {stdio.AT_A_TERMINAL}\n")
-    with ending_in_time() as on_end:
-        stdio.serve(server, pipes, on_end=on_end)
+    try:
+        with ending_in_time() as on_end:
+            stdio.serve(server, pipes, on_end=on_end)
+    except (ContractError, LifespanError) as error:
+        sys.exit(f"{server.identity.name}: {error}")
+
+
+@asynccontextmanager
+async def running(server: Server) -> AsyncIterator[Any]:
+    """Run the lifespan of a server on the running loop; gives its state."""
+    lifespans = Lifespans(server.registry)
+    await lifespans.start()
+    try:
+        yield server.registry.scope.state
+    finally:
+        await lifespans.stop(DEFAULT_GRACE)
 
 
 async def call(
@@ -38,6 +57,7 @@ async def call(
     """Call a tool as a peer of the newest revision would, and read its result."""
     from accord.reader import read  # slow to import
 
+    await ensure(server.registry)
     done = await run_in_task(server.dispatcher, _call(name, arguments, profile))
     return read(done.reply, name, dict(arguments))
 

@@ -4,13 +4,14 @@ import asyncio
 import contextlib
 import io
 import os
+import select
 import signal
 import stat
 import sys
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from accord.errors import ContractError
 
@@ -18,6 +19,7 @@ _CHUNK: Final = 16_384  # some hundred calls: more would only pile up their repl
 _PIECE: Final = 32_768  # bytes: short lines are joined up to this, longer ones are not copied
 _GATHERS: Final = hasattr(os, "writev")  # not on Windows
 _STDERR: Final = 2
+_HANGUP_CHECK: Final = 0.1  # seconds between looks for a peer that is gone
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -94,6 +96,16 @@ class Input:
         self._polls = True
         self._stopped = False
         self.paused = False
+
+    async def closed(self) -> None:
+        """Wait until the peer has closed the pipe, before reading starts; of a file, for ever."""
+        poll: Any = getattr(select, "poll", None)  # not on Windows
+        if poll is None or stat.S_ISREG(os.fstat(self._descriptor).st_mode):
+            await asyncio.Event().wait()
+        hangups = poll()
+        hangups.register(self._descriptor, getattr(select, "POLLRDHUP", 0))
+        while not hangups.poll(0):  # noqa: ASYNC110 - the loop cannot wait for this alone
+            await asyncio.sleep(_HANGUP_CHECK)
 
     def start(self) -> None:
         """Start reading: by polling if the descriptor can be polled, else in a thread."""

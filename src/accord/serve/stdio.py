@@ -7,6 +7,7 @@ import signal
 from collections.abc import Callable, Generator, Mapping
 from typing import Any, Final, NamedTuple
 
+from accord.errors import LifespanError
 from accord.model.changes import Change
 from accord.model.questions import Question
 from accord.protocol import Cancel, Lines, Request
@@ -14,6 +15,7 @@ from accord.protocol.messages import Wanted
 from accord.serve.call import RunningCall
 from accord.serve.executor import Executor
 from accord.serve.flow_control import DEFAULT_MAX_UNSENT, OutputGate, ReadThrottle
+from accord.serve.lifespan import CALLS_SHARE, Lifespans
 from accord.serve.pending_requests import PendingRequests
 from accord.serve.pipes import Input, Output, Pipes, keep_from_forks
 from accord.serve.thread_runner import DEFAULT_CAPACITY, DEFAULT_THREADS
@@ -58,13 +60,17 @@ def serve(
     """Serve one peer until its input ends or a signal comes; then let open calls finish.
 
     `on_end` is given the seconds that are left as soon as the end begins: the grace period, or 0
-    if the peer is gone or a second signal comes.
+    if the peer is gone or a second signal comes. Raise if the lifespan of the server fails.
     """
     with asyncio.Runner() as runner:
         loop = runner.get_loop()
         session = _Session(server, pipes, settings, on_end, loop)
         _handle_signals(session)
         keep_from_forks(pipes)
+        if server.registry.has_lifespan:
+            loop.run_until_complete(session.start_lifespans())
+            if session.has_ended:
+                return
         session.start()
         ended = loop.create_task(session.wait())
         while not session.is_over:
@@ -139,6 +145,55 @@ class _Session:
         self.tell = self._output.send  # part of Edge; one call less
         self._ended = asyncio.Event()
         self._quiet = asyncio.Event()
+        self._lifespans = Lifespans(server.registry, self._lose)
+        self._lost: LifespanError | None = None
+        self._deadline: float | None = None
+        """Time of the loop at which the grace period is over."""
+
+    @property
+    def has_ended(self) -> bool:
+        """True if a signal has come, or the peer is gone."""
+        return self._ended.is_set()
+
+    async def start_lifespans(self) -> None:
+        """Start the lifespan of the server; a signal ends the start.
+
+        If the peer is gone, the start has to succeed within the grace period.
+        """
+        gone = self.loop.create_task(self._input.closed())
+        ended = self.loop.create_task(self._ended.wait())
+        start = self.loop.create_task(self._lifespans.start())
+        await asyncio.wait([start, ended, gone], return_when=asyncio.FIRST_COMPLETED)
+        if gone.done():
+            seconds = self._settings.grace
+            await asyncio.wait([start, ended], timeout=seconds, return_when="FIRST_COMPLETED")
+        is_late = not start.done() and not self.has_ended
+        gone.cancel()
+        ended.cancel()
+        if not start.done():
+            start.cancel()
+            await asyncio.wait([start], timeout=self._seconds_left())
+        if is_late:
+            raise LifespanError("the input ended, and the lifespan did not start in time after it")
+        if start.done() and not start.cancelled():
+            start.result()
+
+    async def _stop_lifespans(self) -> None:
+        """Leave the lifespan of the server, in what is left of the grace period."""
+        if self._lifespans.is_used:
+            await self._executor.drained(self._seconds_left() / 2)
+        await self._lifespans.stop(self._seconds_left())
+        if self._lost is not None:
+            raise self._lost
+
+    def _seconds_left(self) -> float:
+        return self._settings.grace if self._deadline is None else self._deadline - self.loop.time()
+
+    def _lose(self, failure: LifespanError) -> None:
+        """End: the lifespan has ended by itself."""
+        self._lost = failure
+        self.announce_end()
+        self.stop()
 
     def start(self) -> None:
         """Start reading."""
@@ -151,10 +206,14 @@ class _Session:
         self._input.stop()
         self._regulate()
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(self._settings.grace):
+            share = CALLS_SHARE if self._lifespans.is_used else 1
+            async with asyncio.timeout(self._seconds_left() * share):
                 await self._quiet.wait()
         self._abandon()
-        self.is_over = True
+        try:
+            await self._stop_lifespans()
+        finally:
+            self.is_over = True
 
     def stop(self) -> None:
         """End the session once its open calls are answered."""
@@ -204,11 +263,13 @@ class _Session:
 
     def announce_end(self) -> None:
         """Start the grace period; a signal during it ends it."""
-        self._on_end(0 if self._is_ending else self._settings.grace)
+        seconds = 0 if self._is_ending else self._settings.grace
+        self._on_end(seconds)
         self._is_ending = True
+        self._deadline = self.loop.time() + seconds
 
     def _disconnect(self) -> None:
-        self._on_end(0)
+        self._on_end(self._settings.grace if self._lifespans.is_used else 0)
         self._abandon()
 
     def _abandon(self) -> None:

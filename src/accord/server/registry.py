@@ -319,6 +319,11 @@ class Registry:
         included = [scope for each in self.inclusions for scope in each.followed.scopes]
         return list(dict.fromkeys((self.scope, *included, *self._foreign.values())))
 
+    @property
+    def has_lifespan(self) -> bool:
+        """True if the server, or one that it includes, has a lifespan."""
+        return any(scope.lifespan is not None for scope in self.scopes)
+
     def remove(self, feature: Feature) -> None:
         """Remove a tool, prompt or resource; calls that run go on."""
         with CHANGING:

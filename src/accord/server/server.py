@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 AnyMiddleware = TypeVar("AnyMiddleware", bound=Middleware)
-Lifespan = Callable[[Any], AbstractAsyncContextManager[Any] | AbstractContextManager[Any]]
+Lifespan = Callable[["Server"], AbstractAsyncContextManager[Any] | AbstractContextManager[Any]]
 """Returns a context manager for a server."""
 
 
@@ -89,7 +89,9 @@ class Server:
         """
         self.registry = Registry(changing=changing, page_size=page_size)
         if lifespan is not None:
-            self.registry.scope.lifespan = lambda: lifespan(self)
+            from accord.server.lifespan import ServerLifespan
+
+            self.registry.scope.lifespan = ServerLifespan(lifespan, self)
         self.dispatcher = Dispatcher(self.registry)
         self.dispatcher.own_instructions = instructions
         self.identify(Identity(name, version, title, website_url, icons or None))
@@ -344,6 +346,16 @@ class Server:
         from accord.serve import inprocess
 
         return await inprocess.call(self, name, arguments or {}, profile)
+
+    def lifespan(self) -> AbstractAsyncContextManager[Any]:
+        """Run the lifespan on the running event loop; gives its state.
+
+        For tests and programs that use `call`: without it, the first call starts the lifespan, and
+        it ends with the event loop.
+        """
+        from accord.serve import inprocess
+
+        return inprocess.running(self)
 
     def asgi(self, **settings: Unpack["SettingsDict"]) -> "App":
         """Return this server as an ASGI app, for an ASGI server such as uvicorn."""

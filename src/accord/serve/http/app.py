@@ -1,11 +1,13 @@
 """The ASGI app: routes requests to sessions, calls and the other endpoints."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
-from contextlib import suppress
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, MutableMapping
+from contextlib import asynccontextmanager, suppress
+from time import monotonic
 from typing import Any, Final
 
-from accord.errors import ContractError
+from accord.errors import AccordError, ContractError, LifespanError
 from accord.model.changes import Change
 from accord.protocol import Cancel, Connection, Request
 from accord.revisions import Revision
@@ -25,9 +27,12 @@ from accord.serve.http.request import (
 from accord.serve.http.response import Response, refused
 from accord.serve.http.sessions import Session, Sessions
 from accord.serve.http.settings import Settings
+from accord.serve.lifespan import CALLS_SHARE, NOT_STARTED, Lifespans, ensure, log_lifespan
 from accord.serve.pending_requests import PendingRequests
 from accord.server import Server
 from accord.telemetry import Telemetry
+
+log = logging.getLogger("accord")
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -61,6 +66,11 @@ class App:
             server.registry, settings.answer_seconds, self._send_change
         )
         self._execution = Execution(server, settings, self._requests, access)
+        self._lifespans = Lifespans(server.registry, self._lose)
+        self._started_on: asyncio.AbstractEventLoop | None = None
+        """The loop on which the server's lifespan has started; it may have none."""
+        self._deadline: float | None = None
+        """Time of the loop by which the app has to end."""
         self._paths = frozenset({settings.path.rstrip("/"), settings.path.rstrip("/") + "/"})
 
     @property
@@ -89,23 +99,111 @@ class App:
 
         `at_once`, what is in flight ends as cancelled.
         """
+        if self._deadline is None:
+            self._deadline = monotonic() + self._settings.grace
         self._execution.close(at_once=at_once)
         self._sessions.close_listeners()
         self._requests.end()
 
-    async def _run_lifespan(self, receive: Receive, send: Send) -> None:
-        await receive()
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
+    @asynccontextmanager
+    async def lifespan(self, app: object = None) -> AsyncIterator[None]:
+        """Run the server's lifespan, and let open calls finish at the end.
+
+        For an app that this one is mounted in, to which ASGI servers send the events of the
+        lifespan: `FastAPI(lifespan=mcp.lifespan)`, or `async with mcp.lifespan(app)` in a lifespan
+        of its own.
+        """
+        await self.start()
+        try:
+            yield
+        finally:
+            await self._shut_down()
+
+    @property
+    def has_lifespan(self) -> bool:
+        """True if a lifespan has to end after the last call."""
+        return self._lifespans.is_used
+
+    async def start(self) -> None:
+        """Start the server's lifespan, unless this app has done so; raise if it fails."""
+        loop = self._execution.find_loop()
+        if self._started_on is not loop:
+            self._execution.reopen()
+            self._deadline = None
+            await self._lifespans.start()
+            self._started_on = loop
+
+    async def _shut_down(self) -> None:
+        """Take no further calls, wait for the open ones, then leave the server's lifespan."""
         self.stop()
+        assert self._deadline is not None
+        seconds = self._deadline - monotonic()
+        if self.has_lifespan:
+            seconds *= CALLS_SHARE
         with suppress(TimeoutError):
-            async with asyncio.timeout(self._settings.grace):
+            async with asyncio.timeout(seconds):
                 await self._execution.ended()
         self._sessions.end_all()
         from accord.serve.isolated import close_isolated  # which a server seldom needs
 
         close_isolated()
-        await send({"type": "lifespan.shutdown.complete"})
+        self._started_on = None
+        if self.has_lifespan:
+            await self._execution.abandon((self._deadline - monotonic()) / 2)
+        await self._lifespans.stop(self._deadline - monotonic())
+
+    async def _run_lifespan(self, receive: Receive, send: Send) -> None:
+        """Answer the events of an ASGI server."""
+        event = "startup"
+        try:
+            await receive()
+            async with self.lifespan():
+                await send({"type": "lifespan.startup.complete"})
+                await receive()
+                event = "shutdown"
+        except AccordError as error:
+            log.debug("%s", error, exc_info=error.__cause__)
+            await send({"type": f"lifespan.{event}.failed", "message": str(error)})
+        else:
+            await send({"type": "lifespan.shutdown.complete"})
+
+    def _lose(self, failure: LifespanError) -> None:
+        """Start the lifespan again with the next request: it has ended by itself."""
+        self._started_on = None
+
+    async def _answer_first(self, exchange: Exchange) -> Response | None:
+        """Start the lifespan, then answer: a mounted app gets no events of the ASGI server.
+
+        It ends with the event loop. A start that no client waits for is cancelled.
+        """
+        loop = self._execution.find_loop()
+        try:
+            body = self._refusal(exchange.head) or exchange.read_at_once()
+            if body is None:
+                body = await exchange.read(loop)
+            if body is None:  # the client has left
+                return None
+            if isinstance(body, Refusal):
+                return refused(body)
+            exchange.body = body
+            if await exchange.while_connected(self._start_lazily(loop)) is None:
+                return None
+            if self._started_on is not loop:
+                return refused(refuse(503, NOT_STARTED))
+            found = self.answer(exchange)
+            return found if isinstance(found, Response) else await found
+        finally:
+            exchange.release()
+
+    async def _start_lazily(self, loop: asyncio.AbstractEventLoop) -> bool:
+        """Start the lifespan unless it runs; log a failure."""
+        try:
+            await ensure(self._server.registry)
+        except AccordError as error:
+            log_lifespan(error)
+            return False
+        self._started_on = loop
+        return True
 
     def answer(self, exchange: Exchange) -> "Response | Coroutine[Any, Any, Response | None]":
         """Return the response to a request, or a coroutine that does.
@@ -119,6 +217,8 @@ class App:
             return self._serve_other(exchange)
         if exchange.method != "POST":
             return self._get_or_delete(exchange)
+        if self._execution.find_loop() is not self._started_on:
+            return self._answer_first(exchange)
         unfit = None if head.revision is None else self._join_session(exchange)
         is_unfit = self._execution.is_closing or head.unfit is not None
         body = self._refusal(head) if is_unfit else exchange.read_at_once()
@@ -230,7 +330,6 @@ class App:
         head = exchange.head
         revision = head.revision
         connection = self._stateless if revision is None else self._connection(exchange, revision)
-        self._execution.find_loop()
         exchange.requests = self._requests
         run = RequestRun(self._execution, connection, exchange, revision)
         reply: bytes | None = None

@@ -164,11 +164,23 @@ class Execution:
         if not self._open:
             self._quiet.set()
 
+    def reopen(self) -> None:
+        """Take calls again: a test client starts and ends an app several times."""
+        self.is_closing = False
+        self._quiet = asyncio.Event()
+
     async def ended(self) -> None:
         """Wait until no call is open, once `close` was called."""
         await self._quiet.wait()
         if self._loop is not None:
             self.executor.close()
+
+    async def abandon(self, seconds: float) -> None:
+        """Cancel the open calls and wait for their ends, at most so many seconds."""
+        for run in list(self._open):
+            run.cancel_all()
+        if self._loop is not None:
+            await self.executor.drained(seconds)
 
     def wait(self, run: RequestRun) -> Coroutine[Any, Any, Response | None]:
         """Wait for the calls of a request and return its response; None if that was a stream.
@@ -226,6 +238,7 @@ class Execution:
             if self._loop is not None:
                 self.gate = OutputGate(self._settings.max_unsent)
                 self.executor.stop_threads()
+                self.reopen()
             self._loop = asyncio.get_running_loop()
             self._watch = None  # it belongs to the loop before, as do these
             self._open = set()

@@ -8,10 +8,11 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, Final, NamedTuple
 
-from accord.errors import ContractError
+from accord.errors import ContractError, LifespanError
 from accord.serve.http.access import AccessLog
 from accord.serve.http.app import App, OtherRoute
 from accord.serve.http.settings import Settings
+from accord.serve.lifespan import CALLS_SHARE
 from accord.server import Server
 
 try:
@@ -62,14 +63,17 @@ def serve(
     ready: Callable[[str], None] = lambda _: None,
     on_end: Callable[[float], None] = lambda _: None,
 ) -> None:
-    """Serve until a signal comes; then let open calls finish.
+    """Serve until a signal comes; then let open calls finish. Raise if the lifespan fails.
 
     `ready` is given the URL once requests are served; `on_end` is as for stdio.
     """
     with listening(address, settings.allow_hosts) as (listener, where):
         app = App(server, settings, access, page)
         url = where.url + settings.path
-        _Uvicorn(app, settings, on_end, lambda: ready(url)).run(sockets=[listener])
+        host = _Uvicorn(app, settings, on_end, lambda: ready(url))
+        host.run(sockets=[listener])
+        if host.failure is not None:
+            raise LifespanError(host.failure)
 
 
 async def host(
@@ -97,9 +101,10 @@ def listening(
         yield listener, Address(address.host, listener.getsockname()[1])
 
 
-def _config(app: HTTPApp, settings: Settings) -> uvicorn.Config:
+def _config(app: HTTPApp, settings: Settings, lifespan: Lifespan) -> uvicorn.Config:
     return uvicorn.Config(
-        _living(app),
+        lifespan,
+        interface="asgi3",
         http=Connections(app, settings),  # type: ignore[arg-type]  # called like a class, and no more
         lifespan="on",
         ws="none",
@@ -110,19 +115,6 @@ def _config(app: HTTPApp, settings: Settings) -> uvicorn.Config:
         date_header=False,
         timeout_graceful_shutdown=math.ceil(settings.grace),
     )
-
-
-def _living(app: HTTPApp) -> Lifespan:
-    """Wrap the lifespan of an app; requests reach it through `Connections`.
-
-    A second signal cancels it, which uvicorn would log as a failure.
-    """
-
-    async def live(scope: Any, receive: Any, send: Any) -> None:
-        with suppress(asyncio.CancelledError):
-            await app(scope, receive, send)
-
-    return live
 
 
 def _listen(address: Address) -> socket.socket:
@@ -151,20 +143,52 @@ class _Uvicorn(uvicorn.Server):
         on_end: Callable[[float], None],
         ready: Callable[[], None] = lambda: None,
     ) -> None:
-        super().__init__(_config(app, settings))
+        super().__init__(_config(app, settings, self._live))
+        self.failure: str | None = None
+        """How the lifespan failed at its end."""
+        self._start: asyncio.Task[None] | None = None
         self._app = app
         self._grace = settings.grace
         self._on_end = on_end
         self._ready = ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, then call `ready`."""
+        """Start the app, listen, then call `ready`; a signal ends the start.
+
+        uvicorn would log the failure of the app, and wait for its start after a signal.
+        """
+        self._start = asyncio.create_task(self._app.start())
+        await asyncio.wait([self._start])
+        if self._start.cancelled():
+            return
+        self._start.result()
+        if self._app.has_lifespan:
+            calls: Any = self._grace * CALLS_SHARE
+            self.config.timeout_graceful_shutdown = calls
         await super().startup(sockets)
         self._ready()
+
+    async def _live(self, scope: Any, receive: Any, send: Any) -> None:
+        """Run the lifespan of the app; requests reach it through `Connections`.
+
+        A second signal cancels it. uvicorn would log that, and a failure, in two more lines.
+        """
+
+        async def tell(message: Any) -> None:
+            if message["type"] == "lifespan.shutdown.failed":
+                self.failure = message["message"]
+                message = {"type": "lifespan.shutdown.complete"}
+            await send(message)
+
+        with suppress(asyncio.CancelledError):
+            await self._app(scope, receive, tell)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Shut down gracefully, at once on a second signal; uvicorn would raise it again."""
         self._on_end(0 if self.should_exit else self._grace)
         self._app.stop(at_once=self.should_exit)
+        start = self._start
+        if start is not None and not start.done():
+            start.get_loop().call_soon_threadsafe(start.cancel)
         self.force_exit = self.should_exit
         self.should_exit = True

@@ -5,12 +5,14 @@ There are no sessions and no streams, which a server of either era may do withou
 
 from collections.abc import Iterable
 
+from accord.errors import AccordError
 from accord.protocol import Connection, Request
 from accord.serve.call import Edge, RunningCall
-from accord.serve.executor import run_blocking
+from accord.serve.executor import run_blocking, start_blocking
 from accord.serve.http.replies import response_to, unacceptable, without_null_id
 from accord.serve.http.request import Header, Heads, refuse
 from accord.serve.http.response import Response, refused
+from accord.serve.lifespan import NOT_STARTED, log_lifespan
 from accord.server import Server
 
 
@@ -30,6 +32,11 @@ class SyncApp:
             return refused(refuse(405, f"{method} is not for here"), allow="POST")
         if head.unfit is not None:
             return refused(head.unfit)
+        try:
+            start_blocking(self.server.registry)
+        except AccordError as error:
+            log_lifespan(error)
+            return refused(refuse(503, NOT_STARTED))
         revision = head.revision
         connection = (
             self._stateless if revision is None else self._dispatcher.connect(revision=revision)

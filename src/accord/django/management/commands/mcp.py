@@ -9,7 +9,7 @@ from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
 
 from accord.django import project
-from accord.errors import ContractError
+from accord.errors import ContractError, LifespanError
 from accord.profiles import PROFILES
 from accord.serve import stdio
 from accord.serve.pipes import take_pipes
@@ -44,7 +44,10 @@ class Command(BaseCommand):  # type: ignore[misc]  # Django has no types
         except BrokenPipeError:  # the reader of the list has closed the pipe
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(1)
-        stdio.serve(server, take_pipes(), on_end=exit_within)
+        try:
+            stdio.serve(server, take_pipes(), on_end=exit_within)
+        except (ContractError, LifespanError) as error:
+            raise CommandError(str(error)) from error
 
     def _list(self, user: Any) -> None:
         found = project.exposed_tools(user)

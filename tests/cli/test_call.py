@@ -130,6 +130,28 @@ def test_a_failed_call_is_printed_on_stderr_with_exit_code_1() -> None:
     assert done == (1, "", "error: No customer 'zoe'\nhint: try ada or grace\n")
 
 
+BUSY = """\
+from accord import Problem, Server
+
+server = Server("busy")
+
+
+@server.tool
+def ask(words: str) -> str:
+    raise Problem.rate_limit("Too many questions", remediation=words, retry_after=2.5)
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [("ask later", "hint: ask later\nretry: in 2.5 s\n"), ("wait 2.5 s", "hint: wait 2.5 s\n")],
+)
+def test_the_time_to_wait_is_printed_once(tmp_path: Path, words: str, shown: str) -> None:
+    arguments = json.dumps({"words": words})
+    done = accord("call", "busy", "ask", arguments, cwd=write(tmp_path, busy=BUSY))
+    assert done == (1, "", f"error: Too many questions\n{shown}")
+
+
 @pytest.mark.parametrize("revision", ["2024-11-05", "2026-07-28"])
 def test_every_bad_argument_is_reported_in_one_line(revision: str) -> None:
     done = accord("call", "shop", "add", '{"a": "two"}', "--revision", revision)

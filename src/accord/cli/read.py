@@ -226,7 +226,7 @@ def _data(value: Any) -> str:
 
 
 def _failure(reading: Reading) -> Iterator[str]:
-    """Yield the error message, the wrong fields and the remediation."""
+    """Yield the error message, the wrong fields, the remediation and the time to wait."""
     error, summary = reading.response.error, reading.response.message or ""
     message = error.message if error else summary
     yield f"error: {visible(message, keeps_lines=True)}"
@@ -240,6 +240,9 @@ def _failure(reading: Reading) -> Iterator[str]:
             yield f"field: {visible(f'{field} {fault}')}"
     if isinstance(hint, str) and hint:
         yield f"hint: {visible(hint, keeps_lines=True)}"
+    seconds = details.get("retryAfter", details.get("retry_after"))
+    if isinstance(seconds, int | float) and f"{seconds:.3g} s" not in printed:
+        yield f"retry: in {seconds:.3g} s"
 
 
 def _fields(details: dict[str, Any]) -> Iterator[tuple[str, str]]:

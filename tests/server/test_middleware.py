@@ -218,6 +218,33 @@ def test_it_can_answer_instead_of_a_failure_and_call_twice() -> None:
     assert data_of(server, "flaky") == 3
 
 
+@pytest.mark.parametrize("error", [StopIteration, StopAsyncIteration, SystemExit, RuntimeError])
+@pytest.mark.parametrize("is_async", [True, False])
+@pytest.mark.parametrize("has_client", [True, False])
+def test_any_error_of_a_tool_is_masked(
+    error: type[BaseException], is_async: bool, has_client: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = Server("shop")
+    server.middleware(ready.timeout(60))
+
+    async def fail_async() -> None:
+        raise error
+
+    def fail() -> None:
+        raise error
+
+    server.tool(name="fail")(fail_async if is_async else fail)
+
+    async def main() -> Reading:
+        if not has_client:
+            return await server.call("fail")
+        async with Client(server) as client:
+            return await client.call_tool("fail")
+
+    assert asyncio.run(asyncio.wait_for(main(), 30)).response.message == "Internal error"
+    assert "tool fail failed" in caplog.text
+
+
 async def _none(call: Call, following: Next) -> Any:
     await following(call)
 
@@ -725,6 +752,19 @@ class TestTimeout:
         reading = asyncio.run(server.call("wait"))
         assert reading.response.error is not None
         assert reading.response.error.code == "TIMEOUT"
+        assert ended.wait(10)
+
+    def test_the_loop_does_not_wait_for_a_thread_that_hangs(self) -> None:
+        server, release, ended = Server("shop"), threading.Event(), threading.Event()
+
+        @server.tool(timeout=0.05)
+        def hang() -> None:
+            release.wait(60)
+            ended.set()
+
+        assert "took longer" in str(message_of(server, "hang"))  # in a loop that is closed then
+        assert not ended.is_set()
+        release.set()
         assert ended.wait(10)
 
     def test_a_timeout_of_the_tool_itself_is_not_ours(self) -> None:

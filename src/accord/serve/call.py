@@ -2,7 +2,11 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from contextvars import copy_context
+from functools import partial
 from hashlib import blake2b
+from threading import Thread
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -109,7 +113,7 @@ class RunningCall(msgspec.Struct, eq=False, gc=False):  # its end breaks all cyc
     async def run_in_thread(self, function: Callable[..., T], *arguments: Any) -> T:
         """Run a blocking function in a thread, and return its value."""
         if self.run_function is None:
-            return await asyncio.to_thread(function, *arguments)
+            return await _run_in_daemon_thread(lambda: function(*arguments))
         value: T = await self.run_function(self, lambda: function(*arguments))
         return value
 
@@ -178,6 +182,41 @@ class RunningCall(msgspec.Struct, eq=False, gc=False):  # its end breaks all cyc
         if self.cancelled or self.connection is None:
             return None
         return self.connection.finish(self.request, done.reply)
+
+
+async def _run_in_daemon_thread(function: Callable[[], T]) -> T:
+    """Run a function in a thread of its own, for which neither loop nor process waits at its end.
+
+    `asyncio.run` waits for the threads of `asyncio.to_thread`, which never returns if the function
+    raises StopIteration.
+    """
+    loop, context = asyncio.get_running_loop(), copy_context()
+    ended: asyncio.Future[Callable[[], T]] = loop.create_future()
+
+    def run() -> None:
+        result: Callable[[], T]
+        try:
+            result = partial(_return, context.run(function))
+        except BaseException as error:  # noqa: BLE001 - raised in the caller
+            result = partial(_raise, error)
+        with suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(_resolve, ended, result)
+
+    Thread(target=run, name="accord-tool", daemon=True).start()
+    return (await ended)()
+
+
+def _return(value: T) -> T:
+    return value
+
+
+def _raise(error: BaseException) -> Any:
+    raise error
+
+
+def _resolve(future: "asyncio.Future[T]", value: T) -> None:
+    if not future.done():  # its caller was cancelled
+        future.set_result(value)
 
 
 class OneWay:

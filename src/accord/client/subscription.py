@@ -54,7 +54,7 @@ class Subscription:
         return change
 
     def add(self, change: Change) -> None:
-        """Add a change; the oldest is dropped if nobody reads them."""
+        """Add a change; the oldest is dropped beyond the limit."""
         self._changes[change] = None
         if len(self._changes) > _MAX_CHANGES:
             del self._changes[next(iter(self._changes))]

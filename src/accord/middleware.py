@@ -4,6 +4,7 @@ import logging as _logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from hashlib import blake2b
 from math import inf
 from typing import Any, Final, Generic, TypeVar
 
@@ -17,6 +18,7 @@ __all__ = ["Call", "Middleware", "Next", "cache", "logging", "rate_limit", "time
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 _MAX_CALLERS: Final = 10_000
+_MAX_LOGGED: Final = 1_000  # characters of a name or of arguments
 
 
 class _Recent(Generic[K, V]):
@@ -121,7 +123,8 @@ def cache(
         if tool is None or not tool.hints.read_only:
             return await following(call)
         owner = None if shared else key(call)
-        place = (id(tool), call.canonical_arguments, owner)  # servers may have tools of one name
+        digest = blake2b(call.canonical_arguments, digest_size=16).digest()  # they may be large
+        place = (id(tool), digest, owner)  # servers may have tools of one name
         found = kept.get(place)
         now = clock()
         if found is not None and now < found[0]:
@@ -147,7 +150,8 @@ def logging(
     async def record(call: Call, following: Next) -> Answer[Any]:
         if not log.isEnabledFor(level):
             return await following(call)
-        given = f" {call.canonical_arguments.decode()}" if arguments else ""
+        name = _on_one_line(call.name)  # clients write URIs
+        given = f" {_on_one_line(call.canonical_arguments.decode())}" if arguments else ""
         caller = call.context.caller.key
         begun = time.perf_counter()
         outcome = "cancelled"
@@ -167,9 +171,15 @@ def logging(
         finally:
             took = (time.perf_counter() - begun) * 1000
             text = "%s %s%s: %s in %.1f ms, caller %s"
-            log.log(level, text, call.kind, call.name, given, outcome, took, caller)
+            log.log(level, text, call.kind, name, given, outcome, took, caller)
 
     return record
+
+
+def _on_one_line(text: str) -> str:
+    """Return text for a line of the log: escaped unless printable, and cut."""
+    shown = text if text.isprintable() else ascii(text)
+    return shown if len(shown) <= _MAX_LOGGED else f"{shown[:_MAX_LOGGED]}…"
 
 
 def _require_positive(name: str, value: object) -> None:

@@ -1,10 +1,13 @@
 """Middleware: around tools, prompts and resources, on every way of serving."""
 
 import asyncio
+import gc
 import logging
 import threading
 import time
+import tracemalloc
 from collections.abc import Callable
+from contextlib import suppress
 from decimal import Decimal
 from typing import Annotated, Any
 
@@ -710,6 +713,27 @@ class TestCache:
         amounts = ["0.1", "0.10000000000000000000001", "0.1"]
         assert asyncio.run(main(*amounts)) == [f"{each} EUR" for each in amounts]
 
+    def test_large_arguments_are_not_kept(self) -> None:
+        server = Server("shop")
+        server.middleware(ready.cache(1_000))
+
+        @server.tool(read_only=True)
+        async def length(words: str) -> int:
+            return len(words)
+
+        async def main() -> None:
+            for number in range(40):
+                await server.call("length", {"words": f"{number}" + "x" * 500_000})
+
+        data_of(server, "length", words="")
+        tracemalloc.start()
+        try:
+            asyncio.run(main())
+            gc.collect()
+            assert tracemalloc.get_traced_memory()[0] < 5_000_000
+        finally:
+            tracemalloc.stop()
+
     def test_a_key_of_its_own(self) -> None:
         server = shop()
         tenants = iter(["a", "b", "a"])
@@ -818,6 +842,29 @@ def test_logging_shows_the_arguments_of_a_cancelled_call(
     asyncio.run(main())
     (line,) = [r.getMessage() for r in caplog.records if r.name == "accord.calls"]
     assert line.startswith('tool wait {"what":"tea"}: cancelled in')
+
+
+def test_logging_writes_one_line_of_limited_length(caplog: pytest.LogCaptureFixture) -> None:
+    server = Server("shop")
+    server.middleware(ready.logging(arguments=True))
+    caplog.set_level(logging.INFO)
+
+    @server.resource("shop://{name}")
+    def card(name: str) -> str:
+        return name
+
+    async def main() -> None:
+        async with Client(server) as client:
+            await client.read_resource("shop://a%0Atool forged: ok")
+            for uri in ("shop://a\ntool forged: ok", f"shop://{'x' * 10_000}"):
+                with suppress(MCPError):
+                    await client.read_resource(uri)
+
+    asyncio.run(main())
+    lines = [r.getMessage() for r in caplog.records if r.name == "accord.calls"]
+    assert lines
+    assert all(line.startswith("resource ") and line.isprintable() for line in lines)
+    assert all(len(line) < 3_000 for line in lines)
 
 
 WRONG: dict[str, Callable[[], Any]] = {

@@ -161,7 +161,8 @@ async def perform(operation: Operation[Any]) -> Done:
     """
     try:
         function, arguments, context = operation.bind()
-        _require_open(operation.call)  # a thread begins with it later
+        if operation.call.cancelled:  # just now, as a thread began with it
+            raise _cancelled()
         value = function(arguments, context)
         if operation.is_async:
             value = await value
@@ -173,10 +174,9 @@ async def perform(operation: Operation[Any]) -> Done:
     return done
 
 
-def _require_open(call: RequestChannel) -> None:
-    """Raise if a call was cancelled: its arguments are gone."""
-    if call.cancelled:
-        raise Problem.unavailable("The call was cancelled")
+def _cancelled() -> Problem:
+    """Return the outcome of a call that must not run any more: its arguments are gone."""
+    return Problem.unavailable("The call was cancelled")
 
 
 def drive(coroutine: Coroutine[Any, Any, Done]) -> Done:
@@ -361,7 +361,8 @@ class WrappedToolOperation(ToolOperation[C], kw_only=True, gc=False):
 
     async def execute(self, call: Call) -> Answer[Any]:
         """Check the arguments and run the tool; a blocking one runs in a thread."""
-        _require_open(self.call)
+        if self.call.cancelled:  # and middleware goes on
+            raise _cancelled()
         tool = self.tool
         try:
             bound = tool.bind(call.raw_arguments)
@@ -480,7 +481,8 @@ class WrappedFeatureOperation(FeatureOperation[C], kw_only=True):
 
     async def execute(self, call: Call) -> Answer[Any]:
         """Check the arguments and run the function; a blocking one runs in a thread."""
-        _require_open(self.call)
+        if self.call.cancelled:  # and middleware goes on
+            raise _cancelled()
         feature = self.feature
         _, bound, context = bind_feature(feature, self.call, call.raw_arguments, self.scope)
         if feature.is_async and context is not None:

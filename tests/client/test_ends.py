@@ -433,6 +433,10 @@ ODD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "nothing": ({}, "asked for input, but for nothing in particular"),
     "no object": ({"inputRequests": [1]}, "inputRequests must be an object of requests"),
+    "too many questions": (
+        {"inputRequests": {f"{n}": {"method": "roots/list"} for n in range(101)}},
+        "asks 101 questions at once; the most is 100",
+    ),
     "what was not offered": (
         {"inputRequests": {"a": {"method": "sampling/createMessage"}}},
         "requests sampling/createMessage, which this client does not offer",
@@ -619,6 +623,17 @@ def test_a_wrong_target_is_told(target: Any) -> None:
 
     with pytest.raises(ContractError, match="connect to a Server, a URL or a command line"):
         run(main())
+
+
+@pytest.mark.parametrize("seconds", [0, -1, float("nan"), "5"])
+def test_a_wrong_timeout_of_a_call_is_told(seconds: Any) -> None:
+    async def main() -> None:
+        async with Client(features.build("basics", basics=True)) as client:
+            with pytest.raises(ContractError, match="timeout must be a number of seconds above 0"):
+                await client.call_tool("waiting", timeout=seconds)
+            assert (await client.call_tool("waiting", timeout=20)).value == 0
+
+    run(main())
 
 
 def test_a_subscription_needs_a_subject() -> None:

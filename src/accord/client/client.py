@@ -444,6 +444,10 @@ class Client:
             isinstance(r, dict) for r in requests.values()
         ):
             raise PeerError("inputRequests must be an object of requests")
+        if len(requests) > _MAX_QUESTIONS:
+            raise PeerError(
+                f"the server asks {len(requests):,} questions at once; the most is {_MAX_QUESTIONS}"
+            )
         found = await self._ask(
             peer, [(str(each.get("method")), each.get("params")) for each in requests.values()]
         )

@@ -25,6 +25,7 @@ from accord.client.messages import (
     client_info,
     describe_error,
     outgoing,
+    require_seconds,
     response,
 )
 from accord.errors import (
@@ -98,6 +99,7 @@ class Session:
         `on_start` is called with the id of the request.
         """
         seconds = self.timeout if within is None else within
+        require_seconds("timeout", seconds)
         transport = self.transport
         request_id, reply = self.dispatcher.add_pending()
         try:

@@ -1,5 +1,6 @@
 """The message log, and the messages in received data."""
 
+import asyncio
 import json
 
 import pytest
@@ -20,6 +21,21 @@ def test_the_log_forgets_the_oldest(log: MessageLog, added: list[bytes], kept: l
     for raw in added:
         log.add("sent", raw)
     assert [each.raw for each in log.messages] == kept
+
+
+def test_notifications_are_bounded_by_the_bytes_of_the_log() -> None:
+    async def main() -> list[int]:
+        dispatcher = Dispatcher()
+        dispatcher.log = MessageLog(max_bytes=100_000)
+        for number in range(100):
+            params = {"number": number, "words": "x" * 30_000}
+            dispatcher.receive(json.dumps({"method": "notifications/n", "params": params}).encode())
+        dispatcher.receive(b'{"id": 1, "result": {}}')
+        dispatcher.receive(b'{"id": 2, "method": "ping"}')
+        dispatcher.log.add("sent", b'{"method": "notifications/initialized"}')
+        return [each["params"]["number"] for each in dispatcher.log.notifications]
+
+    assert asyncio.run(main()) == [97, 98, 99]
 
 
 def test_the_log_keeps_the_newest_however_large_it_is() -> None:

@@ -46,6 +46,13 @@ class MessageLog:
         ):
             self._size -= len(self.messages.popleft().raw)
 
+    @property
+    def notifications(self) -> list[dict[str, Any]]:
+        """The notifications of the server among the messages."""
+        received = [each.raw for each in self.messages if each.direction == "received"]
+        found = [message for raw in received for _, message in parse_messages(raw)]
+        return [message for message in found if "method" in message and "id" not in message]
+
 
 class Dispatcher:
     """Receives every message of one server, from any number of transports."""
@@ -56,7 +63,6 @@ class Dispatcher:
         on_request: OnRequest = method_not_found,
     ) -> None:
         self.log = MessageLog()
-        self.notifications: deque[dict[str, Any]] = deque(maxlen=_MAX_MESSAGES)
         self.accepts_requests = False
         """False in the stateless era, where a server sends no requests."""
         self._on_notification = on_notification
@@ -105,7 +111,6 @@ class Dispatcher:
             return self._respond(message) if self.accepts_requests else []
         else:
             self._close_cancelled(message)
-            self.notifications.append(message)
             if self._on_notification is not None:  # as a callback: its errors stop nothing
                 asyncio.get_running_loop().call_soon(self._on_notification, message)
         return []

@@ -96,8 +96,8 @@ class Peer:
 
     @property
     def notifications(self) -> Sequence[dict[str, Any]]:
-        """The most recent notifications of the server."""
-        return self._session.dispatcher.notifications
+        """The notifications of the server among the most recent messages."""
+        return self._session.dispatcher.log.notifications
 
     async def request(
         self,

@@ -5,6 +5,7 @@ import gc
 import json
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -656,3 +657,30 @@ def test_a_server_that_hangs_does_not_hold_the_exit() -> None:
                 pass
 
     run(main())
+
+
+UNSUBSCRIBED = """
+import json, sys
+
+for line in sys.stdin:
+    message = json.loads(line)
+    method, result = message.get("method"), {}
+    if method == "initialize":
+        capabilities = {"resources": {"subscribe": True}}
+        result = {"protocolVersion": "2025-11-25", "capabilities": capabilities, "serverInfo": {}}
+    if "id" in message and method != "resources/unsubscribe":
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+"""
+
+
+def test_subscriptions_end_at_once_although_the_server_hangs() -> None:
+    async def main() -> list[str]:
+        server = [sys.executable, "-c", UNSUBSCRIBED]
+        async with Client(server, env=UNWATCHED, timeout=1, revision="2025-11-25") as client:
+            async with client.subscribe("x://a", "x://b", "x://c"):
+                pass
+            sent = [json.loads(each.raw) for each in client.messages if each.direction == "sent"]
+            return [each["method"] for each in sent]
+
+    ends, cancellations = ["resources/unsubscribe"] * 3, ["notifications/cancelled"] * 3
+    assert run(main())[-6:] == [*ends, *cancellations]

@@ -630,14 +630,18 @@ class Client:
             await self._unsubscribe(done)
 
     async def _unsubscribe(self, uris: Sequence[str]) -> None:
+        """End subscriptions, all at once: a server that hangs takes one time limit."""
+        ended = []
         for uri in uris:
             self._subscribed[uri] -= 1
             if not self._subscribed[uri]:
                 del self._subscribed[uri]
-                if self._peer is not None:
-                    self._peer.session_state.pop((_SUBSCRIBE, uri), None)
-                    with suppress(PeerError):
-                        await self.request("resources/unsubscribe", {"uri": uri})
+                ended.append(uri)
+        if self._peer is not None:
+            for uri in ended:
+                self._peer.session_state.pop((_SUBSCRIBE, uri), None)
+            requests = [self.request("resources/unsubscribe", {"uri": uri}) for uri in ended]
+            await asyncio.gather(*requests, return_exceptions=True)
 
     @asynccontextmanager
     async def _listen(self, subscription: Subscription) -> AsyncIterator[None]:

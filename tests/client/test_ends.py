@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -230,6 +231,36 @@ def test_handlers_end_with_the_client(revision: str) -> None:
         with pytest.raises(PeerError, match="closed before the reply"):
             await call
         assert len(asyncio.all_tasks()) == 1
+
+    run(main())
+
+
+@pytest.mark.parametrize("turns", range(1, 12))
+@pytest.mark.parametrize("tool", ["in_thread", "in_task"])
+def test_a_call_that_begins_at_the_end_leaves_nothing(turns: int, tool: str) -> None:
+    server = Server("s")
+
+    @server.tool
+    def in_thread() -> None:
+        pass
+
+    @server.tool
+    async def in_task() -> None:
+        await asyncio.sleep(0)
+
+    async def main() -> None:
+        threads, tasks = threading.active_count(), len(asyncio.all_tasks())
+        async with Client(server) as client:
+            call = asyncio.create_task(client.call_tool(tool))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+        with suppress(PeerError):
+            await call
+        for _ in range(2_000):  # a thread ends after its function
+            if (threading.active_count(), len(asyncio.all_tasks())) == (threads, tasks):
+                return
+            await asyncio.sleep(0.005)
+        raise AssertionError("a thread or a task is left")
 
     run(main())
 

@@ -6,6 +6,7 @@ from typing import Final, Self
 
 from accord.client.dispatcher import Dispatcher
 from accord.client.messages import Outgoing, Reply
+from accord.errors import PeerError
 from accord.model.changes import Change
 from accord.model.questions import Question
 from accord.protocol import Cancel, Request
@@ -39,6 +40,7 @@ class InProcessTransport(CallbackEdge):
         self._requests = PendingRequests(server.registry, _ANSWER_TIMEOUT, self._announce)
         self._requests.bind(loop)
         self._requests.window = self._executor.window
+        self._is_closed = False
         self._calls: dict[Request, RunningCall] = {}
         self._lifespans = Lifespans(server.registry)
 
@@ -55,6 +57,8 @@ class InProcessTransport(CallbackEdge):
 
     async def send(self, message: Outgoing) -> None:
         """Hand a message to the server."""
+        if self._is_closed:  # a request that began just before
+            raise PeerError("this connection is closed")
         self._send(message)
         self._executor.run_queued()
 
@@ -63,7 +67,8 @@ class InProcessTransport(CallbackEdge):
 
     def cancel(self, request: Outgoing, notification: Outgoing) -> None:
         """Send the cancellation."""
-        self._send(notification)
+        if not self._is_closed:
+            self._send(notification)
 
     def diagnostics(self) -> str:
         """Return nothing: the server logs in this process."""
@@ -71,6 +76,7 @@ class InProcessTransport(CallbackEdge):
 
     async def close(self) -> None:
         """Cancel the open calls, wait for the tasks of async ones, and leave the lifespan."""
+        self._is_closed = True
         self._requests.end()
         tasks = [call.task for call in self._calls.values() if call.task is not None]
         for request in self._connection.abandon():

@@ -52,20 +52,23 @@ class LoopThread:
             raise ContractError("a blocking call on the event loop would wait for itself")
         work: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         coroutine = start(lambda function: _run_there(work, function))
-        future = asyncio.run_coroutine_threadsafe(coroutine, loop)
-        future.add_done_callback(lambda _: work.put(None))
-        self._waiting.add(future)
-        try:
+        future: concurrent.futures.Future[T] | None = None
+        try:  # an interrupt may come as soon as the coroutine runs
+            future = asyncio.run_coroutine_threadsafe(coroutine, loop)
+            self._waiting.add(future)
+            future.add_done_callback(lambda _: work.put(None))
             while (function := work.get()) is not None:
                 function()
             return future.result()
         except concurrent.futures.CancelledError:
             raise asyncio.CancelledError from None
         except BaseException:
-            future.cancel()
+            if future is not None:
+                future.cancel()
             raise
         finally:
-            self._waiting.discard(future)
+            if future is not None:
+                self._waiting.discard(future)
 
     def stop(self, seconds: float = DEFAULT_GRACE) -> None:
         """Cancel the tasks of the loop, which ends lifespans, and end it within so many seconds."""

@@ -14,6 +14,7 @@ from accord.telemetry import (
     OUTCOMES,
     OutcomeLabel,
     Telemetry,
+    ToolStats,
     counts,
     outcome_label,
 )
@@ -58,6 +59,16 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     monkeypatch.setattr(counts, "perf_counter", clock)
     return clock
+
+
+def test_counters_of_two_processes_are_added() -> None:
+    buckets = tuple(range(len(DURATION_BOUNDS) + 1))
+    one = ToolStats(dict.fromkeys(OUTCOMES, 1), buckets, 0.5, 10)
+    two = ToolStats(dict.fromkeys(OUTCOMES, 2), buckets, 0.25, 5)
+    both = one + two
+    assert both.calls == one.calls + two.calls
+    assert both.durations == tuple(2 * number for number in buckets)
+    assert (both.seconds, both.sent_bytes) == (0.75, 15)
 
 
 @pytest.mark.parametrize(("outcome", "ending"), ENDINGS)

@@ -45,7 +45,7 @@ def test_every_figure_is_read_back(accept: str | None, parse: Parse) -> None:
     for ending, size in [("success", 100), ("success", 20), ("not_found", 3)]:
         telemetry.begin("orders").end(ending, size)  # type: ignore[arg-type]
     telemetry.begin("add").end("success", 1)
-    read = samples(exposition(telemetry, accept)[0], parse)
+    read = samples(exposition(telemetry.snapshot(), accept)[0], parse)
     stats = telemetry.snapshot()["orders"]
     for outcome in OUTCOMES:
         counted = read["accord_calls_total", labels(tool="orders", outcome=outcome)]
@@ -61,7 +61,7 @@ def test_a_bucket_holds_all_that_took_no_longer(accept: str | None, parse: Parse
     telemetry = Telemetry()
     for _ in range(5):
         telemetry.begin("orders").end("success", 0)
-    read = samples(exposition(telemetry, accept)[0], parse)
+    read = samples(exposition(telemetry.snapshot(), accept)[0], parse)
     bounds = [*map(str, DURATION_BOUNDS), "+Inf"]
     counted = [
         read["accord_call_duration_seconds_bucket", labels(tool="orders", le=bound)]
@@ -76,14 +76,14 @@ def test_a_bucket_holds_all_that_took_no_longer(accept: str | None, parse: Parse
 def test_an_odd_name_comes_back_as_it_was(accept: str | None, parse: Parse, name: str) -> None:
     telemetry = Telemetry()
     telemetry.begin(name).end("success", 7)
-    read = samples(exposition(telemetry, accept)[0], parse)
+    read = samples(exposition(telemetry.snapshot(), accept)[0], parse)
     assert read["accord_sent_bytes_total", labels(tool=name)] == 7
     assert read["accord_calls_total", labels(tool=name, outcome="success")] == 1
 
 
 @FORMATS
 def test_no_calls_are_no_samples(accept: str | None, parse: Parse) -> None:
-    assert samples(exposition(Telemetry(), accept)[0], parse) == {}
+    assert samples(exposition({}, accept)[0], parse) == {}
 
 
 @pytest.mark.parametrize(
@@ -102,6 +102,6 @@ def test_no_calls_are_no_samples(accept: str | None, parse: Parse) -> None:
     ],
 )
 def test_the_format_is_what_was_asked_for(accept: str | None, content_type: str) -> None:
-    body, answered = exposition(Telemetry(), accept)
+    body, answered = exposition({}, accept)
     assert answered.removesuffix("; escaping=underscores") == content_type
     assert body.endswith(b"# EOF\n") == (content_type == OPENMETRICS)

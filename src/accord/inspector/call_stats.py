@@ -78,3 +78,24 @@ class CallStats:
             if now - span < _SPANS
         ]
         return {"tools": tools, "recent": recent, "span": _SPAN, "spans": _SPANS}
+
+
+def merged(reports: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Return the statistics of several processes as one report."""
+    tools: dict[str, dict[str, Any]] = {}
+    recent: dict[int, dict[str, Any]] = {}
+    for report in reports:
+        for one in report["tools"]:
+            known = tools.setdefault(one["tool"], {**one, "calls": 0, "failures": 0, "meanMs": 0.0})
+            calls = known["calls"] + one["calls"]
+            total = known["meanMs"] * known["calls"] + one["meanMs"] * one["calls"]
+            known["meanMs"] = round(total / calls, 3)
+            known["calls"] = calls
+            known["failures"] += one["failures"]
+            known["longestMs"] = max(known["longestMs"], one["longestMs"])
+        for span in report["recent"]:
+            found = recent.setdefault(span["ago"], {**span, "calls": 0, "failures": 0})
+            found["calls"] += span["calls"]
+            found["failures"] += span["failures"]
+    spans = [recent[ago] for ago in sorted(recent, reverse=True)]
+    return {"tools": [*tools.values()], "recent": spans, "span": _SPAN, "spans": _SPANS}

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from accord.errors import ContractError, PeerError
-from accord.inspector.call_stats import CallStats
+from accord.inspector.call_stats import CallStats, merged
 from accord.inspector.reports import ReceivedReply, read_reply
 from accord.inspector.target import CallRecord, CallRequest, InputResponse, RenderOptions, Target
 from accord.model.arguments import Checker
@@ -20,12 +20,13 @@ from accord.profiles import profile_named
 from accord.reader.report import to_json
 from accord.revisions import REVISIONS
 from accord.serve.flow_control import OutputGate
+from accord.serve.http.app import PAGE_API
 from accord.serve.http.exchange import Exchange, Receive, Send
 from accord.serve.http.request import Header, Heads, Refusal, refuse
 from accord.serve.http.response import Response, refused
 from accord.serve.isolated import close_isolated
 
-API: Final = "/inspector/api/"
+API: Final = PAGE_API
 TOKEN: Final = b"x-accord-token"
 _NO_STORE: Final = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
 _EXPIRED: Final = {"expired": True}
@@ -88,16 +89,26 @@ class Page:
     """Answers requests for `/` and `/inspector/`; API requests must carry the `token`."""
 
     def __init__(
-        self, target: Target, stats: CallStats, *, is_open: bool, mcp_path: str | None = None
+        self,
+        target: Target,
+        stats: CallStats,
+        *,
+        is_open: bool,
+        mcp_path: str | None = None,
+        token: str | None = None,
+        stats_of_others: Callable[[], Awaitable[list[bytes]]] | None = None,
     ) -> None:
         """With `is_open` the page contains its token; otherwise only the printed link has it.
 
-        `mcp_path` is named in errors to MCP clients that use the wrong path.
+        `mcp_path` is named in errors to MCP clients that use the wrong path. `token` is the one
+        that several workers share, by default a new one; `stats_of_others` returns the
+        statistics of the other workers, as JSON.
         """
         self._mcp_hint = "" if mcp_path is None else f"; MCP is at {mcp_path}"
-        self.token = secrets.token_urlsafe(24)
+        self.token = token or secrets.token_urlsafe(24)
         self._target = target
         self._stats = stats
+        self._stats_of_others = stats_of_others
         self._assets = Assets(self.token if is_open else None)
         self._methods: Mapping[str, Callable[[bytes], Awaitable[Any]]] = {
             "about": self._about,
@@ -211,7 +222,10 @@ class Page:
         return {}
 
     async def _get_stats(self, body: bytes) -> dict[str, Any]:
-        return self._stats.report()
+        if self._stats_of_others is None:
+            return self._stats.report()
+        others = [json.loads(report) for report in await self._stats_of_others() if report]
+        return merged([self._stats.report(), *others])
 
 
 def _call_request(body: bytes) -> CallRequest:

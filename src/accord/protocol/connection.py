@@ -1,12 +1,12 @@
 """One peer's protocol state: its revision, its open requests, and the meaning of its messages."""
 
 import logging
-from collections.abc import Set
+from collections.abc import Callable, Set
 from enum import Enum, auto
 from typing import Final, Protocol
 
 import msgspec
-from msgspec import UNSET, Raw
+from msgspec import UNSET, Raw, UnsetType
 
 from accord.errors import (
     INTERNAL_ERROR,
@@ -33,6 +33,8 @@ from accord.revisions import Revision, negotiate
 log = logging.getLogger("accord")
 
 _DEFAULT_LEVEL: Final = "info"  # of log messages, for a client that has not set one
+_QUESTION: Final = "question-"
+_OF: Final = "."
 _BEGIN: Final = (
     "Say which revision this is: begin with initialize, or send _meta with "
     "io.modelcontextprotocol/protocolVersion and io.modelcontextprotocol/clientCapabilities"
@@ -65,7 +67,9 @@ class State(Enum):
 class Host(Protocol):
     """The server behind a connection; its results are complete for the client's revision."""
 
-    def initialize(self, client: ClientInfo) -> Raw: ...
+    def initialize(self, client: ClientInfo, *, notifies: bool) -> Raw:
+        """Return the result of `initialize`; if it `notifies`, the client hears of changes."""
+
     def discover(self, client: ClientInfo) -> Raw: ...
     def list_page(self, method: str, cursor: str | None, client: ClientInfo) -> Raw | Reject | None:
         """Return a page of a list; None if it depends on the caller, and has to be executed."""
@@ -74,9 +78,22 @@ class Host(Protocol):
     def subscription_fault(self, uri: str, revision: Revision) -> Reject | None: ...
 
 
-class Connection:
-    """The protocol of one peer, without I/O: messages in, events out; replies in, bytes out."""
+Forward = Callable[[str, bytes], Reject | None]
+"""Passes a message to the process of that name, or to all others of the session if it is empty."""
 
+
+class Connection:
+    """The protocol of one peer, without I/O: messages in, events out; replies in, bytes out.
+
+    A session that several processes serve has a connection in each. What concerns all of them, or a
+    request that is open in another one, goes through `forward`.
+    """
+
+    origin: str = ""
+    """The name of this process, if others serve the session too: a part of the ids of requests."""
+    forward: Forward | None = None
+    is_changed: bool = False
+    """True if the peer has changed the session since `initialize`: its log level, for example."""
     log_level: Level = _DEFAULT_LEVEL
     """The minimum level of log messages that the peer wants."""
     subscribed: Set[str] = frozenset()
@@ -92,13 +109,16 @@ class Connection:
         revision: Revision | None = None,
         handshake: bool = True,
         is_shared: bool = False,
+        sessions: bool = True,
     ) -> None:
         """Open a connection for a peer of a `revision`; if None, the peer names it.
 
         Without `handshake` every request has to name it. A connection that `is_shared` by several
-        peers keeps no open requests, so no peer can cancel another's.
+        peers keeps no open requests, so no peer can cancel another's. Without `sessions`,
+        `initialize` is answered but starts none.
         """
         self.host = host
+        self.sessions = sessions
         self._is_shared = is_shared
         self._client = None if revision is None else ClientInfo(revision)
         self._state = State.SESSIONLESS
@@ -181,9 +201,30 @@ class Connection:
         self._state = State.SESSION
 
     @property
+    def client(self) -> ClientInfo | None:
+        """The client of requests that name none."""
+        return self._client
+
+    @property
     def has_session(self) -> bool:
         """True once `initialize` was answered."""
         return self._state is State.SESSION
+
+    def changes(self) -> list[bytes]:
+        """Return messages that change a new session to what this one is."""
+        if not self.is_changed or self._client is None:
+            return []
+        client = self._client
+        begin = {
+            "protocolVersion": client.revision.date,
+            "capabilities": client.capabilities,
+            "clientInfo": client.info,
+        }
+        return [
+            messages.request(0, "initialize", begin),
+            messages.request(0, "logging/setLevel", {"level": self.log_level}),
+            *(messages.request(0, "resources/subscribe", {"uri": uri}) for uri in self.subscribed),
+        ]
 
     def subscribe(self, uri: str) -> Reject | None:
         """Subscribe the peer to changes of a resource."""
@@ -208,7 +249,8 @@ class Connection:
     def ask(self, question: Question, revision: Revision) -> ServerRequest:
         """Return a request to send to the client; its response comes back as an event."""
         self._server_request_count += 1
-        request_id = f"question-{self._server_request_count}"
+        origin = f"{self.origin}{_OF}" if self.origin else ""
+        request_id = f"{_QUESTION}{origin}{self._server_request_count}"
         message = messages.request(request_id, question.method, question.params(revision))
         if self._server_requests is None:
             self._server_requests = {}
@@ -286,10 +328,16 @@ class Connection:
             taken = Reject(INTERNAL_ERROR, "Internal error")
         return taken if isinstance(taken, Request) else messages.reply(request_id, taken)
 
-    def _take_response(self, frame: Frame) -> ClientResponse | None:
+    def _take_response(self, frame: Frame) -> ClientResponse | bytes | None:
         """Return the event of a response to a request of ours; other responses are ignored."""
         request = None if frame.id is UNSET else self._take_server_request(frame.id)
-        return None if request is None else ClientResponse(request, frame.result, frame.error)
+        if request is not None:
+            return ClientResponse(request, frame.result, frame.error)
+        owner = _process_of(frame.id)
+        if self.forward is None or owner in ("", self.origin):
+            return None
+        fault = self.forward(owner, _encode(frame))
+        return None if fault is None else messages.failure(None, fault)
 
     def _take_notification(self, method: str, params: Raw) -> Cancel | None:
         if method != "notifications/cancelled":
@@ -300,6 +348,8 @@ class Connection:
             return None
         found = self._open.get(cancelled.request_id)
         if found is None:
+            if self.forward is not None:
+                self.forward("", _encode(Frame("2.0", method=method, params=params)))
             return None
         # one notification cancels one request, even if others share its id
         request = found[0] if isinstance(found, list) else found
@@ -338,9 +388,14 @@ class Connection:
             fault = _batch_fault(method, revision)
         if fault is not None:
             return fault
+        had_session = self.has_session
         taken = route.take(self, params, Request(request_id, client, method, meta=meta))
         if isinstance(taken, Request):
             self._open_request(taken, batch)
+        elif route.changes_session and had_session and not isinstance(taken, Reject):
+            self.is_changed = True
+            if self.forward is not None:
+                self.forward("", _encode(Frame("2.0", request_id, method, raw)))
         return taken
 
     def _open_request(self, request: Request, batch: Batch | None) -> None:
@@ -391,6 +446,13 @@ class Connection:
         return True
 
 
+def _process_of(request_id: Id | UnsetType) -> str:
+    """Return the process that has sent a request, by the id of that; empty if the id has none."""
+    if not isinstance(request_id, str) or not request_id.startswith(_QUESTION):
+        return ""
+    return request_id.removeprefix(_QUESTION).rpartition(_OF)[0]
+
+
 def _batch_fault(method: str, revision: Revision) -> Reject | None:
     """Return the error of a request that cannot be part of a batch."""
     if not revision.batches:
@@ -400,6 +462,7 @@ def _batch_fault(method: str, revision: Revision) -> Reject | None:
     return None
 
 
+_encode = msgspec.json.Encoder().encode
 _decode_frame = msgspec.json.Decoder(Frame).decode
 _decode_call = msgspec.json.Decoder(messages.CallFrame).decode
 _decode_cancelled = msgspec.json.Decoder(messages.CancelledParams).decode

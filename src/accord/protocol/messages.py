@@ -17,7 +17,7 @@ MAX_SUBSCRIPTIONS: Final = 1_000
 """Maximum number of resources that a session or subscription watches."""
 
 
-class Frame(msgspec.Struct, frozen=True, gc=False):
+class Frame(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """Any message; the members that depend on its kind are left undecoded."""
 
     jsonrpc: Literal["2.0"]

@@ -43,14 +43,17 @@ class Route(msgspec.Struct, frozen=True):
     before_handshake: bool = False
     feature: str | None = None
     """The capability that it needs."""
+    changes_session: bool = False
+    """It changes what later requests of the session depend on."""
 
 
 def _initialize(
     connection: "Connection", params: messages.InitializeParams, request: Request
 ) -> Raw:
     client = ClientInfo(negotiate(params.protocol_version), params.capabilities, params.client_info)
-    connection.begin_session(client)
-    return connection.host.initialize(client)
+    if connection.sessions:
+        connection.begin_session(client)
+    return connection.host.initialize(client, notifies=connection.sessions)
 
 
 def _ping(connection: "Connection", params: messages.Params, request: Request) -> Raw:
@@ -142,7 +145,11 @@ UNKNOWN: Final = Route(  # not served, but the caller's own errors are reported 
 )
 ROUTES: Final = {
     "initialize": Route(
-        _decoder(messages.InitializeParams), _initialize, stateless=False, before_handshake=True
+        _decoder(messages.InitializeParams),
+        _initialize,
+        stateless=False,
+        before_handshake=True,
+        changes_session=True,
     ),
     "ping": Route(_ANY_PARAMS, _ping, stateless=False, before_handshake=True),
     "server/discover": Route(_ANY_PARAMS, _discover, handshake=False),
@@ -154,14 +161,26 @@ ROUTES: Final = {
     "resources/templates/list": _list_route("resources/templates/list"),
     RESOURCES_READ: Route(_decoder(messages.ReadParams), _read_resource, feature="resources"),
     "resources/subscribe": Route(
-        _RESOURCE_PARAMS, _subscribe, stateless=False, feature="subscriptions"
+        _RESOURCE_PARAMS,
+        _subscribe,
+        stateless=False,
+        feature="subscriptions",
+        changes_session=True,
     ),
     "resources/unsubscribe": Route(
-        _RESOURCE_PARAMS, _unsubscribe, stateless=False, feature="subscriptions"
+        _RESOURCE_PARAMS,
+        _unsubscribe,
+        stateless=False,
+        feature="subscriptions",
+        changes_session=True,
     ),
     COMPLETE: Route(_decoder(messages.CompleteParams), _complete, feature="completions"),
     "logging/setLevel": Route(
-        _decoder(messages.LevelParams), _set_level, stateless=False, feature="logging"
+        _decoder(messages.LevelParams),
+        _set_level,
+        stateless=False,
+        feature="logging",
+        changes_session=True,
     ),
     LISTEN: Route(_decoder(messages.ListenParams), _listen, handshake=False, feature="changes"),
 }

@@ -101,15 +101,22 @@ class Dispatcher:
         self.continuations = Continuations(Cursors(key), has_read_more=self.read_more is not None)
         self.renderer.set_continuations(self.continuations)
 
-    def connect(self, *, revision: Revision | None = None, handshake: bool = True) -> Connection:
+    def connect(
+        self,
+        *,
+        revision: Revision | None = None,
+        handshake: bool = True,
+        sessions: bool = True,
+    ) -> Connection:
         """Open a protocol connection for a new peer; see `Connection`."""
-        return Connection(self, revision=revision, handshake=handshake)
+        return Connection(self, revision=revision, handshake=handshake, sessions=sessions)
 
     # For connections
 
-    def initialize(self, client: ClientInfo) -> Raw:
-        """Return the result of `initialize`."""
-        revision, capabilities = client.revision, self.registry.capabilities(client.revision)
+    def initialize(self, client: ClientInfo, *, notifies: bool = True) -> Raw:
+        """Return the result of `initialize`; if it `notifies`, the client hears of changes."""
+        revision = client.revision
+        capabilities = self.registry.capabilities(revision, notifies=notifies)
         return _json(results.initialize(self.identity, capabilities, self.instructions, revision))
 
     def discover(self, client: ClientInfo) -> Raw:

@@ -487,9 +487,14 @@ class Registry:
 
     # Capabilities
 
-    def capabilities(self, revision: Revision) -> Result:
-        """Return the capabilities, as far as a revision defines them."""
+    def capabilities(self, revision: Revision, *, notifies: bool = True) -> Result:
+        """Return the capabilities, as far as a revision defines them.
+
+        Unless it `notifies`, those are left out that need a session: notifications of changes.
+        """
         found = self._capabilities()
+        if not notifies:
+            found = {name: {} if name in KINDS else has for name, has in found.items()}
         if revision.completions:
             return found
         return {name: has for name, has in found.items() if name != "completions"}

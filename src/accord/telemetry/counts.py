@@ -79,6 +79,15 @@ class ToolStats(msgspec.Struct, frozen=True):
         """Number of calls that have ended."""
         return sum(self.outcomes.values())
 
+    def __add__(self, other: "ToolStats") -> "ToolStats":
+        """Return the counters of both, of one tool in two processes."""
+        return ToolStats(
+            {label: count + other.outcomes[label] for label, count in self.outcomes.items()},
+            tuple(map(sum, zip(self.durations, other.durations, strict=True))),
+            self.seconds + other.seconds,
+            self.sent_bytes + other.sent_bytes,
+        )
+
     @property
     def failures(self) -> int:
         """Number of calls that ended in a problem."""

@@ -5,7 +5,7 @@ from itertools import accumulate
 from typing import Final
 
 from accord.errors import ContractError
-from accord.telemetry.counts import DURATION_BOUNDS, Telemetry, ToolStats
+from accord.telemetry.counts import DURATION_BOUNDS, ToolStats
 
 try:
     from prometheus_client import CollectorRegistry
@@ -19,10 +19,10 @@ _OPENMETRICS: Final = "application/openmetrics-text"
 _BUCKETS: Final = (*map(str, DURATION_BOUNDS), "+Inf")
 
 
-def exposition(telemetry: Telemetry, accept: str | None = None) -> tuple[bytes, str]:
+def exposition(stats: Mapping[str, ToolStats], accept: str | None = None) -> tuple[bytes, str]:
     """Return the metrics and their content type: OpenMetrics if accepted, else plain text."""
     registry = CollectorRegistry()
-    registry.register(_Snapshot(telemetry.snapshot()))
+    registry.register(_Snapshot(stats))
     encode, content_type = choose_encoder(_encoder_accept(accept or ""))
     return encode(registry), content_type
 

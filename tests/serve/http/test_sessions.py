@@ -9,13 +9,16 @@ import pytest
 
 import wire
 from accord import Server
+from accord.model.context import ClientInfo
 from accord.revisions import REVISIONS
-from accord.serve.http.sessions import Session, Sessions
+from accord.serve.http.session_id import SessionIds
+from accord.serve.http.sessions import UNVERIFIED, Session, Sessions
 from http_peer import HttpPeer, HttpServer
 from serve.http.talk import HANDSHAKE, STATELESS, census, limited, serving
 
 SESSIONS = 1_000
 CALLS = 10
+LIFETIME = 10_000
 MOST_MEGABYTES = 400
 
 
@@ -128,7 +131,9 @@ def test_a_session_past_the_bound_is_refused_while_all_are_in_use() -> None:
         assert [peer.call("echo", word="hi") for peer in peers] == ["hi", "hi"]
 
 
-def test_a_session_past_the_bound_takes_the_place_of_the_one_idle_longest() -> None:
+def test_a_session_past_the_bound_takes_the_place_of_the_one_idle_longest_which_can_return() -> (
+    None
+):
     with limited(max_sessions=2) as server, ExitStack() as stack:
         first, second, third = (
             stack.enter_context(HttpPeer(server.port, "2025-11-25", begin=False)) for _ in range(3)
@@ -137,7 +142,19 @@ def test_a_session_past_the_bound_takes_the_place_of_the_one_idle_longest() -> N
         second.initialize()
         first.call("echo", word="hi")
         assert third.initialize().status == 200
-        assert [peer.ask("ping").status for peer in (first, second, third)] == [200, 404, 200]
+        assert [peer.ask("ping").status for peer in (first, second, third)] == [200, 200, 200]
+
+
+def test_a_session_past_the_bound_ends_the_one_idle_longest_if_it_was_changed() -> None:
+    with limited(max_sessions=2) as server, ExitStack() as stack:
+        first, second, third = (
+            stack.enter_context(HttpPeer(server.port, "2025-11-25", begin=False)) for _ in range(3)
+        )
+        first.initialize()
+        first.ask("logging/setLevel", {"level": "error"})
+        second.initialize()
+        assert third.initialize().status == 200
+        assert [peer.ask("ping").status for peer in (first, second, third)] == [404, 200, 200]
 
 
 # With a clock of our own
@@ -157,7 +174,8 @@ class Fleet:
 
     def __init__(self, limit: int = 3, idle_seconds: float = 60) -> None:
         self.clock = Clock()
-        self.sessions = Sessions(limit, idle_seconds, self.clock)
+        self.ids = SessionIds(b"k" * 32, "fleet", seconds=LIFETIME, clock=self.clock)
+        self.sessions = Sessions(self.ids, limit, idle_seconds, self.clock)
         self._server = Server("fleet")
 
         @self._server.tool
@@ -166,7 +184,9 @@ class Fleet:
             return "sailed"
 
     def session(self, principal: bytes | None = None) -> Session:
-        return Session(self._server.dispatcher.connect(revision=REVISIONS["2025-11-25"]), principal)
+        revision = REVISIONS["2025-11-25"]
+        seal = self.ids.issue(ClientInfo(revision), principal)
+        return Session(seal, self._server.dispatcher.connect(revision=revision), principal)
 
     def added(self) -> Session:
         session = self.session()
@@ -187,6 +207,9 @@ class Fleet:
     def lives(self, session: Session) -> bool:
         return self.sessions.find(session.id, session.principal) is session
 
+    def can_return(self, session: Session) -> bool:
+        return self.sessions.read(session.id, session.principal) is not None
+
 
 @pytest.fixture
 def fleet() -> Fleet:
@@ -202,6 +225,53 @@ def test_a_session_that_nobody_uses_expires(fleet: Fleet) -> None:
     fleet.clock.now += 61
     assert not fleet.lives(session)
     assert len(fleet.sessions) == 0
+    assert fleet.can_return(session), "its id is all that it takes"
+
+
+def test_a_changed_session_that_nobody_uses_ends(fleet: Fleet) -> None:
+    session = fleet.added()
+    session.connection.is_changed = True
+    fleet.clock.now += 61
+    assert not fleet.lives(session)
+    assert not fleet.can_return(session)
+
+
+def test_a_session_ends_when_its_id_expires_though_it_is_in_use(fleet: Fleet) -> None:
+    session = fleet.listening()
+    for _ in range(LIFETIME // 50):
+        assert fleet.lives(session)
+        fleet.clock.now += 50
+    fleet.clock.now += 100
+    assert not fleet.lives(session)
+    assert not fleet.can_return(session)
+
+
+def test_a_session_that_was_ended_cannot_return(fleet: Fleet) -> None:
+    session, other = fleet.added(), fleet.added()
+    fleet.sessions.end(session)
+    assert [fleet.can_return(each) for each in (session, other)] == [False, True]
+    fleet.sessions.refuse(other.id)
+    assert [fleet.can_return(each) for each in (session, other)] == [False, False]
+    assert not fleet.lives(other)
+    third = fleet.added()
+    fleet.sessions.refuse_all({third.seal.nonce: third.seal.until})
+    assert not fleet.lives(third)
+    assert not fleet.can_return(third)
+    fleet.sessions.refuse("never issued")
+    assert len(fleet.sessions.ended) == 3
+    fleet.clock.now += LIFETIME + 100
+    fleet.sessions.refuse_all({})
+    assert fleet.sessions.ended == {}, "an id that has expired need not be refused"
+
+
+def test_a_session_of_another_worker_belongs_to_the_principal_of_its_id(fleet: Fleet) -> None:
+    session = fleet.session(b"Bearer a")
+    session.principal = UNVERIFIED
+    assert fleet.sessions.add(session)
+    assert fleet.sessions.find(session.id, b"Bearer b") is None
+    assert fleet.sessions.find(session.id, None) is None
+    assert fleet.sessions.find(session.id, b"Bearer a") is session
+    assert fleet.sessions.find(session.id, b"Bearer b") is None
 
 
 @pytest.mark.parametrize("kind", ["busy", "listening"])

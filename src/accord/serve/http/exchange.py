@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from accord.budget import Budget
-from accord.model.answer import Problem
+from accord.model.context import MissingCapability
 from accord.model.questions import Question
 from accord.protocol.messages import Wanted
 from accord.serve.call import RunningCall
@@ -24,8 +24,9 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 T = TypeVar("T")
 
+EVENT_STREAM: Final = b"text/event-stream"
 _SSE_HEADERS: Final = (
-    (b"content-type", b"text/event-stream"),
+    (b"content-type", EVENT_STREAM),
     (b"cache-control", b"no-store"),
     (b"x-accel-buffering", b"no"),
 )
@@ -55,6 +56,10 @@ class Exchange(msgspec.Struct, eq=False):
     requests: PendingRequests | None = None
     """Sends requests to the client, and its subscriptions."""
     _sender: "asyncio.Task[None] | None" = None
+    is_relayed: bool = False
+    """True if another worker has relayed it."""
+    has_started: bool = False
+    """True if the response of another worker is sent as a stream."""
     _is_too_slow: bool = False
     _held: int = 0
     """Bytes of the body that count in the budget of all large ones."""
@@ -186,7 +191,7 @@ class Exchange(msgspec.Struct, eq=False):
     async def ask(self, call: RunningCall, questions: Mapping[str, Question]) -> dict[str, bytes]:
         """Send requests to the client and wait for its responses, which come as HTTP requests."""
         if self.session is None or self.requests is None:
-            raise Problem.unavailable("Elicitation requires a session", retryable=False)
+            raise MissingCapability({"session": {}})
         return await self.requests.ask(self.session.connection, call, questions)
 
     async def hold(self, call: RunningCall, wanted: Wanted) -> None:

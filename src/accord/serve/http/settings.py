@@ -25,8 +25,12 @@ class Settings(NamedTuple):
     """Maximum number of open calls, async and blocking ones each."""
     threads: int = DEFAULT_THREADS
     max_sessions: int = 10_000
+    stateless: bool = False
+    """True if no client gets a session: every request is served on its own."""
     session_seconds: float = 30 * 60.0
-    """Seconds until an unused session ends."""
+    """Seconds until an unused session is dropped from memory."""
+    session_lifetime: float = 24 * 60 * 60.0
+    """Seconds after which the id of a session expires."""
     keep_alive_seconds: float = 15.0
     """Seconds between the comments that keep an idle stream open."""
     answer_seconds: float = 300.0
@@ -48,7 +52,9 @@ class SettingsDict(TypedDict, total=False):
     max_calls: int
     threads: int
     max_sessions: int
+    stateless: bool
     session_seconds: float
+    session_lifetime: float
     keep_alive_seconds: float
     answer_seconds: float
     max_unsent: int

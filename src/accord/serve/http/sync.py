@@ -39,7 +39,9 @@ class SyncApp:
             return refused(refuse(503, NOT_STARTED))
         revision = head.revision
         connection = (
-            self._stateless if revision is None else self._dispatcher.connect(revision=revision)
+            self._stateless
+            if revision is None
+            else self._dispatcher.connect(revision=revision, sessions=False)
         )
         reply: bytes | None = None
         for event in connection.receive(body, head.repeated):

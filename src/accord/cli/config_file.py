@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 
 from accord.cli import databases, targets
 from accord.cli.main import parser_of
-from accord.cli.options import FORM_OPTIONS, seconds
+from accord.cli.options import FORM_OPTIONS, count, seconds
 from accord.cli.targets import Target
 from accord.errors import ContractError
 
@@ -39,6 +39,7 @@ _WANTED: Final[Mapping[Any, tuple[str, tuple[type, ...]]]] = {
     int: ("a whole number", (int,)),
     float: _NUMBER,
     seconds: _NUMBER,
+    count: ("a whole number", (int,)),
 }
 """The types of an option's value, by the function that reads it on the command line."""
 _HEADER: Final = re.compile(r"\s*\[+\s*[\"']?([^\]\"']*?)[\"']?\s*\]")

@@ -8,7 +8,7 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NoReturn
 
 from accord.errors import AccordError, LifespanError
@@ -76,18 +76,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with gc_disabled():
             _module(verb)
-        parsed = parser_of(verb).parse_args(options)
-        code = _run(verb, parsed)
+        parsed = parser_of(verb).parse_args(options, argparse.Namespace(argv=options))
+        code = run_parsed(verb, parsed)
     except KeyboardInterrupt:  # end by the signal, so that a shell sees it
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)
         raise
     if arguments is None and hasattr(parsed, "grace"):
-        _end_in_time(parsed.grace, code)
+        end_in_time(parsed.grace, code)
     return code
 
 
-def _end_in_time(grace: float, code: int) -> None:
+def end_in_time(grace: float, code: int) -> None:
     """Exit within the grace period, also if a thread of a user's library does not end."""
     from accord.serve.shutdown import exit_within
 
@@ -108,10 +108,15 @@ def gc_disabled() -> Iterator[None]:
             gc.enable()
 
 
-def _run(verb: str, options: argparse.Namespace) -> int:
+def run_parsed(
+    verb: str,
+    options: argparse.Namespace,
+    run: Callable[[argparse.Namespace], int] | None = None,
+) -> int:
+    """Run a verb, or `run` in its place; print errors as one line, and return the exit code."""
     _escape_unencodable()
     try:
-        code: int = _module(verb).run(options)
+        code: int = (run or _module(verb).run)(options)
         with contextlib.suppress(AttributeError, ValueError):  # a tool may have closed it
             sys.stdout.flush()
     except AccordError as error:

@@ -17,6 +17,7 @@ log = logging.getLogger("accord")
 GRACE_HELP: Final = "time for the lifespan and left threads to end after the output"
 """The help of --grace for commands that call a server in this process."""
 _KEY_BYTES: Final = 32
+_MAX_COUNT: Final = 1_000
 FORM_OPTIONS: Final = ("template", "map", "paper", "font")
 _REPLY_TIMEOUT: Final = 30.0
 """Default seconds to wait for each reply of a remote server."""
@@ -73,13 +74,21 @@ def add_grace_argument(parser: argparse.ArgumentParser, purpose: str) -> None:
     )
 
 
+def count(text: str) -> int:
+    """Parse a number of things, at least one."""
+    number = int(text)
+    if not 1 <= number <= _MAX_COUNT:
+        raise ValueError(text)
+    return number
+
+
 def add_key_argument(parser: argparse.ArgumentParser) -> None:
     """Add the option --key-file."""
     parser.add_argument(
         "--key-file",
         type=Path,
         metavar="FILE",
-        help="the key that cursors are signed with; created if it does not exist",
+        help="the key that cursors and session ids are signed with; created if it does not exist",
     )
 
 

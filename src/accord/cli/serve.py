@@ -4,7 +4,7 @@ import argparse
 import gc
 import sys
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -15,6 +15,7 @@ from accord.cli.options import (
     add_grace_argument,
     add_key_argument,
     add_sheet_arguments,
+    count,
     key_from,
     sheet_options,
 )
@@ -28,11 +29,15 @@ from accord.serve.shutdown import exit_within
 from accord.server import Server
 from accord.telemetry import Telemetry
 
+if TYPE_CHECKING:
+    from accord.serve.http.worker import Worker
+
 EXAMPLES: Final = """\
 examples:
   accord serve shop:server
   accord serve shop.py:server other:server --name shops
   accord serve shop:server --http 127.0.0.1:8000
+  accord serve shop:server --http 127.0.0.1:8000 --workers 4
   accord serve shop:server --profile envelope
   accord serve reader --http 127.0.0.1:8000
   accord serve shop.db --read-only --max-rows 100
@@ -42,6 +47,7 @@ examples:
 """
 _PAGE_HINT: Final = "--http 127.0.0.1:8000 serves a page to try it on"
 _LOOPBACK: Final = {"//0.0.0.0:": "//127.0.0.1:", "//[::]:": "//[::1]:"}
+_STATS: Final = "stats"
 _CONTRACTS: Final = {"v1": "plain", "v2": "envelope", None: None}
 
 
@@ -60,6 +66,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--http",
         metavar="HOST:PORT",
         help="serve over HTTP instead of stdio: MCP at /mcp, the reader at /read, a web page at /",
+    )
+    parser.add_argument(
+        "--workers",
+        type=count,
+        default=1,
+        metavar="N",
+        help="with --http: serve with N processes on the one port (default 1)",
+    )
+    parser.add_argument(
+        "--stateless",
+        action="store_true",
+        help="with --http: give no client a session; every request is served on its own",
     )
     parser.add_argument("--no-page", action="store_true", help="with --http: leave out the page")
     parser.add_argument(
@@ -127,13 +145,33 @@ def run(options: argparse.Namespace) -> int:
             hint = f"{stdio.AT_A_TERMINAL}, and {_PAGE_HINT}"
             print(f"{server.identity.name}: {hint}", file=sys.stderr)
         stdio.serve(server, pipes, stdio.Settings(grace=options.grace), on_end=exit_within)
-    else:
-        from accord.cli.terminal import StatusLine  # not needed for stdio
+        return 0
+    if options.workers > 1:
+        from accord.cli.workers import supervise
 
-        with StatusLine(f"loading {' '.join(options.targets)}"):
-            server = _load(options, given)
-        _serve_http(server, options, given)
+        return supervise(options, lambda url, name: _announce(options, given, url, name))
+    _load_and_serve(options, given)
     return 0
+
+
+def run_worker(options: argparse.Namespace, worker: "Worker") -> int:
+    """Serve over HTTP as one of several workers."""
+    log_in_background()
+    _load_and_serve(options, targets.expand(options.targets, options), worker)
+    return 0
+
+
+def _load_and_serve(
+    options: argparse.Namespace, given: Sequence[Target], worker: "Worker | None" = None
+) -> None:
+    from accord.cli.terminal import StatusLine  # not needed for stdio
+
+    if worker is not None and not worker.config.is_first:
+        server = _load(options, given, worker)
+    else:
+        with StatusLine(f"loading {' '.join(options.targets)}"):
+            server = _load(options, given, worker)
+    _serve_http(server, options, given, worker)
 
 
 def require_stdio(options: argparse.Namespace, given: Sequence[Target]) -> None:
@@ -144,6 +182,8 @@ def require_stdio(options: argparse.Namespace, given: Sequence[Target]) -> None:
         "--no-page": options.no_page,
         "--allow-host": options.allow_host,
         "--log-format": options.log_format,
+        "--workers": options.workers > 1,
+        "--stateless": options.stateless,
     }
     for name, value in for_http.items():
         if value:
@@ -151,7 +191,9 @@ def require_stdio(options: argparse.Namespace, given: Sequence[Target]) -> None:
 
 
 @gc_disabled()
-def _load(options: argparse.Namespace, given: Sequence[Target]) -> Server:
+def _load(
+    options: argparse.Namespace, given: Sequence[Target], worker: "Worker | None" = None
+) -> Server:
     served = [each.target for each in given]
     server = targets.load(
         given,
@@ -162,45 +204,74 @@ def _load(options: argparse.Namespace, given: Sequence[Target]) -> Server:
         structured=False if options.no_structure else None,
         max_bytes=options.max_bytes,
         key=key_from(options),
+        fallback_key=None if worker is None else worker.config.key,
         telemetry=Telemetry(spans=True) if options.telemetry else None,
     )
     changes = {"name": options.name, "version": options.server_version}
     changed = {key: value for key, value in changes.items() if value is not None}
     server.identify(msgspec.structs.replace(server.identity, **changed))
-    warn_of_names((tool.name, tool.input_schema) for tool in server.tools.values())
+    if worker is None or worker.config.is_first:
+        warn_of_names((tool.name, tool.input_schema) for tool in server.tools.values())
     _collect_less()
     return server
 
 
-def _serve_http(server: Server, options: argparse.Namespace, given: Sequence[Target]) -> None:
+def _serve_http(
+    server: Server,
+    options: argparse.Namespace,
+    given: Sequence[Target],
+    worker: "Worker | None" = None,
+) -> None:
     from accord.inspector.call_stats import CallStats
     from accord.inspector.local_target import LocalTarget
     from accord.inspector.page import Page
+    from accord.reader.report import to_json
     from accord.serve.http import listen as http  # an extra: uvicorn
 
     stats = None if options.no_page else CallStats()
     settings = http.Settings(
-        grace=options.grace, allow_hosts=tuple(options.allow_host), reader=True
+        grace=options.grace,
+        allow_hosts=tuple(options.allow_host),
+        reader=True,
+        stateless=options.stateless,
     )
     access = http.AccessLog(options.log_format or "text", None if stats is None else stats.add)
+    place = None if worker is None else worker.place()
     page = None
     if stats is not None:
-        page = Page(LocalTarget(server, access), stats, is_open=True, mcp_path=settings.path)
-    reads = any(targets.is_reader(each.target) for each in given)
+        page = Page(
+            LocalTarget(server, access),
+            stats,
+            is_open=True,
+            mcp_path=settings.path,
+            token=None if worker is None else worker.config.page_token,
+            stats_of_others=None if place is None else lambda: place.siblings.gather(_STATS),
+        )
 
     def announce(url: str) -> None:
-        addresses = _addresses(url, reads=reads, has_page=page is not None)
-        print(f"{server.identity.name}: {addresses}", file=sys.stderr)
+        if worker is None:
+            _announce(options, given, url, server.identity.name)
+        else:
+            worker.ready(server.identity.name, server.dispatcher.key)
 
     http.serve(
         server,
-        http.Address.parse(options.http),
+        http.Address.parse(options.http) if worker is None else worker.address,
         settings,
         access,
         page=page,
         ready=announce,
         on_end=exit_within,
+        place=place,
+        figures={} if stats is None else {_STATS: lambda: to_json(stats.report())},
     )
+
+
+def _announce(options: argparse.Namespace, given: Sequence[Target], url: str, name: str) -> None:
+    """Print the URLs of what is served."""
+    reads = any(targets.is_reader(each.target) for each in given)
+    addresses = _addresses(url, reads=reads, has_page=not options.no_page)
+    print(f"{name}: {addresses}", file=sys.stderr)
 
 
 def _addresses(url: str, *, reads: bool, has_page: bool) -> str:

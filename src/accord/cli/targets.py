@@ -225,7 +225,8 @@ def _load_database(
 ) -> Server:
     if "max_bytes" in configuration:
         options["max_bytes"] = configuration["max_bytes"]
-    return databases.load(target.target, options, configuration.get("key"), starts=starts)
+    key = configuration.get("key") or configuration.get("fallback_key")
+    return databases.load(target.target, options, key, starts=starts)
 
 
 def _with_hint(error: ContractError, target: Target) -> ContractError:

@@ -3,8 +3,10 @@
 import atexit
 import os
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
+from pathlib import Path
 from queue import SimpleQueue
 from time import sleep
 from typing import Final
@@ -20,6 +22,8 @@ class LogWriter:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
+        self.lock: int | None = None
+        """The descriptor of a file that is locked while it writes."""
         self._waiting: SimpleQueue[bytes | threading.Event] = SimpleQueue()
         threading.Thread(target=self._serve, name="accord-log", daemon=True).start()
         atexit.register(self._finish)
@@ -46,9 +50,27 @@ class LogWriter:
             sleep(_PAUSE)
 
     def _write(self, text: bytes) -> None:
-        with suppress(OSError):  # standard error is closed
+        with suppress(OSError), self._locked():  # standard error is closed
             while text:
                 text = text[os.write(self._descriptor, text) :]
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        if self.lock is None:
+            yield
+            return
+        from fcntl import LOCK_EX, LOCK_UN, flock  # not on Windows
+
+        flock(self.lock, LOCK_EX)
+        try:
+            yield
+        finally:
+            flock(self.lock, LOCK_UN)
+
+
+def lock_with(path: Path) -> None:
+    """Lock a file while writing to standard error: lines of several processes stay whole."""
+    stderr().lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
 
 
 @cache

@@ -78,7 +78,7 @@ class Server:
         changing: Collection[Kind] = (),
         lifespan: Lifespan | None = None,
     ) -> None:
-        """`key` signs cursors: give the same one to all workers, or keep it across restarts.
+        """`key` signs cursors and session ids: give the same one to all workers, or keep it.
 
         Without `structured`, results have no `structuredContent`, and cost fewer tokens. An answer
         of more than `max_bytes` of text is cut; with `read_more`, a tool of that name continues
@@ -102,6 +102,7 @@ class Server:
             key=os.urandom(32) if key is None else key,
             telemetry=telemetry,
         )
+        self._has_key = key is not None
         if read_more:
             self.dispatcher.add_read_more()
 
@@ -112,9 +113,10 @@ class Server:
         structured: bool | None = None,
         max_bytes: int | None = None,
         key: bytes | None = None,
+        fallback_key: bytes | None = None,
         telemetry: Telemetry | None = None,
     ) -> None:
-        """Set the options that are given.
+        """Set the options that are given; `fallback_key` is for a server that was given no key.
 
         Profile and size limit are also those of tools of included servers, unless a tool has its
         own.
@@ -127,6 +129,10 @@ class Server:
         if max_bytes is not None:
             require_room(max_bytes)
             renderer.max_bytes = max_bytes
+        if key is not None:
+            self._has_key = True
+        elif fallback_key is not None and not self._has_key:
+            key = fallback_key
         if key is not None:
             self.dispatcher.set_key(key)
         if telemetry is not None:

@@ -8,7 +8,7 @@ signals and the end.
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, Final, Protocol
 from urllib.parse import unquote
 
@@ -67,6 +67,10 @@ class Connections:
         self.settings = settings
         self.max_stall = settings.body_seconds
         """Seconds that a client may read nothing while output waits for it."""
+        self.is_draining = False
+        """True if this process ends while others go on: no connection is kept for more requests."""
+        self.on_count: Callable[[int], None] | None = None
+        """Called with the number of open connections when it changes."""
         self._open: set[HTTPConnection] = set()
         self._unsent = 0
         self._interval = min(settings.body_seconds / 4, 1.0)
@@ -76,9 +80,22 @@ class Connections:
         """Create the protocol of a new connection, for uvicorn."""
         return HTTPConnection(self, server_state, asyncio.get_running_loop())
 
+    def drain(self) -> None:
+        """Close the connections as soon as their next response is sent; idle ones at once."""
+        self.is_draining = True
+        for connection in list(self._open):
+            connection.drain()
+
+    @property
+    def has_unanswered(self) -> bool:
+        """True if a client has connected whose first request the app does not have yet."""
+        return any(connection.is_unanswered for connection in self._open)
+
     def add(self, connection: "HTTPConnection") -> None:
         """Add a connection."""
         self._open.add(connection)
+        if self.on_count is not None:
+            self.on_count(len(self._open))
         if self._timer is None:
             self._timer = connection.loop.call_later(
                 self._interval, self._close_late, connection.loop
@@ -87,6 +104,8 @@ class Connections:
     def discard(self, connection: "HTTPConnection") -> None:
         """Remove a connection."""
         self._open.discard(connection)
+        if self.on_count is not None:
+            self.on_count(len(self._open))
 
     def count_unsent(self, size: int) -> None:
         """Add to the number of unsent bytes of all connections."""
@@ -247,6 +266,7 @@ class HTTPConnection(asyncio.Protocol):
         parser = self._parser
         is_http10 = parser.get_http_version() != "1.1"
         keep_alive = parser.should_keep_alive() and not is_http10
+        keep_alive = keep_alive and not self.connections.is_draining
         head = self.connections.app.heads.find(self._headers)
         cycle = RequestCycle(
             self, parser.get_method().decode(), self._path, head, keep_alive, is_http10
@@ -298,6 +318,18 @@ class HTTPConnection(asyncio.Protocol):
         self._deadline = self.loop.time() + _LINGER
         self.transport.write_eof()
         self.regulate()
+
+    @property
+    def is_unanswered(self) -> bool:
+        """True if it has brought no request yet, or one that the app was not called with."""
+        return self._incoming is None or self._in_head or self._incoming.is_new
+
+    def drain(self) -> None:
+        """Close the connection after its response; at once if it waits for another request."""
+        if self._active is not None:
+            self._active.keep_alive = False
+        elif self._incoming is not None and not self._in_head:
+            self.transport.close()
 
     # Called by uvicorn
 

@@ -1,19 +1,27 @@
 """Serves the app with uvicorn, on loopback unless hosts are allowed."""
 
 import asyncio
+import logging
 import math
+import signal
 import socket
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import nullcontext, suppress
+from functools import partial
+from time import monotonic
 from types import FrameType
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from accord.errors import ContractError, LifespanError
 from accord.serve.http.access import AccessLog
-from accord.serve.http.app import App, OtherRoute
+from accord.serve.http.address import Address, listening
+from accord.serve.http.app import NO_FIGURES, App, Figures, OtherRoute
 from accord.serve.http.settings import Settings
 from accord.serve.lifespan import CALLS_SHARE
 from accord.server import Server
+
+if TYPE_CHECKING:
+    from accord.serve.http.worker import WorkerPlace
 
 try:
     import uvicorn
@@ -24,33 +32,14 @@ except ImportError as error:
 
 __all__ = ["AccessLog", "Address", "Settings", "host", "listening", "serve"]
 
+log = logging.getLogger("accord")
+
+_MAX_DRAIN: Final = 1.0  # seconds for a new client of a worker that ends to send its request
+_ACCEPT_PAUSE: Final = 1.0  # seconds
+_TURN: Final = 0.002  # seconds in which a worker with fewer connections may accept the next one
+_DRAIN_CHECK: Final = 0.02
+
 Lifespan = Callable[[Any, Any, Any], Awaitable[None]]
-
-_LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
-_BACKLOG: Final = 2048
-
-
-class Address(NamedTuple):
-    """A host and a port to listen on."""
-
-    host: str
-    port: int
-
-    @classmethod
-    def parse(cls, text: str) -> "Address":
-        """Parse `127.0.0.1:8000`, `[::1]:8000`, or a port alone."""
-        host, _, port = text.rpartition(":")
-        if ":" in host and not (host.startswith("[") and host.endswith("]")):
-            raise ContractError(f"{text!r} is not an address; put an IPv6 address in brackets")
-        if not (port.isascii() and port.isdigit() and int(port) < 1 << 16):
-            raise ContractError(f"{text!r} is not an address; use 127.0.0.1:8000")
-        return cls(host.strip("[]") or "127.0.0.1", int(port))
-
-    @property
-    def url(self) -> str:
-        """The URL for a client on this machine."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http://{host}:{self.port}"
 
 
 def serve(
@@ -62,15 +51,20 @@ def serve(
     page: OtherRoute | None = None,
     ready: Callable[[str], None] = lambda _: None,
     on_end: Callable[[float], None] = lambda _: None,
+    place: "WorkerPlace | None" = None,
+    figures: Figures = NO_FIGURES,
 ) -> None:
     """Serve until a signal comes; then let open calls finish. Raise if the lifespan fails.
 
-    `ready` is given the URL once requests are served; `on_end` is as for stdio.
+    `ready` is given the URL once requests are served; `on_end` is as for stdio. A worker has a
+    `place`, and `figures` for the others.
     """
-    with listening(address, settings.allow_hosts) as (listener, where):
-        app = App(server, settings, access, page)
+    given = None if place is None else nullcontext((place.listener, address))
+    with given or listening(address, settings.allow_hosts) as (listener, where):
+        siblings = None if place is None else place.siblings
+        app = App(server, settings, access, page, siblings, figures)
         url = where.url + settings.path
-        host = _Uvicorn(app, settings, on_end, lambda: ready(url))
+        host = _Uvicorn(app, settings, on_end, lambda: ready(url), place)
         host.run(sockets=[listener])
         if host.failure is not None:
             raise LifespanError(host.failure)
@@ -87,25 +81,11 @@ async def host(
     await _Uvicorn(app, settings, on_end).serve(sockets=[listener])
 
 
-@contextmanager
-def listening(
-    address: Address, allow_hosts: tuple[str, ...] = ()
-) -> Iterator[tuple[socket.socket, Address]]:
-    """Open a listening socket; gives it with its address, since port 0 lets the system choose."""
-    if address.host not in _LOOPBACK and not allow_hosts:
-        raise ContractError(
-            f"{address.host!r} can be reached from elsewhere; name the hosts it may answer to with"
-            " --allow-host, or listen on 127.0.0.1"
-        )
-    with _listen(address) as listener:
-        yield listener, Address(address.host, listener.getsockname()[1])
-
-
-def _config(app: HTTPApp, settings: Settings, lifespan: Lifespan) -> uvicorn.Config:
+def _config(settings: Settings, connections: Connections, lifespan: Lifespan) -> uvicorn.Config:
     return uvicorn.Config(
         lifespan,
         interface="asgi3",
-        http=Connections(app, settings),  # type: ignore[arg-type]  # called like a class, and no more
+        http=connections,  # type: ignore[arg-type]  # called like a class, and no more
         lifespan="on",
         ws="none",
         log_config=None,  # its records go where all others go, and are bounded there
@@ -117,20 +97,69 @@ def _config(app: HTTPApp, settings: Settings, lifespan: Lifespan) -> uvicorn.Con
     )
 
 
-def _listen(address: Address) -> socket.socket:
-    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    listener = socket.socket(family)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind(address)
-    except (OSError, UnicodeError) as error:
-        listener.close()
-        reason = getattr(error, "strerror", None) or str(error)
-        raise ContractError(
-            f"cannot listen on {address.host}:{address.port}: {reason}; try another port"
-        ) from error
-    listener.listen(_BACKLOG)
-    return listener
+class _Acceptor:
+    """Accepts connections on the socket that workers share.
+
+    A worker that has more connections than another lets that go first: clients keep connections
+    open, so that one worker would have most of the work.
+    """
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        place: "WorkerPlace",
+        create: Callable[[], asyncio.Protocol],
+    ) -> None:
+        self._loop = loop
+        self._place = place
+        self._listener = place.listener
+        self._has_waited = False
+        self._create = create
+        self._opening: set[asyncio.Task[Any]] = set()
+        self._listener.setblocking(False)
+        loop.add_reader(self._listener, self._accept)
+
+    def _accept(self) -> None:
+        if not self._has_waited and self._place.has_more_connections():
+            self._has_waited = True
+            self._pause(_TURN)
+            return
+        self._has_waited = False
+        try:
+            connection, _ = self._listener.accept()
+        except (BlockingIOError, InterruptedError, ConnectionAbortedError):  # another one took it
+            return
+        except OSError:  # too many descriptors are open
+            log.exception("A connection could not be accepted")
+            self._pause(_ACCEPT_PAUSE)
+            return
+        connection.setblocking(False)
+        opening = self._loop.create_task(self._open(connection))
+        self._opening.add(opening)
+        opening.add_done_callback(self._opening.discard)
+
+    async def _open(self, connection: socket.socket) -> None:
+        with suppress(OSError):  # the client is gone
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            await self._loop.connect_accepted_socket(self._create, connection)
+
+    def _pause(self, seconds: float) -> None:
+        self._loop.remove_reader(self._listener)
+        self._loop.call_later(seconds, self._resume)
+
+    def _resume(self) -> None:
+        if self._listener.fileno() >= 0:
+            self._loop.add_reader(self._listener, self._accept)
+
+    def close(self) -> None:
+        """Accept no more connections."""
+        if self._listener.fileno() >= 0:
+            self._loop.remove_reader(self._listener)
+            self._listener.close()
+
+    async def wait_closed(self) -> None:
+        """Wait for the connections that are being opened."""
+        await asyncio.gather(*self._opening)
 
 
 class _Uvicorn(uvicorn.Server):
@@ -142,13 +171,17 @@ class _Uvicorn(uvicorn.Server):
         settings: Settings,
         on_end: Callable[[float], None],
         ready: Callable[[], None] = lambda: None,
+        place: "WorkerPlace | None" = None,
     ) -> None:
-        super().__init__(_config(app, settings, self._live))
+        self._connections = Connections(app, settings)
+        super().__init__(_config(settings, self._connections, self._live))
         self.failure: str | None = None
         """How the lifespan failed at its end."""
         self._start: asyncio.Task[None] | None = None
+        self._place = place
         self._app = app
         self._grace = settings.grace
+        self._drain_seconds = 0.0 if place is None else min(_MAX_DRAIN, settings.grace / 2)
         self._on_end = on_end
         self._ready = ready
 
@@ -165,7 +198,14 @@ class _Uvicorn(uvicorn.Server):
         if self._app.has_lifespan:
             calls: Any = self._grace * CALLS_SHARE
             self.config.timeout_graceful_shutdown = calls
-        await super().startup(sockets)
+        if self._place is None:
+            await super().startup(sockets)
+        else:
+            await super().startup([])
+            create = partial(self._connections, server_state=self.server_state)
+            self._connections.on_count = self._place.set_count
+            self._place.set_count(0)
+            self.servers = [_Acceptor(asyncio.get_running_loop(), self._place, create)]  # type: ignore[list-item]  # has what uvicorn uses of a Server
         self._ready()
 
     async def _live(self, scope: Any, receive: Any, send: Any) -> None:
@@ -184,11 +224,38 @@ class _Uvicorn(uvicorn.Server):
             await self._app(scope, receive, tell)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Shut down gracefully, at once on a second signal; uvicorn would raise it again."""
-        self._on_end(0 if self.should_exit else self._grace)
-        self._app.stop(at_once=self.should_exit)
+        """Shut down gracefully, at once on a second signal; uvicorn would raise it again.
+
+        A worker is told by its supervisor: signals to the whole group are for that alone.
+        """
+        at_once = self.should_exit
+        if self._place is not None:
+            at_once = self._place.ends_at_once
+            if sig == signal.SIGINT or (self.should_exit and not at_once):
+                return
+        self._on_end(0 if at_once else self._grace + self._drain_seconds)
+        if self._place is None or at_once:
+            self._app.stop(at_once=at_once)
         start = self._start
         if start is not None and not start.done():
             start.get_loop().call_soon_threadsafe(start.cancel)
-        self.force_exit = self.should_exit
+        self.force_exit = at_once
         self.should_exit = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Close the connections and wait for the calls in flight.
+
+        Other workers go on, so that a client that has just connected to this one is served first.
+        """
+        if self._place is not None and not self.force_exit:
+            for server in self.servers:
+                server.close()
+                await server.wait_closed()
+            self._connections.drain()
+            end = monotonic() + self._drain_seconds
+            while (  # noqa: ASYNC110 - as uvicorn waits
+                self._connections.has_unanswered and monotonic() < end and not self.force_exit
+            ):
+                await asyncio.sleep(_DRAIN_CHECK)
+            self._app.stop()
+        await super().shutdown(sockets)

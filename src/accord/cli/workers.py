@@ -1,0 +1,78 @@
+"""`accord serve --workers N`: the supervisor of N worker processes on one port."""
+
+import argparse
+import os
+import secrets
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from shutil import rmtree
+from tempfile import gettempdir, mkdtemp
+from typing import Final
+
+from accord.cli.options import key_from
+from accord.errors import ContractError
+from accord.serve.http.address import Address, listening
+from accord.serve.http.settings import Settings
+from accord.serve.http.supervisor import Supervisor, WorkerConfig
+
+_PREFIX: Final = "accord-workers-"
+
+
+def supervise(options: argparse.Namespace, announce: Callable[[str, str], None]) -> int:
+    """Serve with several workers until interrupted; return the exit code.
+
+    `announce` is called with the URL and the name of the server once all workers serve.
+    """
+    if sys.platform == "win32":
+        raise ContractError("--workers requires Linux or macOS; leave it out")
+    key = key_from(options) or os.urandom(32)
+    address = Address.parse(options.http)
+    with listening(address, tuple(options.allow_host)) as (listener, where):
+        _remove_folders()
+        folder = mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-")  # mode 0700
+        try:
+            config = WorkerConfig(
+                parent=os.getpid(),
+                listener=listener.fileno(),
+                host=where.host,
+                port=where.port,
+                key=key,
+                page_token=secrets.token_urlsafe(24),
+                folder=folder,
+                workers=options.workers,
+                slot=0,
+                is_first=True,
+            )
+            return Supervisor(
+                lambda descriptor: _command(descriptor, options.argv),
+                options.workers,
+                config,
+                grace=options.grace,
+                on_end=listener.close,
+                ready=lambda name: announce(where.url + Settings().path, name),
+                say=lambda line: print(f"accord serve: {line}", file=sys.stderr),
+            ).run()
+        finally:
+            rmtree(folder, ignore_errors=True)
+
+
+def _remove_folders() -> None:
+    """Remove the folders of supervisors that were killed."""
+    for folder in Path(gettempdir()).glob(f"{_PREFIX}*"):
+        pid = folder.name.removeprefix(_PREFIX).partition("-")[0]
+        try:
+            if pid.isascii() and pid.isdigit():
+                os.kill(int(pid), 0)
+        except ProcessLookupError:
+            rmtree(folder, ignore_errors=True)
+        except OSError:  # another user's
+            continue
+
+
+def _command(descriptor: int, arguments: list[str]) -> list[str]:
+    """Return the command line of a worker: a new Python with the flags of this one."""
+    flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]  # as multiprocessing
+    words = [str(descriptor), *arguments]
+    return [sys.executable, *flags, "-P", "-m", "accord.cli.worker", *words]

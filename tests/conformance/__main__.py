@@ -1,7 +1,8 @@
 """Runs the official conformance suite against our server: `make conformance`.
 
 All that is required of a server has to pass, in both eras; so has all of the last stable release,
-and what is not required yet but already done. There is no list of expected failures.
+and what is not required yet but already done. There is no list of expected failures. Options are
+those of `accord serve`: `python -m tests.conformance --workers 2`.
 """
 
 import re
@@ -38,9 +39,9 @@ class Scores(NamedTuple):
 
 
 @contextmanager
-def serving() -> Iterator[str]:
+def serving(*options: str) -> Iterator[str]:
     """The fixture server; gives its URL."""
-    command = [str(BIN / "accord"), "serve", "server:server", "--http", "127.0.0.1:0"]
+    command = [str(BIN / "accord"), "serve", "server:server", "--http", "127.0.0.1:0", *options]
     with subprocess.Popen(command, cwd=HERE, stderr=subprocess.PIPE, text=True) as child:
         assert child.stderr is not None
         line = child.stderr.readline()
@@ -67,11 +68,11 @@ def run(suite: Path, url: str, *options: str) -> Scores:
     return Scores(passed, marks.keys() - passed, set(re.findall(r"[✓✗] ([\w-]+) \(", rest)))
 
 
-def main() -> int:
+def main(*options: str) -> int:
     """Run all of it; the last two lines say how much of what is required has passed."""
     broken: list[str] = []
     totals: list[str] = []
-    with serving() as url:
+    with serving(*options) as url:
         stable = run(STABLE, url, "--suite", "all")
         print(f"0.1.16: {len(stable.passed)}/{len(stable.passed | stable.failed)}")
         broken += sorted(stable.failed)
@@ -92,4 +93,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))

@@ -1,4 +1,4 @@
-"""The official SDK's client does everything that a server can have, in both eras, over both ways.
+"""The official SDK's client does everything that a server can have, in both eras, over every way.
 
 One session for each combination does it all; each test looks at a part of what came of it.
 """
@@ -7,7 +7,7 @@ import asyncio
 import os
 import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from functools import cache
 from types import SimpleNamespace
 from typing import Any
@@ -32,18 +32,21 @@ from http_peer import HttpServer
 pytestmark = pytest.mark.slow
 
 MODES = {"legacy": "2025-11-25", "auto": "2026-07-28"}
-WAYS = ["stdio", "http"]
+HTTP: dict[str, list[str]] = {"http": [], "workers": ["--workers", "3"]}
+WAYS = ["stdio", *HTTP]
 
 
 @pytest.fixture(scope="module", autouse=True)
-def server() -> Iterator[HttpServer]:
-    command = [ACCORD, "serve", "features:every_feature", "--http", "127.0.0.1:0"]
-    with HttpServer(command, cwd=SAMPLES, env=dict(os.environ)) as started:
-        URL.append(started.url)
-        yield started
+def servers() -> Iterator[None]:
+    with ExitStack() as stack:
+        for way, words in HTTP.items():
+            command = [ACCORD, "serve", "features:every_feature", "--http", "127.0.0.1:0", *words]
+            started = HttpServer(command, cwd=SAMPLES, env=dict(os.environ))
+            URL[way] = stack.enter_context(started).url
+        yield
 
 
-URL: list[str] = []
+URL: dict[str, str] = {}
 
 
 class ClientUser:
@@ -86,7 +89,7 @@ async def connected(
         heard.append(params)
 
     async with Client(
-        command if way == "stdio" else URL[0],
+        command if way == "stdio" else URL[way],
         mode=mode,
         read_timeout_seconds=30,
         elicitation_callback=person.elicit,

@@ -733,3 +733,23 @@ def test_any_target_has_workers(words: list[str], tmp_path: Path) -> None:
         assert len(pids_of(server)) == WORKERS
         with HttpPeer(server.port, "2025-11-25") as client:
             assert client.ask("ping").status == 200
+
+
+def test_a_file_of_targets_may_name_the_number_of_workers(tmp_path: Path) -> None:
+    (tmp_path / "keyed.py").write_text(WITH_KEY)
+    text = 'http = "127.0.0.1:0"\nworkers = 2\nstateless = true\n[shop]\ntarget = "keyed.py"\n'
+    (tmp_path / "accord.toml").write_text(text)
+    command = [ACCORD, "serve", "accord.toml"]
+    with HttpServer(command, cwd=tmp_path, env=ENVIRONMENT) as server:
+        assert len(pids_of(server)) == WORKERS
+        with HttpPeer(server.port, "2025-11-25", begin=False) as client:
+            assert client.initialize().headers["Mcp-Session-Id"] is None
+
+
+@pytest.mark.parametrize("value", ["0", '"two"', "1.5", "true"])
+def test_a_wrong_number_of_workers_in_a_file_is_an_error(value: str, tmp_path: Path) -> None:
+    text = f'http = "127.0.0.1:0"\nworkers = {value}\n[shop]\ntarget = "shop.db"\n'
+    (tmp_path / "accord.toml").write_text(text)
+    done = run([ACCORD, "serve", "accord.toml"], cwd=tmp_path)
+    assert done.code == 2
+    assert "workers" in done.err

@@ -632,6 +632,23 @@ def test_an_error_at_start_is_shown_once(tmp_path: Path) -> None:
     assert len(done.err.splitlines()) == 1
 
 
+FAILING = """
+import atexit
+import os
+from accord import Server
+
+server = Server("failing")
+atexit.register(lambda: os._exit(7))
+"""
+
+
+def test_the_exit_code_of_a_worker_that_fails_at_its_end_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "failing.py").write_text(FAILING)
+    with workers(target="failing:server", cwd=tmp_path) as server:
+        server.process.terminate()
+        assert server.wait() == 7
+
+
 def test_workers_that_never_start_are_given_up(tmp_path: Path) -> None:
     (tmp_path / "once.py").write_text(ONCE)
     command = [ACCORD, "serve", "once:server", "--http", "127.0.0.1:0", "--workers", "2"]

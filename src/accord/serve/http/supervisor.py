@@ -229,7 +229,8 @@ class Supervisor:
 
     def _replace(self, worker: _Worker, code: int) -> None:
         """Replace a worker that has ended, unless all are to end."""
-        if self._code is not None:
+        if self._code is not None:  # an error at the end, which the worker has shown, is ours too
+            self._code = self._code or max(code, 0)
             return
         if not worker.is_ready:
             self._failures += 1

@@ -1,6 +1,6 @@
 """MCP over HTTP: an ASGI app with no framework in the way of a call.
 
-Read `app`, `exchange`, `execution`, `sessions` and `session_id`; `listen` and `connection` serve the
+Read `app`, `exchange`, `execution`, `sessions`, `session_id`; `listen` and `connection` serve the
 app with uvicorn. Of several workers, `supervisor` starts them, `worker` is the side of one,
 `siblings` links them, and `balance` shares connections evenly.
 """

@@ -30,7 +30,7 @@ class ConnectionCounts:
         self._counts[slot] = count
 
     def clear(self, slot: int) -> None:
-        """Take it that a worker has ended."""
+        """Note that a worker has ended."""
         self._counts[slot] = _NONE
 
     def has_more_than_others(self, slot: int, count: int) -> bool:

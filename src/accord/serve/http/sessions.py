@@ -116,7 +116,7 @@ class Session:
             self._announce(self, True)
 
     def set_listening(self, worker: str, *, is_open: bool) -> None:
-        """Take it that another worker has begun or ended to follow the session."""
+        """Note that another worker has begun or ended to follow the session."""
         if is_open:
             self.listening_workers |= {worker}
             self._unheard.clear()
@@ -257,7 +257,7 @@ class Sessions:
             self._on_use(session)
 
     def touch(self, session_id: str) -> None:
-        """Take it that another worker uses a session."""
+        """Note that another worker uses a session."""
         session = self._by_id.get(session_id)
         if session is not None:
             self._touch(session, self._clock())
@@ -326,7 +326,7 @@ class Sessions:
                 stream.close()
 
     def lose(self, worker: str) -> None:
-        """Take it that a worker has ended: it follows no session any more."""
+        """Note that a worker has ended: it follows no session any more."""
         for session in self._by_id.values():
             session.set_listening(worker, is_open=False)
 

@@ -32,6 +32,7 @@ _MAX_READ: Final = 65_536
 _MAX_FAILURES: Final = 5  # starts in a row that may fail
 _FIRST_DELAY: Final = 0.5  # seconds before a worker is replaced that ended soon after another
 _MAX_DELAY: Final = 30.0
+_RETRY_DELAY: Final = 5.0
 _RECENT: Final = 60.0  # seconds in which ends of workers count as repeated
 _KILL_AFTER: Final = 2.0  # seconds beyond the grace period
 
@@ -74,6 +75,14 @@ class _Worker:
         self.control = control
         self.is_ready = False
         self.decoder = FrameDecoder()
+
+    def exit_code(self) -> int:
+        """Return the exit code; its socket is closed, so that it has ended or is about to."""
+        try:
+            return self.process.wait(_KILL_AFTER)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return self.process.wait()
 
     def tell(self, message: bytes) -> None:
         with suppress(OSError):  # it has ended
@@ -184,11 +193,19 @@ class Supervisor:
         """Start a worker."""
         ours, theirs = socket.socketpair()
         with theirs:
-            process = subprocess.Popen(
-                self._command(theirs.fileno()),
-                stdin=subprocess.DEVNULL,
-                pass_fds=[theirs.fileno(), self._config.listener],
-            )
+            try:
+                process = subprocess.Popen(
+                    self._command(theirs.fileno()),
+                    stdin=subprocess.DEVNULL,
+                    pass_fds=[theirs.fileno(), self._config.listener],
+                )
+            except OSError as error:  # the system has no memory or process left
+                ours.close()
+                if not self._workers:
+                    raise
+                self._say(f"a worker could not be started: {error.strerror}; trying again")
+                self._due = sorted([*self._due, monotonic() + _RETRY_DELAY])
+                return
         taken = {worker.slot for worker in self._workers.values()}
         slot = next(slot for slot in range(self._count) if slot not in taken)
         worker = self._workers[process.pid] = _Worker(process, ours, slot)
@@ -206,7 +223,7 @@ class Supervisor:
             worker.control.close()
             del self._workers[worker.process.pid]
             self._counts.clear(worker.slot)
-            self._replace(worker, worker.process.wait())
+            self._replace(worker, worker.exit_code())
             return
         for frame in worker.decoder.feed(data):
             worker.is_ready = True

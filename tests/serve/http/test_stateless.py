@@ -126,8 +126,12 @@ def test_an_asgi_app_can_be_stateless() -> None:
         "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {}},
     }
 
+    bodies = [json.dumps(message).encode()]
+
     async def receive() -> dict[str, object]:
-        return {"type": "http.request", "body": json.dumps(message).encode(), "more_body": False}
+        if not bodies:
+            await asyncio.Event().wait()
+        return {"type": "http.request", "body": bodies.pop(), "more_body": False}
 
     async def send(event: object) -> None:
         assert isinstance(event, dict)

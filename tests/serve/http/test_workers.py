@@ -719,6 +719,59 @@ def test_lines_of_the_access_log_are_whole() -> None:
     assert {json.loads(line)["tool"] for line in lines} == {"pid"}
 
 
+# Lifespans
+
+LIVING = """
+import os
+from contextlib import contextmanager
+from pathlib import Path
+from accord import Server
+
+here = Path(__file__).parent
+
+
+@contextmanager
+def life(server):
+    (here / f"began {os.getpid()}").write_text("")
+    if (here / "fail").exists():
+        raise RuntimeError("no database")
+    yield os.getpid()
+    (here / f"ended {os.getpid()}").write_text("")
+
+
+server = Server("living", lifespan=life)
+
+
+@server.tool
+async def pid() -> int:
+    \"\"\"Return the id of the process.\"\"\"
+    return os.getpid()
+"""
+
+
+def test_every_worker_runs_the_lifespan(tmp_path: Path) -> None:
+    (tmp_path / "living.py").write_text(LIVING)
+    with workers(target="living:server", cwd=tmp_path, grace=10) as server:
+        pids = pids_of(server)
+        assert {path.name for path in tmp_path.glob("began *")} == {f"began {p}" for p in pids}
+        assert not list(tmp_path.glob("ended *"))
+        with HttpPeer(server.port, "2025-11-25") as client, at_each_worker(client):
+            pass
+    assert server.wait() == 0
+    assert {path.name for path in tmp_path.glob("ended *")} == {f"ended {p}" for p in pids}
+
+
+def test_a_lifespan_that_fails_at_start_is_one_error(tmp_path: Path) -> None:
+    (tmp_path / "living.py").write_text(LIVING)
+    (tmp_path / "fail").write_text("")
+    command = [ACCORD, "serve", "living:server", "--http", "127.0.0.1:0", "--workers", "3"]
+    done = run(command, cwd=tmp_path)
+    assert done.code != 0
+    assert done.err.count("accord serve:") == 1, done.err
+    assert "no database" in done.err
+    assert len(list(tmp_path.glob("began *"))) == 1
+
+
 # Other targets
 
 

@@ -44,6 +44,7 @@ examples:
   accord serve sheets --out ./sheets
   accord serve chinook=chinook.db northwind=northwind.db
   accord serve accord.toml
+  accord serve shop.py --http 127.0.0.1:8000 --reload
 """
 _PAGE_HINT: Final = "--http 127.0.0.1:8000 serves a page to try it on"
 _LOOPBACK: Final = {"//0.0.0.0:": "//127.0.0.1:", "//[::]:": "//[::1]:"}
@@ -78,6 +79,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--stateless",
         action="store_true",
         help="with --http: give no client a session; every request is served on its own",
+    )
+    parser.add_argument(
+        "--reload",
+        action="store_true",
+        help="with --http: start again when a Python file of the target changes, for development",
     )
     parser.add_argument("--no-page", action="store_true", help="with --http: leave out the page")
     parser.add_argument(
@@ -146,10 +152,19 @@ def run(options: argparse.Namespace) -> int:
             print(f"{server.identity.name}: {hint}", file=sys.stderr)
         stdio.serve(server, pipes, stdio.Settings(grace=options.grace), on_end=exit_within)
         return 0
+
+    def announce(url: str, name: str) -> None:
+        _announce(options, given, url, name)
+
+    if options.reload:
+        from accord.cli.reload import reloader, watcher_of
+        from accord.cli.workers import supervise
+
+        return supervise(options, announce, reloader(watcher_of(given, options)))
     if options.workers > 1:
         from accord.cli.workers import supervise
 
-        return supervise(options, lambda url, name: _announce(options, given, url, name))
+        return supervise(options, announce)
     _load_and_serve(options, given)
     return 0
 
@@ -184,6 +199,7 @@ def require_stdio(options: argparse.Namespace, given: Sequence[Target]) -> None:
         "--log-format": options.log_format,
         "--workers": options.workers > 1,
         "--stateless": options.stateless,
+        "--reload": options.reload,
     }
     for name, value in for_http.items():
         if value:

@@ -132,7 +132,7 @@ def is_remote(target: str) -> bool:
     if _is_url(target):
         return True
     location = target.partition(":")[0]
-    file = _python_file(location)
+    file = python_file(location)
     if file is not None and (file.is_file() or len(location.split()) == 1):
         return False
     return len(target.split()) > 1 or (_MODULE.fullmatch(target) is None and _is_program(target))
@@ -149,7 +149,7 @@ def _is_url(target: str) -> bool:
     return found is not None
 
 
-def _python_file(location: str) -> Path | None:
+def python_file(location: str) -> Path | None:
     """Return the Python file of a path; `.py` may be left out if the path has a slash."""
     if location.endswith(".py"):
         return Path(location)
@@ -197,7 +197,7 @@ def load(
     for the target of that name. They win over the options that a target has of its own.
     """
     for target in targets:
-        _require_local(target)
+        require_local(target)
     given = {name: value for name, value in configuration.items() if value is not None}
     servers: dict[str, Server] = {}
     for each in targets:
@@ -265,7 +265,8 @@ def _suggested_name(target: str) -> str:
     return found if found[:1].isalpha() else f"t{found}"
 
 
-def _require_local(target: Target) -> None:
+def require_local(target: Target) -> None:
+    """Raise if a target is a remote server."""
     if is_remote(target.target):
         from accord.cli.terminal import visible
 
@@ -289,7 +290,7 @@ def below(folder: Path, target: str) -> str:
         return databases.absolute_target(target, folder)
     location, colon, name = target.partition(":")
     is_path = location.endswith(".py") or "/" in location
-    file = _python_file(str(folder / location)) if is_path else None
+    file = python_file(str(folder / location)) if is_path else None
     return target if file is None else f"{file}{colon}{name}"
 
 
@@ -301,7 +302,7 @@ def _from_anywhere(target: str) -> str:
     location, colon, name = target.partition(":")
     if location == DJANGO and name:
         return target
-    file = _python_file(location)
+    file = python_file(location)
     if file is not None:
         return str(file.absolute()) + colon + name
     try:
@@ -347,7 +348,7 @@ def _load_module(target: str) -> Server:
     if location == DJANGO:
         return _load_project(name)
     path = (name or _DEFAULT_NAME).split(".")
-    file = _python_file(location)
+    file = python_file(location)
     if file is None:
         _require_module(target, location)
     try:

@@ -20,13 +20,17 @@ from accord.serve.http.supervisor import Supervisor, WorkerConfig
 _PREFIX: Final = "accord-workers-"
 
 
-def supervise(options: argparse.Namespace, announce: Callable[[str, str], None]) -> int:
-    """Serve with several workers until interrupted; return the exit code.
+def supervise(
+    options: argparse.Namespace,
+    announce: Callable[[str, str], None],
+    supervisor: Callable[..., Supervisor] = Supervisor,
+) -> int:
+    """Serve with workers until interrupted; return the exit code.
 
     `announce` is called with the URL and the name of the server once all workers serve.
     """
     if sys.platform == "win32":
-        raise ContractError("--workers requires Linux or macOS; leave it out")
+        raise ContractError("--workers and --reload require Linux or macOS; leave them out")
     key = key_from(options) or os.urandom(32)
     address = Address.parse(options.http)
     with listening(address, tuple(options.allow_host)) as (listener, where):
@@ -45,7 +49,7 @@ def supervise(options: argparse.Namespace, announce: Callable[[str, str], None])
                 slot=0,
                 is_first=True,
             )
-            return Supervisor(
+            return supervisor(
                 lambda descriptor: _command(descriptor, options.argv),
                 options.workers,
                 config,

@@ -136,7 +136,7 @@ class Supervisor:
         with self._waking_on_signals():
             try:
                 self._start()
-                while self._workers or self._due:
+                while not self._is_over():
                     self._turn()
             finally:
                 for worker in self._workers.values():
@@ -144,6 +144,9 @@ class Supervisor:
                     worker.process.wait()
                 self._selector.close()
         return self._code or 0
+
+    def _is_over(self) -> bool:
+        return not self._workers and not self._due
 
     @contextmanager
     def _waking_on_signals(self) -> Iterator[None]:

@@ -253,6 +253,13 @@ class App:
         """Start the lifespan again with the next request: it has ended by itself."""
         self._started_on = None
 
+    def _is_started(self) -> bool:
+        """True if there is no lifespan to start."""
+        if self._server.registry.has_lifespan:
+            return False
+        self._started_on = self._execution.find_loop()
+        return True
+
     async def _answer_first(self, exchange: Exchange) -> Response | None:
         """Start the lifespan, then answer: a mounted app gets no events of the ASGI server.
 
@@ -299,7 +306,7 @@ class App:
             return self._serve_other(exchange)
         if exchange.method != "POST":
             return self._get_or_delete(exchange)
-        if self._execution.find_loop() is not self._started_on:
+        if self._execution.find_loop() is not self._started_on and not self._is_started():
             return self._answer_first(exchange)
         unfit = None if head.revision is None else self._join_session(exchange)
         is_unfit = self._execution.is_closing or head.unfit is not None

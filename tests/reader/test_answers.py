@@ -400,6 +400,39 @@ def test_a_structure_that_is_the_text_block_once_more_is_not_what_is_meant() -> 
     assert response.response_type == "error"
 
 
+WRAPPED = {"fastmcp": {"wrap_result": True}}
+TWO = [{"type": "text", "text": "two"}]
+
+
+@pytest.mark.parametrize(
+    ("result", "value"),
+    [
+        ({"content": [], "structuredContent": {"result": []}}, []),
+        ({"content": [], "structuredContent": {"result": {}}}, {"result": {}}),
+        (
+            {"content": [], "structuredContent": {"result": [], "total": 0}},
+            {"result": [], "total": 0},
+        ),
+        ({"content": [], "structuredContent": {"result": None}, "_meta": WRAPPED}, None),
+        ({"content": [], "structuredContent": {"result": {}}, "_meta": WRAPPED}, {}),
+        ({"content": TWO, "structuredContent": {"result": 2}, "_meta": WRAPPED}, 2),
+        ({"content": TWO, "structuredContent": {"result": 2}}, {"result": 2}),
+        (
+            {"content": TWO, "structuredContent": {"result": 2, "a": 1}, "_meta": WRAPPED},
+            {"result": 2, "a": 1},
+        ),
+        (
+            {"content": TWO, "structuredContent": {"result": 2}, "_meta": {"fastmcp": 1}},
+            {"result": 2},
+        ),
+    ],
+)
+def test_the_object_around_a_result_is_removed_if_it_is_certain(
+    result: dict[str, Any], value: object
+) -> None:
+    assert read(result).value == value
+
+
 def test_json_that_is_embedded_alone_is_the_value() -> None:
     resource = {
         "uri": "x://tools",

@@ -81,7 +81,7 @@ def find(result: Mapping[str, Any], notes: Notes, *, digs: Digs = "all") -> Valu
         asked = {name: result[name] for name in _ASKED if name in result}
         value = Value(value=asked, origin="the result's own members")
     elif structure is not _ABSENT and structure is not None:
-        value = _of_structure(structure, texts, notes, digs)
+        value = _of_structure(structure, texts, notes, digs, is_wrapped=_is_marked(meta))
     elif texts:
         value = _of_texts(texts, notes, digs)
     elif others:
@@ -166,21 +166,37 @@ def _beside_at(blocks: list[dict[str, Any]]) -> tuple[int | None, dict[str, Any]
     return None, {}
 
 
-def _of_structure(structure: Any, texts: list[str], notes: Notes, digs: Digs) -> Value:
+def _is_marked(meta: Any) -> bool:
+    """True if FastMCP has put the result into an object."""
+    mark = meta.get("fastmcp") if isinstance(meta, dict) else None
+    return isinstance(mark, dict) and mark.get("wrap_result") is True
+
+
+def _sole_result(structure: Any) -> Any:
+    """Return `v` of `{"result": v}`; _ABSENT if the structure is another one."""
+    if isinstance(structure, dict) and structure.keys() == {"result"}:
+        return structure["result"]
+    return _ABSENT
+
+
+def _of_structure(
+    structure: Any, texts: list[str], notes: Notes, digs: Digs, *, is_wrapped: bool
+) -> Value:
     notes.rule("structured")
     value = Value(value=structure, origin="structuredContent")
+    inner = _sole_result(structure)
     if not texts:
+        if inner == [] or (is_wrapped and inner is not _ABSENT):  # a list of no items has no text
+            notes.rule("result-wrapper")
+            value.value, value.origin = inner, "structuredContent.result"
         return value
     if type(structure) is dict and structure.get("type") == "text" and _is_sent(structure, texts):
         return _of_texts(texts, notes, digs)  # a block once more, by mistake
     text = _of_texts(texts, Notes(), digs)
-    inner = _ABSENT
-    if isinstance(structure, dict) and len(structure) == 1 and "result" in structure:
-        inner = structure["result"]
     if isinstance(inner, list) and inner and all(map(is_block, inner)):
         notes.rule("result-wrapper")
         return _of_texts(texts, notes, digs)
-    if inner is not _ABSENT and _says(text, texts, inner):
+    if inner is not _ABSENT and (is_wrapped or _says(text, texts, inner)):
         notes.rule("result-wrapper")
         value.value, value.origin = inner, "structuredContent.result"
         if isinstance(inner, str) and len(texts) == 1:

@@ -43,6 +43,11 @@ def test_what_users_write_is_accepted() -> None:
     assert errors(HERE / "accepted.py") == set()
 
 
+@pytest.mark.parametrize("example", ["shop", "coffee", "from_fastmcp/after"])
+def test_the_examples_have_types(example: str) -> None:
+    assert errors(ROOT / f"examples/{example}.py") == set()
+
+
 def test_what_users_mistake_is_found(tmp_path: Path) -> None:
     source = (HERE / "refused.py").read_text().replace("# mypy: ignore-errors", "")
     module = tmp_path / "refused.py"

@@ -179,11 +179,32 @@ def test_the_readme_has_code_to_run() -> None:
     assert {"python", "console"} <= {block.language for block in found}
 
 
-def test_the_server_in_the_guide_is_the_one_in_examples() -> None:
-    page = (ROOT / "docs/functions.md").read_text()
-    shown = next(block.text for block in blocks(page) if block.language == "python")
-    assert shown.startswith("# shop.py\n")
-    assert _code(shown) == _code((ROOT / "examples/shop.py").read_text())
+@pytest.mark.parametrize(("page", "example"), [("functions", "shop"), ("example", "coffee")])
+def test_the_server_in_the_guide_is_the_one_in_examples(page: str, example: str) -> None:
+    text = (ROOT / f"docs/{page}.md").read_text()
+    shown = next(block.text for block in blocks(text) if block.language == "python")
+    assert shown.startswith(f"# {example}.py\n")
+    assert _code(shown) == _code((ROOT / f"examples/{example}.py").read_text())
+
+
+def test_the_diffs_of_the_guide_are_of_the_servers_in_examples() -> None:
+    folder = ROOT / "examples/from_fastmcp"
+    pairs = [
+        tuple((folder / f"{kind}{name}.py").read_text() for name in ("before", "after"))
+        for kind in ("", "test_")
+    ]
+    page = blocks((ROOT / "docs/fastmcp.md").read_text())
+    diffs = [block for block in page if block.language == "diff"]
+    assert len(diffs) > 8
+    for diff in diffs:
+        old, new = (_side(diff.text, sign) for sign in "-+")
+        assert any(old in before and new in after for before, after in pairs), f"line {diff.line}"
+
+
+def _side(diff: str, sign: str) -> str:
+    """Return the lines of a diff that are in one of the files."""
+    lines = [line for line in diff.splitlines() if line[:1] in ("", " ", sign)]
+    return "".join(f"{line[1:]}\n" for line in lines)
 
 
 def _code(source: str) -> list[str]:

@@ -41,13 +41,14 @@ async def open_desk(server: Server) -> AsyncIterator[Desk]:
 
 
 async def transaction(ctx: Context[Desk]) -> AsyncIterator[aiosqlite.Connection]:
+    db = ctx.state.db
     async with ctx.state.lock:  # calls share the connection
         try:
-            yield ctx.state.db
+            yield db
         except BaseException:
-            await ctx.state.db.rollback()
+            await db.rollback()
             raise
-        await ctx.state.db.commit()
+        await db.commit()
 
 
 Database = Annotated[aiosqlite.Connection, Depends(transaction)]
@@ -78,8 +79,9 @@ async def audit(call: Call, next: Next) -> Answer[Any]:
 @server.tool
 async def file_ticket(
     title: Annotated[str, Field(min_length=3, description="The problem in a few words")],
-    db: Database,
     priority: Literal["low", "high"] = "low",
+    *,
+    db: Database,
 ) -> Ticket:
     """File a ticket."""
     done = await db.execute(
@@ -89,7 +91,7 @@ async def file_ticket(
 
 
 @server.tool(read_only=True)
-async def tickets(db: Database, open_only: bool = True) -> list[Ticket]:
+async def tickets(open_only: bool = True, *, db: Database) -> list[Ticket]:
     """List the tickets, newest first."""
     found = await db.execute_fetchall(
         "SELECT * FROM tickets WHERE is_open >= ? ORDER BY id DESC", (open_only,)
@@ -120,10 +122,10 @@ async def ticket(id: int, db: Database) -> Ticket:
 
 
 @server.prompt
-def reply(title: str, tone: str = "friendly") -> list[str | Message]:
+def reply(title: str, tone: str = "friendly") -> list[Message]:
     """Draft a reply to the author of a ticket."""
     return [
-        f"Reply to the author of the ticket {title!r}, in a {tone} tone.",
+        Message(f"Reply to the author of the ticket {title!r}, in a {tone} tone."),
         Message("Dear colleague,", role="assistant"),
     ]
 

@@ -1,6 +1,7 @@
 """The server of the guide "From FastMCP", before and after: the same calls, the same results."""
 
 import asyncio
+import subprocess
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -88,8 +89,8 @@ async def called(client: Client, logs: list[str]) -> list[Any]:
         reading = await client.call_tool(
             name, arguments, on_progress=lambda *step, to=steps: to.append(step)
         )
-        failure = reading.response.error.message if reading.is_failure else None
-        outcomes.append((name, failure or reading.value, steps))
+        error = reading.response.error
+        outcomes.append((name, reading.value if error is None else error.message, steps))
     for name, arguments in INVALID:
         outcomes.append((name, (await client.call_tool(name, arguments)).is_failure))
     return [*outcomes, logs]
@@ -135,6 +136,20 @@ def test_both_servers_give_a_client_the_same(revision: str) -> None:
     assert [*before["lists"]["tools"]] == ["file_ticket", "tickets", "close_tickets", "faq_search"]
     assert before["calls"][4][1] == "No open ticket 9"
     assert before["calls"][-1] == ["closed 1", "closed 0"]
+
+
+@pytest.mark.parametrize("name", ["test_before", "test_after"])
+def test_the_tests_of_the_example_pass(name: str) -> None:
+    options = ["-q", "-p", "no:cacheprovider", "-c", "/dev/null", "--rootdir", "."]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, f"{name}.py"],
+        cwd=FOLDER,
+        env=UNWATCHED,
+        capture_output=True,
+        text=True,
+        timeout=50,
+    )
+    assert "1 passed" in done.stdout, done.stdout
 
 
 # What the guide says of the differences on the wire

@@ -4,6 +4,7 @@ import asyncio
 import subprocess
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -220,5 +221,44 @@ def test_an_unknown_argument_is_refused_or_a_warning(name: str, is_refused: bool
             reading = await opened.call_tool("faq_search", {"words": "pass", "limit": 3})
         assert reading.is_failure == is_refused
         assert is_refused or ["limit" in each.message for each in reading.warnings] == [True]
+
+    asyncio.run(main())
+
+
+TEXT = """
+from {package} import {name}
+
+server = {name}("text")
+
+
+@server.tool
+def say_hello() -> str:
+    return "hello"
+
+
+server.run()
+"""
+
+
+@pytest.mark.parametrize(
+    ("package", "name", "title", "structure"),
+    [
+        ("fastmcp", "FastMCP", "Say Hello", {"result": "hello"}),
+        ("accord", "Server", None, None),
+    ],
+)
+def test_a_text_has_no_structure_and_a_tool_no_title(
+    package: str, name: str, title: str | None, structure: object, tmp_path: Path
+) -> None:
+    (tmp_path / "text.py").write_text(TEXT.format(package=package, name=name))
+
+    async def main() -> None:
+        command = f"{sys.executable} {tmp_path}/text.py"
+        async with Client(command, env=UNWATCHED, timeout=30) as opened:
+            (tool,) = await opened.list_tools()
+            assert tool.raw.get("title") == title
+            result = (await opened.call_tool_raw("say_hello")).result
+            assert result.get("structuredContent") == structure
+            assert result["content"] == [{"type": "text", "text": "hello"}]
 
     asyncio.run(main())

@@ -1,6 +1,7 @@
 """The server of the guide "From FastMCP", before and after: the same calls, the same results."""
 
 import asyncio
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -9,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from accord import Client, MCPError
+from accord import Client, Context, MCPError, Problem, Server, middleware
+from accord.cli.main import VERBS, parser_of
 from client.connections import UNWATCHED
 from commands import TESTS
 
@@ -151,6 +153,46 @@ def test_the_tests_of_the_example_pass(name: str) -> None:
         timeout=50,
     )
     assert "1 passed" in done.stdout, done.stdout
+
+
+# The tables of the guide
+
+PAGE = (TESTS.parent / "docs/fastmcp.md").read_text()
+ROWS = [line.strip("| ").split(" | ") for line in PAGE.splitlines() if line.startswith("| ")]
+REMOVED = {"sample", "list_roots"}
+"""Members of FastMCP's Context that were removed in 4."""
+
+
+def members(column: int, name: str) -> set[str]:
+    """Return what a column of the tables names of an object."""
+    text = "\n".join(row[column] for row in ROWS if len(row) > column)
+    return set(re.findall(rf"(?<![\w.]){re.escape(name)}\.(\w+)", text))
+
+
+def test_the_tables_name_what_exists() -> None:
+    import fastmcp
+
+    named = [
+        (fastmcp.FastMCP("desk"), members(0, "mcp"), set[str]()),
+        (fastmcp.Context, members(0, "ctx"), REMOVED),
+        (Server, members(1, "server"), set[str]()),
+        (Context, members(1, "ctx"), set[str]()),
+        (Problem, members(1, "Problem"), set[str]()),
+        (middleware, members(1, "accord.middleware"), set[str]()),
+    ]
+    for owner, names, removed in named:
+        assert names
+        assert {name for name in names if not hasattr(owner, name)} == removed
+
+
+def test_the_tables_name_commands_and_options_that_exist() -> None:
+    cells = [row[1] for row in ROWS if len(row) > 1]
+    verbs = {verb for cell in cells for verb in re.findall(r"`accord (\w+)", cell)}
+    options = {option for cell in cells for option in re.findall(r"--[\w-]+", cell)}
+    assert {"serve", "call"} <= verbs <= set(VERBS)
+    assert "--http" in options
+    known = set(re.findall(r"--[\w-]+", parser_of("serve").format_help()))
+    assert options - known == set()
 
 
 # What the guide says of the differences on the wire

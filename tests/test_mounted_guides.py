@@ -27,6 +27,7 @@ GUIDES: dict[tuple[str, str], Calls] = {
         ("order", {"item": "coffee"}, "one coffee"),
         ("order", {"item": "tea"}, "There is no tea today"),
     ],
+    ("lifespan", "shop"): [("stock", {"item": "rope"}, 3), ("stock", {"item": "hat"}, 0)],
     ("middleware", "busy"): [("rate", {"currency": "usd"}, 1.08)],
 }
 

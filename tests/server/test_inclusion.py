@@ -772,3 +772,13 @@ def test_a_client_follows_an_included_server(revision: str) -> None:
         ListChanged("tools"),
         ListChanged("tools"),
     ]
+
+
+def test_a_tool_that_a_server_would_have_twice_is_refused_before_anything_changes() -> None:
+    inner, middle, outer = Server("inner"), Server("middle"), Server("outer")
+    outer.include(inner)
+    outer.include(middle)
+    middle.include(inner)
+    with pytest.raises(ContractError, match=r"both .* have a tool 'a'"):
+        inner.tool(name="a")(lambda: None)
+    assert [list(each.tools) for each in (inner, middle, outer)] == [[], [], []]

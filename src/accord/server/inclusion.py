@@ -65,8 +65,9 @@ class Inclusion:
         with CHANGING:
             self._require_usable()
             shown = [each for each in part.registry.features if part.registry.is_shown(each)]
+            claimed: set[tuple[int, Key]] = set()
             for feature in shown:
-                self.require_free(feature)
+                self.require_free(feature, claimed)
             whole.registry.inclusions.append(self)
             for feature in shown:
                 self.on_show(feature)
@@ -103,8 +104,12 @@ class Inclusion:
         """True if a feature of the whole comes from the part."""
         return key in self._held and self._whole.registry.find(key) is self._held[key][1]
 
-    def require_free(self, feature: Feature) -> None:
-        """Raise if the whole, or a server that includes it, cannot have a feature of the part."""
+    def require_free(self, feature: Feature, claimed: set[tuple[int, Key]]) -> None:
+        """Raise if the whole, or a server that includes it, cannot have a feature of the part.
+
+        `claimed` are the keys that one change adds to each registry: a server may include another
+        one directly and through a third.
+        """
         if feature is self.part.read_more:
             if self._whole.read_more is None:
                 self._whole.require_read_more()
@@ -116,11 +121,13 @@ class Inclusion:
                 f" prefix {self.prefix!r}; the most is {_MAX_NAME}"
             )
         registry = self._whole.registry
-        if registry.find(key) is not None and not self.has(key):
+        claim = (id(registry), key)
+        if claim in claimed or (registry.find(key) is not None and not self.has(key)):
             raise ContractError(self._collision(key, feature))
+        claimed.add(claim)
         named = _named(feature, key[1])
         for follower in registry.followers if registry.is_enabled(named) else ():
-            follower.require_free(named)
+            follower.require_free(named, claimed)
 
     def _collision(self, key: Key, feature: Feature) -> str:
         kind, name = kind_of(feature).removesuffix("s"), key[1]

@@ -78,8 +78,11 @@ class Follower(Protocol):
     def has(self, key: Key) -> bool:
         """True if a feature of the other registry comes from the followed one."""
 
-    def require_free(self, feature: Feature) -> None:
-        """Raise if the other registry cannot have a feature of the followed one."""
+    def require_free(self, feature: Feature, claimed: set[tuple[int, Key]]) -> None:
+        """Raise if the other registry cannot have a feature of the followed one.
+
+        `claimed` are the keys that the same change adds to each registry, by its `id`.
+        """
 
     def on_show(self, feature: Feature) -> None: ...
     def on_hide(self, feature: Feature) -> None: ...
@@ -151,8 +154,9 @@ class Registry:
             self._require_valid(feature)
             key = key_of(feature)
             is_enabled = self.is_enabled(feature)
+            claimed: set[tuple[int, Key]] = set()
             for follower in self.followers if is_enabled else ():
-                follower.require_free(feature)
+                follower.require_free(feature, claimed)
             self._all[key] = feature
             if scope is not None and scope is not self.scope:
                 self._foreign[key] = scope
@@ -375,10 +379,11 @@ class Registry:
             self._rules = before | dict.fromkeys(selectors, (number, is_enabled))
             features = self.features
             new = [each for each in features if self.is_enabled(each) and not self.is_shown(each)]
+            claimed: set[tuple[int, Key]] = set()
             try:
                 for follower in self.followers:
                     for feature in new:
-                        follower.require_free(feature)
+                        follower.require_free(feature, claimed)
             except ContractError:
                 self._rules = before
                 raise

@@ -39,7 +39,23 @@ _SCHEMAS: Final = frozenset(
     {"items", "prefixItems", "additionalProperties", "anyOf", "allOf", "oneOf", "not"}
 )
 _BEGINNING: Final = 20  # items of each list that errors are shown of, if there are too many
+_LARGE: Final = 32_768  # bytes of JSON that errors may have copies of
+_MAX_COUNTED: Final = 100_000  # errors whose copies are counted
+_MAX_COPIED: Final = 16 * 1024 * 1024  # bytes of such copies
 _OF_MODELS: Final = ("default", "default_factory", "alias", "validation_alias")
+
+
+def _copied_bytes(error: Any) -> int:
+    """Return the size of the objects and lists that errors refer to, each as often as they do."""
+    sizes: dict[int, int] = {}
+    total = 0
+    for each in error.errors(include_url=False, include_context=False):
+        found = each["input"]
+        if isinstance(found, dict | list):
+            if id(found) not in sizes:
+                sizes[id(found)] = len(msgspec.json.encode(found))
+            total += sizes[id(found)]
+    return total
 
 
 def uses_pydantic(hint: Any, owner: type | None = None) -> bool:
@@ -154,6 +170,8 @@ class PydanticType:
 
     def read(self, json: bytes) -> Any:
         """Return JSON as a value of the type; raise InvalidValue with every error."""
+        if len(json) > _LARGE:
+            self._require_small_errors(json)
         try:
             return self._validate_json(json)
         except self._failure as error:
@@ -162,6 +180,24 @@ class PydanticType:
             except (msgspec.MsgspecError, RecursionError):
                 value = None
             raise InvalidValue(self._errors(error, value)) from error
+
+    def _require_small_errors(self, json: bytes) -> None:
+        """Raise if the errors of large JSON would take much memory.
+
+        Each error of `validate_json` has a copy of the object in which a field is missing. Those of
+        `validate_python` refer to it, but differ: a strict model accepts fewer values there.
+        """
+        try:
+            value = msgspec.json.decode(json)
+            self._adapter.validator.validate_python(value)
+        except (msgspec.MsgspecError, RecursionError):
+            return  # `validate_json` reports it
+        except self._failure as error:
+            count = error.error_count()
+            if count > _MAX_COUNTED or _copied_bytes(error) > _MAX_COPIED:
+                too_many = [FieldError("", f"has {count:,} errors")]
+                is_shown = count <= MAX_ERRORS
+                raise InvalidValue(field_errors(error, value) if is_shown else too_many) from error
 
     def _errors(self, error: Any, value: Any) -> list[FieldError]:
         """Return the errors of a JSON value; if there are very many, those of its beginning."""

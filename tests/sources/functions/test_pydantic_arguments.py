@@ -1,6 +1,8 @@
 """Parameters that pydantic validates: what they accept, and the errors that callers see."""
 
+import asyncio
 import json
+import tracemalloc
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Annotated, Any, Literal
@@ -20,6 +22,7 @@ from pydantic import (
     ValidationError,
     conint,
     constr,
+    create_model,
 )
 from pydantic_core import PydanticCustomError
 from typing_extensions import Doc
@@ -758,3 +761,26 @@ def test_any_argument_is_accepted_as_by_pydantic_or_has_errors(
         assert all(each.startswith("x") and len(each) > 2 for each in errors)
     else:
         assert tool.bind(b'{"x": ' + raw + b"}").arguments.x == wanted
+
+
+def test_errors_of_a_large_object_do_not_copy_it() -> None:
+    fields: dict[str, Any] = {f"field{n}": (int, ...) for n in range(100)}
+    model = create_model("Wide", **fields)
+    server = Server("shop")
+
+    def use(wide: Any) -> int:
+        return 1
+
+    use.__annotations__["wide"] = model
+    server.tool(use)
+    unknown = {f"unknown{n}": "x" * 10 for n in range(20_000)}
+    tracemalloc.start()
+    try:
+        reading = asyncio.run(server.call("use", {"wide": unknown}))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert "wide.field99 is required" in str(reading.response.to_dict())
+    assert peak < 100_000_000  # 100 copies would take several times as much
+    valid = unknown | dict.fromkeys(fields, 1)
+    assert asyncio.run(server.call("use", {"wide": valid})).value == 1

@@ -315,8 +315,14 @@ def test_a_module_in_a_file_is_found_beside_it(folder: Path, elsewhere: Path) ->
     assert done.out.startswith("x 1.0: 1 tool")
 
 
+def test_a_file_may_begin_with_a_byte_order_mark(folder: Path) -> None:
+    (folder / "mark.toml").write_bytes(b'\xef\xbb\xbf[x]\r\ntarget = "two.py"\r\n')
+    assert accord("tools", "mark.toml", cwd=folder).out.startswith("x 1.0: 1 tool")
+
+
 FAULTS: dict[str, tuple[str, str]] = {
     "bad TOML": ("[a]\ntarget = \n", r"is not valid TOML: .*\(at line 2, column 10\)"),
+    "deep nesting": (f"a = {'[' * 9_000}", "is not valid TOML: it is nested too deeply"),
     "nothing": ("", r"has no targets; add one: \[shop\], and below it target = \"shop.db\""),
     "no target": ('name = "x"\n\n[a]\nread-only = true\n', r":3: \[a\] needs a target, such as"),
     "a target that is a number": ("[a]\ntarget = 5\n", r":2: \[a\] needs a target"),

@@ -14,7 +14,7 @@ from django.test import RequestFactory, override_settings
 from django.urls import path
 
 import wire
-from accord import Context, Header, Server
+from accord import Context, Depends, Header, Server
 from accord.django import endpoint, project
 from accord.django.view import Endpoint
 from accord.serve.http.sync import SyncApp
@@ -475,6 +475,25 @@ def test_the_lifespan_of_an_endpoint_runs_once_and_may_add_tools() -> None:
         assert "isError" not in client.call_tool("customers_retrieve", {"kwargs": {"pk": 1}})
     loop_thread().stop()
     assert events == ["enter", threading.current_thread().name, "exit"]
+
+
+def test_a_blocking_tool_with_an_async_dependency_runs_in_the_thread_of_the_request() -> None:
+    server = Server("desk")
+
+    async def word() -> AsyncIterator[str]:
+        yield "counted"
+
+    @server.tool
+    def count(word: Annotated[str, Depends(word)]) -> str:
+        """Count the customers, in the thread of the request, whose connection has them."""
+        return f"{word} {Customer.objects.count()} in {threading.current_thread().name}"
+
+    view = endpoint(router)
+    view.app = SyncApp(server)
+    others = set(threading.enumerate())
+    found = text_of(ask_desk(view, "count", {})["result"])
+    assert found == f"counted {Customer.objects.count()} in {threading.current_thread().name}"
+    assert set(threading.enumerate()) <= others
 
 
 def test_a_lifespan_that_fails_is_a_503_that_tells_nothing(

@@ -1,6 +1,7 @@
 """The event loop for calls of other threads."""
 
 import asyncio
+import gc
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from typing import Any
 import pytest
 
 from accord import ContractError
-from accord.serve.loop_thread import LoopThread, RunHere
+from accord.serve.loop_thread import LoopThread, RunHere, run_on_own_loop
 from commands import ENVIRONMENT, TESTS
 
 WORD: ContextVar[str] = ContextVar("WORD")
@@ -27,6 +28,11 @@ def thread() -> Iterator[LoopThread]:
     found = LoopThread()
     yield found
     found.stop()
+
+
+@pytest.fixture(params=["shared", "own"])
+def run(request: pytest.FixtureRequest, thread: LoopThread) -> Callable[..., Any]:
+    return thread.run if request.param == "shared" else run_on_own_loop
 
 
 async def name_of_thread() -> str:
@@ -60,19 +66,26 @@ def test_it_starts_at_need_and_again_after_its_end(thread: LoopThread) -> None:
     "error", [ValueError("x"), asyncio.CancelledError(), SystemExit(3), KeyboardInterrupt()]
 )
 def test_an_exception_is_raised_to_the_thread_that_waits(
-    thread: LoopThread, error: BaseException
+    run: Callable[..., Any], error: BaseException, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def fail() -> None:
         await asyncio.sleep(0)
         raise error
 
-    with pytest.raises(type(error)):
-        thread.run(lambda _: fail())
-    assert thread.run(lambda _: name_of_thread()) == "accord-loop"
+    async def fail_there(run_here: RunHere) -> None:
+        await run_here(lambda: asyncio.run(fail()))
+
+    for start in (lambda _: fail(), fail_there):
+        with pytest.raises(type(error)):
+            run(start)
+    gc.collect()
+    assert not [each for each in caplog.records if each.name == "asyncio"]
+    name = threading.current_thread().name if run is run_on_own_loop else "accord-loop"
+    assert run(lambda _: name_of_thread()) == name
 
 
 def test_the_coroutine_and_its_functions_have_the_context_of_the_thread(
-    thread: LoopThread,
+    run: Callable[..., Any],
 ) -> None:
     async def word(run_here: RunHere) -> tuple[str, str, str]:
         outside = WORD.get()
@@ -81,13 +94,13 @@ def test_the_coroutine_and_its_functions_have_the_context_of_the_thread(
         return outside, inside, await run_here(lambda: threading.current_thread().name)
 
     WORD.set("set in the thread")
-    found = thread.run(word)
+    found = run(word)
     assert found == ("set in the thread", "set on the loop", threading.current_thread().name)
     assert WORD.get() == "set in the thread"
 
 
 def test_an_exception_of_a_function_in_the_thread_is_raised_where_it_is_awaited(
-    thread: LoopThread,
+    run: Callable[..., Any],
 ) -> None:
     async def catch(run_here: RunHere) -> str:
         try:
@@ -96,7 +109,48 @@ def test_an_exception_of_a_function_in_the_thread_is_raised_where_it_is_awaited(
             return str(error)
         return "nothing"
 
-    assert thread.run(catch) == "division by zero"
+    assert run(catch) == "division by zero"
+
+
+def test_a_function_that_takes_too_long_times_out_as_soon_as_it_ends(
+    run: Callable[..., Any],
+) -> None:
+    async def hurry(run_here: RunHere) -> str:
+        try:
+            async with asyncio.timeout(0.01):
+                await run_here(lambda: time.sleep(0.1))
+        except TimeoutError:
+            return "timed out"
+        return "in time"
+
+    assert run(hurry) == "timed out"
+
+
+def test_functions_do_not_run_inside_a_loop(run: Callable[..., Any]) -> None:
+    async def look(run_here: RunHere) -> list[bool]:
+        functions = (run_here(lambda: asyncio._get_running_loop() is None) for _ in range(3))
+        return list(await asyncio.gather(*functions))
+
+    assert run(look) == [True] * 3
+
+
+def test_tasks_that_are_left_on_a_loop_of_its_own_are_cancelled() -> None:
+    ended: list[str] = []
+
+    async def linger() -> None:
+        try:
+            await asyncio.sleep(1000)
+        finally:
+            ended.append("task")
+
+    async def leave(run_here: RunHere) -> str:
+        left.append(asyncio.ensure_future(linger()))
+        await run_here(lambda: None)
+        return "left"
+
+    left: list[asyncio.Future[None]] = []
+    assert run_on_own_loop(leave) == "left"
+    assert ended == ["task"]
 
 
 def test_a_function_whose_await_was_cancelled_is_not_begun(thread: LoopThread) -> None:

@@ -62,10 +62,12 @@ class Config(NamedTuple):
 def read_config(path: Path) -> Config:
     """Read a file; raise ContractError, with the line where it can be found, if it is not valid."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # some editors write a byte order mark
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ContractError(f"{path} is not valid TOML: {error}") from error
+    except RecursionError as error:
+        raise ContractError(f"{path} is not valid TOML: it is nested too deeply") from error
     except OSError as error:
         raise ContractError(f"could not read {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:

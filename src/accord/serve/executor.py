@@ -329,8 +329,8 @@ def run_blocking(
 ) -> Done:
     """Run a call to its end on the current thread: for WSGI, Django and the command line.
 
-    With a lifespan or middleware, what is async runs on the loop thread, and a blocking tool still
-    on the current thread; or all that is async by `run_async`.
+    With a lifespan or middleware, what is async runs on the loop thread, else on a loop of its own;
+    a blocking tool still runs on the current thread. Or all that is async runs by `run_async`.
     """
     operation = dispatcher.prepare(call)
     if isinstance(operation, Done):
@@ -340,12 +340,12 @@ def run_blocking(
             return copy_context().run(drive, perform(operation))
         if run_async is not None:
             return run_async(perform(operation))
-        registry = dispatcher.registry
-        if registry.is_wrapped or registry.has_lifespan:
-            from accord.serve.loop_thread import loop_thread  # a server seldom needs it
+        from accord.serve.loop_thread import loop_thread, run_on_own_loop  # seldom needed
 
-            return loop_thread().run(lambda run_here: _perform(operation, run_here))
-        return asyncio.run(perform(operation))
+        registry = dispatcher.registry
+        is_shared = registry.is_wrapped or registry.has_lifespan
+        run = loop_thread().run if is_shared else run_on_own_loop
+        return run(lambda run_here: _perform(operation, run_here))
     except BaseException as error:  # noqa: BLE001 - SystemExit, or a CancelledError of a tool
         return operation.fail(error)
 

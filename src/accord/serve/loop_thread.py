@@ -1,8 +1,8 @@
 """An event loop in a thread of its own, for the calls of other threads: WSGI and Django.
 
-Lifespans and async tools run there, since connections belong to the loop that has opened them. One
-loop serves all servers of the process, so that servers may share a part. It starts at need, and
-ends with the interpreter.
+Lifespans run there, and the async tools beside them, since connections belong to the loop that has
+opened them. One loop serves all servers of the process, so that servers may share a part. It starts
+at need, and ends with the interpreter. Other async tools run on the thread of their call.
 """
 
 import asyncio
@@ -11,6 +11,7 @@ import concurrent.futures.thread  # its own function at exit has to run after ou
 import logging
 import os
 import threading
+from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from contextvars import copy_context
@@ -51,7 +52,7 @@ class LoopThread:
         if threading.current_thread() is self._thread:
             raise ContractError("a blocking call on the event loop would wait for itself")
         work: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
-        coroutine = start(lambda function: _run_there(work, function))
+        coroutine = start(lambda function: _run_there(work.put, function))
         future: concurrent.futures.Future[T] | None = None
         try:  # an interrupt may come as soon as the coroutine runs
             future = asyncio.run_coroutine_threadsafe(coroutine, loop)
@@ -97,8 +98,35 @@ class LoopThread:
             return self.loop
 
 
-async def _run_there(work: "SimpleQueue[Callable[[], None] | None]", function: Any) -> Any:
-    """Run a function in the thread that takes from a queue, and return its value."""
+def run_on_own_loop(start: Callable[[RunHere], Coroutine[Any, Any, T]]) -> T:
+    """Run a coroutine on a new loop in this thread and return its value; see `LoopThread.run`.
+
+    The loop is stopped while a blocking function runs: Django's ORM refuses to work inside a loop.
+    """
+    work: deque[Callable[[], None]] = deque()
+    with asyncio.Runner() as runner:
+        loop = runner.get_loop()
+
+        def request(function: Callable[[], None]) -> None:
+            work.append(function)
+            loop.stop()
+
+        task = loop.create_task(start(lambda function: _run_there(request, function)))
+        task.add_done_callback(lambda _: loop.stop())
+        try:
+            while not task.done():
+                loop.run_forever()
+                while work:
+                    work.popleft()()
+        except BaseException:
+            if task.done() and not task.cancelled():
+                task.exception()  # it is this one; asyncio would log it again
+            raise
+        return task.result()
+
+
+async def _run_there(put: Callable[[Callable[[], None]], None], function: Any) -> Any:
+    """Run a function in the thread that takes what is put, and return its value."""
     loop = asyncio.get_running_loop()
     finished: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
     context = copy_context()
@@ -119,7 +147,7 @@ async def _run_there(work: "SimpleQueue[Callable[[], None] | None]", function: A
         if not finished.done():
             finished.set_result(outcome)
 
-    work.put(run)
+    put(run)
     value, failure = await finished
     if failure is not None:
         raise failure

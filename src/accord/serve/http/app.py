@@ -2,28 +2,22 @@
 
 import asyncio
 import logging
-import os
-import secrets
 from collections.abc import (
     AsyncIterator,
     Awaitable,
     Callable,
     Coroutine,
-    Iterator,
-    Mapping,
     MutableMapping,
 )
 from contextlib import asynccontextmanager, suppress
-from functools import partial
 from time import monotonic
 from types import MappingProxyType
 from typing import Any, Final
 
 import msgspec
 
-from accord.errors import INVALID_REQUEST, AccordError, ContractError, LifespanError, Reject
-from accord.model.changes import Change
-from accord.protocol import Cancel, ClientResponse, Connection, Request
+from accord.errors import AccordError, ContractError, LifespanError
+from accord.protocol import Cancel, Connection, Request
 from accord.revisions import Revision
 from accord.serve.flow_control import OutputGate
 from accord.serve.http.access import AccessLog
@@ -40,21 +34,10 @@ from accord.serve.http.request import (
     text,
 )
 from accord.serve.http.response import Response, refused
-from accord.serve.http.session_id import SessionId, SessionIds
-from accord.serve.http.sessions import UNVERIFIED, Principal, Session, Sessions, process_of
+from accord.serve.http.sessions import Session, process_of
 from accord.serve.http.settings import Settings
-from accord.serve.http.siblings import (
-    AllEnded,
-    Changed,
-    Ended,
-    Forwarded,
-    Linked,
-    Listening,
-    Relayed,
-    Siblings,
-    Used,
-    Wanted,
-)
+from accord.serve.http.shared_sessions import SharedSessions
+from accord.serve.http.siblings import Figures, Relayed, Siblings
 from accord.serve.lifespan import CALLS_SHARE, NOT_STARTED, Lifespans, ensure, log_lifespan
 from accord.serve.pending_requests import PendingRequests
 from accord.server import Server
@@ -68,24 +51,13 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 OtherRoute = Callable[[Exchange], Coroutine[Any, Any, Response | None] | None]
 """Answers a request to another path; None if the path is not known."""
 
-Figures = Mapping[str, Callable[[], bytes]]
-"""Functions that return figures of this process, by name."""
 NO_FIGURES: Final[Figures] = MappingProxyType({})
 _DEFAULTS: Final = Settings()
 _COUNTERS: Final = "counters"
 _SHUTTING_DOWN: Final = "The server is about to end"
-_NO_SESSION: Final = "There is no such session; begin again with initialize"
-_FOREIGN: Final = (
-    "A session id has another key or server name, and got status 404. Sessions outlive a restart,"
-    " and are served by several processes, if all have the same key: --key-file, or Server(key=...)"
-)
 _NO_STREAM: Final = (
     "No stream is known that had this Last-Event-ID; streams are kept in memory by the process that"
     " sent them"
-)
-_OTHER_PROCESS: Final = (
-    "The call that has asked this runs in another process, which cannot be reached from here;"
-    " accord serve --workers passes answers on, and so does a balancer with sticky sessions"
 )
 PAGE_API: Final = "/inspector/api/"
 """Path of the page's API, which one worker answers for all."""
@@ -110,42 +82,24 @@ class App:
         """
         self._server = server
         self._siblings = siblings
-        self._has_warned = False
-        self._process = 0
-        self._process_name = ""
         self._figures = {_COUNTERS: self._counters, **figures}
-        self._loop: asyncio.AbstractEventLoop | None = None
-        """The loop of the links."""
-        self._hooks = (self._cancel, self._announce)
-        """For sessions."""
-        self._told: list[Awaitable[list[bytes]]] = []
-        """Broadcasts of the message that is being received, which its reply waits for."""
         self._page = page
         self._settings = settings
         self.heads = Heads(settings.allow_hosts)
         """Parses request headers, with a cache; for the Exchanges of this app."""
         self._stateless = Connection(server.dispatcher, handshake=False, is_shared=True)
-        self._ids = SessionIds(
-            server.dispatcher.key, server.identity.name, seconds=settings.session_lifetime
-        )
-        self._sessions = Sessions(
-            self._ids,
-            settings.max_sessions,
-            settings.session_seconds,
-            on_end=lambda seal: self._broadcast(Ended(seal.text)),
-            on_use=lambda session: self._tell(Used(session.id)),
-        )
         self._requests = PendingRequests(
-            server.registry, settings.answer_seconds, self._send_change
+            server.registry,
+            settings.answer_seconds,
+            lambda change: self._sessions.send_change(change),  # noqa: PLW0108 - set below
         )
         self._execution = Execution(server, settings, self._requests, access)
+        self._sessions = SharedSessions(server, settings, self._execution, self._requests, siblings)
         self._lifespans = Lifespans(server.registry, self._lose)
         self._started_on: asyncio.AbstractEventLoop | None = None
         """The loop on which the server's lifespan has started; it may have none."""
         self._deadline: float | None = None
         """Time of the loop by which the app has to end."""
-        if siblings is not None:
-            server.registry.changes.subscribe(self.share_change)
         self._paths = frozenset({settings.path.rstrip("/"), settings.path.rstrip("/") + "/"})
 
     @property
@@ -210,8 +164,7 @@ class App:
             await self._lifespans.start()
             self._started_on = loop
             if self._siblings is not None:
-                self._loop = loop
-                await self._siblings.start(self)
+                await self._siblings.start(self._sessions, self._answer_relayed, self._figures)
 
     async def _shut_down(self) -> None:
         """Take no further calls, wait for the open ones, then leave the server's lifespan."""
@@ -225,7 +178,7 @@ class App:
                 await self._execution.ended()
         if self._siblings is not None:
             await self._siblings.close()
-        self._sessions.end_all()
+        self._sessions.drop_all()
         from accord.serve.isolated import close_isolated  # which a server seldom needs
 
         close_isolated()
@@ -383,9 +336,9 @@ class App:
         if isinstance(session, Refusal):
             return refused(session)
         if method == "DELETE":
-            self._told = []
+            self._sessions.told = []
             self._sessions.end(session)
-            return await self._all_know(Response(204))
+            return await self._sessions.all_know(Response(204))
         if not accepts(head.fields.get(b"accept"), b"text/event-stream"):
             return refused(refuse(406, "A GET here is answered with text/event-stream"))
         return await self._listen(session, exchange)
@@ -396,13 +349,13 @@ class App:
             worker = process_of(last_event)
             if self._siblings is not None and self._siblings.has(worker):
                 return await self._siblings.relay(worker, exchange, b"")
-        self._told = []
+        self._sessions.told = []
         place = (session.listen(), 0) if last_event is None else session.resume(last_event)
         if place is None:
             return refused(refuse(400, _NO_STREAM))
         stream, start = place
         try:
-            await self._all_know()
+            await self._sessions.all_know()
             await exchange.follow(stream, start)
         finally:
             session.leave(stream)
@@ -412,37 +365,7 @@ class App:
         head = exchange.head
         if head.session is None:
             return refuse(400, "The header Mcp-Session-Id is missing")
-        return self._find_session(head.session, head.principal)
-
-    def _find_session(
-        self, session_id: str, principal: Principal = UNVERIFIED
-    ) -> Session | Refusal:
-        """Return a session: one in memory, or made of its id."""
-        session = self._sessions.find(session_id, principal)
-        if session is not None:
-            return session
-        seal = self._sessions.read(session_id, principal)
-        if seal is not None:
-            return self._open_session(seal, principal)
-        if not self._has_warned and self._ids.is_foreign(session_id):
-            self._has_warned = True
-            log.warning("%s", _FOREIGN)
-        return refuse(404, _NO_SESSION)
-
-    def _open_session(
-        self, seal: SessionId, principal: Principal, connection: Connection | None = None
-    ) -> Session | Refusal:
-        """Open a session of this process, with a new connection unless there is one."""
-        if connection is None:
-            connection = self._server.dispatcher.connect(revision=seal.client.revision)
-        connection.begin_session(seal.client)
-        connection.origin = self._name()
-        session = Session(seal, connection, principal, *self._hooks)
-        connection.forward = partial(self._forward, session.id)
-        self._requests.bind(self._execution.find_loop())
-        if not self._sessions.add(session):
-            return refuse(503, "There are too many sessions; try again later")
-        return session
+        return self._sessions.find(head.session, head.principal)
 
     def _join_session(self, exchange: Exchange) -> Refusal | None:
         """Set the session of a request that names one."""
@@ -461,8 +384,8 @@ class App:
         self, body: bytes, exchange: Exchange
     ) -> Response | RequestRun | Coroutine[Any, Any, Response | None]:
         """Return the response to a message, or what to await for it."""
-        if self._told:
-            self._told = []
+        if self._sessions.told:
+            self._sessions.told = []
         head = exchange.head
         revision = head.revision
         connection = self._stateless if revision is None else self._connection(exchange, revision)
@@ -491,7 +414,7 @@ class App:
         if reply is None:
             reply = unacceptable(body, head.repeated.revision, revision)
         response = response_to(reply, revision, head.repeated.revision)
-        return self._all_know(response) if self._told else response
+        return self._sessions.all_know(response) if self._sessions.told else response
 
     def _connection(self, exchange: Exchange, revision: Revision) -> Connection:
         if exchange.session is not None:
@@ -500,121 +423,14 @@ class App:
         return self._server.dispatcher.connect(revision=revision, sessions=has_sessions)
 
     def _begin_session(self, connection: Connection, exchange: Exchange, reply: bytes) -> Response:
-        assert connection.client is not None
-        seal = self._ids.issue(connection.client, exchange.principal)
-        session = self._open_session(seal, exchange.principal, connection)
+        session = self._sessions.begin(connection, exchange.principal)
         if isinstance(session, Refusal):
             return refused(session)
         return Response(200, reply, ((b"mcp-session-id", session.id.encode()),))
 
-    def _cancel(self, request: Request) -> None:
-        self._execution.cancel(Cancel(request, None))
-
-    def _send_change(self, change: Change) -> None:
-        """Send a change to every session that subscribes to it."""
-        self._sessions.tell(lambda connection: connection.notification(change))
-
     # Other workers
 
-    def _name(self) -> str:
-        """Return a name for this process; another one in a fork, which may serve the app too."""
-        if self._siblings is not None:
-            return self._siblings.name
-        if self._process != os.getpid():
-            self._process, self._process_name = os.getpid(), secrets.token_hex(4)
-        return self._process_name
-
-    def _broadcast(self, message: Linked) -> None:
-        """Tell the other workers something; the reply to a message waits until they know it."""
-        if self._siblings is not None:
-            self._told.append(self._siblings.broadcast(message))
-
-    def _tell(self, message: Linked) -> None:
-        """Tell the other workers something that no reply waits for."""
-        if self._siblings is not None:
-            self._siblings.tell(message)
-
-    def _all_know(self, response: Response | None = None) -> Coroutine[Any, Any, Response | None]:
-        """Return a response once all workers know what this one has told them."""
-        told, self._told = self._told, []
-
-        async def wait() -> Response | None:
-            for each in told:
-                await each
-            return response
-
-        return wait()
-
-    def _announce(self, session: Session, is_open: bool) -> None:
-        send = self._broadcast if is_open else self._tell
-        send(Listening(session.id, is_open))
-
-    def _forward(self, session_id: str, worker: str, message: bytes) -> Reject | None:
-        """Pass a message of a client on to the other workers of its session, or to one of them."""
-        forwarded = Forwarded(session_id, message)
-        if not worker:
-            self._broadcast(forwarded)
-        elif self._siblings is None or not self._siblings.send(worker, forwarded):
-            return Reject(INVALID_REQUEST, _OTHER_PROCESS)
-        return None
-
-    def share_change(self, change: Change) -> None:
-        """Tell the other workers of a change. Safe in any thread."""
-        if self._loop is not None:
-            with suppress(RuntimeError):  # the loop is closed
-                self._loop.call_soon_threadsafe(self._tell, Changed.of(change))
-
-    def take(self, worker: str, message: Linked) -> bytes:
-        """Take a message of another worker; return the body of the acknowledgement."""
-        match message:
-            case Forwarded():
-                self._take_forwarded(message)
-            case Ended():
-                self._sessions.refuse(message.session)
-            case AllEnded():
-                self._sessions.refuse_all(message.sessions)
-            case Listening():
-                session = self._find_session(message.session)
-                if isinstance(session, Session):
-                    session.set_listening(worker, is_open=message.is_open)
-            case Used():
-                self._sessions.touch(message.session)
-            case Changed():
-                self._requests.notify(message.change)
-            case Wanted():
-                return self._figures[message.what]() if message.what in self._figures else b""
-        return b""
-
-    def _take_forwarded(self, forwarded: Forwarded) -> None:
-        session = self._find_session(forwarded.session)
-        if isinstance(session, Refusal):
-            return
-        connection = session.connection
-        forward, connection.forward = connection.forward, None
-        try:
-            events = connection.receive(forwarded.message)
-        finally:
-            connection.forward = forward
-        for event in events:
-            if isinstance(event, Cancel):
-                self._execution.cancel(event)
-            elif isinstance(event, ClientResponse):
-                self._requests.receive(event)
-
-    def greeting(self) -> Iterator[Linked]:
-        """Return the messages that tell a new worker the state of all sessions."""
-        yield AllEnded(self._sessions.ended)
-        for session in self._sessions:
-            for message in session.connection.changes():
-                yield Forwarded(session.id, message)
-            if session.listeners:
-                yield Listening(session.id, is_open=True)
-
-    def lose(self, worker: str) -> None:
-        """Forget a worker that has ended."""
-        self._sessions.lose(worker)
-
-    def relayed(
+    def _answer_relayed(
         self, method: str, path: str, headers: list[Header], body: bytes, connection: Relayed
     ) -> Response | Coroutine[Any, Any, Response | None]:
         """Answer a request that another worker has relayed."""
@@ -633,7 +449,11 @@ class App:
 
     def _worker_of_page(self, exchange: Exchange) -> str | None:
         """Return the worker that answers for the page, if that is another one."""
-        if self._siblings is None or exchange.is_relayed or self._siblings.first == self._name():
+        if (
+            self._siblings is None
+            or exchange.is_relayed
+            or self._siblings.first == self._siblings.name
+        ):
             return None
         return self._siblings.first
 

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 from accord.errors import ContractError, LifespanError
 from accord.serve.http.access import AccessLog
 from accord.serve.http.address import Address, listening
-from accord.serve.http.app import NO_FIGURES, App, Figures, OtherRoute
+from accord.serve.http.app import NO_FIGURES, App, OtherRoute
 from accord.serve.http.settings import Settings
+from accord.serve.http.siblings import Figures
 from accord.serve.lifespan import CALLS_SHARE
 from accord.server import Server
 

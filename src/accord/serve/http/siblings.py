@@ -8,7 +8,7 @@ on a connection of its own.
 import asyncio
 import logging
 import secrets
-from collections.abc import Awaitable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -92,6 +92,8 @@ class Wanted(msgspec.Struct, frozen=True, tag="wanted"):
 
 Linked = Forwarded | Ended | AllEnded | Listening | Used | Changed | Wanted
 """A message on a link."""
+Figures = Mapping[str, Callable[[], bytes]]
+"""Functions that return figures of this process, by name."""
 
 
 class _Hello(msgspec.Struct, frozen=True, tag="hello"):
@@ -138,11 +140,11 @@ _GONE: Final = (PipeClosed, OSError, EOFError, msgspec.MsgspecError, BadSignatur
 """The other side has ended, or is not a worker."""
 
 
-class WorkerApp(Protocol):
-    """The app of a worker."""
+class SessionState(Protocol):
+    """The sessions of a worker."""
 
-    def take(self, worker: str, message: Linked) -> bytes:
-        """Take a message of another worker; return the body of the acknowledgement."""
+    def take(self, worker: str, message: Linked) -> None:
+        """Take a message of another worker."""
 
     def greeting(self) -> Iterable[Linked]:
         """Return the messages that tell a new worker the state of all sessions."""
@@ -150,10 +152,12 @@ class WorkerApp(Protocol):
     def lose(self, worker: str) -> None:
         """Forget a worker that has ended."""
 
-    def relayed(
-        self, method: str, path: str, headers: list[Header], body: bytes, connection: "Relayed"
-    ) -> Response | Coroutine[Any, Any, Response | None]:
-        """Answer a request that another worker has relayed."""
+
+AnswerRelayed = Callable[
+    [str, str, list[Header], bytes, "Relayed"],
+    Response | Coroutine[Any, Any, Response | None],
+]
+"""Answers a request of another worker, by its method, path, headers, body and connection."""
 
 
 class Siblings:
@@ -165,6 +169,7 @@ class Siblings:
         self._signer = Signer(key)
         self._links: dict[str, _Link] = {}
         self._server: asyncio.Server | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._relayed: set[asyncio.Task[None]] = set()
         """The tasks that answer requests for other workers."""
@@ -179,9 +184,12 @@ class Siblings:
         """The worker that keeps what only one can keep."""
         return min([self.name, *self._links])
 
-    async def start(self, app: WorkerApp) -> None:
+    async def start(self, sessions: SessionState, answer: AnswerRelayed, figures: Figures) -> None:
         """Open the socket of this worker, and link it to those that are there already."""
-        self._app = app
+        self._sessions = sessions
+        self._answer = answer
+        self._figures = figures
+        self._loop = asyncio.get_running_loop()
         path = self._folder / (self.name + _SUFFIX)
         self._server = await asyncio.start_unix_server(self._accept, path)
         for other in self._folder.glob("*" + _SUFFIX):
@@ -219,6 +227,12 @@ class Siblings:
         """Send a message to all workers."""
         for link in self._links.values():
             link.send(_Sent(0, message))
+
+    def tell_threadsafe(self, message: Linked) -> None:
+        """Send a message to all workers, from any thread."""
+        if self._loop is not None:
+            with suppress(RuntimeError):  # the loop is closed
+                self._loop.call_soon_threadsafe(self.tell, message)
 
     def broadcast(self, message: Linked) -> "Awaitable[list[bytes]]":
         """Send a message to all workers; the awaitable waits for their acknowledgements."""
@@ -280,7 +294,7 @@ class Siblings:
     ) -> "asyncio.Task[None]":
         link = _Link(writer)
         self._links[worker] = link
-        for message in self._app.greeting():
+        for message in self._sessions.greeting():
             link.send(_Sent(0, message))
         task = asyncio.ensure_future(self._receive(worker, reader, link))
         self._tasks.add(task)
@@ -330,7 +344,7 @@ class Siblings:
             link.close()
             if self._links.get(worker) is link:
                 del self._links[worker]
-                self._app.lose(worker)
+                self._sessions.lose(worker)
         if not self._closing.is_set():
             await asyncio.sleep(_RETRY_SECONDS)
             if worker not in self._links and (self._folder / (worker + _SUFFIX)).exists():
@@ -338,10 +352,12 @@ class Siblings:
 
     def _take(self, worker: str, message: Linked) -> bytes:
         try:
-            return self._app.take(worker, message)
+            if isinstance(message, Wanted):
+                return self._figures[message.what]() if message.what in self._figures else b""
+            self._sessions.take(worker, message)
         except Exception:
             log.exception("A message of another worker failed")
-            return b""
+        return b""
 
     async def _serve_relayed(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -351,7 +367,7 @@ class Siblings:
             return
         connection = Relayed(reader, writer, request.address)
         try:
-            found = self._app.relayed(
+            found = self._answer(
                 request.method, request.path, request.headers, request.body, connection
             )
             response = found if isinstance(found, Response) else await found

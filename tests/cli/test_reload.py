@@ -71,7 +71,7 @@ def test_a_change_starts_the_server_again(folder: Path, target: str) -> None:
     assert "Traceback" not in server.stderr
 
 
-def test_a_session_and_its_connection_survive(folder: Path) -> None:
+def test_a_session_survives(folder: Path) -> None:
     with reloading(folder) as server, HttpPeer(server.port, "2025-11-25") as peer:
         assert peer.call("version") == "1"
         write(folder / "shop.py", "2")

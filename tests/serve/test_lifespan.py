@@ -30,8 +30,10 @@ def nothing_stays() -> Iterator[None]:
     """No thread of a lifespan outlives its test."""
     yield
     gc.collect()
-    left = [each.name for each in threading.enumerate() if each.name.startswith("lifespan of")]
-    assert left == []
+    threads = [each for each in threading.enumerate() if each.name.startswith("lifespan of")]
+    for each in threads:
+        each.join(20)
+    assert [each.name for each in threads if each.is_alive()] == []
 
 
 def run(test: Test) -> Callable[..., None]:
@@ -335,9 +337,6 @@ def test_an_end_that_hangs_is_given_up(
     finally:
         forever.set()
         loop.close()
-    for thread in threading.enumerate():
-        if thread.name.startswith("lifespan of"):
-            thread.join(20)
 
 
 @run
@@ -381,10 +380,11 @@ async def test_a_cancelled_start_goes_on_for_those_that_wait_too() -> None:
 
 @run
 async def test_a_thread_whose_start_was_cancelled_leaves_at_once_when_it_is_entered() -> None:
-    may_enter, left = threading.Event(), threading.Event()
+    is_entering, may_enter, left = threading.Event(), threading.Event(), threading.Event()
 
     @contextmanager
     def slow(server: Server) -> Iterator[None]:
+        is_entering.set()
         may_enter.wait()
         try:
             yield
@@ -392,7 +392,7 @@ async def test_a_thread_whose_start_was_cancelled_leaves_at_once_when_it_is_ente
             left.set()
 
     starting = asyncio.create_task(Server("shop", lifespan=slow).call("look"))
-    await asyncio.sleep(0.05)
+    await until(is_entering.is_set)
     starting.cancel()
     await asyncio.wait([starting])
     may_enter.set()

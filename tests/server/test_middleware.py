@@ -503,7 +503,7 @@ def test_a_resource_in_a_thread_sees_its_time_limit() -> None:
         ended.set()
         return ""
 
-    server.middleware(ready.timeout(0.05))
+    server.middleware(ready.timeout(0.5))
 
     async def main() -> None:
         async with Client(server) as client:
@@ -769,10 +769,10 @@ class TestTimeout:
                 time.sleep(0.005)
             ended.set()
 
-        options: dict[str, Any] = {"timeout": 0.05} if is_option else {}
+        options: dict[str, Any] = {"timeout": 0.5} if is_option else {}
         server.tool(name="wait", **options)(wait_async if is_async else wait)
         if not is_option:
-            server.middleware(ready.timeout(0.05))
+            server.middleware(ready.timeout(0.5))
         reading = asyncio.run(server.call("wait"))
         assert reading.response.error is not None
         assert reading.response.error.code == "TIMEOUT"
@@ -781,7 +781,7 @@ class TestTimeout:
     def test_the_loop_does_not_wait_for_a_thread_that_hangs(self) -> None:
         server, release, ended = Server("shop"), threading.Event(), threading.Event()
 
-        @server.tool(timeout=0.05)
+        @server.tool(timeout=0.5)
         def hang() -> None:
             release.wait(60)
             ended.set()

@@ -280,8 +280,9 @@ def from_anywhere(word: str) -> str:
     """Return a target that works in every folder: files get their absolute path."""
     if is_config(word):
         return str(Path(word).absolute())
-    name, target = (named := parse(word)).name, named.target
-    return _from_anywhere(target) if name is None else f"{name}={_from_anywhere(target)}"
+    given = parse(word)
+    target = _from_anywhere(given.target)
+    return target if given.name is None else f"{given.name}={target}"
 
 
 def below(folder: Path, target: str) -> str:

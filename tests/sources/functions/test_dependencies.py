@@ -492,7 +492,7 @@ def test_a_cancelled_call_closes_its_dependencies(is_async: bool) -> None:
         events.append("thread ended")
         release.set()
 
-    server.tool(name="use", timeout=0.1)(use_async if is_async else use)
+    server.tool(name="use", timeout=0.5)(use_async if is_async else use)
     assert "took longer" in error_of(server, "use")
     assert events[:3] == ["open", "CancelledError", "close"] or "thread ended" in events
     if not is_async:

@@ -381,31 +381,37 @@ def test_a_call_that_is_cancelled_as_the_client_ends_logs_nothing(
 
 def test_a_flood_of_questions_is_refused() -> None:
     """A server may send any number of requests; handlers run for a limited number at a time."""
-    most = 0
     running = 0
+    refused: list[Exception] = []
+    may_answer = asyncio.Event()
 
     async def wait(request: ElicitRequest) -> Elicited[Any]:
-        nonlocal most, running
+        nonlocal running
         running += 1
-        most = max(most, running)
-        await asyncio.sleep(0.05)
-        running -= 1
+        await may_answer.wait()
         return Elicited("decline")
 
     server = Server("flood")
 
     @server.tool
     async def flood(ctx: Context) -> str:
-        asked = [ctx.elicit("?", str) for _ in range(150)]
-        answers = await asyncio.gather(*asked, return_exceptions=True)
-        return f"{sum(isinstance(each, Elicited) for each in answers)} answers"
+        async def ask() -> None:
+            try:
+                await ctx.elicit("?", str)
+            except Exception as error:  # noqa: BLE001 - the kind does not matter
+                refused.append(error)
+                if len(refused) == 50:
+                    may_answer.set()
+
+        await asyncio.gather(*(ask() for _ in range(150)))
+        return f"{150 - len(refused)} answers"
 
     async def main() -> Any:
         async with Client(server, revision=ERAS[0], on_elicit=wait) as client:
             return (await client.call_tool("flood")).value
 
     assert run(main()) == "100 answers"
-    assert most == 100
+    assert running == 100
 
 
 @pytest.mark.parametrize("revision", ERAS)

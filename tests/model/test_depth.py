@@ -137,7 +137,7 @@ def test_a_deep_result_is_a_failure_that_names_the_limit(
 ) -> None:
     reply = Peer(returning(make), revision, asking(profile)).call("get")
     assert f"What get returned {REASON}" in failure_of(reply)
-    assert_one_line(caplog, "tool get failed: what get returned")
+    assert_one_line(caplog, "tool get failed: the result of get")
 
 
 @pytest.mark.parametrize("make", DEEP.values(), ids=DEEP)
@@ -166,7 +166,7 @@ def test_so_is_one_with_a_schema(
 ) -> None:
     reply = Peer(returning(make, hint=hint), V5).call("get")
     assert REASON in failure_of(reply)
-    assert_one_line(caplog, "tool get failed: what get returned")
+    assert_one_line(caplog, "tool get failed: the result of get")
 
 
 @pytest.mark.parametrize("revision", [V1, V3, V5])

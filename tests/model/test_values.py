@@ -121,8 +121,8 @@ NEVER: dict[str, tuple[Any, str]] = {
 @pytest.mark.parametrize(("value", "reason"), (STRANGE | NEVER).values(), ids=STRANGE | NEVER)
 def test_what_json_does_not_have_is_refused_with_its_place(value: Any, reason: str) -> None:
     with pytest.raises(ContractError) as caught:
-        require_json(value, "what get returned")
-    assert str(caught.value) == f"what get returned holds {reason}"
+        require_json(value, "the result of get")
+    assert str(caught.value) == f"the result of get holds {reason}"
 
 
 @pytest.mark.parametrize("value", [value for value, _ in STRANGE.values()], ids=STRANGE)
@@ -288,7 +288,7 @@ def test_a_declaration_that_leaves_it_open_does_not_help(
     hint: Any, value: Any, reason: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert_masked(Peer(returning(value, hint), V4).call("get"), "plain")
-    assert logged(caplog) == f"what get returned holds {reason}"
+    assert logged(caplog) == f"the result of get holds {reason}"
 
 
 DECLARED: dict[str, tuple[Any, Any, Any]] = {

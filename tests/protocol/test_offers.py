@@ -458,7 +458,9 @@ def test_two_of_one_name_are_refused_and_what_is_gone_can_come_again() -> None:
     prompt, resource = server.prompts["review"], server.resources["book://one"]
     server.remove(prompt)
     server.remove(resource)
-    with pytest.raises(ContractError, match="'review' is not there"):
+    with pytest.raises(
+        ContractError, match="'review' cannot be removed: the server does not have it"
+    ):
         server.remove(prompt)
     server.add(prompt)
     server.add(resource)

@@ -315,7 +315,7 @@ def test_an_end_that_hangs_is_given_up(
 ) -> None:
     monkeypatch.setattr("accord.serve.inprocess.DEFAULT_GRACE", 0.1)
     forever = threading.Event()
-    monkeypatch.setattr(lifespan.time, "sleep", lambda _: forever.wait())
+    monkeypatch.setattr("samples.lifespan.time.sleep", lambda _: forever.wait())
 
     async def main() -> None:
         with pytest.raises(LifespanError, match=r"'shop' did not end in time \(.*lifespan\.py"):

@@ -18,12 +18,11 @@ import msgspec
 from accord.cli import databases, targets
 from accord.cli.targets import Target
 from accord.errors import ContractError, relative_path
-from accord.serve.http.supervisor import END, Supervisor
+from accord.serve.http.supervisor import END, KILL_AFTER, Supervisor, WorkerProcess
 
 _INTERVAL: Final = 0.3  # seconds between two looks at the files
 _MAX_SHARE: Final = 0.1  # of the time, for looking at files
 _MAX_FILES: Final = 10_000
-_KILL_AFTER: Final = 2.0  # seconds beyond the grace period
 _SKIPPED: Final = frozenset({"__pycache__", "node_modules", "site-packages", "dist-packages"})
 _ENVIRONMENT: Final = "pyvenv.cfg"  # a file in each virtual environment
 _SOURCE: Final = ".py"
@@ -210,9 +209,9 @@ class Reloader(Supervisor):
         self._is_restarting = True
         for worker in self._workers.values():
             worker.tell(END)
-        self._deadline = monotonic() + self._grace + _KILL_AFTER
+        self._deadline = monotonic() + self._grace + KILL_AFTER
 
-    def _replace(self, worker: Any, code: int) -> None:
+    def _replace(self, worker: WorkerProcess, code: int) -> None:
         """Start again once all workers have ended; wait for a change after a failed start."""
         if self._code is not None:
             return

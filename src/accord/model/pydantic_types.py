@@ -8,7 +8,7 @@ pydantic dataclass, a validator, a type such as `EmailStr`, or a `Field` in a cl
 import inspect
 import sys
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from functools import cache, reduce
 from operator import or_
@@ -25,7 +25,8 @@ from accord.model.values import is_deep_json
 
 Mode = Literal["validation", "serialization"]
 _REF: Final = "#/$defs/{model}"
-_BOUNDS: Final = ("gt", "ge", "lt", "le", "multiple_of", "min_length", "max_length", "pattern")
+BOUNDS: Final = ("gt", "ge", "lt", "le", "multiple_of", "min_length", "max_length", "pattern")
+"""The bounds of a value, as msgspec.Meta, annotated-types and pydantic's Field name them."""
 _TEXTS: Final = ("title", "description", "examples")
 _HOOKS: Final = (
     "__get_pydantic_core_schema__",
@@ -94,9 +95,9 @@ def is_field(value: Any) -> bool:
 
 def _is_plain_field(info: Any) -> bool:
     """True if a `Field` has only bounds and texts, which msgspec.Meta has as well."""
-    plain = {*_BOUNDS, *_TEXTS, "annotation"}
+    plain = {*BOUNDS, *_TEXTS, "annotation"}
     return info._attributes_set.keys() <= plain and all(
-        any(getattr(extra, name, None) is not None for name in _BOUNDS) for extra in info.metadata
+        any(getattr(extra, name, None) is not None for name in BOUNDS) for extra in info.metadata
     )
 
 
@@ -381,12 +382,18 @@ def _with_fields(hint: Any) -> Any:
         return Annotated[(_with_fields(bare), *map(_as_field, extras))]
     if typing.is_typeddict(hint):
         return _usual_typeddict(hint)
+    return map_arguments(hint, _with_fields)
+
+
+def map_arguments(hint: Any, convert: Callable[[Any], Any]) -> Any:
+    """Return a type with its arguments converted; the type itself if none has changed."""
+    origin, args = get_origin(hint), get_args(hint)
     if origin is Literal or not args:
         return hint
-    inner = tuple(_with_fields(arg) for arg in args)
-    if inner == args:
+    converted = tuple(map(convert, args))
+    if converted == args:
         return hint
-    return reduce(or_, inner) if origin in (Union, UnionType) else origin[inner]
+    return reduce(or_, converted) if origin in (Union, UnionType) else origin[converted]
 
 
 def _usual_typeddict(hint: Any) -> Any:
@@ -422,7 +429,7 @@ def _as_field(extra: Any) -> Any:
     if isinstance(extra, str):
         return field(description=extra)
     if isinstance(extra, msgspec.Meta):
-        names = (*_BOUNDS, *_TEXTS)
+        names = (*BOUNDS, *_TEXTS)
         values = {name: getattr(extra, name) for name in names if getattr(extra, name) is not None}
         return field(**values, json_schema_extra=extra.extra_json_schema)
     if described := getattr(extra, "documentation", None):  # of a `Doc`

@@ -124,7 +124,10 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.timeout is not None and not _is_duration(self.timeout):
-            raise ContractError(f"the timeout of tool {self.name!r} must be a number above 0")
+            raise ContractError(
+                f"the timeout of tool {self.name!r} must be a number of seconds above 0,"
+                f" not {self.timeout!r}"
+            )
         if self.tags:
             tags = tags_of(self.tags, f"tool {self.name!r}")
             msgspec.structs.force_setattr(self, "tags", tags)

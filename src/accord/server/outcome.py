@@ -125,7 +125,7 @@ def _encoded(data: Any, tool: Tool) -> Value:
         if check is not None:
             check(json)
     except RecursionError:
-        raise too_deep(_returned(tool)) from None
+        raise too_deep(_result_of(tool)) from None
     except TypeError:
         _require_json(data, tool)
         raise
@@ -133,7 +133,7 @@ def _encoded(data: Any, tool: Tool) -> Value:
         _require_json(data, tool)
         raise _misfit(json, tool, error) from error
     if output.is_recursive and is_deep_json(json):
-        raise too_deep(_returned(tool))
+        raise too_deep(_result_of(tool))
     if output.is_loose or (output.hides_nan and b"null" in json):
         _require_json(data, tool)
     return Encoded(json)
@@ -157,7 +157,7 @@ def _encoded_by(encode: Callable[[Any], bytes], data: Any, tool: Tool) -> Encode
     try:
         return Encoded(encode(data))
     except RecursionError:
-        raise too_deep(_returned(tool)) from None
+        raise too_deep(_result_of(tool)) from None
     except msgspec.ValidationError as error:
         raise _misfit(b"", tool, error) from error
 
@@ -173,17 +173,17 @@ def _misfit(json: bytes, tool: Tool, error: msgspec.ValidationError) -> Contract
     parts = [f"${'.' if e.field[:1] not in ('', '[') else ''}{e.field}: {e.error}" for e in fields]
     more = f"; and {len(parts) - _MAX_PARTS} more" if len(parts) > _MAX_PARTS else ""
     return ContractError(
-        f"{_returned(tool)} does not fit its return type: {'; '.join(parts[:_MAX_PARTS])}{more}"
+        f"{_result_of(tool)} does not fit its return type: {'; '.join(parts[:_MAX_PARTS])}{more}"
     )
 
 
 def _require_json(data: Any, tool: Tool) -> None:
     """Raise if a tool's value is not JSON; the error names the place."""
-    require_json(data, _returned(tool), is_declared=not tool.output.is_loose)
+    require_json(data, _result_of(tool), is_declared=not tool.output.is_loose)
 
 
-def _returned(tool: Tool) -> str:
-    return f"what {tool.name} returned"
+def _result_of(tool: Tool) -> str:
+    return f"the result of {tool.name}"
 
 
 def _encode_sets(data: Any) -> bytes:
@@ -199,9 +199,9 @@ def _compact(json: bytes, tool: Tool) -> bytes:
     try:
         line = _format(json)
     except RecursionError:
-        raise too_deep(_returned(tool)) from None
+        raise too_deep(_result_of(tool)) from None
     if is_deep_json(line):
-        raise too_deep(_returned(tool))
+        raise too_deep(_result_of(tool))
     return line
 
 

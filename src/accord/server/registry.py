@@ -333,7 +333,7 @@ class Registry:
         with CHANGING:
             key = key_of(feature)
             if self._all.get(key) is not feature:
-                raise ContractError(f"{key[1]!r} is not there")
+                raise ContractError(f"{key[1]!r} cannot be removed: the server does not have it")
             is_shown = self.is_shown(feature)
             if is_shown:
                 self._hide(feature)

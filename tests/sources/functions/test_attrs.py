@@ -251,7 +251,7 @@ def test_a_wrong_result_is_logged_with_its_part(caplog: pytest.LogCaptureFixture
     assert Peer(server, NEWEST).call("get")["result"]["isError"] is True
     (record,) = caplog.records
     assert record.getMessage() == (
-        "tool get failed: what get returned does not fit its return type: "
+        "tool get failed: the result of get does not fit its return type: "
         f"$[1].a: must be an integer, not a string ({location_of(get)})"
     )
 

@@ -349,7 +349,7 @@ def test_a_wrong_result_is_masked_and_logged_with_its_place(
     place = location_of(server.registry.tools["get"].function)
     message = record.getMessage()
     assert message.startswith(
-        f"tool get failed: what get returned does not fit its return type: {parts}"
+        f"tool get failed: the result of get does not fit its return type: {parts}"
     )
     assert message.endswith(f"({place})")
     assert re.search(r"test_pydantic_results\.py:\d+$", place)

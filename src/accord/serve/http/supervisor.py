@@ -34,7 +34,8 @@ _FIRST_DELAY: Final = 0.5  # seconds before a worker is replaced that ended soon
 _MAX_DELAY: Final = 30.0
 _RETRY_DELAY: Final = 5.0
 _RECENT: Final = 60.0  # seconds in which ends of workers count as repeated
-_KILL_AFTER: Final = 2.0  # seconds beyond the grace period
+KILL_AFTER: Final = 2.0
+"""Seconds beyond the grace period."""
 
 
 class WorkerConfig(msgspec.Struct, frozen=True):
@@ -66,7 +67,9 @@ class Ready(msgspec.Struct, frozen=True):
     """Digest of that name and of the key: workers with different ones refuse each other's ids."""
 
 
-class _Worker:
+class WorkerProcess:
+    """A worker, as its supervisor sees it."""
+
     def __init__(
         self, process: "subprocess.Popen[bytes]", control: socket.socket, slot: int
     ) -> None:
@@ -79,12 +82,13 @@ class _Worker:
     def exit_code(self) -> int:
         """Return the exit code; its socket is closed, so that it has ended or is about to."""
         try:
-            return self.process.wait(_KILL_AFTER)
+            return self.process.wait(KILL_AFTER)
         except subprocess.TimeoutExpired:
             self.process.kill()
             return self.process.wait()
 
     def tell(self, message: bytes) -> None:
+        """Send a message, unless the worker has ended."""
         with suppress(OSError):  # it has ended
             self.control.sendall(encode_frame(message))
 
@@ -115,7 +119,7 @@ class Supervisor:
         self._ready = ready
         self._on_end = on_end
         self._say = say
-        self._workers: dict[int, _Worker] = {}
+        self._workers: dict[int, WorkerProcess] = {}
         self._selector = selectors.DefaultSelector()
         self._signals = 0
         self._handled = 0
@@ -211,12 +215,12 @@ class Supervisor:
                 return
         taken = {worker.slot for worker in self._workers.values()}
         slot = next(slot for slot in range(self._count) if slot not in taken)
-        worker = self._workers[process.pid] = _Worker(process, ours, slot)
+        worker = self._workers[process.pid] = WorkerProcess(process, ours, slot)
         self._selector.register(ours, selectors.EVENT_READ, worker)
         worker.tell(msgspec.json.encode(msgspec.structs.replace(self._config, slot=slot)))
         self._config = msgspec.structs.replace(self._config, is_first=False)
 
-    def _receive(self, worker: _Worker) -> None:
+    def _receive(self, worker: WorkerProcess) -> None:
         try:
             data = worker.control.recv(_MAX_READ)
         except OSError:
@@ -247,7 +251,7 @@ class Supervisor:
             self._is_complete = True
             self._ready(ready.name)
 
-    def _replace(self, worker: _Worker, code: int) -> None:
+    def _replace(self, worker: WorkerProcess, code: int) -> None:
         """Replace a worker that has ended, unless all are to end."""
         if self._code is not None:  # an error at the end, which the worker has shown, is ours too
             self._code = self._code or max(code, 0)
@@ -279,7 +283,7 @@ class Supervisor:
         self._on_end()
         for worker in self._workers.values():
             worker.tell(END if is_first else END_NOW)
-        self._deadline = monotonic() + (self._grace if is_first else 0.0) + _KILL_AFTER
+        self._deadline = monotonic() + (self._grace if is_first else 0.0) + KILL_AFTER
 
 
 def _signal_name(number: int) -> str:

@@ -20,8 +20,8 @@ from accord.model.content import Annotations, Icon
 from accord.model.forms import literals_in
 from accord.model.prompt import Argument, Prompt
 from accord.model.resource import BYTES, JSON, TEXT, Resource
-from accord.model.tool import Audience, Bound, Dependencies, Executable, Hints, Tool
-from accord.sources.functions.dependencies import Overrides, executable, resolve
+from accord.model.tool import Audience, Bound, Dependencies, Executable, Hints, Overrides, Tool
+from accord.sources.functions.dependencies import executable, resolve
 from accord.sources.functions.introspect import FunctionInfo, inspect_function
 from accord.sources.functions.parameters import ParameterInfo, Parameters, decode_failure
 from accord.sources.functions.type_hints import output_of

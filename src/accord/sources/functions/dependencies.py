@@ -13,7 +13,7 @@ import msgspec
 
 from accord.errors import ContractError
 from accord.model.context import Context
-from accord.model.tool import Executable
+from accord.model.tool import Executable, Overrides
 from accord.sources.functions.introspect import function_body, is_context, type_hints_of
 
 
@@ -39,10 +39,6 @@ class Depends(msgspec.Struct, frozen=True):
             raise ContractError(
                 f"{self.function!r} cannot be a dependency: it is not hashable", at=self.function
             ) from error
-
-
-Overrides = Mapping[Callable[..., Any], Callable[..., Any]]
-"""Functions to use in place of others."""
 
 
 def dependency_of(parameter: inspect.Parameter, hint: Any) -> Depends | None:

@@ -31,15 +31,16 @@ from accord.model.answer import Answer
 from accord.model.arguments import JsonSchema
 from accord.model.content import Block
 from accord.model.pydantic_types import (
+    BOUNDS,
     CheckedOutput,
     PydanticType,
     is_msgspec_only,
+    map_arguments,
     uses_pydantic,
 )
 from accord.model.tool import Output
 from accord.sources.functions.attrs_types import reject_unusable_attrs
 
-_BOUNDS: Final = ("gt", "ge", "lt", "le", "multiple_of", "min_length", "max_length", "pattern")
 _DOCUMENTATION: Final = ("title", "description", "examples", "extra_json_schema", "extra")
 _SUBSCHEMA_MAPS: Final = frozenset({"properties", "patternProperties", "$defs"})
 _SUBSCHEMAS: Final = frozenset(
@@ -240,12 +241,7 @@ def _translate(hint: Any) -> Any:
         return reduce(_attach, sorted(metas, key=_is_documentation), _translate(bare))
     if isinstance(hint, type) and hint in _FORMATS:
         return Annotated[hint, msgspec.Meta(extra_json_schema={"format": _FORMATS[hint]})]
-    if origin is Literal or not args:
-        return hint
-    inner = tuple(_translate(arg) for arg in args)
-    if inner == args:
-        return hint
-    return reduce(or_, inner) if origin in (Union, UnionType) else origin[inner]
+    return map_arguments(hint, _translate)
 
 
 def _attach(hint: Any, meta: msgspec.Meta) -> Any:
@@ -261,9 +257,9 @@ def _metas(extra: Any) -> Iterator[msgspec.Meta]:
     if isinstance(extra, str):
         yield msgspec.Meta(description=extra)
         return
-    values = {name: getattr(extra, name, None) for name in (*_BOUNDS, *_DOCUMENTATION)}
+    values = {name: getattr(extra, name, None) for name in (*BOUNDS, *_DOCUMENTATION)}
     values["description"] = values["description"] or getattr(extra, "documentation", None)
-    for names in (_BOUNDS, _DOCUMENTATION):
+    for names in (BOUNDS, _DOCUMENTATION):
         known: dict[str, Any] = {name: values[name] for name in names if values[name] is not None}
         if known:
             yield msgspec.Meta(**known)

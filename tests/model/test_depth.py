@@ -136,7 +136,7 @@ def test_a_deep_result_is_a_failure_that_names_the_limit(
     make: Callable[[], Any], profile: str, revision: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     reply = Peer(returning(make), revision, asking(profile)).call("get")
-    assert f"What get returned {REASON}" in failure_of(reply)
+    assert f"The result of get {REASON}" in failure_of(reply)
     assert_one_line(caplog, "tool get failed: the result of get")
 
 

@@ -389,7 +389,7 @@ def test_a_model_that_contains_itself_is_too_deep(hint: Any) -> None:
     node = t.Node(name="a")
     node.children.append(node)
     text = result_of(node, hint)["content"][0]["text"]
-    assert "What get returned is nested more than 100 levels deep, or contains itself" in text
+    assert "The result of get is nested more than 100 levels deep, or contains itself" in text
     assert ".py" not in text
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
 from contextvars import copy_context
 from functools import partial
 from hashlib import blake2b
@@ -19,6 +18,7 @@ from accord.protocol import Connection, Request
 from accord.protocol.input_state import InputResponses
 from accord.protocol.messages import LogMessage, Progress, Wanted, decode_meta, notification
 from accord.protocol.notifications import acknowledgement
+from accord.serve.threadsafe import resolve_threadsafe
 from accord.server.operation import Done
 
 T = TypeVar("T")
@@ -190,8 +190,8 @@ async def _run_in_daemon_thread(function: Callable[[], T]) -> T:
     `asyncio.run` waits for the threads of `asyncio.to_thread`, which never returns if the function
     raises StopIteration.
     """
-    loop, context = asyncio.get_running_loop(), copy_context()
-    ended: asyncio.Future[Callable[[], T]] = loop.create_future()
+    context = copy_context()
+    ended: asyncio.Future[Callable[[], T]] = asyncio.get_running_loop().create_future()
 
     def run() -> None:
         result: Callable[[], T]
@@ -199,8 +199,7 @@ async def _run_in_daemon_thread(function: Callable[[], T]) -> T:
             result = partial(_return, context.run(function))
         except BaseException as error:  # noqa: BLE001 - raised in the caller
             result = partial(_raise, error)
-        with suppress(RuntimeError):  # the loop is closed
-            loop.call_soon_threadsafe(_resolve, ended, result)
+        resolve_threadsafe(ended, result)
 
     Thread(target=run, name="accord-tool", daemon=True).start()
     return (await ended)()
@@ -212,11 +211,6 @@ def _return(value: T) -> T:
 
 def _raise(error: BaseException) -> Any:
     raise error
-
-
-def _resolve(future: "asyncio.Future[T]", value: T) -> None:
-    if not future.done():  # its caller was cancelled
-        future.set_result(value)
 
 
 class OneWay:

@@ -18,6 +18,7 @@ from typing import Any, Final
 from accord.errors import AccordError, ContractError, LifespanError, location_of, reason_of
 from accord.model.scope import Scope
 from accord.serve.shutdown import DEFAULT_GRACE
+from accord.serve.threadsafe import resolve_threadsafe
 from accord.server.lifespan import is_async_manager
 from accord.server.registry import Registry
 
@@ -371,9 +372,8 @@ class _InThread:
         self._entered: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
         self._left: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
         hold = copy_context().run
-        threading.Thread(
-            target=hold, args=(self._hold, loop), name=f"lifespan of {self._name}", daemon=True
-        ).start()
+        name = f"lifespan of {self._name}"
+        threading.Thread(target=hold, args=(self._hold,), name=name, daemon=True).start()
         try:
             state, error = await self._entered
         except asyncio.CancelledError:
@@ -389,25 +389,16 @@ class _InThread:
         if error is not None:
             raise error
 
-    def _hold(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _hold(self) -> None:
         failure: BaseException | None = None
         try:
             with self._manager as state:
-                _tell(loop, self._entered, (state, None))
+                resolve_threadsafe(self._entered, (state, None))
                 self._leave.wait()
         except BaseException as error:  # noqa: BLE001 - SystemExit, for example
             failure = error
-        _tell(loop, self._entered, (None, failure))
-        _tell(loop, self._left, (None, failure))
-
-
-def _tell(loop: asyncio.AbstractEventLoop, future: "asyncio.Future[Any]", value: Any) -> None:
-    def tell() -> None:
-        if not future.done():
-            future.set_result(value)
-
-    with suppress(RuntimeError):  # the loop is closed
-        loop.call_soon_threadsafe(tell)
+        resolve_threadsafe(self._entered, (None, failure))
+        resolve_threadsafe(self._left, (None, failure))
 
 
 def _is_cancelled() -> bool:

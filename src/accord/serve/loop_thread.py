@@ -20,6 +20,7 @@ from typing import Any, Final, TypeVar
 
 from accord.errors import ContractError
 from accord.serve.shutdown import DEFAULT_GRACE
+from accord.serve.threadsafe import resolve_threadsafe
 
 log = logging.getLogger("accord")
 
@@ -140,12 +141,7 @@ async def _run_there(put: Callable[[Callable[[], None]], None], function: Any) -
             value = context.run(function)
         except BaseException as error:  # noqa: BLE001 - raised where the value is awaited
             failure = error
-        with suppress(RuntimeError):  # the loop is closed
-            loop.call_soon_threadsafe(finish, (value, failure))
-
-    def finish(outcome: tuple[Any, BaseException | None]) -> None:
-        if not finished.done():
-            finished.set_result(outcome)
+        resolve_threadsafe(finished, (value, failure))
 
     put(run)
     value, failure = await finished

@@ -308,7 +308,9 @@ class App:
     async def _read(self, exchange: Exchange) -> Response | None:
         """Read the reply in a body; a large one is read in a child process."""
         if exchange.method != "POST":
-            return refused(refuse(405, f"{exchange.method} is not for here"), allow="POST")
+            return refused(
+                refuse(405, f"Method {exchange.method} not allowed; use POST"), allow="POST"
+            )
         body = self._refusal(exchange.head) or exchange.read_at_once()
         if body is None:
             body = await exchange.read(self._execution.find_loop())
@@ -329,7 +331,7 @@ class App:
         has_sessions = head.revision is not None and not self._settings.stateless
         if not has_sessions or method not in ("GET", "DELETE"):
             allow = "POST, GET, DELETE" if has_sessions else "POST"
-            return refused(refuse(405, f"{method} is not for here"), allow=allow)
+            return refused(refuse(405, f"Method {method} not allowed; use {allow}"), allow=allow)
         session = (
             refuse(503, _SHUTTING_DOWN) if self._execution.is_closing else self._session(exchange)
         )

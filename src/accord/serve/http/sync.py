@@ -29,7 +29,7 @@ class SyncApp:
         """Return the response to a request whose Host and Origin are checked already."""
         head = self._heads.find(headers)
         if method != "POST":
-            return refused(refuse(405, f"{method} is not for here"), allow="POST")
+            return refused(refuse(405, f"Method {method} not allowed; use POST"), allow="POST")
         if head.unfit is not None:
             return refused(head.unfit)
         try:

@@ -780,7 +780,7 @@ def test_errors_of_a_large_object_do_not_copy_it() -> None:
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert "wide.field99 is required" in str(reading.response.to_dict())
+    assert "'wide.field99'" in str(reading.response.to_dict())
     assert peak < 100_000_000  # 100 copies would take several times as much
     valid = unknown | dict.fromkeys(fields, 1)
     assert asyncio.run(server.call("use", {"wide": valid})).value == 1

@@ -18,7 +18,8 @@ BIN := $(CURDIR)/$(VENV)/bin
 PIP := $(BIN)/python -m pip
 INSTALL := $(PIP) install --quiet --constraint constraints.txt --build-constraint constraints.txt
 PEERS := $(VENV)/peers
-PYTEST := pytest --numprocesses auto --dist worksteal
+# One process more than cores: many tests wait for child processes.
+PYTEST := pytest --numprocesses $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1) --dist worksteal
 # Compile once, before the tests start thousands of processes.
 COMPILE = $(BIN)/python -m compileall -q src
 # A page that is not in the navigation, and a broken link, are errors.

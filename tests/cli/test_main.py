@@ -50,7 +50,9 @@ def test_help_names_every_verb() -> None:
 def test_the_examples_in_the_help_work(verb: str, tmp_path: Path) -> None:
     path = {"PATH": f"{Path(ACCORD).parent}:{ENVIRONMENT['PATH']}"}
     shutil.copy(EXAMPLES / "shop.py", tmp_path)
-    make(tmp_path / "shop.db")
+    for name in ("shop", "chinook", "northwind"):
+        make(tmp_path / f"{name}.db")
+    (tmp_path / "accord.toml").write_text('[shop]\ntarget = "shop.db"\n')
     for line in accord(verb, "--help").out.split("examples:\n")[1].splitlines():
         done = subprocess.run(
             ["sh", "-c", line.strip()], cwd=tmp_path, env=ENVIRONMENT | path, capture_output=True

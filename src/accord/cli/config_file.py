@@ -42,7 +42,7 @@ _WANTED: Final[Mapping[Any, tuple[str, tuple[type, ...]]]] = {
     count: ("a whole number", (int,)),
 }
 """The types of an option's value, by the function that reads it on the command line."""
-_HEADER: Final = re.compile(r"\s*\[+\s*[\"']?([^\]\"']*?)[\"']?\s*\]")
+_HEADER: Final = re.compile(r"\s*+\[{1,2}+\s*+[\"']?+([^\[\]\"'\n]*+)")
 
 
 class Config(NamedTuple):
@@ -211,7 +211,7 @@ def _line(text: str, table: str | None, key: str | None) -> int | None:
     for number, line in enumerate(text.splitlines(), 1):
         header = _HEADER.match(line)
         if header is not None:
-            current = header[1]
+            current = header[1].rstrip()
             if current == table:
                 found = number
         elif key is not None and current == table:

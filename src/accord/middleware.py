@@ -91,12 +91,7 @@ def timeout(seconds: float) -> Middleware:
     The thread of a plain `def` cannot be ended: its result is dropped, and `ctx.cancelled` is true.
     """
     _require_positive("seconds", seconds)
-    limit = limited(seconds)
-
-    async def within(call: Call, following: Next) -> Answer[Any]:
-        return await limit(call, following)
-
-    return within
+    return limited(seconds)
 
 
 def cache(

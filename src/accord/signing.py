@@ -21,7 +21,7 @@ _MAX_KEY: Final = 64  # of blake2b
 _MIN_KEY: Final = 16
 _PREFIX: Final = "accord."
 _ONE_HOUR: Final = 3600.0
-_CLOCK_SKEW: Final = 60.0  # seconds, between workers
+CLOCK_SKEW: Final = 60.0  # seconds, between workers
 
 
 class BadSignature(PeerError):
@@ -104,7 +104,7 @@ class Cursors:
         except BadSignature as error:
             raise _invalid("was not issued by this server for this purpose") from error
         created, value = msgspec.structs.astuple(msgspec.json.decode(payload, type=_Payload))
-        if not -_CLOCK_SKEW <= self._clock() - created <= self._seconds:
+        if not -CLOCK_SKEW <= self._clock() - created <= self._seconds:
             raise _invalid("has expired; start again without it", code="CURSOR_EXPIRED")
         return value
 

@@ -18,7 +18,7 @@ from accord.protocol import Connection, Request
 from accord.protocol.input_state import InputResponses
 from accord.protocol.messages import LogMessage, Progress, Wanted, decode_meta, notification
 from accord.protocol.notifications import acknowledgement
-from accord.serve.threadsafe import resolve_threadsafe
+from accord.serve.threadsafe import captured, resolve_threadsafe
 from accord.server.operation import Done
 
 T = TypeVar("T")
@@ -194,23 +194,10 @@ async def _run_in_daemon_thread(function: Callable[[], T]) -> T:
     ended: asyncio.Future[Callable[[], T]] = asyncio.get_running_loop().create_future()
 
     def run() -> None:
-        result: Callable[[], T]
-        try:
-            result = partial(_return, context.run(function))
-        except BaseException as error:  # noqa: BLE001 - raised in the caller
-            result = partial(_raise, error)
-        resolve_threadsafe(ended, result)
+        resolve_threadsafe(ended, captured(partial(context.run, function)))
 
     Thread(target=run, name="accord-tool", daemon=True).start()
     return (await ended)()
-
-
-def _return(value: T) -> T:
-    return value
-
-
-def _raise(error: BaseException) -> Any:
-    raise error
 
 
 class OneWay:

@@ -121,7 +121,7 @@ class Executor:
         inner = RunningCall(call.request, None, call.edge, deliver)
         operation = FunctionOperation(inner, self._dispatcher, is_async=False, function=function)
         if not self._threads.submit(operation):
-            raise BUSY
+            raise Problem.unavailable(BUSY.message)  # its own: raising one adds a traceback to it
         try:
             await finished
         except asyncio.CancelledError:

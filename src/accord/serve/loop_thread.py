@@ -15,12 +15,13 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from contextvars import copy_context
+from functools import partial
 from queue import SimpleQueue
 from typing import Any, Final, TypeVar
 
 from accord.errors import ContractError
 from accord.serve.shutdown import DEFAULT_GRACE
-from accord.serve.threadsafe import resolve_threadsafe
+from accord.serve.threadsafe import captured, resolve_threadsafe
 
 log = logging.getLogger("accord")
 
@@ -129,25 +130,15 @@ def run_on_own_loop(start: Callable[[RunHere], Coroutine[Any, Any, T]]) -> T:
 async def _run_there(put: Callable[[Callable[[], None]], None], function: Any) -> Any:
     """Run a function in the thread that takes what is put, and return its value."""
     loop = asyncio.get_running_loop()
-    finished: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
+    finished: asyncio.Future[Callable[[], Any]] = loop.create_future()
     context = copy_context()
 
     def run() -> None:
-        if finished.done():  # cancelled
-            return
-        value: Any = None
-        failure: BaseException | None = None
-        try:
-            value = context.run(function)
-        except BaseException as error:  # noqa: BLE001 - raised where the value is awaited
-            failure = error
-        resolve_threadsafe(finished, (value, failure))
+        if not finished.done():  # else cancelled
+            resolve_threadsafe(finished, captured(partial(context.run, function)))
 
     put(run)
-    value, failure = await finished
-    if failure is not None:
-        raise failure
-    return value
+    return (await finished)()
 
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:

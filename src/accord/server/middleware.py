@@ -106,8 +106,8 @@ def _around(middleware: Middleware, inner: Next) -> Next:
 def limited(seconds: float) -> Middleware:
     """Return middleware that ends a call after a time; the transport has the clock."""
 
-    def limit(call: Call, following: Next) -> Awaitable[Answer[Any]]:
-        return call.within(seconds, following(call))
+    async def limit(call: Call, following: Next) -> Answer[Any]:
+        return await call.within(seconds, following(call))
 
     return limit
 

@@ -14,12 +14,11 @@ import msgspec
 from accord.model.context import ClientInfo
 from accord.profiles import asking_for, profile_asked
 from accord.revisions import REVISIONS
-from accord.signing import BadSignature, Signer, unverified
+from accord.signing import CLOCK_SKEW, BadSignature, Signer, unverified
 
 MAX_LENGTH: Final = 1_000
 """Maximum characters of an id: some proxies refuse longer headers."""
 _MAX_PAYLOAD: Final = 720  # bytes: with the signature, in base64, at most MAX_LENGTH
-_CLOCK_SKEW: Final = 60.0  # seconds, between machines
 _NONCE_BYTES: Final = 12
 _DIGEST_BYTES: Final = 12
 _MAX_NAME: Final = 64  # characters of a client's name that are kept if not all fits
@@ -101,7 +100,7 @@ class SessionIds:
             return None
         revision = REVISIONS.get(found.revision)
         left = found.until - int(self.clock())
-        if revision is None or not -_CLOCK_SKEW <= left <= self._seconds + _CLOCK_SKEW:
+        if revision is None or not -CLOCK_SKEW <= left <= self._seconds + CLOCK_SKEW:
             return None
         client = ClientInfo(revision, found.capabilities, found.info)
         return SessionId(text, found.nonce, found.until, client, found.principal)

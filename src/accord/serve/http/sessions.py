@@ -10,12 +10,12 @@ from accord.protocol import Connection, Request
 from accord.protocol.messages import MAX_SUBSCRIPTIONS
 from accord.serve.http.session_id import SessionId, SessionIds
 from accord.serve.http.streams import PRIMING, Stream
+from accord.signing import CLOCK_SKEW
 
 _DIGITS: Final = 16
 _MOST_STREAMS: Final = 16  # a session's streams that can be resumed
 _MOST_ENDED: Final = 100_000  # sessions that have ended before their ids expire
 _ANNOUNCEMENTS: Final = 4  # of a session in use, in the time in which it would expire
-_CLOCK_SKEW: Final = 60.0  # seconds, for ids that other machines still accept
 _OF: Final = "."
 _MOST_KEPT: Final = MAX_SUBSCRIPTIONS + len(KINDS)  # changes for a client that does not listen yet
 
@@ -292,7 +292,7 @@ class Sessions:
         self._ended |= ended
         while self._ended:
             oldest = next(iter(self._ended))
-            if len(self._ended) <= _MOST_ENDED and self._ended[oldest] + _CLOCK_SKEW > now:
+            if len(self._ended) <= _MOST_ENDED and self._ended[oldest] + CLOCK_SKEW > now:
                 break
             del self._ended[oldest]
 

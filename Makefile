@@ -18,6 +18,8 @@ BIN := $(CURDIR)/$(VENV)/bin
 PIP := $(BIN)/python -m pip
 INSTALL := $(PIP) install --quiet --constraint constraints.txt --build-constraint constraints.txt
 PEERS := $(VENV)/peers
+FRAMEWORKS := $(patsubst tests/frameworks/environments/%.txt,$(VENV)/frameworks/%/.installed,\
+	$(wildcard tests/frameworks/environments/*.txt))
 # One process more than cores: many tests wait for child processes.
 PYTEST := pytest --numprocesses $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1) --dist worksteal
 # Compile once, before the tests start thousands of processes.
@@ -30,7 +32,7 @@ export COVERAGE_FILE := $(CURDIR)/$(VENV)/coverage
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-all test-long coverage check docs conformance readings bench pictures sheet clean
+.PHONY: help demo test test-all test-long coverage check docs conformance frameworks readings bench pictures sheet clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,11 +44,11 @@ test: $(VENV)/.test ## run the tests, in a few minutes
 	$(COMPILE)
 	$(BIN)/python -m $(PYTEST) -m "not slow and not long" --hypothesis-profile few
 
-test-all: $(VENV)/.test $(VENV)/.docs $(VENV)/.peers ## run the slow tests: other clients, browser, packaging, growth, properties with more examples
+test-all: $(VENV)/.test $(VENV)/.docs $(VENV)/.peers $(FRAMEWORKS) ## run the slow tests: other clients, browser, packaging, growth, properties with more examples
 	$(COMPILE)
 	$(BIN)/python -m $(PYTEST) -m "(slow or hypothesis) and not long"
 
-coverage: $(VENV)/.test $(VENV)/.docs $(VENV)/.peers ## run all tests except the long ones with branch coverage, child processes included
+coverage: $(VENV)/.test $(VENV)/.docs $(VENV)/.peers $(FRAMEWORKS) ## run all tests except the long ones with branch coverage, child processes included
 	$(COMPILE)
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m $(PYTEST) -m "not long"
@@ -73,6 +75,8 @@ docs: $(VENV)/.docs ## regenerate the generated parts of README and docs; build 
 
 conformance: $(VENV)/.peers ## run the official conformance suite, both protocol eras
 	$(BIN)/python -m tests.conformance
+
+frameworks: $(FRAMEWORKS) ## install the environments of agent frameworks, for tests/frameworks
 
 readings: $(VENV)/.test ## write the readings of the corpus, and show what changed
 	PYTHONPATH=tests $(BIN)/python -m corpus.readings
@@ -110,4 +114,10 @@ $(VENV)/.peers: tests/peers/package.json $(VENV)/.test
 	mkdir -p $(PEERS)
 	cp $< $(PEERS)
 	npm install --prefix $(PEERS) --no-package-lock --no-audit --no-fund --ignore-scripts
+	@touch $@
+
+# One environment for each agent framework: they need different versions of the official SDK. uv installs one in seconds.
+$(VENV)/frameworks/%/.installed: tests/frameworks/environments/%.txt pyproject.toml $(VENV)/.test
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(@D)
+	$(BIN)/uv pip install --quiet --python $(@D)/bin/python --requirement $< --build-constraint constraints.txt --editable .
 	@touch $@

@@ -5,6 +5,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from accord.model.answer import Page, Problem
+from accord.model.plain import plain_json
 from accord.model.values import known
 
 ResponseType = Literal["list", "single", "action", "tool_catalog", "error"]
@@ -86,6 +87,9 @@ class Response(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, re
     metadata: dict[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data with the names of the wire."""
-        plain: dict[str, Any] = msgspec.to_builtins(self)
+        """Return plain JSON with the names of the wire, whatever Python values the data holds.
+
+        Dates are ISO 8601, bytes Base64, NaN and infinities null.
+        """
+        plain: dict[str, Any] = plain_json(self)
         return plain

@@ -7,12 +7,12 @@ from typing import Any, Final, Literal
 import msgspec
 
 from accord.model.response import META_KEY
+from accord.reader.blocks import is_block
 from accord.reader.frames import is_guarded, unguarded
 from accord.reader.reading import Notes
 from accord.reader.shown import python_value
 from accord.reader.text import Found, decoded_twice, find_json, parse_json
 from accord.reader.toon import toon_value
-from accord.reader.unwrap import is_block
 from accord.reader.yaml import yaml_value
 
 _BESIDE: Final = frozenset({"page", "warnings", "partial", "truncated"})

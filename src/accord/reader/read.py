@@ -34,9 +34,10 @@ from accord.reader.own import (
 )
 from accord.reader.paging import page_in_words, page_of, page_of_cut
 from accord.reader.reading import Notes, Reading
+from accord.reader.reply import Reply
 from accord.reader.signs import Sign
 from accord.reader.things import Collection
-from accord.reader.unwrap import Reply, is_passed_on, unwrap
+from accord.reader.unwrap import is_passed_on, unwrap, unwrap_again
 
 _EXECUTING: Final = re.compile(r"Error executing (?:tool )?(?:tool|[\w.-]{1,128}): ")
 _CODED: Final = re.compile(r"(?:MCP|RPC|JSON-RPC) error:? (?:code )?(-\d{3,6})\b")
@@ -61,17 +62,39 @@ def read(
 ) -> Reading:
     """Return the Reading of a reply. Never raises: malformed input is reported in `findings`.
 
-    `reply` is bytes, text, a decoded message or result, or an SDK's result object. `tool` and
-    `arguments` are those of the call; they help to distinguish an action from a list.
+    `reply` is bytes, text, a decoded message or result, or an object: of an SDK, of an agent
+    framework, an exception, an Answer. `tool` and `arguments` are those of the call; they help to
+    distinguish an action from a list. A Reading is returned as it is.
     """
-    notes = Notes()
-    asked = _Asked(tool, arguments or {}, notes, reply)
-    unwrapped = unwrap(reply, notes)
+    if type(reply) is Reading and tool in (None, reply.response.tool_name):
+        return reply
+    asked = _Asked(tool, arguments or {}, Notes(), reply.raw if type(reply) is Reading else reply)
+    try:
+        return _read(asked, unwrap(asked.raw, asked.notes), tool, arguments)
+    except Exception as error:  # noqa: BLE001 - an object inside of the reply may raise anything
+        asked = _Asked(tool, arguments or {}, Notes(), asked.raw)
+        try:
+            unwrapped = unwrap_again(asked.raw, asked.notes)
+        except TypeError:  # it is JSON: the fault is the reader's
+            raise error from None
+        return _read(asked, unwrapped, tool, arguments)
+
+
+def _read(
+    asked: _Asked, unwrapped: Reply, tool: str | None, arguments: Mapping[str, Any] | None
+) -> Reading:
+    notes = asked.notes
+    if unwrapped.tool is not None and not tool:
+        asked.tool = tool = unwrapped.tool
     if unwrapped.error is not None:
         return _of_rpc_error(asked, unwrapped.error)
     if unwrapped.size is not None:
         return _of_binary(asked, unwrapped.size)
     called = call_of(tool, arguments)
+    if unwrapped.known is not None:
+        said = find(unwrapped.result or {}, Notes(), digs="")
+        said.origin = "the object"
+        return _of_known(asked, called, unwrapped.known, said, None)
     problem = None if unwrapped.result is None else problem_in(unwrapped.result)
     if problem is not None and unwrapped.result is not None:
         said = find(unwrapped.result, Notes(), digs="")

@@ -1,12 +1,24 @@
 """Whatever a reply came in, off: bytes, an SDK's object, JSON-RPC, a workflow tool's wrapping."""
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
 
+from accord.model.plain import as_plain, attempt
+from accord.reader.blocks import (
+    RESULT_NAMES,
+    block_of,
+    is_block,
+    is_dump,
+    is_foreign_block,
+    is_lone_text,
+    with_wire_names,
+)
+from accord.reader.messages import MARKS, message_in, result_of_parts
+from accord.reader.objects import is_json, looks_plain, of_object
 from accord.reader.reading import Notes
+from accord.reader.reply import Reply
 from accord.reader.text import LARGE, json_in_fence, parse_json
 
 DEEPEST: Final = 8  # wrappings within each other
@@ -17,42 +29,50 @@ _BESIDE_CONTENT: Final = _OWN - {"content"}
 _PASSED_ON: Final = _OWN | {"status"}
 _FINE: Final = (None, "success", "ok")
 _WRITTEN: Final = (bytes, str, bytearray, memoryview)
+_MARKED: Final = MARKS | RESULT_NAMES.keys()
+"""Members that a result of the wire does not have."""
 _decode: Final = msgspec.json.Decoder().decode
 _WRAPPINGS: Final = ("output", "response", "json")
 _BINARY_SHARE: Final = 0.05
 
 
-class Reply(msgspec.Struct, kw_only=True):
-    """A reply without its wrapping: an error, a tool result, or some payload."""
-
-    error: Mapping[str, Any] | None = None
-    """A JSON-RPC error."""
-    result: dict[str, Any] | None = None
-    """A tool result: it has `content`, or structure."""
-    payload: Any = None
-    """What is neither: a value, or a text."""
-    is_text: bool = False
-    """The payload is text as it came, not a JSON string."""
-    size: int | None = None
-    """The bytes of what is no text at all."""
-
-    @property
-    def is_error(self) -> bool | None:
-        """What a tool result says of itself, if it says anything."""
-        said = None if self.result is None else self.result.get("isError")
-        return said if isinstance(said, bool) else None
-
-
 def unwrap(reply: Any, notes: Notes) -> Reply:
     """What a reply says, whatever it came in."""
     if not isinstance(reply, _WRITTEN):
-        raw = getattr(reply, "raw", None)  # as our own client keeps it
-        if not isinstance(raw, bytes | str):
-            return _from_value(_plain(reply, notes), notes, 0)
-        reply = raw
+        return _from_object_held(reply, notes)
     if isinstance(reply, str):
-        return _from_text(reply, notes)
+        return _from_text(str.__str__(reply), notes)
     return _from_bytes(bytes(reply), notes)
+
+
+def unwrap_again(reply: Any, notes: Notes) -> Reply:
+    """What a reply says that could not be read as it is: its values are converted first.
+
+    Raises TypeError for JSON, which can always be read as it is.
+    """
+    if isinstance(reply, _WRITTEN) or is_json(reply):
+        raise TypeError("the reply is JSON already")
+    notes.finding("values that JSON does not have were converted")
+    return _from_value(as_plain(reply), notes, 0)
+
+
+def _from_object_held(reply: Any, notes: Notes) -> Reply:
+    """What a caller holds: decoded JSON, or an object of an SDK."""
+    if type(reply) is dict or type(reply) is list:
+        if not looks_plain(reply):
+            if type(reply) is dict and not all(type(name) is str for name in reply):
+                notes.finding("member names that are not strings were converted")
+            reply = as_plain(reply)
+            parts = result_of_parts(reply) if type(reply) is list else None
+            if parts is not None:
+                notes.rule("content-blocks", "likely")
+                return Reply(result=parts)
+        return _from_value(reply, notes, 0)
+    raw = attempt(getattr, reply, "raw")  # as our own client keeps it
+    if type(raw) is bytes or type(raw) is str:
+        return unwrap(raw, notes)
+    found = of_object(reply, notes)
+    return found if isinstance(found, Reply) else _from_value(found, notes, 0)
 
 
 def _from_bytes(raw: bytes, notes: Notes) -> Reply:
@@ -91,50 +111,6 @@ def _from_text(text: str, notes: Notes) -> Reply:
     return Reply(payload=text, is_text=True)
 
 
-def _plain(reply: Any, notes: Notes) -> Any:
-    """An SDK's object as the JSON it stands for."""
-    if isinstance(reply, dict | list):
-        return _named(reply, notes, 0)
-    if isinstance(reply, int | float | bool | None):
-        return reply
-    dump = getattr(reply, "model_dump", None)
-    if callable(dump):
-        notes.rule("sdk-object")
-        return dump(mode="json", by_alias=True, exclude_none=True)
-    if dataclasses.is_dataclass(reply) and not isinstance(reply, type):
-        notes.rule("sdk-object")
-        return dataclasses.asdict(reply)
-    if isinstance(reply, msgspec.Struct):
-        notes.rule("sdk-object")
-        return msgspec.to_builtins(reply)
-    if isinstance(reply, Mapping):
-        return _named(dict(reply), notes, 0)
-    if isinstance(reply, tuple):
-        return _named(list(reply), notes, 0)
-    notes.finding(f"a {type(reply).__name__} is not a known type of reply; its str() is used")
-    return str(reply)
-
-
-def _named(value: Any, notes: Notes, depth: int) -> Any:
-    """A value as JSON would have it, as far down as members are looked at: names are text."""
-    if depth > DEEPEST:
-        return value
-    if isinstance(value, list) and len(value) == 1:
-        inner = _named(value[0], notes, depth + 1)
-        return value if inner is value[0] else [inner]
-    if not isinstance(value, dict):
-        return value
-    if not all(isinstance(name, str) for name in value):
-        notes.finding("member names that are not strings were converted")
-        value = {str(name): each for name, each in value.items()}
-    changed = {
-        name: inner
-        for name, each in value.items()
-        if isinstance(each, dict | list) and (inner := _named(each, notes, depth + 1)) is not each
-    }
-    return {**value, **changed} if changed else value
-
-
 def _from_value(value: Any, notes: Notes, depth: int) -> Reply:
     if isinstance(value, dict):
         return _from_object(value, notes, depth)
@@ -148,8 +124,11 @@ def _from_value(value: Any, notes: Notes, depth: int) -> Reply:
 def _from_object(value: dict[str, Any], notes: Notes, depth: int) -> Reply:
     if "jsonrpc" in value and ("result" in value or "error" in value):
         return _from_message(value, notes, depth)
+    message = None if MARKS.isdisjoint(value) else message_in(value, notes)
+    if message is not None:
+        return message
     if is_tool_result(value):
-        return Reply(result=value)
+        return _result(value, notes)
     if _is_rpc_error(value):
         notes.rule("json-rpc-error")
         return Reply(error=value["error"])
@@ -158,7 +137,20 @@ def _from_object(value: dict[str, Any], notes: Notes, depth: int) -> Reply:
         if name in _WRAPPINGS and isinstance(inner, dict | list | str):
             notes.rule("workflow-wrapping", "certain")
             return _from_value(inner, notes, depth + 1)
+    if is_lone_text(value) or is_foreign_block(value):
+        return _from_list([value], notes, depth)
     return Reply(payload=value)
+
+
+def _result(value: dict[str, Any], notes: Notes) -> Reply:
+    """A tool result, with the names of the wire."""
+    if _MARKED.isdisjoint(value):
+        content = value.get("content")
+        if type(content) is not list or not content:
+            return Reply(result=value)
+        if len(content) == 1 and content[0]["type"] == "text":
+            return Reply(result=value)
+    return Reply(result=with_wire_names(value, notes))
 
 
 def _from_message(message: dict[str, Any], notes: Notes, depth: int) -> Reply:
@@ -175,7 +167,9 @@ def _from_message(message: dict[str, Any], notes: Notes, depth: int) -> Reply:
         return _from_value(result, notes, depth + 1)
     if is_tool_result(result):
         return (
-            _from_object(result, notes, depth + 1) if "jsonrpc" in result else Reply(result=result)
+            _from_object(result, notes, depth + 1)
+            if "jsonrpc" in result
+            else _result(result, notes)
         )
     return Reply(payload=result) if _OWN.isdisjoint(result) else Reply(result=result)
 
@@ -184,7 +178,10 @@ def _from_list(value: list[Any], notes: Notes, depth: int) -> Reply:
     if value and all(isinstance(item, dict) for item in value):
         if all(map(is_block, value)):
             notes.rule("content-blocks", "likely")
-            return Reply(result={"content": value})
+            return _result({"content": value}, notes)
+        if all(is_block(item) or is_foreign_block(item) for item in value):
+            notes.rule("content-blocks", "likely")
+            return Reply(result={"content": [block_of(item) for item in value]})
         if len(value) == 1 and depth < DEEPEST:
             (item,) = value
             if len(item) == 1 and next(iter(item)) in _WRAPPINGS:
@@ -207,10 +204,15 @@ def is_tool_result(value: Mapping[str, Any]) -> bool:
     """Whether an object is a tool result by its members."""
     content = value.get("content")
     if isinstance(content, list):
-        if not content:
-            return len(value) == 1 or not _BESIDE_CONTENT.isdisjoint(value)
-        return all(map(is_block, content))
-    return "structuredContent" in value
+        if all(map(is_block, content)) if content else _is_empty_result(value):
+            return True
+    elif "structuredContent" in value:
+        return True
+    return not _MARKED.isdisjoint(value) and is_dump(value)
+
+
+def _is_empty_result(value: Mapping[str, Any]) -> bool:
+    return len(value) == 1 or not _BESIDE_CONTENT.isdisjoint(value)
 
 
 def is_passed_on(value: Mapping[str, Any]) -> bool:
@@ -221,22 +223,6 @@ def is_passed_on(value: Mapping[str, Any]) -> bool:
     if value.get("status") not in _FINE:
         return False
     return is_tool_result(value) and all(block["type"] == "text" for block in blocks)
-
-
-def is_block(block: Any) -> bool:
-    """Whether a value is a content block by its members."""
-    if not isinstance(block, dict):
-        return False
-    match block.get("type"):
-        case "text":
-            return "text" in block
-        case "image" | "audio":
-            return "data" in block or "mimeType" in block
-        case "resource":
-            return isinstance(block.get("resource"), dict)
-        case "resource_link":
-            return "uri" in block
-    return False
 
 
 def _is_rpc_error(value: Mapping[str, Any]) -> bool:

@@ -1,0 +1,197 @@
+"""Content blocks: those of MCP, those of agent frameworks, and the names that SDKs give members."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from accord.reader.reading import Notes
+
+RESULT_NAMES: Final = {
+    "structured_content": "structuredContent",
+    "is_error": "isError",
+    "result_type": "resultType",
+    "input_requests": "inputRequests",
+    "request_state": "requestState",
+    "meta": "_meta",
+}
+"""Names of a result's members in the dumps of the official SDK and of FastMCP, and on the wire."""
+BLOCK_NAMES: Final = {"mime_type": "mimeType", "last_modified": "lastModified", "meta": "_meta"}
+"""The names of members of blocks, of their resource and of their annotations."""
+_DUMPED: Final = frozenset(RESULT_NAMES) - {"meta"}
+_OF_A_DUMP: Final = frozenset({"structuredContent", "isError"})
+_KNOWN: Final = {*RESULT_NAMES, *RESULT_NAMES.values(), "content", "data"}
+_FASTMCP: Final = frozenset({"structured_content", "is_error", "data"})
+_NESTED: Final = ("resource", "annotations")
+_TEXTS: Final = frozenset({"text", "input_text", "output_text", "text-plain"})
+_MEDIA: Final = frozenset({"image", "audio"})
+_ADDRESSES: Final = ("url", "uri", "image_url", "file_url", "file_id")
+_OF_A_TEXT: Final = frozenset({"type", "text", "annotations", "_meta", "meta", "id"})
+_HELD: Final = frozenset({"base64", "image_url", "file_data", "media_type"})
+"""One of these has the bytes of a medium in a framework's message, or tells of them."""
+_OF_A_MEDIUM: Final = _HELD | {
+    *("type", "kind", "id", "data", "mime_type", "url", "file_url", "file_id", "filename"),
+    *("detail", "extras", "index", "identifier", "_identifier", "vendor_metadata"),
+    "force_download",
+}
+_BINARY: Final = "application/octet-stream"
+
+
+def is_block(block: Any) -> bool:
+    """Whether a value is a content block by its members."""
+    if not isinstance(block, dict):
+        return False
+    match block.get("type"):
+        case "text":
+            return "text" in block
+        case "image" | "audio":
+            return "data" in block or "mimeType" in block
+        case "resource":
+            return isinstance(block.get("resource"), dict)
+        case "resource_link":
+            return "uri" in block
+    return False
+
+
+def is_lone_text(value: Mapping[str, Any]) -> bool:
+    """True if an object is a text block and has nothing else."""
+    return value.get("type") == "text" and "text" in value and value.keys() <= _OF_A_TEXT
+
+
+def is_foreign_block(value: Any) -> bool:
+    """True if an object is an image, audio or file as agent frameworks word it."""
+    if not isinstance(value, dict) or not value.keys() <= _OF_A_MEDIUM:
+        return False
+    return not _HELD.isdisjoint(value) and block_of(value) is not None
+
+
+def with_wire_names(result: dict[str, Any], notes: Notes) -> dict[str, Any]:
+    """Return a tool result with the names of the wire, where it has those of an SDK's dump."""
+    content = result.get("content")
+    if isinstance(content, list) and any(map(_is_odd, content)):
+        result = {**result, "content": [_wire_block(each) for each in content]}
+    names = RESULT_NAMES.keys() & result.keys()
+    if "meta" in names and not _has_sdk_meta(result):
+        names = names - {"meta"}
+    if not names:
+        return result
+    found = {name: each for name, each in result.items() if name not in names}
+    if result.keys() >= _FASTMCP:
+        del found["data"]  # the structure once more, as objects
+    for name in RESULT_NAMES:
+        if name in names:
+            _add(found, RESULT_NAMES[name], result[name], name, notes)
+    notes.rule("snake-case")
+    return found
+
+
+def is_dump(value: Mapping[str, Any]) -> bool:
+    """True if an object without content blocks is a tool result in the names of a dump."""
+    content = value.get("content")
+    if isinstance(content, list) and not content:
+        return not _DUMPED.isdisjoint(value)
+    if "structured_content" in value:
+        return isinstance(content, list) or value.keys() <= _KNOWN
+    return value.get("result_type") == "input_required" and "input_requests" in value
+
+
+def _add(found: dict[str, Any], name: str, value: Any, dumped: str, notes: Notes) -> None:
+    """Add a member under its name on the wire, unless that is there already."""
+    if name not in found or found[name] is None:
+        if value is not None:
+            found[name] = value
+    elif value is not None and value != found[name]:
+        notes.finding(f"{dumped} contradicts {name}; {name} is used")
+
+
+def _has_sdk_meta(result: Mapping[str, Any]) -> bool:
+    """True if `meta` is the SDK's name of `_meta`, not a member of the server's own."""
+    meta = result["meta"]
+    if meta is None:
+        return True
+    is_dumped = not _DUMPED.isdisjoint(result) or result.keys() >= _OF_A_DUMP
+    return isinstance(meta, dict) and (is_dumped or any("/" in str(name) for name in meta))
+
+
+# Blocks
+
+
+def _is_odd(block: Any) -> bool:
+    """True if a block may have names of a dump, or members that are None."""
+    return isinstance(block, dict) and block.get("type") != "text"
+
+
+def _wire_block(block: Any) -> Any:
+    """Return a block with the names of the wire, and without members that are None."""
+    if not _is_odd(block):
+        return block
+    found = _wire_members(block)
+    for name in _NESTED:
+        if isinstance(found.get(name), dict):
+            found[name] = _wire_members(found[name])
+    return found
+
+
+def _wire_members(members: Mapping[str, Any]) -> dict[str, Any]:
+    found = {name: each for name, each in members.items() if each is not None}
+    for name, wire in BLOCK_NAMES.items():
+        if name in found:
+            found.setdefault(wire, found.pop(name))
+    return found
+
+
+def block_of(part: Any) -> dict[str, Any] | None:
+    """Return the content block that a part of a framework's message is; None if it is none."""
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
+    if not isinstance(part, dict):
+        return None
+    if is_block(part):
+        return {name: each for name, each in part.items() if name != "id"}
+    kind = part.get("type", part.get("kind"))
+    if kind in _TEXTS:
+        text = part.get("text")
+        return {"type": "text", "text": text} if isinstance(text, str) else None
+    return _medium(part, kind) if isinstance(kind, str) else None
+
+
+def _medium(part: Mapping[str, Any], kind: str) -> dict[str, Any] | None:
+    """Return an image, audio, a link or a file as a block, by where its bytes are."""
+    media_type = part.get("mime_type") or part.get("media_type") or part.get("mimeType")
+    if kind == "binary":
+        return _of_bytes(part.get("data"), media_type, None)
+    given = part.get("base64") or part.get("file_data")
+    if isinstance(given, str) and not given.startswith("data:"):
+        name = part.get("filename")
+        default = f"{kind}/*" if kind in _MEDIA else _BINARY
+        return _of_bytes(given, media_type or default, name)
+    address = given or next((part[name] for name in _ADDRESSES if part.get(name)), None)
+    if isinstance(address, dict):  # {"url": …, "detail": …}
+        address = address.get("url")
+    if not isinstance(address, str):
+        return None
+    return _of_data_url(address) or _link(address, part, media_type)
+
+
+def _of_bytes(data: Any, media_type: Any, name: Any) -> dict[str, Any] | None:
+    if not isinstance(data, str):
+        return None
+    media_type = media_type if isinstance(media_type, str) else _BINARY
+    kind = media_type.partition("/")[0]
+    if kind in _MEDIA:
+        return {"type": kind, "data": data, "mimeType": media_type}
+    resource = {"uri": f"file:///{name or 'file'}", "mimeType": media_type, "blob": data}
+    return {"type": "resource", "resource": resource}
+
+
+def _of_data_url(address: str) -> dict[str, Any] | None:
+    """Return the block of a `data:` URL with Base64."""
+    heading, comma, data = address.partition(",")
+    if not comma or not heading.startswith("data:") or not heading.endswith(";base64"):
+        return None
+    media_type = heading.removeprefix("data:").partition(";")[0]
+    return _of_bytes(data, media_type or _BINARY, None)
+
+
+def _link(address: str, part: Mapping[str, Any], media_type: Any) -> dict[str, Any]:
+    name = part.get("filename") or address.rsplit("/", 1)[-1] or address
+    found = {"type": "resource_link", "uri": address, "name": str(name)}
+    return found | {"mimeType": media_type} if isinstance(media_type, str) else found

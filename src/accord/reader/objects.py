@@ -1,0 +1,161 @@
+"""Python objects as replies: results of SDKs and frameworks, exceptions, values of our own.
+
+Objects are recognised by their members; no framework is imported. Nothing of an object runs but
+the properties that are its fields and its `model_dump`.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from accord.model.answer import Answer, Encoded, Problem
+from accord.model.content import block
+from accord.model.plain import as_plain, attempt, members_of, plain_json, shown
+from accord.model.response import problem_members
+from accord.reader.messages import result_of_pair
+from accord.reader.own import Known, problem_details
+from accord.reader.reading import Notes
+from accord.reader.reply import Reply
+from accord.revisions import NEWEST
+
+JSON_ATOMS: Final = frozenset({str, int, float, bool, type(None)})
+_JSON: Final = JSON_ATOMS | {dict, list}
+_MOST_LOOKED_AT: Final = 256  # containers
+_DEEPEST_GROUP: Final = 8
+_FASTMCP: Final = frozenset({"content", "structured_content", "is_error", "data"})
+_ERROR_DATA: Final = frozenset({"code", "message", "data"})
+_OTHER_RESULTS: Final = {"contents": "resources/read", "messages": "prompts/get"}
+_UNREAD: Final = (
+    (Awaitable, "await it, then read what it returns"),
+    (AsyncIterator, "read its items"),
+    (Iterator, "read its items, or a list of them"),
+)
+
+
+def looks_plain(value: Any) -> bool:
+    """True if a dict or list is JSON as far as its first containers show."""
+    found = [value]
+    for number, each in enumerate(found):
+        if number >= _MOST_LOOKED_AT:
+            break
+        if type(each) is dict:
+            if not all(type(name) is str for name in each):
+                return False
+            each = each.values()  # noqa: PLW2901
+            found += [inner for inner in each if type(inner) is dict or type(inner) is list]
+        elif len(each) == 1 and type(each[0]) in (dict, list):
+            found.append(each[0])
+        if not _JSON.issuperset(map(type, each)):
+            return False
+    return True
+
+
+def is_json(value: Any) -> bool:
+    """True if a value has only the types of decoded JSON, all the way down."""
+    try:
+        return _is_json(value)
+    except RecursionError:
+        return False
+
+
+def _is_json(value: Any) -> bool:
+    if type(value) is dict:
+        return all(type(name) is str for name in value) and all(map(_is_json, value.values()))
+    return all(map(_is_json, value)) if type(value) is list else type(value) in JSON_ATOMS
+
+
+def of_object(value: Any, notes: Notes) -> Any:
+    """Return the Reply that an object is, or the JSON that it stands for."""
+    kind = type(value)
+    if kind in JSON_ATOMS:
+        return value
+    if issubclass(kind, BaseException):
+        return _of_exception(value, notes)
+    if issubclass(kind, Answer):
+        return _of_answer(value)
+    if issubclass(kind, tuple):
+        return _of_tuple(value)
+    for unread, advice in _UNREAD:
+        if issubclass(kind, unread):
+            notes.finding(f"a {kind.__name__} is not a reply; {advice}")
+            return Reply(payload=shown(value), is_text=True)
+    found = None if issubclass(kind, Mapping) else members_of(value)
+    return as_plain(value) if found is None else _of_members(found, notes)
+
+
+def _of_tuple(value: tuple[Any, ...]) -> Any:
+    items = as_plain(value)
+    pair = result_of_pair(*items) if len(items) == 2 else None
+    return items if pair is None else Reply(result=pair)
+
+
+def _of_members(members: dict[str, Any], notes: Notes) -> Any:
+    """Return the JSON of an object by its fields; those that are not its reply are left out."""
+    notes.rule("sdk-object")
+    if "raw_item" in members and "output" in members:
+        members = {name: members[name] for name in ("raw_item", "output")}
+    elif members.keys() >= _FASTMCP:
+        members = {name: each for name, each in members.items() if name != "data"}
+    elif members.keys() == _ERROR_DATA and type(members["code"]) is int:
+        return Reply(error=as_plain(members))
+    found = as_plain(members)
+    for name, method in _OTHER_RESULTS.items():
+        if isinstance(found.get(name), list) and "_meta" in found:
+            notes.finding(f"the reply is a result of {method}, not of a tool")
+            return {name: each for name, each in found.items() if each is not None}
+    if found.keys() == {"root"}:
+        return found["root"]
+    return found
+
+
+def _of_exception(error: BaseException, notes: Notes) -> Reply:
+    """Return the failure that an exception stands for."""
+    for _ in range(_DEEPEST_GROUP):
+        if not isinstance(error, BaseExceptionGroup) or len(error.exceptions) != 1:
+            break
+        error = error.exceptions[0]
+    if isinstance(error, Problem):
+        return _of_problem(error)
+    notes.rule("exception")
+    members = _rpc_error(error)
+    if members is not None:
+        return Reply(error=members)
+    text = shown(error) if error.args else ""
+    block = {"type": "text", "text": text.strip() or type(error).__name__}
+    return Reply(result={"content": [block], "isError": True})
+
+
+def _rpc_error(error: BaseException) -> dict[str, Any] | None:
+    """Return the JSON-RPC error that an SDK's exception holds."""
+    held = attempt(getattr, error, "error")
+    source = error if held is None else held
+    found = {name: attempt(getattr, source, name) for name in ("code", "message", "data")}
+    if type(found["code"]) is not int or type(found["message"]) is not str:
+        return None
+    return {name: plain_json(each) for name, each in found.items() if each is not None}
+
+
+def _of_problem(problem: Problem) -> Reply:
+    details = problem_details(plain_json(problem_members(problem)))
+    failure = {"code": problem.code, "message": problem.message, "details": details}
+    return Reply(result={"content": []}, known=Known(shape="problem", failure=failure))
+
+
+def _of_answer(answer: Answer[Any]) -> Reply:
+    data = answer.data
+    try:
+        value = msgspec.json.decode(data.json) if isinstance(data, Encoded) else data
+    except (ValueError, RecursionError):
+        value = shown(data)
+    known = Known(
+        shape="answer",
+        value=answer.text if data is None and answer.message is None else plain_json(value),
+        message=answer.message,
+        page=answer.page,
+        warnings=answer.warnings,  # type: ignore[arg-type]  # it has converted them to Notices
+        is_partial=answer.partial,
+        is_truncated=answer.truncated,
+    )
+    blocks = [plain_json(block(each, NEWEST)) for each in answer.blocks]
+    return Reply(result={"content": blocks}, known=known)

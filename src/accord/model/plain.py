@@ -91,9 +91,9 @@ def members_of(value: Any) -> dict[str, Any] | None:
 
 def shown(value: Any) -> str:
     """Return the text of a value, or of its type; the address of an object is left out."""
-    kind = type(value)
+    kind: Any = type(value)
     name = f"<{kind.__name__}>"
-    if (kind.__str__, kind.__repr__) == (object.__str__, object.__repr__):
+    if kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__:
         return name
     return _ADDRESS.sub("", str.__str__(attempt(str, value, otherwise=name)))
 

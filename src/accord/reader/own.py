@@ -49,6 +49,9 @@ def problem_in(result: Mapping[str, Any]) -> Known | None:
     """Return the failure of which a writer of ours sends the whole Problem in `_meta`."""
     meta = result.get("_meta")
     beside = meta.get(META_KEY) if isinstance(meta, dict) else None
+    error = beside.get("error") if isinstance(beside, dict) else None
+    if isinstance(error, dict) and isinstance(error.get("message"), str) and "details" in error:
+        return Known(shape="problem", failure={"code": None} | error)
     problem = beside.get("problem") if isinstance(beside, dict) else None
     if problem is None:
         return None

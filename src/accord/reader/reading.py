@@ -1,12 +1,15 @@
 """The result of the reader: a Response with its origin, confidence and findings."""
 
 from collections.abc import Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar, overload
 
 import msgspec
 
-from accord.model.answer import Notice, Page
+from accord.model.answer import Answer, Notice, Page, Problem
+from accord.model.limits import DEFAULT_MAX_BYTES
 from accord.model.response import Response
+
+T = TypeVar("T")
 
 Confidence = Literal["certain", "likely", "guess"]
 LEVELS: Final[tuple[Confidence, ...]] = ("certain", "likely", "guess")
@@ -36,6 +39,58 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     def is_failure(self) -> bool:
         """True if the call failed."""
         return self.response.response_type == "error"
+
+    def to_answer(self) -> Answer[Any] | Problem:
+        """Return what the reply says as an Answer, or as a Problem if the call failed.
+
+        The data is `value`; for a list that was found in text, its items. Values that JSON does
+        not have are converted as in `response.to_dict()`.
+        """
+        from accord.reader.conversion import to_answer
+
+        return to_answer(self)
+
+    @overload
+    def to_result(
+        self,
+        profile: str = ...,
+        revision: str | None = ...,
+        *,
+        tool: str | None = ...,
+        max_bytes: int = ...,
+    ) -> dict[str, Any]: ...
+
+    @overload
+    def to_result(
+        self,
+        profile: str = ...,
+        revision: str | None = ...,
+        *,
+        tool: str | None = ...,
+        max_bytes: int = ...,
+        as_type: type[T],
+    ) -> T: ...
+
+    def to_result(
+        self,
+        profile: str = "plain",
+        revision: str | None = None,
+        *,
+        tool: str | None = None,
+        max_bytes: int = DEFAULT_MAX_BYTES,
+        as_type: Any = None,
+    ) -> Any:
+        """Return the reply as a tool result in a profile, for a revision: the newest by default.
+
+        Images, audio, links and resources of the reply are kept, as are its `_meta` and unknown
+        members. `tool` is the name in results that have one; `max_bytes` limits text and
+        structure as in `accord.render`, not the bytes of media. `as_type` is the class of the
+        official SDK to return instead of a dict, `mcp.types.CallToolResult` of either major
+        version; the revision is then 2025-11-25 by default, which both hold.
+        """
+        from accord.reader.conversion import to_result
+
+        return to_result(self, profile, revision, tool=tool, max_bytes=max_bytes, as_type=as_type)
 
 
 class Notes:

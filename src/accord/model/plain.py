@@ -22,11 +22,13 @@ from accord.model.values import is_deep_json
 
 DEEPEST: Final = 300
 """Maximum levels of arrays and objects; Python's own decoders and encoders stop at about 900."""
-_MOST_VALUES: Final = 2_000_000
+_MOST_REPEATED: Final = 20_000
+"""Values that may be written again, beside as many as there are: containers can share others."""
 _MOST_DIGITS_AS_BITS: Final = 14_000  # Python converts at most 4,300 digits to text
 _ATOMS: Final = frozenset({str, int, float, bool, type(None)})
 _BYTES: Final = (bytes, bytearray, memoryview)
 _ARRAYS: Final = (list, tuple, set, frozenset, deque)
+_SIZED: Final = frozenset({dict, *_ARRAYS})
 _TEXTUAL: Final = (date, time, timedelta, Decimal, UUID)
 _LONE: Final = re.compile("[\ud800-\udfff]")
 _ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+| id='\d+'")
@@ -63,8 +65,8 @@ def attempt(function: Callable[..., Any], *arguments: Any, otherwise: Any = None
 def as_plain(value: Any, *, deepest: int = DEEPEST, is_valid: bool = False) -> Any:
     """Return any value as plain JSON: see `plain_json`, which is faster for what is JSON already.
 
-    A value inside of itself, and what exceeds the limits on depth and size, becomes `[...]` or
-    `{...}`. With `is_valid`, lone surrogates are replaced.
+    A value inside of itself, and what exceeds the limits on depth and repetition, becomes `[...]`
+    or `{...}`. With `is_valid`, lone surrogates are replaced.
     """
     return _Converter(deepest, is_valid).plain(value, 0)
 
@@ -125,13 +127,14 @@ def _field(value: Any, name: str) -> Any:
 
 
 class _Converter:
-    """One conversion: the objects that it is inside of, and how many more values it may have."""
+    """One conversion: the objects that it is inside of, and those that it has seen."""
 
     def __init__(self, deepest: int, is_valid: bool) -> None:
         self._deepest = deepest
         self._is_valid = is_valid
         self._inside: set[int] = set()
-        self._left = _MOST_VALUES
+        self._seen: dict[int, Any] = {}  # keeps them alive, so that no id comes twice
+        self._left = _MOST_REPEATED
 
     def plain(self, value: Any, depth: int) -> Any:
         found = self._scalar(value)
@@ -175,19 +178,19 @@ class _Converter:
         is_array = issubclass(type(value), _ARRAYS)
         if id(value) in self._inside or depth >= self._deepest or self._left <= 0:
             return _INSIDE_LIST if is_array else _INSIDE_OBJECT
+        size = len(value) if type(value) in _SIZED else 1
+        if id(value) in self._seen:
+            self._left -= 1 + size
+        else:
+            self._seen[id(value)] = value
+            self._left += size
         self._inside.add(id(value))
         found = attempt(self._array if is_array else self._object, value, depth, otherwise=_ABSENT)
         self._inside.discard(id(value))
         return self._atom(shown(value)) if found is _ABSENT else found
 
     def _array(self, items: Iterable[Any], depth: int) -> list[Any]:
-        found = []
-        for item in items:
-            self._left -= 1
-            found.append(self.plain(item, depth + 1))
-            if self._left <= 0:
-                break
-        return found
+        return [self.plain(item, depth + 1) for item in items]
 
     def _object(self, value: Any, depth: int) -> Any:
         if issubclass(type(value), Mapping):
@@ -202,13 +205,7 @@ class _Converter:
         return self._atom(shown(value))
 
     def _members(self, members: Iterable[tuple[Any, Any]], depth: int) -> dict[str, Any]:
-        found = {}
-        for name, each in members:
-            self._left -= 1
-            found[self._name(name)] = self.plain(each, depth + 1)
-            if self._left <= 0:
-                break
-        return found
+        return {self._name(name): self.plain(each, depth + 1) for name, each in members}
 
     def _name(self, name: Any) -> str:
         if type(name) is str:

@@ -217,7 +217,11 @@ NAMES = st.sampled_from(
     """content structuredContent structured_content isError is_error meta _meta type text tool_call_id
     status artifact data kind part_kind result items error code message raw_item output jsonrpc id
     success total return_value role responseType toolName""".split()
-) | ATOMS.filter(lambda name: not isinstance(name, bytearray | Row | Model | types.SimpleNamespace))
+) | ATOMS.filter(
+    lambda name: (
+        not isinstance(name, bytearray | Row | Model | types.SimpleNamespace | decimal.Decimal)
+    )
+)
 
 
 def containers(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:

@@ -13,6 +13,7 @@ from accord.model.plain import as_plain, attempt
 from accord.model.response import META_KEY, Failure, Response
 from accord.model.values import MAX_DEPTH
 from accord.reader.find import MCP_OWN, OWN_MEMBERS, find
+from accord.reader.own import warnings_from
 from accord.reader.read import read
 from accord.reader.reading import Notes, Reading
 from accord.reader.reply import Reply
@@ -212,7 +213,8 @@ def to_result(
     media = [_for_revision(each, row) for each in _media(reply)]
     name = tool or reading.response.tool_name
     room = max(_LEAST_BYTES, max_bytes - sum(map(_text_size, media))) if media else max_bytes
-    result = _generic(reading, name, row, room) if profile == "generic" else None
+    has_media = any(each.get("type") != "text" for each in media)
+    result = _generic(reading, name, row, room, has_media) if profile == "generic" else None
     if result is None:
         result = _rendered(reading, profile, row, name, room)
     result = _with_rest(result, reading, reply, media)
@@ -239,7 +241,7 @@ def _rendered(
     if reading.response.error is not None:
         outcome: Answer[Any] | Problem = _problem(reading.response, reading.response.error)
     else:
-        outcome = _answer(reading)
+        outcome = _for_profile(_answer(reading), profile, reading.response)
         if profile not in _OWN_SHAPES and _has_own_page(outcome, tool):
             outcome = msgspec.structs.replace(outcome, page=None)
     data = None if isinstance(outcome, Problem) else outcome.data
@@ -255,6 +257,18 @@ def _rendered(
     if reading.response.error is not None:
         _add_error(result, reading.response.error, tool)
     return result
+
+
+def _for_profile(answer: Answer[Any], profile: str, response: Response) -> Answer[Any]:
+    """Return an answer without what the profile would say twice, or in another form."""
+    if profile == "generic" and response.response_type in _LISTS:
+        return msgspec.structs.replace(answer, data=_valid(response.data))
+    own = answer.data.get("_warnings") if isinstance(answer.data, dict) else None
+    if profile == "envelope" and isinstance(own, list):
+        said = warnings_from(own)
+        others = [each for each in answer.warnings if each not in said]
+        return msgspec.structs.replace(answer, warnings=others)
+    return answer
 
 
 def _has_own_page(answer: Answer[Any], tool: str) -> bool:
@@ -277,18 +291,25 @@ def _add_error(result: dict[str, Any], error: Failure, tool: str) -> None:
         result.setdefault("_meta", {}).setdefault(META_KEY, {})["error"] = members
 
 
-def _generic(reading: Reading, tool: str, row: Revision, room: int) -> dict[str, Any] | None:
+def _generic(
+    reading: Reading, tool: str, row: Revision, room: int, has_media: bool
+) -> dict[str, Any] | None:
     """Return the generic response of a reading as a result; None if it exceeds the limit."""
     response = msgspec.structs.replace(reading.response, tool_name=tool)
     members = _valid(response.to_dict())
     metadata = members.get("metadata") or {}
-    metadata.pop("attachments", None)
+    if has_media:
+        metadata.pop("attachments", None)  # the blocks themselves follow
     wrapper = _wrapper(reading)
     if wrapper is not None:
         metadata["wrapper"] = wrapper
     members.pop("metadata", None)
     if metadata:
         members["metadata"] = metadata
+    if reading.page is not None:
+        members.setdefault("pagination", {})
+        if reading.page.total is not None:
+            members.setdefault("summary", {"total": reading.page.total})
     text = msgspec.json.encode(members).decode()
     if len(text.encode()) > room:
         return None
@@ -313,8 +334,8 @@ def _with_rest(
 ) -> dict[str, Any]:
     """Return a result with media, `_meta` and unknown members of the original reply."""
     content = result["content"]
-    if media and reading.value is None and content[0].get("text") in _NOTHING:
-        content = content[1:]
+    if media and reading.value is None and len(content) == 1 and content[0]["text"] in _NOTHING:
+        content = []
     result = {**result, "content": [*content, *media]}
     original = reply.result or {}
     meta = original.get("_meta")

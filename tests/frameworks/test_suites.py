@@ -20,13 +20,13 @@ pytestmark = pytest.mark.slow
 HERE = Path(__file__).parent
 INSTALLED = Path(sys.prefix) / "frameworks"
 SUITES = {
-    "fastmcp-3": ["sdk"],
-    "fastmcp-4": ["sdk"],
+    "fastmcp-3": ["reading_fastmcp", "sdk"],
+    "fastmcp-4": ["reading_fastmcp", "sdk"],
     "google-adk": ["sdk"],
-    "langchain": ["sdk"],
+    "langchain": ["reading_langchain", "sdk"],
     "llama-index": ["sdk"],
-    "openai-agents": ["sdk"],
-    "pydantic-ai": ["sdk"],
+    "openai-agents": ["reading_openai_agents", "sdk"],
+    "pydantic-ai": ["reading_pydantic_ai", "sdk"],
     "smolagents": ["sdk"],
 }
 """The suites of each environment; `sdk` runs wherever the official SDK is."""

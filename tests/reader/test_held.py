@@ -213,14 +213,20 @@ ATOMS = (
         ]
     )
 )
-NAMES = st.sampled_from(
-    """content structuredContent structured_content isError is_error meta _meta type text tool_call_id
-    status artifact data kind part_kind result items error code message raw_item output jsonrpc id
-    success total return_value role responseType toolName""".split()
-) | ATOMS.filter(
-    lambda name: (
-        not isinstance(name, bytearray | Row | Model | types.SimpleNamespace | decimal.Decimal)
+NAMES = (
+    st.sampled_from(
+        """content structuredContent structured_content isError is_error meta _meta type text status
+        tool_call_id artifact data kind part_kind result items error code message raw_item output
+        jsonrpc id success total return_value role responseType toolName""".split()
     )
+    | st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=3)
+    | st.binary(max_size=3)
+    | st.dates()
+    | st.sampled_from([Color.RED, Pair(1, 2), "\ud800", 1j])
 )
 
 
@@ -233,7 +239,7 @@ def containers(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         | st.frozensets(st.integers() | st.text(max_size=2), max_size=3)
         | st.dictionaries(NAMES, inner, max_size=4)
         | st.dictionaries(NAMES, inner, max_size=3).map(UserDict)
-        | inner.map(Row)  # type: ignore[arg-type]
+        | inner.map(Row)
         | inner.map(lambda each: types.SimpleNamespace(content=each))
     )
 

@@ -25,7 +25,7 @@ _TEXTS: Final = frozenset({"text", "input_text", "output_text", "text-plain"})
 _MEDIA: Final = frozenset({"image", "audio"})
 _ADDRESSES: Final = ("url", "uri", "image_url", "file_url", "file_id")
 _OF_A_TEXT: Final = frozenset({"type", "text", "annotations", "_meta", "meta", "id"})
-_HELD: Final = frozenset({"base64", "image_url", "file_data", "media_type"})
+_HELD: Final = frozenset({"base64", "image_url", "file_data", "media_type", "_media_type"})
 """One of these has the bytes of a medium in a framework's message, or tells of them."""
 _OF_A_MEDIUM: Final = _HELD | {
     *("type", "kind", "id", "data", "mime_type", "url", "file_url", "file_id", "filename"),

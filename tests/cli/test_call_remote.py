@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -331,6 +332,14 @@ TARGETS = {
     "HTTPS://example.org/mcp": True,
     "python server.py": True,
     "npx -y some-server": True,
+    "uvx mcp-server-sqlite --db-path test.db": True,
+    "uvx mcp-server-sqlite --db-path shop.db": True,
+    "./serve with.sqlite3": True,
+    "no such file.db": True,
+    "shop.db": False,
+    "no-such-file.db": False,
+    "with blanks/my shop.db": False,
+    "sqlite:///no such file.db": False,
     "./serve": True,
     "serve-it": True,
     "shop": False,
@@ -354,7 +363,8 @@ def test_a_target_is_a_peer_or_a_module(
         (tmp_path / name).write_text("#!/bin/sh\n")
         (tmp_path / name).chmod(0o755)
     (tmp_path / "with blanks").mkdir()
-    (tmp_path / "with blanks/shop.py").touch()
+    for name in ("with blanks/shop.py", "with blanks/my shop.db", "shop.db"):
+        (tmp_path / name).touch()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     assert is_remote(target) is TARGETS[target]
@@ -382,6 +392,21 @@ def test_an_address_without_a_scheme_names_the_missing_one(verb: str, target: st
 def test_a_remote_server_cannot_be_served(target: str) -> None:
     done = accord("serve", target)
     assert_one_line_of_misuse(done, target, "a remote server", "inspect")
+
+
+def test_a_database_that_does_not_exist_and_has_blanks_is_named_by_its_url(tmp_path: Path) -> None:
+    done = accord("serve", "my new.db", cwd=tmp_path)
+    assert_one_line_of_misuse(done, "a remote server", "sqlite:///my new.db")
+    sqlite3.connect(tmp_path / "my new.db").close()
+    for target in ("my new.db", "sqlite:///my new.db"):
+        assert "run_query" in accord("tools", target, cwd=tmp_path).out
+
+
+def test_the_tools_of_a_command_line_that_ends_in_db_are_listed(tmp_path: Path) -> None:
+    database = tmp_path / "test.db"
+    sqlite3.connect(database).close()
+    done = accord("tools", f"{quote(ACCORD)} serve test.db", cwd=tmp_path)
+    assert (done.code, "run_query" in done.out) == (0, True)
 
 
 def test_a_module_in_a_folder_with_blanks_is_still_ours(tmp_path: Path) -> None:

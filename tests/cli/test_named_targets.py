@@ -95,7 +95,7 @@ def test_two_databases_are_served_with_prefixes(folder: Path) -> None:
             "tools/call",
             {"name": "northwind_run_query", "arguments": {**query, "cursor": page["cursor"]}},
         )["result"]
-        assert json.loads(more["content"][0]["text"].partition("\n")[2]) == [
+        assert more["structuredContent"]["result"] == [
             {"name": "c"},
             {"name": "d"},
         ]

@@ -117,7 +117,10 @@ class _Reader:
         options = self._options(name, given, _OF_A_TARGET)
         self._require_kind(name, target, options)
         options = {**shared, **options}
-        is_database, is_sheets = databases.is_database(target), targets.is_sheets(target)
+        is_database, is_sheets = (
+            databases.is_database(target, self._folder),
+            targets.is_sheets(target),
+        )
         word = f"{name}={target}"
         target = targets.below(self._folder, target)
         return Target(
@@ -134,7 +137,7 @@ class _Reader:
         """Raise on an option that has no effect on a target."""
         for key in options:
             shown = _dashed(key)
-            if key in databases.OPTIONS and not databases.is_database(target):
+            if key in databases.OPTIONS and not databases.is_database(target, self._folder):
                 raise self._fault(name, key, f"{shown} is only for a database; {target} is not one")
             if key in _SHEETS and not targets.is_sheets(target):
                 raise self._fault(name, key, f"{shown} is only for the target sheets")

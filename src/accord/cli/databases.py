@@ -26,8 +26,19 @@ _VERSION: Final = "1.0.0"
 OPTIONS: Final = ("read_only", "create", "wal", "allow", "max_rows", "timeout", "max_length")
 
 
-def is_database(target: str) -> bool:
-    """True if a target is the URL of a database, or a file with the suffix of one."""
+def is_database(target: str, folder: Path | None = None) -> bool:
+    """True if a target is the URL of a database, or a file with the suffix of one.
+
+    Several words are a command line, unless a file in `folder` has that path.
+    """
+    if _TARGET.fullmatch(target) is None:
+        return False
+    is_one_word = ":" in target or len(target.split()) == 1  # `:` is in a URL only
+    return is_one_word or ((folder or Path()) / target).is_file()
+
+
+def may_be_file(target: str) -> bool:
+    """True if a command line has the suffix of a database."""
     return _TARGET.fullmatch(target) is not None
 
 

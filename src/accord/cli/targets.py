@@ -124,8 +124,8 @@ def is_remote(target: str) -> bool:
     """True if a target is a remote server: a URL or a command line.
 
     A command line is several words, or a program whose name is not a valid module name
-    (`mcp-server-time`, `./serve`). Reserved names, databases and Python files are not remote, even
-    with blanks in the path. A URL with an unknown scheme is an error.
+    (`mcp-server-time`, `./serve`). Reserved names, Python files and databases that exist are not
+    remote, even with blanks in the path. A URL with an unknown scheme is an error.
     """
     if target in _RESERVED or databases.is_database(target):
         return False
@@ -270,9 +270,11 @@ def require_local(target: Target) -> None:
     if is_remote(target.target):
         from accord.cli.terminal import visible
 
+        shown = visible(target.target)
+        hint = f"; for a database file write 'sqlite:///{shown}'"
         raise ContractError(
-            f"{visible(target.target)} is a remote server; use it with accord tools, call or"
-            " inspect"
+            f"{shown} is a remote server; use it with accord tools, call or inspect"
+            f"{hint if databases.may_be_file(target.target) else ''}"
         )
 
 
@@ -287,7 +289,7 @@ def from_anywhere(word: str) -> str:
 
 def below(folder: Path, target: str) -> str:
     """Return a target whose relative paths are those of a folder."""
-    if databases.is_database(target):
+    if databases.is_database(target, folder):
         return databases.absolute_target(target, folder)
     location, colon, name = target.partition(":")
     is_path = location.endswith(".py") or "/" in location

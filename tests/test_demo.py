@@ -61,7 +61,11 @@ def test_a_client_finds_the_tools_of_all_three_and_each_answers(
         ("roll_character", CHARACTER),
     )
     assert {"catalogue", "run_query", "insert_row", "fill_dnd_character_sheet"} <= names
-    assert [each["name"] for each in shelf.structured_content] == ["lute", "flute", "drum"]
+    assert [each["name"] for each in shelf.structured_content["result"]] == [
+        "lute",
+        "flute",
+        "drum",
+    ]
     assert sold.structured_content == [{"orders": 900}]
     sheet = ("fill_dnd_character_sheet", rolled.structured_content)
     _, filled = calls(demo.url, sheet)
@@ -94,7 +98,8 @@ def test_lists_lead_on_to_their_next_page(demo: HttpServer) -> None:
         demo.url,
         ("run_query", {"query": "SELECT * FROM orders ORDER BY id", "cursor": page["cursor"]}),
     )
-    assert len(rows.structured_content) + len(rest.structured_content) == 900
+    parts = [each.structured_content["result"] for each in (rows, rest)]
+    assert sum(map(len, parts)) == 900
 
 
 def test_the_page_is_where_it_says(demo: HttpServer) -> None:

@@ -5,6 +5,7 @@ know the profile; a reader has to find that out.
 """
 
 import json
+import re
 from typing import Any, NamedTuple, NoReturn
 
 META_KEY = "dev.accord-mcp/answer"
@@ -56,7 +57,7 @@ def value_of(text: str) -> Json:
         return text
 
 
-# Beside the data: `_meta` in all profiles, a second text block in three of them
+# Details: in `_meta` in all profiles, and in three of them together with the data
 
 
 def beside(result: Result) -> dict[str, Any]:
@@ -65,14 +66,24 @@ def beside(result: Result) -> dict[str, Any]:
     return found
 
 
-def _second_text(content: list[dict[str, Any]]) -> dict[str, Any]:
-    found = value_of(content[1].get("text", "")) if len(content) > 1 else None
-    if isinstance(found, dict) and found.keys() <= BESIDE:
-        return found
-    return {}  # it is a block that the revision words as text
+def with_details(value: Json) -> Said:
+    """Data and details in one object: `{"result": …, "page": …}`, or a member `_accord`."""
+    if not isinstance(value, dict):
+        return Said(value)
+    if isinstance(value.get("_accord"), dict):
+        data, details = dict(value), dict(value["_accord"])
+        del data["_accord"]
+        if "_accord" in details:
+            data["_accord"] = details.pop("_accord")
+    else:
+        details = dict(value)
+        data = details.pop("result", None)
+    if not details or not details.keys() <= BESIDE or (len(value) == 1 and "result" in value):
+        return Said(value)
+    return _said(data, None, details)
 
 
-def _with_beside(data: Json, message: str | None, found: dict[str, Any]) -> Said:
+def _said(data: Json, message: str | None, found: dict[str, Any]) -> Said:
     return Said(
         data,
         found.get("page"),
@@ -83,21 +94,78 @@ def _with_beside(data: Json, message: str | None, found: dict[str, Any]) -> Said
     )
 
 
+PAGE_WORDS = {  # what a sentence says of a page, part by part
+    r"-?[\d,]+ of (-?[\d,]+) (?:rows|items)": ("total",),
+    r"-?[\d,]+ (?:rows|items)": (),
+    r"(-?[\d,]+) in all": ("total",),
+    r"offset (-?\d+)": ("offset",),
+    r"limit (-?\d+)": ("limit",),
+    r"before (\".*\")": ("before",),
+    r"after (\".*\")": ("after",),
+    r"next offset (-?\d+)": ("nextOffset",),
+    r"cursor (\".*\")": ("cursor",),
+    r"pass cursor (\".*\") for the rest": ("cursor", "hasMore"),
+    r"pass offset (-?\d+) for the rest": ("nextOffset", "hasMore"),
+    r"more follow": ("hasMore",),
+    r"no more": ("hasNoMore",),
+}
+
+
+def page_of_words(line: str) -> dict[str, Any]:
+    page: dict[str, Any] = {}
+    line = line.removeprefix("Page: ").removesuffix(".")
+    for part in re.findall(r'((?:[^";]|"(?:\\.|[^"\\])*")+)(?:; |$)', line):
+        ((names, found),) = [
+            (names, match)
+            for form, names in PAGE_WORDS.items()
+            if (match := re.fullmatch(form, part))
+        ]
+        for name in names:
+            if name.startswith("has"):
+                page["hasMore"] = name == "hasMore"
+            else:
+                page[name] = json.loads(found[1] if '"' in found[1] else found[1].replace(",", ""))
+    return page
+
+
+def details_of_words(paragraph: str) -> dict[str, Any]:
+    details: dict[str, Any] = {}
+    for line in paragraph.split("\n"):
+        warning = re.fullmatch(
+            r"Warning(?: ([\w.-]+|\".*\"))?(?: \((\w+)\))?: (.*)", line, re.A | re.S
+        )
+        if warning is not None:
+            said = dict(zip(("code", "severity", "message"), warning.groups(), strict=True))
+            notice = {n: value_of(w) if w[:1] == '"' else w for n, w in said.items() if w}
+            details.setdefault("warnings", []).append(notice)
+        elif line == "Part of the work failed.":
+            details["partial"] = True
+        elif line == "The data is incomplete.":
+            details["truncated"] = True
+        else:
+            details["page"] = page_of_words(line)
+    return details
+
+
 # The text of each profile
 
 
-def plain_text(content: list[dict[str, Any]]) -> Said:
-    """The first block is the data, unless it is no text: then there is none."""
-    first = content[0]
-    data = value_of(first["text"]) if first["type"] == "text" else None
-    return _with_beside(data, None, _second_text(content))
+def plain_text(text: str, *, has_details: bool) -> Said:
+    """The text is JSON, or words; with details it is an object of both."""
+    return with_details(parsed(text)) if has_details else Said(value_of(text))
 
 
-def prose_text(content: list[dict[str, Any]]) -> Said:
-    """The data is the longest end of the first text that is JSON; what comes before it is words."""
-    first = content[0]
-    message, data = split_prose(first["text"]) if first["type"] == "text" else (None, None)
-    return _with_beside(data, message, _second_text(content))
+def prose_text(text: str, *, has_details: bool) -> Said:
+    """The data is the longest end of a text that is JSON; what comes before it is words.
+
+    With details they are the last paragraph.
+    """
+    details: dict[str, Any] = {}
+    if has_details:
+        text, _, paragraph = text.rpartition("\n\n")
+        details = details_of_words(paragraph)
+    message, data = split_prose(text)
+    return _said(data, message, details)
 
 
 def split_prose(text: str) -> tuple[str | None, Json]:

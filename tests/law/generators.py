@@ -32,7 +32,9 @@ def at_times(
 # Words
 
 LOOKS_LIKE_JSON = ("5", "null", "true", "[]", "{}", '"a"', '{"result": 1}', "[1, 2]", "-0.5e3")
+DETAILS_IN_WORDS = ("\n\nWarning: slow", "\n\n2 of 3 rows; more follow.")
 LOOKS_ODD = (
+    *(f"Done.{words}" for words in DETAILS_IN_WORDS),
     "",
     " ",
     "\n",
@@ -62,7 +64,7 @@ RESERVED = (  # names that mean something in some profile, or to MCP
     *("result", "items", "text", "content", "isError", "structuredContent", "_meta", "resultType"),
     *("inputRequests", "requestState", "page", "warnings", "partial", "truncated", "wrapper"),
     *("success", "data", "error", "meta", "_warnings", "toolName", "responseType", "metadata"),
-    *("task", "jsonrpc", "id", "$ref", "__proto__", ""),
+    *("_accord", "task", "jsonrpc", "id", "$ref", "__proto__", ""),
 )
 HUGE = (2**53 + 1, 2**63, -(2**63) - 1, 2**64, 10**30, -(10**300))
 
@@ -71,6 +73,19 @@ numbers = (
     | st.integers()
     | st.sampled_from(HUGE)
     | st.floats(allow_nan=False, allow_infinity=False)
+)
+detailed = st.sampled_from(  # what looks like data with details, or nearly
+    (
+        *({"_accord": each} for each in ({"page": {"total": 3}}, {"partial": True}, {}, 5, None)),
+        {"a": 1, "_accord": {"truncated": True, "_accord": {"page": {}}}},
+        {"result": [1], "page": {"hasMore": True, "cursor": "c"}},
+        {"result": "x", "warnings": [{"message": "slow", "code": "SLOW"}]},
+        {"result": None, "truncated": True},
+        {"result": 1, "page": 2},
+        {"result": 1, "warnings": []},
+        {"result": 1, "partial": False},
+        {"result": 1, "page": {"size": 1}},
+    )
 )
 scalars = st.none() | st.booleans() | numbers | words
 names = st.sampled_from(RESERVED) | st.text(string.ascii_letters, max_size=3) | words
@@ -94,7 +109,9 @@ def towers(draw: st.DrawFn) -> Any:
 
 
 shallow = st.recursive(scalars, lambda inner: lists(inner) | objects(inner), max_leaves=8)
-json_values = scalars | lists(shallow) | objects(shallow) | objects(scalars) | shallow | towers()
+json_values = (
+    scalars | lists(shallow) | objects(shallow) | objects(scalars) | shallow | towers() | detailed
+)
 records = st.lists(st.fixed_dictionaries({"id": st.integers(), "name": words}), max_size=4)
 
 # What goes along with an answer

@@ -16,7 +16,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wire
-from accord import Answer, Audio, Encoded, Link, Notice, Problem, Server, render
+from accord import (
+    Answer,
+    Audio,
+    ContractError,
+    Encoded,
+    Link,
+    Notice,
+    Page,
+    Problem,
+    Server,
+    render,
+)
 from law import channels, generators
 from law.channels import Failed, Said
 from laws import examples
@@ -228,10 +239,45 @@ def blocks_that_become_words(case: Case, profile: str, revision: str) -> bool:
     )
 
 
+def data_that_looks_like_details(case: Case, profile: str, revision: str) -> bool:
+    """(e) Data that a reader takes for data with details, from an answer without any."""
+    if profile not in WITHOUT_OWN_SHAPE or shows_details(case.outcome, profile):
+        return False
+    data = data_of(case.outcome)
+    return has_form_of_details(data) or (profile == "prose" and ends_in_details(case.outcome))
+
+
+def has_form_of_details(data: Any) -> bool:
+    """True for data in exactly the form in which data and details are sent."""
+    said = channels.with_details(data)
+    if same(said.data, data):
+        return False
+    try:
+        if said.page is not None and not said.page.keys() <= PAGE_MEMBERS:
+            return False
+        msgspec.convert(said.page, Page | None)
+        found = msgspec.convert(said.warnings, list[Notice] | None)
+    except (msgspec.ValidationError, ContractError, AttributeError):
+        return False
+    has_only_known = all(each.keys() <= NOTICE_MEMBERS for each in said.warnings or ())
+    return found != [] and has_only_known and {type(said.partial), type(said.truncated)} == {bool}
+
+
+def ends_in_details(answer: Answer[Any]) -> bool:
+    """True if words of the tool's own end in a paragraph of sentences about details."""
+    words = [answer.text, answer.message, answer.data]
+    return any(
+        isinstance(each, str) and each.endswith(generators.DETAILS_IN_WORDS) for each in words
+    )
+
+
+PAGE_MEMBERS = set(Page.__struct_encode_fields__)
+NOTICE_MEMBERS = {"message", "code", "severity"}
 LOSSES: Mapping[str, Loss] = {
     "a: a string that is itself JSON": a_string_that_is_json,
     "b: an answer's own text without structure": a_text_of_its_own,
     "d: prose, a scalar beside a message or a message that ends in JSON": words_that_hide_data,
+    "e: data in the form of data with details": data_that_looks_like_details,
     "older revisions get the URI or a description as text": blocks_that_become_words,
 }
 # (c), that the text of failures in `plain` and `prose` has message and remediation alone: FAILURES.
@@ -268,11 +314,23 @@ def check_success(
 
 def check_text(case: Case, profile: str, revision: str, content: list[Any]) -> None:
     expected = said_by(case.outcome)
+    has_details = shows_details(case.outcome, profile)
     if profile in OWN_SHAPES:
         assert same(OWN_SHAPES[profile](json.loads(content[0]["text"])), expected)
         return
-    found = TEXTS[profile](content)
-    assert same(found[1:-1], expected[1:-1]), "page, warnings, partial and truncated"
+    if content[0]["type"] != "text":
+        assert not has_details
+        assert expected.data is None
+        return
+    found = TEXTS[profile](content[0]["text"], has_details=has_details)
+    if has_details:
+        known = expected[1:-1]
+        if profile == "prose" and expected.page == {}:  # which says nothing
+            known = (None, *expected[2:-1])
+        assert same(found[1:-1], known), "page, warnings, partial and truncated"
+        if profile != "prose":
+            assert same(found.data, expected.data)
+            return
     if is_excused(case, profile, revision):
         return
     words = case.kind.hint is str and profile == "prose"
@@ -281,7 +339,13 @@ def check_text(case: Case, profile: str, revision: str, content: list[Any]) -> N
         assert (found.message or "").strip(" \t\r\n") == expected.message.strip(" \t\r\n")
 
 
-TEXTS: Mapping[str, Callable[[list[Any]], Said]] = {
+def shows_details(answer: Answer[Any], profile: str) -> bool:
+    """True if the text of `plain`, `bare` and `prose` has details."""
+    details = beside_of(answer)
+    return bool(details) and not (profile == "prose" and details == {"page": {}})
+
+
+TEXTS: Mapping[str, Callable[..., Said]] = {
     "plain": channels.plain_text,
     "bare": channels.plain_text,
     "prose": channels.prose_text,
@@ -295,36 +359,41 @@ OWN_SHAPES: Mapping[str, Callable[[Any], Said]] = {
 def check_structure(
     case: Case, profile: str, revision: str, result: Any, *, is_rendered: bool
 ) -> None:
-    """Objects as they are, and what is none where the revision takes objects alone: wrapped."""
+    """Objects as they are, and what is none where the revision takes objects alone: wrapped.
+
+    With details, every structure is an object of both.
+    """
     is_own = profile in OWN_SHAPES
+    has_details = bool(beside_of(case.outcome))
     is_words = case.kind.hint is str
     is_silent = is_words or has_nothing(case, is_rendered=is_rendered)
-    if revision in NO_STRUCTURE or (is_silent and not is_own):
+    if revision in NO_STRUCTURE or (is_silent and not is_own and not has_details):
         assert "structuredContent" not in result
         return
     structure = result["structuredContent"]
     data = data_of(case.outcome)
     if is_own:
         assert same(OWN_SHAPES[profile](structure), said_by(case.outcome))
-    elif revision == V5 or is_object(case, is_rendered=is_rendered):
+    elif has_details:
+        assert same(channels.with_details(structure)[:-1], said_by(case.outcome)[:-1])
+    elif revision == V5 or isinstance(data, dict):
         assert same(structure, data)
     else:
         assert same(structure, {"result": data})
 
 
-def is_object(case: Case, *, is_rendered: bool) -> bool:
-    """True if the structure is the data itself: by the tool's type, or because it is an object."""
-    if case.kind.hint is Any or is_rendered:
-        return isinstance(data_of(case.outcome), dict)
-    return bool(case.kind.hint == dict[str, int])
-
-
 def check_root(case: Case, result: Any) -> None:
     """In `bare`, the fields stand at the root too, but for those that MCP would take for its own."""
-    data = data_of(case.outcome)
-    fields = data if isinstance(data, dict) else {} if data is None else {"result": data}
+    data, details = data_of(case.outcome), beside_of(case.outcome)
     at_root = {name: value for name, value in result.items() if name not in MCPS_OWN}
-    assert same(at_root, {k: v for k, v in fields.items() if k not in MCPS_OWN})
+    if not isinstance(data, dict):
+        fields = {} if data is None and not details else {"result": data, **details}
+        assert same(at_root, fields)
+        return
+    if details:
+        own = {"_accord": data["_accord"]} if "_accord" in data else {}
+        data = {**data, "_accord": {**details, **own}}
+    assert same(at_root, {k: v for k, v in data.items() if k not in MCPS_OWN})
 
 
 @cache

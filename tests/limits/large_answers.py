@@ -13,6 +13,7 @@ from accord import (
     Server,
 )
 from accord.profiles import PROFILES
+from law import channels
 from peer import Peer
 
 V1, V2, V3, V4, V5 = wire.REVISIONS
@@ -52,35 +53,76 @@ class Part:
         return bool(self.beside.get("truncated", False))
 
 
-def text_size(result: dict[str, Any]) -> int:
-    return sum(len(block.get("text", "").encode()) for block in result["content"])
+def largest_channel(result: dict[str, Any]) -> int:
+    """The bytes of all text, or of the structure, whichever is larger."""
+    text = sum(len(block.get("text", "").encode()) for block in result["content"])
+    if "structuredContent" not in result:
+        return text
+    dumped = json.dumps(
+        result["structuredContent"], ensure_ascii=False, separators=(",", ":")
+    ).encode()
+    return max(text, len(dumped))
 
 
 def read(result: dict[str, Any], profile: str, *, is_text: bool = False) -> Part:
     """A successful result in a profile; all of its channels have to say the same."""
     assert "isError" not in result, result
-    texts = [block["text"] for block in result["content"] if block["type"] == "text"]
+    (whole,) = [block["text"] for block in result["content"] if block["type"] == "text"]
     beside = result.get("_meta", {}).get(META, {})
     if profile in ("envelope", "generic"):
-        (whole,) = texts
         root = json.loads(whole)
         assert result.get("structuredContent", root) == root
         data = _of_envelope(root, beside) if profile == "envelope" else _of_generic(root, beside)
     else:
-        data = texts[0] if is_text else json.loads(texts[0])
-        _check_structure(result, data, is_text=is_text)
-        assert [json.loads(more) for more in texts[1:]] == ([beside] if beside else [])
+        data = _of_text(whole, beside, profile, is_text=is_text)
+        _check_structure(result, data, beside, is_text=is_text)
         if profile == "bare":
-            root = data if isinstance(data, dict) else {"result": data}
-            assert {name: result[name] for name in root} == root
-    return Part(result, data, text_size(result), beside)
+            assert {n: each for n, each in result.items() if n not in OWN} == _root(data, beside)
+    return Part(result, data, largest_channel(result), beside)
 
 
-def _check_structure(result: dict[str, Any], data: Any, *, is_text: bool) -> None:
-    if is_text:
-        assert "structuredContent" not in result
-    elif "structuredContent" in result:
-        assert result["structuredContent"] in (data, {"result": data})
+OWN = {"content", "structuredContent", "_meta", "resultType"}
+
+
+def _of_text(text: str, beside: dict[str, Any], profile: str, *, is_text: bool) -> Any:
+    if not beside:
+        return text if is_text else json.loads(text)
+    if profile != "prose":
+        said = channels.with_details(json.loads(text))
+        assert said == _said(said.data, beside)
+        return said.data
+    text, _, paragraph = text.rpartition("\n\n")
+    assert channels.details_of_words(paragraph) == beside
+    return text if is_text else json.loads(text)
+
+
+def _said(data: Any, beside: dict[str, Any]) -> channels.Said:
+    return channels.Said(
+        data,
+        beside.get("page"),
+        beside.get("warnings"),
+        beside.get("partial", False),
+        beside.get("truncated", False),
+    )
+
+
+def _root(data: Any, beside: dict[str, Any]) -> dict[str, Any]:
+    if isinstance(data, dict):
+        return {**data, "_accord": beside} if beside else data
+    return {"result": data, **beside}
+
+
+def _check_structure(
+    result: dict[str, Any], data: Any, beside: dict[str, Any], *, is_text: bool
+) -> None:
+    if "structuredContent" not in result:
+        return
+    structure = result["structuredContent"]
+    if beside:
+        assert channels.with_details(structure) == _said(data, beside)
+    else:
+        assert not is_text
+        assert structure in (data, {"result": data})
 
 
 def _of_envelope(root: dict[str, Any], beside: dict[str, Any]) -> Any:
@@ -120,7 +162,7 @@ def failed(reply: dict[str, Any], profile: str) -> Failed:
     result = reply["result"]
     assert result["isError"] is True
     (words,) = [block["text"] for block in result["content"]]
-    size = text_size(result)
+    size = largest_channel(result)
     if profile == "envelope":
         root = json.loads(words)
         return Failed(root["error"], root["meta"]["error"]["code"], size)

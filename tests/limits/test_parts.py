@@ -31,10 +31,10 @@ from limits.large_answers import (
     each_way,
     filler,
     joined,
+    largest_channel,
     read,
     saying,
     schema_of,
-    text_size,
     walk,
 )
 from peer import Peer
@@ -155,7 +155,7 @@ def test_an_item_that_is_left_out_is_reported_within_the_limit(profile: str) -> 
     for beside in range(0, LEAST, 7):
         value = {"beside": "b" * beside, "items": ["x" * 2_000, 1]}
         reply = Peer(saying(value, profile=profile, limit=LEAST), V4).call("get")
-        size = text_size(reply["result"])
+        size = largest_channel(reply["result"])
         assert size <= LEAST, beside
 
 
@@ -239,7 +239,7 @@ def test_the_limit_is_256_kib_unless_somebody_says_otherwise() -> None:
     assert "_meta" not in peer.call("fits")["result"]
     cut = peer.call("does_not")["result"]
     assert cut["_meta"][META]["truncated"] is True
-    assert text_size(cut) <= 262_144
+    assert largest_channel(cut) <= 262_144
 
 
 @pytest.mark.parametrize(

@@ -18,10 +18,10 @@ from limits.large_answers import (
     each_profile,
     each_revision,
     failed,
+    largest_channel,
     of,
     read,
     saying,
-    text_size,
     walk,
 )
 from peer import Peer
@@ -68,7 +68,7 @@ def test_read_more_has_the_wording_and_the_limit_of_the_tool_it_continues() -> N
     peer = Peer(server, V4)
     more = peer.call("read_more", cursor=cursor_in(peer.call("get")))["result"]
     assert read(more, "envelope").data
-    assert text_size(more) <= LEAST
+    assert largest_channel(more) <= LEAST
 
 
 @each_profile
@@ -128,6 +128,6 @@ def test_a_combined_server_continues_the_answers_of_each() -> None:
     peer = Peer(server, V4)
     assert [i for part in walk(peer, "plain", way="read_more") for i in part.data] == MANY
     cut = peer.call("other")
-    assert text_size(cut["result"]) <= LEAST
+    assert largest_channel(cut["result"]) <= LEAST
     more = read(peer.call("read_more", cursor=cursor_in(cut))["result"], "plain")
     assert more.data[0].startswith("other ")

@@ -20,9 +20,9 @@ from limits.large_answers import (
     each_profile,
     filler,
     joined,
+    largest_channel,
     read,
     saying,
-    text_size,
     walk,
 )
 from peer import Peer
@@ -35,7 +35,7 @@ def test_the_limit_of_a_tool_beats_that_of_its_server() -> None:
         server.tool(name=name, read_only=True, max_bytes=limit)(partial(filler, 3 * LIMIT))
     server.tool(name="same", read_only=True)(partial(filler, 3 * LIMIT))
     peer = Peer(server, V4)
-    sizes = {name: text_size(peer.call(name)["result"]) for name in ("less", "same", "more")}
+    sizes = {name: largest_channel(peer.call(name)["result"]) for name in ("less", "same", "more")}
     assert LEAST - 8 < sizes["less"] <= LEAST
     assert LIMIT - 8 < sizes["same"] <= LIMIT
     assert sizes["more"] == 3 * LIMIT
@@ -44,7 +44,7 @@ def test_the_limit_of_a_tool_beats_that_of_its_server() -> None:
 def test_a_server_can_be_given_another_limit() -> None:
     server = saying("x" * 5_000, str)
     server.configure(max_bytes=3 * LIMIT)
-    assert text_size(Peer(server, V4).call("get")["result"]) == 5_000
+    assert largest_channel(Peer(server, V4).call("get")["result"]) == 5_000
 
 
 TOO_SMALL: dict[str, Callable[[], object]] = {
@@ -107,7 +107,7 @@ def test_the_command_line_sets_the_limit(tmp_path: Path, targets: list[str]) -> 
     with StdioPeer(command, cwd=tmp_path, env=ENVIRONMENT) as peer:
         for target in targets:
             reply = peer.modern("tools/call", {"name": target, "arguments": {}})
-            assert text_size(reply["result"]) <= LIMIT
+            assert largest_channel(reply["result"]) <= LIMIT
 
 
 def test_a_limit_too_small_on_the_command_line_is_one_line(tmp_path: Path) -> None:

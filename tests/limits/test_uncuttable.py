@@ -23,9 +23,9 @@ from limits.large_answers import (
     each_way,
     failed,
     joined,
+    largest_channel,
     read,
     saying,
-    text_size,
     walk,
 )
 from peer import Peer
@@ -60,7 +60,7 @@ def test_of_several_large_things_each_keeps_its_beginning_and_says_so(
     assert "isError" not in result
     beside = result["_meta"][META]
     assert any(said in warning["message"] for warning in beside["warnings"])
-    assert text_size(result) <= LIMIT
+    assert largest_channel(result) <= LIMIT
 
 
 @pytest.mark.parametrize("value", UNCUTTABLE.values(), ids=UNCUTTABLE)

@@ -24,10 +24,10 @@ from limits.large_answers import (
     V5,
     each_profile,
     failed,
+    largest_channel,
     of,
     read,
     saying,
-    text_size,
 )
 from peer import Peer
 
@@ -38,13 +38,13 @@ def test_a_message_too_long_is_cut_and_says_so(profile: str, letter: str) -> Non
     answer = Answer(list(range(10)), message=letter * 5_000)
     result = Peer(saying(answer, profile=profile, limit=2 * LIMIT), V4).call("get")["result"]
     assert "isError" not in result, result["content"][0]["text"][:200]
-    assert text_size(result) <= 2 * LIMIT
+    assert largest_channel(result) <= 2 * LIMIT
     (warning,) = result["_meta"][META]["warnings"]
     assert re.search(
         r"the first [\d,]+ of 5,000 characters of its message are here", warning["message"]
     )
     assert list(range(10)) == (
-        json.loads(result["content"][0]["text"].partition("\n")[2])
+        json.loads(result["content"][0]["text"].partition("\n")[2].rpartition("\n\n")[0])
         if profile == "prose"
         else read(result, profile).data
     )
@@ -57,7 +57,7 @@ def test_a_message_and_a_list_that_are_both_too_long_are_both_cut(profile: str) 
     reply, items = peer.call("get"), []
     for _ in range(MOST_PARTS):
         result = reply["result"]
-        assert text_size(result) <= LIMIT
+        assert largest_channel(result) <= LIMIT
         items += _items_of(result, profile)
         page = result["_meta"][META]["page"]
         if not page["hasMore"]:
@@ -75,10 +75,14 @@ def _items_of(result: dict[str, Any], profile: str) -> Any:
 def test_a_text_for_prose_too_long_is_cut_and_says_so() -> None:
     answer = Answer([1, 2], text="t" * 5_000)
     result = Peer(saying(answer, profile="prose"), V4).call("get")["result"]
-    assert text_size(result) <= LIMIT
+    assert largest_channel(result) <= LIMIT
     (warning,) = result["_meta"][META]["warnings"]
     assert "of 5,000 characters of its text are here" in warning["message"]
-    assert result["structuredContent"] == {"result": [1, 2]}
+    assert result["structuredContent"] == {
+        "result": [1, 2],
+        "warnings": [warning],
+        "truncated": True,
+    }
 
 
 def test_words_that_a_profile_does_not_show_cost_nothing() -> None:

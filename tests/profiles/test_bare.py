@@ -1,5 +1,6 @@
 """`bare`: the payload's fields at the root of the result; field errors as JSON-RPC's own."""
 
+import json
 from typing import Any
 
 import pytest
@@ -96,16 +97,17 @@ def test_a_success(
     }
 
 
-BESIDE: dict[str, tuple[Any, str, Any]] = {
-    "a page": (
+DETAILS: dict[str, tuple[Any, str, Any]] = {
+    # an answer, its text, the details in `_meta`
+    "an object and its page": (
         Answer({"a": 1}, page=Page(limit=2, total=7)),
-        '{"page":{"limit":2,"total":7}}',
+        '{"a":1,"_accord":{"page":{"limit":2,"total":7}}}',
         {"page": {"limit": 2, "total": 7}},
     ),
     "partial success with warnings": (
         Answer({"a": 1}, partial=True, warnings=["old", Notice("slow", "SLOW", "info")]),
-        '{"warnings":[{"message":"old"},{"message":"slow","code":"SLOW","severity":"info"}],'
-        '"partial":true}',
+        '{"a":1,"_accord":{"warnings":[{"message":"old"},'
+        '{"message":"slow","code":"SLOW","severity":"info"}],"partial":true}}',
         {
             "warnings": [
                 {"message": "old"},
@@ -114,21 +116,43 @@ BESIDE: dict[str, tuple[Any, str, Any]] = {
             "partial": True,
         },
     ),
-    "truncated": (Answer({"a": 1}, truncated=True), '{"truncated":true}', {"truncated": True}),
+    "an empty object": (
+        Answer({}, truncated=True),
+        '{"_accord":{"truncated":true}}',
+        {"truncated": True},
+    ),
+    "a list": (
+        Answer(ROWS, page=Page(total=7)),
+        '{"result":[{"id":1}],"page":{"total":7}}',
+        {"page": {"total": 7}},
+    ),
+    "nothing": (
+        Answer(None, warnings=["slow"]),
+        '{"result":null,"warnings":[{"message":"slow"}]}',
+        {"warnings": [{"message": "slow"}]},
+    ),
 }
 
 
 @each_revision
-@pytest.mark.parametrize(("answer", "second", "beside"), BESIDE.values(), ids=list(BESIDE))
-def test_what_is_beside_the_data_stands_in_a_second_block_and_in_meta(
-    answer: Any, second: str, beside: Any, revision: str
+@pytest.mark.parametrize(("answer", "words", "details"), DETAILS.values(), ids=list(DETAILS))
+def test_details_are_in_the_text_the_structure_the_root_and_meta(
+    answer: Any, words: str, details: Any, revision: str
 ) -> None:
+    form = json.loads(words)
     assert reply(saying(answer), "bare", revision)["result"] == {
-        "content": [text('{"a":1}'), text(second)],
-        "a": 1,
-        **structure(revision, {"a": 1}, {"a": 1}),
-        **required(revision, beside),
+        "content": [text(words)],
+        **form,
+        **structure(revision, form, form),
+        **required(revision, details),
     }
+
+
+def test_details_are_at_the_root_where_members_of_mcp_are_not() -> None:
+    said = reply(saying(Answer(CLASH, truncated=True)), "bare", V4)["result"]
+    assert (said["name"], said["_accord"]) == ("Ada", {"truncated": True})
+    assert said["structuredContent"] == {**CLASH, "_accord": {"truncated": True}}
+    assert said["_meta"] == {META: {"truncated": True}}
 
 
 @each_revision

@@ -193,8 +193,8 @@ def test_blocks_stand_behind_the_envelope(data: Any, shape: Any, revision: str) 
 
 @each_revision
 def test_an_argument_that_nobody_knows_is_a_warning(revision: str) -> None:
-    said = reply(saying({}), "envelope", revision, toolCallId="7")["result"]
-    words = "Unknown argument 'toolCallId' was ignored"
+    said = reply(saying({}), "envelope", revision, colour="7")["result"]
+    words = "Unknown argument 'colour' was ignored"
     notice = {"message": words, "code": "UNKNOWN_ARGUMENT"}
     shape = success({}, warnings=[words], warning_details=[{**notice, "severity": "warning"}])
     assert_is(said, shape, revision, {"warnings": [notice]})

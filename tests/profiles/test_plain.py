@@ -10,6 +10,7 @@ from accord import (
     Answer,
     Audio,
     Embedded,
+    Encoded,
     FieldError,
     Image,
     Link,
@@ -21,7 +22,6 @@ from accord import (
 from peer import Peer, request
 from profiles.one_tool import (
     META,
-    STAMP,
     V1,
     V2,
     V3,
@@ -107,61 +107,125 @@ def test_text_goes_in_raw_and_has_no_structure(words: str, revision: str) -> Non
     assert result(words, revision, str) == {"content": [text(words)], **required(revision)}
 
 
-# What stands beside the data
+# Details
 
 PAGE = Page(limit=2, total=7)
 OLD = Notice("prices are from yesterday")
-BESIDE: dict[str, tuple[Any, Any]] = {
-    "page": (Answer([1], page=PAGE), {"page": {"limit": 2, "total": 7}}),
-    "warnings": (
-        Answer([1], warnings=[OLD, Notice("slow", code="SLOW", severity="info")]),
-        {
-            "warnings": [
-                {"message": "prices are from yesterday"},
-                {"message": "slow", "code": "SLOW", "severity": "info"},
-            ]
-        },
+SLOW = Notice("slow", code="SLOW", severity="info")
+OLD_SENT = '{"message":"prices are from yesterday"}'
+SLOW_SENT = '{"message":"slow","code":"SLOW","severity":"info"}'
+OWN = {"_accord": {"page": 5}, "a": 1}
+DETAILS: dict[str, tuple[Any, Any, str]] = {
+    # an answer, its hint, its text; the structure is equal
+    "a list": (
+        Answer([1], page=PAGE, warnings=[OLD, SLOW], partial=True, truncated=True),
+        Any,
+        f'{{"result":[1],"page":{{"limit":2,"total":7}},"warnings":[{OLD_SENT},{SLOW_SENT}],'
+        '"partial":true,"truncated":true}',
     ),
-    "both": (
-        Answer([1], page=PAGE, warnings=[OLD]),
-        {
-            "page": {"limit": 2, "total": 7},
-            "warnings": [{"message": "prices are from yesterday"}],
-        },
+    "a declared list": (
+        Answer([1], page=PAGE),
+        list[int],
+        '{"result":[1],"page":{"limit":2,"total":7}}',
+    ),
+    "an empty list": (Answer([], page=PAGE), Any, '{"result":[],"page":{"limit":2,"total":7}}'),
+    "a number": (Answer(5, truncated=True), int, '{"result":5,"truncated":true}'),
+    "a string": (Answer("5", truncated=True), Any, '{"result":"5","truncated":true}'),
+    "text": (Answer('{"a": 1}', truncated=True), str, r'{"result":"{\"a\": 1}","truncated":true}'),
+    "no text": (Answer("", truncated=True), str, '{"result":"","truncated":true}'),
+    "null": (Answer(None, warnings=[OLD]), Any, f'{{"result":null,"warnings":[{OLD_SENT}]}}'),
+    "an object": (
+        Answer({"a": [1]}, page=PAGE, warnings=[OLD]),
+        Any,
+        f'{{"a":[1],"_accord":{{"page":{{"limit":2,"total":7}},"warnings":[{OLD_SENT}]}}}}',
+    ),
+    "a declared object": (
+        Answer({"a": 1}, truncated=True),
+        dict[str, int],
+        '{"a":1,"_accord":{"truncated":true}}',
+    ),
+    "one of several types": (
+        Answer({"a": 1}, truncated=True),
+        dict[str, int] | list[int],
+        '{"a":1,"_accord":{"truncated":true}}',
+    ),
+    "an empty object": (Answer({}, truncated=True), Any, '{"_accord":{"truncated":true}}'),
+    "an object that has this member": (
+        Answer(OWN, truncated=True),
+        Any,
+        '{"_accord":{"truncated":true,"_accord":{"page":5}},"a":1}',
+    ),
+    "an object that has this member in escapes": (
+        Answer(Encoded(b'{"\\u005faccord":1,"a":1}'), truncated=True),
+        Any,
+        '{"_accord":{"truncated":true,"_accord":1},"a":1}',
+    ),
+    "an object that has this member deeper": (
+        Answer({"a": OWN}, truncated=True),
+        Any,
+        '{"a":{"_accord":{"page":5},"a":1},"_accord":{"truncated":true}}',
+    ),
+    "JSON with blanks": (
+        Answer(Encoded(b' { "a" : 1 } \n'), truncated=True),
+        Any,
+        '{"a":1,"_accord":{"truncated":true}}',
+    ),
+    "checked JSON with blanks": (
+        Answer(Encoded(b"{ } ", is_checked=True), truncated=True),
+        Any,
+        '{ "_accord":{"truncated":true}}',
     ),
 }
 
 
 @each_revision
-@pytest.mark.parametrize(("answer", "beside"), BESIDE.values(), ids=list(BESIDE))
-def test_page_and_warnings_stand_in_a_second_block_and_in_meta(
-    answer: Any, beside: Any, revision: str
+@pytest.mark.parametrize(("answer", "hint", "words"), DETAILS.values(), ids=list(DETAILS))
+def test_data_and_details_are_one_object_as_text_and_as_structure(
+    answer: Any, hint: Any, words: str, revision: str
 ) -> None:
-    said = result(answer, revision)
-    first, second = said["content"]
-    assert first == text("[1]")
-    assert (second["type"], json.loads(second["text"])) == ("text", beside)
-    assert said["_meta"] == {META: beside} | (STAMP if revision == V5 else {})
+    said = result(answer, revision, hint)
+    assert said["content"] == [text(words)]
+    if revision in (V1, V2):
+        assert "structuredContent" not in said
+    else:
+        assert json.dumps(said["structuredContent"]) == json.dumps(json.loads(words))
+    details = said["_meta"][META]
+    assert details.get("truncated", False) == answer.truncated
     assert "isError" not in said
 
 
-def test_text_has_its_page_beside_it_as_well() -> None:
-    said = result(Answer("rows", page=PAGE), V4, Answer[str])
-    assert [block["text"] for block in said["content"]] == [
-        "rows",
-        '{"page":{"limit":2,"total":7}}',
-    ]
+def test_a_page_that_the_data_states_adds_nothing_to_it() -> None:
+    data = {"count": 7, "next": None, "previous": None, "results": [1]}
+    said = result(Answer(data, page=PAGE, page_in_data=True), V4)
+    assert said["structuredContent"] == json.loads(said["content"][0]["text"]) == data
+    assert said["_meta"] == {META: {"page": {"limit": 2, "total": 7}}}
+
+
+def test_warnings_stand_beside_data_that_states_its_page() -> None:
+    said = result(Answer({"next": None}, page=PAGE, page_in_data=True, warnings=[OLD]), V4)
+    warnings = [{"message": "prices are from yesterday"}]
+    assert said["structuredContent"] == {"next": None, "_accord": {"warnings": warnings}}
+
+
+def test_free_members_of_meta_are_in_meta_alone() -> None:
+    said = result(Answer([1], meta={"region": "eu"}), V4)
+    assert said["content"] == [text("[1]")]
+    assert said["_meta"] == {META: {"meta": {"region": "eu"}}}
 
 
 def test_an_unknown_argument_is_a_warning() -> None:
     peer = Peer(saying(5), V4)
-    said = peer.call("get", toolCallId="7")["result"]
-    (warning,) = said["_meta"][META]["warnings"]
-    assert warning == {
-        "message": "Unknown argument 'toolCallId' was ignored",
-        "code": "UNKNOWN_ARGUMENT",
-    }
-    assert said["structuredContent"] == {"result": 5}
+    said = peer.call("get", colour="red")["result"]
+    warning = {"message": "Unknown argument 'colour' was ignored", "code": "UNKNOWN_ARGUMENT"}
+    assert said["_meta"][META]["warnings"] == [warning]
+    assert said["structuredContent"] == {"result": 5, "warnings": [warning]}
+
+
+@each_revision
+@pytest.mark.parametrize("name", ["toolCallId", "sessionId", "action", "chatInput"])
+def test_an_argument_that_clients_add_changes_nothing(name: str, revision: str) -> None:
+    peer = Peer(saying(5), revision)
+    assert peer.call("get", **{name: "7"})["result"] == result(5, revision)
 
 
 # Failure
@@ -281,7 +345,15 @@ def test_a_block_stands_beside_the_text_in_the_form_its_revision_has(
     assert said["content"] == [text("5"), forms[wire.REVISIONS.index(revision)]]
 
 
-def test_blocks_come_in_their_order_after_page_and_warnings() -> None:
+def test_blocks_come_in_their_order_after_data_and_details() -> None:
     blocks: list[Any] = [Image(b"hi", "image/png"), Link("shop://orders/7", "order 7")]
     said = result(Answer(5, blocks=blocks, warnings=["slow"]), V4)
-    assert said["content"] == [text("5"), text('{"warnings":[{"message":"slow"}]}'), IMAGE, LINK]
+    words = '{"result":5,"warnings":[{"message":"slow"}]}'
+    assert said["content"] == [text(words), IMAGE, LINK]
+
+
+def test_details_stand_before_blocks_without_data() -> None:
+    said = result(Answer(None, blocks=[Image(b"hi", "image/png")], warnings=["slow"]), V4)
+    words = '{"result":null,"warnings":[{"message":"slow"}]}'
+    assert said["content"] == [text(words), IMAGE]
+    assert said["structuredContent"] == json.loads(words)

@@ -1,10 +1,13 @@
 """`prose`: the answer's own words, then its data as indented JSON."""
 
+import json
 from typing import Any
 
 import pytest
+from msgspec.json import encode
+from msgspec.structs import replace
 
-from accord import Answer, FieldError, Notice, Page, Problem
+from accord import Answer, FieldError, Notice, Page, Problem, read
 from accord.model.answer import KINDS
 from profiles.one_tool import (
     ABSENT,
@@ -93,41 +96,156 @@ def test_a_success(
     }
 
 
-BESIDE: dict[str, tuple[Any, str, Any]] = {
-    "a page": (
-        Answer([], message="Found:", page=Page(limit=2, total=7)),
-        '{"page":{"limit":2,"total":7}}',
-        {"page": {"limit": 2, "total": 7}},
+WARNED = [{"message": "old"}, {"message": "slow", "code": "SLOW"}]
+DETAILS: dict[str, tuple[Any, str, Any]] = {
+    # an answer, the last paragraph of its text, the details
+    "a total": (Answer(page=Page(total=1700)), "0 of 1,700 items.", {"page": {"total": 1700}}),
+    "a cursor": (
+        Answer(page=Page(total=3, has_more=True, cursor='a"b\n')),
+        r'0 of 3 items; pass cursor "a\"b\n" for the rest.',
+        {"page": {"total": 3, "hasMore": True, "cursor": 'a"b\n'}},
+    ),
+    "an offset": (
+        Answer(page=Page(offset=2000, limit=1000, has_more=True, next_offset=3000)),
+        "0 items; offset 2000; limit 1000; pass offset 3000 for the rest.",
+        {"page": {"offset": 2000, "limit": 1000, "hasMore": True, "nextOffset": 3000}},
+    ),
+    "all that a page can say": (
+        Answer(
+            page=Page(
+                offset=2,
+                limit=2,
+                total=7,
+                has_more=True,
+                next_offset=4,
+                cursor="c",
+                before="b",
+                after="a",
+            )
+        ),
+        '0 of 7 items; offset 2; limit 2; before "b"; after "a"; next offset 4;'
+        ' pass cursor "c" for the rest.',
+        {
+            "page": {
+                "offset": 2,
+                "limit": 2,
+                "total": 7,
+                "hasMore": True,
+                "nextOffset": 4,
+                "cursor": "c",
+                "before": "b",
+                "after": "a",
+            }
+        },
+    ),
+    "the last page": (
+        Answer(page=Page(has_more=False)),
+        "0 items; no more.",
+        {"page": {"hasMore": False}},
+    ),
+    "more of it": (
+        Answer(page=Page(has_more=True)),
+        "0 items; more follow.",
+        {"page": {"hasMore": True}},
+    ),
+    "a cursor and no word of more": (
+        Answer(page=Page(cursor="c")),
+        '0 items; cursor "c".',
+        {"page": {"cursor": "c"}},
     ),
     "partial success with warnings": (
-        Answer([], message="Found:", partial=True, warnings=["old", Notice("slow", "SLOW")]),
-        '{"warnings":[{"message":"old"},{"message":"slow","code":"SLOW"}],"partial":true}',
-        {"warnings": [{"message": "old"}, {"message": "slow", "code": "SLOW"}], "partial": True},
+        Answer(partial=True, warnings=["old", Notice("slow", "SLOW")]),
+        "Part of the work failed.\nWarning: old\nWarning SLOW: slow",
+        {"warnings": WARNED, "partial": True},
     ),
-    "truncated": (
-        Answer([], message="Found:", truncated=True),
-        '{"truncated":true}',
-        {"truncated": True},
+    "warnings of every severity": (
+        Answer(
+            warnings=[
+                Notice("a: b", "no code", "info"),
+                Notice("two\nlines", severity="error"),
+                Notice('"quoted"'),
+                Notice(" ", ""),
+            ]
+        ),
+        'Warning "no code" (info): a: b\nWarning (error): "two\\nlines"\n'
+        'Warning: "\\"quoted\\""\nWarning "": " "',
+        {
+            "warnings": [
+                {"message": "a: b", "code": "no code", "severity": "info"},
+                {"message": "two\nlines", "severity": "error"},
+                {"message": '"quoted"'},
+                {"message": " ", "code": ""},
+            ]
+        },
+    ),
+    "truncated": (Answer(truncated=True), "The data is incomplete.", {"truncated": True}),
+    "all of it": (
+        Answer(page=Page(total=3), truncated=True, partial=True, warnings=["old"]),
+        "0 of 3 items.\nPart of the work failed.\nThe data is incomplete.\nWarning: old",
+        {"page": {"total": 3}, "warnings": WARNED[:1], "partial": True, "truncated": True},
     ),
 }
 
 
 @each_revision
-@pytest.mark.parametrize(("answer", "second", "beside"), BESIDE.values(), ids=list(BESIDE))
-def test_what_is_beside_the_data_stands_in_a_second_block_and_in_meta(
-    answer: Any, second: str, beside: Any, revision: str
+@pytest.mark.parametrize(("answer", "closing", "details"), DETAILS.values(), ids=list(DETAILS))
+def test_details_are_the_last_paragraph_and_in_the_structure(
+    answer: Any, closing: str, details: Any, revision: str
 ) -> None:
-    assert reply(saying(answer), "prose", revision)["result"] == {
-        "content": [text("Found:\n[]"), text(second)],
-        **structure(revision, {"result": []}, []),
-        **required(revision, beside),
+    found = replace(answer, data=[], message="Found:")
+    form = {"result": [], **details}
+    result = reply(saying(found), "prose", revision)["result"]
+    assert result == {
+        "content": [text(f"Found:\n[]\n\n{closing}")],
+        **structure(revision, form, form),
+        **required(revision, details),
     }
+    reading = read({"content": result["content"]})
+    assert (reading.value, reading.response.message) == ([], "Found:")
+    known = {"page": reading.page, "warnings": reading.warnings or None}
+    flags = {"partial": reading.is_partial or None, "truncated": reading.is_truncated or None}
+    said = {n: each for n, each in {**known, **flags}.items() if each is not None}
+    assert json.loads(encode(said)) == details
+
+
+SHOWN: dict[str, tuple[Any, str]] = {
+    # data with a page, and the text
+    "rows": (ROWS, f"{INDENTED}\n\n1 of 7 rows."),
+    "numbers": ([1, 2], "[\n  1,\n  2\n]\n\n2 of 7 items."),
+    "an object": ({"a": 1}, '{\n  "a": 1\n}\n\n7 in all.'),
+    "a number": (5, "5\n\n7 in all."),
+    "nothing": (None, "null\n\n7 in all."),
+}
+
+
+@pytest.mark.parametrize(("data", "words"), SHOWN.values(), ids=list(SHOWN))
+def test_the_page_counts_what_is_here(data: Any, words: str) -> None:
+    answer = Answer(data, page=Page(total=7))
+    assert reply(saying(answer), "prose", V4)["result"]["content"] == [text(words)]
+
+
+def test_a_page_that_says_nothing_has_no_sentence() -> None:
+    said = reply(saying(Answer([], page=Page())), "prose", V4)["result"]
+    assert said["content"] == [text("[]")]
+    assert said["structuredContent"] == {"result": [], "page": {}}
+
+
+def test_a_page_that_the_data_states_adds_nothing_to_text_and_structure() -> None:
+    data = {"count": 7, "next": None}
+    said = reply(saying(Answer(data, page=Page(total=7), page_in_data=True)), "prose", V4)["result"]
+    assert said["content"] == [text('{\n  "count": 7,\n  "next": null\n}')]
+    assert said["structuredContent"] == data
 
 
 BESIDE_BLOCKS: dict[str, tuple[Any, list[Any], Any]] = {
     "with data": (Answer({"a": 1}), [text('{\n  "a": 1\n}')], {"a": 1}),
     "with words": (Answer(message="A chart:"), [text("A chart:")], ABSENT),
     "with neither": (Answer(), [], ABSENT),
+    "with a warning alone": (
+        Answer(warnings=["old"]),
+        [text("null\n\nWarning: old")],
+        {"result": None, "warnings": WARNED[:1]},
+    ),
 }
 
 
@@ -138,11 +256,12 @@ BESIDE_BLOCKS: dict[str, tuple[Any, list[Any], Any]] = {
 def test_blocks_stand_behind_the_words(
     answer: Any, words: list[Any], data: Any, revision: str
 ) -> None:
-    with_blocks = Answer(answer.data, message=answer.message, blocks=BLOCKS)
+    with_blocks = replace(answer, blocks=BLOCKS)
+    beside = {"warnings": WARNED[:1]} if answer.warnings else None
     assert reply(saying(with_blocks), "prose", revision)["result"] == {
         "content": [*words, *shown_blocks(revision)],
         **structure(revision, data, data),
-        **required(revision),
+        **required(revision, beside),
     }
 
 

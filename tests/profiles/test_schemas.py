@@ -12,10 +12,21 @@ from profiles.one_tool import ABSENT, V1, V2, V5, listed, problem, reply, saying
 each_revision = pytest.mark.parametrize("revision", wire.REVISIONS)
 
 INTEGERS = {"type": "array", "items": {"type": "integer"}}
-WRAPPED = {"type": "object", "properties": {"result": INTEGERS}, "required": ["result"]}
-TABLE = {"type": "object", "additionalProperties": {"type": "integer"}}
+DETAILS = {"page": {"type": "object"}, "warnings": {"type": "array"}}
+
+
+def wrapped(schema: Any) -> Any:
+    properties = {"result": schema, **DETAILS}
+    return {"type": "object", "properties": properties, "required": ["result"]}
+
+
+TABLE = {
+    "type": "object",
+    "additionalProperties": {"type": "integer"},
+    "properties": {"_accord": {}},
+}
 OF_DATA: dict[str, tuple[Any, Any, Any]] = {
-    "a list": (list[int], WRAPPED, INTEGERS),
+    "a list": (list[int], wrapped(INTEGERS), {"anyOf": [INTEGERS, wrapped(INTEGERS)]}),
     "an object": (dict[str, int], TABLE, TABLE),
     "text": (str, ABSENT, ABSENT),
     "anything": (Any, ABSENT, ABSENT),

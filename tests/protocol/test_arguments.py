@@ -57,18 +57,22 @@ def test_a_newer_revision_fails_the_call_and_names_every_bad_field(
 
 @every_revision
 def test_unknown_arguments_are_ignored_with_a_warning(revision: str) -> None:
-    result = Peer(server, revision).call("add", a=2, b=3, toolCallId="call_1", sessionId=5)[
-        "result"
-    ]
-    first, second = result["content"]
-    assert first["text"] == "5"
+    result = Peer(server, revision).call("add", a=2, b=3, colour="red", size=5)["result"]
+    (block,) = result["content"]
     assert "isError" not in result
-    beside = wire.decode(second["text"].encode())
-    assert result["_meta"][META_KEY] == beside
-    assert [notice["message"] for notice in beside["warnings"]] == [
-        "Unknown argument 'toolCallId' was ignored",
-        "Unknown argument 'sessionId' was ignored",
+    said = wire.decode(block["text"].encode())
+    assert said == {"result": 5, **result["_meta"][META_KEY]}
+    assert [notice["message"] for notice in said["warnings"]] == [
+        "Unknown argument 'colour' was ignored",
+        "Unknown argument 'size' was ignored",
     ]
+
+
+@every_revision
+def test_arguments_that_clients_add_are_ignored_without_one(revision: str) -> None:
+    added = {"toolCallId": "call_1", "sessionId": 5, "action": "sendMessage", "chatInput": "hi"}
+    peer = Peer(server, revision)
+    assert peer.call("add", a=2, b=3, **added)["result"] == peer.call("add", a=2, b=3)["result"]
 
 
 NUMBERS = {

@@ -296,7 +296,7 @@ def test_servers_that_share_a_key_continue_each_others_answers(tool: str) -> Non
     cursor = cursor_in(Peer(shop(), V4).call(tool))
     name = "numbers" if tool == "numbers" else "read_more"
     result = Peer(shop(), V5).call(name, cursor=cursor)["result"]
-    assert json.loads(result["content"][0]["text"])[0] > 0
+    assert json.loads(result["content"][0]["text"])["result"][0] > 0
 
 
 def test_servers_without_a_key_do_not() -> None:
@@ -345,7 +345,7 @@ def test_a_tool_can_make_its_own_cursors_as_we_do() -> None:
     peer = Peer(server, V4)
     reply, items = peer.call("get"), []
     while True:
-        items += json.loads(reply["result"]["content"][0]["text"])
+        items += reply["result"]["structuredContent"]["result"]
         page = reply["result"]["_meta"][META]["page"]
         if not page["hasMore"]:
             break
@@ -386,7 +386,7 @@ def called(peer: StdioPeer, name: str, **arguments: Any) -> dict[str, Any]:
 
 def items_of(reply: dict[str, Any]) -> list[Any]:
     data = json.loads(reply["result"]["content"][0]["text"])
-    items: list[Any] = data["numbers"] if isinstance(data, dict) else data
+    items: list[Any] = data["numbers"] if "numbers" in data else data["result"]
     return items
 
 

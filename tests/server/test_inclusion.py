@@ -508,7 +508,7 @@ def test_read_more_continues_answers_of_an_included_server() -> None:
     peer = Peer(outer, wire.STATELESS)
     found, reply = [], peer.call("o_m_numbers")
     while True:
-        found += reply["result"]["structuredContent"]
+        found += reply["result"]["structuredContent"]["result"]
         answer = reply["result"].get("_meta", {}).get("dev.accord-mcp/answer", {})
         cursor = answer.get("page", {}).get("cursor")
         if cursor is None:
@@ -529,8 +529,8 @@ def test_a_cursor_continues_the_answer_of_an_included_tool() -> None:
     peer = Peer(outer, wire.STATELESS)
     first = peer.call("a_numbers")["result"]
     cursor = first["_meta"]["dev.accord-mcp/answer"]["page"]["cursor"]
-    more = peer.call("a_numbers", cursor=cursor)["result"]["structuredContent"]
-    assert more[0] == len(first["structuredContent"])
+    more = peer.call("a_numbers", cursor=cursor)["result"]["structuredContent"]["result"]
+    assert more[0] == len(first["structuredContent"]["result"])
     assert peer.call("b_numbers", cursor=cursor)["result"]["isError"]
 
 

@@ -195,7 +195,16 @@ def test_a_second_handshake_changes_the_profile() -> None:
 # What tools/list says
 
 INTEGERS = {"type": "array", "items": {"type": "integer"}}
-WRAPPED = {"type": "object", "properties": {"result": INTEGERS}, "required": ["result"]}
+WRAPPED = {
+    "type": "object",
+    "properties": {
+        "result": INTEGERS,
+        "page": {"type": "object"},
+        "warnings": {"type": "array"},
+    },
+    "required": ["result"],
+}
+EITHER = {"anyOf": [INTEGERS, WRAPPED]}
 
 
 def published(name: str) -> Json:
@@ -210,7 +219,7 @@ def output_schema(profile: str, revision: str) -> Json:
     own = {"envelope": "response-v2", "generic": "generic"}
     if profile in own:
         return published(own[profile])
-    return INTEGERS if revision == V5 else WRAPPED
+    return EITHER if revision == V5 else WRAPPED
 
 
 def listed_schemas(peer: Peer) -> dict[str, Json]:

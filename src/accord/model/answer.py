@@ -75,6 +75,8 @@ class _Details(msgspec.Struct, frozen=True, kw_only=True):
     name: str | None = None
     partial: bool = False
     truncated: bool = False
+    page_in_data: bool = False
+    meta: Mapping[str, Any] | None = None
 
 
 class Answer(_Details, Generic[T], frozen=True):
@@ -82,7 +84,9 @@ class Answer(_Details, Generic[T], frozen=True):
 
     `message` is a sentence; `text`, if given, is the whole text in the `prose` profile; `name`
     is the member for a list inside an envelope; `partial` means that part of the work failed,
-    `truncated` that `data` is incomplete. A warning may be a plain string.
+    `truncated` that `data` is incomplete. A warning may be a plain string. `page_in_data` means
+    that the data itself states the page, so no profile adds it. `meta` are free members for the
+    `meta` of an envelope; other profiles send them in `_meta`.
     """
 
     data: T = None  # type: ignore[assignment]  # an answer may have a message only
@@ -151,6 +155,8 @@ class Details(TypedDict, total=False):
     remediation: str | None
     retryable: bool | None
     retry_after: float | None
+    data: Mapping[str, Any] | None
+    meta: Mapping[str, Any] | None
 
 
 class _Make(Protocol):
@@ -171,7 +177,8 @@ class Problem(Exception):
 
     `Problem.not_found("No customer 7", remediation="call customers first")`: there is one such
     constructor for each kind. `code` and `retryable` follow from the kind unless they are given.
-    `summary` names the failed operation in a few words, `message` gives the reason.
+    `summary` names the failed operation in a few words, `message` gives the reason. `data` is
+    context for a program, and `meta` free members for the `meta` of an envelope.
     """
 
     message: str
@@ -182,6 +189,8 @@ class Problem(Exception):
     remediation: str | None
     retryable: bool
     retry_after: float | None
+    data: Mapping[str, Any] | None
+    meta: Mapping[str, Any] | None
 
     validation = _of("validation")
     authentication = _of("authentication")
@@ -204,6 +213,8 @@ class Problem(Exception):
         remediation: str | None = None,
         retryable: bool | None = None,
         retry_after: float | None = None,
+        data: Mapping[str, Any] | None = None,
+        meta: Mapping[str, Any] | None = None,
     ) -> None:
         if kind not in KINDS:
             raise ContractError(f"no problem kind {kind!r}; there are {', '.join(KINDS)}")
@@ -220,6 +231,8 @@ class Problem(Exception):
             remediation=remediation,
             retryable=rule.retryable if retryable is None else retryable,
             retry_after=retry_after if isfinite(retry_after or 0) else None,
+            data=data,
+            meta=meta,
         )
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -246,6 +259,8 @@ class Problem(Exception):
             remediation=self.remediation,
             retryable=self.retryable,
             retry_after=self.retry_after,
+            data=self.data,
+            meta=self.meta,
         )
 
     def __setstate__(self, state: dict[str, Any] | None) -> None:

@@ -28,10 +28,24 @@ def invalid(tool: str, errors: Sequence[FieldError]) -> Problem:
     )
 
 
-def ignored(name: str) -> Notice:
-    """Return the warning for an unknown argument."""
-    shown = f"{name[:_MAX_STEP]}…" if len(name) > _MAX_STEP else name
-    return Notice(f"Unknown argument {shown!r} was ignored", code="UNKNOWN_ARGUMENT")
+ADDED_BY_CLIENTS: Final = frozenset({"toolCallId", "sessionId", "action", "chatInput"})
+"""Arguments that n8n adds to calls: its id of the call, and the members of its chat trigger.
+
+It did so in every call before 2.2.5, and does so if a schema has `additionalProperties: true`.
+"""
+
+
+def ignored(names: Iterable[str]) -> list[Notice]:
+    """Return a warning for each unknown argument that is not one that clients add."""
+    return [
+        Notice(f"Unknown argument {_shortened(name)!r} was ignored", code="UNKNOWN_ARGUMENT")
+        for name in names
+        if name not in ADDED_BY_CLIENTS
+    ]
+
+
+def _shortened(name: str) -> str:
+    return f"{name[:_MAX_STEP]}…" if len(name) > _MAX_STEP else name
 
 
 class InvalidValue(msgspec.ValidationError):

@@ -70,7 +70,7 @@ def resume(answer: Answer[Value], position: Position, *, is_whole: bool = True) 
         page = Page(has_more=False)
     elif page.offset is not None:
         page = msgspec.structs.replace(page, offset=page.offset + position.skip)
-    return msgspec.structs.replace(remaining, page=page)
+    return msgspec.structs.replace(remaining, page=page, page_in_data=False)
 
 
 class Cutter(msgspec.Struct, frozen=True):
@@ -257,7 +257,11 @@ def _with_warning(
         severity="warning",
     )
     return msgspec.structs.replace(
-        answer, page=page, truncated=True, warnings=(*answer.warnings, warning)
+        answer,
+        page=page,
+        page_in_data=answer.page_in_data and page is answer.page,
+        truncated=True,
+        warnings=(*answer.warnings, warning),
     )
 
 

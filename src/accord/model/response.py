@@ -28,6 +28,8 @@ def problem_members(problem: Problem) -> dict[str, Any]:
         remediation=problem.remediation,
         retryable=problem.retryable,
         retry_after=problem.retry_after,
+        data=problem.data or None,
+        meta=problem.meta or None,
     )
 
 

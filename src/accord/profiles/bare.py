@@ -8,13 +8,16 @@ from accord.errors import INTERNAL_ERROR, INVALID_PARAMS, Reject
 from accord.model.answer import MASKED, Answer, Problem, Value
 from accord.model.response import META_KEY, problem_members
 from accord.profiles import plain
+from accord.profiles.details import details_of, with_details
+from accord.profiles.output_schemas import data_schema
 from accord.profiles.profile import (
     Profile,
     RenderContext,
     Result,
     TextResult,
-    data_schema,
+    has_details,
     shape_of,
+    with_meta,
 )
 
 _OWN: Final = frozenset(  # members of a result that MCP defines, or may define
@@ -28,17 +31,23 @@ _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 def success(answer: Answer[Value], context: RenderContext) -> Result:
     """Return the fields beside `content`, which has them as JSON; a list or value is `result`."""
-    rendered, data = plain.success(answer, context), answer.data
+    details = details_of(answer)
+    data = with_details(answer) if details else answer.data
+    rendered = plain.with_data(data, answer, context)
     result = rendered.to_dict() if isinstance(rendered, TextResult) else rendered
-    match shape_of(data):
-        case "object":
-            members = _members(data.json)  # type: ignore[union-attr]  # text is not an object
-            result |= {name: each for name, each in members.items() if name not in _OWN}
-        case "null":
-            pass
-        case _:
-            result["result"] = data if isinstance(data, str) else msgspec.Raw(data.json)
-    return result
+    result |= _root_members(data, answer.data, details)
+    return with_meta(result, answer) if has_details(answer) else result
+
+
+def _root_members(data: Value, own: Value, details: Result) -> Result:
+    """Return the members of data with its details; `own` is the data without them."""
+    shape = shape_of(own)
+    if shape == "object":
+        members = _members(data.json)  # type: ignore[union-attr]  # text is not an object
+        return {name: each for name, each in members.items() if name not in _OWN}
+    if shape == "null" and not details:
+        return {}
+    return {"result": own if isinstance(own, str) else msgspec.Raw(own.json), **details}
 
 
 def failure(problem: Problem, context: RenderContext) -> Result | Reject:

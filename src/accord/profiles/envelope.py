@@ -1,5 +1,6 @@
 """`envelope`: response-v2, for success and failure."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -46,9 +47,12 @@ def success(answer: Answer[Value], context: RenderContext) -> TextResult | Resul
 def failure(problem: Problem, context: RenderContext) -> Result:
     """Return the envelope of a failure, with `isError` beside it."""
     meta: dict[str, Any] = {"version": VERSION, "error": _error(problem)}
+    if problem.meta:
+        _add_free(meta, problem.meta)
     if context.observed is not None:
         _add_observed(meta, context.observed)
-    rendered = own_shape(_Root(False, _NOTHING, problem.message, meta), context)
+    data = problem.data or _NOTHING
+    rendered = own_shape(_Root(False, data, problem.message, meta), context)
     return rendered.to_dict() | {"isError": True}
 
 
@@ -77,10 +81,22 @@ def _add_details(meta: dict[str, Any], answer: Answer[Value]) -> None:
         meta["partial"] = True
     if answer.truncated:
         meta |= {"truncated": True, "content_fidelity": "partial"}
+    if answer.meta:
+        _add_free(meta, answer.meta)
+
+
+def _add_free(meta: dict[str, Any], free: Mapping[str, Any]) -> None:
+    """Add free members; objects of the same name are merged, and no other member is replaced."""
+    for name, each in free.items():
+        given = meta.setdefault(name, each)
+        if given is not each and isinstance(given, dict) and isinstance(each, Mapping):
+            meta[name] = {**each, **given}
 
 
 def _add_observed(meta: dict[str, Any], observed: CallTelemetry) -> None:
-    meta |= {"request_id": observed.request_id, "telemetry": observed.telemetry}
+    """Add the telemetry of the call; what the tool states itself stays."""
+    meta.setdefault("request_id", observed.request_id)
+    meta["telemetry"] = {**observed.telemetry, **meta.get("telemetry", {})}
 
 
 def _error(problem: Problem) -> dict[str, Any]:

@@ -66,6 +66,8 @@ def failure(problem: Problem, context: RenderContext) -> Result:
         retryable=problem.retryable or None,
         retryAfter=problem.retry_after,
         validationErrors=problem.fields or None,
+        data=problem.data or None,
+        meta=problem.meta or None,
     )
     response = Response(
         tool_name=context.tool.name,

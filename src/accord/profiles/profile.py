@@ -85,9 +85,8 @@ def shape_of(data: Value) -> Shape:
     return "text" if isinstance(data, str) else _SHAPES.get(data.json[0], "scalar")
 
 
-def is_empty(answer: Answer[Value], tool: Tool) -> bool:
+def is_empty(data: Value, tool: Tool) -> bool:
     """True if the data is null and the tool declares no output."""
-    data = answer.data
     return not isinstance(data, str) and data.json == b"null" and tool.output.schema is None
 
 
@@ -107,25 +106,15 @@ def shaped(
     rendered = own_shape(root, context)
     if not answer.blocks and not has_more:
         return rendered
-    result = with_blocks(rendered, answer.blocks, context)
-    if has_more:
-        result["_meta"] = {META_KEY: details_of(answer)}
-    return result
+    return with_meta(with_blocks(rendered, answer.blocks, context), answer)
 
 
-def as_data(content: str, answer: Answer[Value], context: RenderContext) -> TextResult:
+def as_data(content: str, data: Value, context: RenderContext) -> TextResult:
     """Return a result whose structure is the data, if the revision has structured content."""
-    data, kind = answer.data, context.revision.structured
-    if kind == "none" or isinstance(data, str):
+    kind = context.revision.structured
+    if kind == "none" or isinstance(data, str) or is_empty(data, context.tool):
         return TextResult(content)
-    json, schema = data.json, context.tool.output.schema
-    if kind == "any":
-        return TextResult(content, None if schema is None and json == b"null" else json)
-    if schema is None:
-        return (
-            TextResult(content) if json == b"null" else TextResult(content, json, json[:1] != b"{")
-        )
-    return TextResult(content, json, schema.get("type") != "object")
+    return TextResult(content, data.json, kind == "object" and data.json[:1] != b"{")
 
 
 def with_blocks(
@@ -141,18 +130,6 @@ def with_blocks(
         before = [] if replaces_text else result["content"]
         result["content"] = before + [block(each, context.revision) for each in blocks]
     return result
-
-
-def data_schema(tool: Tool, revision: Revision) -> JsonSchema | None:
-    """Return the output schema of a profile that sends the data unchanged."""
-    schema = tool.output.schema
-    if schema is None or revision.structured == "none":
-        return None
-    if revision.structured == "any" or schema.get("type") == "object":
-        return schema
-    inner = {key: value for key, value in schema.items() if key != "$defs"}
-    wrapped = {"type": "object", "properties": {"result": inner}, "required": ["result"]}
-    return wrapped | {"$defs": schema["$defs"]} if "$defs" in schema else wrapped
 
 
 def own_schema(name: str) -> Callable[[Tool, Revision], JsonSchema | None]:
@@ -171,25 +148,20 @@ def own_schema(name: str) -> Callable[[Tool, Revision], JsonSchema | None]:
 
 
 def has_details(answer: Answer[Any]) -> bool:
-    """True if an answer has a page, warnings, or is incomplete."""
-    return bool(answer.page or answer.warnings or answer.partial or answer.truncated)
+    """True if an answer has a page, warnings or free members of `meta`, or is incomplete."""
+    return bool(answer.page or answer.warnings or answer.partial or answer.truncated or answer.meta)
 
 
-def details_of(answer: Answer[Any]) -> dict[str, Any]:
-    """Return the page, the warnings, and the marks of an incomplete answer."""
-    return known(
+def with_meta(result: Result, answer: Answer[Any]) -> Result:
+    """Add the page, the warnings, and the marks of an incomplete answer to `_meta`, if any."""
+    details = known(
         page=answer.page,
         warnings=answer.warnings or None,
         partial=answer.partial or None,
         truncated=answer.truncated or None,
+        meta=answer.meta or None,
     )
-
-
-def add_details(result: Result, answer: Answer[Any]) -> None:
-    """Add page and warnings to a result: as a second text, and in `_meta`."""
-    extra = details_of(answer)
-    result["content"].insert(1, text(_encode(extra).decode()))
-    result["_meta"] = {META_KEY: extra}
+    return result | {"_meta": {META_KEY: details}} if details else result
 
 
 def failure_result(prefix: str, problem: Problem) -> Result:

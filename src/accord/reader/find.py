@@ -8,6 +8,7 @@ import msgspec
 
 from accord.model.response import META_KEY
 from accord.reader.blocks import is_block
+from accord.reader.details import Detailed, split_object, split_words
 from accord.reader.frames import is_guarded, unguarded
 from accord.reader.reading import Notes
 from accord.reader.shown import python_value
@@ -15,7 +16,6 @@ from accord.reader.text import Found, decoded_twice, find_json, parse_json
 from accord.reader.toon import toon_value
 from accord.reader.yaml import yaml_value
 
-_BESIDE: Final = frozenset({"page", "warnings", "partial", "truncated"})
 _ABSENT: Final = object()
 _FIELDS: Final = re.compile(r"\w+: [^\n]*, \w+:")
 """What stands before a document that is but one field of several."""
@@ -68,11 +68,13 @@ class Value(msgspec.Struct, kw_only=True):
 
 def find(result: Mapping[str, Any], notes: Notes, *, digs: Digs = "all") -> Value:
     """The value of a tool result, as far as its text is searched for one."""
-    texts, others, said = _content(result.get("content"), notes)
+    texts, others = _content(result.get("content"), notes)
+    is_failure = result.get("isError") is True  # which has no details
+    words = split_words(texts[0]) if texts and not is_failure else None
+    if words is not None:
+        texts[0] = words.data
     meta = result.get("_meta")
     beside = meta.get(META_KEY) if isinstance(meta, dict) else None
-    if not isinstance(beside, dict):
-        beside = said
     structure = result.get("structuredContent", _ABSENT)
     extras = (
         {}
@@ -89,35 +91,38 @@ def find(result: Mapping[str, Any], notes: Notes, *, digs: Digs = "all") -> Valu
     elif others:
         value = Value(origin="content: no text")
     elif extras:
-        value = Value(value=extras, origin=OWN_MEMBERS)
+        value = _without_details(Value(value=extras, origin=OWN_MEMBERS))
     else:
         value = Value(origin="nothing")
         notes.finding("the result has no content")
     if digs and len(others) == 1 and (value.is_text or (not texts and value.value is None)):
         value = _of_resource(others[0], value, notes)
-    value.beside = beside
+    if isinstance(beside, dict):
+        value.beside = beside
+    elif words is not None and not value.beside:
+        value.beside = words.details
     if others:
         value.attachments = [_described(each) for each in others]
-    if extras and value.value is not extras:
-        value.extras = extras
+    if extras and not value.origin.startswith("the result's own"):
+        value.extras = _own_members(extras)
     return value
 
 
-def _content(
-    content: Any, notes: Notes
-) -> tuple[list[str], list[Mapping[str, Any]], dict[str, Any]]:
-    """The texts, what is none, and what a writer of ours says beside them."""
+def _own_members(extras: dict[str, Any]) -> dict[str, Any]:
+    """Return the members at the root of a result without the details that `bare` has there."""
+    found = split_object(extras)
+    if found is None:
+        return extras
+    return {"result": found.data} if found.is_wrapped else found.data
+
+
+def _content(content: Any, notes: Notes) -> tuple[list[str], list[Mapping[str, Any]]]:
+    """The texts, and what is none."""
     if type(content) is list and len(content) == 1 and type(content[0]) is dict:
         (block,) = content
         if block.get("type") == "text" and type(block.get("text")) is str:
-            return [block["text"]], [], {}  # as nearly always
-    blocks = _blocks(content, notes)
-    said: dict[str, Any] = {}
-    if len(blocks) > 1:
-        at, said = _beside_at(blocks)
-        if at is not None:
-            blocks = blocks[:at] + blocks[at + 1 :]
-    return *_sorted(blocks, notes), said
+            return [block["text"]], []  # as nearly always
+    return _sorted(_blocks(content, notes), notes)
 
 
 def _blocks(content: Any, notes: Notes) -> list[dict[str, Any]]:
@@ -157,17 +162,6 @@ def _as_text(text: Any, notes: Notes) -> str:
         return str(text)
 
 
-def _beside_at(blocks: list[dict[str, Any]]) -> tuple[int | None, dict[str, Any]]:
-    """Which block after the first is the text in which a writer of ours says what stands beside."""
-    for index, block in enumerate(blocks[1:], start=1):
-        text = block.get("text")
-        if isinstance(text, str) and text.startswith('{"'):
-            found, value = parse_json(text)
-            if found and isinstance(value, dict) and value and value.keys() <= _BESIDE:
-                return index, value
-    return None, {}
-
-
 def _is_marked(meta: Any) -> bool:
     """True if FastMCP has put the result into an object."""
     mark = meta.get("fastmcp") if isinstance(meta, dict) else None
@@ -182,6 +176,18 @@ def _sole_result(structure: Any) -> Any:
 
 
 def _of_structure(
+    structure: Any, texts: list[str], notes: Notes, digs: Digs, *, is_wrapped: bool
+) -> Value:
+    found = split_object(structure)
+    if found is not None:
+        plain = {"result": found.data} if found.is_wrapped else found.data
+        value = _of_data(plain, texts, notes, digs, is_wrapped=found.is_wrapped)
+        value.beside = found.details
+        return value
+    return _of_data(structure, texts, notes, digs, is_wrapped=is_wrapped)
+
+
+def _of_data(
     structure: Any, texts: list[str], notes: Notes, digs: Digs, *, is_wrapped: bool
 ) -> Value:
     notes.rule("structured")
@@ -249,9 +255,25 @@ def _is_inside(part: Any, whole: Any) -> bool:
     return isinstance(whole, dict) and any(part == each for each in whole.values())
 
 
+def _without_details(value: Value) -> Value:
+    """Take the details of an answer of ours out of the object that has both."""
+    found = split_object(value.value)
+    if found is None:
+        return value
+    value.value, value.beside = found.data, found.details
+    if isinstance(found.data, str):
+        is_document, value.value = decoded_twice(found.data)
+        value.is_text = not is_document
+    return value
+
+
 def _of_texts(texts: list[str], notes: Notes, digs: Digs) -> Value:
     if len(texts) == 1:
-        return _of_text(texts[0], "content[0].text", notes, digs)
+        return _without_details(_of_text(texts[0], "content[0].text", notes, digs))
+    return _without_details(_of_several(texts, notes, digs))
+
+
+def _of_several(texts: list[str], notes: Notes, digs: Digs) -> Value:
     values = [_document(text) for text in texts]
     objects = [value for value in values if isinstance(value, dict)]
     if len(objects) == len(texts):
@@ -399,14 +421,20 @@ def _of_document(document: Found, text: str, where: str, notes: Notes) -> Value:
 def of_payload(payload: Any, is_text: bool, notes: Notes, *, digs: Digs = "all") -> Value:
     """The value of what came without a tool result around it."""
     if is_text:
-        return _of_text(str(payload), "the text", notes, digs)
+        text = str(payload)
+        words: Detailed | None = split_words(text)
+        value = _of_text(text if words is None else words.data, "the text", notes, digs)
+        if words is not None:
+            value.beside = words.details
+            return value
+        return _without_details(value)
     if isinstance(payload, str):
         is_nested, inner = decoded_twice(payload)
         if is_nested:
             notes.rule("json-twice")
             return Value(value=inner, origin="the payload: JSON encoded twice")
     notes.rule("payload")
-    return Value(value=payload, origin="the payload")
+    return _without_details(Value(value=payload, origin="the payload"))
 
 
 def _described(block: Mapping[str, Any]) -> Mapping[str, Any]:

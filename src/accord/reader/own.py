@@ -126,7 +126,9 @@ def _envelope(value: Mapping[str, Any], meta: Mapping[str, Any]) -> Known:
     known.metadata = {name: each for name, each in meta.items() if name not in _TOLD}
     if value["success"] is False:
         error = meta.get("error")
-        details = _details(error if isinstance(error, dict) else data)
+        details = _details(data)
+        if isinstance(error, dict):
+            details = {**error, "data": data} if data else dict(error)
         code = details.get("code", details.get("error_code"))
         known.failure = {"code": code, "message": value["error"], "details": details}
     return known

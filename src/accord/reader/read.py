@@ -285,7 +285,7 @@ def _of_judged(asked: _Asked, called: Called, value: Value, is_error: bool | Non
     if verdict.kind == "error":
         return _of_failure(asked, verdict.found, value, warnings, case.words)
     metadata: dict[str, Any] = {}
-    if value.attachments or warnings or value.extras:
+    if value.attachments or beside or value.extras:
         metadata = _metadata(value, warnings)
     items: list[Any] | None = None
     message, page = value.message, None
@@ -333,7 +333,9 @@ def _listed(
 def _metadata(value: Value, warnings: Sequence[Notice]) -> dict[str, Any]:
     """What else was said, and over that what we know: no stranger's member stands in its place."""
     said = value.value
-    metadata = {n: each for n, each in value.extras.items() if not _is_said(n, each, said)}
+    meta = value.beside.get("meta")
+    metadata = dict(meta) if isinstance(meta, dict) else {}
+    metadata |= {n: each for n, each in value.extras.items() if not _is_said(n, each, said)}
     if value.attachments:
         metadata["attachments"] = list(value.attachments)
     if warnings:

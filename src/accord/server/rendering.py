@@ -1,6 +1,6 @@
 """Renders outcomes as replies: in a profile, for a revision, within a size limit."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -216,10 +216,8 @@ def size_of(result: TextResult | Result | Reject) -> int:
         words = block.get("text") or block.get("resource", {}).get("text", "")
         total += len(words) if words.isascii() else len(words.encode(errors="replace"))
     structure = result.get("structuredContent")
-    if isinstance(structure, dict):
-        structure = structure["result"]
     if structure is not None:
-        total = max(total, len(memoryview(structure)))
+        total = max(total, len(msgspec.json.encode(structure)))
     problem = result.get("_meta", {}).get(META_KEY, {}).get("problem")
     return total if problem is None else max(total, len(msgspec.json.encode(problem)))
 
@@ -249,7 +247,13 @@ def _shortened(problem: Problem, room: int) -> Problem:
         remediation=problem.remediation and _beginning(problem.remediation, room // 8),
         retryable=problem.retryable,
         retry_after=problem.retry_after,
+        data=_if_small(problem.data, room // 8),
+        meta=_if_small(problem.meta, room // 8),
     )
+
+
+def _if_small(members: Mapping[str, Any] | None, room: int) -> Mapping[str, Any] | None:
+    return members if members and len(msgspec.json.encode(members)) <= room else None
 
 
 def _beginning(text: str, room: int) -> str:
@@ -306,7 +310,12 @@ def render(
             result = shortener.failure(PROFILES["plain"], value, context, max_bytes)
         assert not isinstance(result, Reject)
     else:
-        answer = answer_of(value, context.tool)
+        try:
+            answer = answer_of(value, context.tool)
+        except Problem as problem:  # an envelope of a failure
+            return render(
+                problem, tool=tool, profile=profile, revision=revision, max_bytes=max_bytes
+            )
         result = chosen.success(answer, context)
         if size_of(result) > max_bytes:
             try:

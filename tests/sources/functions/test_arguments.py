@@ -47,10 +47,10 @@ def test_an_unknown_argument_adds_a_warning_and_changes_nothing(
     row: Row, data: st.DataObject
 ) -> None:
     value = data.draw(row.values)
-    bound = taking(row.hint).bind(arguments(value, toolCallId="7"))
+    bound = taking(row.hint).bind(arguments(value, colour="7"))
     assert bound.arguments.x == value
     assert [(w.message, w.code) for w in bound.warnings] == [
-        ("Unknown argument 'toolCallId' was ignored", "UNKNOWN_ARGUMENT")
+        ("Unknown argument 'colour' was ignored", "UNKNOWN_ARGUMENT")
     ]
 
 
@@ -69,7 +69,7 @@ def test_another_spelling_is_accepted_with_and_without_unknown_arguments(
     hint: Any, value: Any
 ) -> None:
     tool = taking(hint)
-    assert received(tool, arguments(value)) == received(tool, arguments(value, toolCallId="7"))
+    assert received(tool, arguments(value)) == received(tool, arguments(value, colour="7"))
 
 
 def test_no_digit_is_lost_beside_an_unknown_argument() -> None:

@@ -216,8 +216,8 @@ def test_wrong_types_are_invalid_params_in_every_revision(sheets: SheetServer) -
 
 
 def test_unknown_fields_are_a_warning(sheets: SheetServer) -> None:
-    result = sheets.result(thorin(luck=7), toolCallId="call_1")
-    beside = json.loads(result["content"][1]["text"])
+    result = sheets.result(thorin(luck=7), colour="red")
+    beside = json.loads(result["content"][0]["text"])["_accord"]
     assert [each["code"] for each in beside["warnings"]] == ["UNKNOWN_ARGUMENT"] * 2
     assert result["success"] is True
 

@@ -233,9 +233,9 @@ def test_an_incomplete_character_is_an_error() -> None:
 
 def test_unknown_fields_are_ignored_with_a_warning() -> None:
     character = thorin(combat={"luck": 7})
-    bound = bind(json.dumps({"character_data": character, "toolCallId": "x"}).encode())
+    bound = bind(json.dumps({"character_data": character, "colour": "x"}).encode())
     assert [notice.message for notice in bound.warnings] == [
-        "Unknown argument 'toolCallId' was ignored",
+        "Unknown argument 'colour' was ignored",
         "Unknown argument 'combat.luck' was ignored",
     ]
 

@@ -59,7 +59,7 @@ class Shop:
         result = self.call(tool, **arguments)
         assert "isError" not in result, result
         data = result["structuredContent"]
-        return data["result"] if data.keys() == {"result"} else data
+        return data.get("result", data)
 
     def query(self, query: str, **arguments: Any) -> Any:
         """Return the rows of a query."""

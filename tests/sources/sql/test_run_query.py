@@ -265,7 +265,7 @@ def test_every_argument_of_a_wrong_type_is_named(
 
 
 def test_an_unknown_argument_is_ignored_with_a_warning(shop: Shop) -> None:
-    rows, beside = shop.page("SELECT 1 AS a", toolCallId="x")
+    rows, beside = shop.page("SELECT 1 AS a", colour="x")
     assert rows == [{"a": 1}]
     assert beside["warnings"][0]["code"] == "UNKNOWN_ARGUMENT"
 

@@ -49,7 +49,9 @@ def answer_from(response: HttpResponse, call: ViewCall) -> Answer[Any]:
     if not content or status in _EMPTY:
         return _empty_answer(response)
     if _is_json(response):
-        return Answer(Encoded(content), page=page_of(response))
+        data = getattr(response, "data", None)
+        states_page = isinstance(data, dict) and "next" in data  # a paginator may send less
+        return Answer(Encoded(content), page=page_of(response), page_in_data=states_page)
     return _non_json(response, content, call)
 
 

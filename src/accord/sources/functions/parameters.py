@@ -425,7 +425,7 @@ class Parameters:
         for attribute, info in zip(self._attributes, self._visible, strict=True):
             if info.parameter.name in validated:
                 setattr(record, attribute, validated[info.parameter.name])
-        return Bound(record, [ignored(name) for name in unknown])
+        return Bound(record, ignored(unknown))
 
     def _read_fields(
         self, given: Mapping[str, Any], read: Callable[[ParameterInfo, Any], Any]

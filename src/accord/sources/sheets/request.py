@@ -316,7 +316,7 @@ def bind(arguments: bytes) -> Bound:
         request = msgspec.convert(normalized, SheetRequest)
     except msgspec.ValidationError as error:
         raise _problem(_errors(normalized)) from error
-    return Bound(request, [ignored(name) for name in unknown])
+    return Bound(request, ignored(unknown))
 
 
 def _normalized(given: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:

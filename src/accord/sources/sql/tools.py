@@ -388,6 +388,6 @@ def _binder(tool: str, arguments_type: type[T], schema: JsonSchema) -> Callable[
             bound = msgspec.convert(accepted, arguments_type)
         except msgspec.ValidationError as error:
             raise invalid(tool, [FieldError("", str(error))]) from error
-        return Bound(bound, [ignored(name) for name in given if name not in known])
+        return Bound(bound, ignored(name for name in given if name not in known))
 
     return bind

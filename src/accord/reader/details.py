@@ -1,0 +1,200 @@
+"""The details of an answer as Accord sends them with its data: in one object, or as sentences.
+
+`accord.profiles.details` writes both.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from accord.model.answer import Page
+
+_MEMBER: Final = "_accord"
+_DETAILS: Final = frozenset({"page", "warnings", "partial", "truncated"})
+_PAGE: Final = frozenset(Page.__struct_encode_fields__)
+_NOTICE: Final = frozenset({"message", "code", "severity"})
+
+
+class Detailed(NamedTuple):
+    """Data, and the details that stood with it."""
+
+    data: Any
+    details: Mapping[str, Any]
+    is_wrapped: bool = False
+    """True if the data was the member `result` of an object."""
+
+
+def split_object(value: Any) -> Detailed | None:
+    """Return the data and details in a JSON value; None if it is not an object of both."""
+    if type(value) is not dict:
+        return None
+    inner = value.get(_MEMBER)
+    if type(inner) is dict:
+        details = {name: each for name, each in inner.items() if name != _MEMBER}
+        if not _are_details(details):
+            return None
+        data = {name: each for name, each in value.items() if name != _MEMBER}
+        return Detailed(data | {_MEMBER: inner[_MEMBER]} if _MEMBER in inner else data, details)
+    if len(value) < 2 or "result" not in value:
+        return None
+    details = {name: each for name, each in value.items() if name != "result"}
+    return Detailed(value["result"], details, True) if _are_details(details) else None
+
+
+def _are_details(said: Mapping[str, Any]) -> bool:
+    if not said or not said.keys() <= _DETAILS:
+        return False
+    return (
+        ("page" not in said or _is_page(said["page"]))
+        and ("warnings" not in said or _are_notices(said["warnings"]))
+        and said.get("partial", True) is True
+        and said.get("truncated", True) is True
+    )
+
+
+def _is_page(said: Any) -> bool:
+    if type(said) is not dict or not said.keys() <= _PAGE:
+        return False
+    try:
+        msgspec.convert(said, Page)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+def _are_notices(said: Any) -> bool:
+    return type(said) is list and bool(said) and all(map(_is_notice, said))
+
+
+def _is_notice(said: Any) -> bool:
+    return (
+        type(said) is dict
+        and type(said.get("message")) is str
+        and said.keys() <= _NOTICE
+        and all(type(each) is str for each in said.values())
+    )
+
+
+_STRING: Final = r'"(?:[^"\\]|\\.)*+"'
+_COUNT: Final = r"-?\d{1,3}(?:,\d{3})*+"
+_PART: Final = re.compile(
+    rf"""
+      {_COUNT}(?:\ of\ (?P<total>{_COUNT}))?\ (?:rows|items)
+    | (?P<all>{_COUNT})\ in\ all
+    | offset\ (?P<offset>-?\d+)
+    | limit\ (?P<limit>-?\d+)
+    | next\ offset\ (?P<nextOffset>-?\d+)
+    | before\ (?P<before>{_STRING})
+    | after\ (?P<after>{_STRING})
+    | cursor\ (?P<cursor>{_STRING})
+    | pass\ (?:cursor\ (?P<nextCursor>{_STRING})|offset\ (?P<following>-?\d+))\ for\ the\ rest
+    | (?P<more>more\ follow)
+    | (?P<end>no\ more)
+    """,
+    re.X | re.S,
+)
+_WARNING: Final = re.compile(
+    rf"Warning(?: (?P<code>[\w.\-]{{1,64}}|{_STRING}))?(?: \((?P<severity>info|error)\))?: (.+)",
+    re.ASCII | re.S,
+)
+_PARTIAL: Final = "Part of the work failed."
+_TRUNCATED: Final = "The data is incomplete."
+_TITLE: Final = "Page: "
+_FIRST: Final = frozenset("-0123456789PTW")
+"""First characters of such a paragraph."""
+
+
+def split_words(text: str) -> Detailed | None:
+    """Return a text without its last paragraph, if that is the details in sentences."""
+    if "\n" not in text:  # which takes a fraction of the search for two
+        return None
+    body, gap, paragraph = text.rpartition("\n\n")
+    if not gap or paragraph[:1] not in _FIRST:
+        return None
+    try:
+        details = _details_in(paragraph.split("\n"))
+    except (ValueError, RecursionError):  # a string or number that cannot be decoded
+        return None
+    return None if details is None else Detailed(body, details)
+
+
+def _details_in(lines: list[str]) -> dict[str, Any] | None:
+    """Return the details in lines; None unless each line is one, in the order of the writer."""
+    details: dict[str, Any] = {}
+    page = _page_in(lines[0])
+    if page:
+        details["page"] = page
+        lines = lines[1:]
+    for name, sentence in (("partial", _PARTIAL), ("truncated", _TRUNCATED)):
+        if lines and lines[0] == sentence:
+            details[name] = True
+            lines = lines[1:]
+    found = [_WARNING.fullmatch(line) for line in lines]
+    warnings = [_notice(each) for each in found if each is not None]
+    if len(warnings) < len(lines):
+        return None
+    return {**details, "warnings": warnings} if warnings else details or None
+
+
+def _notice(found: re.Match[str]) -> dict[str, Any]:
+    code, severity, message = found.groups()
+    notice = {"message": _unquoted(message)}
+    if code is not None:
+        notice["code"] = _unquoted(code)
+    return notice if severity is None else {**notice, "severity": severity}
+
+
+def _unquoted(text: str) -> str:
+    return msgspec.json.decode(text, type=str) if text[:1] == '"' else text
+
+
+def _page_in(line: str) -> dict[str, Any] | None:
+    """Return the page that a sentence states; None if it is not one."""
+    if line[-1:] != ".":
+        return None
+    page: dict[str, Any] = {}
+    position = len(_TITLE) if line.startswith(_TITLE) else 0
+    while (part := _PART.match(line, position)) is not None:
+        for name, said in part.groupdict().items():
+            if said is not None:
+                _FIELDS[name](page, said)
+        position = part.end()
+        if position == len(line) - 1:
+            return page
+        if not line.startswith("; ", position):
+            return None
+        position += 2
+    return None
+
+
+def _sets(name: str, decode: Callable[[str], Any]) -> Callable[[dict[str, Any], str], None]:
+    def set_field(page: dict[str, Any], said: str) -> None:
+        page[name] = decode(said)
+
+    return set_field
+
+
+def _count(said: str) -> int:
+    return int(said.replace(",", ""))
+
+
+def _continues(page: dict[str, Any], name: str, value: Any) -> None:
+    page.update({name: value, "hasMore": True})
+
+
+_FIELDS: Final[Mapping[str, Callable[[dict[str, Any], str], None]]] = {
+    "total": _sets("total", _count),
+    "all": _sets("total", _count),
+    "offset": _sets("offset", int),
+    "limit": _sets("limit", int),
+    "nextOffset": _sets("nextOffset", int),
+    "before": _sets("before", _unquoted),
+    "after": _sets("after", _unquoted),
+    "cursor": _sets("cursor", _unquoted),
+    "nextCursor": lambda page, said: _continues(page, "cursor", _unquoted(said)),
+    "following": lambda page, said: _continues(page, "nextOffset", int(said)),
+    "more": _sets("hasMore", lambda _: True),
+    "end": _sets("hasMore", lambda _: False),
+}

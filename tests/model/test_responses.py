@@ -12,7 +12,7 @@ from decimal import Decimal
 from enum import Enum
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypedDict
 from uuid import UUID
 
 import jsonschema_rs
@@ -22,6 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp import Client
 from mcp.server import MCPServer
+from pydantic import BaseModel
 
 import wire
 from accord import (
@@ -36,6 +37,7 @@ from accord import (
     Server,
     Telemetry,
     error_response,
+    read,
     render,
     success_response,
 )
@@ -162,12 +164,17 @@ PAYLOADS: dict[str, tuple[Callable[[], Envelope], Any]] = {
     "a mapping": (lambda: success_response({"user": None}), {"user": None}),
     "another mapping": (lambda: success_response(OrderedDict(user=1)), {"user": 1}),
     "a mapping that is no dict": (lambda: success_response(UserDict(user=1)), {"user": 1}),
-    "a mapping and named fields": (lambda: success_response({"a": 1}, b=2), {"a": 1, "b": 2}),
+    "a mapping by name": (lambda: success_response(data={"user": 1}), {"user": 1}),
+    "a list by name": (lambda: success_response(data=[1]), {"items": [1]}),
+    "a mapping with the names of arguments": (
+        lambda: success_response(data={"data": 1, "meta": 2, "warnings": 3}),
+        {"data": 1, "meta": 2, "warnings": 3},
+    ),
     "a list": (lambda: success_response([1, 2]), {"items": [1, 2]}),
     "a tuple": (lambda: success_response((1, 2)), {"items": [1, 2]}),
     "an empty list": (lambda: success_response([]), {"items": []}),
     "a list with a name": (lambda: success_response(users=[]), {"users": []}),
-    "a list and a count": (lambda: success_response([], count=0), {"items": [], "count": 0}),
+    "a list and a count": (lambda: success_response(rows=[], count=0), {"rows": [], "count": 0}),
     "a number": (lambda: success_response(5), {"result": 5}),
     "zero": (lambda: success_response(0), {"result": 0}),
     "false": (lambda: success_response(False), {"result": False}),
@@ -176,8 +183,8 @@ PAYLOADS: dict[str, tuple[Callable[[], Envelope], Any]] = {
     "null": (lambda: success_response(None), {}),
     "an empty mapping": (lambda: success_response({}), {}),
     "fields named like the root": (
-        lambda: success_response(data=1, success=False, error="No", meta={}, found=True),
-        {"data": 1, "success": False, "error": "No", "meta": {}, "found": True},
+        lambda: success_response(success=False, error="No", found=True),
+        {"success": False, "error": "No", "found": True},
     ),
 }
 
@@ -197,9 +204,35 @@ def test_a_payload_is_an_object_in_data_and_nowhere_else(
 
 
 @requirement("001.helper.success")
-def test_a_field_is_not_given_twice() -> None:
-    with pytest.raises(ContractError, match="'users' must not be both"):
-        success_response({"users": []}, users=[])
+@pytest.mark.parametrize("data", [{"users": []}, {}, [1], 5], ids=str)
+def test_the_payload_is_data_or_named_fields_and_not_both(data: Any) -> None:
+    with pytest.raises(ContractError, match="not both; put 'users' into data"):
+        success_response(data, users=[])
+
+
+def test_meta_has_free_members_too() -> None:
+    envelope = success_response({"a": 1}, meta=MappingProxyType({"region": "eu"}), warnings="old")
+    assert sent(envelope)["meta"] == {**VERSION, "warnings": ["old"], "region": "eu"}
+    assert sent(envelope)["data"] == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("version", "message", "wrapper", "partial", "truncated", "warnings", "error"),
+        *("warning_details", "pagination", "rate_limit", "telemetry", "request_id"),
+        "content_fidelity",
+    ],
+)
+def test_free_members_of_meta_do_not_replace_those_of_the_contract(name: str) -> None:
+    with pytest.raises(ContractError, match=f"meta must not have {name!r}"):
+        success_response(meta={name: "x"})
+
+
+@pytest.mark.parametrize("meta", ["eu", ["eu"], 5])
+def test_meta_that_is_no_mapping_is_refused_in_words(meta: Any) -> None:
+    with pytest.raises(ContractError, match="meta must be a mapping"):
+        success_response(meta=meta)
 
 
 @requirement("001.edge.several")
@@ -897,8 +930,226 @@ def test_an_envelope_of_failure_is_a_failure_in_every_profile(profile: str) -> N
     assert result["isError"] is True
     if profile == "envelope":
         said = json.loads(result["content"][0]["text"])
-        assert (said["success"], said["error"], said["data"]) == (False, "No user 7", {})
+        assert {**said, "meta": VERSION} == asdict(envelope)
         assert said["meta"]["error"]["code"] == "NO_USER"
+
+
+# By its shape: a mapping of the four members, as `asdict` and other frameworks' records give it
+
+
+class Dumped(BaseModel):
+    success: bool
+    data: dict[str, Any]
+    error: str | None = None
+    meta: dict[str, Any]
+
+
+@dataclass
+class Rooted:
+    success: bool
+    data: Any
+    error: str | None
+    meta: dict[str, Any]
+
+
+class Typed(TypedDict):
+    success: bool
+    data: dict[str, Any]
+    error: str | None
+    meta: dict[str, Any]
+
+
+class StructRoot(msgspec.Struct):
+    success: bool
+    data: dict[str, Any]
+    error: str | None
+    meta: dict[str, Any]
+
+
+FORMS: dict[str, tuple[Callable[[Envelope], Any], Any]] = {
+    # what a tool returns for an envelope, and its return type
+    "the envelope": (lambda envelope: envelope, Any),
+    "the envelope, declared": (lambda envelope: envelope, Envelope),
+    "a dict": (asdict, Any),
+    "a dict, declared": (asdict, dict),
+    "a dict of anything, declared": (asdict, dict[str, Any]),
+    "a TypedDict": (asdict, Typed),
+    "another mapping": (lambda envelope: MappingProxyType(asdict(envelope)), Any),
+    "a pydantic model": (lambda envelope: Dumped(**asdict(envelope)), Dumped),
+    "a pydantic model, undeclared": (lambda envelope: Dumped(**asdict(envelope)), Any),
+    "a dataclass": (lambda envelope: Rooted(**asdict(envelope)), Rooted),
+    "a Struct": (lambda envelope: StructRoot(**asdict(envelope)), StructRoot),
+}
+each_form = pytest.mark.parametrize(("form", "hint"), FORMS.values(), ids=list(FORMS))
+each_profile = pytest.mark.parametrize("profile", wire.PROFILES)
+
+
+def tool_of(value: Any, hint: Any, *, is_async: bool = False, **options: Any) -> Server:
+    server = Server("shop", version="1.0", **options)
+
+    async def get_async():
+        return value
+
+    def get():
+        return value
+
+    function: Any = get_async if is_async else get
+    function.__annotations__ = {"return": hint}
+    server.tool(name="get")(function)
+    return server
+
+
+@each_form
+@each_profile
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize("revision", ["2024-11-05", "2025-06-18", "2025-11-25", "2026-07-28"])
+def test_what_says_a_failure_in_the_contract_is_the_problem(
+    form: Any, hint: Any, profile: str, is_async: bool, revision: str
+) -> None:
+    context: Any = {"code": "NO_USER", "type": "not_found", "remediation": "ask"}
+    envelope = error_response("No user 7", **context, details={"id": 7}, request_id="r-1")
+    telemetry = Telemetry()
+    server = tool_of(form(envelope), hint, is_async=is_async, telemetry=telemetry)
+    reading = read(Peer(server, revision, asking(profile)).call("get"))
+    assert reading.is_failure
+    assert reading.response.error is not None
+    assert reading.response.error.message == "No user 7"
+    assert "'id': 7" in str(reading.response.error.details)
+    assert "NO_USER" in str(reading.response.error)
+    assert "r-1" in str(reading.response)
+    counted = telemetry.snapshot()["get"]
+    assert (counted.failures, counted.outcomes["not_found"]) == (1, 1)
+
+
+@each_form
+@each_profile
+@each_revision
+def test_what_says_a_success_in_the_contract_is_the_answer(
+    form: Any, hint: Any, profile: str, revision: str
+) -> None:
+    envelope = success_response(
+        users=[{"id": 7}],
+        warnings=["old", Notice("slow", "SLOW", "info")],
+        pagination={"has_more": True, "page_size": 1, "cursor": "2", "pages": 3},
+        request_id="r-1",
+        rate_limit={"remaining": 3},
+        telemetry={"rows": 1},
+    )
+    peer = Peer(tool_of(form(envelope), hint), revision, asking(profile))
+    reading = read(peer.call("get"))
+    assert reading.value == {"users": [{"id": 7}]}
+    assert reading.page == Page(limit=1, has_more=True, cursor="2")
+    assert reading.warnings == (Notice("old"), Notice("slow", "SLOW", "info"))
+    metadata: Any = reading.response.metadata
+    assert metadata["request_id"] == "r-1"
+    assert metadata["rate_limit"] == {"remaining": 3}
+    assert metadata["telemetry"] == {"rows": 1}
+    if profile == "envelope":
+        result = peer.call("get")["result"]
+        assert json.loads(result["content"][0]["text"]) == asdict(envelope)
+
+
+ORDINARY: dict[str, Any] = {
+    "a success with an error": {"success": True, "data": {}, "error": "No", "meta": VERSION},
+    "a failure without one": {"success": False, "data": {}, "error": None, "meta": VERSION},
+    "data that is a list": {"success": True, "data": [], "error": None, "meta": VERSION},
+    "data that is null": {"success": False, "data": None, "error": "No", "meta": VERSION},
+    "no version": {"success": False, "data": {}, "error": "No", "meta": {}},
+    "another version": {
+        "success": False,
+        "data": {},
+        "error": "No",
+        "meta": {"version": "response-v3"},
+    },
+    "meta that is null": {"success": False, "data": {}, "error": "No", "meta": None},
+    "a further member": {**asdict(error_response("No")), "id": 7},
+    "a member less": {"success": False, "data": {}, "error": "No"},
+    "an envelope inside": {"answer": asdict(error_response("No"))},
+    "a list of envelopes": [asdict(error_response("No"))],
+}
+
+
+@each_profile
+@pytest.mark.parametrize("value", ORDINARY.values(), ids=list(ORDINARY))
+def test_anything_else_is_data(value: Any, profile: str) -> None:
+    result = Peer(tool_of(value, Any), "2025-11-25", asking(profile)).call("get")["result"]
+    assert "isError" not in result
+    assert json.dumps(value, separators=(",", ":")) in json.dumps(result, separators=(",", ":"))
+
+
+def test_members_of_meta_that_the_contract_does_not_allow_stay_as_other_ones() -> None:
+    meta = {
+        **VERSION,
+        "warnings": [{"text": "old"}],
+        "pagination": {"cursor": "2"},
+        "partial": False,
+        "telemetry": None,
+        "request_id": 7,
+        "region": "eu",
+    }
+    value = {"success": True, "data": {"a": 1}, "error": None, "meta": meta}
+    result = Peer(tool_of(value, Any), "2025-11-25", asking("envelope")).call("get")["result"]
+    assert json.loads(result["content"][0]["text"])["meta"] == {
+        **VERSION,
+        "pagination": {"cursor": "2", "has_more": None, "page_size": None},
+        "region": "eu",
+        "other": {"warnings": [{"text": "old"}], "request_id": 7},
+    }
+
+
+def test_a_failure_is_one_whatever_its_meta_holds() -> None:
+    meta = {**VERSION, "error": {"type": "cosmic"}, "warnings": 5}
+    value = {"success": False, "data": {"error_type": 5, "id": 7}, "error": "No", "meta": meta}
+    result = Peer(tool_of(value, dict), "2025-11-25").call("get")["result"]
+    assert result["isError"] is True
+    problem = result["_meta"]["dev.accord-mcp/answer"]["problem"]
+    assert (problem["kind"], problem["message"]) == ("internal", "No")
+    assert problem["data"] == {"error_type": 5, "id": 7}
+    assert problem["meta"] == {"other": {"error": {"type": "cosmic"}, "warnings": 5}}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_error_type_is_the_kind_of_the_problem_and_back(kind: Any) -> None:
+    given = asdict(error_response("No", type=kind))
+    result = Peer(tool_of(given, dict), "2025-11-25", asking("envelope")).call("get")["result"]
+    once = json.loads(result["content"][0]["text"])
+    assert once["meta"]["error"]["type"] == kind
+    again = Peer(tool_of(once, dict), "2025-11-25", asking("envelope")).call("get")["result"]
+    assert json.loads(again["content"][0]["text"]) == once
+
+
+def test_the_telemetry_of_a_tool_stays_beside_that_of_the_server() -> None:
+    given = asdict(success_response(a=1, request_id="r-1", telemetry={"duration_ms": 5}))
+    server = tool_of(given, dict, telemetry=Telemetry(), profile="envelope")
+    meta = envelope_of(Peer(server, "2025-11-25").call("get")["result"])["meta"]
+    assert meta["request_id"] == "r-1"
+    assert meta["telemetry"] == {"duration_ms": 5, "calls": 1, "failures": 0}
+
+
+def test_middleware_gets_the_answer_and_the_problem() -> None:
+    seen: list[Any] = []
+
+    async def watch(call: Any, following: Any) -> Any:
+        try:
+            answer = await following(call)
+        except Problem as problem:
+            seen.append(problem.kind)
+            raise
+        seen.append(answer.data)
+        return answer
+
+    for value in (success_response(a=1), error_response("No", type="conflict")):
+        server = tool_of(asdict(value), dict)
+        server.middleware(watch)
+        Peer(server, "2025-11-25").call("get")
+    assert seen == [{"a": 1}, "conflict"]
+
+
+@each_profile
+def test_render_takes_envelopes_too(profile: str) -> None:
+    failed = render(asdict(error_response("No user 7")), profile=profile)
+    assert failed["isError"] is True
+    assert read(render(asdict(success_response(a=1)), profile=profile)).value == {"a": 1}
 
 
 def test_an_envelope_of_success_is_not_put_into_another() -> None:

@@ -29,7 +29,7 @@ from accord.model.answer import (
 from accord.model.arguments import Checker, InvalidValue
 from accord.model.content import Block
 from accord.model.context import MissingCapability, WrongAnswer
-from accord.model.envelope import Envelope, to_answer
+from accord.model.envelope import envelope_in, to_answer
 from accord.model.tool import Tool
 from accord.model.values import is_deep_json, plain_value, require_json, too_deep
 from accord.profiles.bare import invalid_params
@@ -43,7 +43,6 @@ log = logging.getLogger("accord")
 _MAX_PARTS: Final = 8  # of a wrong result in the log
 _MAX_FRAMES: Final = 20  # at each end of a traceback in the log; a recursion has thousands
 _ENCODED_TYPES: Final = frozenset({Encoded, Raw})
-_ANSWERS: Final = (Answer, Envelope)
 _encode = msgspec.json.Encoder(enc_hook=plain_value).encode
 _replace = msgspec.structs.replace
 _NEWLINE: Final = ord("\n")
@@ -57,12 +56,10 @@ def answer_of(value: Any, tool: Tool, warnings: Sequence[Notice] = ()) -> Answer
     The error of a value that does not fit has the file and line of the tool's function.
     """
     try:
-        if type(value) is Answer:
+        if type(value) is Answer or isinstance(value, Answer):
             answer = _with_encoded_data(value, tool)
-        elif isinstance(value, _ANSWERS):
-            answer = _with_encoded_data(
-                to_answer(value) if isinstance(value, Envelope) else value, tool
-            )
+        elif (envelope := envelope_in(value)) is not None:
+            answer = _with_encoded_data(to_answer(envelope), tool)
         elif tool.output.schema is None and _is_content(value):
             answer = _content(value)
         else:
@@ -76,8 +73,11 @@ def answer_of(value: Any, tool: Tool, warnings: Sequence[Notice] = ()) -> Answer
 
 def plain_answer(value: Any, tool: Tool) -> Answer[Any]:
     """Return a tool's value as an Answer, for middleware; its data is not checked yet."""
-    if isinstance(value, _ANSWERS):
-        return to_answer(value) if isinstance(value, Envelope) else value
+    if isinstance(value, Answer):
+        return value
+    envelope = envelope_in(value)
+    if envelope is not None:
+        return to_answer(envelope)
     is_content = tool.output.schema is None and _is_content(value)
     return _content(value) if is_content else Answer(value)
 

@@ -30,6 +30,7 @@ from accord.errors import ContractError
 from accord.model.answer import Answer
 from accord.model.arguments import JsonSchema
 from accord.model.content import Block
+from accord.model.envelope import is_envelope_schema
 from accord.model.pydantic_types import (
     BOUNDS,
     CheckedOutput,
@@ -318,9 +319,12 @@ def output_of(hint: Any, tool: str) -> Output:
         return Output()
     what = f"the result of tool {tool!r}"
     if uses_pydantic(hint):
-        return _output_of_model(PydanticType(hint, what))
+        output = _output_of_model(PydanticType(hint, what))
+        return Output() if is_envelope_schema(output.schema or {}) else output
     hint = annotate(hint, None, what)
     schema = describe(hint, what)
+    if is_envelope_schema(schema):  # the data in it has any form
+        return Output()
     for owner in classes_in(hint):
         reject_unusable_attrs(owner, what, is_result=True)
     parts = list(_subschemas(schema))

@@ -3,6 +3,6 @@
 Read `walk` first, then `turn` (one page), `ways` (how to request the next one) and `trail`.
 """
 
-from accord.reader.follow.walk import following, read_all
+from accord.reader.follow.walk import following, items_of, pages, read_all
 
-__all__ = ["following", "read_all"]
+__all__ = ["following", "items_of", "pages", "read_all"]

@@ -1,6 +1,7 @@
-"""`read_all` and `following`: the items of all pages of a tool, and the call for the next page."""
+"""`read_all` and `pages`: the items and pages of a tool; `following`: the call for the next page."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import aclosing
 from typing import Any, Final
 
 from accord.errors import PeerError
@@ -34,23 +35,43 @@ async def read_all(
     the next page. Stops after `max_items`. Raises PeerError if a page fails or repeats, if there
     are more than `max_pages`, or if there are more items but no way to request them.
     """
+    if max_items == 0:
+        return
+    given = 0
+    found = pages(call, tool, arguments, schema=schema, max_pages=max_pages)
+    async with aclosing(found):
+        async for reading in found:
+            for item in items_of(reading):
+                yield item
+                given += 1
+                if given == max_items:
+                    return
+
+
+async def pages(
+    call: Call,
+    tool: str,
+    arguments: Mapping[str, Any] | None = None,
+    *,
+    schema: Mapping[str, Any] | None = None,
+    max_pages: int = _MOST_PAGES,
+) -> AsyncGenerator[Reading, None]:
+    """Yield the reading of each page; a page is requested when the one before it was used.
+
+    Raises PeerError as `read_all` does.
+    """
     asked = Asked(tool, dict(arguments or {}))
     trail = Trail(tool, asked)
     given = 0
     for number in range(1, max_pages + 1):
-        if given == max_items:
-            return
         reply = await call(asked.tool, dict(asked.arguments))
         reading = read(reply, tool, asked.arguments)
         if reading.is_failure:
             raise PeerError(f"page {number} of {tool} failed: {reading.response.message}")
-        items = _items(reading)
+        items = items_of(reading)
         trail.found(items, number)
-        for item in items:
-            yield item
-            given += 1
-            if given == max_items:
-                return
+        yield reading
+        given += len(items)
         turn = Turn.of(reading, asked.arguments, schema, len(items), given)
         onward = _following(asked, turn)
         if onward is None:
@@ -67,7 +88,7 @@ def following(
     schema: Mapping[str, Any] | None = None,
 ) -> tuple[str, dict[str, Any]] | None:
     """Return the tool and the arguments for the next page; None if there is no way to one."""
-    count = len(_items(reading))
+    count = len(items_of(reading))
     turn = Turn.of(reading, arguments, schema, count, count)
     try:
         found = _following(Asked(tool, dict(arguments)), turn)
@@ -76,7 +97,8 @@ def following(
     return None if found is None or found.arguments == arguments else (found.tool, found.arguments)
 
 
-def _items(reading: Reading) -> list[Any]:
+def items_of(reading: Reading) -> list[Any]:
+    """Return the items of a list; of any other reply, its value if there is one."""
     if is_list(reading):
         items: list[Any] = reading.response.data or []
         return items

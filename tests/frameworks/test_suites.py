@@ -23,7 +23,7 @@ SUITES = {
     "fastmcp-3": ["reading_fastmcp", "sdk"],
     "fastmcp-4": ["reading_fastmcp", "sdk"],
     "google-adk": ["sdk"],
-    "langchain": ["reading_langchain", "sdk"],
+    "langchain": ["langchain_agent", "reading_langchain", "sdk"],
     "llama-index": ["sdk"],
     "openai-agents": ["reading_openai_agents", "sdk"],
     "pydantic-ai": ["reading_pydantic_ai", "sdk"],

@@ -12,6 +12,8 @@ from accord.model.answer import Answer, Encoded, Notice, Page, Problem, Value
 from accord.model.content import Block, Embedded
 
 DEFAULT_MAX_BYTES: Final = 256 * 1024
+TRUNCATED: Final = "TRUNCATED"
+"""The code of the warning of a cut answer."""
 _NOTICE_MARKS: Final = 64  # bytes of a warning besides its message
 _MAX_CUT: Final = 8  # lists and texts of one answer that are cut
 _MAX_NESTING: Final = 16  # nested objects that are searched
@@ -253,7 +255,7 @@ def _with_warning(
 ) -> Answer[Value]:
     warning = Notice(
         f"Cut to fit {limit:,} bytes: {message}; {continuation.hint}",
-        code="TRUNCATED",
+        code=TRUNCATED,
         severity="warning",
     )
     return msgspec.structs.replace(
@@ -287,7 +289,7 @@ def _with_fewer_warnings(answer: Answer[Value], room: int) -> Answer[Value]:
     kept = sum(length <= room for length in lengths)
     if kept == len(notices):
         return answer
-    more = Notice(f"There are {len(notices) - kept:,} more warnings", code="TRUNCATED")
+    more = Notice(f"There are {len(notices) - kept:,} more warnings", code=TRUNCATED)
     return msgspec.structs.replace(answer, warnings=(*notices[:kept], more))
 
 

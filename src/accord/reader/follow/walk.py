@@ -1,4 +1,4 @@
-"""`read_all` and `pages`: the items and pages of a tool; `following`: the call for the next page."""
+"""`read_all` and `pages`: items and pages of a tool; `following`: the call for the next page."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing

@@ -1,0 +1,4 @@
+"""Adapters for agent frameworks, one module each.
+
+A module imports its framework when it is used.
+"""

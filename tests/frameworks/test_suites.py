@@ -25,8 +25,8 @@ SUITES = {
     "google-adk": ["sdk"],
     "langchain": ["langchain_agent", "reading_langchain", "sdk"],
     "llama-index": ["sdk"],
-    "openai-agents": ["reading_openai_agents", "sdk"],
-    "pydantic-ai": ["reading_pydantic_ai", "sdk"],
+    "openai-agents": ["openai-agents", "reading_openai_agents", "sdk"],
+    "pydantic-ai": ["pydantic-ai", "reading_pydantic_ai", "sdk"],
     "smolagents": ["sdk"],
 }
 """The suites of each environment; `sdk` runs wherever the official SDK is."""

@@ -1168,3 +1168,24 @@ def test_what_json_does_not_have_is_refused_however_deep(value: Any) -> None:
         success_response(a=value)
     with pytest.raises(ContractError):
         Cursors().encode(value)
+
+
+# Envelopes that a tool returns
+
+
+@pytest.mark.parametrize("profile", ["plain", "envelope", "bare", "prose", "generic"])
+def test_a_tool_that_declares_an_envelope_returns_its_payload(profile: str) -> None:
+    def users() -> Envelope:
+        return success_response(users=[1, 2])
+
+    server = Server("users", version="1.0")
+    server.tool(users)
+    assert asyncio.run(server.call("users", profile=profile)).value == {"users": [1, 2]}
+
+
+def test_a_failed_envelope_is_rendered_as_a_failure() -> None:
+    result = render(error_response("No user 7", type="not_found", remediation="list users"))
+    assert result["isError"] is True
+    assert result["content"] == [
+        {"type": "text", "text": "Error executing tool: No user 7. List users."}
+    ]

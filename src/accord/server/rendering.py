@@ -290,10 +290,6 @@ def render(
     A CallToolResult cannot hold the JSON-RPC errors of `bare`; there a Problem is rendered as in
     `plain`.
     """
-    if revision not in REVISIONS:
-        raise ContractError(f"no revision {revision!r}; there are {', '.join(REVISIONS)}")
-    chosen = profile_named(profile)
-    require_room(max_bytes)
     stand_in = tool_without_call(
         tool,
         description="",
@@ -301,29 +297,44 @@ def render(
         hints=Hints(read_only=read_only),
         output=Output(is_text=is_text, is_loose=not is_text),
     )
-    context = RenderContext(stand_in, REVISIONS[revision])
-    shortener = Shortener(Continuations(Cursors()))
-    result: TextResult | Result | Reject
-    if isinstance(value, Problem):
-        result = shortener.failure(chosen, value, context, max_bytes)
-        if isinstance(result, Reject):
-            result = shortener.failure(PROFILES["plain"], value, context, max_bytes)
-        assert not isinstance(result, Reject)
-    else:
-        try:
-            answer = answer_of(value, context.tool)
-        except Problem as problem:  # an envelope of a failure
-            return render(
-                problem, tool=tool, profile=profile, revision=revision, max_bytes=max_bytes
-            )
-        result = chosen.success(answer, context)
-        if size_of(result) > max_bytes:
-            try:
-                result = shortener.success(chosen, answer, context, max_bytes)
-            except Problem as problem:
-                return render(problem, tool=tool, profile=profile, revision=revision)
-    result = result.to_dict() if isinstance(result, TextResult) else result
+    return result_of(value, stand_in, profile=profile, revision=revision, max_bytes=max_bytes)
+
+
+def result_of(
+    value: Any, tool: Tool, *, profile: str, revision: str, max_bytes: int
+) -> dict[str, Any]:
+    """Return the value, Answer or Problem of a tool as a CallToolResult; see `render`."""
+    if revision not in REVISIONS:
+        raise ContractError(f"no revision {revision!r}; there are {', '.join(REVISIONS)}")
+    require_room(max_bytes)
+    chosen, context = profile_named(profile), RenderContext(tool, REVISIONS[revision])
+    try:
+        if isinstance(value, Problem):
+            raise value
+        result = _success(answer_of(value, tool), chosen, context, max_bytes)
+    except Problem as problem:
+        result = _failure(problem, chosen, context, max_bytes)
     if context.revision.stateless:
         result["resultType"] = "complete"
     plain_result: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(result))
     return plain_result
+
+
+def _success(answer: Answer[Value], profile: Profile, context: RenderContext, limit: int) -> Result:
+    result = profile.success(answer, context)
+    if size_of(result) > limit:
+        result = _shortener().success(profile, answer, context, limit)
+    return result.to_dict() if isinstance(result, TextResult) else result
+
+
+def _failure(problem: Problem, profile: Profile, context: RenderContext, limit: int) -> Result:
+    result = _shortener().failure(profile, problem, context, limit)
+    if isinstance(result, Reject):  # of `bare`
+        result = _shortener().failure(PROFILES["plain"], problem, context, limit)
+    assert not isinstance(result, Reject)
+    return result
+
+
+def _shortener() -> Shortener:
+    """Return a Shortener without cursors: there is no server that resolves them."""
+    return Shortener(Continuations(Cursors()))

@@ -20,10 +20,10 @@ pytestmark = pytest.mark.slow
 HERE = Path(__file__).parent
 INSTALLED = Path(sys.prefix) / "frameworks"
 SUITES = {
-    "fastmcp-3": ["reading_fastmcp", "sdk"],
-    "fastmcp-4": ["reading_fastmcp", "sdk"],
+    "fastmcp-3": ["fastmcp_server", "reading_fastmcp", "sdk", "sdk_server"],
+    "fastmcp-4": ["fastmcp_server", "reading_fastmcp", "sdk", "sdk_server"],
     "google-adk": ["sdk"],
-    "langchain": ["langchain_agent", "reading_langchain", "sdk"],
+    "langchain": ["langchain_agent", "reading_langchain", "sdk", "sdk_server"],
     "llama-index": ["sdk"],
     "openai-agents": ["openai-agents", "reading_openai_agents", "sdk"],
     "pydantic-ai": ["pydantic-ai", "reading_pydantic_ai", "sdk"],

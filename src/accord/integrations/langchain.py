@@ -19,16 +19,18 @@ from accord.model.limits import TRUNCATED
 from accord.model.response import Pagination, Response, Summary
 from accord.model.values import known
 from accord.reader import Reading, read
+from accord.reader.failures import failure_text, levels_from
 from accord.reader.follow import following, is_list, items_of, pages
-from accord.reader.reading import LEVELS, Confidence
+from accord.reader.reading import Confidence
 
 Block = dict[str, Any]
 """A content block of MCP."""
 Handler = Callable[[Any], Awaitable[Any]]
 
 _MAX_BYTES: Final = 262_144
+_OF_THE_CLIENT: Final = frozenset({-32000, -32001, 408})
+"""Codes that the SDK's client gives a closed connection and a timeout."""
 _NO_JSON: Final = object()
-_DOCUMENT: Final = ("{", "[")
 _encode: Final = msgspec.json.Encoder().encode
 
 
@@ -58,14 +60,12 @@ class AccordInterceptor:
                 "AccordInterceptor needs its framework: pip install langchain-mcp-adapters"
             ) from missing
         del langchain_mcp_adapters
-        if confidence not in LEVELS:
-            raise ContractError(f"confidence must be one of {', '.join(LEVELS)}")
         if isinstance(read_only, str):
             raise ContractError("read_only must be a collection of tool names, not a string")
         for name, number in (("follow_pages", follow_pages), ("max_bytes", max_bytes)):
             if type(number) is not int or number < 1:
                 raise ContractError(f"{name} must be a whole number above 0, not {number!r}")
-        self._accepted = LEVELS[: LEVELS.index(confidence) + 1]
+        self._surest = levels_from(confidence)
         self._max_pages = follow_pages
         self._max_bytes = max_bytes
         self._read_only = frozenset(read_only)
@@ -74,7 +74,10 @@ class AccordInterceptor:
         """Call the tool, and return its result as the model is to see it."""
         from mcp.types import CallToolResult
 
-        result = await handler(request)
+        try:
+            result = await handler(request)
+        except _rpc_error() as error:
+            return self._rejected(request, error)
         if not isinstance(result, CallToolResult):
             return result  # another interceptor has replaced it
         reading = read(result, request.name, request.args)
@@ -86,11 +89,22 @@ class AccordInterceptor:
         shown = result.model_dump(mode="json", by_alias=True, exclude_none=True)
         return _result(request, tool, self._single(reading, shown))
 
+    def _rejected(self, request: Any, error: Any) -> Any:
+        """Return a JSON-RPC error as an error of the tool; raise one of the client itself."""
+        reply = error.error
+        if reply.code in _OF_THE_CLIENT:
+            raise error
+        members = {"code": reply.code, "message": reply.message, "data": reply.data}
+        reading = read({"error": members}, request.name, request.args)
+        reason = text_block(failure_text(reading))
+        shown = _Shown([reason], reading.response.to_dict(), is_error=True)
+        return _result(request, _tool_of(request), shown)
+
     def _single(self, reading: Reading, result: dict[str, Any]) -> "_Shown":
         """Return what the model sees of one reply."""
         blocks = _complete(result, reading)
         is_error = result.get("isError") is True
-        if not is_error and reading.is_failure and reading.confidence in self._accepted:
+        if not is_error and reading.is_failure and reading.confidence in self._surest:
             is_error = True
             blocks = _with_reason(blocks, reading)
         if is_error and not blocks:
@@ -216,20 +230,11 @@ def _json_of(text: str) -> Any:
 
 
 def _with_reason(blocks: list[Block], reading: Reading) -> list[Block]:
-    """Return the blocks of a hidden failure, after its reason unless that is what they say."""
-    prose = [
-        each["text"]
-        for each in blocks
-        if _is_text(each) and not each["text"].lstrip().startswith(_DOCUMENT)
-    ]
-    error = reading.response.error
-    reason = (error and error.message) or reading.response.message or "The tool failed"
-    if any(reason in text for text in prose):
-        return blocks
-    details = error.details if error and isinstance(error.details, dict) else {}
-    remediation = details.get("remediation")
-    sentences = [f"Error: {reason}", *([remediation] if isinstance(remediation, str) else [])]
-    return [text_block(". ".join(each.rstrip(". ") for each in sentences) + "."), *blocks]
+    """Return the blocks of a failure that the server did not declare, with the reason as text."""
+    reason = failure_text(reading)
+    if not isinstance(reading.value, str):  # prose says itself that it is a failure
+        reason = f"Error executing {reading.response.tool_name}: {reason}"
+    return [text_block(reason), *(each for each in blocks if not _is_text(each))]
 
 
 def _without_sound(block: Block) -> Block:
@@ -249,6 +254,14 @@ def _blocks_of(reading: Reading) -> list[Block]:
 
 
 # Requests and results of the framework
+
+
+def _rpc_error() -> type[Exception]:
+    """Return the SDK's class of a JSON-RPC error; its name differs between versions."""
+    from mcp.shared import exceptions
+
+    found: type[Exception] = getattr(exceptions, "McpError", None) or vars(exceptions)["MCPError"]
+    return found
 
 
 def _tool_of(request: Any) -> Any:

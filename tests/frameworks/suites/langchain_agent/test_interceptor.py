@@ -5,7 +5,7 @@ import base64
 import json
 import os
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,8 @@ from langchain_core.tools import ToolException
 from langchain_mcp_adapters.client import MultiServerMCPClient
 from langchain_mcp_adapters.interceptors import MCPToolCallRequest
 from langchain_mcp_adapters.tools import load_mcp_tools
-from mcp.types import CallToolResult, TextContent
+from mcp import McpError
+from mcp.types import CallToolResult, ErrorData, TextContent
 from pydantic import Field
 
 from accord import ContractError
@@ -67,12 +68,12 @@ class Script(BaseChatModel):
 async def run(
     server: str,
     *calls: tuple[str, dict[str, Any]],
-    interceptor: Any = None,
+    interceptors: Sequence[Any] = (),
     **options: Any,
 ) -> list[ToolMessage]:
     """Return the tool messages that the model is shown after its calls."""
     client = MultiServerMCPClient(SERVERS)
-    interceptors = [interceptor or AccordInterceptor()]
+    interceptors = [*interceptors] or [AccordInterceptor()]
     async with client.session(server) as session:
         tools = await load_mcp_tools(session, tool_interceptors=interceptors, **options)
         model = Script(calls=list(calls))
@@ -82,7 +83,8 @@ async def run(
 
 def called(server: str, tool: str, /, interceptor: Any = None, **arguments: Any) -> ToolMessage:
     """Return the tool message that the model is shown after one call."""
-    (message,) = asyncio.run(run(server, (tool, arguments), interceptor=interceptor))
+    interceptors = [] if interceptor is None else [interceptor]
+    (message,) = asyncio.run(run(server, (tool, arguments), interceptors=interceptors))
     return message
 
 
@@ -117,7 +119,9 @@ def test_a_hidden_failure_becomes_an_error_with_all_that_the_server_says(
 
 
 def test_the_reason_of_a_hidden_failure_in_json_comes_first() -> None:
-    assert texts(called("foreign", "get_customer", number=7))[0] == "Error: no customer 7."
+    assert texts(called("foreign", "get_customer", number=7)) == [
+        'Error executing get_customer: no customer 7\n{"known":[1,2,3]}'
+    ]
 
 
 def test_without_the_interceptor_a_hidden_failure_is_a_success() -> None:
@@ -152,6 +156,27 @@ def test_a_problem_of_an_accord_server_comes_with_its_remediation() -> None:
     assert texts(message) == ["Error executing tool: No customer 8. Call customers first."]
     assert message.artifact["error"]["code"] == "NOT_FOUND"
     assert message.artifact["error"]["details"]["remediation"] == "call customers first"
+
+
+def test_a_json_rpc_error_is_an_error_for_the_model_and_does_not_end_the_run() -> None:
+    async def rejected(request: Any, handler: Any) -> Any:
+        raise McpError(ErrorData(code=-32602, message="Unknown tool: x", data={"known": ["a"]}))
+
+    message = asyncio.run(
+        run("foreign", ("silent", {}), interceptors=[AccordInterceptor(), rejected])
+    )[0]
+    assert message.status == "error"
+    assert said(message) == 'Unknown tool: x\n{"known":["a"]}'
+    assert message.artifact["error"]["code"] == -32602
+
+
+@pytest.mark.parametrize("code", [-32000, 408])
+def test_a_closed_connection_and_a_timeout_are_raised(code: int) -> None:
+    async def handler(request: Any) -> Any:
+        raise McpError(ErrorData(code=code, message="Connection closed"))
+
+    with pytest.raises(McpError, match="Connection closed"):
+        intercepted(AccordInterceptor(), handler, "list_items")
 
 
 def replied(words: str) -> Callable[[Any], Awaitable[CallToolResult]]:
@@ -380,14 +405,14 @@ def test_a_client_that_does_not_handle_tool_errors_raises_them() -> None:
 def test_a_prefixed_tool_keeps_its_name_and_its_hints() -> None:
     calls = [("foreign_list_orders", {}), ("foreign_cancel_order", {"number": 7})]
     options = {"server_name": "foreign", "tool_name_prefix": True}
-    listed, failed = asyncio.run(run("foreign", *calls, interceptor=follow(), **options))
+    listed, failed = asyncio.run(run("foreign", *calls, interceptors=[follow()], **options))
     assert ids(listed) == [0, 1, 2, 3, 4, 5, 6, 7]
     assert [listed.name, failed.name] == ["foreign_list_orders", "foreign_cancel_order"]
 
 
 def test_calls_at_the_same_time_do_not_mix() -> None:
     calls = [("get_customer", {"number": n}) for n in range(5)] + [("list_orders", {})] * 3
-    messages = asyncio.run(run("foreign", *calls, interceptor=follow()))
+    messages = asyncio.run(run("foreign", *calls, interceptors=[follow()]))
     assert [each.tool_call_id for each in messages] == [f"call-{n}" for n in range(8)]
     assert all(f"no customer {n}" in said(messages[n]) for n in range(5))
     assert all(ids(each) == [0, 1, 2, 3, 4, 5, 6, 7] for each in messages[5:])

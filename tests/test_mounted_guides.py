@@ -13,7 +13,7 @@ from starlette.routing import Mount
 from starlette.testclient import TestClient
 
 from accord import Server, read
-from test_docs import FILE, ROOT, blocks
+from doc_pages import FILE, ROOT, blocks
 
 App = Callable[..., Any]
 Calls = list[tuple[str, dict[str, Any], object]]

@@ -15,21 +15,23 @@ from pathlib import Path
 
 import pytest
 
+from doc_pages import PAGES, blocks
+
 pytestmark = pytest.mark.slow
 
 HERE = Path(__file__).parent
 INSTALLED = Path(sys.prefix) / "frameworks"
 SUITES = {
-    "fastmcp-3": ["fastmcp_server", "reading_fastmcp", "sdk", "sdk_server"],
-    "fastmcp-4": ["fastmcp_server", "reading_fastmcp", "sdk", "sdk_server"],
+    "fastmcp-3": ["docs", "fastmcp_server", "reading_fastmcp", "sdk", "sdk_server"],
+    "fastmcp-4": ["docs", "fastmcp_server", "reading_fastmcp", "sdk", "sdk_server"],
     "google-adk": ["sdk"],
-    "langchain": ["langchain_agent", "reading_langchain", "sdk", "sdk_server"],
+    "langchain": ["docs", "langchain_agent", "reading_langchain", "sdk", "sdk_server"],
     "llama-index": ["sdk"],
     "openai-agents": ["openai-agents", "reading_openai_agents", "sdk"],
     "pydantic-ai": ["pydantic-ai", "reading_pydantic_ai", "sdk"],
     "smolagents": ["sdk"],
 }
-"""The suites of each environment; `sdk` runs wherever the official SDK is."""
+"""The suites of each environment; `sdk` runs wherever the official SDK is, `docs` where the docs have code for it."""
 
 
 @pytest.mark.timeout(300)
@@ -52,3 +54,13 @@ def test_each_environment_has_suites_and_names_versions_only() -> None:
     for each in files:
         _heading, *lines = each.read_text().splitlines()
         assert all(line.count("==") == 1 and "/" not in line for line in lines), each
+
+
+def test_code_in_the_docs_names_environments_that_run_it() -> None:
+    named = {
+        environment
+        for page in PAGES
+        for block in blocks(page.read_text())
+        for environment in block.environments
+    }
+    assert named == {name for name, suites in SUITES.items() if "docs" in suites}

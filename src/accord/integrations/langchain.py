@@ -177,6 +177,8 @@ class _Pages:
     def _response(self) -> Response:
         first, last = self.readings[0], self.readings[-1]
         page = last.page or Page()
+        offset = first.page.offset if first.page else None
+        pagination = Pagination.of(msgspec.structs.replace(page, offset=offset))
         metadata = {
             **(last.response.metadata or {}),
             **known(warnings=self._warnings() or None, truncated=self._is_cut(last) or None),
@@ -184,9 +186,7 @@ class _Pages:
         return msgspec.structs.replace(
             last.response,
             data=self._items,
-            pagination=Pagination.of(
-                msgspec.structs.replace(page, offset=first.page.offset if first.page else None)
-            ),
+            pagination=None if pagination == Pagination() else pagination,
             summary=Summary(total=page.total, returned=len(self._items), has_more=page.has_more),
             status="partial" if any(each.is_partial for each in self.readings) else None,
             metadata=metadata or None,

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from doc_pages import blocks, commands
 from inspector.browser.tab import PATIENCE
-from test_docs import blocks, commands
 
 pytest.importorskip("material", reason="make .venv/.docs installs what builds the site")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]

@@ -61,6 +61,21 @@ def test_a_tool_says_the_same_as_in_a_server_of_accord(profile: str) -> None:
 
 
 @pytest.mark.parametrize("profile", PROFILES)
+def test_the_result_of_the_client_reads_as_the_wire_does(profile: str) -> None:
+    async def main() -> list[tuple[Any, Any]]:
+        found = []
+        async with Client(server_of(*FUNCTIONS, profile=profile)) as client:
+            for name in NAMES:
+                result = await client.call_tool(name, raise_on_error=False)
+                sent = await client.call_tool_mcp(name, {})
+                found.append((meaning_of(read(result, name)), meaning_of(read(sent, name))))
+        return found
+
+    for mine, sent in asyncio.run(main()):
+        assert mine == sent
+
+
+@pytest.mark.parametrize("profile", PROFILES)
 def test_a_problem_is_a_failed_result(profile: str) -> None:
     from answers import a_problem
 

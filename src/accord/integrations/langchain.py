@@ -6,7 +6,7 @@ A failure that the server reports as a success becomes an error; the artifact is
 response; further pages are requested if `follow_pages` says so.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import aclosing
 from typing import Any, Final, NamedTuple
 
@@ -25,6 +25,8 @@ from accord.reader.reading import Confidence
 
 Block = dict[str, Any]
 """A content block of MCP."""
+Wire = Mapping[str, Any]
+"""A tool result as it was sent."""
 Handler = Callable[[Any], Awaitable[Any]]
 
 _MAX_BYTES: Final = 262_144
@@ -80,14 +82,16 @@ class AccordInterceptor:
             return self._rejected(request, error)
         if not isinstance(result, CallToolResult):
             return result  # another interceptor has replaced it
-        reading = read(result, request.name, request.args)
+        reply = _wire(result)
+        reading = read(reply, request.name, request.args)
         tool = _tool_of(request)
         schema = _schema_of(tool)
         may_follow = self._may_follow(request, tool) and is_list(reading)
         if may_follow and following(reading, request.name, request.args, schema):
-            return _result(request, tool, await self._follow(request, handler, result, schema))
-        shown = result.model_dump(mode="json", by_alias=True, exclude_none=True)
-        return _result(request, tool, self._single(reading, shown))
+            shown = await self._follow(request, handler, reply, schema)
+        else:
+            shown = self._single(request, reply, reading)
+        return _result(request, tool, shown)
 
     def _rejected(self, request: Any, error: Any) -> Any:
         """Return a JSON-RPC error as an error of the tool; raise one of the client itself."""
@@ -100,10 +104,10 @@ class AccordInterceptor:
         shown = _Shown([reason], reading.response.to_dict(), is_error=True)
         return _result(request, _tool_of(request), shown)
 
-    def _single(self, reading: Reading, result: dict[str, Any]) -> "_Shown":
+    def _single(self, request: Any, reply: Wire, reading: Reading) -> "_Shown":
         """Return what the model sees of one reply."""
-        blocks = _complete(result, reading)
-        is_error = result.get("isError") is True
+        blocks = _complete(request, reply, reading)
+        is_error = reply.get("isError") is True
         if not is_error and reading.is_failure and reading.confidence in self._surest:
             is_error = True
             blocks = _with_reason(blocks, reading)
@@ -117,7 +121,7 @@ class AccordInterceptor:
         return self._max_pages > 1 and is_read_only
 
     async def _follow(
-        self, request: Any, handler: Handler, first: Any, schema: Mapping[str, Any] | None
+        self, request: Any, handler: Handler, first: Wire, schema: Mapping[str, Any] | None
     ) -> "_Shown":
         """Return the items of further pages too; a page that fails ends them with a warning."""
         replies = [first]
@@ -126,7 +130,7 @@ class AccordInterceptor:
             if replies:
                 return replies.pop()
             try:
-                return await handler(request.override(name=tool, args=arguments))
+                return _wire(await handler(request.override(name=tool, args=arguments)))
             except Exception as error:  # the pages before it are kept
                 raise PeerError(f"the next page of {request.name} failed: {error}") from error
 
@@ -171,7 +175,9 @@ class _Pages:
         """Return the response as text, then the images and links of all pages."""
         response = self._response().to_dict()
         text = text_block(_encode(response).decode())
-        beside = [each for page in self.readings for each in _blocks_of(page) if not _is_text(each)]
+        beside = [
+            each for page in self.readings for each in _blocks_of(page.raw) if not _is_text(each)
+        ]
         return _Shown([text, *beside], response)
 
     def _response(self) -> Response:
@@ -205,21 +211,16 @@ class _Pages:
         return last.is_truncated or self.fault is not None
 
 
-def _complete(result: Mapping[str, Any], reading: Reading) -> list[Block]:
+def _complete(request: Any, reply: Wire, reading: Reading) -> list[Block]:
     """Return the content blocks, with the structure as text unless a text has the same value."""
-    blocks = [_without_sound(each) for each in result["content"]]
-    structure = result.get("structuredContent")
-    if structure is None or _is_told(structure, blocks, reading):
+    blocks = _blocks_of(reply)
+    structure = reply.get("structuredContent")
+    texts = [each for each in blocks if _is_text(each)]
+    if structure is None or any(_json_of(each["text"]) == structure for each in texts):
+        return blocks
+    if texts and read({"content": texts}, request.name, request.args).value == reading.value:
         return blocks
     return [*blocks, text_block(_encode(structure).decode())]
-
-
-def _is_told(structure: Any, blocks: Sequence[Block], reading: Reading) -> bool:
-    texts = [each for each in blocks if _is_text(each)]
-    if any(_json_of(each["text"]) == structure for each in texts):
-        return True
-    alone = read({"content": texts}, reading.response.tool_name) if texts else None
-    return alone is not None and alone.value == reading.value
 
 
 def _json_of(text: str) -> Any:
@@ -248,9 +249,8 @@ def _is_text(block: Block) -> bool:
     return block.get("type") == "text"
 
 
-def _blocks_of(reading: Reading) -> list[Block]:
-    dumped: list[Block] = reading.raw.model_dump(mode="json", by_alias=True)["content"]
-    return [_without_sound(each) for each in dumped]
+def _blocks_of(reply: Wire) -> list[Block]:
+    return [_without_sound(each) for each in reply["content"]]
 
 
 # Requests and results of the framework
@@ -262,6 +262,15 @@ def _rpc_error() -> type[Exception]:
 
     found: type[Exception] = getattr(exceptions, "McpError", None) or vars(exceptions)["MCPError"]
     return found
+
+
+def _wire(result: Any) -> Wire:
+    from mcp.types import CallToolResult
+
+    if not isinstance(result, CallToolResult):
+        raise PeerError("another interceptor has replaced its result")
+    wire: Wire = result.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return wire
 
 
 def _tool_of(request: Any) -> Any:

@@ -283,7 +283,7 @@ def render(
     is_text: bool = False,
     max_bytes: int = DEFAULT_MAX_BYTES,
 ) -> dict[str, Any]:
-    """Return a value, an Answer or a Problem as a CallToolResult, for a server of any framework.
+    """Return a value, Answer, Envelope or Problem as a CallToolResult, for any framework.
 
     A string is a JSON value unless it `is_text`, which is used as it is.
 

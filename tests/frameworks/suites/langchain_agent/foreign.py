@@ -7,7 +7,7 @@ from typing import Any
 from mcp.server.fastmcp import FastMCP
 from mcp.types import AudioContent, CallToolResult, ImageContent, TextContent, ToolAnnotations
 
-mcp = FastMCP("foreign", log_level="ERROR")
+mcp = FastMCP("foreign", port=0)
 PIXEL = base64.b64encode(b"pixel").decode()
 READ_ONLY = ToolAnnotations(readOnlyHint=True)
 
@@ -105,4 +105,4 @@ def list_crashing(cursor: str = "0") -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    mcp.run()
+    mcp.run("streamable-http")

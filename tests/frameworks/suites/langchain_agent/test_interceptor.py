@@ -3,9 +3,8 @@
 import asyncio
 import base64
 import json
-import os
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,25 +20,29 @@ from langchain_mcp_adapters.tools import load_mcp_tools
 from mcp import McpError
 from mcp.types import CallToolResult, ErrorData, TextContent
 from pydantic import Field
+from serving import ACCORD, serving
 
 from accord import ContractError
 from accord.integrations.langchain import AccordInterceptor
 
 HERE = Path(__file__).parent
-ACCORD = os.environ.get("ACCORD", "accord")
 PIXEL = base64.b64encode(b"pixel").decode()
-SERVERS: dict[str, Any] = {
-    "foreign": {
-        "command": sys.executable,
-        "args": [str(HERE / "foreign.py")],
-        "transport": "stdio",
-    },
-    "shop": {
-        "command": ACCORD,
-        "args": ["serve", f"{HERE / 'shop.py'}:server"],
-        "transport": "stdio",
-    },
-}
+SHOP = [ACCORD, "serve", f"{HERE / 'shop.py'}:server"]
+FOREIGN = [sys.executable, str(HERE / "foreign.py")]
+SERVERS: dict[str, Any] = {}
+"""Connections to the servers, over HTTP."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _servers() -> Iterator[None]:
+    with serving([*SHOP, "--http", "127.0.0.1:0"]) as shop, serving(FOREIGN) as foreign:
+        SERVERS["shop"] = {"url": shop, "transport": "http"}
+        SERVERS["foreign"] = {"url": foreign, "transport": "http"}
+        yield
+
+
+def over_stdio(command: list[str]) -> dict[str, Any]:
+    return {"command": command[0], "args": command[1:], "transport": "stdio"}
 
 
 class Script(BaseChatModel):
@@ -66,15 +69,15 @@ class Script(BaseChatModel):
 
 
 async def run(
-    server: str,
+    server: str | dict[str, Any],
     *calls: tuple[str, dict[str, Any]],
     interceptors: Sequence[Any] = (),
     **options: Any,
 ) -> list[ToolMessage]:
     """Return the tool messages that the model is shown after its calls."""
-    client = MultiServerMCPClient(SERVERS)
+    client = MultiServerMCPClient(SERVERS if isinstance(server, str) else {"other": server})
     interceptors = [*interceptors] or [AccordInterceptor()]
-    async with client.session(server) as session:
+    async with client.session(server if isinstance(server, str) else "other") as session:
         tools = await load_mcp_tools(session, tool_interceptors=interceptors, **options)
         model = Script(calls=list(calls))
         await create_agent(model, tools).ainvoke({"messages": [HumanMessage("go")]})
@@ -125,9 +128,6 @@ def test_the_reason_of_a_hidden_failure_in_json_comes_first() -> None:
 
 
 def test_without_the_interceptor_a_hidden_failure_is_a_success() -> None:
-    async def unread(request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
-        return await handler(request)
-
     message = called("foreign", "cancel_order", interceptor=unread, number=7)
     assert message.status == "success"
 
@@ -249,6 +249,26 @@ def test_structure_that_the_text_has_is_not_repeated() -> None:
     assert len(texts(called("foreign", "list_orders"))) == 1
 
 
+async def unread(request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
+    """An interceptor that changes nothing."""
+    return await handler(request)
+
+
+@pytest.mark.parametrize("profile", ["plain", "envelope", "bare", "prose", "generic"])
+def test_an_answer_of_an_accord_server_is_complete_in_every_profile(profile: str) -> None:
+    connection = over_stdio([*SHOP, "--profile", profile])
+    calls = [("customer", {"number": 7}), ("customers", {})]
+
+    async def main() -> list[list[str]]:
+        return [
+            [said(each) for each in await run(connection, *calls, interceptors=[interceptor])]
+            for interceptor in (unread, AccordInterceptor())
+        ]
+
+    without, read = asyncio.run(main())
+    assert without == read
+
+
 @pytest.mark.parametrize(("server", "tool"), [("foreign", "picture"), ("shop", "portrait")])
 def test_an_image_stays_an_image(server: str, tool: str) -> None:
     message = called(server, tool)
@@ -345,6 +365,19 @@ def test_a_connection_lost_between_pages_keeps_the_first_ones() -> None:
     result = intercepted(interceptor, pages_then(OSError("connection lost")), "list_items")
     assert result.structuredContent["data"] == [{"id": 1}]
     assert "connection lost" in result.content[0].text
+
+
+def test_a_page_that_another_interceptor_replaces_ends_the_list() -> None:
+    handler = pages_then(OSError())
+
+    async def replacing(request: Any) -> Any:
+        if "cursor" in request.args:
+            return ToolMessage("mine", tool_call_id="1")
+        return await handler(request)
+
+    result = intercepted(follow(read_only={"list_items"}), replacing, "list_items")
+    assert result.structuredContent["data"] == [{"id": 1}]
+    assert result.structuredContent["metadata"]["truncated"] is True
 
 
 def test_a_cancellation_between_pages_is_passed_on() -> None:

@@ -2,10 +2,13 @@
 
 import subprocess
 import sys
+from inspect import signature
 from types import ModuleType
+from typing import Any
 
 import pytest
 
+from accord import Answer, ContractError, Page, Problem, read
 from accord.integrations import fastmcp, sdk
 from accord.integrations.langchain import AccordInterceptor
 
@@ -33,3 +36,80 @@ def test_without_its_framework_the_decorator_says_what_to_install(
     monkeypatch.setitem(sys.modules, f"{package}.tools", None)
     with pytest.raises(ImportError, match=f"pip install {package}"):
         adapter.accord_tool(profile="envelope")
+
+
+# The decorators, with the versions of the main environment
+
+PROFILES = ["plain", "envelope", "bare", "prose", "generic"]
+each_adapter = pytest.mark.parametrize("adapter", [fastmcp, sdk], ids=["fastmcp", "sdk"])
+
+
+def orders(limit: int = 2) -> Answer[list[int]]:
+    """List orders."""
+    if limit < 1:
+        raise Problem.validation("limit must be above 0", remediation="use 2")
+    return Answer([7, 8, 9][:limit], page=Page(total=3, limit=limit))
+
+
+@each_adapter
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_wrapped_function_answers_in_the_profile(adapter: ModuleType, profile: str) -> None:
+    tool = adapter.accord_tool(profile=profile)(orders)
+    found = read(tool(limit=1), "orders")
+    assert (found.value, found.page) == ([7], Page(total=3, limit=1))
+    failed = read(tool(limit=0), "orders")
+    assert failed.is_failure
+    assert failed.response.error is not None
+    assert failed.response.error.message == "limit must be above 0"
+    assert "use 2" in str(failed.response.error.details)
+
+
+@each_adapter
+def test_a_wrapped_function_keeps_its_name_docstring_and_parameters(adapter: ModuleType) -> None:
+    tool = adapter.accord_tool(orders)
+    assert (tool.__name__, tool.__doc__) == ("orders", "List orders.")
+    assert signature(tool).parameters == signature(orders).parameters
+    assert signature(tool).return_annotation != signature(orders).return_annotation
+
+
+@each_adapter
+def test_another_exception_is_raised(adapter: ModuleType) -> None:
+    @adapter.accord_tool
+    def broken() -> int:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        broken()
+
+
+@each_adapter
+def test_a_group_of_several_exceptions_is_raised(adapter: ModuleType) -> None:
+    @adapter.accord_tool
+    def broken() -> int:
+        raise ExceptionGroup("two", [Problem.internal("one"), ZeroDivisionError()])
+
+    with pytest.raises(ExceptionGroup):
+        broken()
+
+
+def unresolved(order: "Order") -> int:  # type: ignore[name-defined]  # noqa: F821
+    return 1
+
+
+WRONG: dict[str, tuple[Any, dict[str, Any]]] = {
+    "there are plain, envelope": (orders, {"profile": "fancy"}),
+    "did you mean 'profile'": (orders, {"profil": "plain"}),
+    "max_bytes is at least": (orders, {"max_bytes": 1}),
+    "could not be resolved": (unresolved, {}),
+    "is not a function": ("orders", {}),
+}
+
+
+@each_adapter
+@pytest.mark.parametrize(("message", "given"), WRONG.items(), ids=WRONG)
+def test_a_mistake_is_an_error_at_the_decorator(
+    adapter: ModuleType, message: str, given: tuple[Any, dict[str, Any]]
+) -> None:
+    function, options = given
+    with pytest.raises(ContractError, match=message):
+        adapter.accord_tool(**options)(function)

@@ -32,7 +32,7 @@ export COVERAGE_FILE := $(CURDIR)/$(VENV)/coverage
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-all test-long coverage check docs conformance frameworks readings bench pictures sheet clean
+.PHONY: help demo test test-all test-long coverage check docs conformance frameworks clients readings bench pictures sheet clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -77,6 +77,10 @@ conformance: $(VENV)/.peers ## run the official conformance suite, both protocol
 	$(BIN)/python -m tests.conformance
 
 frameworks: $(FRAMEWORKS) ## install the environments of agent frameworks, for tests/frameworks
+
+clients: $(VENV)/.peers $(FRAMEWORKS) ## see what the models of other clients see; write the table in docs/clients.md
+	PYTHONPATH=tests $(BIN)/python -m frameworks.clients
+	$(BIN)/python -m tools.docgen
 
 readings: $(VENV)/.test ## write the readings of the corpus, and show what changed
 	PYTHONPATH=tests $(BIN)/python -m corpus.readings

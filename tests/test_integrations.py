@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from accord import Answer, ContractError, Page, Problem, read
-from accord.integrations import fastmcp, sdk
+from accord.integrations import fastmcp, openai_agents, sdk
 from accord.integrations.langchain import AccordInterceptor
+from accord.integrations.pydantic_ai import read_tool_calls
 
-FRAMEWORKS = "langchain_core langchain_mcp_adapters fastmcp mcp pydantic".split()
-ADAPTERS = ["langchain", "fastmcp", "sdk"]
+FRAMEWORKS = "langchain_core langchain_mcp_adapters fastmcp mcp pydantic pydantic_ai agents".split()
+ADAPTERS = ["langchain", "fastmcp", "sdk", "pydantic_ai", "openai_agents"]
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS)
@@ -36,6 +37,22 @@ def test_without_its_framework_the_decorator_says_what_to_install(
     monkeypatch.setitem(sys.modules, f"{package}.tools", None)
     with pytest.raises(ImportError, match=f"pip install {package}"):
         adapter.accord_tool(profile="envelope")
+
+
+def test_without_pydantic_ai_the_hook_says_what_to_install() -> None:
+    with pytest.raises(ImportError, match=r"pip install 'pydantic-ai-slim\[mcp\]'"):
+        read_tool_calls()
+
+
+@pytest.mark.parametrize("name", ["AccordMCPServerStdio", "AccordMCPServerStreamableHttp"])
+def test_without_the_agents_sdk_its_classes_say_what_to_install(name: str) -> None:
+    with pytest.raises(ImportError, match="pip install openai-agents"):
+        getattr(openai_agents, name)
+
+
+def test_an_adapter_has_no_other_names() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'AccordMCPServerSse'"):
+        _ = openai_agents.AccordMCPServerSse  # type: ignore[attr-defined]
 
 
 # The decorators, with the versions of the main environment

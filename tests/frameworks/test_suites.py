@@ -24,12 +24,12 @@ INSTALLED = Path(sys.prefix) / "frameworks"
 SUITES = {
     "fastmcp-3": ["docs", "fastmcp_server", "reading_fastmcp", "sdk", "sdk_server"],
     "fastmcp-4": ["docs", "fastmcp_server", "reading_fastmcp", "sdk", "sdk_server"],
-    "google-adk": ["sdk"],
+    "google-adk": ["docs", "sdk"],
     "langchain": ["docs", "langchain_agent", "reading_langchain", "sdk", "sdk_server"],
-    "llama-index": ["sdk"],
-    "openai-agents": ["openai-agents", "reading_openai_agents", "sdk"],
-    "pydantic-ai": ["pydantic-ai", "reading_pydantic_ai", "sdk"],
-    "smolagents": ["sdk"],
+    "llama-index": ["docs", "sdk"],
+    "openai-agents": ["docs", "openai-agents", "reading_openai_agents", "sdk"],
+    "pydantic-ai": ["docs", "pydantic-ai", "reading_pydantic_ai", "sdk"],
+    "smolagents": ["docs", "sdk"],
 }
 """The suites of each environment; `sdk` runs wherever the official SDK is, `docs` where the docs have code for it."""
 

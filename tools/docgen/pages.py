@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from tools.docgen import comparison, options, profiles
+from tools.docgen import clients, comparison, options, profiles
 
 ROOT = Path(__file__).parents[2]
 
@@ -26,15 +26,17 @@ def write(folder: Path = ROOT) -> list[Path]:
 
 
 def _regenerated(folder: Path) -> dict[Path, str]:
-    readme, contract, cli = (
-        folder / name for name in ("README.md", "docs/contract.md", "docs/cli.md")
+    readme, contract, cli, table = (
+        folder / name
+        for name in ("README.md", "docs/contract.md", "docs/cli.md", "docs/clients.md")
     )
     benchmarks = (folder / "docs/benchmarks.md").read_text(encoding="utf-8")
-    texts = {page: page.read_text(encoding="utf-8") for page in (readme, contract, cli)}
+    texts = {page: page.read_text(encoding="utf-8") for page in (readme, contract, cli, table)}
     return {
         readme: _replace(texts[readme], "comparison", comparison.generate(benchmarks)),
         contract: _replace(texts[contract], "profiles", profiles.generate(texts[contract])),
         cli: _replace(texts[cli], "verbs", options.generate()),
+        table: _replace(texts[table], "clients", clients.generate()),
     }
 
 

@@ -44,11 +44,9 @@ class ReadsReplies:
         try:
             result = await super().call_tool(tool_name, arguments, meta)  # type: ignore[misc]
         except _mcp().error as error:
-            rpc: Any = vars(error)["error"]
-            if self._raises or rpc.code in _OF_THE_CLIENT:
+            if self._raises or vars(error)["error"].code in _OF_THE_CLIENT:
                 raise
-            reply = {"error": {"code": rpc.code, "message": rpc.message, "data": rpc.data}}
-            return _failed(read(reply, tool_name, arguments), _mcp().result, {"content": []})
+            return _failed(read(error, tool_name, arguments), _mcp().result, {"content": []})
         reading = read(result, tool_name, arguments)
         if reading.is_failure and (reading.confidence in self._surest or _is_error(result)):
             return _failed(reading, type(result), _wire(result))

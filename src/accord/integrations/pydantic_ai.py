@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 from accord.reader import Reading, read
 from accord.reader.failures import failure_text, levels_from
 from accord.reader.reading import Confidence
-from accord.reader.report import to_json
 
 if TYPE_CHECKING:
     from pydantic_ai import RunContext
@@ -81,46 +80,33 @@ def _is_refused(reading: Reading) -> bool:
     return error.code in _REFUSED or (isinstance(kind, str) and kind in _REFUSED)
 
 
-def _reply_of(error: Exception) -> dict[str, Any]:
-    """Return the reply behind a ModelRetry of a toolset: a failed result, or a JSON-RPC error."""
-    rpc = getattr(error.__cause__, "error", None)
-    if rpc is not None and isinstance(getattr(rpc, "code", None), int):
-        return {"error": {"code": rpc.code, "message": rpc.message, "data": rpc.data}}
-    return {"content": [_text(str(error))], "isError": True}
+def _reply_of(error: Exception) -> Exception:
+    """Return the JSON-RPC error behind a ModelRetry of a toolset, if there is one, or itself."""
+    cause = error.__cause__
+    code = getattr(getattr(cause, "error", None), "code", None)
+    return cause if isinstance(cause, Exception) and isinstance(code, int) else error
 
 
-def _result_of(value: Any) -> dict[str, Any]:
+def _result_of(value: Any) -> Any:
     """Return a tool result with a value that a toolset made of one."""
-    parts = value if isinstance(value, list) else [value]
-    if any(map(_is_binary, parts)):
-        return {"content": [*map(_block, parts)]}
     if isinstance(value, str):
-        return {"content": [_text(value)]}
-    return {"content": [], "structuredContent": value}
+        return {"content": [{"type": "text", "text": value}]}
+    return value if _binaries(value) else {"content": [], "structuredContent": value}
 
 
 def _is_readable(value: Any) -> bool:
     return isinstance(value, str | dict | list | int | float | None) or _is_binary(value)
 
 
+def _binaries(value: Any) -> list[Any]:
+    return [part for part in (value if isinstance(value, list) else [value]) if _is_binary(part)]
+
+
 def _is_binary(part: Any) -> bool:
     return isinstance(getattr(part, "data", None), bytes) and hasattr(part, "media_type")
 
 
-def _block(part: Any) -> dict[str, Any]:
-    if _is_binary(part):
-        kind = "audio" if part.media_type.startswith("audio/") else "image"
-        return {"type": kind, "mimeType": part.media_type, "data": ""}
-    return _text(part if isinstance(part, str) else to_json(part).decode())
-
-
-def _text(text: str) -> dict[str, Any]:
-    return {"type": "text", "text": text}
-
-
 def _generic(reading: Reading, value: Any) -> Any:
     """Return the generic response; if there are images or audio, a list with them after it."""
-    response = reading.response.to_dict()
-    binaries = [part for part in value if _is_binary(part)] if isinstance(value, list) else []
-    binaries += [value] if _is_binary(value) else []
+    response, binaries = reading.response.to_dict(), _binaries(value)
     return [response, *binaries] if binaries else response

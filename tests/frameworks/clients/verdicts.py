@@ -8,6 +8,7 @@ Seen = Mapping[str, Any]
 """Text, number of images, and mark of a failure (see probes/probing.py)."""
 
 _REVISION = re.compile(r"\d{4}-\d\d-\d\d")
+_MARKS = {"marked": "yes", "": "as text", "ends the run": "ends the run"}
 _BASE64 = "iVBOR"
 
 
@@ -36,7 +37,7 @@ def _warning(seen: Seen) -> str:
 def _failure(seen: Seen) -> str:
     if not _has(seen, "No sword here", "lantern or rope"):
         return "no reason" if seen["mark"] else "no"
-    return {"marked": "yes", "": "as text"}.get(seen["mark"], seen["mark"])
+    return _MARKS[seen["mark"]]
 
 
 def _image(seen: Seen) -> str:

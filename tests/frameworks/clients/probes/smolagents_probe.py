@@ -11,7 +11,6 @@ from probing import Call, Seen, main
 from smolagents import ChatMessage, MCPClient, MessageRole, Model, ToolCallingAgent
 from smolagents.models import ChatMessageToolCall, ChatMessageToolCallFunction
 
-
 IS_STRUCTURED = "structured" in sys.argv
 
 

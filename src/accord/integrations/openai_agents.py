@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from accord.reader import Reading, read
 from accord.reader.failures import failure_text, levels_from
@@ -12,18 +12,15 @@ from accord.reader.report import to_json
 
 __all__ = ["AccordMCPServerStdio", "AccordMCPServerStreamableHttp", "ReadsReplies"]
 
-_OF_THE_CLIENT: Final = frozenset({-32000, -32001})
-"""Codes that the SDK's own client gives a closed connection and a timeout."""
-
 
 class ReadsReplies:
     """Mixin for the SDK's MCP servers: reads each reply, so that the model sees all of it.
 
     Put it before the server's class. A failure becomes a result with `isError` and the reason as
     text, also if the reply does not say that it is one; the reading must be at least as sure as
-    `confidence`. So does a JSON-RPC error, of which the SDK tells the model nothing; with a
-    `failure_error_function` it is raised, for that function. A success is passed on as it is, or
-    with `generic` as the generic response. Images stay images.
+    `confidence`. So does a JSON-RPC error or a timeout, of which the SDK tells the model nothing;
+    with a `failure_error_function` it is raised, for that function. A success is passed on as it
+    is, or with `generic` as the generic response. Images stay images.
     """
 
     use_structured_content: bool
@@ -44,7 +41,7 @@ class ReadsReplies:
         try:
             result = await super().call_tool(tool_name, arguments, meta)  # type: ignore[misc]
         except _mcp().error as error:
-            if self._raises or vars(error)["error"].code in _OF_THE_CLIENT:
+            if self._raises:
                 raise
             return _failed(read(error, tool_name, arguments), _mcp().result, {"content": []})
         reading = read(result, tool_name, arguments)

@@ -1,5 +1,6 @@
 """A server of FastMCP whose tools fail without saying so, over HTTP: `foreign.py PORT`."""
 
+import asyncio
 import sys
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,13 @@ def fetch_item(id: int = 7) -> dict[str, Any]:
 def find_user(name: str = "Ada") -> str:
     """Fail in prose that could be an answer."""
     return f"I could not find {name}"
+
+
+@server.tool
+async def wait() -> str:
+    """Wait until the call is cancelled."""
+    await asyncio.Event().wait()
+    return "done"
 
 
 @server.tool

@@ -164,6 +164,12 @@ def test_a_json_rpc_error_goes_to_the_failure_error_function_if_there_is_one() -
     assert texts(output).startswith("It failed: ")
 
 
+def test_a_timeout_says_that_it_is_one(foreign_url: str) -> None:
+    (output,) = received(reading(foreign_url, client_session_timeout_seconds=0.5), "wait")
+    assert texts(output).startswith("Error executing wait: ")
+    assert "timed out" in texts(output).lower()
+
+
 @pytest.mark.parametrize(("confidence", "is_failure"), [("certain", False), ("likely", True)])
 def test_a_failure_must_be_as_sure_as_is_required(
     confidence: str, is_failure: bool, foreign_url: str

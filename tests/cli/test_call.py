@@ -235,14 +235,15 @@ FOUND = (
     '[{"id":3,"item":"difference engine","price":912.5},{"id":1,"item":"punch cards","price":4.2}]'
 )
 ROWS = json.loads(FOUND)
-BESIDE = '{"page":{"limit":20,"total":2},"warnings":[{"message":"prices are from yesterday"}]}'
+DETAILS = '"page":{"limit":20,"total":2},"warnings":[{"message":"prices are from yesterday"}]'
+DETAILED = f'{{"result":{FOUND},{DETAILS}}}'
 ERROR = "Error executing tool: No customer 'zoe'. Try ada or grace."
 WORDS: dict[str, tuple[str, str]] = {
     # what a person sees of an answer and of a failure, where the profile has no shape of its own
-    "plain": (f"{FOUND}\n{BESIDE}\n", f"{ERROR}\n"),
-    "bare": (f"{FOUND}\n{BESIDE}\n", f"{ERROR}\n"),
+    "plain": (f"{DETAILED}\n", f"{ERROR}\n"),
+    "bare": (f"{DETAILED}\n", f"{ERROR}\n"),
     "prose": (
-        f"{ORDERS}{BESIDE}\n",
+        f"{ORDERS}\n2 of 2 rows; limit 20.\nWarning: prices are from yesterday\n",
         "Error executing orders: No customer 'zoe'. Try ada or grace.\n",
     ),
 }

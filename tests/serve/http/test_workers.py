@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from accord import Client
+from accord import Client, read
 from commands import ACCORD, ENVIRONMENT, SAMPLES, run
 from http_peer import HttpPeer, HttpServer
 from processes import children, is_gone
@@ -790,9 +790,10 @@ def test_a_cursor_of_one_worker_is_continued_by_another(tmp_path: Path) -> None:
                 arguments = {"query": "SELECT id FROM orders ORDER BY id", **cursor}
                 params = {"name": "run_query", "arguments": arguments}
                 result = client.ask("tools/call", params).message["result"]
-                found += [row["id"] for row in result["structuredContent"]]
-                page = result["_meta"].get("dev.accord-mcp/answer", {}).get("page", {})
-                cursor = {"cursor": page["cursor"]} if "cursor" in page else {}
+                reading = read(result, "run_query", arguments)
+                found += [row["id"] for row in reading.value]
+                page = reading.page
+                cursor = {"cursor": page.cursor} if page and page.cursor else {}
         assert found == list(range(50))
 
 

@@ -50,6 +50,7 @@ def plain_json(value: Any) -> Any:
 
 
 def _quickly(value: Any) -> Any:
+    """Return a value as JSON if msgspec can encode it; NaN is then null."""
     json = _encode(value)
     return _ABSENT if is_deep_json(json, DEEPEST) else _decode(json)
 

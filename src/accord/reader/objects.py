@@ -22,6 +22,7 @@ from accord.revisions import NEWEST
 JSON_ATOMS: Final = frozenset({str, int, float, bool, type(None)})
 _JSON: Final = JSON_ATOMS | {dict, list}
 _MOST_LOOKED_AT: Final = 256  # containers
+_MOST_ITEMS: Final = 8  # of a list
 _DEEPEST_GROUP: Final = 8
 _FASTMCP: Final = frozenset({"content", "structured_content", "is_error", "data"})
 _ERROR_DATA: Final = frozenset({"code", "message", "data"})
@@ -46,6 +47,8 @@ def looks_plain(value: Any) -> bool:
             found += [inner for inner in each if type(inner) is dict or type(inner) is list]
         elif len(each) == 1 and type(each[0]) in (dict, list):
             found.append(each[0])
+        elif len(each) > _MOST_ITEMS:
+            each = (*each[:_MOST_ITEMS], each[-1])  # noqa: PLW2901
         if not _JSON.issuperset(map(type, each)):
             return False
     return True

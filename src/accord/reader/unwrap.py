@@ -31,6 +31,7 @@ _FINE: Final = (None, "success", "ok")
 _WRITTEN: Final = (bytes, str, bytearray, memoryview)
 _MARKED: Final = MARKS | RESULT_NAMES.keys()
 """Members that a result of the wire does not have."""
+_UNUSUAL: Final = _MARKED | {"jsonrpc"}
 _decode: Final = msgspec.json.Decoder().decode
 _WRAPPINGS: Final = ("output", "response", "json")
 _BINARY_SHARE: Final = 0.05
@@ -142,14 +143,19 @@ def _from_object(value: dict[str, Any], notes: Notes, depth: int) -> Reply:
     return Reply(payload=value)
 
 
+def _is_usual(result: Mapping[str, Any]) -> bool:
+    """Whether a result has one text, as nearly always, and no names of a dump."""
+    content = result.get("content")
+    if type(content) is not list or len(content) != 1 or type(content[0]) is not dict:
+        return False
+    block = content[0]
+    return block.get("type") == "text" and "text" in block and _UNUSUAL.isdisjoint(result)
+
+
 def _result(value: dict[str, Any], notes: Notes) -> Reply:
     """A tool result, with the names of the wire."""
-    if _MARKED.isdisjoint(value):
-        content = value.get("content")
-        if type(content) is not list or not content:
-            return Reply(result=value)
-        if len(content) == 1 and content[0]["type"] == "text":
-            return Reply(result=value)
+    if _is_usual(value) or (_MARKED.isdisjoint(value) and not value.get("content")):
+        return Reply(result=value)
     return Reply(result=with_wire_names(value, notes))
 
 
@@ -165,6 +171,8 @@ def _from_message(message: dict[str, Any], notes: Notes, depth: int) -> Reply:
     result = message.get("result")
     if not isinstance(result, dict):
         return _from_value(result, notes, depth + 1)
+    if _is_usual(result):
+        return Reply(result=result)
     if is_tool_result(result):
         return (
             _from_object(result, notes, depth + 1)

@@ -185,6 +185,8 @@ def _notes(source: str, report: sheets.Report) -> Iterator[str]:
         yield f"{source}: note: {each.field} is {each.given}; by the rules {each.by_the_rules}"
     if report.overflowed:
         yield f"{source}: note: on added pages: {', '.join(report.overflowed)}"
+    for notice in sheets.form_notices(report):
+        yield f"{source}: warning: {notice.message}"
     for key, characters in report.undrawn_characters.items():
         yield f"{source}: warning: {key} has characters that no font has: {characters} (see --font)"
 

@@ -1,7 +1,8 @@
 """D&D 5e character sheets as filled PDF forms; needs `accord-mcp[sheets]`.
 
 Read `tool` and `request` first, then the character (`model`, `rules`, `calculate`, `srd`), the
-values (`sheet`), and the PDF (`form`, `fill`, `drawing`, `text_layout`, `font`).
+values (`sheet`), and the PDF (`form`, `blank_form`, `field_tree`, `fill`, `drawing`, `text_layout`,
+`font`).
 """
 
 try:
@@ -15,7 +16,15 @@ from accord.sources.sheets.form import PAPERS, SheetForm, list_fields, load
 from accord.sources.sheets.output_folder import OutputFolder, file_name
 from accord.sources.sheets.request import bind
 from accord.sources.sheets.text_layout import Typeface
-from accord.sources.sheets.tool import NAME, PROFILE, VERSION, Filler, Report, sheet_tool
+from accord.sources.sheets.tool import (
+    NAME,
+    PROFILE,
+    VERSION,
+    Filler,
+    Report,
+    form_notices,
+    sheet_tool,
+)
 
 __all__ = [
     "Filler",
@@ -29,6 +38,7 @@ __all__ = [
     "VERSION",
     "bind",
     "file_name",
+    "form_notices",
     "list_fields",
     "load",
     "sheet_tool",

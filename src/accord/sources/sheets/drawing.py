@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from accord.sources.sheets.blank_form import PADDING, BlankForm, FormField, Widget
 from accord.sources.sheets.font import Font
-from accord.sources.sheets.form import PADDING, BlankForm, FormField, Widget
 from accord.sources.sheets.pdf_update import PdfUpdate, deflate_small
 from accord.sources.sheets.sheet import Overflow
 from accord.sources.sheets.text_layout import (
@@ -49,10 +49,23 @@ MIN_COMFORTABLE_SIZE: Final = 7.5
 _ASCENT: Final = 0.9
 _CAPITALS: Final = 0.73
 _CONTINUED: Final = "… in full on the added page"
-_MARK: Final = (
-    "q 0.11 0.13 0.22 RG {:.2f} w 1 J 1 j {:.2f} {:.2f} m {:.2f} {:.2f} l {:.2f} {:.2f} l S Q"
+_TICK: Final = "0.11 0.13 0.22 RG 0.125 w 1 J 1 j 0.2 0.5 m 0.42 0.25 l 0.82 0.8 l S"
+_DISC: Final = (
+    "0.5 0.2 m 0.666 0.2 0.8 0.334 0.8 0.5 c 0.8 0.666 0.666 0.8 0.5 0.8 c"
+    " 0.334 0.8 0.2 0.666 0.2 0.5 c 0.2 0.334 0.334 0.2 0.5 0.2 c f"
 )
-_MARK_POINTS: Final = ((0.2, 0.5), (0.42, 0.25), (0.82, 0.8))
+_MARKS: Final = {
+    "8": "0.11 0.13 0.22 RG 0.125 w 1 J 0.22 0.22 m 0.78 0.78 l 0.22 0.78 m 0.78 0.22 l S",
+    "l": f"{COLOUR} {_DISC}",
+    "n": f"{COLOUR} 0.22 0.22 0.56 0.56 re f",
+    "u": f"{COLOUR} 0.5 0.14 m 0.86 0.5 l 0.5 0.86 l 0.14 0.5 l f",
+}
+"""Check marks in a square of side 1, by their characters in ZapfDingbats; others are ticks."""
+_MATRICES: Final = {
+    90: "/Matrix[0 1 -1 0 0 0]",
+    180: "/Matrix[-1 0 0 -1 0 0]",
+    270: "/Matrix[0 -1 1 0 0 0]",
+}
 _MARGIN: Final = 48.0
 _MIN_PAGE: Final = (300.0, 300.0)  # minimum page size, however small the form is
 _SIZE: Final = 9.5
@@ -205,33 +218,40 @@ def _chunk(pairs: Sequence[str]) -> str:
 class AppearanceWriter:
     """Writes field appearances into one document; equal ones are written once.
 
-    They are drawn here, because viewers differ in how they draw a value.
+    They are drawn here, because viewers differ in how they draw a value. `data` has each one's
+    compressed operators, by object number.
     """
 
     def __init__(self, update: PdfUpdate, writer: TextWriter) -> None:
         self._update = update
         self._writer = writer
-        self._drawn: dict[tuple[str, float, float], int] = {}
+        self._drawn: dict[tuple[str, float, float, int], int] = {}
+        self.data: dict[int, bytes] = {}
 
     def text(self, field: FormField, widget: Widget, text: str) -> tuple[int, bool]:
         """Write the appearance of a text; return its object, and True if the text fits."""
-        setting = layout_lines if field.is_multiline else layout_line
-        block = setting(self._writer.face, text, widget.box)
-        operators = " ".join(self._lines(field, widget, block))
+        if field.is_comb and field.max_length:
+            block = layout_line(self._writer.face, text, _cell(widget, field.max_length))
+            operators = " ".join(self._cells(widget, field.max_length, block))
+        else:
+            setting = layout_lines if field.is_multiline else layout_line
+            block = setting(self._writer.face, text, widget.box)
+            operators = " ".join(self._lines(field, widget, block))
         clip = f"0 0 {widget.width:.2f} {widget.height:.2f} re W n"
-        content = f"/Tx BMC q {clip} BT {COLOUR} {operators} ET Q EMC"
+        content = f"{widget.decoration}/Tx BMC q {clip} BT {COLOUR} {operators} ET Q EMC"
         return self._drawing(widget, content), not block.overflow
 
     def check_mark(self, widget: Widget) -> int:
-        """Write a check mark, for a form without one."""
+        """Write a check mark, for a form without one that every viewer can draw."""
         side = min(widget.width, widget.height)
         left, bottom = (widget.width - side) / 2, (widget.height - side) / 2
-        points = [edge for x, y in _MARK_POINTS for edge in (left + x * side, bottom + y * side)]
-        return self._drawing(widget, _MARK.format(max(side / 8, 0.8), *points))
+        mark = _MARKS.get(widget.style, _TICK)
+        place = f"{side:.2f} 0 0 {side:.2f} {left:.2f} {bottom:.2f} cm"
+        return self._drawing(widget, f"{widget.decoration}q {place} {mark} Q")
 
-    def unchecked(self, widget: Widget) -> int:
-        """Write the appearance of an unchecked box."""
-        return self._drawing(widget, "")
+    def empty(self, widget: Widget) -> int:
+        """Write the appearance of an empty field or an unchecked box."""
+        return self._drawing(widget, widget.decoration)
 
     def _lines(self, field: FormField, widget: Widget, block: TextBlock) -> Iterator[str]:
         lines, size = block.lines, block.size
@@ -245,13 +265,31 @@ class AppearanceWriter:
             bottom = baseline - number * size * LEADING
             yield f"1 0 0 1 {left:.2f} {bottom:.2f} Tm {self._writer.show(line, size)}"
 
+    def _cells(self, widget: Widget, count: int, block: TextBlock) -> Iterator[str]:
+        """Yield the characters of a line, each in the middle of its cell."""
+        (line,), size = block.lines, block.size
+        cell, baseline = widget.width / count, (widget.height - _CAPITALS * size) / 2
+        skipped = {0: 0, 1: (count - len(line)) // 2, 2: count - len(line)}.get(widget.align, 0)
+        for index, character in enumerate(line, skipped):
+            left = index * cell + (cell - self._writer.face.width(character) * size) / 2
+            yield f"1 0 0 1 {left:.2f} {baseline:.2f} Tm {self._writer.show(character, size)}"
+
     def _drawing(self, widget: Widget, content: str) -> int:
-        key = (content, widget.width, widget.height)
+        key = (content, widget.width, widget.height, widget.rotation)
         if key not in self._drawn:
             box = f"/BBox[0 0 {widget.width:.2f} {widget.height:.2f}]"
-            entries = f"/Subtype/Form{box}/Resources {self._writer.resources} 0 R"
-            self._drawn[key] = self._update.stream(deflate_small(content.encode("ascii")), entries)
+            matrix = _MATRICES.get(widget.rotation, "")
+            entries = f"/Subtype/Form{box}{matrix}/Resources {self._writer.resources} 0 R"
+            data = deflate_small(content.encode("ascii"))
+            self._drawn[key] = number = self._update.stream(data, entries)
+            self.data[number] = data
         return self._drawn[key]
+
+
+def _cell(widget: Widget, count: int) -> TextBox:
+    """Return a box for a line whose characters each fit a cell; its width sets no limit."""
+    size = max(min(widget.box.size, 1.2 * widget.width / count), 1.0)
+    return TextBox(float("inf"), widget.height, size, size)
 
 
 def _left(widget: Widget, width: float) -> float:

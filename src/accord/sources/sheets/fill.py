@@ -3,19 +3,21 @@
 import re
 from collections.abc import Iterator, Mapping
 from io import BytesIO
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 import pikepdf
 from pikepdf import Name, Object, String
 
+from accord.model.answer import Problem
+from accord.sources.sheets.blank_form import FormField, Widget
 from accord.sources.sheets.drawing import (
     MIN_COMFORTABLE_SIZE,
     AppearanceWriter,
     TextWriter,
     add_pages,
 )
-from accord.sources.sheets.form import FormField, SheetForm, Widget
+from accord.sources.sheets.form import SheetForm
 from accord.sources.sheets.pdf_update import PdfUpdate, pdf_string
 from accord.sources.sheets.sheet import Overflow, Sheet, Value, label, needs_field
 from accord.sources.sheets.text_layout import Typeface, layout_lines
@@ -31,8 +33,15 @@ class FilledForm(msgspec.Struct, frozen=True):
 
     data: bytes
     written: Mapping[str, Value]
+    """Values that the form's own pages show, by field name."""
+    drawings: Mapping[int, bytes]
+    """The compressed drawings of the text in widgets, by object number."""
     overflowed: tuple[str, ...]
     """Keys of values that are on added pages in full."""
+    hidden: tuple[str, ...]
+    """Fields that have a value, but no widget that a viewer draws."""
+    cleared: tuple[str, ...]
+    """Fields whose value in the form was removed."""
     undrawn: Mapping[str, str]
     """Characters that no font has, by the key of their value."""
     pages: int
@@ -44,27 +53,36 @@ def fill(form: SheetForm, sheet: Sheet, face: Typeface) -> FilledForm:
 
 
 def read_back(form: SheetForm, filled: FilledForm, stored: bytes) -> list[str]:
-    """Return the names of fields whose stored value is not the written one."""
+    """Return the names of fields whose widgets on the pages do not show the written value."""
     with pikepdf.open(BytesIO(stored), inherit_page_attributes=False) as pdf:
-        kids: dict[tuple[int, ...], list[Object]] = {(): list(pdf.Root.AcroForm.Fields)}
+        annotations: list[Any] = [page.obj.get("/Annots", ()) for page in pdf.pages]
         return [
             field.name
             for field in form.every_field()
             if field.name in filled.written
-            and _value(_node_at(kids, field.position)) != filled.written[field.name]
+            and not all(
+                _shows(annotations[widget.page - 1][widget.position], field, widget, filled)
+                for widget in field.widgets
+                if widget.is_visible
+            )
         ]
 
 
-def _node_at(kids: dict[tuple[int, ...], list[Object]], position: tuple[int, ...]) -> Object:
-    """Return a field by its position in the tree; lists of kids are cached."""
-    above = position[:-1]
-    if above not in kids:
-        kids[above] = list(_node_at(kids, above).Kids)
-    return kids[above][position[-1]]
+def _shows(node: Object, field: FormField, widget: Widget, filled: FilledForm) -> bool:
+    """True if a widget of a page has the written value and its drawing."""
+    appearance = node.get("/AP")
+    if appearance is None or _value(node) != filled.written[field.name]:
+        return False
+    drawing: Any = appearance.get("/N")
+    if field.kind == "text":
+        return bool(drawing.read_raw_bytes() == filled.drawings[widget.number])
+    return isinstance(drawing.get(str(node.AS)), pikepdf.Stream)
 
 
-def _value(node: Object) -> Value | None:
-    value = node.get("/V")
+def _value(widget: Object) -> Value | None:
+    value = widget.get("/V")
+    if value is None and "/Parent" in widget:
+        value = widget.Parent.get("/V")
     return str(value) if isinstance(value, String) else value is not None and value != _OFF
 
 
@@ -79,30 +97,60 @@ class _FormFiller:
         self._writer = TextWriter(self._update, face)
         self._appearances = AppearanceWriter(self._update, self._writer)
         self._written: dict[str, Value] = {}
+        self._drawings: dict[int, bytes] = {}
+        self._hidden: dict[str, None] = {}
+        self._cleared: list[str] = []
         self._overflow: dict[str, Overflow] = {}
 
     def run(self) -> FilledForm:
-        """Fill every field, add pages, and return the file."""
+        """Fill every field, clear the others, add pages, and return the file."""
         for key in list(self._values):
             self._put_value(key, self._values[key])
+        if not self._written:
+            raise _nothing_visible()
+        self._clear_others()
         self._overflow |= {each.key: each for each in self._sheet_overflow}
         title = str(self._values["character.name"])
         overflow = list(self._overflow.values())
         pages = add_pages(self._update, self._form.blank, self._writer, title, overflow)
         self._writer.embed()
-        data = self._update.finish(title)
-        return FilledForm(data, self._written, tuple(self._overflow), dict(self._undrawn()), pages)
+        return FilledForm(
+            self._update.finish(title),
+            self._written,
+            self._drawings,
+            tuple(self._overflow),
+            tuple(self._hidden),
+            tuple(self._cleared),
+            dict(self._undrawn()),
+            pages,
+        )
 
     def _put_value(self, key: str, value: Value) -> None:
         fields = self._form.fields.get(key, ())
+        if not value:
+            return
         for field in fields:
             if field.kind == "checkbox":
-                self._check(field, is_on=bool(value))
-            elif field.kind == "text" and value:
+                self._check(field)
+            elif field.kind == "text":
                 self._write(key, field, value if isinstance(value, str) else _CHECKED)
-        has_field = any(field.kind != "other" for field in fields)
-        if not has_field and needs_field(key, value) and not self._is_further_row(key):
-            self._add_overflow(key, str(value))
+        is_shown = any(field.kind != "other" and field.is_visible for field in fields)
+        if not is_shown:
+            self._hidden |= dict.fromkeys(field.name for field in fields)
+            if needs_field(key, value) and not self._is_further_row(key):
+                self._add_overflow(key, str(value))
+
+    def _clear_others(self) -> None:
+        """Clear fields that the form has a value in, and this sheet has none for."""
+        for field in self._form.held:
+            if field.name in self._written or field.name in self._hidden:
+                continue
+            self._cleared.append(field.name)
+            if field.kind == "checkbox":
+                self._set_state(field, is_on=False)
+                continue
+            empty = [b"/AP<</N %d 0 R>>" % self._appearances.empty(each) for each in field.widgets]
+            self._update_field(field, b"/V()", empty)
 
     def _add_overflow(self, key: str, text: str) -> None:
         """Put a text on an added page, in full."""
@@ -118,12 +166,19 @@ class _FormFiller:
         if field.max_length is not None and len(text) > field.max_length:
             self._add_overflow(key, text)
             text = text[: field.max_length]
-        self._written[field.name] = text
         drawings = [self._appearances.text(field, widget, text) for widget in field.widgets]
         appearances = [b"/AP<</N %d 0 R>>" % drawing for drawing, _ in drawings]
         self._update_field(field, b"/V " + pdf_string(text), appearances)
+        self._record(field, text)
+        for widget, (drawing, _) in zip(field.widgets, drawings, strict=True):
+            self._drawings[widget.number] = self._appearances.data[drawing]
         if not all(fits for _, fits in drawings):
             self._add_overflow(key, text)
+
+    def _record(self, field: FormField, value: Value) -> None:
+        """Record a value as written if a viewer draws it."""
+        if field.is_visible:
+            self._written[field.name] = value
 
     def _update_field(self, field: FormField, value: bytes, appearances: list[bytes]) -> None:
         """Set a field's value and the appearance of each of its widgets."""
@@ -151,20 +206,21 @@ class _FormFiller:
             self._write(more, further, block.overflow)
         return text[: len(text) - len(block.overflow)].rstrip()
 
-    def _check(self, field: FormField, *, is_on: bool) -> None:
-        if not is_on and not field.is_checked:
-            return
-        if is_on:
-            self._written[field.name] = True
+    def _check(self, field: FormField) -> None:
+        self._set_state(field, is_on=True)
+        self._record(field, True)
+
+    def _set_state(self, field: FormField, *, is_on: bool) -> None:
+        """Set a box and its widgets; of several widgets those that have the state are on."""
         state = field.widgets[0].on if is_on else b"/Off"
-        appearances = [self._checked(widget, is_on=is_on) for widget in field.widgets]
+        appearances = [self._box(widget, state) for widget in field.widgets]
         self._update_field(field, b"/V" + state, appearances)
 
-    def _checked(self, widget: Widget, *, is_on: bool) -> bytes:
-        state = widget.on if is_on else b"/Off"
+    def _box(self, widget: Widget, state: bytes) -> bytes:
+        state = state if state == widget.on else b"/Off"
         if widget.has_mark:
             return b"/AP %b/AS%b" % (widget.appearance, state)
-        mark, unchecked = self._appearances.check_mark(widget), self._appearances.unchecked(widget)
+        mark, unchecked = self._appearances.check_mark(widget), self._appearances.empty(widget)
         drawings = b"%b %d 0 R/Off %d 0 R" % (widget.on, mark, unchecked)
         return b"/AP<</N<<%b>>>>/AS%b" % (drawings, state)
 
@@ -174,6 +230,17 @@ class _FormFiller:
                 lost = self._writer.face.missing_characters(value)
                 if lost:
                     yield key, "".join(lost)
+
+
+def _nothing_visible() -> Problem:
+    return Problem.unavailable(
+        "The sheet was not written: no field of the form shows a value",
+        remediation=(
+            "use a form whose fields are on its pages and not hidden, or complete the mapping"
+            " (accord sheet --fields FORM prints one)"
+        ),
+        retryable=False,
+    )
 
 
 def _clean(value: Value) -> Value:

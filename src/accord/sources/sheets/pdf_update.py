@@ -10,7 +10,7 @@ from itertools import count, groupby
 from struct import pack
 from typing import Final
 
-from accord.sources.sheets.form import BlankForm
+from accord.sources.sheets.blank_form import BlankForm
 
 _SMALL_WINDOW: Final = 10
 _ESCAPED: Final = str.maketrans({"\\": "\\\\", "(": "\\(", ")": "\\)", "\n": "\\n", "\r": "\\r"})

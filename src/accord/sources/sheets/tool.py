@@ -1,5 +1,6 @@
 """The tool: fills a sheet, checks the stored file and reports on it."""
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -21,6 +22,7 @@ from accord.sources.sheets.text_layout import Typeface
 NAME: Final = "dnd-character-sheet-filler"
 VERSION: Final = "1.0.0"
 PROFILE: Final = "bare"
+_MAX_NAMED: Final = 10
 _PDF: Final = "application/pdf"
 _MAX_EMBEDDED: Final = 4 << 20
 _DESCRIPTION: Final = (
@@ -56,6 +58,16 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     undrawn_characters: Annotated[
         dict[str, str], Meta(description="Characters that no font here has, by value")
     ] = {}
+    fields_hidden: Annotated[
+        list[str],
+        Meta(description="Fields that viewers do not draw; their values stand on added pages"),
+    ] = []
+    fields_cleared: Annotated[
+        list[str], Meta(description="Fields whose value in the template was removed")
+    ] = []
+    fields_kept: Annotated[
+        list[str], Meta(description="Other fields that the template has a value in; unchanged")
+    ] = []
     fields_absent: Annotated[
         list[str], Meta(description="Fields of the mapping that the form does not have")
     ] = []
@@ -100,6 +112,9 @@ class Filler:
             fields_written=list(filled.written),
             overflowed=list(filled.overflowed),
             undrawn_characters=dict(filled.undrawn),
+            fields_hidden=list(filled.hidden),
+            fields_cleared=list(filled.cleared),
+            fields_kept=list(self._form.kept),
             fields_absent=list(self._form.absent),
         )
         return FilledSheet(report, filled)
@@ -151,13 +166,26 @@ def _output() -> Output:
     return Output(schema=described, check=msgspec.json.Decoder(Report).decode, is_loose=False)
 
 
+def form_notices(report: Report) -> Iterator[Notice]:
+    """Yield a warning for each kind of fields of the template that need a person's attention."""
+    for fields, sentence in (
+        (report.fields_hidden, "Fields that viewers do not draw; see the added pages"),
+        (report.fields_cleared, "Values of the template were removed from the fields"),
+        (report.fields_kept, "Values of the template remain in the fields"),
+    ):
+        if fields:
+            more = f" and {len(fields) - _MAX_NAMED} more" if len(fields) > _MAX_NAMED else ""
+            named = ", ".join(repr(name) for name in fields[:_MAX_NAMED])
+            yield Notice(f"{sentence}: {named}{more}", code="TEMPLATE_FIELDS")
+
+
 def _answer(
     request: SheetRequest, drawn: FilledSheet, folder: OutputFolder, file: str
 ) -> Answer[Report]:
     uri = folder.path(file).as_uri()
     name = request.character_data.character.name
     blocks: list[Block] = [Link(uri, file, _PDF, f"Character sheet of {name}")]
-    warnings: list[Notice] = []
+    warnings = list(form_notices(drawn.report))
     if request.return_pdf:
         if len(drawn.filled.data) <= _MAX_EMBEDDED:
             blocks.append(Embedded(uri, drawn.filled.data, _PDF))

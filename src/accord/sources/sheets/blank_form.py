@@ -14,11 +14,18 @@ from io import BytesIO
 from typing import Any, Final, Literal, NamedTuple
 
 import pikepdf
-from pikepdf import Array, Dictionary, Name, Object, ObjectStreamMode, Pdf
+from pikepdf import Dictionary, Name, Object, ObjectStreamMode, Pdf
 
 from accord.errors import ContractError
 from accord.sources.sheets import field_tree
 from accord.sources.sheets.text_layout import TextBox
+from accord.sources.sheets.widget_style import (
+    SHOW_TEXT,
+    UNREADABLE,
+    decoration,
+    is_drawable,
+    operators_of,
+)
 
 PADDING: Final = 2.0
 _MAX_FIELDS: Final = 20_000
@@ -36,20 +43,10 @@ _MAX_GIVEN_SIZE: Final = 72.0
 _MAX_SIDE: Final = 14_400.0  # as ISO 32000-1 has it for pages
 _SIZE: Final = re.compile(r"(-?\d{0,9}\.?\d{1,9})\s+Tf")
 _START: Final = re.compile(rb"startxref\s+(\d+)\s+%%EOF\s*$")
-_UNREADABLE: Final = (
-    *(pikepdf.PdfError, pikepdf.PikepdfError, ValueError, TypeError),
-    *(LookupError, AttributeError, RuntimeError, OverflowError),
-)
 
 _REPLACED: Final = ("/V", "/AP", "/AS", "/RV", "/I")
 """Entries that a value replaces: rich text and list indices would differ from it."""
 _INHERITED: Final = ("/FT", "/Ff", "/V", "/DA", "/Q", "/MaxLen")
-_FILL: Final = {1: "g", 3: "rg", 4: "k"}
-_STROKE: Final = {1: "G", 3: "RG", 4: "K"}
-_SHOW_TEXT: Final = frozenset({"Tj", "TJ", "'", '"'})
-_PAINT: Final = frozenset(
-    {"f", "F", "f*", "B", "B*", "b", "b*", "S", "s", "Do", "sh", "BI", "INLINE IMAGE"}
-)
 Kind = Literal["text", "checkbox", "other"]
 
 
@@ -141,7 +138,7 @@ def read_blank_form(data: bytes, name: str) -> BlankForm:
                 blank = _blank(pdf, clean)
     except pikepdf.PasswordError as error:
         raise _encrypted(name) from error
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise ContractError(f"{name} is not a readable PDF") from error
     if not blank.fields:
         raise ContractError(f"{name} has no fields to fill in")
@@ -150,11 +147,13 @@ def read_blank_form(data: bytes, name: str) -> BlankForm:
 
 @contextmanager
 def _silenced() -> Iterator[None]:
-    """Silence pikepdf's log: a PDF that cannot be read is reported once, as an error."""
+    """Silence pikepdf: a PDF that cannot be read is reported once, as an error."""
     log = logging.getLogger("pikepdf._core")
     was_disabled, log.disabled = log.disabled, True
     try:
-        yield
+        with warnings.catch_warnings():  # unreadable appearances, orphaned widgets
+            warnings.simplefilter("ignore", UserWarning)
+            yield
     finally:
         log.disabled = was_disabled
 
@@ -177,9 +176,7 @@ def _cleaned(data: bytes, name: str) -> bytes:
 
 def _saved(pdf: Pdf) -> bytes:
     target = BytesIO()
-    with warnings.catch_warnings():  # orphaned widgets of the original
-        warnings.simplefilter("ignore", pikepdf.PageCopyWarning)
-        pdf.save(target, object_stream_mode=ObjectStreamMode.generate, deterministic_id=True)
+    pdf.save(target, object_stream_mode=ObjectStreamMode.generate, deterministic_id=True)
     return target.getvalue()
 
 
@@ -305,20 +302,10 @@ def _holds_value(node: Object, attributes: dict[str, Any], kind: Kind) -> bool:
     if kind == "checkbox":
         return any(each.get("/AS", Name.Off) != Name.Off for each in node.get("/Kids", [node]))
     return kind == "text" and any(
-        _operators(each.AP.get("/N")) & _SHOW_TEXT
+        operators_of(each.AP.get("/N")) & SHOW_TEXT
         for each in node.get("/Kids", [node])
         if isinstance(each.get("/AP"), Dictionary)
     )
-
-
-def _operators(drawing: Object | None) -> frozenset[str]:
-    """Return the operators of an appearance; none if it cannot be read."""
-    if not isinstance(drawing, pikepdf.Stream):
-        return frozenset()
-    try:
-        return frozenset(str(each.operator) for each in pikepdf.parse_content_stream(drawing))
-    except (*_UNREADABLE, pikepdf.PdfParsingError):
-        return frozenset()
 
 
 def _style(widget: Object) -> dict[str, Any]:
@@ -356,11 +343,11 @@ def _widget(node: Object, attributes: dict[str, Any], spots: Spots) -> Widget:
         width,
         height,
         rotation,
-        _decoration(node, characteristics, width, height),
+        decoration(node, characteristics, width, height),
         _text_box(width, height, _given_size(size), is_multiline=is_multiline),
         int(attributes.get("/Q", 0)),
         Name(on[0] if on else "/Yes").unparse(),
-        bool(on) and _is_drawable(node.AP.N[on[0]]),
+        bool(on) and is_drawable(node.AP.N[on[0]]),
         str(characteristics.get("/CA", ""))[:1],
     )
 
@@ -371,63 +358,6 @@ def _is_visible(node: Object, box: tuple[float, ...], edges: tuple[float, ...]) 
     across = min(right, edges[2]) - max(left, edges[0])
     along = min(top, edges[3]) - max(bottom, edges[1])
     return not int(node.get("/F", 0)) & _HIDDEN and across >= 1 and along >= 1
-
-
-def _decoration(node: Object, characteristics: Object, width: float, height: float) -> str:
-    """Return the operators for the background and the border of a widget."""
-    background = _colour(characteristics.get("/BG"), _FILL)
-    border = _colour(characteristics.get("/BC"), _STROKE)
-    style = node.get("/BS")
-    weight = float(style.get("/W", 1)) if isinstance(style, Dictionary) else 1.0
-    weight = min(max(weight, 0.0), width / 2, height / 2)
-    parts = []
-    if background:
-        parts.append(f"{background} 0 0 {width:.2f} {height:.2f} re f")
-    if border and weight:
-        inset = weight / 2
-        edge = f"{inset:.2f} {inset:.2f} {width - weight:.2f} {height - weight:.2f} re S"
-        parts.append(f"{border} {weight:g} w {edge}")
-    return f"q {' '.join(parts)} Q " if parts else ""
-
-
-def _colour(components: Object | None, operators: dict[int, str]) -> str:
-    """Return the operator that sets a colour; empty if there is none."""
-    if not isinstance(components, Array) or len(components) not in operators:
-        return ""
-    shown = " ".join(f"{min(max(float(each), 0.0), 1.0):g}" for each in components)
-    return f"{shown} {operators[len(components)]}"
-
-
-def _is_drawable(drawing: Object) -> bool:
-    """True if an appearance draws a mark by paths, images or embedded fonts.
-
-    Viewers without ZapfDingbats draw nothing for a mark in that font.
-    """
-    operators = _operators(drawing)
-    if not operators & (_PAINT | _SHOW_TEXT) or "/BBox" not in drawing:
-        return False
-    return not operators & _SHOW_TEXT or all(map(_is_embedded, _fonts(drawing)))
-
-
-def _fonts(drawing: Object) -> list[Object | None]:
-    """Return the fonts in the resources of an appearance; None in place of missing ones."""
-    fonts = drawing.get("/Resources", Dictionary()).get("/Font", Dictionary())
-    used = [
-        str(each.operands[0])
-        for each in pikepdf.parse_content_stream(drawing, "Tf")
-        if each.operands
-    ]
-    return [fonts.get(name) for name in used] or [None]
-
-
-def _is_embedded(font: Object | None) -> bool:
-    if not isinstance(font, Dictionary):
-        return False
-    for each in (font, *font.get("/DescendantFonts", ())):
-        descriptor = each.get("/FontDescriptor", Dictionary())
-        if any(f"/FontFile{number}" in descriptor for number in ("", "2", "3")):
-            return True
-    return font.get("/Subtype") == Name.Type3
 
 
 def _side(one: float, other: float) -> float:

@@ -88,9 +88,10 @@ class _Tree:
 
     def _visit(self, nodes: Any, parent: Object | None, prefix: str, first: int = 0) -> None:
         """Record the nodes of a list, from its index `first` on, and those below them."""
-        for index in range(first, len(nodes)):
+        for index in reversed(range(first, len(nodes))):
             if not isinstance(nodes[index], Dictionary):
-                continue
+                del nodes[index]
+        for index in range(first, len(nodes)):
             if not nodes[index].is_indirect:
                 nodes[index] = self._pdf.make_indirect(nodes[index])
             node = nodes[index]
@@ -104,7 +105,7 @@ class _Tree:
 
     def _visit_below(self, node: Object, name: str) -> None:
         kids = node.get("/Kids")
-        if kids is None or not any("/T" in kid for kid in kids):
+        if "/T" in node and (kids is None or not any("/T" in kid for kid in kids)):
             self._leaves.setdefault(name, node)
         if kids is not None:
             self._visit(kids, node, f"{name}.")

@@ -6,14 +6,15 @@ from typing import Any
 import pytest
 
 from accord.sources.sheets import srd
-from accord.sources.sheets.calculate import CharacterFigures
+from accord.sources.sheets.calculate import calculate
+from accord.sources.sheets.figures import CharacterFigures
 from accord.sources.sheets.model import ClassLevel
 from accord.sources.sheets.request import bind
 from sources.sheets.characters import MULTICLASS, Given, thorin
 
 
 def figures(character: Given) -> CharacterFigures:
-    return CharacterFigures(
+    return calculate(
         bind(json.dumps({"character_data": character}).encode()).arguments.character_data
     )
 
@@ -149,9 +150,9 @@ def test_a_character_without_spells_has_no_spell_figures() -> None:
         ([("Fighter", 3, "Eldritch Knight")], as_row(2)),
         ([("Rogue", 13, "Arcane Trickster")], as_row(4, 3, 2)),
         ([("Rogue", 20, "Arcane Trickster")], as_row(4, 3, 3, 1)),
-        ([("Warlock", 1)], as_row(1)),
-        ([("Warlock", 5)], as_row(0, 0, 2)),
-        ([("Warlock", 17)], as_row(0, 0, 0, 0, 4)),
+        ([("Warlock", 1)], {}),
+        ([("Warlock", 5)], {}),
+        ([("Warlock", 17)], {}),
         ([("Paladin", 6), ("Sorcerer", 4)], as_row(4, 3, 3, 1)),
         ([("Paladin", 3), ("Ranger", 3)], as_row(3)),
         ([("Ranger", 3), ("Paladin", 1)], as_row(3)),
@@ -160,8 +161,8 @@ def test_a_character_without_spells_has_no_spell_figures() -> None:
         ([("Wizard", 3), ("Fighter", 4)], as_row(4, 2)),
         ([("Paladin", 3), ("Fighter", 4)], as_row(3)),
         ([("Wizard", 3), ("Fighter", 7, "Eldritch Knight")], as_row(4, 3, 2)),
-        ([("Wizard", 3), ("Warlock", 3)], as_row(4, 4)),
-        ([("Bard", 1), ("Warlock", 1)], as_row(3)),
+        ([("Wizard", 3), ("Warlock", 3)], as_row(4, 2)),
+        ([("Bard", 1), ("Warlock", 1)], as_row(2)),
     ],
 )
 def test_slots_go_by_class_and_level(levels: list[Any], expected: dict[str, int]) -> None:
@@ -177,6 +178,250 @@ def test_the_casting_class_is_found_by_its_spells() -> None:
     spells = {"first_level": ["Bless", "Sanctuary"]}
     made = figures({"character": who, "abilities": scores, "spells": spells})
     assert made["spell_attack_bonus"] == 1 + 3
+
+
+@pytest.mark.parametrize(
+    ("levels", "count", "level"),
+    [
+        ([("Warlock", 1)], 1, 1),
+        ([("Warlock", 5)], 2, 3),
+        ([("Warlock", 17)], 4, 5),
+        ([("Wizard", 3), ("Warlock", 3)], 2, 2),
+        ([("Bard", 1), ("Warlock", 1)], 1, 1),
+        ([("Wizard", 5)], None, None),
+    ],
+)
+def test_pact_slots_are_apart_from_other_slots(
+    levels: list[Any], count: int | None, level: int | None
+) -> None:
+    classes = [{"name": name, "level": own} for name, own in levels]
+    scores = dict.fromkeys(thorin()["abilities"], 14)
+    made = figures({"character": {"name": "-", "classes": classes}, "abilities": scores})
+    assert (made.get("pact_slots"), made.get("pact_slot_level")) == (count, level)
+    if count:
+        how = f"{count} of level {level} by Pact Magic, back on a short rest"
+        assert made.explanations["pact_slots"] == how
+
+
+@pytest.mark.parametrize(
+    ("spells", "field"),
+    [
+        ({"pact_slots": {"total": 3}}, "spells.pact_slots.total"),
+        ({"slots": {"third_level": {"total": 3}}}, "spells.slots.third_level.total"),
+    ],
+    ids=["by name", "by level"],
+)
+def test_given_pact_slots_are_kept_and_the_difference_reported(spells: Given, field: str) -> None:
+    made = figures(thorin(character={"class": "Warlock", "level": 5}, spells=spells))
+    assert made["pact_slots"] == 3
+    assert made.get("third_level_slots") is None
+    assert [(each.field, each.by_the_rules) for each in made.differences] == [(field, 2)]
+
+
+# Features of classes and races
+
+
+def who(name: str, level: int, race: str = "", **parts: Any) -> Given:
+    scores = {"strength": 10, "dexterity": 14, "constitution": 10}
+    scores |= {"intelligence": 12, "wisdom": 16, "charisma": 16}
+    character = {"class": name, "level": level, "race": race}
+    return thorin(character=character, abilities=scores, **parts)
+
+
+FEATURES: dict[str, tuple[Given, str, Any, str]] = {
+    "an aura": (who("Paladin", 6), "dexterity_save", 5, "Dexterity +2, Aura of Protection +3"),
+    "a level too early": (who("Paladin", 5), "dexterity_save", 2, "Dexterity +2"),
+    "at least one": (
+        thorin(character={"class": "Paladin", "level": 6}),
+        "intelligence_save",
+        1,
+        "Intelligence +0, Aura of Protection +1",
+    ),
+    "an aura with proficiency": (
+        who("Paladin", 6),
+        "charisma_save",
+        9,
+        "Charisma +3, proficiency +3, Aura of Protection +3",
+    ),
+    "Jack of All Trades": (
+        who("Bard", 9),
+        "arcana_bonus",
+        3,
+        "Intelligence +1, Jack of All Trades +2",
+    ),
+    "no jack of the first level": (who("Bard", 1), "arcana_bonus", 1, "Intelligence +1"),
+    "a jack with proficiency": (
+        who("Bard", 9, proficiencies={"skills": ["arcana"]}),
+        "arcana_bonus",
+        5,
+        "Intelligence +1, proficiency +4",
+    ),
+    "a jack's initiative": (
+        who("Bard", 2),
+        "initiative",
+        3,
+        "Dexterity +2, Jack of All Trades +1",
+    ),
+    "a jack's perception": (who("Bard", 2), "passive_perception", 14, "10, Perception +4"),
+    "no jack in saves": (who("Bard", 9), "wisdom_save", 3, "Wisdom +3"),
+    "a dwarf": (who("Fighter", 1, "Mountain Dwarf"), "speed", 25, "Dwarf 25"),
+    "a gnome": (who("Fighter", 1, "Gnome (Forest)"), "speed", 25, "Gnome 25"),
+    "a halfling": (who("Fighter", 1, "lightfoot halfling"), "speed", 25, "Halfling 25"),
+    "a wood elf": (who("Fighter", 1, "Wood Elf"), "speed", 35, "Wood Elf 35"),
+    "a high elf": (who("Fighter", 1, "High elf"), "speed", 30, "Elf 30"),
+    "half an elf": (who("Fighter", 1, "Half-Elf"), "speed", 30, "Half Elf 30"),
+    "a monk": (
+        who("Monk", 6, "Human"),
+        "speed",
+        45,
+        "Human 30, Unarmored Movement without armor +15",
+    ),
+    "a monk of the last level": (who("Monk", 20, "Human"), "speed", 60, "Human 30, Unarmored Movement without armor +30"),
+    "a monk with a shield": (
+        who("Monk", 6, "Human", equipment={"shield": True}),
+        "speed",
+        30,
+        "Human 30",
+    ),
+    "a barbarian in half plate": (
+        who("Barbarian", 5, "Half-orc", equipment={"armor": "Half plate"}),
+        "speed",
+        40,
+        "Half Orc 30, Fast Movement without heavy armor +10",
+    ),
+    "a barbarian in plate": (
+        who("Barbarian", 5, "Half-orc", equipment={"armor": "Plate"}),
+        "speed",
+        30,
+        "Half Orc 30",
+    ),
+    "weapons of a class": (
+        who("Monk", 1),
+        "weapon_proficiencies",
+        "simple weapons, shortswords",
+        "Monk: simple weapons, shortswords",
+    ),
+    "weapons of a race": (
+        who("Wizard", 1, "Dwarf"),
+        "weapon_proficiencies",
+        "daggers, darts, slings, quarterstaffs, light crossbows, battleaxes, handaxes, light hammers, warhammers",
+        "Wizard: daggers, darts, slings, quarterstaffs, light crossbows; Dwarf: battleaxes, handaxes, light hammers, warhammers",
+    ),
+    "armor of a class": (
+        who("Cleric", 1),
+        "armor_proficiencies",
+        "light armor, medium armor, shields",
+        "Cleric: light armor, medium armor, shields",
+    ),
+    "armor of a second class": (
+        who("Wizard 1 / Fighter 1", 2),
+        "armor_proficiencies",
+        "light armor, medium armor, shields",
+        "Fighter: light armor, medium armor, shields",
+    ),
+    "a known weapon": (
+        who("Rogue", 1, attacks=["Rapier"]),
+        "attacks[0].attack_bonus",
+        4,
+        "Dexterity +2, proficiency +2",
+    ),
+    "an unknown weapon": (
+        who("Wizard", 1, attacks=["Rapier"]),
+        "attacks[0].attack_bonus",
+        2,
+        "Dexterity +2, no proficiency with martial weapons",
+    ),
+    "a weapon of the race": (
+        who("Wizard", 1, "High Elf", attacks=["Longbow"]),
+        "attacks[0].attack_bonus",
+        4,
+        "Dexterity +2, proficiency +2",
+    ),
+    "a weapon that was named": (
+        who("Wizard", 1, proficiencies={"weapons": ["Crossbow, hand"]}, attacks=["Hand Crossbow"]),
+        "attacks[0].attack_bonus",
+        4,
+        "Dexterity +2, proficiency +2",
+    ),
+    "all weapons": (
+        who("Wizard", 1, proficiencies={"weapons": ["all weapons"]}, attacks=["Longbow"]),
+        "attacks[0].attack_bonus",
+        4,
+        "Dexterity +2, proficiency +2",
+    ),
+    "a spell attack": (
+        who("Cleric", 3, attacks=["Guiding Bolt"]),
+        "attacks[0].attack_bonus",
+        5,
+        "spell attack bonus +5",
+    ),
+    "what it does": (
+        who("Cleric", 3, attacks=["Guiding Bolt"]),
+        "attacks[0].damage",
+        "4d6 radiant",
+        "4d6, cast at its own level",
+    ),
+    "a cantrip": (
+        who("Wizard", 5, spells={"cantrips": ["Light", "Fire Bolt"]}),
+        "attacks[0].damage",
+        "2d10 fire",
+        "2d10 at level 5",
+    ),
+    "a cantrip after the attacks": (
+        who("Wizard", 5, attacks=["Dagger"], spells={"cantrips": ["Fire Bolt"]}),
+        "attacks[1].name",
+        "Fire Bolt",
+        "a cantrip with a spell attack",
+    ),
+    "beams": (
+        who("Warlock", 11, spells={"cantrips": ["Eldritch Blast"]}),
+        "attacks[0].damage",
+        "1d10 force (3 beams)",
+        "1d10 a beam at level 11",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("character", "name", "value", "how"), FEATURES.values(), ids=FEATURES)
+def test_features_of_classes_and_races_count_and_are_explained(
+    character: Given, name: str, value: Any, how: str
+) -> None:
+    made = figures(character)
+    assert (made[name], made.explanations[name]) == (value, how)
+
+
+def test_a_cantrip_that_is_among_the_attacks_is_not_added() -> None:
+    character = who("Wizard", 5, attacks=[{"name": "fire bolt", "damage": "fire"}])
+    character["spells"] = {"cantrips": ["Fire Bolt"]}
+    made = figures(character)
+    assert "attacks[1].name" not in made.calculated
+    assert "attacks[0].damage" not in made.calculated
+
+
+def test_given_proficiencies_are_not_calculated() -> None:
+    made = figures(who("Fighter", 1, proficiencies={"armor": ["shields"], "weapons": ["club"]}))
+    assert not [name for name in made.calculated if name.endswith("_proficiencies")]
+
+
+@pytest.mark.parametrize(
+    ("race", "speed", "expected"),
+    [
+        ("Dwarf", 25, []),
+        ("Dwarf", "25 ft., climb 20 ft.", []),
+        ("Dwarf", 30, [30]),
+        ("Dwarf", "250 ft.", ["250 ft."]),
+        ("Warforged", 30, []),
+        ("", "40", []),
+    ],
+)
+def test_a_given_speed_is_kept_and_compared(race: str, speed: Any, expected: list[Any]) -> None:
+    made = figures(who("Fighter", 1, race, combat={"speed": speed}))
+    assert made["speed"] == speed
+    assert [each.given for each in made.differences] == expected
+
+
+def test_an_unknown_race_has_no_calculated_speed() -> None:
+    assert figures(who("Fighter", 1, "Warforged")).get("speed") is None
 
 
 # What the caller says
@@ -266,7 +511,7 @@ def test_every_calculated_figure_has_an_explanation() -> None:
     assert made.explanations["strength_modifier"] == "(16 - 10) / 2, rounded down"
     assert made.explanations["persuasion_bonus"] == "Charisma +4, expertise +8"
     assert made.explanations["third_level_slots"] == "3 by Spellcasting"
-    assert made.explanations["wisdom_save"] == "Wisdom +1, proficiency +4"
+    assert made.explanations["wisdom_save"] == "Wisdom +1, proficiency +4, Aura of Protection +4"
 
 
 # The facts

@@ -1,11 +1,11 @@
 """Calculate figures from a character by the rules, each with an explanation."""
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
 
-import msgspec
-
-from accord.sources.sheets import srd
+from accord.sources.sheets import attacks, srd
+from accord.sources.sheets.figures import CharacterFigures, Derived, Step, signed
 from accord.sources.sheets.model import (
     ABILITIES,
     SKILLS,
@@ -37,103 +37,11 @@ SKILL_ABILITY: Final[Mapping[Skill, Ability]] = {
     "stealth": "dexterity",
     "survival": "wisdom",
 }
-
-
-class Derived(msgspec.Struct, frozen=True):
-    """A calculated figure: its name, value and explanation."""
-
-    name: str
-    value: Any
-    how: str
-
-
-class Difference(msgspec.Struct, frozen=True):
-    """A given value that differs from the rules; it is kept."""
-
-    field: str
-    given: Any
-    by_the_rules: Any
-    how: str
-
-
-class CharacterFigures:
-    """The figures of one character: given ones are kept, others calculated."""
-
-    def __init__(self, character: Character) -> None:
-        self.character = character
-        self.derived: dict[str, Derived] = {}
-        self.differences: list[Difference] = []
-        self._given = dict(_given(character))
-        for step in _STEPS:
-            for derived in step(self):
-                self._add(derived)
-
-    def __getitem__(self, name: str) -> Any:
-        """Return a figure, the given one if there is one."""
-        return self._given[name][1] if name in self._given else self.derived[name].value
-
-    def is_given(self, name: str) -> bool:
-        """True if the caller gave this figure."""
-        return name in self._given
-
-    def get(self, name: str) -> Any:
-        """Return a figure, or None."""
-        return self[name] if name in self._given or name in self.derived else None
-
-    def modifier(self, ability: Ability) -> int:
-        """Return the modifier of an ability."""
-        value: int = self[f"{ability}_modifier"]
-        return value
-
-    @property
-    def calculated(self) -> dict[str, Any]:
-        """The calculated figures that the input left out."""
-        return {name: each.value for name, each in self._calculated()}
-
-    @property
-    def explanations(self) -> dict[str, str]:
-        """The explanations of those figures."""
-        return {name: each.how for name, each in self._calculated()}
-
-    def _calculated(self) -> Iterator[tuple[str, Derived]]:
-        return ((name, each) for name, each in self.derived.items() if name not in self._given)
-
-    def _add(self, derived: Derived) -> None:
-        self.derived[derived.name] = derived
-        if derived.name in self._given:
-            field, given = self._given[derived.name]
-            if given != derived.value:
-                self.differences.append(Difference(field, given, derived.value, derived.how))
-
-
-def _given(character: Character) -> Iterator[tuple[str, tuple[str, Any]]]:
-    """Yield the figures that the caller gave: name, path and value."""
-    combat, skilled, spells = character.combat, character.proficiencies, character.spells
-    figures = {
-        "proficiency_bonus": ("proficiencies.proficiency_bonus", skilled.proficiency_bonus),
-        "spell_save_dc": ("spells.spell_save_dc", spells.spell_save_dc),
-        "spell_attack_bonus": ("spells.spell_attack_bonus", spells.spell_attack_bonus),
-    }
-    for name in (
-        "armor_class",
-        "initiative",
-        "passive_perception",
-        "hit_point_maximum",
-        "hit_dice",
-    ):
-        figures[name] = (f"combat.{name}", getattr(combat, name))
-    for ability, bonus in skilled.saving_throw_bonuses.items():
-        figures[f"{ability}_save"] = (f"proficiencies.saving_throw_bonuses.{ability}", bonus)
-    for skill, bonus in skilled.skill_bonuses.items():
-        figures[f"{skill}_bonus"] = (f"proficiencies.skill_bonuses.{skill}", bonus)
-    for spell_list, slots in spells.slots.items():
-        figures[f"{spell_list}_slots"] = (f"spells.slots.{spell_list}.total", slots.total)
-    return ((name, (field, value)) for name, (field, value) in figures.items() if value is not None)
-
-
-def signed(bonus: Any) -> str:
-    """Return a bonus with its sign: +3, -1, +0; text unchanged."""
-    return f"{bonus:+d}" if isinstance(bonus, int) else str(bonus)
+_AURA_LEVEL: Final = 6  # of a paladin
+_JACK_LEVEL: Final = 2  # of a bard
+_FAST_LEVEL: Final = 5  # of a barbarian
+_UNARMORED_LEVELS: Final = (2, 6, 10, 14, 18)
+"""Levels of a monk at which the speed without armor grows: by 10, then by 5 each."""
 
 
 def _modifiers(figures: CharacterFigures) -> Iterator[Derived]:
@@ -159,16 +67,31 @@ def saving_throws(character: Character) -> tuple[Ability, ...]:
 
 def _saves(figures: CharacterFigures) -> Iterator[Derived]:
     proficient = saving_throws(figures.character)
+    aura = _aura_of_protection(figures)
     for ability in ABILITIES:
         times = 1 if ability in proficient else 0
-        yield _bonus(figures, f"{ability}_save", ability, times)
+        bonus = _bonus(figures, f"{ability}_save", ability, times)
+        if aura:
+            how = f"{bonus.how}, Aura of Protection {signed(aura)}"
+            bonus = Derived(bonus.name, bonus.value + aura, how)
+        yield bonus
+
+
+def _aura_of_protection(figures: CharacterFigures) -> int:
+    """Return a paladin's bonus to all saves; 0 without the aura."""
+    has_aura = srd.class_level(figures.character.character.levels, "Paladin") >= _AURA_LEVEL
+    return max(figures.modifier("charisma"), 1) if has_aura else 0
 
 
 def _skills(figures: CharacterFigures) -> Iterator[Derived]:
     skilled = figures.character.proficiencies
     for skill in SKILLS:
+        ability = SKILL_ABILITY[skill]
         times = 2 if skill in skilled.expertise else 1 if skill in skilled.skills else 0
-        yield _bonus(figures, f"{skill}_bonus", SKILL_ABILITY[skill], times)
+        if times:
+            yield _bonus(figures, f"{skill}_bonus", ability, times)
+        else:
+            yield _check(figures, f"{skill}_bonus", ability)
 
 
 def _bonus(figures: CharacterFigures, name: str, ability: Ability, times: int) -> Derived:
@@ -180,14 +103,57 @@ def _bonus(figures: CharacterFigures, name: str, ability: Ability, times: int) -
     return Derived(name, modifier + times * bonus, how)
 
 
+def _check(figures: CharacterFigures, name: str, ability: Ability) -> Derived:
+    """Return the bonus of an ability check without proficiency; bards add half of theirs."""
+    modifier = figures.modifier(ability)
+    how = f"{titled(ability)} {signed(modifier)}"
+    levels = figures.character.character.levels
+    half = figures["proficiency_bonus"] // 2
+    if srd.class_level(levels, "Bard") >= _JACK_LEVEL and half > 0:
+        return Derived(name, modifier + half, f"{how}, Jack of All Trades {signed(half)}")
+    return Derived(name, modifier, how)
+
+
 def _initiative(figures: CharacterFigures) -> Iterator[Derived]:
-    modifier = figures.modifier("dexterity")
-    yield Derived("initiative", modifier, f"Dexterity {signed(modifier)}")
+    yield _check(figures, "initiative", "dexterity")
 
 
 def _passive_perception(figures: CharacterFigures) -> Iterator[Derived]:
     bonus = figures["perception_bonus"]
     yield Derived("passive_perception", 10 + bonus, f"10, Perception {signed(bonus)}")
+
+
+def _speed(figures: CharacterFigures) -> Iterator[Derived]:
+    """Calculate from race and class; without a known race a given speed is not checked.
+
+    A given text that begins with the speed, such as "25 ft., climb 20 ft.", is not a difference.
+    """
+    race = srd.find_race(figures.character.character.race)
+    if race is None:
+        return
+    speed, how = race.speed, f"{race.name} {race.speed}"
+    for more, reason in _more_speed(figures.character):
+        speed, how = speed + more, f"{how}, {reason} {signed(more)}"
+    given = figures.get("speed")
+    starts = isinstance(given, str) and re.match(r"\s*(\d{1,9})(?!\d)", given)
+    yield Derived("speed", given if starts and int(starts[1]) == speed else speed, how)
+
+
+def _more_speed(character: Character) -> Iterator[tuple[int, str]]:
+    """Yield what classes add to the speed, with the reason.
+
+    A character without `equipment.armor` wears none.
+    """
+    levels, equipment = character.character.levels, character.equipment
+    armor = srd.find_armor(equipment.armor) if equipment.armor else None
+    is_known = armor is not None or not equipment.armor
+    is_heavy = armor is not None and armor.max_dexterity == 0
+    if srd.class_level(levels, "Barbarian") >= _FAST_LEVEL and is_known and not is_heavy:
+        yield 10, "Fast Movement without heavy armor"
+    monk = srd.class_level(levels, "Monk")
+    if monk >= _UNARMORED_LEVELS[0] and not (equipment.armor or equipment.shield):
+        tens = 1 + sum(1 for level in _UNARMORED_LEVELS[1:] if monk >= level)
+        yield 5 * (tens + 1), "Unarmored Movement without armor"
 
 
 def _armor_class(figures: CharacterFigures) -> Iterator[Derived]:
@@ -304,55 +270,40 @@ def _casts(character: Character) -> bool:
 
 
 def _slots(figures: CharacterFigures) -> Iterator[Derived]:
-    levels = figures.character.character.levels
-    slots, (pact, pact_level) = srd.spell_slots(levels), srd.pact_slots(levels)
-    for level, spell_list in enumerate(SPELL_LISTS[1:], 1):
-        ordinary = slots[level - 1] if level <= len(slots) else 0
-        by_pact = pact if level == pact_level else 0
-        if ordinary or by_pact:
-            parts = [f"{ordinary} by Spellcasting"] if ordinary else []
-            parts += [f"{by_pact} by Pact Magic"] if by_pact else []
-            yield Derived(f"{spell_list}_slots", ordinary + by_pact, ", ".join(parts))
+    slots = srd.spell_slots(figures.character.character.levels)
+    for spell_list, count in zip(SPELL_LISTS[1:], slots, strict=False):
+        yield Derived(f"{spell_list}_slots", count, f"{count} by Spellcasting")
 
 
-def _attacks(figures: CharacterFigures) -> Iterator[Derived]:
-    """Calculate bonus and damage of SRD weapons, if left out."""
-    for index, attack in enumerate(figures.character.attacks):
-        weapon = srd.find_weapon(attack.name)
-        if weapon is None:
-            continue
-        ability = _attack_ability(figures, weapon)
-        modifier, bonus = figures.modifier(ability), figures["proficiency_bonus"]
-        how = f"{titled(ability)} {signed(modifier)}"
-        if attack.attack_bonus is None:
-            both = f"{how}, proficiency {signed(bonus)}"
-            yield Derived(f"attacks[{index}].attack_bonus", modifier + bonus, both)
-        if attack.damage is None:
-            dice = f"{weapon.dice}{signed(modifier) if modifier else ''} {weapon.kind}"
-            yield Derived(f"attacks[{index}].damage", dice, f"{weapon.dice}, {how}")
+def _pact_slots(figures: CharacterFigures) -> Iterator[Derived]:
+    """Calculate the slots of Pact Magic, which are apart: they all come back on a short rest."""
+    count, level = srd.pact_slots(figures.character.character.levels)
+    if count:
+        how = f"{count} of level {level} by Pact Magic, back on a short rest"
+        yield Derived("pact_slots", count, how)
+        yield Derived("pact_slot_level", level, "Pact Magic: all slots are of one level")
 
 
-def _attack_ability(figures: CharacterFigures, weapon: srd.Weapon) -> Ability:
-    match weapon.use:
-        case "melee":
-            return "strength"
-        case "ranged":
-            return "dexterity"
-    stronger = figures.modifier("strength") > figures.modifier("dexterity")
-    return "strength" if stronger else "dexterity"
-
-
-_STEPS: Final[tuple[Callable[[CharacterFigures], Iterator[Derived]], ...]] = (
+STEPS: Final[tuple[Step, ...]] = (
     _modifiers,
     _proficiency,
     _saves,
     _skills,
     _initiative,
     _passive_perception,
+    _speed,
     _armor_class,
     _hit_points,
     _all_hit_dice,
     _spellcasting,
     _slots,
-    _attacks,
+    _pact_slots,
+    attacks.proficiencies,
+    attacks.weapon_attacks,
+    attacks.spell_attacks,
 )
+
+
+def calculate(character: Character) -> CharacterFigures:
+    """Return the figures of a character by the rules."""
+    return CharacterFigures(character, STEPS)

@@ -124,8 +124,8 @@ class Proficiencies(_Part, frozen=True, kw_only=True):
     ] = []
     languages: ShortTexts = []
     tools: ShortTexts = []
-    weapons: ShortTexts = []
-    armor: ShortTexts = []
+    weapons: Annotated[ShortTexts, Meta(description="Left out: those of the classes")] = []
+    armor: Annotated[ShortTexts, Meta(description="Left out: that of the classes")] = []
     proficiency_bonus: Number | None = None
     saving_throw_bonuses: Annotated[
         dict[Ability, Number],
@@ -155,7 +155,9 @@ class Combat(_Part, frozen=True, kw_only=True):
 
     armor_class: Number | None = None
     initiative: Number | None = None
-    speed: Annotated[int | ShortText | None, Meta(description="In feet, such as 30")] = None
+    speed: Annotated[
+        int | ShortText | None, Meta(description="In feet, such as 30; left out: that of the race")
+    ] = None
     hit_point_maximum: Count | None = None
     current_hit_points: Number | None = None
     temporary_hit_points: Count | None = None
@@ -214,6 +216,9 @@ class Spells(_Part, frozen=True, kw_only=True):
         dict[str, Slots],
         Meta(description="Slots by list (first_level …), where they differ from the rules"),
     ] = {}
+    pact_slots: Annotated[
+        Slots, Meta(description="Slots of a warlock's Pact Magic, which come back on a short rest")
+    ] = Slots()
 
     def __getitem__(self, spell_list: str) -> list[Spell]:
         spells: list[Spell] = getattr(self, spell_list)

@@ -10,13 +10,14 @@ from typing import Final
 
 import msgspec
 
+from accord.sources.sheets.attacks import all_attacks
 from accord.sources.sheets.calculate import (
-    CharacterFigures,
+    calculate,
     saving_throws,
-    signed,
     spellcasting_ability,
     spellcasting_class,
 )
+from accord.sources.sheets.figures import CharacterFigures, given_pact_slots, signed
 from accord.sources.sheets.model import (
     ABILITIES,
     SKILLS,
@@ -63,6 +64,8 @@ def make_sheet(figures: CharacterFigures, has: Callable[[str], bool], rows: Rows
     """Return the sheet of a character, for a form with these keys and rows."""
     character = figures.character
     values = {key: value for part in _PARTS for key, value in part(figures)}
+    if not has("spells.pact_slots"):
+        values |= _pact_slots_by_level(figures, values)
     overflow = [*_further_attacks(figures, rows("attacks")), *_further_spells(character, rows)]
     placed = {each.key: each.text for each in overflow if has(each.key)}
     return Sheet(
@@ -124,22 +127,24 @@ def _skills(figures: CharacterFigures) -> Pairs:
         yield f"skills.{skill}.expertise", skill in skilled.expertise
     yield "proficiency_bonus", signed(figures["proficiency_bonus"])
     yield "passive_perception", str(figures["passive_perception"])
-    yield "proficiencies.other", "\n".join(_other_proficiencies(figures.character))
+    yield "proficiencies.other", "\n".join(_other_proficiencies(figures))
 
 
-def _other_proficiencies(character: Character) -> Iterator[str]:
-    skilled = character.proficiencies
+def _other_proficiencies(figures: CharacterFigures) -> Iterator[str]:
+    skilled = figures.character.proficiencies
+    calculated = {"armor": "armor_proficiencies", "weapons": "weapon_proficiencies"}
     for name in ("languages", "armor", "weapons", "tools"):
-        listed: list[str] = getattr(skilled, name)
+        given: list[str] = getattr(skilled, name)
+        listed = ", ".join(given) or figures.get(calculated.get(name, ""))
         if listed:
-            yield f"{name.capitalize()}: {', '.join(listed)}"
+            yield f"{name.capitalize()}: {listed}"
 
 
 def _combat(figures: CharacterFigures) -> Pairs:
     combat = figures.character.combat
     yield "combat.armor_class", _shown(figures.get("armor_class"))
     yield "combat.initiative", signed(figures["initiative"])
-    yield "combat.speed", _shown(combat.speed)
+    yield "combat.speed", _shown(figures.get("speed"))
     yield "combat.hit_point_maximum", _shown(figures.get("hit_point_maximum"))
     yield "combat.current_hit_points", _shown(combat.current_hit_points)
     yield "combat.temporary_hit_points", _shown(combat.temporary_hit_points)
@@ -155,7 +160,7 @@ def _shown(value: object) -> str:
 
 
 def _attacks(figures: CharacterFigures) -> Pairs:
-    for index, attack in enumerate(figures.character.attacks):
+    for index, attack in enumerate(all_attacks(figures.character)):
         bonus, damage = _attack_figures(figures, index, attack)
         yield f"attacks[{index}].name", attack.name
         yield f"attacks[{index}].attack_bonus", bonus
@@ -171,7 +176,7 @@ def _attack_figures(figures: CharacterFigures, index: int, attack: Attack) -> tu
 
 
 def _further_attacks(figures: CharacterFigures, rows: int) -> Iterator[Overflow]:
-    further = list(enumerate(figures.character.attacks))[rows:]
+    further = list(enumerate(all_attacks(figures.character)))[rows:]
     lines = []
     for index, attack in further:
         bonus, damage = _attack_figures(figures, index, attack)
@@ -195,13 +200,41 @@ def _spellcasting(figures: CharacterFigures) -> Pairs:
 
 def _spells(figures: CharacterFigures) -> Pairs:
     spells = figures.character.spells
+    pact_list, _ = given_pact_slots(figures.character)
     for spell_list, _, index, spell in spells:
         yield f"spells.{spell_list}[{index}].name", spell.name
         yield f"spells.{spell_list}[{index}].prepared", spell.prepared
     for spell_list in SPELL_LISTS[1:]:
         yield f"spells.{spell_list}.slots_total", _shown(figures.get(f"{spell_list}_slots"))
-        slots = spells.slots.get(spell_list)
+        slots = None if spell_list == pact_list else spells.slots.get(spell_list)
         yield f"spells.{spell_list}.slots_expended", _shown(slots.expended if slots else None)
+
+
+def _pact_slots(figures: CharacterFigures) -> Pairs:
+    count, level = figures.get("pact_slots"), figures.get("pact_slot_level")
+    of = f" of level {level}" if level else ""
+    yield "spells.pact_slots", "" if count is None else f"{count}{of}"
+    _, given = given_pact_slots(figures.character)
+    yield "spells.pact_slots_expended", _shown(given.expended)
+
+
+def _pact_slots_by_level(
+    figures: CharacterFigures, values: Mapping[str, Value]
+) -> Mapping[str, Value]:
+    """Return the values of a form without fields for pact slots: those stand with their level."""
+    level = figures.get("pact_slot_level")
+    if not level:
+        return {}
+    of_level = f"spells.{SPELL_LISTS[level]}"
+    _, given = given_pact_slots(figures.character)
+    counts = {"slots_total": figures["pact_slots"], "slots_expended": given.expended}
+    together = {
+        f"{of_level}.{name}": f"{ordinary} + {count} pact" if ordinary else f"{count} pact"
+        for name, count in counts.items()
+        if count is not None
+        for ordinary in [values[f"{of_level}.{name}"]]
+    }
+    return {**together, "spells.pact_slots": "", "spells.pact_slots_expended": ""}
 
 
 def _further_spells(character: Character, rows: Rows) -> Iterator[Overflow]:
@@ -259,6 +292,7 @@ _PARTS: Final[tuple[Callable[[CharacterFigures], Pairs], ...]] = (
     _attacks,
     _spellcasting,
     _spells,
+    _pact_slots,
     _equipment,
     _narrative,
 )
@@ -277,7 +311,7 @@ def _fixed_keys() -> Iterator[str]:
         },
         Character,
     )
-    figures = CharacterFigures(blank)
+    figures = calculate(blank)
     for part in _PARTS:
         yield from (key for key, _ in part(figures))
     yield from ("attacks.more", "features.more", "equipment.more")

@@ -1,5 +1,6 @@
-"""Facts of the System Reference Document 5.1, for rules and calculations."""
+"""Facts of the System Reference Document, for rules and calculations."""
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -10,6 +11,7 @@ import msgspec
 from accord.sources.sheets.model import Ability, ClassLevel
 
 HIGHEST_LEVEL: Final = 20
+_WORD: Final = re.compile(r"[^\W\d_]+")
 _DATA: Final = Path(__file__).parent / "data"
 
 Casting = Literal["none", "full", "half", "third", "pact"]
@@ -26,14 +28,40 @@ class CharacterClass(msgspec.Struct, frozen=True):
     casts: Casting = "none"
     ability: Ability | None = None
     unarmored: Ability | None = None
+    armor: tuple[str, ...] = ()
+    weapons: tuple[str, ...] = ()
+    multiclass_armor: tuple[str, ...] = ()
+    """Armor proficiencies of a class that is not the first one."""
+    multiclass_weapons: tuple[str, ...] = ()
 
 
 class Weapon(msgspec.Struct, frozen=True, array_like=True):
-    """A weapon's dice, damage type, and use: melee, ranged or finesse."""
+    """A weapon's dice, damage type, use (melee, ranged or finesse) and category."""
 
     dice: str
     kind: str
     use: Literal["melee", "ranged", "finesse"]
+    category: Literal["simple", "martial"]
+
+
+class SpellAttack(msgspec.Struct, frozen=True, array_like=True):
+    """The dice and damage type of a spell with an attack roll."""
+
+    dice: str
+    kind: str
+
+
+class _RaceFacts(msgspec.Struct, frozen=True, array_like=True):
+    speed: int
+    weapons: tuple[str, ...]
+
+
+class Race(msgspec.Struct, frozen=True):
+    """A race's name, speed in feet, and the weapons that it is proficient with."""
+
+    name: str
+    speed: int
+    weapons: tuple[str, ...]
 
 
 class Armor(msgspec.Struct, frozen=True, array_like=True):
@@ -52,6 +80,8 @@ class _Facts(msgspec.Struct, frozen=True):
     mystic_arcanum: dict[int, int]
     armor: dict[str, Armor]
     weapons: dict[str, Weapon]
+    spell_attacks: dict[str, SpellAttack]
+    races: dict[str, _RaceFacts]
 
 
 class _SpellFacts(msgspec.Struct, frozen=True):
@@ -148,6 +178,32 @@ def find_weapon(name: str) -> Weapon | None:
     """Return a weapon by name; `Crossbow, Light` is accepted too."""
     noun, comma, kind = name.partition(",")
     return _weapons().get(fold(kind + noun if comma else name))
+
+
+@cache
+def _spell_attacks() -> dict[str, SpellAttack]:
+    return _folded(facts().spell_attacks)
+
+
+def find_spell_attack(name: str) -> SpellAttack | None:
+    """Return the attack of a spell by name; None if it has no attack roll."""
+    fact = find_spell(name)
+    return _spell_attacks().get(fold(fact.name)) if fact else None
+
+
+def find_race(name: str) -> Race | None:
+    """Return a race by name; a name in it is enough, such as dwarf in `Dwarf (Mountain)`."""
+    words = set(_WORD.findall(name.casefold()))
+    found = [each for each in facts().races if words.issuperset(each.casefold().split())]
+    if not found:
+        return None
+    closest = max(found, key=lambda each: len(each.split()))
+    return Race(closest, facts().races[closest].speed, facts().races[closest].weapons)
+
+
+def class_level(levels: Sequence[ClassLevel], name: str) -> int:
+    """Return the level in a class; 0 without it."""
+    return sum(level.level for level in levels if class_name(level.name) == name)
 
 
 def casting_of(level: ClassLevel) -> Casting:

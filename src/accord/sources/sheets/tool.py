@@ -9,7 +9,8 @@ from msgspec import UNSET, Meta
 from accord.model.answer import Answer, FieldError, Notice, Problem
 from accord.model.content import Block, Embedded, Link
 from accord.model.tool import Output, Tool
-from accord.sources.sheets.calculate import CharacterFigures, Difference
+from accord.sources.sheets.calculate import calculate
+from accord.sources.sheets.figures import Difference
 from accord.sources.sheets.fill import FilledForm, fill, read_back
 from accord.sources.sheets.form import SheetForm
 from accord.sources.sheets.model import SPELL_LISTS, Character
@@ -97,7 +98,7 @@ class Filler:
         )
         if any(error.severity == "error" for error in errors):
             raise invalid_character(errors)
-        figures = CharacterFigures(character)
+        figures = calculate(character)
         filled = fill(self._form, make_sheet(figures, self._form.has, self._form.rows), self._face)
         report = Report(
             success=True,

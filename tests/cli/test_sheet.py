@@ -64,7 +64,7 @@ def test_several_files_fill_a_folder_and_a_failure_does_not_stop_the_others(part
         "thorin.pdf",
     ]
     assert sorted(done.out.splitlines()) == [
-        "sheets/new/sera.pdf: 3 pages, 83 fields",
+        "sheets/new/sera.pdf: 3 pages, 87 fields",
         "sheets/new/thorin.pdf: 3 pages, 88 fields",
     ]
     assert done.err.startswith("grim.json: Invalid character data\n  abilities.strength: Strength")

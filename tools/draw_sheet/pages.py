@@ -6,7 +6,6 @@ from tools.draw_sheet.sheet import (
     BOLD_RULE,
     HAIR,
     HAIRLINE,
-    HEIGHT,
     INK,
     LINE,
     RULE,
@@ -26,7 +25,10 @@ ABILITIES = {
 A, B, C = (0.0, 188.0), (202.0, 178.0), (394.0, 141.0)
 """Columns of the first page: left edge and width."""
 BODY = 78.0
-ROW = 12.5
+SHORTEST = 736.0
+"""Height of the print area of Letter."""
+ROWS, ROW = 25, 12.5
+"""Lines of saves and skills, and the height of one at least."""
 ATTACK_ROWS = 5
 SPELL_COLUMNS = (
     {"cantrips": 8, "first_level": 14, "second_level": 14},
@@ -50,9 +52,9 @@ def draw(sheet: Sheet) -> None:
 
 def foot(sheet: Sheet) -> None:
     label = "Rules facts from the SRD 5.1 by Wizards of the Coast LLC, CC-BY-4.0"
-    sheet.text(label, 0, HEIGHT + 9, size=5, font="Lato-Regular", color=RULE)
+    sheet.text(label, 0, sheet.height + 9, size=5.9, font="Lato-Regular", color=RULE)
     sheet.text(
-        str(sheet.page), WIDTH, HEIGHT + 9, size=5, font="Lato-Regular", color=RULE, align="right"
+        str(sheet.page), WIDTH, sheet.height + 9, size=5.9, font="Lato-Regular", color=RULE, align="right"
     )
 
 
@@ -63,7 +65,7 @@ def character(sheet: Sheet) -> None:
     _header(sheet)
     _passives(sheet)
     end = _abilities(sheet, BODY + 58)
-    _text(sheet, "Proficiencies & languages", "proficiencies.other", *A, end + 8, HEIGHT)
+    _text(sheet, "Proficiencies & languages", "proficiencies.other", *A, end + 8, sheet.height)
     _combat(sheet)
     _attacks(sheet, BODY + 196)
     _equipment(sheet, BODY + 372)
@@ -120,12 +122,18 @@ def _tile(
 
 
 def _abilities(sheet: Sheet, y: float) -> float:
+    row = _row(sheet)
     for ability, skills in ABILITIES.items():
-        height = max(15 + ROW * (1 + len(skills)), 53)
+        height = max(15 + row * (1 + len(skills)), 53)
         _token(sheet, ability, A[0], y)
         _rows(sheet, ability, skills, A[0] + 58, y, A[1] - 58)
         y += height + 4
     return y
+
+
+def _row(sheet: Sheet) -> float:
+    """Return the height of a line of skills: taller paper spreads them."""
+    return ROW + (sheet.height - SHORTEST) / 2 / ROWS
 
 
 def _token(sheet: Sheet, ability: str, x: float, y: float) -> None:
@@ -152,9 +160,10 @@ def _rows(sheet: Sheet, ability: str, skills: list[str], x: float, y: float, wid
         name_of(ability).upper(), x, y + 7, size=7.4, font="Lato-Heavy", color=INK, spacing=0.9
     )
     sheet.rule(x, y + 10.6, width, LINE, RULE)
+    row = _row(sheet)
     lines = [(f"saves.{ability}", "Saving throw"), *((f"skills.{s}", name_of(s)) for s in skills)]
     for index, (key, label) in enumerate(lines):
-        middle = y + 18.2 + index * ROW
+        middle = y + 18.2 + index * row
         sheet.check(
             f"{key}.proficient", x + 3.2, middle, 2.7, f"{label} ({name_of(ability)}): proficient"
         )
@@ -214,7 +223,7 @@ def _combat(sheet: Sheet) -> None:
     sheet.rule(x + 56, y + 17.5, 34, LINE, RULE)
     sheet.label("Left", x + 56, y + 25)
     for row, label in enumerate(("successes", "failures")):
-        middle = y + 3.5 + row * 11
+        middle = y + 1.5 + row * 11
         sheet.text(
             label.capitalize(), x + 138, middle + 2.4, size=6.6, font="Lato-Regular", align="right"
         )
@@ -230,9 +239,9 @@ def _attacks(sheet: Sheet, y: float) -> None:
     x, width = B
     sheet.heading("Attacks", x, y, width)
     columns = [
-        ("name", "Attack", 0, 72),
-        ("attack_bonus", "Bonus", 76, 26),
-        ("damage", "Damage", 106, 72),
+        ("name", "Attack", 0, 66),
+        ("attack_bonus", "Bonus", 69, 26),
+        ("damage", "Damage", 100, 78),
     ]
     for _, label, left, _ in columns:
         sheet.label(label, x + left, y + 12)
@@ -274,8 +283,8 @@ def _equipment(sheet: Sheet, y: float) -> None:
             tip=coin.upper(),
         )
         sheet.label(coin, left + each / 2, y + 31.5, align="center")
-    sheet.panel(x, y + 40, width, HEIGHT - y - 40)
-    sheet.area("equipment.items", x + 4, y + 43, width - 8, HEIGHT - y - 46, "Equipment")
+    sheet.panel(x, y + 40, width, sheet.height - y - 40)
+    sheet.area("equipment.items", x + 4, y + 43, width - 8, sheet.height - y - 46, "Equipment")
 
 
 def _personality(sheet: Sheet) -> None:
@@ -289,7 +298,7 @@ def _personality(sheet: Sheet) -> None:
     for label, key, height in parts:
         _text(sheet, label, f"narrative.{key}", *C, y, y + height + 9)
         y += height + 20
-    _text(sheet, "Features & traits", "features.text", *C, y, HEIGHT)
+    _text(sheet, "Features & traits", "features.text", *C, y, sheet.height)
 
 
 def _text(sheet: Sheet, label: str, key: str, x: float, width: float, y: float, end: float) -> None:
@@ -314,7 +323,9 @@ def story(sheet: Sheet) -> None:
         sheet.rule(left, 73.5, each, LINE, RULE)
         sheet.label(name, left, 81.5)
     left, right, gap = 330.0, 190.0, 15.0
-    _text(sheet, "Backstory", "narrative.backstory", 0, left, 104, 452)
+    more = sheet.height - SHORTEST
+    end = 452 + more
+    _text(sheet, "Backstory", "narrative.backstory", 0, left, 104, end)
     x = left + gap
     sheet.heading("Allies & organizations", x, 104, right)
     sheet.field("narrative.faction", x, 112, right, 15, size=9.5, tip="Faction")
@@ -323,9 +334,9 @@ def story(sheet: Sheet) -> None:
     sheet.panel(x, 141, right, 126)
     sheet.area("narrative.allies", x + 4, 143.5, right - 8, 121, "Allies and organizations")
     sheet.heading("Portrait", x, 286, right)
-    sheet.panel(x, 295, right, 157, fill=white, stroke=HAIR)
-    _text(sheet, "Features & traits, continued", "features.more", 0, WIDTH, 474, 624)
-    _text(sheet, "Treasure & notes", "narrative.treasure", 0, WIDTH, 646, HEIGHT)
+    sheet.panel(x, 295, right, end - 295, fill=white, stroke=HAIR)
+    _text(sheet, "Features & traits, continued", "features.more", 0, WIDTH, end + 22, end + 172)
+    _text(sheet, "Treasure & notes", "narrative.treasure", 0, WIDTH, end + 194, sheet.height)
     foot(sheet)
 
 
@@ -342,10 +353,12 @@ def _small_header(sheet: Sheet, label: str) -> None:
 def spells(sheet: Sheet) -> None:
     _small_header(sheet, "Spells")
     parts = [
-        ("spellcasting_class", "Spellcasting class", 0, 190, 0),
-        ("spellcasting_ability", "Ability", 206, 104, 0),
-        ("spell_save_dc", "Save DC", 326, 92, 1),
-        ("spell_attack_bonus", "Attack bonus", 434, 101, 1),
+        ("spellcasting_class", "Spellcasting class", 0, 140, 0),
+        ("spellcasting_ability", "Ability", 152, 86, 0),
+        ("spell_save_dc", "Save DC", 250, 44, 1),
+        ("spell_attack_bonus", "Attack bonus", 306, 58, 1),
+        ("pact_slots", "Pact slots, on a short rest", 378, 116, 0),
+        ("pact_slots_expended", "Used", 504, 31, 1),
     ]
     for key, label, left, width, align in parts:
         sheet.field(f"spells.{key}", left, 48, width, 20, size=13, align=align, tip=label)
@@ -361,7 +374,7 @@ def spells(sheet: Sheet) -> None:
     for index, lists in enumerate(SPELL_COLUMNS):
         y, x = 92.0, index * (width + gap)
         lines = sum(lists.values())
-        row = (HEIGHT - y - 30 * len(lists)) / lines
+        row = (sheet.height - y - 30 * len(lists)) / lines
         for level, (section, count) in enumerate(
             lists.items(), sum(map(len, SPELL_COLUMNS[:index]))
         ):
@@ -386,7 +399,7 @@ def _spell_list(
             sheet.check(
                 f"spells.{section}[{index}].prepared", x + 4, middle + 0.6, 2.8, f"{tip}: prepared"
             )
-            left = x + 10
+            left = x + 12
         size = width - (left - x)
         sheet.field(
             f"spells.{section}[{index}].name", left, y + 0.6, size, row - 1.6, size=8.8, tip=tip

@@ -19,8 +19,10 @@ FONTS = Path("/usr/share/fonts")
 LATO = FONTS / "truetype/lato"
 DISPLAY = FONTS / "opentype/ebgaramond/EBGaramond12-Regular.otf"
 
-WIDTH, HEIGHT = 535.0, 736.0
-"""Size of the print area; it fits both A4 and Letter."""
+WIDTH = 535.0
+"""Width of the print area; it fits both A4 and Letter."""
+MARGIN = 28.0
+"""Space above and below the print area."""
 PAPERS = {"a4": (595.276, 841.89), "letter": (612.0, 792.0)}
 
 INK = HexColor("#2a2825")
@@ -30,6 +32,8 @@ RULE = HexColor("#a99d88")
 HAIR = HexColor("#cfc5b3")
 TINT = HexColor("#f6f2e9")
 
+PADDING = 2.0
+"""What viewers leave free before the text of a field."""
 BOLD_RULE, LINE, HAIRLINE = 1.4, 0.7, 0.45
 
 
@@ -63,7 +67,8 @@ class Sheet:
             pdfmetrics.registerFont(TTFont(f"Lato-{name}", str(LATO / f"Lato-{name}.ttf")))
         self.display = OutlineFont(DISPLAY)
         self.left = (self.size[0] - WIDTH) / 2
-        self.top = self.size[1] - (self.size[1] - HEIGHT) / 2
+        self.top = self.size[1] - MARGIN
+        self.height = self.size[1] - 2 * MARGIN
 
     # Coordinates
 
@@ -175,7 +180,7 @@ class Sheet:
 
     def label(self, text: str, x: float, y: float, align: str = "left") -> None:
         """Draw a field label in small spaced capitals."""
-        self.text(text.upper(), x, y, size=5.6, spacing=0.55, align=align)
+        self.text(text.upper(), x, y, size=5.9, spacing=0.5, align=align)
 
     def heading(self, text: str, x: float, y: float, width: float) -> None:
         """Draw a section title with a rule below it."""
@@ -224,7 +229,12 @@ class Sheet:
         align: int = 0,
         tip: str = "",
     ) -> None:
-        """Add a single-line text field; x and y are its top left corner."""
+        """Add a single-line text field; x and y are its top left corner.
+
+        Text begins at x: viewers add a padding, by which a field on the left starts earlier.
+        """
+        if align == 0:
+            x, width = x - PADDING, width + PADDING
         self._add(name, x, y, width, height, size=size, align=align, tip=tip)
 
     def area(
@@ -235,7 +245,7 @@ class Sheet:
         width: float,
         height: float,
         tip: str,
-        size: float = 8.5,
+        size: float = 9,
     ) -> None:
         """Add a multi-line text field."""
         self._add(name, x, y, width, height, size=size, is_multiline=True, tip=tip)

@@ -169,6 +169,8 @@ def everything(attacks: int = 5, lines: dict[str, int] = LINES) -> Given:
         ],
         "spells": {
             "slots": {place: {"expended": 1} for place in SPELL_LISTS[1:]},
+            # Only our own form has fields for them.
+            **({"pact_slots": {"total": 2, "expended": 1}} if lines is LINES else {}),
             **{
                 place: [
                     {"name": f"{place} spell {i}", "prepared": True} for i in range(lines[place])

@@ -373,6 +373,16 @@ FEATURES: dict[str, tuple[Given, str, Any, str]] = {
         "Fire Bolt",
         "a cantrip with a spell attack",
     ),
+    "a cantrip of the second class": (
+        thorin(
+            character={"class": "Wizard 3 / Warlock 2", "level": 5},
+            abilities={"intelligence": 18, "charisma": 14},
+            spells={"cantrips": ["Fire Bolt", "Light", "Eldritch Blast"]},
+        ),
+        "attacks[1].attack_bonus",
+        5,
+        "Charisma +2, proficiency +3",
+    ),
     "beams": (
         who("Warlock", 11, spells={"cantrips": ["Eldritch Blast"]}),
         "attacks[0].damage",

@@ -1,8 +1,8 @@
 """D&D 5e character sheets as filled PDF forms; needs `accord-mcp[sheets]`.
 
-Read `tool` and `request` first, then the character (`model`, `rules`, `calculate`, `srd`), the
-values (`sheet`), and the PDF (`form`, `blank_form`, `field_tree`, `widget_style`, `fill`,
-`drawing`, `text_layout`, `font`).
+Read `tool` and `request` first, then the character (`model`, `rules`, `srd`, and `calculate` with
+`figures`, `spellcasting` and `attacks`), the values (`sheet`), and the PDF (`form`, `blank_form`,
+`field_tree`, `widget_style`, `fill`, `drawing`, `text_layout`, `font`).
 """
 
 try:

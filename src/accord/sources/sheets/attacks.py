@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from accord.sources.sheets import srd
 from accord.sources.sheets.figures import CharacterFigures, Derived, signed
 from accord.sources.sheets.model import Ability, Attack, Character, titled
+from accord.sources.sheets.spellcasting import spellcasting_ability
 
 
 def proficiencies(figures: CharacterFigures) -> Iterator[Derived]:
@@ -106,20 +107,38 @@ def all_attacks(character: Character) -> list[Attack]:
 def spell_attacks(figures: CharacterFigures) -> Iterator[Derived]:
     """Calculate name, bonus and damage of attacks by SRD spells, if left out."""
     given = len(figures.character.attacks)
-    bonus = figures.get("spell_attack_bonus")
     for index, attack in enumerate(all_attacks(figures.character)):
         spell = srd.find_spell_attack(attack.name)
-        if spell is None or bonus is None:
+        if spell is None or figures.get("spell_attack_bonus") is None:
             continue
         if index >= given:
             yield Derived(f"attacks[{index}].name", attack.name, "a cantrip with a spell attack")
         if attack.attack_bonus is None:
-            yield Derived(
-                f"attacks[{index}].attack_bonus", bonus, f"spell attack bonus {signed(bonus)}"
-            )
+            bonus, how = _spell_bonus(figures, attack.name)
+            yield Derived(f"attacks[{index}].attack_bonus", bonus, how)
         if attack.damage is None:
             damage, how = _spell_damage(figures, attack.name, spell)
             yield Derived(f"attacks[{index}].damage", damage, how)
+
+
+def _spell_bonus(figures: CharacterFigures, name: str) -> tuple[int, str]:
+    """Return the attack bonus of a spell: by the class that has it, else as on the sheet."""
+    character, bonus = figures.character, figures["spell_attack_bonus"]
+    fact = srd.find_spell(name)
+    own = [
+        ability
+        for level in character.character.levels
+        if fact is not None and srd.class_name(level.name) in fact.classes
+        for ability in [srd.casting_ability(level)]
+        if ability is not None
+    ]
+    is_chosen = character.spells.spellcasting_ability or figures.is_given("spell_attack_bonus")
+    if is_chosen or not own or spellcasting_ability(character) in own:
+        return bonus, f"spell attack bonus {signed(bonus)}"
+    ability = max(own, key=figures.modifier)
+    modifier, proficiency = figures.modifier(ability), figures["proficiency_bonus"]
+    how = f"{titled(ability)} {signed(modifier)}, proficiency {signed(proficiency)}"
+    return modifier + proficiency, how
 
 
 def _spell_damage(figures: CharacterFigures, name: str, spell: srd.SpellAttack) -> tuple[str, str]:

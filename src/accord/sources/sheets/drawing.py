@@ -47,7 +47,7 @@ end"""
 MIN_COMFORTABLE_SIZE: Final = 7.5
 """The font size below which text continues in another field, if there is one."""
 _ASCENT: Final = 0.9
-_CAPITALS: Final = 0.73
+_CAPITALS: Final = 0.72
 _CONTINUED: Final = "… in full on the added page"
 _TICK: Final = "0.11 0.13 0.22 RG 0.125 w 1 J 1 j 0.2 0.5 m 0.42 0.25 l 0.82 0.8 l S"
 _DISC: Final = (

@@ -11,12 +11,7 @@ from typing import Final
 import msgspec
 
 from accord.sources.sheets.attacks import all_attacks
-from accord.sources.sheets.calculate import (
-    calculate,
-    saving_throws,
-    spellcasting_ability,
-    spellcasting_class,
-)
+from accord.sources.sheets.calculate import calculate, saving_throws
 from accord.sources.sheets.figures import CharacterFigures, given_pact_slots, signed
 from accord.sources.sheets.model import (
     ABILITIES,
@@ -29,6 +24,7 @@ from accord.sources.sheets.model import (
     Spell,
     titled,
 )
+from accord.sources.sheets.spellcasting import spellcasting_ability, spellcasting_class
 
 Value = str | bool
 Pairs = Iterator[tuple[str, Value]]

@@ -18,14 +18,18 @@ _RIGHT_TO_LEFT: Final = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _MIRRORED: Final = str.maketrans("()[]{}<>«»", ")(][}{><»«")
 _FORMS: Final = range(0xFE70, 0xFEFD)
 _LAM: Final = "\u0644"
-LEADING: Final = 1.18
+LEADING: Final = 1.22
 """Line height, as a multiple of the font size."""
 _STEP: Final = 0.5
 _REPLACEMENT: Final = "□"
 _INVISIBLE: Final = frozenset({"Cc", "Cf", "Mn", "Zs", "Zl", "Zp"})
 _EAST: Final = r"\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef"  # breaks anywhere
 _WORD: Final = re.compile(rf"(?:[{_EAST}]|[^\s{_EAST}]+|(?=\s))\s*")
-BUNDLED_FONTS: Final = (FONTS / "DejaVuSansCondensed.ttf", FONTS / "DroidSansFallback.ttf")
+BUNDLED_FONTS: Final = (
+    FONTS / "Lato-Regular.ttf",  # the face of the bundled form's labels
+    FONTS / "DejaVuSansCondensed.ttf",
+    FONTS / "DroidSansFallback.ttf",
+)
 
 
 def to_visual_order(text: str) -> str:
@@ -124,7 +128,7 @@ class Typeface:
     """Several fonts as one: the first that has a character is used."""
 
     def __init__(self, further: Sequence[Path] = ()) -> None:
-        self._paths = (BUNDLED_FONTS[0], *further, BUNDLED_FONTS[1])
+        self._paths = (*BUNDLED_FONTS[:2], *further, BUNDLED_FONTS[2])
         self._widths = _Widths(self)
         self.glyphs: dict[str, Glyph] = {}
         for path in further:

@@ -3,9 +3,16 @@
 import re
 from pathlib import Path
 
-from tools.docgen import clients, comparison, options, profiles
+from tools.docgen import character, clients, comparison, options, profiles
 
 ROOT = Path(__file__).parents[2]
+PAGES = (
+    "README.md",
+    "docs/contract.md",
+    "docs/cli.md",
+    "docs/clients.md",
+    "docs/character_data.md",
+)
 
 
 def outdated(folder: Path = ROOT) -> dict[Path, str]:
@@ -26,17 +33,15 @@ def write(folder: Path = ROOT) -> list[Path]:
 
 
 def _regenerated(folder: Path) -> dict[Path, str]:
-    readme, contract, cli, table = (
-        folder / name
-        for name in ("README.md", "docs/contract.md", "docs/cli.md", "docs/clients.md")
-    )
+    readme, contract, cli, table, members = (folder / name for name in PAGES)
     benchmarks = (folder / "docs/benchmarks.md").read_text(encoding="utf-8")
-    texts = {page: page.read_text(encoding="utf-8") for page in (readme, contract, cli, table)}
+    texts = {page: page.read_text(encoding="utf-8") for page in (folder / name for name in PAGES)}
     return {
         readme: _replace(texts[readme], "comparison", comparison.generate(benchmarks)),
         contract: _replace(texts[contract], "profiles", profiles.generate(texts[contract])),
         cli: _replace(texts[cli], "verbs", options.generate()),
         table: _replace(texts[table], "clients", clients.generate()),
+        members: _replace(texts[members], "members", character.generate()),
     }
 
 

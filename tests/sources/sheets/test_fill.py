@@ -102,6 +102,44 @@ def test_spells_are_in_their_lists_with_slots() -> None:
     assert drawn.report.spells_organized == {f"{place}_placed": n for place, n in LINES.items()}
 
 
+WARLOCK = thorin(
+    character={"class": "Warlock 5 / Wizard 5", "level": 10},
+    abilities={"charisma": 16, "intelligence": 14},
+    spells={"pact_slots": {"expended": 1}, "slots": {"third_level": {"expended": 2}}},
+)
+
+
+def test_pact_slots_have_a_place_apart_from_other_slots() -> None:
+    held = values(draw(WARLOCK).filled.data)
+    assert (held["spells.pact_slots"], held["spells.pact_slots_expended"]) == ("2 of level 3", "1")
+    assert (held["spells.third_level.slots_total"], held["spells.third_level.slots_expended"]) == (
+        "2",
+        "2",
+    )
+
+
+def test_known_cantrips_follow_the_attacks() -> None:
+    spells = {"cantrips": ["Light", "Fire Bolt"]}
+    held = values(
+        draw(thorin(character={"class": "Wizard"}, attacks=["Dagger"], spells=spells)).filled.data
+    )
+    assert [held[f"attacks[1].{name}"] for name in ("name", "attack_bonus", "damage")] == [
+        "Fire Bolt",
+        "+2",
+        "1d10 fire",
+    ]
+
+
+def test_speed_and_proficiencies_of_race_and_class_are_filled_in() -> None:
+    held = values(draw(thorin(proficiencies={"languages": ["Common"]})).filled.data)
+    assert held["combat.speed"] == "25"
+    assert held["proficiencies.other"] == (
+        "Languages: Common\n"
+        "Armor: light armor, medium armor, heavy armor, shields\n"
+        "Weapons: simple weapons, martial weapons, battleaxes, handaxes, light hammers, warhammers"
+    )
+
+
 def test_what_is_left_out_stays_blank() -> None:
     held = values(draw(thorin()).filled.data)
     assert not [name for name in held if name.startswith(("attacks", "narrative", "features"))]

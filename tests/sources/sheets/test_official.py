@@ -9,7 +9,7 @@ import pytest
 from accord.sources.sheets import Filler, SheetForm, Typeface, load
 from accord.sources.sheets.form import PACKAGE, read_mapping
 from accord.sources.sheets.model import SPELL_LISTS
-from sources.sheets.characters import everything
+from sources.sheets.characters import everything, thorin
 from sources.sheets.fill_sheets import draw, values
 from sources.sheets.make_forms import make_form, official_fields
 
@@ -114,3 +114,21 @@ def test_missing_fields_of_the_form_are_reported(tmp_path: Path) -> None:
     drawn = draw(everything(attacks=3, lines=LINES), filler=Filler(form, Typeface()))
     assert drawn.report.fields_absent == ["Speed", "Flaws"]
     assert set(drawn.report.overflowed) == {"combat.speed", "narrative.flaws"}
+
+
+def test_pact_slots_stand_beside_the_slots_of_their_level(form: SheetForm) -> None:
+    warlock = {"pact_slots": {"expended": 1}}
+    for level, total, expended in (
+        ("Warlock 5", "2 pact", "1 pact"),
+        ("Warlock 5 / Wizard 5", "2 + 2 pact", "1 pact"),
+    ):
+        character = thorin(
+            character={"class": level, "level": 5 if "/" not in level else 10},
+            abilities={"charisma": 16, "intelligence": 14},
+            spells=warlock,
+        )
+        drawn = draw(character, filler=Filler(form, Typeface()))
+        held = values(drawn.filled.data)
+        assert held[NAMES["spells.third_level.slots_total"]] == total
+        assert held[NAMES["spells.third_level.slots_expended"]] == expended
+        assert not drawn.report.overflowed

@@ -7,6 +7,7 @@ import jsonschema_rs
 import pytest
 
 from accord.model.answer import Problem
+from accord.sources.sheets.members import members, right_place
 from accord.sources.sheets.request import SheetRequest, bind, schema
 from sources.sheets.characters import FIGHTER, MULTICLASS, Given, everything, thorin
 
@@ -242,3 +243,67 @@ def test_unknown_fields_are_ignored_with_a_warning() -> None:
 
 def test_a_null_path_is_the_default() -> None:
     assert read(MULTICLASS, output_path=None) == read(MULTICLASS)
+
+
+PLACES = {
+    "personality": "narrative.personality_traits",
+    "race": "character.race",
+    "STR": "abilities.strength",
+    "gold": "equipment.currency.gp",
+    "languages": "proficiencies.languages",
+    "feat": "features",
+    "armour_class": "combat.armor_class",
+    "hair colour": "narrative.appearance.hair",
+    "combat.armour_class": "combat.armor_class",
+    "narrative.height": "narrative.appearance.height",
+    "equipment.GP": "equipment.currency.gp",
+    "attacks[1].damge": "attacks[1].damage",
+    "class_level": "character.class or character.level",
+}
+
+
+@pytest.mark.parametrize(("path", "place"), PLACES.items())
+def test_an_unknown_member_is_answered_with_the_right_place(path: str, place: str) -> None:
+    assert right_place(path) == place
+
+
+@pytest.mark.parametrize(
+    "path", ["luck", "combat.luck", "spells.tenth_level", "x", "", "a" * 10**6]
+)
+def test_a_name_like_no_member_has_no_place(path: str) -> None:
+    assert right_place(path) == ""
+
+
+def test_every_member_but_those_of_lists_has_its_own_place() -> None:
+    """Whatever the name of a member is, beside the character it has a place with this name."""
+    for member in members():
+        if not {"[]", "*"} & set(member.path) and "." in member.path:
+            places = right_place(member.name).split(" or ")
+            assert {place.rpartition(".")[2] for place in places} == {member.name}, member.path
+
+
+def test_the_warning_for_an_unknown_member_names_its_place() -> None:
+    request = {"character_data": {**thorin(), "personality": "Calm."}}
+    (notice,) = bind(json.dumps(request).encode()).warnings
+    assert notice.code == "UNKNOWN_ARGUMENT"
+    assert notice.message == (
+        "Unknown argument 'personality' was ignored; the right place is narrative.personality_traits"
+    )
+
+
+def test_a_flat_character_is_told_where_its_members_belong() -> None:
+    flat = {"name": "Lia", "class": "Monk", "level": 2, "strength": 9}
+    problem = refused(json.dumps({"character_data": flat}).encode())
+    errors = [each.field for each in problem.fields if each.severity == "error"]
+    assert errors == ["character", "abilities"]
+    assert [each.error.rpartition(" ")[2] for each in problem.fields[2:]] == [
+        "character.name",
+        "character.class",
+        "character.level",
+        "abilities.strength",
+    ]
+
+
+def test_a_great_many_unknown_members_are_answered_soon() -> None:
+    request = {"character_data": {**thorin(), **{f"personality{i}": 1 for i in range(20_000)}}}
+    assert len(bind(json.dumps(request).encode()).warnings) == 20_000

@@ -6,7 +6,7 @@ normalized is left for the schema to report.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Annotated, Any, Final
 
@@ -14,68 +14,22 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 from msgspec import inspect as types
 
-from accord.model.answer import FieldError, Problem
+from accord.model.answer import FieldError, Notice, Problem
 from accord.model.arguments import Checker, JsonSchema, ignored, invalid, path_of
 from accord.model.tool import Bound
 from accord.sources.sheets import model
+from accord.sources.sheets.members import ALIASES, SHORT_ABILITIES, folded, right_place
 from accord.sources.sheets.model import Character
 from accord.sources.sheets.srd import class_name
 
 Steps = tuple[str | int, ...]
 
-_SHORT: Final = {
-    **{ability[:3]: ability for ability in model.ABILITIES},
-    "sleight": "sleight_of_hand",
-    "animal": "animal_handling",
-}
-_ORDINALS: Final = ("1st", "2nd", "3rd", *(f"{n}th" for n in range(4, 10)))
-_ALIASES: Final[Mapping[type, Mapping[str, str]]] = {
-    model.CharacterIdentity: {
-        "xp": "experience_points",
-        "experience": "experience_points",
-        "player": "player_name",
-        "species": "race",
-        "archetype": "subclass",
-    },
-    model.Abilities: _SHORT,
-    model.Proficiencies: {"saves": "saving_throws", "bonus": "proficiency_bonus"},
-    model.Combat: {
-        "ac": "armor_class",
-        "hp": "hit_point_maximum",
-        "hit_points": "hit_point_maximum",
-        "max_hp": "hit_point_maximum",
-        "hp_max": "hit_point_maximum",
-        "current_hp": "current_hit_points",
-        "hp_current": "current_hit_points",
-        "temp_hp": "temporary_hit_points",
-        "hp_temp": "temporary_hit_points",
-    },
-    model.Attack: {"bonus": "attack_bonus", "to_hit": "attack_bonus"},
-    model.Spells: {
-        "cantrip": "cantrips",
-        "ability": "spellcasting_ability",
-        "save_dc": "spell_save_dc",
-        "attack_bonus": "spell_attack_bonus",
-        **{f"level_{n}": spell_list for n, spell_list in enumerate(model.SPELL_LISTS)},
-        **{f"{nth}_level": model.SPELL_LISTS[n] for n, nth in enumerate(_ORDINALS, 1)},
-    },
-    model.Currency: {
-        "copper": "cp",
-        "silver": "sp",
-        "electrum": "ep",
-        "gold": "gp",
-        "platinum": "pp",
-    },
-    model.Narrative: {"personality": "personality_traits", "traits": "personality_traits"},
-    model.Feature: {"text": "description"},
-}
 _MAIN_LIST: Final[Mapping[type, str]] = {
     model.Equipment: "items",
     model.Proficiencies: "skills",
 }
 _BETWEEN_ITEMS: Final = re.compile(r"[,;\n]")
 _BETWEEN_CLASSES: Final = re.compile("[/,;]")
-_BETWEEN_WORDS: Final = re.compile(r"[\s\-]+")
 _CLASS_WITH_LEVEL: Final = re.compile(
     r"(?P<name>[^\d(]+?) ?(?:\((?P<sub>[^)]*)\))? ?(?P<level>\d{1,9})"
 )
@@ -87,6 +41,8 @@ _CHARACTER: Final = types.type_info(model.Character)
 TOOL: Final = "fill_dnd_character_sheet"
 INVALID: Final = "Invalid character data"
 _DATA: Final = "character_data"
+_MAX_PLACED: Final = 100
+"""Unknown members for which the right place is looked up."""
 
 
 class _Normalizer:
@@ -113,7 +69,7 @@ class _Normalizer:
         if not isinstance(value, dict):
             return value
         fields = {field.encode_name: field.type for field in kind.fields}
-        aliases = _ALIASES.get(kind.cls, {})
+        aliases = ALIASES.get(kind.cls, {})
         known_fields: dict[str, Any] = {}
         for name, each in sorted(value.items(), key=lambda pair: pair[0] not in fields):
             known = _known(name, fields, aliases)
@@ -143,8 +99,8 @@ class _Normalizer:
     def _literal(self, value: Any, kind: types.LiteralType, path: Steps) -> Any:
         if not isinstance(value, str):
             return value
-        name = _name(value)
-        name = _SHORT.get(name, name)
+        name = folded(value)
+        name = SHORT_ABILITIES.get(name, name)
         return name if name in kind.values else value
 
     def _union(self, value: Any, kind: types.UnionType, path: Steps) -> Any:
@@ -173,16 +129,12 @@ def _takes_name(kind: types.StructType) -> bool:
     )
 
 
-def _name(written: str) -> str:
-    return _BETWEEN_WORDS.sub("_", written.strip().casefold())
-
-
 def _known(name: str, fields: Mapping[str, Any], aliases: Mapping[str, str]) -> str | None:
     if name in fields:
         return name
-    folded = _name(name)
-    folded = aliases.get(folded, folded)
-    return folded if folded in fields else None
+    other = folded(name)
+    other = aliases.get(other, other)
+    return other if other in fields else None
 
 
 def _move_ability(given: Any) -> Any:
@@ -308,26 +260,41 @@ def bind(arguments: bytes) -> Bound:
     """Return a request from JSON arguments; raise a Problem that names every wrong field."""
     try:
         given = msgspec.json.decode(arguments, type=dict[str, Any])
-        normalized, unknown = _normalized(given)
+        normalized, others, unknown = _normalized(given)
     except (msgspec.DecodeError, RecursionError) as error:
         reason = FieldError("arguments", "are nested too deeply or are not valid JSON")
         raise _problem([reason]) from error
     try:
         request = msgspec.convert(normalized, SheetRequest)
     except msgspec.ValidationError as error:
-        raise _problem(_errors(normalized)) from error
-    return Bound(request, ignored(unknown))
+        misplaced = [
+            FieldError(path, notice.message, "warning") for path, notice in _misplaced(unknown)
+        ]
+        raise _problem([*_errors(normalized), *misplaced]) from error
+    return Bound(request, [*ignored(others), *(notice for _, notice in _misplaced(unknown))])
 
 
-def _normalized(given: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    unknown = [name for name in given if name not in SheetRequest.__struct_fields__]
-    known = {name: value for name, value in given.items() if name not in unknown}
+def _misplaced(unknown: list[str]) -> Iterator[tuple[str, Notice]]:
+    """Yield unknown members of a character with a warning that names the right place."""
+    for index, path in enumerate(unknown):
+        place = right_place(path) if index < _MAX_PLACED else ""
+        for notice in ignored([path]):
+            if place:
+                message = f"{notice.message}; the right place is {place}"
+                notice = msgspec.structs.replace(notice, message=message)
+            yield path, notice
+
+
+def _normalized(given: dict[str, Any]) -> tuple[dict[str, Any], list[str], list[str]]:
+    """Return normalized arguments, names of other arguments, and unknown members of a character."""
+    others = [name for name in given if name not in SheetRequest.__struct_fields__]
+    known = {name: value for name, value in given.items() if name not in others}
     if known.get("output_path", "") is None:
         del known["output_path"]
     if _DATA not in known:
-        return known, unknown
-    character, unknown_fields = normalize(known[_DATA])
-    return {**known, _DATA: character}, [*unknown, *unknown_fields]
+        return known, others, []
+    character, unknown = normalize(known[_DATA])
+    return {**known, _DATA: character}, others, unknown
 
 
 def _errors(normalized: dict[str, Any]) -> list[FieldError]:

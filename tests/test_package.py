@@ -87,7 +87,7 @@ def test_it_holds_the_package_its_types_and_its_license(wheel: Path) -> None:
     assert {name.partition("/")[0] for name in names} == {"accord", info}
     assert {"accord/__init__.py", "accord/py.typed", f"{info}/licenses/LICENSE"} <= set(names)
     fonts = {name.rpartition("/LICENSE-")[2] for name in names if "/fonts/LICENSE-" in name}
-    assert fonts == {"DejaVu.txt", "DroidSansFallback.txt"}
+    assert fonts == {"DejaVu.txt", "DroidSansFallback.txt", "Lato.txt"}
     for kind in (".py", ".json", ".pdf", ".toml", ".ttf", ".html", ".css", ".js", ".svg"):
         files = {path.relative_to(ROOT / "src").as_posix() for path in ROOT.glob(f"src/**/*{kind}")}
         assert {name for name in names if name.endswith(kind)} == files

@@ -131,6 +131,8 @@ class Worker:
             return self._fill(job)
         except Problem as problem:
             details = [f"  {each.field}: {each.error}" for each in problem.fields]
+            if problem.remediation and not details:
+                details = [f"  {problem.remediation}"]
             lines = [f"{job.source}: {problem.message}", *details]
             return JobResult([], [visible(line) for line in lines], has_failed=True)
         except ContractError as error:

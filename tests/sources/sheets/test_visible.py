@@ -1,6 +1,7 @@
 """Filled forms as viewers draw them: every value is seen, however the form was written."""
 
 import json
+import time
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
@@ -162,6 +163,44 @@ def test_a_widget_with_an_endless_chain_of_parents_is_filled(filler: Make) -> No
 
     drawn = draw(CHARACTER, filler=filler(changed(make_form(FORM, pages=2), circle)))
     assert drawn.filled.written["Hero"] == "Thorin Ironforge"
+
+
+def multiply(pdf: Pdf) -> None:
+    """Thousands of widgets of one name, which the form does not list."""
+    hero, page = named(pdf, "Hero"), pdf.pages[1].obj
+    entries = dict(hero.items())
+    page.Annots = Array([pdf.make_indirect(Dictionary(entries)) for _ in range(8_000)])
+
+
+def multiply_kids(pdf: Pdf) -> None:
+    """Thousands of widgets below a field that the form does not list, and that lists others."""
+    hero, page = named(pdf, "Hero"), pdf.pages[1].obj
+    others = [Dictionary(Subtype=Name.Widget) for _ in range(8_000)]
+    above = pdf.make_indirect(Dictionary(T=String("above"), Kids=Array(others)))
+    entries = {**dict(hero.items()), "/Parent": above}
+    page.Annots = Array([pdf.make_indirect(Dictionary(entries)) for _ in range(8_000)])
+
+
+@pytest.mark.parametrize("change", [multiply, multiply_kids])
+def test_a_form_with_thousands_of_widgets_of_one_name_is_read_soon(
+    change: Change, filler: Make
+) -> None:
+    data = changed(make_form(FORM, pages=2), change)
+    started = time.process_time()
+    filler(data)
+    assert time.process_time() - started < 20
+
+
+def test_only_the_first_bytes_of_an_appearance_are_decompressed(filler: Make) -> None:
+    def bomb(pdf: Pdf) -> None:
+        shown = pdf.make_stream(b"0 0 m " * 20_000_000, Subtype=Name.Form)
+        named(pdf, "Hero").AP = Dictionary(N=shown)
+
+    data = changed(make_form(FORM, pages=2), bomb)
+    assert len(data) < 1_000_000
+    started = time.process_time()
+    assert draw(CHARACTER, filler=filler(data)).filled.written["Hero"] == "Thorin Ironforge"
+    assert time.process_time() - started < 2
 
 
 # What no viewer draws
@@ -381,7 +420,14 @@ def off_only(pdf: Pdf) -> None:
     del named(pdf, "Tough?").AP.N["/Yes"]
 
 
+def strange_name(pdf: Pdf) -> None:
+    """Nothing is painted: what looks like operators are names and strings."""
+    dingbat("4")(pdf)
+    named(pdf, "Tough?").AP.N.Yes.write(b"/f gs /S BMC (a f S) pop <0F> EMC")
+
+
 MARKS: dict[str, Change] = {
+    "names and strings": strange_name,
     **{f"ZapfDingbats {style}": dingbat(style) for style in "48lnuH"},
     "no resources": no_resources,
     "an empty mark": empty_mark,

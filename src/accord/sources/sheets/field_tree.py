@@ -70,6 +70,9 @@ class _Tree:
         self._nodes: set[Identity] = set()
         self._places: dict[Identity, _Place] = {}
         self._leaves: dict[str, Object] = {}
+        self._kids: dict[Identity, set[Identity]] = {}
+        self._joined: set[Identity] = set()
+        self._root_names: set[str] = set()
 
     def join(self) -> None:
         """Find the leaves of the tree, then attach the widgets that are not in it."""
@@ -101,11 +104,13 @@ class _Tree:
             if parent is not None:
                 node.Parent = parent
             self._places[node.objgen] = _Place(nodes, index)
+            if parent is None:
+                self._root_names.add(str(node.get("/T", "")))
             self._visit_below(node, prefix + str(node.get("/T", "")))
 
     def _visit_below(self, node: Object, name: str) -> None:
         kids = node.get("/Kids")
-        if "/T" in node and (kids is None or not any("/T" in kid for kid in kids)):
+        if "/T" in node and (kids is None or not any(map(_has_name, kids))):
             self._leaves.setdefault(name, node)
         if kids is not None:
             self._visit(kids, node, f"{name}.")
@@ -115,15 +120,16 @@ class _Tree:
         if widget.objgen in self._nodes or "/Parent" not in widget:
             return
         chain = list(_with_parents(widget))
-        leads = all(
-            any(kid.objgen == below.objgen for kid in above.get("/Kids", ()))
-            for below, above in pairwise(chain)
-        )
+        leads = all(below.objgen in self._kids_of(above) for below, above in pairwise(chain))
         name = str(chain[-1].get("/T", ""))
-        taken = {str(field.get("/T", "")) for field in self._fields}
-        if leads and name and name not in taken and len(chain) < _MAX_DEPTH:
+        if leads and name and len(chain) < _MAX_DEPTH and name not in self._root_names:
             self._fields.append(chain[-1])
             self._visit(self._fields, None, "", len(self._fields) - 1)
+
+    def _kids_of(self, field: Object) -> set[Identity]:
+        if field.objgen not in self._kids:
+            self._kids[field.objgen] = {kid.objgen for kid in field.get("/Kids", ())}
+        return self._kids[field.objgen]
 
     def _add_named(self, widget: Object, name: str) -> None:
         """Attach a widget to the field of its name; without one it becomes a field itself."""
@@ -156,7 +162,9 @@ class _Tree:
     def _attach(self, name: str, leaf: Object, widget: Object) -> None:
         """Make a widget a kid of a field; copies of widgets that no page has are dropped."""
         field = self._leaves[name] = self._without_widget(leaf)
-        kids = [kid for kid in field.Kids if kid.objgen in self._on_page]
+        if field.objgen not in self._joined:
+            self._joined.add(field.objgen)
+            field.Kids = Array([kid for kid in field.Kids if kid.objgen in self._on_page])
         for entry in _FIELD_ENTRIES:
             if entry in widget:
                 if entry not in field:
@@ -165,7 +173,7 @@ class _Tree:
         if "/T" in widget:
             del widget["/T"]
         widget.Parent = field
-        field.Kids = Array([*kids, widget])
+        field.Kids.append(widget)
         self._nodes.add(widget.objgen)
 
     def _without_widget(self, leaf: Object) -> Object:
@@ -194,6 +202,10 @@ class _Tree:
         self._places[field.objgen] = place
         self._nodes.add(field.objgen)
         return field
+
+
+def _has_name(node: Any) -> bool:
+    return isinstance(node, Dictionary) and "/T" in node
 
 
 def _with_parents(node: Object) -> Iterator[Object]:

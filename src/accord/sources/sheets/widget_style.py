@@ -1,5 +1,7 @@
 """What the entries of a widget make viewers draw: background, border, and the form's own marks."""
 
+import re
+import zlib
 from typing import Final
 
 import pikepdf
@@ -13,9 +15,15 @@ UNREADABLE: Final = (
 _FILL: Final = {1: "g", 3: "rg", 4: "k"}
 _STROKE: Final = {1: "G", 3: "RG", 4: "K"}
 SHOW_TEXT: Final = frozenset({"Tj", "TJ", "'", '"'})
-_PAINT: Final = frozenset(
-    {"f", "F", "f*", "B", "B*", "b", "b*", "S", "s", "Do", "sh", "BI", "INLINE IMAGE"}
+_PAINT: Final = frozenset({"f", "F", "f*", "B", "B*", "b", "b*", "S", "s", "Do", "sh", "BI"})
+
+_MAX_CONTENT: Final = 16 << 10  # bytes of an appearance that are looked at
+_OPERANDS: Final = re.compile(
+    rb"\((?:\\.|[^\\)])*+\)?|<[0-9A-Fa-f\s]*+>|/[^\s()<>\[\]{}/%]*+", re.S
 )
+"""Strings and names: what may look like an operator, and is none."""
+_OPERATOR: Final = re.compile(rb"(?<![^\s\[\]>)])(?:[A-Za-z]{1,3}\*?|['\"])(?![^\s\[(</])")
+_SET_FONT: Final = re.compile(rb"/([^\s()<>\[\]{}/%]{1,127})\s+-?[\d.]{1,20}\s+Tf")
 
 
 def decoration(node: Object, characteristics: Object, width: float, height: float) -> str:
@@ -51,18 +59,14 @@ def is_drawable(drawing: Object) -> bool:
     operators = operators_of(drawing)
     if not operators & (_PAINT | SHOW_TEXT) or "/BBox" not in drawing:
         return False
-    return not operators & SHOW_TEXT or all(map(_is_embedded, _fonts(drawing)))
+    return not operators & SHOW_TEXT or _has_embedded_fonts(drawing)
 
 
-def _fonts(drawing: Object) -> list[Object | None]:
-    """Return the fonts in the resources of an appearance; None in place of missing ones."""
+def _has_embedded_fonts(drawing: Object) -> bool:
+    """True if the resources of an appearance have every font that it sets, embedded."""
     fonts = drawing.get("/Resources", Dictionary()).get("/Font", Dictionary())
-    used = [
-        str(each.operands[0])
-        for each in pikepdf.parse_content_stream(drawing, "Tf")
-        if each.operands
-    ]
-    return [fonts.get(name) for name in used] or [None]
+    used = [match[1].decode("latin-1") for match in _SET_FONT.finditer(_content(drawing))]
+    return bool(used) and all(_is_embedded(fonts.get(name)) for name in used)
 
 
 def _is_embedded(font: Object | None) -> bool:
@@ -76,10 +80,23 @@ def _is_embedded(font: Object | None) -> bool:
 
 
 def operators_of(drawing: Object | None) -> frozenset[str]:
-    """Return the operators of an appearance; none if it cannot be read."""
+    """Return the operators in the first part of an appearance; none if it cannot be read."""
     if not isinstance(drawing, pikepdf.Stream):
         return frozenset()
+    bare = _OPERANDS.sub(b" ", _content(drawing))
+    return frozenset(word.decode("ascii") for word in _OPERATOR.findall(bare))
+
+
+def _content(drawing: Object) -> bytes:
+    """Return the first bytes of a stream; of a compressed one no more is decompressed."""
+    kind, raw = drawing.get("/Filter"), drawing.read_raw_bytes()
+    if isinstance(kind, Array) and len(kind) == 1:
+        kind = kind[0]
+    if kind is None or (isinstance(kind, Array) and not len(kind)):
+        return raw[:_MAX_CONTENT]
+    if kind != Name.FlateDecode:
+        return b""
     try:
-        return frozenset(str(each.operator) for each in pikepdf.parse_content_stream(drawing))
-    except UNREADABLE:
-        return frozenset()
+        return zlib.decompressobj().decompress(raw, _MAX_CONTENT)
+    except zlib.error:
+        return b""

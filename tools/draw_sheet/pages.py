@@ -54,7 +54,13 @@ def foot(sheet: Sheet) -> None:
     label = "Rules facts from the SRD 5.1 by Wizards of the Coast LLC, CC-BY-4.0"
     sheet.text(label, 0, sheet.height + 9, size=5.9, font="Lato-Regular", color=RULE)
     sheet.text(
-        str(sheet.page), WIDTH, sheet.height + 9, size=5.9, font="Lato-Regular", color=RULE, align="right"
+        str(sheet.page),
+        WIDTH,
+        sheet.height + 9,
+        size=5.9,
+        font="Lato-Regular",
+        color=RULE,
+        align="right",
     )
 
 

@@ -278,11 +278,9 @@ def _misplaced(unknown: list[str]) -> Iterator[tuple[str, Notice]]:
     """Yield unknown members of a character with a warning that names the right place."""
     for index, path in enumerate(unknown):
         place = right_place(path) if index < _MAX_PLACED else ""
+        suffix = f"; the right place is {place}" if place else ""
         for notice in ignored([path]):
-            if place:
-                message = f"{notice.message}; the right place is {place}"
-                notice = msgspec.structs.replace(notice, message=message)
-            yield path, notice
+            yield path, msgspec.structs.replace(notice, message=notice.message + suffix)
 
 
 def _normalized(given: dict[str, Any]) -> tuple[dict[str, Any], list[str], list[str]]:

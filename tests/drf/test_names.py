@@ -86,10 +86,90 @@ def test_a_long_name_is_cut_and_stays_unique() -> None:
     assert all(re.fullmatch(r"a{55}_[0-9a-f]{8}", name) for name in names)
 
 
-def test_a_router_mounted_twice_has_mount_prefixes() -> None:
+def test_versions_in_the_url_before_the_view_begin_its_names() -> None:
     router = routed(things=Things)
-    names = tools(path("v1/", include(router.urls)), path("v2/", include(router.urls)))
+    names = tools(path("v1/", include(router.urls)), path("api/v2/", include(router.urls)))
     assert names == ["v1_things_list", "v1_things_retrieve", "v2_things_list", "v2_things_retrieve"]
+
+
+@pytest.mark.parametrize(
+    ("mount", "name"),
+    [
+        ("api/", "things_list"),
+        ("v1/", "v1_things_list"),
+        ("api/v1/", "v1_things_list"),
+        ("api/V2.1/shop/", "V2_1_things_list"),
+        ("v1beta2/", "v1beta2_things_list"),
+        ("v2-rc1/", "v2_rc1_things_list"),
+        ("vans/", "things_list"),
+        ("v1ew/", "things_list"),
+        ("<str:version>/", "things_list"),
+        ("", "things_list"),
+    ],
+)
+def test_a_mount_is_in_names_if_it_is_a_version(mount: str, name: str) -> None:
+    assert name in tools(path(mount, include(routed(things=Things).urls)))
+
+
+def test_a_view_without_words_in_its_url_is_root() -> None:
+    assert tools(path("", Here.as_view())) == ["root_get"]
+    assert tools(path("v1/", include([path("", Here.as_view())]))) == ["v1_root_get"]
+    router = SimpleRouter()
+    router.register("", Things, basename="thing")
+    assert tools(path("", include(router.urls))) == ["root_list", "root_retrieve"]
+
+
+ROUTES: list[Any] = [
+    path("api/v1/", include(routed(things=Things).urls)),
+    path("api/v2/", include(routed(things=Others).urls)),
+    path("v3/", include(routed(other_things=Things).urls)),
+    path("api/", include(routed(things=Others).urls)),
+    path("here/", Here.as_view()),
+    path("here/<int:pk>/", Here.as_view()),
+    path("there/<int:pk>/here/", Here.as_view()),
+    path("", Here.as_view()),
+]
+
+
+@pytest.mark.parametrize("count", range(len(ROUTES)))
+def test_a_new_route_never_renames_a_tool(count: int) -> None:
+    """Whichever route is added to the others, before or after them."""
+    others = ROUTES[:count] + ROUTES[count + 1 :]
+    before = set(tools(*others))
+    assert before < set(tools(ROUTES[count], *others))
+    assert before < set(tools(*others, ROUTES[count]))
+
+
+def test_prefixes_of_urls_begin_the_names_in_place_of_a_version() -> None:
+    router, greeting = routed(things=Things), routed(picked=Picked)
+    patterns = [
+        path("api/v1/", include(router.urls)),
+        path("blog/", include(router.urls)),
+        path("blog/", include(greeting.urls)),
+        path("blog/v2/", include(router.urls)),
+    ]
+    prefixes = {"api/v1/": "", "/blog/": "blog", "blog/v2": "new"}
+    names = tools(*patterns, path("mcp/", endpoint(prefixes=prefixes)))
+    assert names == [
+        *("blog_pick", "blog_picked_list", "blog_picked_retrieve"),
+        *("blog_things_list", "blog_things_retrieve", "new_things_list", "new_things_retrieve"),
+        *("things_list", "things_retrieve"),
+    ]
+
+
+def test_a_name_of_a_decorator_has_no_version() -> None:
+    @mcp_viewset(name="people")
+    class Named(Things): ...
+
+    patterns = path("v1/", include(routed(persons=Named, picked=Picked).urls))
+    assert tools(patterns)[:3] == ["people_list", "people_retrieve", "pick"]
+
+
+def test_two_mounts_that_give_the_same_names_are_an_error_with_the_prefix_to_add() -> None:
+    router = routed(things=Things)
+    wanted = r"at /a/things/ and .* at /api/b/things/; name one .*prefixes=\{'api/b/': 'b'\}"
+    with pytest.raises(ContractError, match=wanted):
+        tools(path("a/", include(router.urls)), path("api/b/", include(router.urls)))
 
 
 def test_two_tools_with_one_name_are_an_error_that_names_both() -> None:
@@ -101,7 +181,8 @@ def test_two_tools_with_one_name_are_an_error_that_names_both() -> None:
     patterns = [path("", include(routed(things=Things, rivals=Rival).urls))]
     wanted = (
         r"two tools are named 'things_list': .*Things\.list at /things/ and "
-        r".*Rival\.retrieve at /rivals/\{pk\}/"
+        r".*Rival\.retrieve at /rivals/\{pk\}/; name one of them with "
+        r"@mcp_viewset\(name=…\) or @mcp_tool\(name=…\)"
     )
     with pytest.raises(ContractError, match=wanted):
         tools(*patterns)

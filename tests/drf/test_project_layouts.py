@@ -53,23 +53,25 @@ class Files(APIView):
         return Response({"path": request.path, **kwargs})
 
 
-def test_views_whose_urls_differ_only_in_parameters_have_those_in_their_names() -> None:
+def test_a_plain_view_is_named_by_its_url_and_the_parameters_at_its_end() -> None:
     patterns = [
         path("files/", Files.as_view()),
         path("files/<int:pk>/", Files.as_view()),
         path("rooms/<str:room>/files/", Files.as_view()),
         path("rooms/files/<str:key>/", Files.as_view()),
+        path("<int:year>/", Files.as_view()),
     ]
     with serving(*patterns):
         tools = project.server().tools
         assert list(tools) == [
-            *("files_get", "files_pk_get", "rooms_room_files_get", "rooms_files_key_get")
+            *("files_get", "files_pk_get", "rooms_files_get", "rooms_files_key_get"),
+            "year_get",
         ]
         answered = call(project.server(), "rooms_files_key_get", {"kwargs": {"key": "a"}})
     assert answered["data"] == {"path": "/rooms/files/a/", "key": "a"}
 
 
-def test_views_with_equal_names_and_parameters_are_numbered() -> None:
+def test_one_view_at_urls_with_the_same_parameters_has_numbered_tools() -> None:
     patterns = [
         re_path(r"^files/(?P<key>[0-9]+)/$", Files.as_view()),
         re_path(r"^files/(?P<key>[a-z]+)/$", Files.as_view()),
@@ -80,6 +82,12 @@ def test_views_with_equal_names_and_parameters_are_numbered() -> None:
         good = call(server, "files_key_get_2", {"kwargs": {"key": "a"}})
         bad = call(server, "files_key_get_2", {"kwargs": {"key": "1"}})
     assert (good["success"], bad["success"]) == (True, False)
+
+
+def test_a_url_with_and_without_a_slash_is_one_tool() -> None:
+    patterns = [path("files/<int:pk>", Files.as_view()), path("files/<int:pk>/", Files.as_view())]
+    with serving(*patterns):
+        assert list(project.server().tools) == ["files_pk_get"]
 
 
 class Others(Files):
@@ -93,7 +101,7 @@ def test_a_view_shadowed_by_another_is_skipped() -> None:
     ]
     wanted = r"test_project_layouts\.Others is skipped: /files/\{pk\}/ resolves to Files"
     with serving(*patterns), pytest.warns(SkippedWarning, match=wanted):
-        assert list(project.server().tools) == ["files_get"]
+        assert list(project.server().tools) == ["files_pk_get"]
 
 
 def test_a_router_mounted_twice_at_one_url_gives_its_tools_once() -> None:
@@ -134,7 +142,7 @@ def test_filters_are_known_without_a_queryset() -> None:
 def test_a_generic_view_without_a_serializer_gives_no_warning() -> None:
     with serving(of(Bare)):
         schema = project.server().tools["things_create"].input_schema
-    assert schema["properties"]["body"] == {"type": "object"}
+    assert schema["properties"]["body"] == {"type": ["object", "array"]}
 
 
 class Nameless(Shy):
@@ -189,7 +197,7 @@ def test_an_output_schema_is_three_levels_deep() -> None:
 
 def test_a_path_converter_has_its_schema() -> None:
     with serving(path("rooms/<int:floor>/<uuid:key>/<slug:name>/", Files.as_view())):
-        schema = project.server().tools["rooms_get"].input_schema
+        schema = project.server().tools["rooms_floor_key_name_get"].input_schema
     assert schema["properties"]["kwargs"]["properties"] == {
         "floor": {"type": ["integer", "string"]},
         "key": {"type": "string", "format": "uuid"},

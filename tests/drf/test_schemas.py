@@ -20,9 +20,10 @@ from rest_framework.permissions import AllowAny
 from rest_framework.routers import SimpleRouter
 
 from accord.django import project
+from accord.django.views import EndpointSettings, find_tools
 from accord.model.tool import Tool
 from accord.sources.drf import SkippedWarning, build, routes_of
-from accord.sources.drf.build import ViewCaller, to_json
+from accord.sources.drf.build import BuildOptions, ViewCaller, to_json
 from accord.sources.drf.fields import SchemaBuilder
 from drf.mcp_clients import Client
 from storefront.models import Category, Customer, Order, Product
@@ -274,7 +275,8 @@ def tools_of(**views: Any) -> dict[str, Tool]:
         urlpatterns = [path("", include(router.urls))]
 
     with override_settings(ROOT_URLCONF=Urls):
-        return {each.tool.name: each.tool for each in build(routes_of(), ViewCaller())}
+        options = BuildOptions(output_schemas=True)
+        return {each.tool.name: each.tool for each in build(routes_of(), ViewCaller(), options)}
 
 
 def query_of(tool: Tool) -> Any:
@@ -339,7 +341,8 @@ def test_the_lists_of_the_example_have_query_parameters() -> None:
 
 
 def test_lists_have_item_schemas_and_pages_have_page_properties() -> None:
-    tools = project.server().tools
+    found = find_tools(EndpointSettings(output_schemas=True))
+    tools = {each.tool.name: each.tool for each in found}
     assert tools["customers_list"].output.schema == {"type": "array", "items": CUSTOMER_OUT}
     page = tools["products_list"].output.schema
     assert page is not None
@@ -431,7 +434,7 @@ def test_schemas_of_drf_spectacular_are_used(documented: Any) -> None:
     assert set(body["required"]) == {"text", "key"}
     assert query_of(note)["properties"]["loud"] == {"type": "boolean", "description": "Shout"}
     assert note.description == "Leave a note, loudly or not."
-    assert tools["docs_list"].description == "List customers."
+    assert tools["docs_list"].description == "List every customer."
     assert tools["docs_guessed"].output.schema is None
     assert "docs_unsaid" in tools
 

@@ -46,7 +46,7 @@ unready_list unready_create unready_retrieve unready_update unready_partial_upda
 own_page_list
 clients_orders_list clients_orders_retrieve
 things_list things_retrieve
-reports_get everybody_list everybody_create greet_get greet_post async_get
+reports_year_month_get everybody_list everybody_create greet_get greet_post async_get
 """.split()
 
 
@@ -100,8 +100,12 @@ CALLS: list[tuple[str, Any, Any]] = [
     ("own_page_list", {}, {"mine": True}),
     ("things_list", {}, {"version": "v1"}),
     ("things_list", {"kwargs": {"version": "v2"}}, {"version": "v2"}),
-    ("reports_get", {"kwargs": {"year": 2026}}, {"year": "2026", "month": None}),
-    ("reports_get", {"kwargs": {"year": 2026, "month": 5}}, {"year": "2026", "month": "5"}),
+    ("reports_year_month_get", {"kwargs": {"year": 2026}}, {"year": "2026", "month": None}),
+    (
+        "reports_year_month_get",
+        {"kwargs": {"year": 2026, "month": 5}},
+        {"year": "2026", "month": "5"},
+    ),
     ("greet_get", {}, {"hello": "GET"}),
     ("greet_post", {"body": {}}, {"hello": "POST"}),
     ("async_get", {}, {"async": True}),
@@ -169,7 +173,13 @@ PROBLEMS: list[tuple[str, Any, str, str, list[tuple[str, str]]]] = [
     ("clients_retrieve", {"kwargs": {"pk": "a/b"}}, "not_found", "{'detail': 'Not found.'}", []),
     ("clients_retrieve", {"kwargs": {"pk": "count"}}, "not_found", "{'detail': 'Not found.'}", []),
     ("clients_retrieve", {"kwargs": {"pk": ""}}, "not_found", "{'detail': 'Not found.'}", []),
-    ("reports_get", {"kwargs": {"year": "x"}}, "not_found", "{'detail': 'Not found.'}", []),
+    (
+        "reports_year_month_get",
+        {"kwargs": {"year": "x"}},
+        "not_found",
+        "{'detail': 'Not found.'}",
+        [],
+    ),
     ("things_list", {"kwargs": {"version": "v9"}}, "not_found", "Invalid version", []),
     (
         "uploads_create",
@@ -328,9 +338,9 @@ def with_all_warnings_ignored(make: Any) -> Any:
 @odd_urls
 def test_without_a_request_a_tool_acts_for_the_named_user() -> None:
     mine = with_all_warnings_ignored(lambda: project.server(user("visitor")))
-    assert call(mine, "reports_get", {"kwargs": {"year": 2026}})["success"] is True
+    assert call(mine, "reports_year_month_get", {"kwargs": {"year": 2026}})["success"] is True
     anonymous_request = with_all_warnings_ignored(project.server)
-    refused = call(anonymous_request, "reports_get", {"kwargs": {"year": 2026}})
+    refused = call(anonymous_request, "reports_year_month_get", {"kwargs": {"year": 2026}})
     assert refused["meta"]["error"]["type"] == "authentication"
 
 

@@ -13,7 +13,7 @@ except ImportError as missing:
     raise ImportError("accord.django needs an extra: pip install 'accord-mcp[django]'") from missing
 
 if TYPE_CHECKING:
-    from accord.django.view import endpoint
+    from accord.django.views import endpoint
     from accord.sources.drf import mcp_tool, mcp_viewset
 
 del _django, _rest_framework
@@ -24,7 +24,7 @@ __all__ = ["endpoint", "mcp_tool", "mcp_viewset"]
 def __getattr__(name: str) -> Any:
     """Import on first use: this package is imported before Django is set up."""
     if name == "endpoint":
-        from accord.django.view import endpoint
+        from accord.django.views import endpoint
 
         return endpoint
     if name in ("mcp_tool", "mcp_viewset"):

@@ -6,7 +6,8 @@ from typing import Any
 from django.core import checks
 from django.urls import URLResolver, get_resolver
 
-from accord.django.view import Endpoint, EndpointSettings, find_tools, make_server
+from accord.django.settings import DEFAULTS, mcp_settings
+from accord.django.views import Endpoint, EndpointSettings, find_tools, make_server
 from accord.errors import ContractError
 from accord.server import Server, combine
 from accord.sources.drf import SkippedWarning
@@ -50,9 +51,14 @@ def server(user: Any = None) -> Server:
     )
 
 
+def _unknown(name: str) -> checks.CheckMessage:
+    reason = f"DJANGORESTFRAMEWORK_MCP has no member {name!r}; there are {', '.join(DEFAULTS)}"
+    return checks.Warning(reason, id="accord.W002")
+
+
 def check_endpoints(app_configs: Any, **_: Any) -> list[checks.CheckMessage]:
     """Build the tools of every endpoint; report errors, and a warning for each skipped view."""
-    found: list[checks.CheckMessage] = []
+    found: list[checks.CheckMessage] = [_unknown(name) for name in mcp_settings.unknown()]
     for path, endpoint in endpoints().items():
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")

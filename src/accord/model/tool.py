@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from accord.errors import ContractError
-from accord.model.answer import Notice
+from accord.model.answer import Notice, Page
 from accord.model.arguments import JsonSchema
 from accord.model.content import Icon
 
@@ -78,6 +78,13 @@ Audience = Callable[[Any], Callable[[str], bool]]
 """Returns, for the sender of `tools/list`, a predicate on the names of tools to show."""
 
 
+NextArguments = Callable[[bytes, Page, int], Mapping[str, Any] | None]
+"""Returns, for arguments and the page of the answer, arguments for what is after its first items.
+
+None if there are no such arguments.
+"""
+
+
 def tags_of(tags: Any, what: str) -> frozenset[str]:
     """Return the tags of a feature as a set; raise ContractError if they are not strings."""
     is_several = isinstance(tags, Collection) and not isinstance(tags, str | bytes)
@@ -121,6 +128,8 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """False if clients do not see it until `Server.enable`."""
     audience: Audience | None = None
     """Callers that see it in `tools/list`; all if None."""
+    next_arguments: NextArguments | None = None
+    """The way to the rest of a cut page, if the tool's own arguments are one."""
 
     def __post_init__(self) -> None:
         if self.timeout is not None and not _is_duration(self.timeout):

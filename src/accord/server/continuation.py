@@ -4,11 +4,12 @@ A cursor holds the tool's own cursor and how much of the answer has been sent; t
 and what was sent is left out. So only read-only tools have one.
 """
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
 
-from accord.model.answer import FieldError, Problem
+from accord.model.answer import FieldError, Page, Problem
 from accord.model.limits import NO_CONTINUATION, Continuation, Position
 from accord.model.tool import Hints, Tool, tool_without_call
 from accord.model.values import read_exactly
@@ -21,7 +22,10 @@ _MAX_ARGUMENTS: Final = 4_096  # bytes of arguments in a cursor
 _AGAIN: Final = "call it again with the same arguments and this cursor for the rest"
 _MORE: Final = f"call {READ_MORE} with this cursor for the rest"
 
+_PAGE_ITEMS: Final = ("results",)  # the items of a page, as the REST framework names them
+
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_encode = msgspec.json.Encoder().encode
 _canonical = msgspec.json.Encoder(order="deterministic").encode
 
 
@@ -68,8 +72,18 @@ class Continuations:
         self._cursors = cursors
         self._has_read_more = has_read_more
 
-    def after(self, request: ToolRequest, position: Position) -> Continuation:
-        """Return how the caller gets the part of an answer after a position."""
+    def after(
+        self, request: ToolRequest, position: Position, page: Page | None = None
+    ) -> Continuation:
+        """Return how the caller gets the part of an answer after a position; `page` is its page."""
+        by_cursor = self._by_cursor(request, position)
+        following = None if page is None else _next_arguments(request, position, page)
+        if following is None or not request.tool.hints.read_only:
+            return by_cursor
+        hint = f"call it again with {_encode(following).decode()} for the rest"
+        return Continuation(by_cursor.cursor, hint)
+
+    def _by_cursor(self, request: ToolRequest, position: Position) -> Continuation:
         tool = request.tool
         if not tool.hints.read_only:
             return NO_CONTINUATION
@@ -108,6 +122,19 @@ class Continuations:
         held = self._cursors.decode(cursor.removeprefix(_REST), READ_MORE)
         more = msgspec.convert(held, _ReadMore)
         return more.tool, more.arguments.encode(), more.position
+
+
+def _next_arguments(
+    request: ToolRequest, position: Position, page: Page
+) -> Mapping[str, Any] | None:
+    """Return the tool's own arguments for the part of a page after a position."""
+    find = request.tool.next_arguments
+    if find is None or position.path != _PAGE_ITEMS or len(request.arguments) > _MAX_ARGUMENTS:
+        return None
+    begun = 0 if request.position is None else request.position.skip
+    if page.offset is not None:  # that of the part which is here
+        page = msgspec.structs.replace(page, offset=page.offset - begun)
+    return find(request.arguments, page, position.skip)
 
 
 def read_more_tool() -> Tool:

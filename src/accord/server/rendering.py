@@ -151,10 +151,11 @@ class Shortener:
         if tool.output.schema is not None and "contentEncoding" in tool.output.schema:
             raise too_large(limit)  # a part of a file is useless
         request = ToolRequest(tool, arguments, position)
+        page = answer.page
         answer = Cutter(
             limit,
             fits=lambda part: size_of(profile.success(part, context)) <= limit,
-            continuation=lambda position: self._continuations.after(request, position),
+            continuation=lambda position: self._continuations.after(request, position, page),
             begun=position,
             is_whole=not has_own_cursor(arguments),
         ).cut(answer)

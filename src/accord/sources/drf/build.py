@@ -1,38 +1,46 @@
 """Build tools from routes: check arguments, call the view, convert its response."""
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from decimal import Decimal
 from enum import Enum
 from functools import cached_property
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 from django.http import HttpRequest, HttpResponse
 from django.utils.functional import Promise
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from accord.errors import ContractError
-from accord.model.answer import Answer, FieldError, Problem
+from accord.model.answer import Answer, FieldError, Page, Problem
 from accord.model.arguments import Checker, JsonSchema, invalid
 from accord.model.context import Context
 from accord.model.tool import Audience, Bound, Output, Tool
-from accord.sources.drf.describe import RouteDescription, default_of, describe
+from accord.sources.drf.compact import compacted
+from accord.sources.drf.describe import CURSOR, RouteDescription, default_of, describe
 from accord.sources.drf.dispatch import FullDispatch, MiddlewareProbe, NestedDispatch
-from accord.sources.drf.naming import has_options, name_all, options_of
+from accord.sources.drf.naming import (
+    Naming,
+    decorated_viewsets,
+    has_options,
+    is_marked,
+    name_all,
+    options_of,
+)
 from accord.sources.drf.requests import (
     BodyEncoder,
     RequestBody,
     ViewCall,
     nested_request,
     query_string,
+    skips_permissions,
     standalone_request,
 )
-from accord.sources.drf.responses import answer_from
-from accord.sources.drf.routes import ViewRoute, ViewRoutes
-from accord.sources.drf.views import ToolFilter, allow_all
+from accord.sources.drf.responses import answer_from, refusal_of
+from accord.sources.drf.routes import ViewRoute, ViewRoutes, routes_of_viewsets
+from accord.sources.drf.views import ToolFilter, allow_all, allow_none
 
-_BODIES: Final[dict[str, type]] = {"object": dict, "array": list}
 T = TypeVar("T")
 _UNREADABLE: Final = FieldError("arguments", "must be an object that can be decoded")
 _NOT_FOUND = "ViewSet returned error: {'detail': 'Not found.'}"
@@ -54,11 +62,12 @@ def to_json(value: Any) -> Any:
 
 
 class ViewArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A tool's arguments: `kwargs` for the URL, `query`, and `body`."""
+    """A tool's arguments: `kwargs` for the URL, `query`, `body`, and a cursor of its own."""
 
     kwargs: dict[str, str | int] = {}
     query: dict[str, Any] = {}
-    body: dict[str, Any] | list[Any] | UnsetType = UNSET
+    body: Any = UNSET
+    cursor: str | None = None
 
 
 _decode = msgspec.json.Decoder(ViewArguments).decode
@@ -73,9 +82,8 @@ class ArgumentChecker:
         members = shape["properties"]
         self._names = members["kwargs"]["properties"].keys()
         self._required = frozenset(members["kwargs"].get("required", ()))
-        kinds = members.get("body", {}).get("type", [])
-        kinds = [kinds] if isinstance(kinds, str) else kinds
-        self._body = tuple(_BODIES[kind] for kind in kinds)
+        self._takes_body = "body" in members
+        self._takes_cursor = CURSOR in members
 
     def bind(self, arguments: bytes) -> Bound:
         """Return the arguments; raise a validation Problem if they have another shape."""
@@ -84,8 +92,10 @@ class ArgumentChecker:
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             raise self._problem(arguments) from None
         kwargs = given.kwargs.keys()
-        has_body = given.body is UNSET or isinstance(given.body, self._body)
-        if not has_body or not self._required <= kwargs <= self._names:
+        is_known = (given.body is UNSET or self._takes_body) and (
+            given.cursor is None or self._takes_cursor
+        )
+        if not is_known or not self._required <= kwargs <= self._names:
             raise self._problem(arguments)
         return Bound(given)
 
@@ -101,11 +111,19 @@ class SkippedWarning(UserWarning):
     """A view is not exposed as a tool, or a part of it could not be described."""
 
 
-class ViewCaller:
-    """Calls the views of a Django project; `user` is the user outside of an HTTP request."""
+Admit = Callable[[HttpRequest], None]
+"""Raises a Problem if the sender of a request may not use the endpoint."""
 
-    def __init__(self, *, user: Any = None) -> None:
+
+class ViewCaller:
+    """Calls the views of a Django project; `user` is the user outside of an HTTP request.
+
+    `admit` is asked about requests outside of Django; inside, the endpoint asks it itself.
+    """
+
+    def __init__(self, *, user: Any = None, admit: Admit | None = None) -> None:
         self._user = user
+        self._admit = admit
 
     @cached_property
     def _nested(self) -> NestedDispatch:
@@ -125,21 +143,36 @@ class ViewCaller:
         """Call a view for a sender: a Django request, an HTTP sender's headers, or None (stdio)."""
         if isinstance(sender, HttpRequest):
             return self._nested.call(route, nested_request(sender, call), read)
-        return self._full.call(route, standalone_request(sender, call, self._user), read)
+        request = standalone_request(sender, call, self._user)
+        if self._admit is not None:
+            self._admit(request)
+        return self._full.call(route, request, read)
 
     def audience(self, routes: Mapping[str, ViewRoute]) -> Audience:
         """Return the audience of these tools: each caller sees those it has permission for."""
 
         def filter_for(sender: Any) -> Callable[[str], bool]:
             if isinstance(sender, HttpRequest):
-                return ToolFilter(routes, sender)
+                return allow_all if skips_permissions(sender) else ToolFilter(routes, sender)
             request = standalone_request(sender, ViewCall("get", "/"), self._user)
+            if not self._is_admitted(request):
+                return allow_none
+            if skips_permissions(request):
+                return allow_all
             allowed = self._probe.run(
                 request, lambda inner: set(filter(ToolFilter(routes, inner), routes))
             )
             return allow_all if allowed is None else allowed.__contains__
 
         return filter_for
+
+    def _is_admitted(self, request: HttpRequest) -> bool:
+        try:
+            if self._admit is not None:
+                self._admit(request)
+        except Problem:
+            return False
+        return True
 
 
 class ExposedTool(msgspec.Struct, frozen=True):
@@ -149,27 +182,90 @@ class ExposedTool(msgspec.Struct, frozen=True):
     permissions: str
 
 
+class BuildOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Which views are tools, and how the tools are described."""
+
+    marked_only: bool | Literal["actions"] = False
+    """True for views with a decorator; "actions" if a custom action needs one too."""
+    naming: Naming = Naming()
+    output_schemas: bool | Collection[str] = False
+    """True if tools have an output schema, or the names of those that have."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.output_schemas, str):
+            raise ContractError(f"output_schemas must be a list: [{self.output_schemas!r}]")
+        if self.marked_only not in (True, False, "actions"):
+            raise ContractError(
+                f'marked_only must be True, False or "actions", not {self.marked_only!r}'
+            )
+
+    def has_output_schema(self, name: str) -> bool:
+        """True if the tool of this name has an output schema."""
+        known = self.output_schemas
+        return known if isinstance(known, bool) else name in known
+
+
+_DEFAULT: Final = BuildOptions()
+
+
 def build(
-    routes: ViewRoutes, caller: ViewCaller, *, marked_only: bool = False
+    routes: ViewRoutes, caller: ViewCaller, options: BuildOptions = _DEFAULT
 ) -> list[ExposedTool]:
     """Return the tools of a project; a view that cannot be one is skipped with a warning."""
+    if options.marked_only == "actions":
+        routes = _with_unrouted(routes)
     for reason in routes.skipped:
         warnings.warn(reason, SkippedWarning, stacklevel=2)
-    chosen = [route for route in routes.found if _is_chosen(route, marked_only=marked_only)]
-    named = name_all(chosen)
+    chosen = [route for route in routes.found if _is_chosen(route, options.marked_only)]
+    named = name_all(chosen, options.naming)
+    _require_known(options.output_schemas, named)
     audience, reported = caller.audience(named), set[Any]()
-    return [_expose(name, route, caller, audience, reported) for name, route in named.items()]
+    return [
+        _expose(name, route, caller, audience, reported, options.has_output_schema(name))
+        for name, route in named.items()
+    ]
 
 
-def _is_chosen(route: ViewRoute, *, marked_only: bool) -> bool:
+def _with_unrouted(routes: ViewRoutes) -> ViewRoutes:
+    """Add the viewsets with `mcp_viewset` that have no URL."""
+    routed = {route.view for route in routes.found}
+    others = {view: name for view, name in decorated_viewsets().items() if view not in routed}
+    owners: dict[str, type] = {}
+    for view, name in others.items():
+        owner = owners.setdefault(name, view)
+        if owner is not view:
+            raise ContractError(
+                f"{owner.__qualname__} and {view.__qualname__} have the same basename {name!r};"
+                " give one another: @mcp_viewset(basename=…)",
+                at=view,
+            )
+    more = routes_of_viewsets(others)
+    return ViewRoutes((*routes.found, *more.found), (*routes.skipped, *more.skipped))
+
+
+def _is_chosen(route: ViewRoute, marked_only: bool | str) -> bool:
+    if marked_only == "actions" and not is_marked(route):
+        return False
     actions = options_of(route.view).actions
     if actions is not None:
-        return route.action in actions or options_of(route.handler).name is not None
+        is_named = options_of(route.handler).name is not None and marked_only != "actions"
+        return route.action in actions or is_named
     return not marked_only or has_options(route.view, route.action)
 
 
+def _require_known(names: bool | Collection[str], named: Mapping[str, ViewRoute]) -> None:
+    unknown = () if isinstance(names, bool) else sorted(set(names) - named.keys())
+    if unknown:
+        raise ContractError(f"output_schemas has names that no tool has: {', '.join(unknown)}")
+
+
 def _expose(
-    name: str, route: ViewRoute, caller: ViewCaller, audience: Audience, reported: set[Any]
+    name: str,
+    route: ViewRoute,
+    caller: ViewCaller,
+    audience: Audience,
+    reported: set[Any],
+    has_output_schema: bool,
 ) -> ExposedTool:
     def report(reason: str, about: Any = None) -> None:
         key = about or (route.view, reason)  # warn once for all actions of a view
@@ -177,7 +273,8 @@ def _expose(
             reported.add(key)
             warnings.warn(f"{name} ({route.location}): {reason}", SkippedWarning, stacklevel=4)
 
-    known = _checked(describe(route, report), report)
+    described = describe(route, report, with_output=has_output_schema)
+    known = _checked(described, report)
     call = _ViewTool(name, route, known, caller)
     tool = Tool(
         name=name,
@@ -191,6 +288,7 @@ def _expose(
         hints=known.hints,
         output=Output(schema=known.output_schema),
         audience=audience,
+        next_arguments=call.next_arguments,
     )
     return ExposedTool(tool, known.permissions)
 
@@ -200,6 +298,7 @@ def _checked(known: RouteDescription, report: Callable[[str], None]) -> RouteDes
     for member, plain in (("input_schema", known.shape), ("output_schema", None)):
         schema = to_json(getattr(known, member))
         try:
+            schema = schema and compacted(schema)
             known = msgspec.structs.replace(known, **{member: schema})
             msgspec.json.encode(schema)
             if schema is not None:
@@ -210,6 +309,14 @@ def _checked(known: RouteDescription, report: Callable[[str], None]) -> RouteDes
     return known
 
 
+def _answer(response: HttpResponse, call: ViewCall, sender: Any) -> Answer[Any]:
+    """Return the answer; tell the endpoint of a reply that the caller may not do this."""
+    refusal = refusal_of(response)
+    if refusal is not None and isinstance(sender, HttpRequest):
+        sender.accord_refusal = refusal
+    return answer_from(response, call)
+
+
 class _ViewTool:
     """Binds arguments for one tool, and calls its view."""
 
@@ -218,9 +325,10 @@ class _ViewTool:
     ) -> None:
         self._route = route
         self._csv = known.csv
+        self._paging = known.paging
         self._caller = caller
-        body = known.input_schema["properties"].get("body")
-        self._encoder = None if body is None else BodyEncoder(route, body)
+        takes_body = "body" in known.shape["properties"]
+        self._encoder = BodyEncoder(route, known.body or {}) if takes_body else None
         self._defaults = {
             name: default
             for name in route.names
@@ -234,13 +342,24 @@ class _ViewTool:
         path = route.path(self._defaults | arguments.kwargs)
         if path is None:  # no URL matches these arguments
             raise Problem.not_found(_NOT_FOUND)
-        query = query_string(arguments.query, self._csv) if arguments.query else ""
+        given = arguments.query
+        if arguments.cursor is not None:
+            given = given | self._paging.cursor_query(arguments.cursor)
+        query = query_string(given, self._csv) if given else ""
         call = ViewCall(route.method, path, query, self._body(arguments.body), route.accept)
         return self._caller.call(
-            route, call, context.sender, lambda response: answer_from(response, call)
+            route, call, context.sender, lambda response: _answer(response, call, context.sender)
         )
+
+    def next_arguments(self, arguments: bytes, page: Page, passed: int) -> Mapping[str, Any] | None:
+        """Return the arguments for the items after the first ones of a page."""
+        query = self._paging.query_after(page, passed)
+        if query is None:
+            return None
+        given = msgspec.json.decode(arguments)
+        return {**given, "query": {**given.get("query", {}), **query}}
 
     def _body(self, given: Any) -> RequestBody | None:
         if self._encoder is None:
             return None
-        return self._encoder.encode({} if given is UNSET else given)
+        return self._encoder.encode({} if given is UNSET or given is None else given)

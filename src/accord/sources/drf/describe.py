@@ -1,7 +1,6 @@
 """Describe a route as a tool: description, input and output schema, hints."""
 
-import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -14,6 +13,7 @@ from rest_framework.views import APIView
 from accord.model.arguments import JsonSchema
 from accord.model.tool import Hints
 from accord.sources.drf import spectacular
+from accord.sources.drf.descriptions import dedented, description_of
 from accord.sources.drf.fields import (
     Reporter,
     SchemaBuilder,
@@ -21,7 +21,8 @@ from accord.sources.drf.fields import (
     model_field_schema,
 )
 from accord.sources.drf.filters import QueryParameter, has_page_size, parameters_of
-from accord.sources.drf.naming import options_of
+from accord.sources.drf.naming import STANDARD_ACTIONS, options_of, verb_of
+from accord.sources.drf.paging import Paging
 from accord.sources.drf.routes import WITH_BODY, ViewRoute
 from accord.sources.drf.views import attempt, describe_permissions, make_view, model_of
 
@@ -43,15 +44,10 @@ _PAGE_PROPERTIES: Final[dict[Any, JsonSchema]] = {
     pagination.CursorPagination.get_paginated_response: {},
 }
 _LINK: Final[JsonSchema] = {"type": ["string", "null"], "format": "uri"}
+CURSOR: Final = "cursor"
+_CURSOR: Final[JsonSchema] = {"type": "string", "description": "Cursor of an answer that was cut"}
 _OBJECT: Final[JsonSchema] = {"type": "object"}
-_SENTENCES: Final = {
-    "list": "List {many}.",
-    "retrieve": "Retrieve one {one}.",
-    "create": "Create a new {one}.",
-    "update": "Replace a {one}.",
-    "partial_update": "Change some fields of a {one}.",
-    "destroy": "Delete a {one}.",
-}
+_OPEN_BODY: Final[JsonSchema] = {"type": ["object", "array"]}
 _HINTS: Final = {
     "get": Hints(read_only=True),
     "post": Hints(read_only=False),
@@ -154,6 +150,10 @@ class RouteDescription(msgspec.Struct, frozen=True, kw_only=True):
     output_schema: JsonSchema | None
     permissions: str
     """The view's permissions as an expression."""
+    body: JsonSchema | None
+    """The schema of the body, each part written out."""
+    paging: Paging
+    """How the list is paginated."""
     csv: frozenset[str]
     """Query parameters whose values are joined by commas."""
 
@@ -167,77 +167,143 @@ class RouteSchemas(msgspec.Struct, frozen=True):
     description: str | None = None
 
 
-def describe(route: ViewRoute, report: Reporter) -> RouteDescription:
+def describe(route: ViewRoute, report: Reporter, *, with_output: bool = True) -> RouteDescription:
     """Return a route's metadata; what cannot be found out is left open and reported."""
     view = attempt(
         lambda: make_view(route),
         None,
         lambda reason: report(f"the view cannot be instantiated outside of a request: {reason}"),
     )
-    known = _schemas(route, view, report)
+    known = _schemas(route, view, report, with_output=with_output)
     options = options_of(route.handler)
     kwargs = _kwargs_schema(route, view)
     properties = {"kwargs": kwargs} if route.names else {}
     properties["query"] = _query_schema(known.parameters)
     if known.body is not None:
         properties["body"] = known.body
-    required = [name for name in properties if "required" in properties[name]]
+    if is_read_only(route):
+        properties[CURSOR] = _CURSOR
+    required = [name for name in properties if _has_required(properties[name])]
     return RouteDescription(
-        description=options.description or known.description or _description(route, view),
+        description=dedented(options.description or known.description or "")
+        or description_of(route, view),
         title=options.title,
         hints=_HINTS[route.method],
         input_schema=_closed_object(properties, required),
-        shape=_shape(route, kwargs, known.body),
+        shape=_shape(route, kwargs, has_body=known.body is not None or route.method in WITH_BODY),
         output_schema=known.output,
         permissions=attempt(
             lambda: describe_permissions(view), "the view's own permissions", lambda _: None
         ),
+        body=known.body,
+        paging=Paging.of(view),
         csv=frozenset(each.name for each in known.parameters if each.is_csv),
     )
 
 
-def _schemas(route: ViewRoute, view: Any, report: Reporter) -> RouteSchemas:
-    body: JsonSchema | None = _OBJECT if _has_body(route) else None
+def _has_required(schema: JsonSchema) -> bool:
+    return any("required" in each for each in (schema, *schema.get("anyOf", ())))
+
+
+def is_read_only(route: ViewRoute) -> bool:
+    """True if a call changes nothing, by its method."""
+    return bool(_HINTS[route.method].read_only)
+
+
+def _schemas(route: ViewRoute, view: Any, report: Reporter, *, with_output: bool) -> RouteSchemas:
     if view is None:
-        return RouteSchemas(body, (), None)
-    output = attempt(lambda: output_schema(route, view, lambda *_: None), None, lambda _: None)
+        return RouteSchemas(_OPEN_BODY if _has_body(route) else None, (), None)
+    output = (
+        attempt(lambda: output_schema(route, view, lambda *_: None), None, lambda _: None)
+        if with_output
+        else None
+    )
     operation = spectacular.operation_of(route, report)
-    if operation is not None:
-        given = None if body is None else operation.body or body
-        if output is None and (operation.is_explicit or standard_action(route) is not None):
-            output = operation.output
-        description = operation.description if operation.is_explicit else None
-        return RouteSchemas(given, operation.parameters, output, description)
-    is_list = standard_action(route) == "list" or route.action == "list"
+    parameters = parameters_of(view, report) if verb_of(route) == "list" else []
+    if operation is None:
+        return RouteSchemas(_body(route, view, report), parameters, output)
+    if (
+        with_output
+        and output is None
+        and (operation.is_explicit or standard_action(route) is not None)
+    ):
+        output = operation.output
     return RouteSchemas(
-        None if body is None else _body(route, view, report),
-        parameters_of(view, report) if is_list else (),
+        _body(route, view, report, operation),
+        spectacular.merged(operation.parameters, parameters, view),
         output,
+        operation.description if operation.is_explicit else None,
     )
 
 
+# The body
+
+
 def _has_body(route: ViewRoute) -> bool:
+    given = options_of(route.handler).input_serializer
+    if given is not msgspec.UNSET:
+        return given is not None
     return route.method in WITH_BODY or (route.method == "delete" and route.action != "destroy")
 
 
-def _body(route: ViewRoute, view: Any, report: Reporter) -> JsonSchema:
-    """Return the schema of the request body, from its serializer."""
-    if not _has_serializer(view):
-        return _OBJECT
+def _body(
+    route: ViewRoute,
+    view: Any,
+    report: Reporter,
+    operation: spectacular.OpenAPIOperation | None = None,
+) -> JsonSchema | None:
+    """Return the schema of the body, from its serializer; None if the action takes none."""
+    if not _has_body(route):
+        return None
+    given = options_of(route.handler).input_serializer
+    if operation is not None and given is msgspec.UNSET:
+        is_own = operation.has_own_body or _has_own_serializer(route, view)
+        schema = operation.body if is_own else None
+        return _with_lists(view, schema) if schema else _OPEN_BODY
+    is_partial = route.method == "patch"
+    if given is not msgspec.UNSET:
+        context = {"request": view.request, "format": None, "view": view}
+        return _serializer_schema(lambda: given(partial=is_partial, context=context), report)
+    if not _has_own_serializer(route, view):
+        return _OPEN_BODY
+    make = getattr(view, "get_serializer", None) or view.serializer_class
+    return _with_lists(view, _serializer_schema(lambda: make(partial=is_partial), report))
 
+
+def _serializer_schema(make: Callable[[], Any], report: Reporter) -> JsonSchema:
     def body_schema() -> JsonSchema:
-        make = getattr(view, "get_serializer", None) or view.serializer_class
-        serializer = make(partial=route.method == "patch")
+        serializer = make()
         builder = SchemaBuilder("in", report)
         if isinstance(serializer, serializers.ListSerializer):
             return builder.describe(serializer)
         if not isinstance(serializer, serializers.Serializer):
-            return _OBJECT
+            return _OPEN_BODY
         return builder.object_schema(serializer)
 
     return attempt(
-        body_schema, _OBJECT, lambda reason: report(f"the schema of its body is unknown: {reason}")
+        body_schema,
+        _OPEN_BODY,
+        lambda reason: report(f"the schema of its body is unknown: {reason}"),
     )
+
+
+def _has_own_serializer(route: ViewRoute, view: Any) -> bool:
+    """True if a serializer is for this action; that of a viewset is for the standard ones."""
+    if not _has_serializer(view):
+        return False
+    if not route.is_viewset or route.action in STANDARD_ACTIONS:
+        return True
+    if "serializer_class" in route.initkwargs:
+        return True
+    other = make_view(route)
+    other.action = "metadata"  # that of OPTIONS, for which a view has its default
+    return attempt(lambda: _kind(view) is not _kind(other), False, lambda _: None)
+
+
+def _kind(view: Any) -> type:
+    """Return the class of a view's serializer, or of a list's items."""
+    serializer = view.get_serializer()
+    return type(getattr(serializer, "child", serializer))
 
 
 def _has_serializer(view: Any) -> bool:
@@ -247,6 +313,20 @@ def _has_serializer(view: Any) -> bool:
     method = getattr(type(view), "get_serializer_class", None)
     is_inherited = method is GenericAPIView.get_serializer_class
     return not is_inherited and hasattr(view, "get_serializer")
+
+
+def _with_lists(view: Any, schema: JsonSchema) -> JsonSchema:
+    """Return a body's schema, with lists too if the view takes them."""
+    make = getattr(type(view), "get_serializer", GenericAPIView.get_serializer)
+    if make is GenericAPIView.get_serializer or schema.get("type") != "object":
+        return schema
+    for_list = attempt(lambda: view.get_serializer(data=[]), None, lambda _: None)
+    if not isinstance(for_list, serializers.ListSerializer):
+        return schema
+    return {"anyOf": [schema, {"type": "array", "items": schema}]}
+
+
+# Query and URL
 
 
 def _query_schema(parameters: Sequence[QueryParameter]) -> JsonSchema:
@@ -278,7 +358,9 @@ def _closed_object(properties: JsonSchema, required: Sequence[str]) -> JsonSchem
 def _parameter(route: ViewRoute, view: Any, name: str) -> JsonSchema:
     if name == api_settings.VERSION_PARAM and _versioning(view) is not None:
         allowed = [each for each in _versioning(view).allowed_versions or () if each]
-        return {"enum": list(allowed)} if allowed else {"type": "string"}
+        default = _versioning(view).default_version
+        values = allowed if default is None or not allowed else [*allowed, default]
+        return {"enum": list(dict.fromkeys(values))} if values else {"type": "string"}
     model = model_of(view)
     field = getattr(view, "lookup_field", "pk")
     if model is None or name not in (field, getattr(view, "lookup_url_kwarg", None)):
@@ -319,38 +401,13 @@ def default_of(view: Any, name: str) -> str | None:
     return None if default is None else str(default)
 
 
-def _shape(route: ViewRoute, kwargs: JsonSchema, body: JsonSchema | None) -> JsonSchema:
-    """Return the outer shape of arguments: the names, and that each is an object."""
+def _shape(route: ViewRoute, kwargs: JsonSchema, *, has_body: bool) -> JsonSchema:
+    """Return the outer shape of arguments: the names, and the types but that of the body."""
     names: JsonSchema = {name: {"type": ["string", "integer"]} for name in route.names}
     required = kwargs.get("required", [])
-    properties = {"kwargs": _closed_object(names, required), "query": _OBJECT}
-    if body is not None:
-        properties["body"] = {"type": _json_types(body)}
+    properties: JsonSchema = {"kwargs": _closed_object(names, required), "query": _OBJECT}
+    if has_body:
+        properties["body"] = {}
+    if is_read_only(route):
+        properties[CURSOR] = {"type": ["string", "null"]}
     return _closed_object(properties, ["kwargs"] if required else [])
-
-
-def _json_types(body: JsonSchema) -> Any:
-    """Return the JSON type of a body: object, array, or both if the schema allows them."""
-    kind = body.get("type")
-    return kind if kind in ("object", "array") else ["object", "array"]
-
-
-def _description(route: ViewRoute, view: Any) -> str:
-    """Return an action's docstring, else a sentence for its kind and the view's docstring."""
-    docstring = inspect.getdoc(route.handler)
-    if docstring and not route.handler.__module__.startswith("rest_framework."):
-        return docstring
-    model = model_of(view)
-    noun = route.view_template.split("/")[0].replace("_", " ")
-    one = noun if model is None else str(model._meta.verbose_name)
-    many = noun if model is None else str(model._meta.verbose_name_plural)
-    action = standard_action(route) or route.action
-    sentence = _SENTENCES.get(action)
-    plain = f"{route.method.upper()} /{route.template}"
-    first = plain if sentence is None else sentence.format(one=one, many=many)
-    about = inspect.cleandoc(route.view.__doc__ or "") if _has_docstring(route.view) else ""
-    return f"{first}\n\n{about}" if about else first
-
-
-def _has_docstring(view: type) -> bool:
-    return "__doc__" in vars(view) and not view.__module__.startswith("rest_framework.")

@@ -20,9 +20,14 @@ from django.urls import get_urlconf, set_urlconf
 from django.utils import translation
 from django.utils.module_loading import import_string
 
+from accord.sources.drf.requests import skips_permissions
 from accord.sources.drf.routes import ViewRoute
 
 T = TypeVar("T")
+
+
+def _allow(view: Any, request: Any) -> None:
+    """Permit a request."""
 
 
 class _Handler(BaseHandler):  # type: ignore[misc]  # Django has no types
@@ -31,20 +36,32 @@ class _Handler(BaseHandler):  # type: ignore[misc]  # Django has no types
     def __init__(self) -> None:
         super().__init__()
         self._found: dict[ViewRoute, Any] = {}
+        self._open: dict[ViewRoute, Callable[..., Any]] = {}
 
     def resolve_request(self, request: Any) -> Any:
-        """Return the resolver match of a URL; cached if the route has no parameters."""
+        """Return the view of a URL with its arguments; cached if the route has no parameters."""
         route = request.accord_route
         match = self._found.get(route)
-        if match is not None:
-            request.resolver_match = match
-            return match
-        match = super().resolve_request(request)
-        if match.func is not route.callback:
-            raise Http404("another view has this URL")
-        if route.is_fixed:
-            self._found[route] = match
+        if match is None:
+            match = super().resolve_request(request)
+            if match.func is not route.callback:
+                raise Http404("another view has this URL")
+            if route.is_fixed:
+                self._found[route] = match
+        request.resolver_match = match
+        if skips_permissions(request):
+            return self._open_view(route), match.args, match.kwargs
         return match
+
+    def _open_view(self, route: ViewRoute) -> Callable[..., Any]:
+        """Return the view without its permissions; those of objects are checked."""
+        view = self._open.get(route)
+        if view is None:
+            members = {"check_permissions": _allow, "__module__": route.view.__module__}
+            open_view: Any = type(route.view.__name__, (route.view,), members)
+            actions = () if route.actions is None else (dict(route.actions),)
+            view = self._open[route] = open_view.as_view(*actions, **route.initkwargs)
+        return view
 
 
 class NestedDispatch(_Handler):
@@ -52,7 +69,7 @@ class NestedDispatch(_Handler):
 
     def __init__(self) -> None:
         super().__init__()
-        self._views: dict[ViewRoute, Callable[..., Any]] = {}
+        self._views: dict[Callable[..., Any], Callable[..., Any]] = {}
         self._view_middleware: list[Any] = []
         self._template_response_middleware: list[Any] = []
         self._exception_middleware: list[Any] = []
@@ -104,19 +121,19 @@ class NestedDispatch(_Handler):
             set_urlconf(before)
 
     def _call(self, request: Any) -> Any:
-        match = self.resolve_request(request)
-        response = self._view(request.accord_route)(request, *match.args, **match.kwargs)
+        callback, args, kwargs = self.resolve_request(request)
+        response = self._view(callback)(request, *args, **kwargs)
         if not isinstance(response, HttpResponseBase):
-            self.check_response(response, match.func)
+            self.check_response(response, callback)
         return response.render() if callable(getattr(response, "render", None)) else response
 
-    def _view(self, route: ViewRoute) -> Callable[..., Any]:
+    def _view(self, callback: Callable[..., Any]) -> Callable[..., Any]:
         """Return the view, in a transaction if the project has ATOMIC_REQUESTS."""
-        view = self._views.get(route)
+        view = self._views.get(callback)
         if view is None:
-            view = self.make_view_atomic(route.callback)
+            view = self.make_view_atomic(callback)
             view = async_to_sync(view) if iscoroutinefunction(view) else view
-            self._views[route] = view
+            self._views[callback] = view
         return view
 
 

@@ -48,12 +48,7 @@ def has_page_size(paginator: Any) -> bool:
 
 def _backend_parameters(backend: Any, view: Any) -> list[QueryParameter]:
     if isinstance(backend, SearchFilter):
-        searched = backend.get_search_fields(view, view.request)
-        return (
-            _declared_parameters(backend, view, f"Search term, in {_listed(searched)}")
-            if searched
-            else []
-        )
+        return _search_parameters(backend, view)
     if isinstance(backend, OrderingFilter):
         return _ordering_parameters(backend, view)
     if hasattr(backend, "get_filterset_class"):
@@ -61,36 +56,42 @@ def _backend_parameters(backend: Any, view: Any) -> list[QueryParameter]:
     return _declared_parameters(backend, view)
 
 
-def _declared_parameters(
-    source: Any, view: Any, description: str | None = None
-) -> list[QueryParameter]:
+def _declared_parameters(source: Any, view: Any) -> list[QueryParameter]:
     """Return the OpenAPI parameters that a backend or a paginator declares."""
     declared = getattr(source, "get_schema_operation_parameters", None)
-    return (
-        []
-        if declared is None
-        else [parameter_from_openapi(each, description) for each in declared(view)]
-    )
+    return [] if declared is None else [parameter_from_openapi(each) for each in declared(view)]
 
 
-def parameter_from_openapi(given: dict[str, Any], description: str | None = None) -> QueryParameter:
+def parameter_from_openapi(given: dict[str, Any]) -> QueryParameter:
     """Return an OpenAPI parameter as a query parameter."""
     schema = dict(given.get("schema") or {})
-    description = description or given.get("description")
+    description = given.get("description")
     if description:
         schema["description"] = str(description)
     is_csv = schema.get("type") == "array" and given.get("explode") is False
     return QueryParameter(given["name"], schema, bool(given.get("required")), is_csv)
 
 
+def _search_parameters(backend: Any, view: Any) -> list[QueryParameter]:
+    searched = backend.get_search_fields(view, view.request) or ()
+    names = [str(name).lstrip("".join(backend.lookup_prefixes)) for name in searched]
+    return _text_parameter(backend.search_param, "Search term, in", names)
+
+
 def _ordering_parameters(backend: Any, view: Any) -> list[QueryParameter]:
     queryset = _queryset(view)
     context = {"request": view.request}
     names = [str(name) for name, _ in backend.get_valid_fields(queryset, view, context)]
-    if not names:
+    about = "Sort fields, comma-separated, descending with a minus:"
+    return _text_parameter(backend.ordering_param, about, names)
+
+
+def _text_parameter(name: str, about: str, fields: list[str]) -> list[QueryParameter]:
+    """Return a parameter that works on these fields; none if there are none."""
+    if not fields:
         return []
-    description = f"Sort fields, comma-separated, descending with a minus: {_listed(names)}"
-    return _declared_parameters(backend, view, description)
+    shown = ", ".join(dict.fromkeys(fields[:_MAX_NAMES]))
+    return [QueryParameter(name, {"type": "string", "description": f"{about} {shown}"})]
 
 
 def _queryset(view: Any) -> Any:
@@ -100,11 +101,6 @@ def _queryset(view: Any) -> Any:
     except Exception:  # noqa: BLE001 - a project's own code may raise anything
         model = model_of(view)
         return None if model is None else model._default_manager.none()
-
-
-def _listed(names: Any) -> str:
-    shown = [str(name) for name in names][:_MAX_NAMES]
-    return ", ".join(shown)
 
 
 # django-filter

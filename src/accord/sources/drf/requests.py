@@ -33,6 +33,8 @@ _MESSAGE_HEADERS: Final = frozenset(
     " REQUEST_URI RAW_URI SCRIPT_URL REDIRECT_URL PATH_TRANSLATED".split()
 )
 """Headers of the MCP message; the view's request does not inherit them."""
+_MIDDLEWARE_USER: Final = "accord_middleware_user"
+_SKIPS_PERMISSIONS: Final = "accord_skips_permissions"
 _NOT_COPIED: Final = frozenset(
     "environ scope META path path_info method resolver_match content_type content_params encoding"
     " GET POST COOKIES FILES urlconf headers accepted_types accepted_types_by_precedence"
@@ -230,7 +232,30 @@ def nested_request(outer: HttpRequest, call: ViewCall) -> "ViewRequest":
     meta = {k: v for k, v in outer.META.items() if k not in _MESSAGE_HEADERS}
     if "wsgi.url_scheme" not in meta:  # under ASGI
         meta["wsgi.url_scheme"] = outer.scheme
-    return ViewRequest(meta, call, {k: v for k, v in vars(outer).items() if k not in _NOT_COPIED})
+    members = {k: v for k, v in vars(outer).items() if k not in _NOT_COPIED}
+    if _MIDDLEWARE_USER in members:  # the endpoint has authenticated another; each view does too
+        user = members.pop(_MIDDLEWARE_USER)
+        members.pop("user", None)
+        members |= {} if user is None else {"user": user}
+    return ViewRequest(meta, call, members)
+
+
+def keep_middleware_user(request: HttpRequest) -> None:
+    """Keep the user that middleware has set, for views, before an endpoint sets its own."""
+    vars(request)[_MIDDLEWARE_USER] = vars(request).get("user")
+
+
+def bypass(request: HttpRequest, *, authentication: bool, permissions: bool) -> None:
+    """Let views take the caller of the endpoint, or not check permissions."""
+    if authentication:  # as the REST framework's own test client does it
+        request._force_auth_user, request._force_auth_token = request.user, request.auth
+    if permissions:
+        setattr(request, _SKIPS_PERMISSIONS, True)
+
+
+def skips_permissions(request: HttpRequest) -> bool:
+    """True if views do not check the permissions of this request."""
+    return vars(request).get(_SKIPS_PERMISSIONS, False) is True
 
 
 def standalone_request(sender: Any, call: ViewCall, user: Any = None) -> "ViewRequest":
@@ -266,6 +291,9 @@ def _host(given: str | None) -> str:
 
 class ViewRequest(WSGIRequest):  # type: ignore[misc]  # Django has no types
     """A Django request made without parsing: its parts are already decoded."""
+
+    is_mcp_request = True
+    """For views and middleware: the REST framework's request has it too."""
 
     def __init__(
         self, meta: dict[str, Any], call: ViewCall, members: dict[str, Any] | None = None

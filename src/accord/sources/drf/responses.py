@@ -4,16 +4,15 @@ from collections.abc import Iterator
 from http import HTTPStatus
 from math import ceil
 from typing import Any, Final
-from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 from django.http import HttpResponse
-from rest_framework import pagination
 from rest_framework.settings import api_settings
 
-from accord.model.answer import Answer, Encoded, FieldError, Kind, Page, Problem
+from accord.model.answer import Answer, Encoded, FieldError, Kind, Problem
 from accord.model.arguments import path_of
 from accord.model.content import Audio, Block, Embedded, Image
+from accord.sources.drf.paging import page_of
 from accord.sources.drf.requests import ViewCall
 
 _KINDS: Final[dict[int, Kind]] = {
@@ -35,9 +34,25 @@ _CODES: Final = {405: "METHOD_NOT_ALLOWED", 406: "NOT_ACCEPTABLE", 415: "UNSUPPO
 _JSON: Final = "application/json"
 _FIRST_ERROR: Final = int(HTTPStatus.BAD_REQUEST)
 _EMPTY: Final = frozenset({int(HTTPStatus.NO_CONTENT), int(HTTPStatus.RESET_CONTENT)})
+_REFUSED: Final = frozenset({int(HTTPStatus.UNAUTHORIZED), int(HTTPStatus.FORBIDDEN)})
 _MASKED: Final = "Internal error"
 _MAX_FIELDS: Final = 1_000
 _MAX_BYTES: Final = 64 * 1024 * 1024
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """The HTTP status of a request that needs another caller, and how to authenticate."""
+
+    status: int
+    challenge: str | None = None
+    """The value of WWW-Authenticate."""
+
+
+def refusal_of(response: HttpResponse) -> Refusal | None:
+    """Return the refusal of a response with the status 401 or 403."""
+    if response.status_code not in _REFUSED:
+        return None
+    return Refusal(response.status_code, response.headers.get("WWW-Authenticate"))
 
 
 def answer_from(response: HttpResponse, call: ViewCall) -> Answer[Any]:
@@ -166,56 +181,3 @@ def _errors(data: Any, steps: list[str | int]) -> Iterator[FieldError]:
             yield from _errors(inner, [*steps, index] if is_nested else steps)
     elif isinstance(data, str):
         yield FieldError(path_of(steps), data)
-
-
-def page_of(response: Any) -> Page | None:
-    """Return the page of a paginated response."""
-    context = getattr(response, "renderer_context", None) or {}
-    paginator = vars(context.get("view") or object).get("_paginator")
-    if paginator is None:
-        return None
-    if isinstance(paginator, pagination.PageNumberPagination):
-        return _numbered(paginator)
-    if isinstance(paginator, pagination.LimitOffsetPagination):
-        return _by_offset(paginator)
-    if isinstance(paginator, pagination.CursorPagination):
-        return _by_cursor(paginator)
-    return None
-
-
-def _numbered(paginator: Any) -> Page | None:
-    page = getattr(paginator, "page", None)  # set only after a list was paginated
-    if page is None:
-        return None
-    size = int(page.paginator.per_page)
-    start, more = (page.number - 1) * size, bool(page.has_next())
-    return Page(
-        offset=start,
-        limit=size,
-        total=page.paginator.count,
-        has_more=more,
-        next_offset=start + size if more else None,
-    )
-
-
-def _by_offset(paginator: Any) -> Page | None:
-    limit, total = getattr(paginator, "limit", None), getattr(paginator, "count", None)
-    if limit is None or total is None:
-        return None
-    end = paginator.offset + limit
-    more = end < total
-    return Page(
-        offset=paginator.offset,
-        limit=limit,
-        total=total,
-        has_more=more,
-        next_offset=end if more else None,
-    )
-
-
-def _by_cursor(paginator: Any) -> Page | None:
-    if getattr(paginator, "page", None) is None:
-        return None
-    link = paginator.get_next_link()
-    found = parse_qs(urlsplit(link or "").query).get(paginator.cursor_query_param, [None])
-    return Page(limit=paginator.page_size, has_more=link is not None, cursor=found[0])

@@ -11,7 +11,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from django.urls.resolvers import LocalePrefixPattern
 from django.utils import translation
 from django.utils.regex_helper import normalize
-from rest_framework.routers import APIRootView
+from rest_framework.routers import APIRootView, SimpleRouter
 from rest_framework.settings import api_settings
 from rest_framework.views import APIView
 
@@ -198,15 +198,26 @@ def _of_router(router: Any, routes: list[ViewRoute]) -> list[ViewRoute]:
     found = [r for r in routes if (r.view, r.initkwargs.get("basename")) in viewsets]
     if found:
         return found
-    urlconf = _RouterURLconf(list(router.urls))
-    return list(_walk(urlconf.urlpatterns, (), urlconf))
+    return _unmounted(list(router.urls))
 
 
-class _RouterURLconf:
-    """A URLconf with the patterns of an unmounted router."""
+def routes_of_viewsets(viewsets: Mapping[type, str]) -> ViewRoutes:
+    """Return the routes of viewsets that have no URL, each by its basename."""
+    router = SimpleRouter()
+    for viewset, basename in viewsets.items():
+        router.register(basename, viewset, basename=basename)
+    return _select_usable(_unmounted(list(router.urls)))
 
-    def __init__(self, urlpatterns: list[Any]) -> None:
-        self.urlpatterns = urlpatterns
+
+def _unmounted(urls: list[Any]) -> list[ViewRoute]:
+    return list(_walk(urls, (), _ExtendedURLconf(urls)))
+
+
+class _ExtendedURLconf:
+    """A URLconf with patterns that the project does not mount, and then the project's own."""
+
+    def __init__(self, urls: list[Any]) -> None:
+        self.urlpatterns = [*urls, *get_resolver().url_patterns]
 
 
 def _patterns(urls: Iterable[Any]) -> Iterator[URLPattern]:

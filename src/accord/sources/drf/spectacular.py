@@ -35,6 +35,8 @@ class OpenAPIOperation(msgspec.Struct, frozen=True):
     """A description of the output without constraints."""
     is_explicit: bool
     """True if the project has annotated it with `extend_schema`."""
+    has_own_body: bool = False
+    """True if that annotation has the body, so it is not guessed from the view."""
     description: str | None = None
     """The operation's description."""
 
@@ -70,6 +72,7 @@ def _operation(route: ViewRoute) -> OpenAPIOperation | None:
         view = generator.create_view(route.callback, method)
         request = spectacular_settings.GET_MOCK_REQUEST(method, path, view, None)
         view.request = negotiate(view, request)
+        request.is_mcp_request = True
         pattern = "/" + "".join(str(piece) for piece in route.pieces)
         operation = view.schema.get_operation(path, pattern, "^/", method, generator.registry)
         components = generator.registry.build({}).get("schemas", {})
@@ -86,8 +89,37 @@ def _operation(route: ViewRoute) -> OpenAPIOperation | None:
         ],
         None if output is None else _SchemaConverter("out", components).convert(output) or None,
         any(kind.__name__ in _EXTENDED for kind in view.schema.__class__.__mro__),
+        _has_own_body(view.schema),
         str(operation.get("description") or operation.get("summary") or "") or None,
     )
+
+
+def _has_own_body(schema: Any) -> bool:
+    """True if the request serializer is annotated; a guessed one is made anew each time."""
+    found = schema.get_request_serializer()
+    return found is not None and found is schema.get_request_serializer()
+
+
+def merged(
+    documented: Sequence[QueryParameter], known: Sequence[QueryParameter], view: Any
+) -> list[QueryParameter]:
+    """Return documented parameters; search and ordering only as they are known to work.
+
+    drf-spectacular documents both for each view with such a backend, without field names.
+    """
+    guessed = {
+        (name, str(getattr(backend, f"{kind}_description", "")))
+        for backend in getattr(view, "filter_backends", ())
+        for kind in ("search", "ordering")
+        if (name := getattr(backend, f"{kind}_param", None)) is not None
+    }
+    own = {each.name: each for each in known if any(each.name == name for name, _ in guessed)}
+    kept = [
+        each
+        for each in documented
+        if (each.name, str(each.schema.get("description", ""))) not in guessed
+    ]
+    return list({each.name: each for each in [*own.values(), *kept]}.values())
 
 
 def _parameter(given: dict[str, Any], components: Mapping[str, Any]) -> QueryParameter:

@@ -58,6 +58,7 @@ def anonymous_request(method: str) -> HttpRequest:
             "wsgi.url_scheme": "http",
         }
     )
+    request.is_mcp_request = True  # a view may have other serializers for such requests
     user_class = api_settings.UNAUTHENTICATED_USER
     request.user = request._force_auth_user = user_class and user_class()  # skips authentication
     return request
@@ -161,6 +162,11 @@ class _Unavailable:
 
     def __bool__(self) -> bool:
         raise _Undecided
+
+
+def allow_none(name: str) -> bool:
+    """Return False: the caller may not use the endpoint."""
+    return False
 
 
 def allow_all(name: str) -> bool:

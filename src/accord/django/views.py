@@ -1,9 +1,9 @@
 """The MCP endpoint: a Django view whose tools are the project's other views."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
 import msgspec
@@ -13,6 +13,8 @@ from django.db import connections
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.utils.encoding import force_bytes
 
+from accord.django.access import Access, refusal_reply, with_status
+from accord.django.settings import mcp_settings
 from accord.model.limits import DEFAULT_MAX_BYTES
 from accord.protocol.header_params import PREFIX
 from accord.serve.call import OneWay
@@ -21,7 +23,9 @@ from accord.serve.http.response import Response, refused
 from accord.serve.http.sync import SyncApp
 from accord.server import Server
 from accord.sources.drf import ViewCaller, build, routes_of
-from accord.sources.drf.build import ExposedTool
+from accord.sources.drf.build import BuildOptions, ExposedTool
+from accord.sources.drf.naming import Naming
+from accord.sources.drf.responses import Refusal
 
 NAME: Final = "django-rest-framework-mcp"
 VERSION: Final = "0.1.0"
@@ -44,7 +48,14 @@ class EndpointSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Settings of an endpoint: which views are tools, and the options of its server."""
 
     router: Any = None
-    marked_only: bool = False
+    marked_only: bool | Literal["actions"] = False
+    prefixes: Mapping[str, str] = {}
+    action_first: bool | None = False
+    """None if DJANGORESTFRAMEWORK_MCP tells."""
+    output_schemas: bool | Collection[str] = False
+    auth_status: bool | None = False
+    """None if DJANGORESTFRAMEWORK_MCP tells."""
+    access: type[Access] | None = None
     name: str = NAME
     version: str = VERSION
     title: str | None = None
@@ -56,31 +67,60 @@ class EndpointSettings(msgspec.Struct, frozen=True, kw_only=True):
     max_request: int = 4 * 1024 * 1024
     allow_origins: tuple[str, ...] = ()
 
+    @property
+    def build_options(self) -> BuildOptions:
+        """The options for the tools."""
+        first = self.action_first
+        is_first = mcp_settings.ACTION_FIRST_NAMES if first is None else first
+        return BuildOptions(
+            marked_only=self.marked_only,
+            naming=Naming(prefixes=self.prefixes, action_first=is_first),
+            output_schemas=self.output_schemas,
+        )
+
 
 def endpoint(
     router: Any = None,
     *,
-    marked_only: bool = False,
+    marked_only: bool | Literal["actions"] = False,
+    prefixes: Mapping[str, str] | None = None,
+    output_schemas: bool | Collection[str] = False,
+    auth_status: bool | None = False,
+    access: type[Access] | None = None,
     allow_origins: Iterable[str] = (),
     **options: Any,
 ) -> "Endpoint":
     """Return an MCP view for urls.py; its tools are the router's views, or all of the project.
 
-    With `marked_only` only views with `mcp_viewset` or `mcp_tool` are tools. Allowed origins are
-    the project's own, CSRF_TRUSTED_ORIGINS and `allow_origins`. Options are those of a Server:
-    `name`, `version`, `title`, `instructions`, `profile`, `structured`, `max_bytes`,
+    With `marked_only` only views with `mcp_viewset` or `mcp_tool` are tools; with "actions" a
+    custom action needs `mcp_tool` as well. `prefixes` begin the names of the tools under a URL:
+    `{"blog/": "blog"}`. With `output_schemas` tools have output schemas, all or those named. With
+    `auth_status` a call that the API answers with 401 or 403 has that HTTP status, and
+    WWW-Authenticate. `access` decides who may use the endpoint: a subclass of `MCPView`. Allowed
+    origins are the project's own, CSRF_TRUSTED_ORIGINS and `allow_origins`. Options are those of
+    a Server: `name`, `version`, `title`, `instructions`, `profile`, `structured`, `max_bytes`,
     `lifespan`; and `max_request`, the maximum bytes of a message.
     """
     origins = tuple(allow_origins)
     return Endpoint(
-        EndpointSettings(router=router, marked_only=marked_only, allow_origins=origins, **options)
+        EndpointSettings(
+            router=router,
+            marked_only=marked_only,
+            prefixes=prefixes or {},
+            output_schemas=output_schemas,
+            auth_status=auth_status,
+            access=access,
+            allow_origins=origins,
+            **options,
+        )
     )
 
 
 def find_tools(options: EndpointSettings, *, user: Any = None) -> list[ExposedTool]:
     """Return the tools of an endpoint; `user` is the user outside of an HTTP request."""
     routes = routes_of(options.router)
-    return build(routes, ViewCaller(user=user), marked_only=options.marked_only)
+    admit = None if options.access is None else options.access().admit
+    return build(routes, ViewCaller(user=user, admit=admit), options.build_options)
 
 
 def make_server(options: EndpointSettings, tools: Iterable[ExposedTool]) -> Server:
@@ -169,10 +209,33 @@ class Endpoint:
         body = self._body(request)
         if isinstance(body, Response):
             return body
+        access = self.settings.access
+        refused_by = None if access is None else access().check(request)
+        if refused_by is not None:
+            return self._refused(*refused_by, request, body)
         headers = _headers(request)
         if self.app.server.registry.header_params:
             headers += _parameter_headers(request)
-        return self.app.answer(request.method or "", headers, body, DjangoCaller(request))
+        response = self.app.answer(request.method or "", headers, body, DjangoCaller(request))
+        refusal = vars(request).get("accord_refusal")
+        if refusal is None or not self._has_auth_status or body.lstrip()[:1] == b"[":
+            return response
+        return with_status(response, refusal)
+
+    @property
+    def _has_auth_status(self) -> bool:
+        chosen = self.settings.auth_status
+        return not mcp_settings.RETURN_200_FOR_ERRORS if chosen is None else chosen
+
+    def _refused(
+        self, refusal: Refusal, reason: str, request: HttpRequest, body: bytes
+    ) -> Response:
+        """Return the response to a message of a sender that may not use the endpoint."""
+        revision = request.META.get("HTTP_MCP_PROTOCOL_VERSION", "")
+        reply = refusal_reply(reason, refusal.status, body, self.settings.profile, revision)
+        response = Response(200, reply)
+        is_plain = self.settings.auth_status is None and mcp_settings.RETURN_200_FOR_ERRORS
+        return response if is_plain else with_status(response, refusal)
 
     def _is_origin_allowed(self, request: HttpRequest) -> bool:
         """True if the request has no Origin (not sent by a page), or an allowed one."""
@@ -197,6 +260,25 @@ class Endpoint:
                 if len(body) <= limit:
                     return body
         return refused(refuse(413, f"The message is larger than {limit:,} bytes"))
+
+
+class MCPView(Access):
+    """An endpoint with the decorated viewsets, as django-rest-framework-mcp has it.
+
+    A subclass sets `authentication_classes` and overrides `has_mcp_permission`.
+    """
+
+    @classmethod
+    def as_view(cls, **attributes: Any) -> Endpoint:
+        """Return the view for urls.py; keyword arguments replace attributes of the class."""
+        unknown = [name for name in attributes if not hasattr(cls, name)]
+        if unknown:
+            raise TypeError(f"{cls.__name__} has no attribute {', '.join(unknown)}")
+        access = type(cls.__name__, (cls,), attributes)
+        settings = EndpointSettings(
+            marked_only="actions", action_first=None, auth_status=None, access=access
+        )
+        return Endpoint(settings)
 
 
 def _matches_origin(origin: str, trusted: str) -> bool:

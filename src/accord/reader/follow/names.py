@@ -16,6 +16,8 @@ BEFORE: Final = tuple("before beforeid beforemessageid maxid endingbefore oldert
 AFTER: Final = tuple("after afterid aftermessageid sinceid startingafter minid newerthan".split())
 OLDEST: Final = ("oldestmessageid", "oldestid", "oldest")
 LINKS: Final = ("next", "nexturl", "nextlink", "nextpageurl", "nextpage", "odatanextlink", "href")
+REST: Final = "rest."
+"""How our own cursors to the rest of a cut answer begin."""
 NEXT: Final = ("nextcursor", "nextpagetoken", "nexttoken", "endcursor")
 FAMILIES: Final = (CURSORS, OFFSETS, NUMBERS, LIMITS, BEFORE, AFTER)
 CONTAINERS: Final = ("query", "params", "pagination", "paging", "options")

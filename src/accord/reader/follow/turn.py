@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 from accord.model.answer import Page
 from accord.reader.called import squeezed
 from accord.reader.follow.inputs import Inputs, Path
-from accord.reader.follow.names import LIMITS
+from accord.reader.follow.names import LIMITS, REST
 from accord.reader.reading import Reading
 
 _DEEPEST: Final = 3
@@ -50,6 +50,11 @@ class Turn(NamedTuple):
         """The first member of these names with a value of that type."""
         found = (self.members.get(name) for name in names)
         return next((each for each in found if each and type(each[1]) is kind), None)
+
+    @property
+    def is_cut(self) -> bool:
+        """True if a server of ours cut the page: its cursor leads to the rest of it."""
+        return (self.page.cursor or "").startswith(REST)
 
     @property
     def is_open(self) -> bool:

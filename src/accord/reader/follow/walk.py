@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from accord.errors import PeerError
 from accord.reader.follow.inputs import members_of
+from accord.reader.follow.names import REST
 from accord.reader.follow.trail import Asked, Trail
 from accord.reader.follow.turn import Turn, is_list
 from accord.reader.follow.ways import WAYS, Changes
@@ -16,7 +17,6 @@ Call = Callable[[str, dict[str, Any]], Awaitable[Any]]
 
 _MOST_PAGES: Final = 1_000
 _READ_MORE: Final = "read_more"
-_REST: Final = "rest."  # how our own cursors to the rest of an answer begin
 
 
 async def read_all(
@@ -121,14 +121,19 @@ def _following(asked: Asked, turn: Turn) -> Asked | None:
 
 
 def _changed(arguments: Mapping[str, Any], changes: Changes) -> dict[str, Any]:
-    changed = dict(arguments)
+    """Return the arguments with changes; a cursor to the rest of an answer is for one call."""
+    changed = {name: each for name, each in arguments.items() if not _is_rest(each)}
     for (root, *below), value in changes.items():
         changed[root] = {**members_of(changed.get(root)), below[0]: value} if below else value
     return changed
 
 
+def _is_rest(value: Any) -> bool:
+    return isinstance(value, str) and value.startswith(REST)
+
+
 def _wants_read_more(turn: Turn) -> bool:
     """A server of ours cut the answer, and the tool takes no cursor: another one gets the rest."""
-    return (turn.page.cursor or "").startswith(_REST) and any(
+    return turn.is_cut and any(
         f"call {_READ_MORE} with" in warning.message for warning in turn.reading.warnings
     )

@@ -27,7 +27,9 @@ _LINK: Final = re.compile(r"https?://|[/?]")
 
 
 def _by_link(turn: Turn) -> Changes | None:
-    """`next: "https://…?page=2"`, as Django REST framework says it."""
+    """`next: "https://…?page=2"`, as Django REST framework says it; not on a page that was cut."""
+    if turn.is_cut:
+        return None
     said = next((each for name in LINKS if _is_link(each := turn.members.get(name))), None)
     link = said[1] if said else turn.page.cursor
     if not link or not _is_link(("", link)):

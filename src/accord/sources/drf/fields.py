@@ -8,6 +8,7 @@ nothing required, and null wherever it is possible.
 import re
 from collections.abc import Callable
 from decimal import Decimal
+from inspect import cleandoc
 from typing import Any, Final, Literal, Protocol
 
 from django.core import validators
@@ -61,7 +62,7 @@ class SchemaBuilder:
         schema = dict(self._type_schema(field))
         _add_bounds(schema, field)
         if field.help_text:
-            schema["description"] = str(field.help_text)
+            schema["description"] = cleandoc(str(field.help_text))
         default = _default(field)
         if _is_plain(default):
             schema["default"] = default
@@ -76,7 +77,7 @@ class SchemaBuilder:
         ):  # values may be blank, or times without a zone
             schema.pop("format", None)
         if field.help_text:
-            schema["description"] = str(field.help_text)
+            schema["description"] = cleandoc(str(field.help_text))
         return nullable(schema) if may_be_null(field) else schema
 
     def _type_schema(self, field: Any) -> JsonSchema:

@@ -143,7 +143,8 @@ def test_a_serializer_of_the_action_describes_its_body(
 
 def test_an_action_that_takes_no_body_has_none(server: Server) -> None:
     assert body_of(server, "customers_bare") is None
-    for arguments in ({}, {"body": {}}, {"body": None}):
+    given: list[Any] = [{}, {"body": {}}, {"body": None}]
+    for arguments in given:
         assert call(server, "customers_bare", arguments)["data"] == {"got": {}}
 
 

@@ -160,7 +160,7 @@ def test_a_plural_is_one_that_the_project_has_written(
     prefix: str, name: str, meta: Any, listed: str
 ) -> None:
     kind = model(name, **meta)
-    view = type("V", (viewsets.ModelViewSet,), {"queryset": kind.objects.all()})
+    view: Any = type("V", (viewsets.ModelViewSet,), {"queryset": kind.objects.all()})
     view.serializer_class = CustomerSerializer
     tools = tools_of(**{prefix.replace("-", "_"): view})
     begun = prefix.replace("-", "_")

@@ -147,10 +147,12 @@ def test_prefixes_of_urls_begin_the_names_in_place_of_a_version() -> None:
         path("blog/", include(router.urls)),
         path("blog/", include(greeting.urls)),
         path("blog/v2/", include(router.urls)),
+        path("blog/v20/", include(routed(others=Others).urls)),
     ]
     prefixes = {"api/v1/": "", "/blog/": "blog", "blog/v2": "new"}
     names = tools(*patterns, path("mcp/", endpoint(prefixes=prefixes)))
     assert names == [
+        *("blog_others_list", "blog_others_retrieve"),
         *("blog_pick", "blog_picked_list", "blog_picked_retrieve"),
         *("blog_things_list", "blog_things_retrieve", "new_things_list", "new_things_retrieve"),
         *("things_list", "things_retrieve"),

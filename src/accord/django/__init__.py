@@ -1,7 +1,9 @@
 """MCP inside a Django project; needs `accord-mcp[django]`.
 
-Add `accord.django` to INSTALLED_APPS and an `endpoint` to urls.py. Read `view` (the endpoint)
-first, then `project` (all endpoints as one server, system checks) and `management/`.
+Add `accord.django` to INSTALLED_APPS and an `endpoint` to urls.py. Read `views` (the
+endpoint) first, then `access` (who may use it), `project` (all endpoints as one server, system
+checks) and `management/`. `decorators`, `settings`, `urls` and `test` are for projects that come
+from django-rest-framework-mcp.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -1,7 +1,8 @@
 """Django REST framework views as tools; needs `accord-mcp[django]`.
 
-Read `routes` and `build` first, then `naming`, `describe` (from `fields`, `filters`, `spectacular`)
-and `views` (permissions); a call goes through `requests`, `dispatch` and `responses`.
+Read `routes` and `build` first, then `naming`, `describe` (from `fields`, `filters`, `spectacular`,
+`descriptions`), `compact` and `views` (permissions); a call goes through `requests`, `dispatch`,
+`responses` and `paging`.
 """
 
 try:

@@ -208,8 +208,9 @@ def name_of(route: ViewRoute, naming: Naming = _DEFAULT) -> str:
 
 def _prefix_of(route: ViewRoute, prefixes: Mapping[str, str]) -> str | None:
     """Return the prefix given for the longest beginning of the URL, or None."""
-    begun = [each for each in prefixes if route.template.startswith(each.lstrip("/"))]
-    return prefixes[max(begun, key=len)] if begun else None
+    segments = _segments(route.template)
+    begun = [each for each in prefixes if segments[: len(known := _segments(each))] == known]
+    return prefixes[max(begun, key=lambda each: len(_segments(each)))] if begun else None
 
 
 def _versions(route: ViewRoute) -> list[str]:

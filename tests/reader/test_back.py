@@ -57,6 +57,8 @@ def is_worded(reading: Reading, revision: str) -> bool:
 def check(reading: Reading, profile: str, revision: str, arguments: Any = None) -> None:
     result = back(reading, profile, revision)
     assert result["content"]
+    if isinstance(reading.value, dict) and "_accord" in reading.value:
+        return  # Accord's own name, in data that an envelope had
     again = read(result, reading.response.tool_name, arguments)
     if not reading.is_failure and not SAYS_FAILED.isdisjoint(again.rules):
         return  # the data itself looks like a failure, where it is all that is sent
@@ -106,6 +108,8 @@ def test_an_answer_is_given_back_as_it_was_said(
 def test_data_is_given_back_as_it_was_said(outcome: Any, first: str, second: str) -> None:
     reading = read(render(outcome, tool="get", profile=first), "get")
     again = read(reading.to_result(second), "get")
+    if isinstance(reading.value, dict) and "_accord" in reading.value:
+        return  # Accord's own name, in data that an envelope had
     if not isinstance(reading.value, str) and not reading.is_failure:
         assert again.value == reading.value
 

@@ -12,7 +12,7 @@ from accord.model.content import Annotations, Audio, Block, Embedded, Image, Lin
 from accord.model.plain import as_plain, attempt
 from accord.model.response import META_KEY, Failure, Response
 from accord.model.values import MAX_DEPTH
-from accord.reader.find import MCP_OWN, OWN_MEMBERS, find
+from accord.reader.find import find
 from accord.reader.own import warnings_from
 from accord.reader.read import read
 from accord.reader.reading import Notes, Reading
@@ -243,7 +243,7 @@ def _rendered(
     else:
         outcome = _for_profile(_answer(reading), profile, reading.response)
         if profile not in _OWN_SHAPES and _has_own_page(outcome, tool):
-            outcome = msgspec.structs.replace(outcome, page=None)
+            outcome = msgspec.structs.replace(outcome, page_in_data=True)
     data = None if isinstance(outcome, Problem) else outcome.data
     result = render(
         outcome,
@@ -343,10 +343,9 @@ def _with_rest(
         kept = {name: _valid(each) for name, each in meta.items() if name not in _OWN_META}
         if kept:
             result["_meta"] = kept | result.get("_meta", {})
-    if reading.origin != OWN_MEMBERS:
-        for name, each in original.items():
-            if name not in MCP_OWN and each != _member(reading.value, name):
-                result.setdefault(name, _valid(each))
+    for name, each in find(original, Notes()).extras.items():
+        if each != _member(reading.value, name):
+            result.setdefault(name, _valid(each))
     return result
 
 

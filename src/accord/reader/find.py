@@ -19,7 +19,7 @@ from accord.reader.yaml import yaml_value
 _ABSENT: Final = object()
 _FIELDS: Final = re.compile(r"\w+: [^\n]*, \w+:")
 """What stands before a document that is but one field of several."""
-MCP_OWN: Final = frozenset(
+_MCP_OWN: Final = frozenset(
     {
         "content",
         "structuredContent",
@@ -32,7 +32,7 @@ MCP_OWN: Final = frozenset(
 )
 
 
-OWN_MEMBERS: Final = "the result's own members"
+_OWN_MEMBERS: Final = "the result's own members"
 """The origin of a value that is neither in `content` nor in `structuredContent`."""
 ASKING: Final = "input_required"
 """The `resultType` of a result that asks for something before it goes on."""
@@ -78,12 +78,12 @@ def find(result: Mapping[str, Any], notes: Notes, *, digs: Digs = "all") -> Valu
     structure = result.get("structuredContent", _ABSENT)
     extras = (
         {}
-        if result.keys() <= MCP_OWN
-        else {name: each for name, each in result.items() if name not in MCP_OWN}
+        if result.keys() <= _MCP_OWN
+        else {name: each for name, each in result.items() if name not in _MCP_OWN}
     )
     if "inputRequests" in result and result.get("resultType") == ASKING:
         asked = {name: result[name] for name in _ASKED if name in result}
-        value = Value(value=asked, origin=OWN_MEMBERS)
+        value = Value(value=asked, origin=_OWN_MEMBERS)
     elif structure is not _ABSENT and structure is not None:
         value = _of_structure(structure, texts, notes, digs, is_wrapped=_is_marked(meta))
     elif texts:
@@ -91,7 +91,7 @@ def find(result: Mapping[str, Any], notes: Notes, *, digs: Digs = "all") -> Valu
     elif others:
         value = Value(origin="content: no text")
     elif extras:
-        value = _without_details(Value(value=extras, origin=OWN_MEMBERS))
+        value = _without_details(Value(value=extras, origin=_OWN_MEMBERS))
     else:
         value = Value(origin="nothing")
         notes.finding("the result has no content")

@@ -20,6 +20,7 @@ from accord.reader.reply import Reply
 from accord.revisions import NEWEST
 
 JSON_ATOMS: Final = frozenset({str, int, float, bool, type(None)})
+_ABSENT: Final = object()
 _JSON: Final = JSON_ATOMS | {dict, list}
 _MOST_LOOKED_AT: Final = 256  # containers
 _MOST_ITEMS: Final = 8  # of a list
@@ -102,6 +103,8 @@ def _of_members(members: dict[str, Any], notes: Notes) -> Any:
         members = {name: each for name, each in members.items() if name != "data"}
     elif members.keys() == _ERROR_DATA and type(members["code"]) is int:
         return Reply(error=as_plain(members))
+    elif members.get("_accord", _ABSENT) is None:  # a class made of a schema of ours
+        del members["_accord"]
     found = as_plain(members)
     for name, method in _OTHER_RESULTS.items():
         if isinstance(found.get(name), list) and "_meta" in found:

@@ -187,7 +187,8 @@ def _from_list(value: list[Any], notes: Notes, depth: int) -> Reply:
         if all(map(is_block, value)):
             notes.rule("content-blocks", "likely")
             return _result({"content": value}, notes)
-        if all(is_block(item) or is_foreign_block(item) for item in value):
+        is_named = "type" in value[0] or "kind" in value[0]
+        if is_named and all(is_block(item) or is_foreign_block(item) for item in value):
             notes.rule("content-blocks", "likely")
             return Reply(result={"content": [block_of(item) for item in value]})
         if len(value) == 1 and depth < DEEPEST:

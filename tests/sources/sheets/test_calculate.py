@@ -307,6 +307,18 @@ FEATURES: dict[str, tuple[Given, str, Any, str]] = {
         "daggers, darts, slings, quarterstaffs, light crossbows, battleaxes, handaxes, light hammers, warhammers",
         "Wizard: daggers, darts, slings, quarterstaffs, light crossbows; Dwarf: battleaxes, handaxes, light hammers, warhammers",
     ),
+    "weapons of a race that the class includes": (
+        who("Fighter", 1, "Dwarf"),
+        "weapon_proficiencies",
+        "simple weapons, martial weapons",
+        "Fighter: simple weapons, martial weapons",
+    ),
+    "weapons of a drow": (
+        who("Cleric", 1, "Elf (Drow)"),
+        "weapon_proficiencies",
+        "simple weapons",
+        "Cleric: simple weapons",
+    ),
     "armor of a class": (
         who("Cleric", 1),
         "armor_proficiencies",

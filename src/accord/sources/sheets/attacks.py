@@ -36,11 +36,17 @@ def _granted(character: Character, name: str) -> list[tuple[str, tuple[str, ...]
     seen: set[str] = set()
     granted = []
     for source, names in sources:
-        new = tuple(each for each in names if each not in seen)
+        new = tuple(each for each in names if each not in seen and _category(each) not in seen)
         seen.update(new)
         if new:
             granted.append((source, new))
     return granted
+
+
+def _category(name: str) -> str:
+    """Return the proficiency that includes a weapon: "martial weapons" for "warhammers"."""
+    weapon = srd.find_weapon(name.removesuffix("s"))
+    return f"{weapon.category} weapons" if weapon else ""
 
 
 def _is_proficient(character: Character, weapon: srd.Weapon, name: str) -> bool:

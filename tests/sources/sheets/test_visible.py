@@ -191,6 +191,84 @@ def test_a_form_with_thousands_of_widgets_of_one_name_is_read_soon(
     assert time.process_time() - started < 20
 
 
+def share_states(pdf: Pdf) -> None:
+    """Thousands of check boxes that share a hundred thousand states."""
+    drawing = pdf.make_stream(b"0 0 1 1 re f", Subtype=Name.Form, BBox=Array([0, 0, 1, 1]))
+    states = pdf.make_indirect(Dictionary({f"/S{n}": drawing for n in range(100_000)}))
+    add_widgets(pdf, Dictionary(FT=Name.Btn, AP=Dictionary(N=states)))
+
+
+def share_a_drawing(pdf: Pdf) -> None:
+    """Thousands of fields that share a drawing of sixty megabytes."""
+    drawing = pdf.make_stream(b"(" * 60_000_000, Subtype=Name.Form, BBox=Array([0, 0, 1, 1]))
+    add_widgets(pdf, Dictionary(FT=Name.Tx, AP=Dictionary(N=drawing)))
+
+
+def share_a_style(pdf: Pdf) -> None:
+    """Thousands of fields that share a text style of a megabyte."""
+    pdf.Root.AcroForm.DA = String("/Helv " + "1" * 1_000_000)
+    add_widgets(pdf, Dictionary(FT=Name.Tx))
+
+
+def add_widgets(pdf: Pdf, entries: Dictionary) -> None:
+    widgets = []
+    for number in range(5_000):
+        widget = Dictionary(dict(entries.items()))
+        widget.Subtype, widget.T = Name.Widget, String(f"other {number}")
+        widget.Rect = Array([0, 0, 9, 9])
+        widgets.append(pdf.make_indirect(widget))
+    pdf.pages[1].obj.Annots = Array(widgets)
+
+
+@pytest.mark.parametrize("change", [share_states, share_a_drawing, share_a_style])
+def test_what_thousands_of_widgets_share_is_read_once(change: Change, filler: Make) -> None:
+    data = changed(make_form(FORM, pages=2), change)
+    started = time.process_time()
+    assert draw(CHARACTER, filler=filler(data)).filled.written["Hero"] == "Thorin Ironforge"
+    assert time.process_time() - started < 20
+
+
+def share_kids(pdf: Pdf) -> None:
+    """Thousands of fields that share one list of widgets."""
+    kids = [pdf.make_indirect(Dictionary(Subtype=Name.Widget)) for _ in range(1_000)]
+    shared = pdf.make_indirect(Array(kids))
+    for number in range(1_000):
+        field = Dictionary(T=String(f"other {number}"), FT=Name.Tx, Kids=shared)
+        pdf.Root.AcroForm.Fields.append(pdf.make_indirect(field))
+
+
+def repeat_long_names(pdf: Pdf) -> None:
+    """Names that are long together: each field adds to the name of the one above it."""
+    field = pdf.make_indirect(Dictionary(T=String("last"), FT=Name.Tx))
+    for _ in range(20):
+        below = Array([field])
+        field = pdf.make_indirect(Dictionary(T=String("n" * 1_000), Kids=below))
+    pdf.Root.AcroForm.Fields.append(field)
+
+
+@pytest.mark.parametrize("change", [share_kids, repeat_long_names])
+def test_a_form_whose_fields_multiply_is_refused(change: Change, filler: Make) -> None:
+    with pytest.raises(ContractError, match="is not a readable PDF"):
+        filler(changed(make_form(FORM, pages=2), change))
+
+
+def test_of_fields_with_one_name_those_of_the_first_kind_are_filled(
+    filler: Make, tmp_path: Path
+) -> None:
+    def add_button(pdf: Pdf) -> None:
+        box = Array([300, 300, 320, 320])
+        button = pdf.make_indirect(
+            Dictionary(Subtype=Name.Widget, T=String("Hero"), FT=Name.Btn, Rect=box)
+        )
+        pdf.pages[1].obj.Annots = Array([button])
+        pdf.Root.AcroForm.Fields.append(button)
+
+    form = filler(changed(make_form(FORM, pages=2), add_button))
+    drawn = draw(CHARACTER, filler=form)
+    assert drawn.filled.written["Hero"] == "Thorin Ironforge"
+    form.store(OutputFolder(tmp_path), "hero.pdf", drawn.filled)
+
+
 def test_only_the_first_bytes_of_an_appearance_are_decompressed(filler: Make) -> None:
     def bomb(pdf: Pdf) -> None:
         shown = pdf.make_stream(b"0 0 m " * 20_000_000, Subtype=Name.Form)

@@ -14,7 +14,7 @@ from io import BytesIO
 from typing import Any, Final, Literal, NamedTuple
 
 import pikepdf
-from pikepdf import Dictionary, Name, Object, ObjectStreamMode, Pdf
+from pikepdf import Dictionary, Name, Object, ObjectStreamMode, Pdf, String
 
 from accord.errors import ContractError
 from accord.sources.sheets import field_tree
@@ -22,9 +22,8 @@ from accord.sources.sheets.text_layout import TextBox
 from accord.sources.sheets.widget_style import (
     SHOW_TEXT,
     UNREADABLE,
+    Appearances,
     decoration,
-    is_drawable,
-    operators_of,
 )
 
 PADDING: Final = 2.0
@@ -41,12 +40,13 @@ _DEFAULT_SIZE: Final = 9.0
 _MAX_AUTO_SIZE: Final = 14.0
 _MAX_GIVEN_SIZE: Final = 72.0
 _MAX_SIDE: Final = 14_400.0  # as ISO 32000-1 has it for pages
-_SIZE: Final = re.compile(r"(-?\d{0,9}\.?\d{1,9})\s+Tf")
+_MAX_STYLE: Final = 1024  # characters of a field's text style that are looked at
+_SIZE: Final = re.compile(r"(-?(?:\d{1,9}(?:\.\d{0,9})?+|\.\d{1,9}))\s{1,20}+Tf")
 _START: Final = re.compile(rb"startxref\s+(\d+)\s+%%EOF\s*$")
 
 _REPLACED: Final = ("/V", "/AP", "/AS", "/RV", "/I")
 """Entries that a value replaces: rich text and list indices would differ from it."""
-_INHERITED: Final = ("/FT", "/Ff", "/V", "/DA", "/Q", "/MaxLen")
+_INHERITED: Final = ("/FT", "/Ff", "/MaxLen")
 Kind = Literal["text", "checkbox", "other"]
 
 
@@ -233,11 +233,11 @@ Spots = dict[tuple[int, int], _Spot]
 
 def _fields(pdf: Pdf) -> Iterator[FormField]:
     form, spots = pdf.Root.AcroForm, dict(_spots(pdf))
-    style = {"/DA": str(form.get("/DA", ""))}
-    for count, leaf in enumerate(_leaves(form.get("/Fields", ()), style)):
+    style, appearances = _style(form), Appearances()
+    for count, leaf in enumerate(_leaves(form.get("/Fields", ()), style, {})):
         if count == _MAX_FIELDS:
             raise ValueError("too many fields")
-        yield _field(leaf, spots)
+        yield _field(leaf, spots, appearances)
 
 
 def _spots(pdf: Pdf) -> Iterator[tuple[tuple[int, int], _Spot]]:
@@ -255,29 +255,45 @@ def _edges(rectangle: Any) -> tuple[float, ...]:
 
 
 def _leaves(
-    nodes: Any, inherited: dict[str, Any], prefix: str = "", depth: int = 0
+    nodes: Any,
+    inherited: dict[str, Any],
+    seen: dict[tuple[int, int], bool],
+    prefix: str = "",
+    depth: int = 0,
 ) -> Iterator[_Leaf]:
+    """Yield the fields of a list and below it, each once; `seen` has which have fields below."""
     if depth > _MAX_DEPTH:
         raise ValueError("fields are nested too deeply")
     for node in nodes:
         if not isinstance(node, Dictionary):
             continue
-        attributes = {**inherited, **{key: node[key] for key in _INHERITED if key in node}}
-        name = prefix + str(node.get("/T", ""))
+        if node.objgen in seen:
+            if seen[node.objgen]:
+                raise ValueError("a field with fields below it is listed twice")
+            continue
         kids = node.get("/Kids")
-        if kids is not None and any("/T" in kid for kid in kids):
-            yield from _leaves(kids, attributes, f"{name}.", depth + 1)
+        has_fields = kids is not None and any("/T" in kid for kid in kids)
+        seen[node.objgen] = has_fields
+        attributes = {**inherited, **_own(node), **_style(node)}
+        name = field_tree.long_name(prefix, node)
+        if has_fields:
+            yield from _leaves(kids, attributes, seen, f"{name}.", depth + 1)
         else:
             yield _Leaf(name, node, attributes)
 
 
-def _field(leaf: _Leaf, spots: Spots) -> FormField:
+def _own(node: Object) -> dict[str, Any]:
+    """Return what nodes below inherit; of a value only whether there is one."""
+    own: dict[str, Any] = {key: node[key] for key in _INHERITED if key in node}
+    if "/V" in node:
+        own["/V"] = node["/V"] not in (Name.Off, String(""))
+    return own
+
+
+def _field(leaf: _Leaf, spots: Spots, appearances: Appearances) -> FormField:
     name, node, attributes = leaf
-    widgets = tuple(
-        _widget(each, {**attributes, **_style(each)}, spots)
-        for each in node.get("/Kids", None) or [node]
-        if "/Rect" in each
-    )
+    entries = _entries(node, *_REPLACED)
+    widgets = tuple(_widgets(leaf, entries, spots, appearances))
     flags = int(attributes.get("/Ff", 0))
     kind = _kind(attributes.get("/FT"), flags, has_widgets=bool(widgets))
     max_length = int(attributes["/MaxLen"]) if "/MaxLen" in attributes else None
@@ -285,31 +301,46 @@ def _field(leaf: _Leaf, spots: Spots) -> FormField:
         name,
         kind,
         node.objgen[0],
-        _entries(node, *_REPLACED),
+        entries,
         bool(flags & _MULTILINE),
         bool(flags & _COMB) and not flags & (_MULTILINE | _PASSWORD) and bool(max_length),
-        _holds_value(node, attributes, kind),
+        _holds_value(node, attributes, kind, appearances),
         max_length,
         widgets,
     )
 
 
-def _holds_value(node: Object, attributes: dict[str, Any], kind: Kind) -> bool:
+def _widgets(
+    leaf: _Leaf, entries: bytes, spots: Spots, appearances: Appearances
+) -> Iterator[Widget]:
+    """Yield the widgets of a field: those below it, or the field itself with its entries."""
+    kids = leaf.node.get("/Kids", None)
+    for node in kids or [leaf.node]:
+        if "/Rect" in node:
+            own = _entries(node, *_REPLACED) if kids else entries
+            attributes = {**leaf.attributes, **_style(node)} if kids else leaf.attributes
+            yield _widget(node, attributes, own, spots, appearances)
+
+
+def _holds_value(
+    node: Object, attributes: dict[str, Any], kind: Kind, appearances: Appearances
+) -> bool:
     """True if a field has a value, or a widget of a text field shows one."""
-    value = attributes.get("/V")
-    if value is not None and value != Name.Off and str(value):
+    if attributes.get("/V", False):
         return True
     if kind == "checkbox":
         return any(each.get("/AS", Name.Off) != Name.Off for each in node.get("/Kids", [node]))
     return kind == "text" and any(
-        operators_of(each.AP.get("/N")) & SHOW_TEXT
+        appearances.operators(each.AP.get("/N")) & SHOW_TEXT
         for each in node.get("/Kids", [node])
         if isinstance(each.get("/AP"), Dictionary)
     )
 
 
 def _style(widget: Object) -> dict[str, Any]:
-    return {key: widget[key] for key in ("/DA", "/Q") if key in widget}
+    """Return the text style of a node, shortened, and its alignment."""
+    style: dict[str, Any] = {"/Q": widget["/Q"]} if "/Q" in widget else {}
+    return {**style, "/DA": str(widget["/DA"])[:_MAX_STYLE]} if "/DA" in widget else style
 
 
 def _kind(kind: Object | None, flags: int, *, has_widgets: bool) -> Kind:
@@ -320,7 +351,13 @@ def _kind(kind: Object | None, flags: int, *, has_widgets: bool) -> Kind:
     return "checkbox" if is_box and has_widgets else "other"
 
 
-def _widget(node: Object, attributes: dict[str, Any], spots: Spots) -> Widget:
+def _widget(
+    node: Object,
+    attributes: dict[str, Any],
+    entries: bytes,
+    spots: Spots,
+    appearances: Appearances,
+) -> Widget:
     left, bottom, right, top = _edges(node.Rect)
     spot = spots.get(node.objgen, _NO_SPOT)
     characteristics = node.get("/MK")
@@ -330,12 +367,12 @@ def _widget(node: Object, attributes: dict[str, Any], spots: Spots) -> Widget:
     width, height = _side(left, right), _side(bottom, top)
     if rotation in (90, 270):
         width, height = height, width
-    size = _SIZE.search(str(attributes.get("/DA", "")))
+    size = _SIZE.search(attributes.get("/DA", ""))
     is_multiline = bool(int(attributes.get("/Ff", 0)) & _MULTILINE)
-    on = [state for state in _states(node) if state != "/Off"]
+    on = appearances.checked_state(node)
     return Widget(
         node.objgen[0],
-        _entries(node, *_REPLACED),
+        entries,
         node.AP.unparse() if "/AP" in node else b"<<>>",
         spot.page,
         spot.position,
@@ -346,8 +383,8 @@ def _widget(node: Object, attributes: dict[str, Any], spots: Spots) -> Widget:
         decoration(node, characteristics, width, height),
         _text_box(width, height, _given_size(size), is_multiline=is_multiline),
         int(attributes.get("/Q", 0)),
-        Name(on[0] if on else "/Yes").unparse(),
-        bool(on) and is_drawable(node.AP.N[on[0]]),
+        Name(on or "/Yes").unparse(),
+        bool(on) and appearances.is_drawable(node.AP.N[on]),
         str(characteristics.get("/CA", ""))[:1],
     )
 
@@ -379,12 +416,3 @@ def _text_box(width: float, height: float, size: float, *, is_multiline: bool) -
 
 def _padding(width: float) -> float:
     return min(PADDING, width / 16)
-
-
-def _states(node: Object) -> list[str]:
-    """Return the states of a check box that have an appearance."""
-    drawings = node.get("/AP")
-    if not isinstance(drawings, Dictionary):
-        return []
-    usual = drawings.get("/N")
-    return [str(state) for state, _ in usual.items()] if isinstance(usual, Dictionary) else []

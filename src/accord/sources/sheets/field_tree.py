@@ -13,7 +13,9 @@ from typing import Any, Final, NamedTuple
 from pikepdf import Array, Dictionary, Name, Object, Pdf, String
 
 _MAX_WIDGETS: Final = 20_000
+_MAX_NODES: Final = 100_000
 _MAX_DEPTH: Final = 32
+_MAX_NAME: Final = 4096  # characters of a name with those above it
 _FIELD_ENTRIES: Final = ("/FT", "/Ff", "/MaxLen", "/V", "/DV", "/Opt", "/TU")
 _INHERITED_ENTRIES: Final = ("/FT", "/Ff", "/MaxLen", "/V", "/DA", "/Q")
 _WIDGET_ENTRIES: Final = (
@@ -68,6 +70,7 @@ class _Tree:
         self._widgets = widgets
         self._on_page = {widget.objgen for widget in widgets}
         self._nodes: set[Identity] = set()
+        self._listed = 0
         self._places: dict[Identity, _Place] = {}
         self._leaves: dict[str, Object] = {}
         self._kids: dict[Identity, set[Identity]] = {}
@@ -91,6 +94,9 @@ class _Tree:
 
     def _visit(self, nodes: Any, parent: Object | None, prefix: str, first: int = 0) -> None:
         """Record the nodes of a list, from its index `first` on, and those below them."""
+        self._listed += len(nodes) - first
+        if self._listed > _MAX_NODES:  # fields may share one list
+            raise ValueError("too many nodes")
         for index in reversed(range(first, len(nodes))):
             if not isinstance(nodes[index], Dictionary):
                 del nodes[index]
@@ -105,8 +111,8 @@ class _Tree:
                 node.Parent = parent
             self._places[node.objgen] = _Place(nodes, index)
             if parent is None:
-                self._root_names.add(str(node.get("/T", "")))
-            self._visit_below(node, prefix + str(node.get("/T", "")))
+                self._root_names.add(part_of_name(node))
+            self._visit_below(node, long_name(prefix, node))
 
     def _visit_below(self, node: Object, name: str) -> None:
         kids = node.get("/Kids")
@@ -121,7 +127,7 @@ class _Tree:
             return
         chain = list(_with_parents(widget))
         leads = all(below.objgen in self._kids_of(above) for below, above in pairwise(chain))
-        name = str(chain[-1].get("/T", ""))
+        name = part_of_name(chain[-1])
         if leads and name and len(chain) < _MAX_DEPTH and name not in self._root_names:
             self._fields.append(chain[-1])
             self._visit(self._fields, None, "", len(self._fields) - 1)
@@ -133,7 +139,7 @@ class _Tree:
 
     def _add_named(self, widget: Object, name: str) -> None:
         """Attach a widget to the field of its name; without one it becomes a field itself."""
-        _copy_inherited(widget)
+        self._copy_inherited(widget)
         leaf = self._leaves.get(name)
         if leaf is not None:
             self._attach(name, leaf, widget)
@@ -143,6 +149,16 @@ class _Tree:
             del widget["/Parent"]
         self._fields.append(widget)
         self._visit(self._fields, None, "", len(self._fields) - 1)
+
+    def _copy_inherited(self, widget: Object) -> None:
+        """Copy the entries that a widget inherits, before it gets another parent."""
+        for above in list(_with_parents(widget))[1:]:
+            for entry in _INHERITED_ENTRIES:
+                if entry not in above or entry in widget:
+                    continue
+                if isinstance(above[entry], String) and not above[entry].is_indirect:
+                    above[entry] = self._pdf.make_indirect(above[entry])  # one for all widgets
+                widget[entry] = above[entry]
 
     def _add_nameless(self, widgets: list[Object]) -> None:
         """Attach widgets without a name to the fields that have a copy of them, by rectangle."""
@@ -220,16 +236,24 @@ def _with_parents(node: Object) -> Iterator[Object]:
 
 def _full_name(widget: Object) -> str:
     """Return the name of a widget's field with those above it, joined by dots."""
-    names = [str(each.T) for each in _with_parents(widget) if "/T" in each]
-    return ".".join(reversed(names))
+    names = [part_of_name(each) for each in _with_parents(widget) if "/T" in each]
+    return _bounded(".".join(reversed(names)))
 
 
-def _copy_inherited(widget: Object) -> None:
-    """Copy the entries that a widget inherits, before it gets another parent."""
-    for above in list(_with_parents(widget))[1:]:
-        for entry in _INHERITED_ENTRIES:
-            if entry in above and entry not in widget:
-                widget[entry] = above[entry]
+def part_of_name(node: Object) -> str:
+    """Return a node's own part of the name; empty if it has none."""
+    return str(node.get("/T", ""))
+
+
+def long_name(prefix: str, node: Object) -> str:
+    """Return the name of a node below a prefix; raise ValueError if it is too long."""
+    return _bounded(prefix + part_of_name(node))
+
+
+def _bounded(name: str) -> str:
+    if len(name) > _MAX_NAME:
+        raise ValueError("a name is too long")
+    return name
 
 
 def _rectangle(widget: Object) -> tuple[float, ...]:

@@ -69,10 +69,12 @@ def load(template: Path | None = None, mapping: Path | None = None, paper: str =
 
 
 def _by_name(fields: Sequence[FormField]) -> dict[str, tuple[FormField, ...]]:
-    """Return the fields by name, without duplicates; several fields may share a name."""
+    """Return the fields by name; of several with one name those of the first one's kind."""
     named: dict[str, tuple[FormField, ...]] = {}
-    for field in {field.number: field for field in fields}.values():
-        named[field.name] = (*named.get(field.name, ()), field)
+    for field in fields:
+        same = named.get(field.name, ())
+        if not same or field.kind == same[0].kind:
+            named[field.name] = (*same, field)
     return named
 
 

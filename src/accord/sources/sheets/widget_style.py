@@ -17,6 +17,7 @@ _STROKE: Final = {1: "G", 3: "RG", 4: "K"}
 SHOW_TEXT: Final = frozenset({"Tj", "TJ", "'", '"'})
 _PAINT: Final = frozenset({"f", "F", "f*", "B", "B*", "b", "b*", "S", "s", "Do", "sh", "BI"})
 
+Identity = tuple[int, int]
 _MAX_CONTENT: Final = 16 << 10  # bytes of an appearance that are looked at
 _OPERANDS: Final = re.compile(
     rb"\((?:\\.|[^\\)])*+\)?|<[0-9A-Fa-f\s]*+>|/[^\s()<>\[\]{}/%]*+", re.S
@@ -51,15 +52,53 @@ def _colour(components: Object | None, operators: dict[int, str]) -> str:
     return f"{shown} {operators[len(components)]}"
 
 
-def is_drawable(drawing: Object) -> bool:
-    """True if an appearance draws a mark by paths, images or embedded fonts.
+class Appearances:
+    """What the appearances of one PDF draw; each is read once, however many widgets share it."""
 
-    Viewers without ZapfDingbats draw nothing for a mark in that font.
-    """
-    operators = operators_of(drawing)
-    if not operators & (_PAINT | SHOW_TEXT) or "/BBox" not in drawing:
-        return False
-    return not operators & SHOW_TEXT or _has_embedded_fonts(drawing)
+    def __init__(self) -> None:
+        self._operators: dict[Identity, frozenset[str]] = {}
+        self._drawable: dict[Identity, bool] = {}
+        self._checked: dict[Identity, str] = {}
+
+    def operators(self, drawing: Object | None) -> frozenset[str]:
+        """Return the operators in the first part of an appearance; none if it cannot be read."""
+        if not isinstance(drawing, pikepdf.Stream):
+            return frozenset()
+        if drawing.objgen not in self._operators:
+            bare = _OPERANDS.sub(b" ", _content(drawing))
+            found = frozenset(word.decode("ascii") for word in _OPERATOR.findall(bare))
+            self._operators[drawing.objgen] = found
+        return self._operators[drawing.objgen]
+
+    def is_drawable(self, drawing: Object) -> bool:
+        """True if an appearance draws a mark by paths, images or embedded fonts.
+
+        Viewers without ZapfDingbats draw nothing for a mark in that font.
+        """
+        operators = self.operators(drawing)
+        if not operators & (_PAINT | SHOW_TEXT) or "/BBox" not in drawing:
+            return False
+        if not operators & SHOW_TEXT:
+            return True
+        if drawing.objgen not in self._drawable:
+            self._drawable[drawing.objgen] = _has_embedded_fonts(drawing)
+        return self._drawable[drawing.objgen]
+
+    def checked_state(self, widget: Object) -> str:
+        """Return the first state of a check box, except Off, with an appearance; "" if none has."""
+        drawings = widget.get("/AP")
+        usual = drawings.get("/N") if isinstance(drawings, Dictionary) else None
+        if not isinstance(usual, Dictionary):
+            return ""
+        if not usual.is_indirect:
+            return _first_state(usual)
+        if usual.objgen not in self._checked:
+            self._checked[usual.objgen] = _first_state(usual)
+        return self._checked[usual.objgen]
+
+
+def _first_state(drawings: Object) -> str:
+    return next((str(state) for state, _ in drawings.items() if state != "/Off"), "")
 
 
 def _has_embedded_fonts(drawing: Object) -> bool:
@@ -77,14 +116,6 @@ def _is_embedded(font: Object | None) -> bool:
         if any(f"/FontFile{number}" in descriptor for number in ("", "2", "3")):
             return True
     return font.get("/Subtype") == Name.Type3
-
-
-def operators_of(drawing: Object | None) -> frozenset[str]:
-    """Return the operators in the first part of an appearance; none if it cannot be read."""
-    if not isinstance(drawing, pikepdf.Stream):
-        return frozenset()
-    bare = _OPERANDS.sub(b" ", _content(drawing))
-    return frozenset(word.decode("ascii") for word in _OPERATOR.findall(bare))
 
 
 def _content(drawing: Object) -> bytes:

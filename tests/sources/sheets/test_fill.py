@@ -136,7 +136,7 @@ def test_speed_and_proficiencies_of_race_and_class_are_filled_in() -> None:
     assert held["proficiencies.other"] == (
         "Languages: Common\n"
         "Armor: light armor, medium armor, heavy armor, shields\n"
-        "Weapons: simple weapons, martial weapons, battleaxes, handaxes, light hammers, warhammers"
+        "Weapons: simple weapons, martial weapons"
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from asgiref.sync import async_to_sync, sync_to_async
+from django.core.paginator import Paginator
 from django.test import override_settings
 from django.urls import include, path
 from rest_framework import pagination, viewsets
@@ -63,8 +64,33 @@ class Framed(Numbers):
         return Response({"next": self.get_next_link(), "data": {"items": data}})
 
 
-def serving(paginator: Any, max_bytes: int = 4096, **options: Any) -> Any:
-    class Customers(viewsets.ReadOnlyModelViewSet):
+class Narrow(Numbers):
+    max_page_size = 25
+
+
+class Steps(Numbers):
+    def get_page_size(self, request: Any) -> int | None:
+        size = super().get_page_size(request)
+        return size if size in (10, 20, 40) else 40
+
+
+class Joined(Numbers):
+    """The last page takes what would be a page of three or less."""
+
+    django_paginator_class = type(
+        "Joining", (Paginator,), {"__init__": lambda *given: Paginator.__init__(*given, orphans=3)}
+    )
+
+
+class Backwards(viewsets.ReadOnlyModelViewSet):
+    def list(self, request: Any) -> Response:
+        response = super().list(request)
+        response.data["results"].reverse()
+        return response
+
+
+def serving(paginator: Any, max_bytes: int = 4096, kind: Any = None, **options: Any) -> Any:
+    class Customers(kind or viewsets.ReadOnlyModelViewSet):  # type: ignore[misc]
         queryset = Customer.objects.order_by("name")
         serializer_class = CustomerSerializer
         permission_classes = [AllowAny]
@@ -135,17 +161,17 @@ def walk(follow: Follow, arguments: Any = None) -> list[str]:
 EVERYBODY = [f"{n:03} {WIDE}" for n in range(COUNT)]
 
 
-@pytest.mark.parametrize("paginator", [Numbers, Offsets])
+@pytest.mark.parametrize("paginator", [Numbers, Offsets, Narrow])
 @pytest.mark.parametrize("max_bytes", [1500, 4096, 5000])
 def test_the_rest_of_a_cut_page_is_got_with_the_arguments_it_names(
     paginator: Any, max_bytes: int
 ) -> None:
     with serving(paginator, max_bytes):
         found = walk(by_hint)
-    assert list(dict.fromkeys(found)) == EVERYBODY
+    assert found == EVERYBODY
 
 
-@pytest.mark.parametrize("paginator", [Numbers, Fixed, Offsets, Cursors, Framed])
+@pytest.mark.parametrize("paginator", [Numbers, Fixed, Offsets, Cursors, Framed, Joined, Steps])
 @pytest.mark.parametrize("max_bytes", [1500, 4096])
 def test_the_rest_of_a_cut_page_is_got_with_its_cursor(paginator: Any, max_bytes: int) -> None:
     with serving(paginator, max_bytes):
@@ -175,9 +201,19 @@ def test_the_hint_has_the_names_of_the_paginator_and_the_other_arguments(
     assert int(names_in(after)[0][:3]) == int(begun[:3]) + passed
 
 
-@pytest.mark.parametrize("paginator", [Fixed, Cursors, Framed])
-def test_without_such_arguments_the_hint_is_the_cursor(paginator: Any) -> None:
-    with serving(paginator):
+@pytest.mark.parametrize(
+    ("paginator", "kind"),
+    [
+        (Fixed, None),
+        (Cursors, None),
+        (Framed, None),
+        (Joined, None),
+        (Steps, None),
+        (Numbers, Backwards),
+    ],
+)
+def test_without_such_arguments_the_hint_is_the_cursor(paginator: Any, kind: Any) -> None:
+    with serving(paginator, kind=kind):
         result = Client("/mcp/").call_tool("customers_list")
     (warning,) = answer_of(result)["warnings"]
     assert warning["message"].endswith(
@@ -220,7 +256,7 @@ def test_a_page_that_is_whole_says_nothing_beside_the_data() -> None:
     assert answer_of(result).keys() == {"page"}
 
 
-@pytest.mark.parametrize("paginator", [Fixed, Plain, Cursors, None])
+@pytest.mark.parametrize("paginator", [Fixed, Plain, Numbers, Offsets, Framed, Cursors, None])
 def test_a_client_reads_all_items_of_a_list_whose_pages_are_cut(paginator: Any) -> None:
     async def read_everything() -> list[Any]:
         client = Client("/mcp/")

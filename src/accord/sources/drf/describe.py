@@ -93,6 +93,13 @@ def output_schema(route: ViewRoute, view: Any, report: Reporter) -> JsonSchema |
     return _paginated(view, {"type": "array", "items": builder.object_schema(child)})
 
 
+def _has_own_items(route: ViewRoute, view: Any) -> bool:
+    """True if the REST framework's own code makes a list from the items of a page."""
+    if standard_action(route) != "list" or not _is_unchanged(route.view):
+        return False
+    return has_standard_output(view.get_serializer(many=True))
+
+
 def _has_fields(serializer: Any) -> bool:
     return hasattr(serializer, "fields") and has_standard_output(serializer)
 
@@ -196,7 +203,10 @@ def describe(route: ViewRoute, report: Reporter, *, with_output: bool = True) ->
             lambda: describe_permissions(view), "the view's own permissions", lambda _: None
         ),
         body=known.body,
-        paging=Paging.of(view),
+        paging=Paging.of(
+            view,
+            has_own_items=attempt(lambda: _has_own_items(route, view), False, lambda _: None),
+        ),
         csv=frozenset(each.name for each in known.parameters if each.is_csv),
     )
 

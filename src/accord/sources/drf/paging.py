@@ -1,12 +1,22 @@
 """Pages of lists: the page of a response, and the query for what is after a part of it."""
 
-from typing import Any
+from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
 import msgspec
+from django.core.paginator import Paginator
 from rest_framework import pagination
 
 from accord.model.answer import FieldError, Page, Problem
+
+_METHODS: Final = (
+    "paginate_queryset",
+    "get_page_size",
+    "get_page_number",
+    "get_limit",
+    "get_offset",
+)
+"""Methods of a paginator that decide which items a page has."""
 
 
 class Paging(msgspec.Struct, frozen=True):
@@ -16,19 +26,29 @@ class Paging(msgspec.Struct, frozen=True):
     size: str | None = None
     offset: str | None = None
     cursor: str | None = None
+    max_size: int | None = None
 
     @classmethod
-    def of(cls, view: Any) -> "Paging":
-        """Return the names for a view; none if it has no paginator of the REST framework."""
+    def of(cls, view: Any, *, has_own_items: bool) -> "Paging":
+        """Return the names for a view; none if it has no paginator of the REST framework.
+
+        Pages may begin elsewhere if the paginator is unchanged, and `has_own_items`: a list is
+        the items of a page in their order.
+        """
         paginator: Any = getattr(view, "pagination_class", None)
         kinds = getattr(paginator, "__mro__", ())
-        if pagination.PageNumberPagination in kinds:
-            size = paginator.page_size_query_param
-            return cls(number=paginator.page_query_param, size=size)
-        if pagination.LimitOffsetPagination in kinds:
-            return cls(offset=paginator.offset_query_param, size=paginator.limit_query_param)
         if pagination.CursorPagination in kinds:
             return cls(cursor=paginator.cursor_query_param)
+        if not has_own_items or not _is_unchanged(paginator):
+            return cls()
+        if pagination.PageNumberPagination in kinds:
+            return cls(
+                number=paginator.page_query_param,
+                size=paginator.page_size_query_param,
+                max_size=paginator.max_page_size,
+            )
+        if pagination.LimitOffsetPagination in kinds:
+            return cls(offset=paginator.offset_query_param)
         return cls()
 
     def query_after(self, page: Page, passed: int) -> dict[str, Any] | None:
@@ -43,7 +63,7 @@ class Paging(msgspec.Struct, frozen=True):
             return {self.offset: start}
         if self.number is None or self.size is None:
             return None
-        size = _page_size(start, passed)
+        size = _page_size(start, min(passed, self.max_size or passed))
         return None if size is None else {self.number: start // size + 1, self.size: size}
 
     def cursor_query(self, cursor: str) -> dict[str, Any]:
@@ -56,9 +76,18 @@ class Paging(msgspec.Struct, frozen=True):
         return {self.cursor: cursor}
 
 
-def _page_size(start: int, passed: int) -> int | None:
+def _is_unchanged(paginator: Any) -> bool:
+    """True if the REST framework's own code decides which items a page has."""
+    methods = [getattr(paginator, name, None) for name in _METHODS]
+    pages = getattr(paginator, "django_paginator_class", Paginator)
+    return pages is Paginator and all(
+        each.__module__.startswith("rest_framework.") for each in methods if each is not None
+    )
+
+
+def _page_size(start: int, largest: int) -> int | None:
     """Return the size of pages of which one begins here; None if they would be much smaller."""
-    sizes = range(passed, max(passed // 4, 1) - 1, -1)
+    sizes = range(largest, max(largest // 4, 1) - 1, -1)
     return next((size for size in sizes if start % size == 0), None)
 
 

@@ -35,6 +35,11 @@ class Inputs(NamedTuple):
                     return min(fitting, key=len)
         return None
 
+    def known_as(self, name: str, value: str) -> Path | None:
+        """Where the schema has an argument of exactly this name that can be that value."""
+        found = [path for path in self.known or {} if path[-1] == name]
+        return min((path for path in found if self._takes(path, value)), key=len, default=None)
+
     def _takes(self, path: Path, value: str | int) -> bool:
         """Whether an argument can be that: `before` may be a date, and `from` a person."""
         is_numeric = type(value) is int or str(value).isdecimal()

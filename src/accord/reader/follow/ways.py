@@ -27,16 +27,10 @@ _LINK: Final = re.compile(r"https?://|[/?]")
 
 
 def _by_link(turn: Turn) -> Changes | None:
-    """`next: "https://…?page=2"`, as Django REST framework says it; not on a page that was cut."""
-    if turn.is_cut:
-        return None
-    said = next((each for name in LINKS if _is_link(each := turn.members.get(name))), None)
-    link = said[1] if said else turn.page.cursor
-    if not link or not _is_link(("", link)):
-        return None
+    """`next: "https://…?page=2"`, as Django REST framework says it."""
     changes: Changes = {}
     leads = False
-    for name, value in query_of(link):
+    for name, value in query_of(_link_of(turn) or ""):
         family = next((each for each in FAMILIES if squeezed(name) in each), None)
         if family is None:
             continue
@@ -48,6 +42,15 @@ def _by_link(turn: Turn) -> Changes | None:
             changes[path] = turn.inputs.fit(path, int(value) if counts else value)
             leads = leads or family is not LIMITS
     return changes if leads else None
+
+
+def _link_of(turn: Turn) -> str | None:
+    """Return the link to the next page; None on a page that was cut."""
+    if turn.is_cut:
+        return None
+    said = next((each for name in LINKS if _is_link(each := turn.members.get(name))), None)
+    link = said[1] if said else turn.page.cursor
+    return link if link and _is_link(("", link)) else None
 
 
 def _is_link(said: tuple[str, Any] | None) -> bool:
@@ -173,6 +176,16 @@ def _by_position(turn: Turn) -> Changes | None:
     return {path: turn.inputs.fit(path, current + len(turn.items))}
 
 
+def _by_arguments_of_link(turn: Turn) -> Changes | None:
+    """`next: "https://…?nr=2"`, with names that are arguments of the tool, whatever they are."""
+    changes: Changes = {}
+    for name, value in query_of(_link_of(turn) or ""):
+        path = turn.inputs.known_as(name, value)
+        if path is not None and str(turn.inputs.value(path)) != value:
+            changes[path] = turn.inputs.fit(path, value)
+    return changes or None
+
+
 def _number(value: Any, otherwise: int) -> int:
     return int(value) if is_number(str(value)) else otherwise
 
@@ -184,4 +197,5 @@ WAYS: Final[tuple[Callable[[Turn], Changes | None], ...]] = (
     _by_next_number,
     _by_ids,
     _by_position,
+    _by_arguments_of_link,
 )

@@ -19,11 +19,16 @@ from accord.protocol import messages
 from accord.revisions import NEWEST, REVISIONS
 from accord.serve.http.response import Response
 from accord.server.rendering import render
-from accord.sources.drf.requests import bypass, keep_middleware_user
+from accord.sources.drf.requests import (
+    bypass,
+    keep_middleware_caller,
+    restore_middleware_caller,
+)
 from accord.sources.drf.responses import Refusal
 
 _KINDS: Final[dict[int, Kind]] = {401: "authentication", 403: "authorization"}
 _CALL: Final = "tools/call"
+_STATUSES: Final = frozenset(map(int, HTTPStatus))
 
 
 class Access:
@@ -39,7 +44,7 @@ class Access:
     def check(self, request: HttpRequest) -> tuple[Refusal, str] | None:
         """Authenticate the sender; return the refusal and its reason if it may not go on."""
         authenticators = [each() for each in self.authentication_classes]
-        keep_middleware_user(request)
+        keep_middleware_caller(request)
         sender = Request(request, parsers=[JSONParser()], authenticators=authenticators)
         try:
             request.user, request.auth = sender.user, sender.auth
@@ -56,8 +61,9 @@ class Access:
         return None
 
     def admit(self, request: HttpRequest) -> None:
-        """Raise a Problem if the sender may not use the endpoint."""
+        """Raise a Problem if the sender may not use the endpoint; leave the request to its view."""
         refused = self.check(request)
+        restore_middleware_caller(request)
         if refused is not None:
             refusal, reason = refused
             raise Problem(reason, kind=_KINDS.get(refusal.status, "unavailable"))
@@ -71,7 +77,8 @@ def _refusal(error: Any, sender: Request, authenticators: Any) -> tuple[Refusal,
         challenge = authenticators[0].authenticate_header(sender) if authenticators else None
         status = status if challenge else int(HTTPStatus.FORBIDDEN)
     detail = getattr(error, "detail", None) or str(error) or PermissionDenied.default_detail
-    reason = f"{HTTPStatus(status).phrase}: {detail}"
+    phrase = HTTPStatus(status).phrase if status in _STATUSES else "Error"
+    reason = f"{phrase}: {detail}"
     how = f" (WWW-Authenticate: {challenge})" if challenge else ""
     return Refusal(status, challenge), reason + how
 
@@ -101,7 +108,7 @@ def refusal_reply(reason: str, status: int, body: bytes, profile: str, revision:
 def with_status(response: Response, refusal: Refusal) -> Response:
     """Return a response with the status and the challenge of a refusal."""
     challenge = refusal.challenge
-    more = () if challenge is None else ((b"www-authenticate", challenge.encode("latin-1")),)
+    more = () if challenge is None else ((b"www-authenticate", challenge.encode("latin-1", "replace")),)
     return msgspec.structs.replace(
         response, status=refusal.status, more_headers=(*response.more_headers, *more)
     )

@@ -38,7 +38,12 @@ from accord.sources.drf.requests import (
     standalone_request,
 )
 from accord.sources.drf.responses import answer_from, refusal_of
-from accord.sources.drf.routes import ViewRoute, ViewRoutes, routes_of_viewsets
+from accord.sources.drf.routes import (
+    ViewRoute,
+    ViewRoutes,
+    routes_of_viewsets,
+    views_with_url,
+)
 from accord.sources.drf.views import ToolFilter, allow_all, allow_none
 
 T = TypeVar("T")
@@ -228,7 +233,7 @@ def build(
 
 def _with_unrouted(routes: ViewRoutes) -> ViewRoutes:
     """Add the viewsets with `mcp_viewset` that have no URL."""
-    routed = {route.view for route in routes.found}
+    routed = views_with_url()
     others = {view: name for view, name in decorated_viewsets().items() if view not in routed}
     owners: dict[str, type] = {}
     for view, name in others.items():

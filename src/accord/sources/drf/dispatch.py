@@ -30,6 +30,31 @@ def _allow(view: Any, request: Any) -> None:
     """Permit a request."""
 
 
+def _without_permissions(route: ViewRoute) -> Callable[..., Any]:
+    """Return a route's view without its permissions; those of objects are checked.
+
+    A view in a decorator is returned as it is, since the decorator may check the caller.
+    """
+    members = {"check_permissions": _allow, "__module__": route.view.__module__}
+    open_view: Any = type(route.view.__name__, (route.view,), members)
+    actions = () if route.actions is None else (dict(route.actions),)
+    view: Callable[..., Any] = open_view.as_view(*actions, **route.initkwargs)
+    if _functions(view) != _functions(route.callback):
+        decorated: Callable[..., Any] = route.callback
+        return decorated
+    vars(view).update(vars(route.callback))  # marks for middleware
+    return view
+
+
+def _functions(view: Any) -> list[Any]:
+    """Return the code of a function and of those that it wraps."""
+    found = []
+    while view is not None:
+        found.append(getattr(view, "__code__", view))
+        view = getattr(view, "__wrapped__", None)
+    return found
+
+
 class _Handler(BaseHandler):  # type: ignore[misc]  # Django has no types
     """A handler that calls only the view of the request's route."""
 
@@ -54,13 +79,9 @@ class _Handler(BaseHandler):  # type: ignore[misc]  # Django has no types
         return match
 
     def _open_view(self, route: ViewRoute) -> Callable[..., Any]:
-        """Return the view without its permissions; those of objects are checked."""
         view = self._open.get(route)
         if view is None:
-            members = {"check_permissions": _allow, "__module__": route.view.__module__}
-            open_view: Any = type(route.view.__name__, (route.view,), members)
-            actions = () if route.actions is None else (dict(route.actions),)
-            view = self._open[route] = open_view.as_view(*actions, **route.initkwargs)
+            view = self._open[route] = _without_permissions(route)
         return view
 
 

@@ -33,13 +33,14 @@ _MESSAGE_HEADERS: Final = frozenset(
     " REQUEST_URI RAW_URI SCRIPT_URL REDIRECT_URL PATH_TRANSLATED".split()
 )
 """Headers of the MCP message; the view's request does not inherit them."""
-_MIDDLEWARE_USER: Final = "accord_middleware_user"
+_MIDDLEWARE_CALLER: Final = "accord_middleware_caller"
+_CALLER: Final = ("user", "auth")
 _SKIPS_PERMISSIONS: Final = "accord_skips_permissions"
 _NOT_COPIED: Final = frozenset(
     "environ scope META path path_info method resolver_match content_type content_params encoding"
     " GET POST COOKIES FILES urlconf headers accepted_types accepted_types_by_precedence"
     " _encoding _stream _read_started _body _post _files _upload_handlers _post_parse_error"
-    " csrf_processing_done script_name body_receive_timeout".split()
+    " csrf_processing_done script_name body_receive_timeout is_mcp_request accord_refusal".split()
 )
 """Attributes of the outer request that are not copied; all others were set by middleware."""
 
@@ -233,16 +234,27 @@ def nested_request(outer: HttpRequest, call: ViewCall) -> "ViewRequest":
     if "wsgi.url_scheme" not in meta:  # under ASGI
         meta["wsgi.url_scheme"] = outer.scheme
     members = {k: v for k, v in vars(outer).items() if k not in _NOT_COPIED}
-    if _MIDDLEWARE_USER in members:  # the endpoint has authenticated another; each view does too
-        user = members.pop(_MIDDLEWARE_USER)
-        members.pop("user", None)
-        members |= {} if user is None else {"user": user}
+    _restore_middleware_caller(members)
     return ViewRequest(meta, call, members)
 
 
-def keep_middleware_user(request: HttpRequest) -> None:
-    """Keep the user that middleware has set, for views, before an endpoint sets its own."""
-    vars(request)[_MIDDLEWARE_USER] = vars(request).get("user")
+def keep_middleware_caller(request: HttpRequest) -> None:
+    """Keep the caller that middleware has set, for views, before an endpoint sets its own."""
+    members = vars(request)
+    members[_MIDDLEWARE_CALLER] = {name: members[name] for name in _CALLER if name in members}
+
+
+def restore_middleware_caller(request: HttpRequest) -> None:
+    """Forget the caller that an endpoint has authenticated: each view authenticates its own."""
+    _restore_middleware_caller(vars(request))
+
+
+def _restore_middleware_caller(members: dict[str, Any]) -> None:
+    kept = members.pop(_MIDDLEWARE_CALLER, None)
+    if kept is not None:
+        for name in _CALLER:
+            members.pop(name, None)
+        members |= kept
 
 
 def bypass(request: HttpRequest, *, authentication: bool, permissions: bool) -> None:

@@ -201,6 +201,15 @@ def _of_router(router: Any, routes: list[ViewRoute]) -> list[ViewRoute]:
     return _unmounted(list(router.urls))
 
 
+def views_with_url() -> frozenset[type]:
+    """Return the classes of the views in the project's URLs, of those that are skipped too."""
+    return frozenset(
+        view
+        for url in _patterns(get_resolver().url_patterns)
+        if isinstance(view := getattr(url.callback, "cls", None), type)
+    )
+
+
 def routes_of_viewsets(viewsets: Mapping[type, str]) -> ViewRoutes:
     """Return the routes of viewsets that have no URL, each by its basename."""
     router = SimpleRouter()

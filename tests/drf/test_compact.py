@@ -129,6 +129,21 @@ def test_names_of_shared_parts_are_unique_and_plain() -> None:
     assert compacted(schema)["$defs"] == {"a__": parts[0], "a___2": parts[1]}
 
 
+def test_a_shared_part_has_the_name_of_no_other_one() -> None:
+    names = ("a_3", "a", "a", "a_2")
+    parts = [{"type": "string", "pattern": each * 200} for each in "wxyz"]
+    schema = {
+        "properties": {
+            f"{place}{copy}": {"properties": {name: part, f"own{copy}": {"type": "string"}}}
+            for place, (name, part) in enumerate(zip(names, parts, strict=True))
+            for copy in "pq"
+        }
+    }
+    shared = compacted(schema)["$defs"]
+    assert sorted(shared) == ["a", "a_2", "a_2_2", "a_3"]
+    assert sorted(each["pattern"][0] for each in shared.values()) == ["w", "x", "y", "z"]
+
+
 LEAVES = st.sampled_from(
     [
         {"type": "string"},

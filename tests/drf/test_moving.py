@@ -159,7 +159,7 @@ def test_the_test_client_has_the_handshake_of_theirs() -> None:
         assert result["isError"] is True
         assert "credentials were not provided" in text_of(result)
     with urls(path("ai/", MCPView.as_view())):
-        assert MCPClient(False, mcp_endpoint="ai/").list_tools()["tools"]
+        assert MCPClient(False, False, mcp_endpoint="ai/").list_tools()["tools"]
 
 
 # Names

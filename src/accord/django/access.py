@@ -107,8 +107,7 @@ def refusal_reply(reason: str, status: int, body: bytes, profile: str, revision:
 
 def with_status(response: Response, refusal: Refusal) -> Response:
     """Return a response with the status and the challenge of a refusal."""
-    challenge = refusal.challenge
-    more = () if challenge is None else ((b"www-authenticate", challenge.encode("latin-1", "replace")),)
-    return msgspec.structs.replace(
-        response, status=refusal.status, more_headers=(*response.more_headers, *more)
-    )
+    headers = response.more_headers
+    if refusal.challenge is not None:
+        headers = (*headers, (b"www-authenticate", refusal.challenge.encode("latin-1", "replace")))
+    return msgspec.structs.replace(response, status=refusal.status, more_headers=headers)

@@ -20,7 +20,7 @@ class MCPSettings:
     @property
     def user_settings(self) -> dict[str, Any]:
         """The members that the project sets."""
-        given: dict[str, Any] = getattr(settings, _NAME, {})
+        given: dict[str, Any] = getattr(settings, _NAME, None) or {}
         return given
 
     def __getattr__(self, name: str) -> Any:

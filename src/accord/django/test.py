@@ -50,4 +50,4 @@ class MCPClient(testing.MCPClient):
 
 def _client_options(args: tuple[Any, ...]) -> dict[str, Any]:
     """Return the positional arguments of Django's client by name."""
-    return dict(zip(("enforce_csrf_checks",), args, strict=False))
+    return dict(zip(("enforce_csrf_checks", "raise_request_exception"), args, strict=False))

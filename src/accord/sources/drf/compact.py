@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import count
 from typing import Any, Final
 
 import msgspec
@@ -97,16 +98,18 @@ class _Sharing:
         if self._counts[key] == 1 or len(key) < _MIN_SHARED:
             return self._with_shared(name, part)
         if key not in self._names:
-            self._names[key] = self._free_name(name)
+            own_name = self._names[key] = self._free_name(name)
+            self._defs[own_name] = {}  # its name is taken
             core = {each: value for each, value in part.items() if each not in _OWN}
-            self._defs[self._names[key]] = self._with_shared(name, core)
+            self._defs[own_name] = self._with_shared(name, core)
         own = {each: value for each, value in part.items() if each in _OWN}
         return {"$ref": f"#/$defs/{self._names[key]}", **own}
 
     def _free_name(self, name: str) -> str:
         plain = "".join(each if each.isascii() and each.isalnum() else "_" for each in name)
-        taken = set(self._names.values())
-        return plain if plain not in taken else f"{plain}_{len(taken) + 1}"
+        if plain not in self._defs:
+            return plain
+        return next(each for n in count(2) if (each := f"{plain}_{n}") not in self._defs)
 
 
 def _key(schema: JsonSchema) -> bytes:

@@ -18,7 +18,7 @@ from drf.mcp_clients import call, over_http
 from storefront.models import Customer
 from storefront.serializers import CustomerSerializer
 
-OPEN = {"type": ["object", "array"]}
+OPEN = {"type": ["object", "array"], "items": {}}
 BOB = {"name": "Bob", "email": "bob@example.com"}
 EVE = {"name": "Eve", "email": "eve@example.com"}
 

@@ -142,7 +142,7 @@ def test_filters_are_known_without_a_queryset() -> None:
 def test_a_generic_view_without_a_serializer_gives_no_warning() -> None:
     with serving(of(Bare)):
         schema = project.server().tools["things_create"].input_schema
-    assert schema["properties"]["body"] == {"type": ["object", "array"]}
+    assert schema["properties"]["body"] == {"type": ["object", "array"], "items": {}}
 
 
 class Nameless(Shy):

@@ -47,7 +47,8 @@ _LINK: Final[JsonSchema] = {"type": ["string", "null"], "format": "uri"}
 CURSOR: Final = "cursor"
 _CURSOR: Final[JsonSchema] = {"type": "string", "description": "Cursor of an answer that was cut"}
 _OBJECT: Final[JsonSchema] = {"type": "object"}
-_OPEN_BODY: Final[JsonSchema] = {"type": ["object", "array"]}
+_OPEN_BODY: Final[JsonSchema] = {"type": ["object", "array"], "items": {}}
+"""Some model APIs require `items`."""
 _HINTS: Final = {
     "get": Hints(read_only=True),
     "post": Hints(read_only=False),

@@ -143,7 +143,9 @@ def test_the_options_hold_for_a_call(folder: Path) -> None:
     assert json.loads(found["rows"].out) == [{"column1": 1}, {"column1": 2}]
     assert '"hasMore":true' in found["rows"].err
     assert found["time"].err.startswith("error: The query took longer than 0.3 s; it was stopped\n")
-    assert found["tables"].err.startswith('error: "users" may not be read; only "other", "posts"')
+    assert found["tables"].err.startswith(
+        'error: The query reads what does not exist or may not be read; only "other", "posts"'
+    )
     assert found["tools"].err.startswith(
         "accord call: no tool 'insert_row'; the server has: list_tables"
     )

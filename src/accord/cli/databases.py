@@ -23,7 +23,16 @@ _TARGET: Final = re.compile(
     r"sqlite:.*|postgres(?:ql)?(?:\+psycopg)?://.*|[^:]*\.(?:db|db3|sqlite|sqlite3)", re.I | re.S
 )
 _VERSION: Final = "1.0.0"
-OPTIONS: Final = ("read_only", "create", "wal", "allow", "max_rows", "timeout", "max_length")
+OPTIONS: Final = (
+    "read_only",
+    "explore",
+    "create",
+    "wal",
+    "allow",
+    "max_rows",
+    "timeout",
+    "max_length",
+)
 
 
 def is_database(target: str, folder: Path | None = None) -> bool:
@@ -72,6 +81,11 @@ def add_arguments(parser: argparse.ArgumentParser, *, timeout: bool = True) -> N
 def add_tool_options(group: argparse._ArgumentGroup) -> None:
     """Add the options that decide which tools and tables a database has."""
     group.add_argument("--read-only", action="store_true", help="offer no tools that write")
+    group.add_argument(
+        "--explore",
+        action="store_true",
+        help="offer more to find one's way in a schema: search_schema, explain_query, resources",
+    )
     group.add_argument(
         "--allow",
         type=table_names,
@@ -153,18 +167,35 @@ def warn_of_tables(target: str, options: Mapping[str, Any]) -> None:
         database.close()
 
 
-def load(target: str, options: dict[str, Any], key: bytes | None, *, starts: bool) -> Server:
-    """Return a server for a database; with `starts`, a worker is started before the first call."""
-    from accord.sources.sql import Database, Options, sql_tools
+def connect(target: str, options: dict[str, Any], *, starts: bool) -> "Database":
+    """Return a database; with `starts`, a worker is started before the first call."""
+    from accord.sources.sql import Database, Options
 
     database = Database(target, Options(**options))
+    if starts:
+        database.start()
+        _check_in_background(database_name(target), database)
+    return database
+
+
+def server_of(database: "Database", key: bytes | None) -> Server:
+    """Return a server with the tools of one database."""
+    from accord.sources.sql import sql_tools
+
     kind = "sqlite" if database.is_sqlite else "postgresql"
     server = Server(f"{kind}-mcp-server", version=_VERSION, profile="prose")
     for tool in sql_tools(database, key):
         server.add(tool)
-    if starts:
-        database.start()
-        _check_in_background(database_name(target), database)
+    return server
+
+
+def schema_server(explored: Mapping[str, "Database"]) -> Server:
+    """Return a server with one search over the schemas of all databases, and their resources."""
+    from accord.sources.sql import schema_features
+
+    server = Server("schemas", version=_VERSION, profile="prose")
+    for feature in schema_features(explored):
+        server.add(feature)
     return server
 
 

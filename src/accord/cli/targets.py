@@ -15,11 +15,14 @@ from collections.abc import Mapping, Sequence
 from importlib.machinery import PathFinder
 from pathlib import Path
 from types import MappingProxyType, ModuleType
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from accord.cli import databases
 from accord.errors import ContractError, reason_of
 from accord.server import Server, combine
+
+if TYPE_CHECKING:
+    from accord.sources.sql import Database
 
 _NO_OPTIONS: Final[Mapping[str, Any]] = MappingProxyType({})
 
@@ -200,11 +203,15 @@ def load(
         require_local(target)
     given = {name: value for name, value in configuration.items() if value is not None}
     servers: dict[str, Server] = {}
-    for each in targets:
+    explored: dict[str, Database] = {}
+    for each, name in zip(targets, _names(targets), strict=True):
         options = {**each.configuration, **given}
         try:
             if databases.is_database(each.target):
-                server = _load_database(each, {**each.database, **database}, options, starts=starts)
+                opened = _connect(each, {**each.database, **database}, options, starts=starts)
+                server = databases.server_of(opened, _key(options))
+                if opened.options.explore:
+                    explored[name] = opened
             else:
                 server = _load_one(each, {**each.sheets, **sheets})
         except ContractError as error:
@@ -216,17 +223,22 @@ def load(
         prefixes={each.word: each.prefix for each in targets},
         advice=_advice(targets),
     )
+    if explored:
+        combined.include(databases.schema_server(explored))
     combined.configure(**given)
     return combined
 
 
-def _load_database(
+def _connect(
     target: Target, options: dict[str, Any], configuration: Mapping[str, Any], *, starts: bool
-) -> Server:
+) -> "Database":
     if "max_bytes" in configuration:
         options["max_bytes"] = configuration["max_bytes"]
-    key = configuration.get("key") or configuration.get("fallback_key")
-    return databases.load(target.target, options, key, starts=starts)
+    return databases.connect(target.target, options, starts=starts)
+
+
+def _key(configuration: Mapping[str, Any]) -> bytes | None:
+    return configuration.get("key") or configuration.get("fallback_key")
 
 
 def _with_hint(error: ContractError, target: Target) -> ContractError:
@@ -241,16 +253,20 @@ def _with_hint(error: ContractError, target: Target) -> ContractError:
 
 def _advice(targets: Sequence[Target]) -> str:
     """Return the command line that gives each target a name of its own."""
-    taken: set[str] = set()
-    words = []
+    named = zip(_names(targets), targets, strict=True)
+    return f"give each a name: {' '.join(f'{name}={each.target}' for name, each in named)}"
+
+
+def _names(targets: Sequence[Target]) -> list[str]:
+    """Return a name for each target that no other has: its own, or one of what it is."""
+    found: list[str] = []
     for each in targets:
         name = base = each.name or _suggested_name(each.target)
         number = 2
-        while name in taken:
+        while name in found:
             name, number = f"{base}{number}", number + 1
-        taken.add(name)
-        words.append(f"{name}={each.target}")
-    return f"give each a name: {' '.join(words)}"
+        found.append(name)
+    return found
 
 
 def _suggested_name(target: str) -> str:

@@ -9,13 +9,14 @@ shortest, and there is at most one `{+name}`.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from math import inf
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from accord.errors import ContractError
+from accord.model.completion import Completer
 from accord.model.content import Annotations, Embedded, Icon, contents
 from accord.model.tool import Bound, Dependencies, tags_of
 from accord.model.values import as_json
@@ -120,6 +121,17 @@ class Template:
         return value[:1] not in ("/", "\\") and not {".", ".."} & set(_SLASH.split(value))
 
 
+class Listed(NamedTuple):
+    """A resource of a template that exists now."""
+
+    uri: str
+    name: str
+    description: str = ""
+
+
+Listing = Callable[[], Awaitable[Sequence[Listed]]]
+
+
 class Resource(msgspec.Struct, frozen=True, kw_only=True):
     """One resource, or all resources of a template.
 
@@ -145,6 +157,10 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True):
     enabled: bool = True
     choices: Mapping[str, Sequence[str]] = {}
     """All values of a variable, if they are known."""
+    completers: Mapping[str, Completer] = {}
+    """Completers of variables whose values the source finds."""
+    listing: Listing | None = None
+    """Returns the resources of a template that exist now, for `resources/list`."""
     watched: bool = False
     """True if clients can subscribe to it: see `Server.updated`."""
     fresh_for: float = 0.0

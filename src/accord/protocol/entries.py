@@ -6,7 +6,7 @@ import msgspec
 
 from accord.model.arguments import JsonSchema
 from accord.model.prompt import Argument, Prompt
-from accord.model.resource import Resource
+from accord.model.resource import Listed, Resource
 from accord.model.response import TAGS_KEY
 from accord.model.tool import Tool
 from accord.model.values import known
@@ -60,6 +60,16 @@ def resource_entry(resource: Resource, revision: Revision) -> Result:
         annotations=resource.annotations,
     )
     return entry | _with_details(resource, revision)
+
+
+def listed_entry(listed: Listed, template: Resource) -> Result:
+    """Return the entry of a resource of a template."""
+    return known(
+        uri=listed.uri,
+        name=listed.name,
+        description=listed.description or None,
+        mimeType=template.mime_type,
+    )
 
 
 def _argument(argument: Argument) -> Result:

@@ -12,6 +12,7 @@ from accord.revisions import Revision
 
 TOOLS_CALL: Final = "tools/call"
 TOOLS_LIST: Final = "tools/list"
+RESOURCES_LIST: Final = "resources/list"
 PROMPTS_GET: Final = "prompts/get"
 RESOURCES_READ: Final = "resources/read"
 COMPLETE: Final = "completion/complete"

@@ -1,6 +1,6 @@
 """Dispatches requests: finds the operation for each, and answers those that need none."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -16,8 +16,10 @@ from accord.model.resource import Resource
 from accord.model.tool import Tool
 from accord.profiles import profile_asked
 from accord.protocol import Connection, Request, messages, results
+from accord.protocol.entries import listed_entry
 from accord.protocol.events import (
     LISTEN,
+    RESOURCES_LIST,
     TOOLS_CALL,
     TOOLS_LIST,
 )
@@ -129,6 +131,8 @@ class Dispatcher:
         """Return a page of a list; None if it depends on the caller, and has to be executed."""
         if method == TOOLS_LIST and self.registry.audiences:
             return None
+        if method == RESOURCES_LIST and self.registry.listings:
+            return None
         return self._page(method, cursor, client)
 
     def has_feature(self, feature: str) -> bool:
@@ -145,6 +149,7 @@ class Dispatcher:
         cursor: str | None,
         client: ClientInfo,
         hidden: frozenset[str] = NONE_HIDDEN,
+        listed: Sequence[Result] | None = None,
     ) -> Raw | Reject:
         asked = profile_asked(client.capabilities) if method == TOOLS_LIST else None
         return self.registry.page(
@@ -153,6 +158,7 @@ class Dispatcher:
             client.revision,
             self._signer,
             hidden=hidden,
+            listed=listed,
             profile=None if asked is None else asked.name,
             tool_entry=lambda tool: self.renderer.tool_entry(tool, client),
             encode=lambda page: _json(self.renderer.complete(page, client.revision)),
@@ -254,6 +260,8 @@ class Dispatcher:
                 return self._listen(call, request)
             case "tools/list":
                 return self._list_for_sender(call, request)
+            case "resources/list":
+                return self._list_found(call, request)
             case "completion/complete":
                 return self._complete(call, request)
             case "prompts/get":
@@ -290,6 +298,28 @@ class Dispatcher:
             ),
             to_result=lambda hidden: self._page(
                 TOOLS_LIST, request.params.cursor, request.client, hidden
+            ),
+        )
+
+    def _list_found(self, call: C, request: Request) -> Operation[C]:
+        """Return the operation of `resources/list` with templates whose resources are found now."""
+
+        async def entries(templates: Sequence[Resource], _: object) -> list[Result]:
+            return [
+                listed_entry(each, template)
+                for template in templates
+                if template.listing is not None
+                for each in await template.listing()
+            ]
+
+        return FeatureOperation(
+            call,
+            self,
+            is_async=True,
+            what=RESOURCES_LIST,
+            invocation=lambda: (entries, self.registry.listings, None),
+            to_result=lambda listed: self._page(
+                RESOURCES_LIST, request.params.cursor, request.client, listed=listed
             ),
         )
 

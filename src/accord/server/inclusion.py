@@ -16,7 +16,7 @@ from accord.model.changes import Change, Updated
 from accord.model.completion import Completer
 from accord.model.content import Embedded, Link, Message
 from accord.model.prompt import Prompt
-from accord.model.resource import Resource
+from accord.model.resource import Listed, Listing, Resource
 from accord.model.tool import Audience, Bound, Executable, Overrides, Tool
 from accord.server.dispatcher import Dispatcher
 from accord.server.registry import CHANGING, Feature, Key, Registry, key_of, kind_of
@@ -245,6 +245,8 @@ class Inclusion:
         named = self._with_links(_named(feature, self._key(feature)[1]))
         if not isinstance(feature, Resource) and self.prefix:
             named = _replace(named, bind=_renamed(feature.bind, feature.name, self.prefix))
+        if isinstance(named, Resource) and named.listing is not None and self.prefix:
+            named = _replace(named, listing=self._relisted(named.listing))
         if not isinstance(named, Tool):
             return named
         source = source_of(self.part, feature)
@@ -257,6 +259,14 @@ class Inclusion:
             max_bytes=source.max_bytes or self._max_bytes or own_limit or renderer.max_bytes,
             audience=self._audience(named.audience),
         )
+
+    def _relisted(self, listing: Listing) -> Listing:
+        """Return a listing with the URIs that the resources have in the whole."""
+
+        async def relisted() -> list[Listed]:
+            return [each._replace(uri=self._uri(each.uri)) for each in await listing()]
+
+        return relisted
 
     def _audience(self, audience: Audience | None) -> Audience | None:
         """Return an audience that takes names with the prefix."""

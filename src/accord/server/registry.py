@@ -465,6 +465,9 @@ class Registry:
         if argument not in choices:
             return None
         found = self._completers.get((owner, argument))
+        if found is None:
+            resource = self._all.get((Resource, owner))
+            found = resource.completers.get(argument) if isinstance(resource, Resource) else None
         if found is not None:
             return found
         return completer_of(choices[argument]) if choices[argument] else _NO_COMPLETION
@@ -544,7 +547,7 @@ class Registry:
         prompts, resources = list(self.prompts.values()), list(self.resources.values())
         return bool(self._completers) or (
             any(argument.choices for prompt in prompts for argument in prompt.arguments)
-            or any(resource.choices for resource in resources)
+            or any(resource.choices or resource.completers for resource in resources)
         )
 
     # Subscriptions
@@ -598,6 +601,7 @@ class Registry:
         signer: Signer,
         *,
         hidden: frozenset[str] = NONE_HIDDEN,
+        listed: Sequence[Result] | None = None,
         profile: str | None,
         tool_entry: Callable[[Tool], Result],
         encode: Callable[[Result], Raw],
@@ -605,6 +609,7 @@ class Registry:
         """Return a page of a list without the `hidden` tools, encoded once, with a signed cursor.
 
         `profile` is the one that the client asks for: tools have another output schema in each.
+        `listed` are further entries, which exist now; a page with them is not cached.
         """
         try:
             start = 0 if cursor is None else int(signer.verify(method, cursor))
@@ -612,18 +617,27 @@ class Registry:
             return Reject(INVALID_PARAMS, "Invalid cursor: use nextCursor as it was sent")
         key = (method, revision.date, profile, start, hidden)
         cache = self._cache
-        page: Raw | None = cache.get(key)
+        page: Raw | None = None if listed is not None else cache.get(key)
         if page is None:
             items, entry = self._list(method, revision, tool_entry)
-            end = len(items) if self.page_size is None else start + self.page_size
-            next_cursor = signer.sign(method, b"%d" % end) if end < len(items) else None
+            count = len(items) + len(listed or ())
+            end = count if self.page_size is None else start + self.page_size
+            next_cursor = signer.sign(method, b"%d" % end) if end < count else None
             entries = [entry(item) for item in items[start:end] if item.name not in hidden]
-            caching = self._caching(method) if revision.stateless else None
+            entries += (listed or ())[max(start - len(items), 0) : max(end - len(items), 0)]
+            caching = self._caching(method, listed) if revision.stateless else None
             page = encode(results.page(_PAGE_MEMBERS[method], entries, next_cursor, caching))
+            if listed is not None:
+                return page
             if len(cache) >= _MAX_CACHED:
                 cache.clear()
             cache[key] = page
         return page
+
+    @property
+    def listings(self) -> list[Resource]:
+        """The templates whose resources are listed, each time anew."""
+        return [each for each in list(self.resources.values()) if each.listing is not None]
 
     def _list(
         self, method: str, revision: Revision, tool_entry: Callable[[Tool], Result]
@@ -637,10 +651,10 @@ class Registry:
         resources = [resource for resource in every if resource.is_static == is_static]
         return resources, partial(resource_entry, revision=revision)
 
-    def _caching(self, method: str) -> Result:
+    def _caching(self, method: str, listed: Sequence[Result] | None) -> Result:
         """Return the cache hints of a list; tools depend on the profile that a client asks for."""
         kind = method.partition("/")[0]
-        ttl = 0 if kind in self.changing else results.FRESH_FOR_MS
+        ttl = 0 if kind in self.changing or listed is not None else results.FRESH_FOR_MS
         return results.cacheable("private" if kind == "tools" else "public", ttl)
 
 

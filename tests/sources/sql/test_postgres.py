@@ -25,6 +25,7 @@ pytestmark = [
     pytest.mark.timeout(120),
 ]
 ONLY_SELECT = "Only SELECT queries are allowed for security reasons"
+HIDDEN = "The query reads what does not exist or may not be read"
 TIMEOUT = 1.0
 STOPPED = (
     "The query took longer than 1 s; it was stopped. Ask for less, or for what an index can find."
@@ -196,7 +197,10 @@ REFUSED: dict[str, tuple[str, str]] = {
         "SELECT * FROM usrs",
         'relation "usrs" does not exist; did you mean "users"?',
     ),
-    "an unknown column": ("SELECT nmae FROM users", 'column "nmae" does not exist'),
+    "an unknown column": (
+        "SELECT nmae FROM users",
+        'column "nmae" does not exist; did you mean "name"?',
+    ),
 }
 
 
@@ -507,13 +511,13 @@ def test_what_is_allowed_works(restricted: Shop) -> None:
 
 def test_a_view_is_named_with_its_tables_and_a_partition_like_a_table(url: str) -> None:
     with serving(url, allow=frozenset({"names"})) as shop:
-        assert '"users" may not be read' in shop.refusal("SELECT * FROM names")
+        assert shop.refusal("SELECT * FROM names") == f'{HIDDEN}; only "names" may be read'
     with serving(url, allow=frozenset({"days", "days_of_may"})) as shop:
         may = {"day": "2024-05-01"}
         assert shop.query("SELECT * FROM days WHERE day = '2024-05-01'") == [may]
         assert shop.query("SELECT * FROM days_of_may") == [may]
         for query in ("SELECT * FROM days", "SELECT * FROM days WHERE day = '2024-06-01'"):
-            assert '"days_of_june" may not be read' in shop.refusal(query)
+            assert shop.refusal(query).startswith(HIDDEN)
 
 
 POWERS = {

@@ -79,7 +79,10 @@ REFUSED: dict[str, tuple[str, str]] = {
         "SELECT * FROM usrs",
         'no such table: usrs; did you mean "users"?',
     ),
-    "a column that is not there": ("SELECT nmae FROM users", "no such column: nmae"),
+    "a column that is not there": (
+        "SELECT nmae FROM users",
+        'no such column: nmae; did you mean "name"?',
+    ),
     "a function that is not there": ("SELECT zork(1)", "no such function: zork"),
     "a NUL": ("SELECT 1\0", "query must not have a NUL character"),
 }

@@ -4,6 +4,7 @@ import asyncio
 import os
 import re
 import threading
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
@@ -44,6 +45,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
     read_only: bool = False
     """Offer no tools that write."""
+    explore: bool = False
+    """Offer tools that explore the schema: see `accord.sources.sql.exploring`."""
     allow: frozenset[str] | None = None
     """The only tables that may be read or changed; None allows all."""
     max_rows: int = 500
@@ -122,6 +125,18 @@ class Database:
         """End all worker processes."""
         self._readers.close()
         self._writers.close()
+
+
+async def read_each(databases: Sequence[Database], request: ReadRequest) -> list[Any]:
+    """Return the reply of each database to one request, or its Problem; they work at once."""
+
+    async def read(database: Database) -> Any:
+        try:
+            return await database.read(request)
+        except Problem as problem:
+            return problem
+
+    return await asyncio.gather(*map(read, databases))
 
 
 class WorkerError(AccordError):

@@ -3,7 +3,7 @@
 Most requests are also the arguments of a tool.
 """
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
@@ -72,7 +72,43 @@ class DeleteRows(_Request, frozen=True):
     max_changes: MaxChanges | None = None
 
 
-ReadRequest = ListTables | DescribeTable | SelectRows
+class ListTableKinds(_Request, frozen=True):
+    """List all tables and views, each with its kind."""
+
+
+class DescribeTables(_Request, frozen=True):
+    """Describe several tables: columns, comments, keys both ways, row estimates, sample rows."""
+
+    names: list[str]
+    details: bool = False
+    sample_rows: int = 0
+
+
+class SearchSchema(_Request, frozen=True):
+    """Find tables whose names, columns or comments have some of the words."""
+
+    words: list[str]
+    limit: int
+
+
+class CompleteName(_Request, frozen=True):
+    """Find the names that begin with the typed text: of tables, or of the columns of one or all."""
+
+    typed: str
+    of: Literal["table", "column"] = "table"
+    table_name: str | None = None
+
+
+class ExplainQuery(_Request, frozen=True):
+    """Return the plan of a query; with `analyze`, run it and measure."""
+
+    query: str
+    params: Params = None
+    analyze: bool = False
+
+
+SchemaRequest = ListTableKinds | DescribeTables | SearchSchema | CompleteName
+ReadRequest = ListTables | DescribeTable | SelectRows | SchemaRequest | ExplainQuery
 WriteRequest = InsertRow | UpdateRows | DeleteRows
 Request = ReadRequest | WriteRequest
 
@@ -101,6 +137,72 @@ class Rows(_Reply, frozen=True):
     count: int
     has_more: bool = False
     notices: list[str] = []
+
+
+class TableKind(msgspec.Struct, frozen=True):
+    """A table or view, and which of them it is."""
+
+    name: str
+    kind: str
+
+
+class TableKinds(_Reply, frozen=True):
+    """All tables, then all views."""
+
+    tables: list[TableKind]
+
+
+class TableDescriptions(_Reply, frozen=True):
+    """The names of tables, and the JSON of the description of each."""
+
+    names: list[str]
+    json: list[bytes]
+
+
+class ColumnEntry(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A column, as a search of the schema finds it."""
+
+    name: str
+    type: str
+    comment: str | None = None
+
+
+class TableEntry(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A table and its columns, as a search of the schema finds them."""
+
+    name: str
+    kind: str
+    comment: str | None = None
+    columns: list[ColumnEntry] = []
+
+
+class Match(msgspec.Struct, frozen=True):
+    """A table that a search found, with its matching columns only; a higher score is better."""
+
+    score: float
+    table: TableEntry
+
+
+class Matches(_Reply, frozen=True):
+    """The best matches of a search, how many there are, and names like the words."""
+
+    matches: list[Match]
+    total: int
+    similar: list[str] = []
+
+
+class Names(_Reply, frozen=True):
+    """Some names, and how many there are."""
+
+    values: list[str]
+    total: int
+
+
+class QueryPlan(_Reply, frozen=True):
+    """The plan of a query, as JSON and as an indented text."""
+
+    json: bytes
+    text: str
 
 
 class ChangeCount(_Reply, frozen=True):
@@ -155,7 +257,20 @@ class Ready(_Reply, frozen=True):
     """The first message of a worker: it has started."""
 
 
-Reply = TableNames | TableDescription | Rows | ChangeCount | ProblemReply | CrashReply | Ready
+Reply = (
+    TableNames
+    | TableDescription
+    | Rows
+    | TableKinds
+    | TableDescriptions
+    | Matches
+    | Names
+    | QueryPlan
+    | ChangeCount
+    | ProblemReply
+    | CrashReply
+    | Ready
+)
 
 
 class WorkerSettings(msgspec.Struct, frozen=True):

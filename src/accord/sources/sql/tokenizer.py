@@ -29,6 +29,8 @@ POSTGRES: Final = re.compile(
     """,
     re.X | re.S,
 )
+_VERBS: Final = frozenset({"SELECT", "VALUES", "INSERT", "REPLACE", "UPDATE", "DELETE", "MERGE"})
+_EXPLAIN: Final = frozenset({"EXPLAIN", "QUERY", "PLAN"})
 _COMMENT: Final = re.compile(r"/\*|\*/")
 
 
@@ -64,6 +66,37 @@ def _end_of_comment(sql: str, start: int) -> int:
 def is_blank(sql: str) -> bool:
     """True if there is no statement: only space, comments and semicolons."""
     return all(token.kind == "space" or token.text == ";" for token in tokenize(sql))
+
+
+def main_verb(sql: str, dialect: re.Pattern[str] = SQLITE) -> str:
+    """Return the first word of a statement in capitals: that behind its WITH, without EXPLAIN."""
+    depth = 0
+    is_with = False
+    for token in tokenize(sql, dialect):
+        depth += (token.text == "(") - (token.text == ")")
+        word = token.text.upper()
+        if token.kind != "word" or (is_with and (depth or word not in _VERBS)):
+            continue
+        if word == "WITH":
+            is_with = True
+        elif word not in _EXPLAIN:
+            return word
+    return ""
+
+
+def identifiers(sql: str, dialect: re.Pattern[str] = SQLITE) -> set[str]:
+    """Return all words and quoted names in lower case; SQLite takes strings as names, too."""
+    kinds = ("word", "name", "string") if dialect is SQLITE else ("word", "name")
+    return {
+        (token.text if token.kind == "word" else _unquoted(token.text)).lower()
+        for token in tokenize(sql, dialect)
+        if token.kind in kinds
+    }
+
+
+def _unquoted(text: str) -> str:
+    quote = text[0]
+    return text[1:-1].replace(quote * 2, quote)
 
 
 def check_constraints(create_sql: str) -> list[str]:

@@ -157,8 +157,8 @@ class RunQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cursor: str | None = None
 
 
-def sql_tools(database: Database, key: bytes | None = None) -> list[Tool]:
-    """Return the tools of a database; `key` signs cursors, see `accord.Server`."""
+def basic_tools(database: Database, key: bytes | None = None) -> list[Tool]:
+    """Return the tools that each database has; `key` signs cursors, see `accord.Server`."""
     write_tools = [] if database.options.read_only else _write_tools(database)
     return _read_tools(database, key) + write_tools
 

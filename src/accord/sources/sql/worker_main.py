@@ -5,7 +5,7 @@ import logging
 import resource
 import signal
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -17,15 +17,22 @@ from accord.model.answer import Problem
 from accord.sources.sql.messages import (
     MAX_FILE,
     ChangeCount,
+    CompleteName,
     CrashReply,
     DeleteRows,
     DescribeTable,
+    DescribeTables,
+    ExplainQuery,
     InsertRow,
+    ListTableKinds,
     ListTables,
     ProblemReply,
+    QueryPlan,
     Ready,
     Reply,
     Rows,
+    SchemaRequest,
+    SearchSchema,
     SelectRows,
     TableDescription,
     TableNames,
@@ -34,6 +41,7 @@ from accord.sources.sql.messages import (
     decode_request,
     encode_reply,
 )
+from accord.sources.sql.problems import without_hidden_tables
 
 _ORPHAN_TIMEOUT: Final = 1.0  # seconds past the time limit; the parent would have killed us by then
 
@@ -44,6 +52,11 @@ _METHODS: Final[dict[type, Callable[[Any, Any], Reply]]] = {
     InsertRow: lambda engine, request: engine.insert(request),
     UpdateRows: lambda engine, request: engine.update(request),
     DeleteRows: lambda engine, request: engine.delete(request),
+    ListTableKinds: lambda engine, request: engine.explore(request),
+    DescribeTables: lambda engine, request: engine.explore(request),
+    SearchSchema: lambda engine, request: engine.explore(request),
+    CompleteName: lambda engine, request: engine.explore(request),
+    ExplainQuery: lambda engine, request: engine.explain(request),
 }
 _MAX_MEMORY: Final = 64 * 1024 * 1024  # bytes beyond those in use when the limits are set
 _MEMORY_STATISTICS: Final = Path("/proc/self/statm")
@@ -58,6 +71,10 @@ class Engine(Protocol):
     def insert(self, request: InsertRow) -> ChangeCount: ...
     def update(self, request: UpdateRows) -> ChangeCount: ...
     def delete(self, request: DeleteRows) -> ChangeCount: ...
+    def explore(self, request: SchemaRequest) -> Reply: ...
+    def explain(self, request: ExplainQuery) -> QueryPlan: ...
+    def hidden_tables(self) -> Collection[str]:
+        """Return the tables that are not allowed, in lower case."""
 
 
 def main(parent: int) -> None:
@@ -88,11 +105,21 @@ def _serve(parent: int) -> None:
             request = decode_request(frame)
             reply = _METHODS[type(request)](engine, request)
         except Problem as problem:
-            reply = ProblemReply.from_problem(problem)
+            reply = ProblemReply.from_problem(_shown(problem, engine, settings))
         except Exception:  # noqa: BLE001 - the border of a process: the parent logs it
             reply = CrashReply(traceback.format_exc())
         signal.setitimer(signal.ITIMER_REAL, 0)
         write_frame(target, encode_reply(reply))
+
+
+def _shown(problem: Problem, engine: Engine | None, settings: WorkerSettings) -> Problem:
+    """Return a Problem as a caller may see it: without the names of tables that are hidden."""
+    if settings.allow is None or engine is None:
+        return problem
+    try:
+        return without_hidden_tables(problem, settings.allow, engine.hidden_tables)
+    except Problem as other:  # the names cannot be read any more
+        return other
 
 
 def _load_engine(settings: WorkerSettings) -> Callable[[WorkerSettings], Engine]:

@@ -30,12 +30,17 @@ from sqlalchemy.sql.dml import UpdateBase
 from sqlalchemy.types import NullType
 
 from accord.model.answer import FieldError, Problem
+from accord.sources.sql.catalog import answer, without_hidden
 from accord.sources.sql.messages import (
     ChangeCount,
     DeleteRows,
     DescribeTable,
+    ExplainQuery,
     InsertRow,
+    QueryPlan,
+    Reply,
     Rows,
+    SchemaRequest,
     SelectRows,
     TableDescription,
     TableNames,
@@ -44,6 +49,8 @@ from accord.sources.sql.messages import (
     WriteRequest,
 )
 from accord.sources.sql.postgres import query, schema
+from accord.sources.sql.postgres.catalog import PostgresCatalog
+from accord.sources.sql.postgres.explain import explain
 from accord.sources.sql.postgres.query import AllowList
 from accord.sources.sql.postgres.values import from_json, register_loaders
 from accord.sources.sql.problems import (
@@ -113,6 +120,8 @@ class PostgresEngine:
             description = schema.describe(connection, name)
             if request.details:
                 description |= schema.details(connection, name)
+            if self._allow_list.is_restricted:
+                description = without_hidden(description, self._catalog(connection))
             return TableDescription(name, msgspec.json.encode(description))
 
     def select(self, request: SelectRows) -> Rows:
@@ -127,9 +136,50 @@ class PostgresEngine:
     def _select(self, request: SelectRows, *, one_by_one: bool = False) -> Rows:
         with self._begin() as connection:
             driver: psycopg.Connection[Any] = connection.connection.driver_connection  # type: ignore[assignment] # the driver is psycopg
-            tables = partial(self._tables, connection)
+            names = self._catalog(connection)
             try:
-                return self._allow_list.run(driver, request, tables, one_by_one=one_by_one)
+                return self._allow_list.run(driver, request, names, one_by_one=one_by_one)
+            finally:
+                query.end(driver)
+
+    def explore(self, request: SchemaRequest) -> Reply:
+        """Return what the schema says: tables, descriptions, matches, names."""
+        with self._begin() as connection:
+            return answer(self._catalog(connection), request)
+
+    def _catalog(self, connection: Connection) -> PostgresCatalog:
+        sample = partial(self._sample, connection)
+        return PostgresCatalog(connection, self._settings.allow, sample)
+
+    def _sample(self, connection: Connection, request: SelectRows) -> Rows:
+        """Return the rows of a query, in a transaction between two others of the connection.
+
+        The allow list checks the locks of a transaction, and the catalogs that it has read are
+        locked, too.
+        """
+        connection.rollback()
+        with mapped_errors(self._settings):
+            query.begin(connection, self._settings)
+            driver: psycopg.Connection[Any] = connection.connection.driver_connection  # type: ignore[assignment] # the driver is psycopg
+            try:
+                names = self._catalog(connection)
+                return self._allow_list.run(driver, request, names, one_by_one=True)
+            finally:
+                query.end(driver)
+                connection.rollback()
+                query.begin(connection, self._settings)
+
+    def hidden_tables(self) -> frozenset[str]:
+        """Return the tables that are not allowed, in lower case."""
+        with self._begin() as connection:
+            return self._catalog(connection).hidden()
+
+    def explain(self, request: ExplainQuery) -> QueryPlan:
+        """Return the plan of a query that only reads."""
+        with self._begin() as connection:
+            driver: psycopg.Connection[Any] = connection.connection.driver_connection  # type: ignore[assignment] # the driver is psycopg
+            try:
+                return explain(driver, request, self._allow_list, self._catalog(connection))
             finally:
                 query.end(driver)
 
@@ -170,7 +220,8 @@ class PostgresEngine:
         """Return the table of a change and its columns, once the change is validated."""
         name = find_table(request.table_name, self._tables(connection))
         columns = schema.columns(connection, name)
-        validate_change(request, name, [each.name for each in columns], str)
+        has_defaults = partial(schema.has_defaults, connection, name)
+        validate_change(request, name, [each.name for each in columns], str, has_defaults)
         return name, columns
 
     def _change(

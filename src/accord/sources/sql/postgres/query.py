@@ -12,7 +12,7 @@ checks the locks of the first: before any row is fetched, and before the rows ar
 from collections.abc import Callable, Iterator
 from functools import partial
 from time import monotonic
-from typing import Any, Final
+from typing import Any, Final, Protocol, TypeVar
 
 import psycopg
 from psycopg import errors
@@ -22,18 +22,23 @@ from accord.model.answer import Problem
 from accord.sources.sql.messages import Params, Rows, SelectRows, WorkerSettings
 from accord.sources.sql.postgres.values import to_json
 from accord.sources.sql.problems import (
-    forbidden_table,
     missing_param,
+    not_allowed,
     only_select,
     query_failed,
+    unknown_column,
     unknown_table,
 )
-from accord.sources.sql.tokenizer import POSTGRES, tokenize
+from accord.sources.sql.tokenizer import POSTGRES, identifiers, tokenize
 from accord.sources.sql.values import Row, collect_rows, encoder_for, from_json
+
+T = TypeVar("T")
+OnPlanned = Callable[["psycopg.Connection[Any]"], None]
 
 _CURSOR: Final = "accord"
 _FETCH_SIZE: Final = 64  # rows
 _SET_TIMEOUT: Final = "SET LOCAL statement_timeout = {}"
+_SYNTAX_ERROR: Final = b"42601"
 _NOT_SELECT: Final = (errors.SyntaxError, errors.FeatureNotSupported)
 _LOCKED_TABLES: Final = """
 SELECT DISTINCT c.relname, pg_catalog.pg_table_is_visible(c.oid)
@@ -65,12 +70,42 @@ def end(driver: "psycopg.Connection[Any]") -> None:
         driver.pgconn.exec_(b"ROLLBACK; SELECT pg_catalog.pg_advisory_unlock_all()")
 
 
+class Names(Protocol):
+    """The names that a query may use, for advice."""
+
+    def tables(self) -> list[str]: ...
+    def columns(self, query: str) -> list[str]:
+        """Return the columns of the tables that a query names."""
+
+    def hidden(self) -> frozenset[str]:
+        """Return the tables that are not allowed, in lower case."""
+
+
+def declare(
+    driver: "psycopg.Connection[Any]", query: str, values: list[Any], names: Names
+) -> "psycopg.RawServerCursor[Any]":
+    """Return a cursor of a SELECT, planned and not yet run; another statement raises a Problem."""
+    cursor = psycopg.RawServerCursor(driver, _CURSOR)
+    try:
+        cursor.execute(query, values)
+    except _NOT_SELECT as error:
+        driver.rollback()
+        raise _syntax_problem(driver, query) from error
+    except errors.UndefinedTable as error:
+        driver.rollback()
+        raise unknown_table(_message(error), _quoted(error), names.tables()) from error
+    except errors.UndefinedColumn as error:
+        driver.rollback()
+        raise unknown_column(_message(error), _quoted(error), names.columns(query)) from error
+    return cursor
+
+
 def _run(
     driver: "psycopg.Connection[Any]",
     request: SelectRows,
     settings: WorkerSettings,
-    tables: Callable[[], list[str]],
-    on_planned: Callable[["psycopg.Connection[Any]"], None] = lambda _: None,
+    names: Names,
+    on_planned: OnPlanned = lambda _: None,
     *,
     one_by_one: bool = False,
 ) -> Rows:
@@ -80,16 +115,7 @@ def _run(
     slower, and needs no more memory than the largest row.
     """
     deadline = monotonic() + settings.timeout
-    query, values = number_params(request.query, request.params)
-    cursor = psycopg.RawServerCursor(driver, _CURSOR)
-    try:
-        cursor.execute(query, values)
-    except _NOT_SELECT as error:
-        driver.rollback()
-        raise _syntax_problem(driver, query) from error
-    except errors.UndefinedTable as error:
-        driver.rollback()
-        raise _unknown_table(error, tables()) from error
+    cursor = declare(driver, *number_params(request.query, request.params), names)
     on_planned(driver)
     if request.skip:
         cursor.scroll(request.skip)
@@ -137,15 +163,21 @@ def _syntax_problem(driver: "psycopg.Connection[Any]", query: str) -> Problem:
     """Return why a text is not a SELECT; PostgreSQL parses it again without the cursor."""
     result = driver.pgconn.prepare(b"", query.encode())
     message = result.error_field(psycopg.pq.DiagnosticField.MESSAGE_PRIMARY)
-    if message is None or b"multiple commands" in message:
+    state = result.error_field(psycopg.pq.DiagnosticField.SQLSTATE)
+    if message is None or state != _SYNTAX_ERROR or b"multiple commands" in message:
         return only_select()
     return query_failed(message.decode(errors="replace"))
 
 
-def _unknown_table(error: psycopg.Error, tables: list[str]) -> Problem:
-    message = error.diag.message_primary or "no such table"
-    name = message.split('"')[1] if message.count('"') > 1 else message
-    return unknown_table(message, name, tables)
+def _message(error: psycopg.Error) -> str:
+    return error.diag.message_primary or "no such name"
+
+
+def _quoted(error: psycopg.Error) -> str:
+    """Return the name in a message: `relation "a.b" does not exist`, `column a.b does not …`."""
+    message = _message(error)
+    name = message.split('"')[1] if message.count('"') > 1 else message.split()[1]
+    return name.rpartition(".")[2]
 
 
 class AllowList:
@@ -156,6 +188,11 @@ class AllowList:
         self._settings = settings
         self._allow = settings.allow
 
+    @property
+    def is_restricted(self) -> bool:
+        """True if only some tables may be read."""
+        return self._allow is not None
+
     def allows(self, table: str) -> bool:
         """True if a table may be read or changed."""
         return self._allow is None or table in self._allow
@@ -164,29 +201,61 @@ class AllowList:
         self,
         driver: "psycopg.Connection[Any]",
         request: SelectRows,
-        tables: Callable[[], list[str]],
+        names: Names,
         *,
         one_by_one: bool,
     ) -> Rows:
         """Return the rows of a query, or raise a Problem if it reads another table."""
-        run = partial(_run, driver, request, self._settings, tables, one_by_one=one_by_one)
+        run = partial(_run, driver, request, self._settings, names, one_by_one=one_by_one)
+        return self.guard(driver, request.query, names, run)
+
+    def guard(
+        self, driver: "psycopg.Connection[Any]", query: str, names: Names, run: Callable[..., T]
+    ) -> T:
+        """Return the result of `run`; raise a Problem if the query reads another table.
+
+        `run` takes the function to call when the query is planned and has not begun to execute.
+        """
         if self._allow is None:
             return run()
         try:
-            rows = run(on_planned=self._require_allowed)
+            result = run(on_planned=partial(self._require_allowed, query))
         except psycopg.Error as error:
+            driver.rollback()
+            if self._names_hidden(error, query, names):
+                raise not_allowed(self._allow) from error
             if _may_reveal_values(error):
                 raise Problem.validation("The query fails on a value that it reads") from error
             raise
-        self._require_allowed(driver)
-        return rows
+        except Problem as problem:
+            raise self._restricted(problem, query, names) from problem.__cause__
+        self._require_allowed(query, driver)
+        return result
 
-    def _require_allowed(self, driver: "psycopg.Connection[Any]") -> None:
+    def _names_hidden(self, error: psycopg.Error, query: str, names: Names) -> bool:
+        """True if an error could tell that a hidden table exists."""
+        return isinstance(error, errors.InsufficientPrivilege) or bool(
+            identifiers(query, POSTGRES) & names.hidden()
+        )
+
+    def _restricted(self, problem: Problem, query: str, names: Names) -> Problem:
+        """Return the Problem of an unknown name as that of a hidden one, so they look the same."""
+        cause = problem.__cause__
+        if self._allow is None or not isinstance(cause, psycopg.Error):
+            return problem
+        named = identifiers(query, POSTGRES) & names.hidden()
+        unknown = _quoted(cause) if isinstance(cause, errors.UndefinedTable) else None
+        if not named and unknown is None:
+            return problem
+        return not_allowed(self._allow, min(named, default=unknown))
+
+    def _require_allowed(self, query: str, driver: "psycopg.Connection[Any]") -> None:
         with self._engine.connect() as other:
             found = other.exec_driver_sql(_LOCKED_TABLES, (driver.info.backend_pid,)).all()
         for name, is_visible in found:
-            if not is_visible or not self.allows(name):
-                raise forbidden_table(name, self._allow)
+            if self._allow is not None and not (is_visible and self.allows(name)):
+                is_named = name.lower() in identifiers(query, POSTGRES)
+                raise not_allowed(self._allow, name if is_named else None)
 
 
 def _may_reveal_values(error: psycopg.Error) -> bool:

@@ -10,7 +10,8 @@ from sqlalchemy.types import ARRAY, JSON
 MAX_COUNTED: Final = 100_000
 """Number of rows up to which a table is counted."""
 _TABLES: Final = """
-SELECT c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+SELECT c.relname, c.relkind FROM pg_catalog.pg_class c
+JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm') AND pg_catalog.pg_table_is_visible(c.oid)
 AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\\_toast%%'
 ORDER BY c.relkind IN ('v', 'm'), c.oid
@@ -28,7 +29,12 @@ class Column(msgspec.Struct, frozen=True):
 
 def table_names(connection: Connection) -> list[str]:
     """Return tables on the search path in the order of their creation, then views."""
-    return [str(name) for (name,) in connection.exec_driver_sql(_TABLES)]
+    return [name for name, _ in table_kinds(connection)]
+
+
+def table_kinds(connection: Connection) -> list[tuple[str, str]]:
+    """Return tables on the search path, then views, each with its `relkind`."""
+    return [(str(name), str(kind)) for name, kind in connection.exec_driver_sql(_TABLES)]
 
 
 def columns(connection: Connection, name: str) -> list[Column]:
@@ -50,6 +56,14 @@ def columns(connection: Connection, name: str) -> list[Column]:
         )
         for column in found.get_columns(name)
     ]
+
+
+def has_defaults(connection: Connection, name: str) -> bool:
+    """True if a row can be inserted without a value: each column has a default or is generated."""
+    found = inspect(connection).get_columns(name)
+    return bool(found) and all(
+        each["default"] is not None or "computed" in each or "identity" in each for each in found
+    )
 
 
 def primary_key(connection: Connection, name: str) -> list[str]:
@@ -77,21 +91,31 @@ def _create_sql(connection: Connection, name: str) -> str | None:
     return str(CreateTable(reflected).compile(connection)).strip()
 
 
+def foreign_keys(connection: Connection, name: str) -> list[dict[str, Any]]:
+    """Return the foreign keys of a table."""
+    return [
+        {
+            "columns": key["constrained_columns"],
+            "references": {"table": key["referred_table"], "columns": key["referred_columns"]},
+            "on_update": key["options"].get("onupdate", "NO ACTION"),
+            "on_delete": key["options"].get("ondelete", "NO ACTION"),
+        }
+        for key in inspect(connection).get_foreign_keys(name)
+    ]
+
+
+def count_rows(connection: Connection, name: str, limit: int) -> int:
+    """Return the number of rows of a table, counted up to a limit."""
+    some = select(literal_column("1")).select_from(table(name)).limit(limit).subquery()
+    return int(connection.execute(select(func.count()).select_from(some)).scalar_one())
+
+
 def details(connection: Connection, name: str) -> dict[str, Any]:
     """Return keys, indexes, constraints, generated columns and row count of a table."""
     found = inspect(connection)
-    some = select(literal_column("1")).select_from(table(name)).limit(MAX_COUNTED + 1).subquery()
-    counted = connection.execute(select(func.count()).select_from(some)).scalar_one()
+    counted = count_rows(connection, name, MAX_COUNTED + 1)
     return {
-        "foreign_keys": [
-            {
-                "columns": key["constrained_columns"],
-                "references": {"table": key["referred_table"], "columns": key["referred_columns"]},
-                "on_update": key["options"].get("onupdate", "NO ACTION"),
-                "on_delete": key["options"].get("ondelete", "NO ACTION"),
-            }
-            for key in found.get_foreign_keys(name)
-        ],
+        "foreign_keys": foreign_keys(connection, name),
         "indexes": [
             {
                 "name": index["name"],

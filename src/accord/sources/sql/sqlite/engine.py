@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import islice
 from time import monotonic
 from typing import Any, Final, TypeVar
@@ -11,13 +12,18 @@ import apsw
 import msgspec
 
 from accord.model.answer import FieldError, Problem
+from accord.sources.sql.catalog import answer, without_hidden
 from accord.sources.sql.messages import (
     ChangeCount,
     DeleteRows,
     DescribeTable,
+    ExplainQuery,
     InsertRow,
     Params,
+    QueryPlan,
+    Reply,
     Rows,
+    SchemaRequest,
     SelectRows,
     TableDescription,
     TableNames,
@@ -30,11 +36,12 @@ from accord.sources.sql.problems import (
     invalid_params,
     missing_param,
     require_max_changes,
-    unknown_table,
     validate_change,
 )
 from accord.sources.sql.sqlite import statements
+from accord.sources.sql.sqlite.catalog import SqliteCatalog
 from accord.sources.sql.sqlite.errors import SQLITE_ERRORS, mapped_errors, problem_of
+from accord.sources.sql.sqlite.explain import MAX_STEPS, plan_of
 from accord.sources.sql.sqlite.hardening import (
     MAX_CACHED_QUERY,
     Authorizer,
@@ -43,6 +50,7 @@ from accord.sources.sql.sqlite.hardening import (
     open_connection,
 )
 from accord.sources.sql.sqlite.statements import Statement, decode_text, text_as_bytes
+from accord.sources.sql.sqlite.suggestions import Suggestions
 from accord.sources.sql.values import Row, collect_rows, decode_conditions, encoder_for, from_json
 
 T = TypeVar("T")
@@ -111,9 +119,11 @@ class SqliteEngine:
     def _describe(self, connection: apsw.Connection, request: DescribeTable) -> TableDescription:
         name = find_table(request.table_name, self._tables(connection), fold)
         table = statements.describe(connection, name)
-        description: Any = table
+        description: dict[str, Any] = msgspec.structs.asdict(table)
         if request.details:
-            description = msgspec.structs.asdict(table) | statements.details(connection, table)
+            description |= statements.details(connection, table)
+        if self._authorizer.is_restricted:
+            description = without_hidden(description, self._catalog(connection))
         return TableDescription(name, msgspec.json.encode(description))
 
     def select(self, request: SelectRows) -> Rows:
@@ -190,7 +200,8 @@ class SqliteEngine:
         except apsw.SQLError as error:
             authorizer.disable()
             denial = authorizer.denial_behind(error)
-            raise denial or self._unknown_table(connection, error) or error from None
+            advised = denial or self._suggestions(connection).problem_of(str(error), query)
+            raise advised or error from None
         except apsw.Error as error:
             raise authorizer.denial_behind(error) or error from None
         except UnicodeDecodeError:
@@ -200,13 +211,13 @@ class SqliteEngine:
         authorizer.refresh_columns(cursor)
         return cursor
 
-    def _unknown_table(self, connection: apsw.Connection, error: apsw.SQLError) -> Problem | None:
-        """Return the Problem of a query that names an unknown table, or None for another error."""
-        message = str(error)
-        name = message.removeprefix("no such table: ")
-        if name == message:
-            return None
-        return unknown_table(message, name, self._tables(connection))
+    def _suggestions(self, connection: apsw.Connection) -> Suggestions:
+        return Suggestions(
+            tables=lambda: self._tables(connection),
+            columns=lambda table: statements.column_names(connection, table),
+            hidden=lambda: self._catalog(connection).hidden(),
+            allow=self._settings.allow,
+        )
 
     def _collect(
         self,
@@ -228,6 +239,29 @@ class SqliteEngine:
             raise self._authorizer.denial_behind(error) or error from None
         finally:
             cursor.close(force=True)
+
+    def explore(self, request: SchemaRequest) -> Reply:
+        """Return what the schema says: tables, descriptions, matches, names."""
+        with mapped_errors(self._settings):
+            return self._retry(lambda connection: answer(self._catalog(connection), request))
+
+    def _catalog(self, connection: apsw.Connection) -> SqliteCatalog:
+        return SqliteCatalog(
+            connection,
+            self._authorizer,
+            lambda request: self._select_with_retry(connection, request, ()),
+        )
+
+    def hidden_tables(self) -> frozenset[str]:
+        """Return the tables that are not allowed, in lower case."""
+        with mapped_errors(self._settings):
+            return self._retry(lambda connection: self._catalog(connection).hidden())
+
+    def explain(self, request: ExplainQuery) -> QueryPlan:
+        """Return the plan of a query that only reads."""
+        query = f"EXPLAIN QUERY PLAN {request.query}"
+        rows = self.select(SelectRows(query, request.params, MAX_STEPS, 0))
+        return plan_of(rows.json)
 
     def insert(self, request: InsertRow) -> ChangeCount:
         """Insert a row, and return its rowid if it has one."""
@@ -261,7 +295,9 @@ class SqliteEngine:
         """Return the connection and the table of a change, once it is validated."""
         connection = self._begin()
         table = find_table(request.table_name, self._tables(connection), fold)
-        validate_change(request, table, statements.column_names(connection, table), fold)
+        columns = statements.column_names(connection, table)
+        has_defaults = partial(statements.has_defaults, connection, table)
+        validate_change(request, table, columns, fold, has_defaults)
         return connection, table
 
     def _change_some(

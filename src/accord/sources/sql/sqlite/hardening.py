@@ -18,10 +18,12 @@ from accord.sources.sql.problems import (
     forbidden_query,
     forbidden_table,
     invalid_query,
+    not_allowed,
     only_select,
     quote_name,
 )
-from accord.sources.sql.tokenizer import is_blank
+from accord.sources.sql.sqlite.functions import FUNCTION_NAMES, add_functions
+from accord.sources.sql.tokenizer import identifiers, is_blank
 
 MAX_HEAP: Final = 24 * 1024 * 1024
 """Maximum memory of SQLite in bytes."""
@@ -57,7 +59,7 @@ MAX_CACHED_QUERY: Final = 2_000
 """Maximum length of a query that stays in SQLite's statement cache."""
 _MAX_CACHED: Final = 256  # queries; more than SQLite's statement cache holds
 
-_FUNCTIONS: Final = frozenset(
+_FUNCTIONS: Final = FUNCTION_NAMES | frozenset(
     # core
     "-> ->> abs changes char coalesce concat concat_ws format glob hex if ifnull iif instr"
     " last_insert_rowid length like likelihood likely lower ltrim match max min nullif octet_length"
@@ -118,6 +120,7 @@ def open_connection(settings: WorkerSettings) -> apsw.Connection:
     if settings.writes and settings.wal:
         connection.execute("PRAGMA journal_mode = WAL")
     if not settings.writes:
+        add_functions(connection)
         connection.execute("SELECT 1 FROM sqlite_schema LIMIT 0")  # which loads the schema
         for limit in _QUERY_LIMITS:
             connection.limit(limit, LIMITS[limit])
@@ -213,7 +216,7 @@ class Authorizer:
             is_allowed = name.removeprefix("pragma_") in _TABLE_PRAGMAS | _DATABASE_PRAGMAS
         else:
             is_allowed = name in _TABLE_FUNCTIONS or self.allows(name)
-        return apsw.SQLITE_OK if is_allowed else self._deny(forbidden_table(table, self._allow))
+        return apsw.SQLITE_OK if is_allowed else self._forbid(table)
 
     def _authorize_function(self, name: str) -> int:
         if fold(name) in _FUNCTIONS:
@@ -230,7 +233,14 @@ class Authorizer:
         )
         if is_allowed:
             return apsw.SQLITE_OK
-        return self._deny(forbidden_table(argument or name, self._allow))
+        return self._forbid(argument or name)
+
+    def _forbid(self, table: str) -> int:
+        """Deny a table; with an allow list, the refusal does not tell whether there is one."""
+        if self._allow is None:
+            return self._deny(forbidden_table(table))
+        is_named = fold(table) in identifiers(self._query)
+        return self._deny(not_allowed(self._allow, table if is_named else None))
 
     def _deny(self, problem: Problem) -> int:
         self._denial = problem

@@ -73,10 +73,10 @@ def is_view(connection: apsw.Connection, table: str) -> bool:
 
 def column_names(connection: apsw.Connection, table: str) -> list[str]:
     """Return the names of all columns but hidden ones, in their order."""
-    return [row[1] for row in _columns(connection, table)]
+    return [row[1] for row in table_columns(connection, table)]
 
 
-def _columns(connection: apsw.Connection, table: str) -> list[tuple[Any, ...]]:
+def table_columns(connection: apsw.Connection, table: str) -> list[tuple[Any, ...]]:
     """Return a row of table_xinfo for each column, without the hidden ones of virtual tables."""
     found = connection.execute("SELECT * FROM pragma_table_xinfo(?, 'main')", (table,))
     return [row for row in found if row[6] != 1]
@@ -84,7 +84,7 @@ def _columns(connection: apsw.Connection, table: str) -> list[tuple[Any, ...]]:
 
 def describe(connection: apsw.Connection, table: str) -> Table:
     """Return the columns of a table and the SQL that created it."""
-    rows = _columns(connection, table)
+    rows = table_columns(connection, table)
     alias = _rowid_alias(connection, table, rows)
     columns = [
         Column(name, kind, bool(not_null) or name == alias, bool(key), default)
@@ -92,6 +92,15 @@ def describe(connection: apsw.Connection, table: str) -> Table:
     ]
     sql = connection.execute("SELECT sql FROM sqlite_schema WHERE name = ?", (table,)).get
     return Table(table, columns, sql)
+
+
+def has_defaults(connection: apsw.Connection, table: str) -> bool:
+    """True if a row can be inserted without a value: each column has a default or is generated."""
+    rows = table_columns(connection, table)
+    alias = _rowid_alias(connection, table, rows)
+    return not is_view(connection, table) and all(
+        row[4] is not None or row[1] == alias or row[6] in _GENERATED for row in rows
+    )
 
 
 def _rowid_alias(
@@ -111,6 +120,12 @@ def _indexes(connection: apsw.Connection, table: str) -> list[tuple[Any, ...]]:
     return list(connection.execute("SELECT * FROM pragma_index_list(?, 'main')", (table,)))
 
 
+def count_rows(connection: apsw.Connection, table: str, limit: int) -> int:
+    """Return the number of rows of a table, counted up to a limit."""
+    some = f"SELECT 1 FROM main.{quote(table)} LIMIT {limit}"
+    return int(connection.execute(f"SELECT count(*) FROM ({some})").get)
+
+
 def details(connection: apsw.Connection, table: Table) -> dict[str, Any]:
     """Return keys, indexes, constraints, generated columns and row count of a table."""
     name = table.table_name
@@ -118,11 +133,9 @@ def details(connection: apsw.Connection, table: Table) -> dict[str, Any]:
         _index(connection, index, bool(unique), origin, bool(partial))
         for _, index, unique, origin, partial in reversed(_indexes(connection, name))
     ]
-    counted = connection.execute(
-        f"SELECT count(*) FROM (SELECT 1 FROM {quote(name)} LIMIT {MAX_COUNTED + 1})"
-    ).get
+    counted = count_rows(connection, name, MAX_COUNTED + 1)
     return {
-        "foreign_keys": _foreign_keys(connection, name),
+        "foreign_keys": foreign_keys(connection, name),
         "indexes": indexes,
         "unique_constraints": [index["columns"] for index in indexes if index["origin"] == "u"],
         "check_constraints": check_constraints(table.create_sql or ""),
@@ -146,7 +159,8 @@ def _index(
     }
 
 
-def _foreign_keys(connection: apsw.Connection, table: str) -> list[dict[str, Any]]:
+def foreign_keys(connection: apsw.Connection, table: str) -> list[dict[str, Any]]:
+    """Return the foreign keys of a table, in the order of their declaration."""
     keys: dict[int, dict[str, Any]] = {}
     for row in connection.execute("SELECT * FROM pragma_foreign_key_list(?, 'main')", (table,)):
         number, _, other, column, referenced, on_update, on_delete, _ = row
@@ -168,7 +182,7 @@ def _foreign_keys(connection: apsw.Connection, table: str) -> list[dict[str, Any
 def _generated(connection: apsw.Connection, table: str) -> list[dict[str, str]]:
     return [
         {"name": row[1], "kind": _GENERATED[row[6]]}
-        for row in _columns(connection, table)
+        for row in table_columns(connection, table)
         if row[6] in _GENERATED
     ]
 
@@ -191,9 +205,11 @@ COUNT_ONE: Final = Statement("SELECT 1", [])
 
 def insert(table: str, data: Mapping[str, Any]) -> Statement:
     """Return an INSERT of one row."""
-    columns = ", ".join(map(quote, data))
+    if not data:
+        return Statement(f"INSERT INTO main.{quote(table)} DEFAULT VALUES", [])
+    names = ", ".join(map(quote, data))
     placeholders = ", ".join("?" * len(data))
-    sql = f"INSERT INTO main.{quote(table)} ({columns}) VALUES ({placeholders})"
+    sql = f"INSERT INTO main.{quote(table)} ({names}) VALUES ({placeholders})"
     return Statement(sql, list(data.values()))
 
 

@@ -1,0 +1,174 @@
+"""The tools of a database that explores: those that each has, some with more, and `explain_query`.
+
+`search_schema` and resources are for all databases of a server together: see `schema_search`.
+"""
+
+from typing import Annotated, Any, Final
+
+import msgspec
+
+from accord.model.answer import Answer, Encoded
+from accord.model.arguments import JsonSchema
+from accord.model.tool import Tool
+from accord.sources.sql.database import Database
+from accord.sources.sql.messages import (
+    DescribeTables,
+    ExplainQuery,
+    ListTableKinds,
+    QueryPlan,
+    TableDescriptions,
+    TableKinds,
+)
+from accord.sources.sql.tools import (
+    _BOOLEAN,
+    _LIST_TABLES_INPUT,
+    _READS,
+    _STRING,
+    _any_of,
+    _flag,
+    _input,
+    _list_of,
+    _output,
+    _run_query_input,
+    _tool,
+    basic_tools,
+)
+
+_MAX_TABLES: Final = 20  # in one description
+_MAX_SAMPLE: Final = 20  # rows of a table
+_OBJECT: Final[JsonSchema] = {"type": "object"}
+
+_DESCRIBE_INPUT: Final = _input(
+    ["table_name"],
+    table_name={
+        "anyOf": [
+            {"type": "string"},
+            {"type": "array", "items": _STRING, "minItems": 1, "maxItems": _MAX_TABLES},
+        ],
+        "description": "Name of the table to describe, or a list of names",
+    },
+    details=_flag("Also indexes, constraints and generated columns"),
+    sample_rows={
+        "type": "integer",
+        "minimum": 0,
+        "maximum": _MAX_SAMPLE,
+        "default": 0,
+        "description": "How many of its first rows to show, with long values cut",
+    },
+)
+_KINDS_OUTPUT: Final = _list_of(_output(name=_STRING, kind=_STRING))
+_DESCRIPTIONS_OUTPUT: Final[JsonSchema] = {
+    "type": "object",
+    "properties": {
+        "table_name": _STRING,
+        "kind": _STRING,
+        "comment": _any_of("string", "null"),
+        "columns": _list_of(
+            _output(name=_STRING, type=_STRING, not_null=_BOOLEAN, primary_key=_BOOLEAN)
+        ),
+        "create_sql": _any_of("string", "null"),
+        "foreign_keys": _list_of(_OBJECT),
+        "referenced_by": _list_of(_OBJECT),
+        "row_estimate": _any_of("integer", "null"),
+        "row_estimate_is": _any_of("string", "null"),
+        "tables": _list_of(_OBJECT),
+    },
+}
+"""A table, or `tables` if a list of names was given."""
+
+
+class DescribeArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The arguments of `describe_table`."""
+
+    table_name: str | Annotated[list[str], msgspec.Meta(min_length=1, max_length=_MAX_TABLES)]
+    details: bool = False
+    sample_rows: Annotated[int, msgspec.Meta(ge=0, le=_MAX_SAMPLE)] = 0
+
+
+def sql_tools(database: Database, key: bytes | None = None) -> list[Tool]:
+    """Return the tools of a database; `key` signs cursors, see `accord.Server`."""
+    tools = basic_tools(database, key)
+    if not database.options.explore:
+        return tools
+    exploring = {tool.name: tool for tool in _exploring_tools(database)}
+    others = [exploring.pop(tool.name, tool) for tool in tools]
+    place = 1 + max(index for index, tool in enumerate(others) if tool.hints.read_only)
+    return [*others[:place], *exploring.values(), *others[place:]]
+
+
+class _Calls:
+    """The functions of the tools."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def list_tables(self, arguments: ListTableKinds, _: object) -> Answer[list[Any]]:
+        reply: TableKinds = await self._database.read(arguments)
+        message = f"Found {len(reply.tables)} tables:"
+        lines = [message, *(f"- {table.name}" for table in reply.tables)]
+        data = msgspec.to_builtins(reply.tables)
+        return Answer(data, message=message, text="\n".join(lines), name="tables")
+
+    async def describe_table(self, arguments: DescribeArguments, _: object) -> Answer[Encoded]:
+        given = arguments.table_name
+        names = [given] if isinstance(given, str) else given
+        request = DescribeTables(names, arguments.details, arguments.sample_rows)
+        reply: TableDescriptions = await self._database.read(request)
+        if isinstance(given, str):
+            return Answer(
+                Encoded(reply.json[0], is_checked=True), message=f"Table: {reply.names[0]}"
+            )
+        json = b'{"tables":[%s]}' % b",".join(reply.json)
+        return Answer(Encoded(json, is_checked=True), message=f"Tables: {', '.join(reply.names)}")
+
+    async def explain_query(self, arguments: ExplainQuery, _: object) -> Answer[Encoded]:
+        plan: QueryPlan = await self._database.read(arguments)
+        message = "Plan of the query:"
+        return Answer(
+            Encoded(plan.json, is_checked=True), message=message, text=f"{message}\n{plan.text}"
+        )
+
+
+def _exploring_tools(database: Database) -> list[Tool]:
+    calls = _Calls(database)
+    product = "SQLite" if database.is_sqlite else "PostgreSQL"
+    return [
+        _tool(
+            "list_tables",
+            f"List all tables and views in the {product} database",
+            ListTableKinds,
+            calls.list_tables,
+            _LIST_TABLES_INPUT,
+            _KINDS_OUTPUT,
+            _READS,
+        ),
+        _tool(
+            "describe_table",
+            "Describe the schema of one or several tables: columns, keys both ways, comments,"
+            " a row estimate and sample rows",
+            DescribeArguments,
+            calls.describe_table,
+            _DESCRIBE_INPUT,
+            _DESCRIPTIONS_OUTPUT,
+            _READS,
+        ),
+        _tool(
+            "explain_query",
+            f"Show how {product} would execute a SELECT query, without running it"
+            + ("" if database.is_sqlite else " unless analyze is true"),
+            ExplainQuery,
+            calls.explain_query,
+            _explain_input(database),
+            _output(plan={}),
+            _READS,
+        ),
+    ]
+
+
+def _explain_input(database: Database) -> JsonSchema:
+    placeholders = f"a list for {'?' if database.is_sqlite else '$1'}, an object for :name"
+    known = _run_query_input(placeholders, database.options.max_rows)["properties"]
+    properties = {name: known[name] for name in ("query", "params")}
+    if not database.is_sqlite:
+        properties["analyze"] = _flag("Run the query, and show the number of rows and the time")
+    return _input(["query"], **properties)

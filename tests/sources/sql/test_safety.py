@@ -138,6 +138,34 @@ def test_no_function_and_no_table_of_sqlites_own_is_a_way_around(shop: Shop, fol
     assert shop.refusal("SELECT load_extension('x')") == named
 
 
+REFUSALS = (
+    "Only SELECT",
+    "one SELECT at a time",
+    "may not be read",
+    "may use",
+    "no such",
+    "syntax",
+)
+
+
+def test_no_plan_writes_and_only_those_of_selects_are_shown(folder: Path) -> None:
+    before = state(folder)
+    with serving(folder / "shop.db", read_only=True, explore=True) as shop:
+        for text in [*WRITES, *SIDEWAYS]:
+            said = shop.error("explain_query", query=text.format(folder=folder))
+            assert any(each in said for each in REFUSALS), (text, said)
+        for query in (
+            "(SELECT 1)",
+            "EXPLAIN SELECT 1",
+            "QUERY PLAN SELECT 1",
+            "",
+            "--",
+            "SELECT 1;;;SELECT 2",
+        ):
+            assert shop.error("explain_query", query=query), query
+    assert state(folder) == before
+
+
 def test_read_only_offers_no_tool_that_writes(shop: Shop) -> None:
     assert list(shop.server.tools) == ["list_tables", "describe_table", "run_query"]
 
@@ -171,6 +199,16 @@ EXPENSIVE: dict[str, str] = {
     "a long array": f"SELECT json_group_array(i) FROM ({NUMBERS.format(10**9)})",
     "printf": "SELECT printf('%.*c', 1000000000, 'x')",
     "randomblob": "SELECT randomblob(1000000000)",
+    "a pattern that backtracks": "SELECT hex(zeroblob(1000)) || 'x' REGEXP '^(0+)+$'",
+    "a pattern for each row": (
+        f"SELECT regexp_replace(hex(zeroblob(100)), '(0|00)+' || i, 'x') FROM ({NUMBERS.format(10**6)})"
+    ),
+    "a pattern that nests": f"SELECT 'x' REGEXP '{'(' * 490}x{')' * 490}' FROM big a, big b",
+    "a replacement that grows": (
+        "SELECT regexp_replace(hex(zeroblob(400000)), '0', hex(zeroblob(400000)), 'g')"
+    ),
+    "large numbers": f"SELECT stddev(1e308 * (i % 2) + 1e-308) FROM ({NUMBERS.format(10**9)})",
+    "many modes": f"SELECT mode(hex(zeroblob(1000)) || i) FROM ({NUMBERS.format(10**9)})",
     "replace": "SELECT length(replace(hex(zeroblob(400000)), '0', hex(zeroblob(400000))))",
 }
 

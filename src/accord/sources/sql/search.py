@@ -92,4 +92,5 @@ def _fit(word: str, whole: str, parts: Sequence[str], comment_words: Sequence[st
         return _START
     if word in whole:
         return _INSIDE
-    return _IN_COMMENT if any(each.startswith(word) for each in comment_words) else 0.0
+    start = word.removesuffix("s")
+    return _IN_COMMENT if any(each.startswith(start) for each in comment_words) else 0.0

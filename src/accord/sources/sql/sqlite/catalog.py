@@ -18,6 +18,7 @@ FROM sqlite_schema
 WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
 ORDER BY type, rowid
 """
+_TEXTS: Final = "SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND rootpage <> 0"
 _HIDDEN: Final = "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')"
 _REFERENCES: Final = """
 SELECT t.name, f.id, f."from", f."to"
@@ -60,8 +61,9 @@ class SqliteCatalog:
 
     def entries(self, tables: Sequence[TableKind]) -> Iterator[TableEntry]:
         """Yield tables with their columns, and the comments in the SQL that created them."""
+        texts = dict(self._connection.execute(_TEXTS))
         for table in tables:
-            comments, columns = self._comments(table), self._columns(table.name)
+            comments, columns = comments_in(texts.get(table.name)), self._columns(table.name)
             found = [ColumnEntry(name, kind, comments.get(fold(name))) for name, kind in columns]
             yield TableEntry(table.name, table.kind, comments.get(""), found)
 
@@ -72,19 +74,11 @@ class SqliteCatalog:
         except apsw.SQLError:
             return []
 
-    def _comments(self, table: TableKind) -> dict[str, str]:
-        if table.kind != "table":
-            return {}
-        found = self._connection.execute(
-            "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?", (table.name,)
-        ).get
-        return comments_in(found or "")
-
     def describe(self, table: TableKind, *, details: bool) -> dict[str, Any]:
         """Return columns, comments, keys both ways and a row estimate."""
         connection, name = self._connection, table.name
         found = statements.describe(connection, name)
-        comments = self._comments(table)
+        comments = comments_in(found.create_sql if table.kind == "table" else None)
         described: dict[str, Any] = msgspec.to_builtins(found)
         for column in described["columns"]:
             column["comment"] = comments.get(fold(column["name"]))
@@ -134,12 +128,14 @@ class SqliteCatalog:
         return self._select(SelectRows(query, None, rows, 0))
 
 
-def comments_in(create_sql: str) -> dict[str, str]:
+def comments_in(create_sql: str | None) -> dict[str, str]:
     """Return the `--` comments in a CREATE TABLE, by the column in lower case; "" is the table.
 
     One behind a column on its line, or on lines of its own before it, is of that column; one on
     the line of the first parenthesis is of the table.
     """
+    if create_sql is None or "--" not in create_sql:
+        return {}
     comments: dict[str, str] = {}
     column, column_line = "", 0
     waiting: list[str] = []

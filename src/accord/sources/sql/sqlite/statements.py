@@ -15,6 +15,7 @@ from accord.sources.sql.values import InvalidText, Row
 
 MAX_COUNTED: Final = 100_000
 """Number of rows up to which a table is counted."""
+_MAX_SCHEMA_STEPS: Final = 1_000_000
 _GENERATED: Final = {2: "virtual", 3: "stored"}
 _TABLES: Final = """
 SELECT name FROM sqlite_schema
@@ -47,10 +48,18 @@ def table_names(connection: apsw.Connection) -> list[str]:
     return [name for (name,) in connection.execute(_TABLES) if name not in shadows]
 
 
-def table_kinds(connection: apsw.Connection) -> Iterator[tuple[str, str]]:
-    """Yield each table and its kind: table, view, virtual, or shadow of a virtual one."""
-    for row in connection.execute("PRAGMA main.table_list"):
-        yield row[1], row[2]
+def table_kinds(connection: apsw.Connection) -> list[tuple[str, str]]:
+    """Return each table and its kind: table, view, virtual, or shadow of a virtual one."""
+    return [(row[1], row[2]) for row in _table_list(connection)]
+
+
+def _table_list(connection: apsw.Connection) -> list[tuple[Any, ...]]:
+    """Return a row for each table; SQLite prepares some steps for each, beyond a query's limit."""
+    limit = connection.limit(apsw.SQLITE_LIMIT_VDBE_OP, _MAX_SCHEMA_STEPS)
+    try:
+        return list(connection.execute("PRAGMA main.table_list"))
+    finally:
+        connection.limit(apsw.SQLITE_LIMIT_VDBE_OP, limit)
 
 
 def connect_virtual_tables(connection: apsw.Connection) -> None:
@@ -62,7 +71,7 @@ def connect_virtual_tables(connection: apsw.Connection) -> None:
 
 def has_rowid(connection: apsw.Connection, table: str) -> bool:
     """True if the rows of a table have a rowid."""
-    rows = [row for row in connection.execute("PRAGMA main.table_list") if row[1] == table]
+    rows = [row for row in _table_list(connection) if row[1] == table]
     return any(row[2] in ("table", "virtual") and not row[4] for row in rows)
 
 

@@ -61,6 +61,7 @@ def test_a_client_finds_the_tools_of_all_three_and_each_answers(
         ("roll_character", CHARACTER),
     )
     assert {"catalogue", "run_query", "insert_row", "fill_dnd_character_sheet"} <= names
+    assert {"search_schema", "explain_query"} <= names
     assert [each["name"] for each in shelf.structured_content["result"]] == [
         "lute",
         "flute",

@@ -196,6 +196,15 @@ def test_sample_rows_are_few_and_short(tmp_path: Path) -> None:
         assert big.error("describe_table", table_name="broken") == "no such column: nosuch"
 
 
+def test_a_broken_view_does_not_hide_the_rest(tmp_path: Path) -> None:
+    path = make(tmp_path / "shop.db", "CREATE TABLE t (name); CREATE VIEW v AS SELECT gone FROM t;")
+    with exploring({"shop": path}) as shop:
+        assert shop.found("name") == [("shop", "t", ["name"])]
+        assert shop.found("v") == [("shop", "v", [])]
+        assert shop.refusal("SELECT nam FROM t") == 'no such column: nam; did you mean "name"?'
+        assert shop.refusal("SELECT nam FROM t, v").startswith("no such column: ")
+
+
 def test_a_large_table_is_not_counted_to_its_end(tmp_path: Path) -> None:
     path = make(
         tmp_path / "large.db",

@@ -337,10 +337,11 @@ def test_the_role_of_the_documentation_reads_and_cannot_write(url: str) -> None:
 
 def assert_reads_alone(shop: Shop) -> None:
     assert shop.query("SELECT count(*) AS n FROM users") == [{"n": 2}]
-    for tool, arguments in {
+    changes: dict[str, dict[str, Any]] = {
         "insert_row": {"data": {"name": "x"}},
         "update_row": {"data": {"name": "x"}, "where": {"id": 1}},
         "delete_row": {"where": {"id": 1}},
-    }.items():
+    }
+    for tool, arguments in changes.items():
         said = shop.error(tool, table_name="users", **arguments)
         assert "permission denied" in said or "read-only" in said

@@ -20,8 +20,9 @@ _KINDS: Final = {
 _COUNTABLE: Final = frozenset({"table", "materialized view"})
 _MAX_TABLES: Final = 50  # whose columns are compared
 _COLUMNS: Final = """
-SELECT c.relname, obj_description(c.oid, 'pg_class'), a.attname,
-  pg_catalog.format_type(a.atttypid, a.atttypmod), col_description(c.oid, a.attnum)
+SELECT c.relname, pg_catalog.obj_description(c.oid, 'pg_class'), a.attname,
+  pg_catalog.format_type(a.atttypid, a.atttypmod),
+  pg_catalog.col_description(c.oid, a.attnum)
 FROM pg_catalog.pg_class c
 LEFT JOIN pg_catalog.pg_attribute a
   ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
@@ -38,9 +39,9 @@ AND NOT (c.relname = ANY(%s) AND pg_catalog.pg_table_is_visible(c.oid))
 """
 _REFERENCES: Final = """
 SELECT o.relname,
-  ARRAY(SELECT a.attname FROM unnest(k.conkey) WITH ORDINALITY AS u(n, i)
+  ARRAY(SELECT a.attname FROM pg_catalog.unnest(k.conkey) WITH ORDINALITY AS u(n, i)
     JOIN pg_catalog.pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = u.n ORDER BY i),
-  ARRAY(SELECT a.attname FROM unnest(k.confkey) WITH ORDINALITY AS u(n, i)
+  ARRAY(SELECT a.attname FROM pg_catalog.unnest(k.confkey) WITH ORDINALITY AS u(n, i)
     JOIN pg_catalog.pg_attribute a ON a.attrelid = k.confrelid AND a.attnum = u.n ORDER BY i)
 FROM pg_catalog.pg_constraint k
 JOIN pg_catalog.pg_class o ON o.oid = k.conrelid

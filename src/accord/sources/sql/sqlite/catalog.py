@@ -63,11 +63,14 @@ class SqliteCatalog:
         """Yield tables with their columns, and the comments in the SQL that created them."""
         texts = dict(self._connection.execute(_TEXTS))
         for table in tables:
-            comments, columns = comments_in(texts.get(table.name)), self._columns(table.name)
-            found = [ColumnEntry(name, kind, comments.get(fold(name))) for name, kind in columns]
+            comments = comments_in(texts.get(table.name))
+            found = [
+                ColumnEntry(name, kind, comments.get(fold(name)))
+                for name, kind in self.columns(table.name)
+            ]
             yield TableEntry(table.name, table.kind, comments.get(""), found)
 
-    def _columns(self, table: str) -> list[tuple[str, str]]:
+    def columns(self, table: str) -> list[tuple[str, str]]:
         """Return names and types; none of a broken view, or of an unknown kind of table."""
         try:
             return [(row[1], row[2]) for row in statements.table_columns(self._connection, table)]

@@ -212,10 +212,11 @@ class SqliteEngine:
         return cursor
 
     def _suggestions(self, connection: apsw.Connection) -> Suggestions:
+        catalog = self._catalog(connection)
         return Suggestions(
             tables=lambda: self._tables(connection),
-            columns=lambda table: statements.column_names(connection, table),
-            hidden=lambda: self._catalog(connection).hidden(),
+            columns=lambda table: [name for name, _ in catalog.columns(table)],
+            hidden=catalog.hidden,
             allow=self._settings.allow,
         )
 

@@ -30,7 +30,7 @@ def main() -> int:
     shop = options.folder / "shop.db"
     if shop_data.make(shop):
         print(f"demo: created {shop}", file=sys.stderr)
-    words = ["serve", os.path.relpath(TOOLS), str(shop), "--explore", "sheets"]
+    words = ["serve", os.path.relpath(TOOLS), str(shop), "sheets", "--explore"]
     words += ["--out", str(options.folder / "sheets"), "--http", f"127.0.0.1:{options.port}"]
     words += ["--name", "demo", "--server-version", "1.0"]
     print(f"demo: accord {shlex.join(words)}", file=sys.stderr)

@@ -8,7 +8,7 @@ from typing import Any, Final
 from accord.reader.called import Called
 from accord.reader.members import is_of_list, member_of
 from accord.reader.reading import Confidence
-from accord.reader.things import CONTAINERS, DEEPEST, SUMS, Collection
+from accord.reader.things import CONTAINERS, DEEPEST, SUMS, Collection, row_objects
 
 _STREAMS: Final = frozenset({"output", "stdout", "stderr", "lines", "finalOutput"})
 """Arrays of what was written, a line each: one text."""
@@ -83,11 +83,24 @@ def _in_object(
     if name is None:
         return None
     rest = dict(value)
-    del rest[name]
-    confidence = _judged(name, value[name], rest, called, arguments)
+    items = rest.pop(name)
+    if name == "rows" and "columns" in rest:
+        items, rest = _as_objects(items, rest)
+    confidence = _judged(name, items, rest, called, arguments)
     if confidence is None:
         return None
-    return _inmost(Collection(value[name], rest, (*path, name), confidence), called)
+    return _inmost(Collection(items, rest, (*path, name), confidence), called)
+
+
+def _as_objects(rows: list[Any], rest: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """The rows of a table as objects; its columns stay beside them if they say more than names."""
+    columns = rest["columns"]
+    objects = row_objects(columns, rows)
+    if objects is None:
+        return rows, rest
+    if all(isinstance(each, str) for each in columns):
+        rest = {name: each for name, each in rest.items() if name != "columns"}
+    return objects, rest
 
 
 def _is_folder(names: list[str]) -> bool:

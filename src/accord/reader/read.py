@@ -36,7 +36,7 @@ from accord.reader.paging import page_in_words, page_of, page_of_cut
 from accord.reader.reading import Notes, Reading
 from accord.reader.reply import Reply
 from accord.reader.signs import Sign
-from accord.reader.things import Collection
+from accord.reader.things import Collection, row_objects
 from accord.reader.unwrap import is_passed_on, unwrap, unwrap_again
 
 _EXECUTING: Final = re.compile(r"Error executing (?:tool )?(?:tool|[\w.-]{1,128}): ")
@@ -233,6 +233,9 @@ def _kind_of_known(
     value = known.value
     if known.kind in ("list", "tool_catalog"):
         return known.kind, _items(value, notes), {}
+    if known.kind == "single" and (rows := _rows_of(value)) is not None:
+        notes.rule("main-array")
+        return "list", rows, {}
     if known.kind is not None:
         return known.kind, None, {}
     if isinstance(value, list):
@@ -244,6 +247,16 @@ def _kind_of_known(
         return "single", None, {}
     notes.rule("main-array", collection.confidence)
     return "list", collection.items, collection.rest
+
+
+def _rows_of(value: Any) -> list[Any] | None:
+    """The rows of a value that is a table and nothing else, as objects."""
+    if not isinstance(value, dict) or value.keys() != {"columns", "rows"}:
+        return None
+    rows = value["rows"]
+    if not isinstance(rows, list):
+        return None
+    return row_objects(value["columns"], rows) if rows else rows
 
 
 def _items(value: Any, notes: Notes) -> list[Any]:

@@ -83,6 +83,21 @@ def is_one(value: Mapping[str, Any]) -> bool:
     return any(member.is_identity and isinstance(each, str | int) for member, each in members)
 
 
+def row_objects(columns: Any, rows: list[Any]) -> list[Any] | None:
+    """Rows that are lists, as objects by the names of their columns; None if they do not fit.
+
+    A column is a name, or an object that has one.
+    """
+    if not isinstance(columns, list) or not columns or not rows:
+        return None
+    names = [each.get("name") if isinstance(each, dict) else each for each in columns]
+    if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        return None
+    if not all(isinstance(row, list) and len(row) == len(names) for row in rows):
+        return None
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
 def named_things(value: Mapping[str, Any]) -> list[Any] | None:
     """The objects of an object that has nothing but those, alike, each by its name."""
     things = [each for each in value.values() if isinstance(each, dict)]

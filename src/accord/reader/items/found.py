@@ -113,7 +113,7 @@ def split_advice(lines: list[str]) -> tuple[list[str], list[str]]:
     """The lines, and those at their end that say what else there is to know or to do."""
     for at in range(max(2, len(lines) - _MOST_ADVICE), len(lines)):
         line = lines[at]
-        if not line[:1].strip() or line[0] == "#" or not _ADVICE.match(line):
+        if not line[:1].strip() or line[0] in "#|" or not _ADVICE.match(line):
             continue
         above = lines[at - 1].strip()
         is_apart = not above or not any(map(str.isalnum, above))

@@ -8,6 +8,7 @@ from accord.reader.items.found import MOST_HEADING, Items, around, listed_around
 _RULE: Final = re.compile(r"[ \t]*+[|+]?+(?:[ \t]*+:?[-=]{2,}+:?[ \t]*+(?:[|+]|$))++")
 _DASHES: Final = re.compile(r"[ \t]*(?:-{2,}|={2,})(?:[ \t]+(?:-{2,}|={2,}))+")
 _RUN: Final = re.compile(r"[ \t]*(?:-{8,}|={8,})")
+_BAR: Final = re.compile(r"(?<!\\)\|")
 _SPAN: Final = re.compile(r"-{2,}|={2,}")
 _NAME: Final = re.compile(r"\S+(?: \S+)*")
 _OF_ONE: Final = frozenset({"field", "key", "property", "attribute", "parameter", "metric"})
@@ -69,7 +70,10 @@ def _is_rule(line: str) -> bool:
 
 
 def _cells(line: str) -> list[str]:
-    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+    inner = line.strip().strip("|")
+    if "\\|" not in inner:
+        return [cell.strip() for cell in inner.split("|")]
+    return [cell.strip().replace("\\|", "|") for cell in _BAR.split(inner)]
 
 
 def dashed_columns(lines: list[str], wants_list: bool) -> Items | None:

@@ -52,12 +52,19 @@ class Page(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename
     after: str | None = None
 
 
+Layout = Literal["indented", "line", "table"]
+
+
 class Encoded(msgspec.Struct, frozen=True, gc=False):
     """Data that is already encoded as JSON, from a source that encodes faster than Python."""
 
     json: bytes
     is_checked: bool = False
     """True if the source guarantees one line of valid JSON; else it is checked."""
+    layout: Layout = "indented"
+    """How `prose` shows it: as indented JSON, as one line, or `columns` and `rows` as Markdown."""
+    items_at: tuple[str, ...] | None = None
+    """Path of the list that is cut if the answer is too large; its largest part if None."""
 
 
 Value = str | Encoded

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from accord.model.answer import Answer, Encoded, Notice, Page, Problem, Value
+from accord.model.answer import Answer, Notice, Page, Problem, Value
 from accord.model.content import Block, Embedded
 
 DEFAULT_MAX_BYTES: Final = 256 * 1024
@@ -209,10 +209,12 @@ def _whole(answer: Answer[Value], begun: Position) -> Splittable:
 
 
 def _largest(data: Value) -> Splittable | None:
-    """Return the largest list or text of an answer, at any level."""
+    """Return the largest list or text of an answer, at any level, or the list that it names."""
     if isinstance(data, str):
         return Splittable(Position(), data)
-    _, path = max(_candidates(data.json, ()), default=(0, None))
+    path = data.items_at
+    if path is None:
+        _, path = max(_candidates(data.json, ()), default=(0, None))
     parts = None if path is None else _at(data, path)
     return None if path is None or parts is None else Splittable(Position(path), parts)
 
@@ -236,10 +238,8 @@ def _most(whole: Splittable, limit: int) -> int:
 def _with_parts(answer: Answer[Value], whole: Splittable, parts: Sequence[Any]) -> Answer[Value]:
     if isinstance(answer.data, str):
         return msgspec.structs.replace(answer, data=str(parts))
-    json = _encode(parts)
-    return msgspec.structs.replace(
-        answer, data=Encoded(_put(answer.data.json, whole.position.path, json))
-    )
+    json = _put(answer.data.json, whole.position.path, _encode(parts))
+    return msgspec.structs.replace(answer, data=msgspec.structs.replace(answer.data, json=json))
 
 
 def _put(json: bytes, path: Sequence[str], value: bytes) -> bytes:
@@ -312,8 +312,11 @@ def _with_short_blocks(answer: Answer[Value], limit: int, room: int) -> Answer[V
 
 
 def _with_smaller_members(answer: Answer[Value], limit: int, room: int) -> Answer[Value]:
-    """Cut all large lists and texts but the largest, which is cut with a continuation."""
-    if isinstance(answer.data, str):
+    """Cut all large lists and texts but the largest, which is cut with a continuation.
+
+    If the answer names the list to cut, its other parts are needed to read that one.
+    """
+    if isinstance(answer.data, str) or answer.data.items_at is not None:
         return answer
     largest = nlargest(_MAX_CUT, _candidates(answer.data.json, ()))
     for size, path in largest[1:]:

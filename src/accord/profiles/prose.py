@@ -1,9 +1,8 @@
-"""`prose`: the answer's own text, then its data as indented JSON."""
-
-import msgspec
+"""`prose`: the answer's own text, then its data as indented JSON, or in the layout it names."""
 
 from accord.model.answer import Answer, Problem, Value
 from accord.profiles.details import sentences, with_details
+from accord.profiles.layouts import LAYOUTS
 from accord.profiles.output_schemas import data_schema
 from accord.profiles.profile import (
     Profile,
@@ -40,7 +39,7 @@ def _text(answer: Answer[Value], context: RenderContext) -> str | None:
     if is_empty(answer.data, context.tool) and (answer.message is not None or answer.blocks):
         return answer.message
     data = answer.data
-    shown = data if isinstance(data, str) else msgspec.json.format(data.json, indent=2).decode()
+    shown = data if isinstance(data, str) else LAYOUTS[data.layout](data.json)
     return shown if answer.message is None else f"{answer.message}\n{shown}"
 
 

@@ -141,15 +141,15 @@ def _encoded(data: Any, tool: Tool) -> Value:
 
 def _checked(data: Encoded | Raw, tool: Tool) -> Encoded:
     """Return data that is JSON already, if it matches the tool's schema."""
-    is_checked = isinstance(data, Encoded) and data.is_checked
-    given = data.json if isinstance(data, Encoded) else bytes(data)
-    json = given if is_checked else _compact(given, tool)
+    encoded = data if isinstance(data, Encoded) else Encoded(bytes(data))
+    if not encoded.is_checked:
+        encoded = _replace(encoded, json=_compact(encoded.json, tool))
     if tool.output.check is not None:
         try:
-            tool.output.check(json)
+            tool.output.check(encoded.json)
         except msgspec.ValidationError as error:
-            raise _misfit(json, tool, error) from error
-    return Encoded(json)
+            raise _misfit(encoded.json, tool, error) from error
+    return encoded
 
 
 def _encoded_by(encode: Callable[[Any], bytes], data: Any, tool: Tool) -> Encoded:

@@ -15,7 +15,7 @@ from stdio_peer import StdioPeer
 requirement = pytest.mark.requirement
 OURS = {  # the properties that the tools take beside the document's
     "describe_table": {"details"},
-    "run_query": {"params", "limit", "cursor"},
+    "run_query": {"params", "limit", "cursor", "format"},
     "insert_row": {"dry_run"},
     "update_row": {"dry_run", "max_changes"},
     "delete_row": {"dry_run", "max_changes"},

@@ -5,7 +5,7 @@ import logging
 import os
 import re
 import threading
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,6 +14,7 @@ from accord.model.answer import Problem
 from accord.server import Server
 
 if TYPE_CHECKING:
+    from accord.model.tool import Tool
     from accord.sources.sql import Database
 
 log = logging.getLogger("accord")
@@ -32,7 +33,12 @@ OPTIONS: Final = (
     "max_rows",
     "timeout",
     "max_length",
+    "rows",
+    "queries",
+    "only_queries",
 )
+_OF_QUERIES: Final = ("queries", "only_queries")
+"""Options that are about saved queries, not about the database."""
 
 
 def is_database(target: str, folder: Path | None = None) -> bool:
@@ -57,6 +63,12 @@ def add_arguments(parser: argparse.ArgumentParser, *, timeout: bool = True) -> N
     add_tool_options(group)
     group.add_argument(
         "--max-rows", type=int, metavar="ROWS", help="the most rows of an answer (default 500)"
+    )
+    group.add_argument(
+        "--rows",
+        choices=["objects", "compact"],
+        help="the form of rows, unless a call asks for another one: compact names the columns once"
+        " (default objects)",
     )
     if timeout:
         group.add_argument(
@@ -91,6 +103,17 @@ def add_tool_options(group: argparse._ArgumentGroup) -> None:
         type=table_names,
         metavar="TABLE,…",
         help="the only tables that may be touched; a view needs its tables, too",
+    )
+    group.add_argument(
+        "--queries",
+        type=Path,
+        metavar="PATH",
+        help="saved queries, a tool each: a .toml or .sql file, or a folder of them",
+    )
+    group.add_argument(
+        "--only-queries",
+        action="store_true",
+        help="offer the saved queries alone: no run_query, no other tool of the database",
     )
 
 
@@ -158,33 +181,36 @@ def _path(target: str, folder: Path | None = None) -> Path | None:
 
 def warn_of_tables(target: str, options: Mapping[str, Any]) -> None:
     """Warn of tables in --allow that do not exist, as a server does at its start."""
-    from accord.sources.sql import Database, Options
-
-    database = Database(target, Options(**options))
+    database = connect(target, options)
     try:
         _log_faults(database_name(target), database)
     finally:
         database.close()
 
 
-def connect(target: str, options: dict[str, Any], *, starts: bool) -> "Database":
-    """Return a database; with `starts`, a worker is started before the first call."""
+def connect(target: str, options: Mapping[str, Any]) -> "Database":
+    """Return a database; its first worker starts with `start`, or with the first request."""
     from accord.sources.sql import Database, Options
 
-    database = Database(target, Options(**options))
-    if starts:
-        database.start()
-        _check_in_background(database_name(target), database)
-    return database
+    if options.get("only_queries") and options.get("queries") is None:
+        raise ContractError("--only-queries requires --queries: a file or a folder of them")
+    if options.get("only_queries") and options.get("explore"):
+        raise ContractError("--only-queries cannot be combined with --explore; leave one out")
+    of_database = {name: value for name, value in options.items() if name not in _OF_QUERIES}
+    return Database(target, Options(**of_database))
 
 
-def server_of(database: "Database", key: bytes | None) -> Server:
+def start(database: "Database", name: str) -> None:
+    """Start a worker of a database before the first call, and check the database meanwhile."""
+    database.start()
+    _check_in_background(name, database)
+
+
+def server_of(database: "Database", options: Mapping[str, Any], key: bytes | None) -> Server:
     """Return a server with the tools of one database."""
-    from accord.sources.sql import sql_tools
-
     kind = "sqlite" if database.is_sqlite else "postgresql"
     server = Server(f"{kind}-mcp-server", version=_VERSION, profile="prose")
-    for tool in sql_tools(database, key):
+    for tool in _tools(database, options, key):
         server.add(tool)
     return server
 
@@ -197,6 +223,23 @@ def schema_server(explored: Mapping[str, "Database"]) -> Server:
     for feature in schema_features(explored):
         server.add(feature)
     return server
+
+
+def _tools(database: "Database", options: Mapping[str, Any], key: bytes | None) -> Sequence["Tool"]:
+    """Return the tools of a database, and those of its saved queries."""
+    from accord.sources.sql import sql_tools
+
+    path = options.get("queries")
+    tools = [] if options.get("only_queries") else sql_tools(database, key)
+    if path is None:
+        return tools
+    from accord.sources.sql.saved_queries import saved_queries  # it imports tomllib
+
+    try:
+        return tools + saved_queries(database, path, key, taken={tool.name for tool in tools})
+    except ContractError:
+        database.close()
+        raise
 
 
 def _check_in_background(name: str, database: "Database") -> None:

@@ -8,7 +8,9 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from importlib.machinery import PathFinder
+from itertools import chain
 from pathlib import Path
 from time import monotonic
 from typing import Any, Final
@@ -32,10 +34,13 @@ Stamp = tuple[int, int, int]
 
 
 class Watcher:
-    """Finds changes of the Python files in folders, and of other files."""
+    """Finds changes of the Python files in folders, of other files, and of saved queries."""
 
-    def __init__(self, folders: Iterable[Path], files: Iterable[Path] = ()) -> None:
+    def __init__(
+        self, folders: Iterable[Path], files: Iterable[Path] = (), queries: Iterable[Path] = ()
+    ) -> None:
         self.folders = _outermost(folders)
+        self._queries = sorted(set(queries))
         self._files = sorted(set(files))
         self.is_complete = True
         """False if there are too many files, so that some are not watched."""
@@ -49,7 +54,7 @@ class Watcher:
 
     def _look(self) -> dict[Path, Stamp]:
         found: dict[Path, Stamp] = {}
-        for path in self._files:
+        for path in (*self._files, *chain.from_iterable(map(_query_files, self._queries))):
             stamp = _stamp(path)
             if stamp is not None:
                 found[path] = stamp
@@ -62,6 +67,16 @@ class Watcher:
                 if stamp is not None:
                     found[path] = stamp
         return found
+
+
+def _query_files(path: Path) -> list[Path]:
+    """Return the files of saved queries at a path, which may be a folder."""
+    from accord.sources.sql.query_files import query_files
+
+    with suppress(OSError):
+        if path.is_dir():
+            return query_files(path)
+    return [path]
 
 
 def _outermost(folders: Iterable[Path]) -> list[Path]:
@@ -115,11 +130,14 @@ def watcher_of(given: Sequence[Target], options: argparse.Namespace) -> Watcher:
         targets.require_local(target)
     files = [Path(word).absolute() for word in options.targets if targets.is_config(word)]
     folders = [folder for each in given for folder in _folders(each)]
-    if not files and not folders:
+    queries = [options.queries, *(each.database.get("queries") for each in given)]
+    watched = [path.absolute() for path in queries if path is not None]
+    if not files and not folders and not watched:
         raise ContractError(
-            "--reload requires a target with source: a Python file, a module or accord.toml"
+            "--reload requires a target with source: a Python file, a module, accord.toml or"
+            " --queries"
         )
-    return Watcher(folders, files)
+    return Watcher(folders, files, watched)
 
 
 def _folders(target: Target) -> Iterator[Path]:

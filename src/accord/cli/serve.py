@@ -83,7 +83,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reload",
         action="store_true",
-        help="with --http: start again when a Python file of the target changes, for development",
+        help="with --http: start again when the source of the target changes, for development: a"
+        " Python file, accord.toml or saved queries",
     )
     parser.add_argument("--no-page", action="store_true", help="with --http: leave out the page")
     parser.add_argument(

@@ -208,8 +208,11 @@ def load(
         options = {**each.configuration, **given}
         try:
             if databases.is_database(each.target):
-                opened = _connect(each, {**each.database, **database}, options, starts=starts)
-                server = databases.server_of(opened, _key(options))
+                local = {**each.database, **database}
+                opened = _connect(each, local, options)
+                server = databases.server_of(opened, local, _key(options))
+                if starts:
+                    databases.start(opened, databases.database_name(each.target))
                 if opened.options.explore:
                     explored[name] = opened
             else:
@@ -230,11 +233,11 @@ def load(
 
 
 def _connect(
-    target: Target, options: dict[str, Any], configuration: Mapping[str, Any], *, starts: bool
+    target: Target, options: Mapping[str, Any], configuration: Mapping[str, Any]
 ) -> "Database":
     if "max_bytes" in configuration:
-        options["max_bytes"] = configuration["max_bytes"]
-    return databases.connect(target.target, options, starts=starts)
+        options = {**options, "max_bytes": configuration["max_bytes"]}
+    return databases.connect(target.target, options)
 
 
 def _key(configuration: Mapping[str, Any]) -> bytes | None:

@@ -373,6 +373,6 @@ def test_a_cursor_belongs_to_its_query(shop: Shop) -> None:
 def test_output_schemas_are_kept(shop: Shop) -> None:
     tools = {tool["name"]: tool for tool in shop.peer.ask("tools/list")["result"]["tools"]}
     assert all("outputSchema" in tool for tool in tools.values())
-    assert json.dumps(tools["run_query"]["outputSchema"]["properties"]["result"]) == json.dumps(
-        {"type": "array", "items": {"type": "object"}}
-    )
+    rows, table = tools["run_query"]["outputSchema"]["properties"]["result"]["anyOf"]
+    assert json.dumps(rows) == json.dumps({"type": "array", "items": {"type": "object"}})
+    assert table["required"] == ["columns", "rows"]

@@ -26,6 +26,7 @@ from accord.sources.sql.messages import (
     decode_reply,
     encode_request,
 )
+from accord.sources.sql.row_format import DEFAULT_FORMAT, RowForm
 from accord.sources.sql.worker_pool import WorkerPool
 
 _READERS: Final = 4
@@ -60,10 +61,14 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Create the file if it does not exist."""
     wal: bool = False
     """Change the file to write-ahead logging, in which readers and a writer do not wait."""
+    rows: RowForm = "objects"
+    """The form of rows if a call asks for none: `compact` names the columns once."""
 
     def __post_init__(self) -> None:
         if self.read_only and (self.create or self.wal):
             raise ContractError("read_only cannot be combined with create or wal")
+        if self.rows not in DEFAULT_FORMAT:
+            raise ContractError(f"rows must be {' or '.join(DEFAULT_FORMAT)}, not {self.rows!r}")
         if self.max_rows < 1:
             raise ContractError("max_rows must be at least 1")
         if not 0 < self.timeout <= _MAX_TIMEOUT:
@@ -104,7 +109,7 @@ class Database:
         )
 
     def start(self) -> None:
-        """Start a worker before the first request."""
+        """Start a worker before the first request, unless there is one."""
         self._readers.start_worker()
 
     async def read(self, request: ReadRequest) -> Any:
@@ -116,6 +121,23 @@ class Database:
                 raise
         await self._writers.request(ListTables())  # opening for writing rolls back what is left
         return await self._readers.request(request)
+
+    def read_blocking(self, requests: Sequence[ReadRequest]) -> list[Any]:
+        """Return the replies or Problems of requests, in a thread that may have an event loop."""
+        from concurrent.futures import ThreadPoolExecutor  # slow to import, seldom needed
+
+        async def read() -> list[Any]:
+            return [await self.reply_or_problem(each) for each in requests]
+
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(asyncio.run, read()).result()
+
+    async def reply_or_problem(self, request: ReadRequest) -> Any:
+        """Return the reply to a request that reads, or its Problem."""
+        try:
+            return await self.read(request)
+        except Problem as problem:
+            return problem
 
     async def write(self, request: WriteRequest) -> Any:
         """Return the reply to a change; once it is sent, cancellation does not stop it."""
@@ -129,14 +151,7 @@ class Database:
 
 async def read_each(databases: Sequence[Database], request: ReadRequest) -> list[Any]:
     """Return the reply of each database to one request, or its Problem; they work at once."""
-
-    async def read(database: Database) -> Any:
-        try:
-            return await database.read(request)
-        except Problem as problem:
-            return problem
-
-    return await asyncio.gather(*map(read, databases))
+    return await asyncio.gather(*(each.reply_or_problem(request) for each in databases))
 
 
 class WorkerError(AccordError):
@@ -157,7 +172,8 @@ class _PoolPerLoop:
         return WorkerPool(self._settings, self._encoded_settings, self._size)
 
     def start_worker(self) -> None:
-        self._pools[0].start_worker()
+        if not self._pools[0].has_worker:
+            self._pools[0].start_worker()
 
     async def request(self, request: Request) -> Reply:
         """Return the reply of a worker; a Problem if it fails, or there is none in time."""

@@ -22,16 +22,16 @@ from accord.sources.sql.messages import (
 from accord.sources.sql.tools import (
     _BOOLEAN,
     _LIST_TABLES_INPUT,
-    _READS,
     _STRING,
+    READS,
     _any_of,
     _flag,
     _input,
     _list_of,
     _output,
-    _run_query_input,
-    _tool,
+    async_tool,
     basic_tools,
+    query_properties,
 )
 
 _MAX_TABLES: Final = 20  # in one description
@@ -133,16 +133,16 @@ def _exploring_tools(database: Database) -> list[Tool]:
     calls = _Calls(database)
     product = "SQLite" if database.is_sqlite else "PostgreSQL"
     return [
-        _tool(
+        async_tool(
             "list_tables",
             f"List all tables and views in the {product} database",
             ListTableKinds,
             calls.list_tables,
             _LIST_TABLES_INPUT,
             _KINDS_OUTPUT,
-            _READS,
+            READS,
         ),
-        _tool(
+        async_tool(
             "describe_table",
             "Describe the schema of one or several tables: columns, keys both ways, comments,"
             " a row estimate and sample rows",
@@ -150,9 +150,9 @@ def _exploring_tools(database: Database) -> list[Tool]:
             calls.describe_table,
             _DESCRIBE_INPUT,
             _DESCRIPTIONS_OUTPUT,
-            _READS,
+            READS,
         ),
-        _tool(
+        async_tool(
             "explain_query",
             f"Show how {product} would execute a SELECT query, without running it"
             + ("" if database.is_sqlite else " unless analyze is true"),
@@ -160,15 +160,13 @@ def _exploring_tools(database: Database) -> list[Tool]:
             calls.explain_query,
             _explain_input(database),
             _output(plan={}),
-            _READS,
+            READS,
         ),
     ]
 
 
 def _explain_input(database: Database) -> JsonSchema:
-    placeholders = f"a list for {'?' if database.is_sqlite else '$1'}, an object for :name"
-    known = _run_query_input(placeholders, database.options.max_rows)["properties"]
-    properties = {name: known[name] for name in ("query", "params")}
+    properties = query_properties(database)
     if not database.is_sqlite:
         properties["analyze"] = _flag("Run the query, and show the number of rows and the time")
     return _input(["query"], **properties)

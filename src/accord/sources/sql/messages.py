@@ -9,6 +9,8 @@ import msgspec
 
 from accord.model.answer import FieldError, Kind, Problem
 
+LINE: Final = "line"
+"""The member of a Problem's data that names a line of a checked query, counted from 1."""
 NEEDS_RECOVERY: Final = "NEEDS_RECOVERY"
 """Code of the Problem that a reader raises if an interrupted transaction must be rolled back."""
 
@@ -36,13 +38,15 @@ class DescribeTable(_Request, frozen=True):
     details: bool = False
 
 
-class SelectRows(_Request, frozen=True):
+class SelectRows(_Request, frozen=True, omit_defaults=True):
     """Run a query; skip `skip` rows, then return at most `limit`."""
 
     query: str
     params: Params
     limit: int
     skip: int
+    as_table: bool = False
+    """Return the names of the columns once, and each row as a list."""
 
 
 class InsertRow(_Request, frozen=True):
@@ -107,8 +111,17 @@ class ExplainQuery(_Request, frozen=True):
     analyze: bool = False
 
 
+class CheckQuery(_Request, frozen=True):
+    """Prepare a query as SelectRows would run it, without running it."""
+
+    query: str
+    params: list[str]
+    """The names of the parameters, all of which are null."""
+
+
 SchemaRequest = ListTableKinds | DescribeTables | SearchSchema | CompleteName
-ReadRequest = ListTables | DescribeTable | SelectRows | SchemaRequest | ExplainQuery
+QueryRequest = SelectRows | CheckQuery | ExplainQuery
+ReadRequest = ListTables | DescribeTable | SchemaRequest | QueryRequest
 WriteRequest = InsertRow | UpdateRows | DeleteRows
 Request = ReadRequest | WriteRequest
 
@@ -131,7 +144,7 @@ class TableDescription(_Reply, frozen=True):
 
 
 class Rows(_Reply, frozen=True):
-    """The JSON of a list of rows, each an object."""
+    """The JSON of a list of rows, each an object; or of a table, see `SelectRows`."""
 
     json: bytes
     count: int
@@ -205,6 +218,14 @@ class QueryPlan(_Reply, frozen=True):
     text: str
 
 
+class CheckedQuery(_Reply, frozen=True):
+    """The columns of a query."""
+
+    columns: list[str]
+    types: list[str | None]
+    """The JSON types of the columns; None if a column may have values of several types."""
+
+
 class ChangeCount(_Reply, frozen=True):
     """The number of rows that changed, or would have, and the id of an inserted one."""
 
@@ -221,6 +242,8 @@ class ProblemReply(_Reply, frozen=True):
     fields: list[FieldError] = []
     remediation: str | None = None
     retryable: bool = False
+    line: int | None = None
+    """See `LINE`."""
 
     @classmethod
     def from_problem(cls, problem: Problem) -> "ProblemReply":
@@ -232,6 +255,7 @@ class ProblemReply(_Reply, frozen=True):
             fields=list(problem.fields),
             remediation=problem.remediation,
             retryable=problem.retryable,
+            line=(problem.data or {}).get(LINE),
         )
 
     @property
@@ -244,6 +268,7 @@ class ProblemReply(_Reply, frozen=True):
             fields=self.fields,
             remediation=self.remediation,
             retryable=self.retryable,
+            data=None if self.line is None else {LINE: self.line},
         )
 
 
@@ -266,6 +291,7 @@ Reply = (
     | Matches
     | Names
     | QueryPlan
+    | CheckedQuery
     | ChangeCount
     | ProblemReply
     | CrashReply

@@ -131,7 +131,7 @@ def without_hidden_tables(
     if not names_any("\n".join(texts), hidden()):
         return problem
     message = f"This needs a table that may not be used; only {join_names(sorted(allow))} may be"
-    return Problem(message, kind=problem.kind, code=problem.code)
+    return Problem(message, kind=problem.kind, code=problem.code, data=problem.data)
 
 
 def forbidden_query(message: str) -> Problem:

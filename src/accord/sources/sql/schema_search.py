@@ -25,7 +25,15 @@ from accord.sources.sql.messages import (
 )
 from accord.sources.sql.problems import join_names, quote_name
 from accord.sources.sql.search import order, words_of
-from accord.sources.sql.tools import _READS, _STRING, _input, _list_of, _output, _text, _tool
+from accord.sources.sql.tools import (
+    _STRING,
+    READS,
+    _input,
+    _list_of,
+    _output,
+    _text,
+    async_tool,
+)
 
 log = logging.getLogger("accord")
 
@@ -93,14 +101,14 @@ def _search_tool(databases: Databases) -> Tool:
             "description": "The only database to search",
         }
     several = f"all databases ({', '.join(databases)})" if len(databases) > 1 else "the database"
-    return _tool(
+    return async_tool(
         "search_schema",
         f"Find tables and columns of {several} by words",
         SearchArguments,
         _Search(databases).search_schema,
         _input(["words"], **properties),
         _OUTPUT,
-        _READS,
+        READS,
     )
 
 

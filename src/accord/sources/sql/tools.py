@@ -1,7 +1,7 @@
 """The tools of a database, three that read and three that write, and the cursors of `run_query`."""
 
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar, get_args
 
 import msgspec
 
@@ -23,10 +23,18 @@ from accord.sources.sql.messages import (
     TableNames,
     UpdateRows,
 )
+from accord.sources.sql.row_format import (
+    DEFAULT_FORMAT,
+    RowFormat,
+    data_of,
+    rows_schema,
+    table_schema,
+)
 
 T = TypeVar("T")
 
-_READS: Final = Hints(read_only=True)
+READS: Final = Hints(read_only=True)
+"""Hints of a tool that reads."""
 _ADDS: Final = Hints(read_only=False, destructive=False)
 _CHANGES: Final = Hints(read_only=False)
 _DESTROYS: Final = Hints(read_only=False, destructive=True)
@@ -97,21 +105,44 @@ _DELETE_ROW_INPUT: Final = _input(
 )
 
 
-def _run_query_input(placeholders: str, max_rows: int) -> JsonSchema:
-    """Return the input schema of `run_query`; engines differ in how a query names parameters."""
-    return _input(
-        ["query"],
-        query=_text("SQL SELECT query to execute"),
-        params={
+CURSOR: Final = _text("The cursor of the rows before, to go on behind them")
+"""The schema of the argument `cursor`."""
+
+
+def limit_schema(most: int) -> JsonSchema:
+    """Return the schema of the argument `limit`."""
+    return {
+        "type": "integer",
+        "minimum": 1,
+        "description": f"The most rows to return, up to {most:,}",
+    }
+
+
+def query_properties(database: Database) -> dict[str, JsonSchema]:
+    """Return the schemas of `query` and `params`; engines differ in how a query names them."""
+    placeholders = f"a list for {'?' if database.is_sqlite else '$1'}, an object for :name"
+    return {
+        "query": _text("SQL SELECT query to execute"),
+        "params": {
             "anyOf": [{"type": "array", "items": _PARAMETER}, {"type": "object"}],
             "description": f"Values for the places in the query: {placeholders}",
         },
-        limit={
-            "type": "integer",
-            "minimum": 1,
-            "description": f"The most rows to return, up to {max_rows:,}",
+    }
+
+
+def _run_query_input(database: Database) -> JsonSchema:
+    default_format = DEFAULT_FORMAT[database.options.rows]
+    return _input(
+        ["query"],
+        **query_properties(database),
+        limit=limit_schema(database.options.max_rows),
+        cursor=CURSOR,
+        format={
+            "type": "string",
+            "enum": list(get_args(RowFormat)),
+            "description": "table names the columns once, and each row is a list; markdown is one"
+            f" as text (default {default_format})",
         },
-        cursor=_text("The cursor of the rows before, to go on behind them"),
     )
 
 
@@ -141,7 +172,7 @@ _TABLE_OUTPUT: Final = _output(
     ),
     create_sql=_NULLABLE_STRING,
 )
-_ROWS_OUTPUT: Final = _list_of({"type": "object"})
+_ROWS_OUTPUT: Final[JsonSchema] = {"anyOf": [rows_schema(), table_schema()]}
 _CHANGES_OUTPUT: Final = _output(changes={"type": "integer"})
 _INSERTED_OUTPUT: Final = _output(
     last_insert_id=_any_of("integer", "string", "null"), changes={"type": "integer"}
@@ -155,6 +186,7 @@ class RunQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     params: Params = None
     limit: Annotated[int, msgspec.Meta(ge=1)] | None = None
     cursor: str | None = None
+    format: RowFormat | None = None
 
 
 def basic_tools(database: Database, key: bytes | None = None) -> list[Tool]:
@@ -205,12 +237,50 @@ def _invalid_cursor(fault: str) -> Problem:
     return Problem.validation(f"The cursor {fault}", code="INVALID_CURSOR", fields=[field])
 
 
+class RowReader:
+    """Runs queries, and returns their rows page by page."""
+
+    def __init__(self, database: Database, key: bytes | None) -> None:
+        self._database = database
+        self._cursors = RowCursors(key)
+
+    async def read(
+        self,
+        query: str,
+        params: Params,
+        *,
+        limit: int,
+        cursor: str | None,
+        row_format: RowFormat,
+    ) -> Answer[Encoded]:
+        """Return the rows of a query behind a cursor, or the first ones."""
+        skip = 0 if cursor is None else self._cursors.decode(cursor, query, params)
+        request = SelectRows(query, params, limit, skip, row_format != "objects")
+        rows: Rows = await self._database.read(request)
+        page = None
+        if rows.has_more or skip:
+            following = None
+            if rows.has_more:
+                following = self._cursors.encode(query, params, skip + rows.count)
+            page = Page(offset=skip, limit=limit, has_more=rows.has_more, cursor=following)
+        return Answer(
+            data_of(rows, row_format),
+            message=f"Query executed successfully. Found {rows.count} rows:",
+            page=page,
+            truncated=rows.has_more,
+            warnings=[Notice(notice, code="RENAMED_COLUMNS") for notice in rows.notices],
+            name="rows",
+        )
+
+
 class _ReadCalls:
     """The functions of the tools that read."""
 
-    def __init__(self, database: Database, cursors: RowCursors) -> None:
+    def __init__(self, database: Database, key: bytes | None) -> None:
         self._database = database
-        self._cursors = cursors
+        self._reader = RowReader(database, key)
+        self._max_rows = database.options.max_rows
+        self._row_format = DEFAULT_FORMAT[database.options.rows]
 
     async def list_tables(self, arguments: ListTables, _: object) -> Answer[list[str]]:
         reply: TableNames = await self._database.read(arguments)
@@ -223,28 +293,14 @@ class _ReadCalls:
         return Answer(Encoded(reply.json, is_checked=True), message=f"Table: {reply.table_name}")
 
     async def run_query(self, arguments: RunQuery, _: object) -> Answer[Encoded]:
-        query, params = arguments.query, arguments.params
-        skip = 0
-        if arguments.cursor is not None:
-            skip = self._cursors.decode(arguments.cursor, query, params)
-        max_rows = self._database.options.max_rows
-        limit = max_rows if arguments.limit is None else min(arguments.limit, max_rows)
-        rows: Rows = await self._database.read(SelectRows(query, params, limit, skip))
-        return Answer(
-            Encoded(rows.json, is_checked=True),
-            message=f"Query executed successfully. Found {rows.count} rows:",
-            page=self._page(arguments, rows, skip, limit) if rows.has_more or skip else None,
-            truncated=rows.has_more,
-            warnings=[Notice(notice, code="RENAMED_COLUMNS") for notice in rows.notices],
-            name="rows",
+        most = self._max_rows
+        return await self._reader.read(
+            arguments.query,
+            arguments.params,
+            limit=most if arguments.limit is None else min(arguments.limit, most),
+            cursor=arguments.cursor,
+            row_format=arguments.format or self._row_format,
         )
-
-    def _page(self, arguments: RunQuery, rows: Rows, skip: int, limit: int) -> Page:
-        """Return the position of the rows, with a cursor if there are more."""
-        cursor = None
-        if rows.has_more:
-            cursor = self._cursors.encode(arguments.query, arguments.params, skip + rows.count)
-        return Page(offset=skip, limit=limit, has_more=rows.has_more, cursor=cursor)
 
 
 class _WriteCalls:
@@ -277,36 +333,35 @@ def _report(message: str, data: dict[str, Any]) -> Answer[dict[str, Any]]:
 
 
 def _read_tools(database: Database, key: bytes | None) -> list[Tool]:
-    calls = _ReadCalls(database, RowCursors(key))
+    calls = _ReadCalls(database, key)
     product = "SQLite" if database.is_sqlite else "PostgreSQL"
-    placeholders = f"a list for {'?' if database.is_sqlite else '$1'}, an object for :name"
     return [
-        _tool(
+        async_tool(
             "list_tables",
             f"List all tables in the {product} database",
             ListTables,
             calls.list_tables,
             _LIST_TABLES_INPUT,
             _TABLE_NAMES_OUTPUT,
-            _READS,
+            READS,
         ),
-        _tool(
+        async_tool(
             "describe_table",
             "Describe the schema of a specific table",
             DescribeTable,
             calls.describe_table,
             _DESCRIBE_TABLE_INPUT,
             _TABLE_OUTPUT,
-            _READS,
+            READS,
         ),
-        _tool(
+        async_tool(
             "run_query",
             "Run a SELECT query and return results as JSON",
             RunQuery,
             calls.run_query,
-            _run_query_input(placeholders, database.options.max_rows),
+            _run_query_input(database),
             _ROWS_OUTPUT,
-            _READS,
+            READS,
         ),
     ]
 
@@ -314,7 +369,7 @@ def _read_tools(database: Database, key: bytes | None) -> list[Tool]:
 def _write_tools(database: Database) -> list[Tool]:
     calls = _WriteCalls(database)
     return [
-        _tool(
+        async_tool(
             "insert_row",
             "Insert a new row into a table",
             InsertRow,
@@ -323,7 +378,7 @@ def _write_tools(database: Database) -> list[Tool]:
             _INSERTED_OUTPUT,
             _ADDS,
         ),
-        _tool(
+        async_tool(
             "update_row",
             "Update rows in a table based on a condition",
             UpdateRows,
@@ -332,7 +387,7 @@ def _write_tools(database: Database) -> list[Tool]:
             _CHANGES_OUTPUT,
             _CHANGES,
         ),
-        _tool(
+        async_tool(
             "delete_row",
             "Delete rows from a table based on a condition",
             DeleteRows,
@@ -344,7 +399,7 @@ def _write_tools(database: Database) -> list[Tool]:
     ]
 
 
-def _tool(
+def async_tool(
     name: str,
     description: str,
     arguments_type: type,
@@ -353,6 +408,7 @@ def _tool(
     output_schema: JsonSchema,
     hints: Hints,
 ) -> Tool:
+    """Return a tool whose function takes arguments of a type."""
     return Tool(
         name=name,
         description=description,

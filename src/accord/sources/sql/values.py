@@ -11,7 +11,6 @@ import re
 from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from itertools import islice, starmap
 from math import isfinite, isnan
 from sys import float_info
@@ -40,7 +39,7 @@ _RESERVED: Final = 2_048  # bytes of an answer beside its rows
 
 _ESCAPED: Final = re.compile(r'["\\\x00-\x1f]')  # in a name that msgspec would not escape
 _FINITE: Final = msgspec.Meta(ge=-float_info.max, le=float_info.max)
-_encode = msgspec.json.Encoder(decimal_format="number").encode
+encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
 class InvalidText(msgspec.Struct, frozen=True):
@@ -97,14 +96,11 @@ class _PlainRows(msgspec.Struct, frozen=True, array_like=True, gc=False):
     rows: list[tuple[int | Annotated[float, _FINITE] | str | bool | None, ...]]
 
 
-@lru_cache(128)
-def encoder_for(columns: tuple[str, ...]) -> "RowEncoder":
-    """Return the encoder for rows with these columns; it is made once."""
-    return RowEncoder(columns)
-
-
 class RowEncoder:
-    """Encodes rows with the same columns; repeated column names get a number."""
+    """Encodes rows with the same columns as objects; repeated column names get a number."""
+
+    base_size = 0
+    """Bytes of an answer beside the JSON of its rows."""
 
     def __init__(self, columns: tuple[str, ...]) -> None:
         self.names = _unique_names(columns)
@@ -114,19 +110,31 @@ class RowEncoder:
             for name, count in Counter(columns).items()
             if count > 1
         ]
-        self._row_type = _row_type(self.names)
+        self._row_type = self._type_of_row()
+
+    def _type_of_row(self) -> Callable[..., object]:
+        return _row_type(self.names)
 
     def encode(self, rows: list[Row]) -> bytes:
         """Return the JSON of some rows."""
-        try:
-            msgspec.convert((rows,), _PlainRows)  # faster than to look at each value
-        except msgspec.ValidationError:
-            rows = [tuple(map(to_json, row)) for row in rows]
-        return _encode(list(starmap(self._row_type, rows)))
+        return encode(list(starmap(self._row_type, plain_rows(rows))))
 
-    def indented_size(self, json: bytes, count: int) -> int:
-        """Return the size that the JSON of this many rows has when it is indented."""
+    def size(self, json: bytes, count: int) -> int:
+        """Return the size that the JSON of this many rows has in a text, where it is indented."""
         return len(json) + count * _INDENT * (len(self.names) + 1)
+
+    def join(self, parts: list[bytes]) -> bytes:
+        """Return the JSON of all rows, from that of each part."""
+        return parts[0] if len(parts) == 1 else b"[%s]" % b",".join(part[1:-1] for part in parts)
+
+
+def plain_rows(rows: list[Row]) -> list[Row]:
+    """Return rows of values that can be encoded as JSON."""
+    try:
+        msgspec.convert((rows,), _PlainRows)  # faster than to look at each value
+    except msgspec.ValidationError:
+        return [tuple(map(to_json, row)) for row in rows]
+    return rows
 
 
 def collect_rows(
@@ -142,7 +150,7 @@ def collect_rows(
     If the first row is too large for `max_bytes`, it is the only one. `one_by_one` is slower, and
     needs no more memory than the largest row.
     """
-    room = max_bytes - _RESERVED
+    room = max_bytes - _RESERVED - encoder.base_size
     parts: list[bytes] = []
     count = 0
     has_more = False
@@ -155,7 +163,7 @@ def collect_rows(
             has_more = True
             batch.pop()
         json = encoder.encode(batch)
-        if encoder.indented_size(json, len(batch)) > room:
+        if encoder.size(json, len(batch)) > room:
             fitting = _count_fitting(encoder, batch, room, is_first=not count)
             has_more = has_more or fitting < len(batch)
             batch = batch[:fitting]
@@ -163,11 +171,10 @@ def collect_rows(
         if batch:
             parts.append(json)
         count += len(batch)
-        room -= encoder.indented_size(json, len(batch))
+        room -= encoder.size(json, len(batch))
         if is_last:
             break
-    json = parts[0] if len(parts) == 1 else b"[%s]" % b",".join(part[1:-1] for part in parts)
-    return Rows(json, count, has_more, encoder.notices)
+    return Rows(encoder.join(parts), count, has_more, encoder.notices)
 
 
 def _count_fitting(encoder: RowEncoder, rows: list[Row], room: int, *, is_first: bool) -> int:
@@ -175,7 +182,7 @@ def _count_fitting(encoder: RowEncoder, rows: list[Row], room: int, *, is_first:
     fitting = 0
     for row in rows:
         json = encoder.encode([row])
-        room -= encoder.indented_size(json, 1)
+        room -= encoder.size(json, 1)
         if room < 0 and (fitting or not is_first):
             break
         if len(json) > _MAX_ROW_SIZE:

@@ -15,8 +15,11 @@ import msgspec
 from accord.child_process import end_with_parent, read_frames, take_pipes, write_frame
 from accord.model.answer import Problem
 from accord.sources.sql.messages import (
+    LINE,
     MAX_FILE,
     ChangeCount,
+    CheckedQuery,
+    CheckQuery,
     CompleteName,
     CrashReply,
     DeleteRows,
@@ -49,6 +52,7 @@ _METHODS: Final[dict[type, Callable[[Any, Any], Reply]]] = {
     ListTables: lambda engine, _: engine.tables(),
     DescribeTable: lambda engine, request: engine.describe(request),
     SelectRows: lambda engine, request: engine.select(request),
+    CheckQuery: lambda engine, request: _check(engine, request),
     InsertRow: lambda engine, request: engine.insert(request),
     UpdateRows: lambda engine, request: engine.update(request),
     DeleteRows: lambda engine, request: engine.delete(request),
@@ -68,6 +72,9 @@ class Engine(Protocol):
     def tables(self) -> TableNames: ...
     def describe(self, request: DescribeTable) -> TableDescription: ...
     def select(self, request: SelectRows) -> Rows: ...
+    def check(self, request: CheckQuery) -> CheckedQuery: ...
+    def line_of(self, error: BaseException, request: CheckQuery) -> int | None:
+        """Return the line of a query that an error of the database is in."""
     def insert(self, request: InsertRow) -> ChangeCount: ...
     def update(self, request: UpdateRows) -> ChangeCount: ...
     def delete(self, request: DeleteRows) -> ChangeCount: ...
@@ -75,6 +82,25 @@ class Engine(Protocol):
     def explain(self, request: ExplainQuery) -> QueryPlan: ...
     def hidden_tables(self) -> Collection[str]:
         """Return the tables that are not allowed, in lower case."""
+
+
+def _check(engine: Engine, request: CheckQuery) -> CheckedQuery:
+    """Return the columns of a query, or raise a Problem with the line that the database names."""
+    try:
+        return engine.check(request)
+    except Problem as problem:
+        cause = problem.__cause__ or problem.__context__
+        line = None if cause is None else engine.line_of(cause, request)
+        if line is None:
+            raise
+        raise Problem(
+            problem.message,
+            kind=problem.kind,
+            code=problem.code,
+            fields=problem.fields,
+            remediation=problem.remediation,
+            data={LINE: line},
+        ) from cause
 
 
 def main(parent: int) -> None:

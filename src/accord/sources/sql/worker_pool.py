@@ -122,6 +122,11 @@ class WorkerPool:
         """True if it has no event loop, or one that is closed."""
         return self.loop is None or self.loop.is_closed()
 
+    @property
+    def has_worker(self) -> bool:
+        """True if a worker is running, or starting."""
+        return bool(self._slots)
+
     def attach(self, loop: asyncio.AbstractEventLoop) -> None:
         """Serve an event loop, without the workers that are still busy for the last one."""
         self.loop = loop
@@ -146,7 +151,7 @@ class WorkerPool:
 
     def _add(self, slot: WorkerSlot) -> None:
         self._slots.append(slot)
-        if self.loop is not None:
+        if self.loop is not None and not self.is_detached:
             self.loop.add_reader(slot.pipe.reader, self._receive, slot)
 
     async def request(self, request: bytes) -> bytes:

@@ -33,6 +33,8 @@ from accord.model.answer import FieldError, Problem
 from accord.sources.sql.catalog import answer, without_hidden
 from accord.sources.sql.messages import (
     ChangeCount,
+    CheckedQuery,
+    CheckQuery,
     DeleteRows,
     DescribeTable,
     ExplainQuery,
@@ -52,6 +54,7 @@ from accord.sources.sql.postgres import query, schema
 from accord.sources.sql.postgres.catalog import PostgresCatalog
 from accord.sources.sql.postgres.explain import explain
 from accord.sources.sql.postgres.query import AllowList
+from accord.sources.sql.postgres.query_check import check, line_of
 from accord.sources.sql.postgres.values import from_json, register_loaders
 from accord.sources.sql.problems import (
     find_table,
@@ -134,11 +137,16 @@ class PostgresEngine:
         return self._select(request, one_by_one=True)
 
     def _select(self, request: SelectRows, *, one_by_one: bool = False) -> Rows:
+        with self._reading() as (driver, names):
+            return self._allow_list.run(driver, request, names, one_by_one=one_by_one)
+
+    @contextmanager
+    def _reading(self) -> Iterator[tuple["psycopg.Connection[Any]", PostgresCatalog]]:
+        """Begin a transaction for a query; its locks are released at the end."""
         with self._begin() as connection:
             driver: psycopg.Connection[Any] = connection.connection.driver_connection  # type: ignore[assignment] # the driver is psycopg
-            names = self._catalog(connection)
             try:
-                return self._allow_list.run(driver, request, names, one_by_one=one_by_one)
+                yield driver, self._catalog(connection)
             finally:
                 query.end(driver)
 
@@ -176,12 +184,17 @@ class PostgresEngine:
 
     def explain(self, request: ExplainQuery) -> QueryPlan:
         """Return the plan of a query that only reads."""
-        with self._begin() as connection:
-            driver: psycopg.Connection[Any] = connection.connection.driver_connection  # type: ignore[assignment] # the driver is psycopg
-            try:
-                return explain(driver, request, self._allow_list, self._catalog(connection))
-            finally:
-                query.end(driver)
+        with self._reading() as (driver, names):
+            return explain(driver, request, self._allow_list, names)
+
+    def check(self, request: CheckQuery) -> CheckedQuery:
+        """Plan a query that only reads, and return its columns with their types."""
+        with self._reading() as (driver, names):
+            return check(driver, request, self._allow_list, names)
+
+    def line_of(self, error: BaseException, request: CheckQuery) -> int | None:
+        """Return the line of a query that an error is in."""
+        return line_of(error, request)
 
     def insert(self, request: InsertRow) -> ChangeCount:
         """Insert a row, and return its primary key if that is one column."""

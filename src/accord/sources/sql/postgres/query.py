@@ -9,7 +9,7 @@ touched until it ends: tables, views, catalogs, also what a function reads. So a
 checks the locks of the first: before any row is fetched, and before the rows are returned.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from time import monotonic
 from typing import Any, Final, Protocol, TypeVar
@@ -29,13 +29,16 @@ from accord.sources.sql.problems import (
     unknown_column,
     unknown_table,
 )
+from accord.sources.sql.row_format import encoder_for
 from accord.sources.sql.tokenizer import POSTGRES, identifiers, tokenize
-from accord.sources.sql.values import Row, collect_rows, encoder_for, from_json
+from accord.sources.sql.values import Row, collect_rows, from_json
 
 T = TypeVar("T")
 OnPlanned = Callable[["psycopg.Connection[Any]"], None]
 
 _CURSOR: Final = "accord"
+DECLARE: Final = f'DECLARE "{_CURSOR}" CURSOR FOR '
+"""The words that psycopg puts before the query of a cursor."""
 _FETCH_SIZE: Final = 64  # rows
 _SET_TIMEOUT: Final = "SET LOCAL statement_timeout = {}"
 _SYNTAX_ERROR: Final = b"42601"
@@ -119,7 +122,8 @@ def _run(
     on_planned(driver)
     if request.skip:
         cursor.scroll(request.skip)
-    encoder = encoder_for(tuple(column.name for column in cursor.description or ()))
+    columns = tuple(column.name for column in cursor.description or ())
+    encoder = encoder_for(columns, request.as_table)
     size = 1 if one_by_one else min(_FETCH_SIZE, request.limit + 1)
     rows = _fetch(driver, cursor, size, deadline)
     return collect_rows(encoder, rows, request.limit, settings.max_bytes, one_by_one=one_by_one)
@@ -131,6 +135,12 @@ def number_params(query: str, params: Params) -> tuple[str, list[Any]]:
         return query, []
     if isinstance(params, list):
         return query, [from_json(value, f"params[{index}]") for index, value in enumerate(params)]
+    text, names = number_names(query, params)
+    return text, [from_json(params[name], f"params.{name}") for name in names]
+
+
+def number_names(query: str, params: Collection[str]) -> tuple[str, list[str]]:
+    """Replace each `:name` in a query by `$1`, `$2`, …; return it with the names in that order."""
     numbers: dict[str, int] = {}
     text: list[str] = []
     for token in tokenize(query, POSTGRES):
@@ -141,7 +151,7 @@ def number_params(query: str, params: Params) -> tuple[str, list[Any]]:
         if name not in params:
             raise missing_param(name)
         text.append(f"${numbers.setdefault(name, len(numbers) + 1)}")
-    return "".join(text), [from_json(params[name], f"params.{name}") for name in numbers]
+    return "".join(text), list(numbers)
 
 
 def _fetch(

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from time import monotonic
@@ -15,6 +16,8 @@ from accord.model.answer import FieldError, Problem
 from accord.sources.sql.catalog import answer, without_hidden
 from accord.sources.sql.messages import (
     ChangeCount,
+    CheckedQuery,
+    CheckQuery,
     DeleteRows,
     DescribeTable,
     ExplainQuery,
@@ -38,6 +41,7 @@ from accord.sources.sql.problems import (
     require_max_changes,
     validate_change,
 )
+from accord.sources.sql.row_format import encoder_for
 from accord.sources.sql.sqlite import statements
 from accord.sources.sql.sqlite.catalog import SqliteCatalog
 from accord.sources.sql.sqlite.errors import SQLITE_ERRORS, mapped_errors, problem_of
@@ -51,7 +55,7 @@ from accord.sources.sql.sqlite.hardening import (
 )
 from accord.sources.sql.sqlite.statements import Statement, decode_text, text_as_bytes
 from accord.sources.sql.sqlite.suggestions import Suggestions
-from accord.sources.sql.values import Row, collect_rows, decode_conditions, encoder_for, from_json
+from accord.sources.sql.values import Row, RowEncoder, collect_rows, decode_conditions, from_json
 
 T = TypeVar("T")
 
@@ -129,36 +133,62 @@ class SqliteEngine:
     def select(self, request: SelectRows) -> Rows:
         """Run a query that only reads, and return its rows."""
         bindings = _bindings(request.params)
-        try:
-            return self._retry(
-                lambda connection: self._select_with_retry(connection, request, bindings)
-            )
-        except SQLITE_ERRORS as error:
-            raise problem_of(error, self._settings, request.query) from error
+        return self._read(
+            lambda connection: self._select(connection, request, bindings), request.query
+        )
 
-    def _select_with_retry(
-        self, connection: apsw.Connection, request: SelectRows, bindings: Any
-    ) -> Rows:
+    def check(self, request: CheckQuery) -> CheckedQuery:
+        """Prepare a query that only reads, and return its columns; their types are not known."""
+        columns = self._read(partial(self._check, request=request), request.query)
+        return CheckedQuery(columns, [None] * len(columns))
+
+    def line_of(self, error: BaseException, request: CheckQuery) -> int | None:
+        """Return the line of a query that an error is in."""
+        offset = getattr(error, "error_offset", -1)
+        return None if offset < 0 else request.query.encode()[:offset].count(b"\n") + 1
+
+    def _check(self, connection: apsw.Connection, request: CheckQuery) -> list[str]:
+        """Return the names of a query's columns; stops before the first step."""
+
+        def stop(*statement: Any) -> bool:
+            self._authorizer.check_statement(*statement)
+            return False
+
+        bindings = dict.fromkeys(request.params)
+        with suppress(apsw.ExecTraceAbort):
+            self._execute(connection, request.query, bindings, is_fresh=True, trace=stop)
+        return list(RowEncoder(self._authorizer.columns).names)
+
+    def _read(self, run: Callable[[apsw.Connection], T], query: str) -> T:
+        """Run a caller's query with the authorizer; errors are raised as Problems."""
+        try:
+            return self._retry(lambda connection: self._read_with_retry(connection, run))
+        except SQLITE_ERRORS as error:
+            raise problem_of(error, self._settings, query) from error
+
+    def _read_with_retry(
+        self, connection: apsw.Connection, run: Callable[[apsw.Connection], T]
+    ) -> T:
         """Run a query; one that is denied runs again with all virtual tables connected.
 
         A virtual table that connects prepares statements of its own, also some that write. The
         authorizer cannot tell them from those of the query, so they run while it is disabled.
         """
         try:
-            return self._select_authorized(connection, request, bindings)
+            return self._read_authorized(connection, run)
         except Problem as problem:
             if not self._authorizer.is_denial(problem):
                 raise
         statements.connect_virtual_tables(connection)
-        return self._select_authorized(connection, request, bindings)
+        return self._read_authorized(connection, run)
 
-    def _select_authorized(
-        self, connection: apsw.Connection, request: SelectRows, bindings: Any
-    ) -> Rows:
+    def _read_authorized(
+        self, connection: apsw.Connection, run: Callable[[apsw.Connection], T]
+    ) -> T:
         if self._authorizer.is_restricted:
             self._authorizer.set_tables(statements.table_kinds(connection))
         try:
-            return self._select(connection, request, bindings)
+            return run(connection)
         finally:
             self._authorizer.disable()
 
@@ -187,12 +217,18 @@ class SqliteEngine:
             return self._execute(connection, query, bindings, is_fresh=True)
 
     def _execute(
-        self, connection: apsw.Connection, query: str, bindings: Any, *, is_fresh: bool
+        self,
+        connection: apsw.Connection,
+        query: str,
+        bindings: Any,
+        *,
+        is_fresh: bool,
+        trace: Callable[..., bool] | None = None,
     ) -> apsw.Cursor:
         authorizer = self._authorizer
         authorizer.enable(query, is_fresh=is_fresh)
         cursor = connection.cursor()
-        cursor.exec_trace = authorizer.check_statement
+        cursor.exec_trace = trace or authorizer.check_statement
         try:
             cursor.execute(query, bindings, can_cache=not is_fresh)
         except (apsw.BindingsError, KeyError) as error:
@@ -230,7 +266,8 @@ class SqliteEngine:
         one_by_one: bool = False,
     ) -> Rows:
         rows = cursor if rows is None else rows
-        encoder = encoder_for(self._authorizer.columns if columns is None else columns)
+        columns = self._authorizer.columns if columns is None else columns
+        encoder = encoder_for(columns, request.as_table)
         try:
             if request.skip:
                 next(islice(rows, request.skip, request.skip), None)
@@ -247,11 +284,10 @@ class SqliteEngine:
             return self._retry(lambda connection: answer(self._catalog(connection), request))
 
     def _catalog(self, connection: apsw.Connection) -> SqliteCatalog:
-        return SqliteCatalog(
-            connection,
-            self._authorizer,
-            lambda request: self._select_with_retry(connection, request, ()),
-        )
+        return SqliteCatalog(connection, self._authorizer, partial(self._sample, connection))
+
+    def _sample(self, connection: apsw.Connection, request: SelectRows) -> Rows:
+        return self._read_with_retry(connection, partial(self._select, request=request, bindings=()))
 
     def hidden_tables(self) -> frozenset[str]:
         """Return the tables that are not allowed, in lower case."""

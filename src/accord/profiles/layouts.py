@@ -1,28 +1,31 @@
 """Layouts of JSON in a text: indented, on one line, or as a Markdown table."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from typing import Final
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any, Final
 
 import msgspec
 
 from accord.model.answer import Layout
 
-_ESCAPES: Final = str.maketrans(
-    {"|": "\\|"} | dict.fromkeys("\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029", "<br>")
-)
+_BREAKS: Final = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+_ESCAPES: Final = str.maketrans({"|": "\\|"} | dict.fromkeys(_BREAKS, "<br>"))
 _DASHES: Final = re.compile(r"\s*+:?+[-=]{2,}+:?+\s*+")
 """A text that would make a row the rule below the names."""
-_QUOTE: Final = ord('"')
+_SPECIAL: Final = re.compile(
+    rb"\||--|==|\\[nrfu]|" + b"|".join(each.encode() for each in "\x85\u2028\u2029")
+)
+"""JSON that may have a text to escape."""
 
 
 class _Table(msgspec.Struct, frozen=True):
     columns: list[str]
-    rows: list[list[msgspec.Raw]]
+    rows: list[list[Any]]
 
 
-_table = msgspec.json.Decoder(_Table).decode
-_string = msgspec.json.Decoder(str).decode
+_table = msgspec.json.Decoder(_Table, float_hook=Decimal).decode  # keeps all digits
+_encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
 def _indented(json: bytes) -> str:
@@ -35,23 +38,19 @@ def _markdown(json: bytes) -> str:
     Numbers keep all their digits. A line break in a text is `<br>`.
     """
     table = _table(json)
-    names = [_escaped(name) for name in table.columns]
-    rules = ["---"] * len(names)
-    return "\n".join(map(_line, (names, rules, *([_cell(v) for v in row] for row in table.rows))))
+    show = _shown if _SPECIAL.search(json) is None else _escaped
+    rules = ["---"] * len(table.columns)
+    lines = [[*map(show, table.columns)], rules, *([*map(show, row)] for row in table.rows)]
+    return "\n".join([f"| {' | '.join(cells)} |" for cells in lines])
 
 
-def _line(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+def _shown(value: Any) -> str:
+    return value if type(value) is str else _encode(value).decode()
 
 
-def _cell(value: msgspec.Raw) -> str:
-    json = memoryview(value)
-    return _escaped(_string(json) if json[0] == _QUOTE else str(json, "utf-8"))
-
-
-def _escaped(text: str) -> str:
-    escaped = text.replace("\r\n", "\n").translate(_ESCAPES)
-    return f"\\{escaped}" if _DASHES.fullmatch(escaped) else escaped
+def _escaped(value: Any) -> str:
+    text = _shown(value).replace("\r\n", "\n").translate(_ESCAPES)
+    return f"\\{text}" if _DASHES.fullmatch(text) else text
 
 
 LAYOUTS: Final[Mapping[Layout, Callable[[bytes], str]]] = {

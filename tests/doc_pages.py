@@ -25,7 +25,7 @@ BLOCK = re.compile(
     r"```(?P<language>\w*)\n(?P<text>.*?)^(?P=indent)```$",
     re.M | re.S,
 )
-FILE = re.compile(r"# (?P<name>[\w./-]+\.py)\n")
+FILE = re.compile(r"(?:#|--) (?P<name>[\w./-]+\.(?:py|toml|sql))\n")
 
 
 class Block(NamedTuple):
@@ -105,6 +105,8 @@ def _check_block(block: Block, folder: Path) -> int:
     match block.language:
         case "python":
             _check_python(block, folder, place)
+        case "toml" | "sql" if FILE.match(block.text):
+            _write(block, folder)
         case "console" | "sh":
             shown = commands(block.text)
             if not shown:
@@ -117,12 +119,19 @@ def _check_block(block: Block, folder: Path) -> int:
     return 1
 
 
-def _check_python(block: Block, folder: Path, place: str) -> None:
+def _write(block: Block, folder: Path) -> bool:
+    """Write a block that names its file; False if it names none."""
     named = FILE.match(block.text)
-    if named:
-        path = folder / named["name"]
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(block.text)
+    if named is None:
+        return False
+    path = folder / named["name"]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(block.text)
+    return True
+
+
+def _check_python(block: Block, folder: Path, place: str) -> None:
+    if _write(block, folder):
         compile(block.text, place, "exec")
         return
     done = _run([sys.executable, "-c", block.text], folder)

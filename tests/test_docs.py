@@ -2,7 +2,8 @@
 
 Each page has a folder of its own, which its blocks share from top to bottom:
 
-- A `python` block whose first line is `# name.py` is that file.
+- A `python` block whose first line is `# name.py` is that file; so is a `toml` or `sql` block whose
+  first line is a comment with its name.
 - Any other `python` block is run. If a `text` block follows at once, that is what it prints.
 - In a `console` or `sh` block a line that begins with `$ ` is run by the shell; the lines up to the
   next one are what a terminal of 80 columns then shows, standard error included. `> ` continues a

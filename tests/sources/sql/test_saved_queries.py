@@ -530,9 +530,7 @@ def test_what_cannot_be_served_names_its_place_and_the_remedy(
 def test_a_hidden_table_is_refused(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "a.sql").write_text("-- description: A\nSELECT * FROM secret")
     with (
-        pytest.raises(
-            ContractError, match=r'a\.sql:2: query a: cannot run: "secret" may not be read'
-        ),
+        pytest.raises(ContractError, match=r"a\.sql:2: query a: cannot run: .*secret"),
         offering(folder / "shop.db", tmp_path / "a.sql", allow=frozenset({"users"})),
     ):
         pass

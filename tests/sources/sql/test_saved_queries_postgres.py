@@ -176,7 +176,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "a column that does not exist": (
         HEAD + 'sql = """\nSELECT id,\n  itm FROM orders"""',
-        'queries.toml:5: query a: cannot run: column "itm" does not exist; change the SQL',
+        'queries.toml:5: query a: cannot run: column "itm" does not exist',
     ),
     "a parameter of another type": (
         HEAD + 'sql = "SELECT id FROM orders WHERE paid = :x"\n[a.parameters.x]\ntype = "integer"',
@@ -208,7 +208,7 @@ def test_a_hidden_table_is_refused(url: str, tmp_path: Path) -> None:
     (tmp_path / "a.sql").write_text("-- description: A\nSELECT * FROM secret")
     database = Database(url, Options(allow=frozenset({"orders"})))
     try:
-        with pytest.raises(ContractError, match=r'a\.sql:2: .*"secret" may not be read'):
+        with pytest.raises(ContractError, match=r"a\.sql:2: .*cannot run: .*secret"):
             saved_queries(database, tmp_path)
         (tmp_path / "a.sql").write_text("-- description: A\nSELECT id FROM orders")
         assert [tool.name for tool in saved_queries(database, tmp_path)] == ["a"]

@@ -114,9 +114,10 @@ def _require_runnable(query: SavedQuery, reply: CheckedQuery | Problem) -> None:
     fault = f"{reply.message}; {reply.remediation}" if reply.remediation else reply.message
     if reply.kind not in _FAULTS:
         raise source.fault(f"could not be checked: {fault}") from reply
-    advice = _CAST if fault.startswith(_NO_OPERATOR) else "change the SQL"
+    if not fault.endswith("?"):  # else it asks whether another name is meant
+        fault += f"; {_CAST if fault.startswith(_NO_OPERATOR) else 'change the SQL'}"
     line = source.sql_line((reply.data or {}).get(LINE))
-    raise source.fault_at(line, f"cannot run: {fault}; {advice}")
+    raise source.fault_at(line, f"cannot run: {fault}")
 
 
 def _tool(query: SavedQuery, columns: CheckedQuery, database: Database, reader: RowReader) -> Tool:

@@ -407,6 +407,10 @@ REFUSED: dict[str, tuple[tuple[str, str], str]] = {
         toml(HEAD + 'sql = "SELECT :x"\n[a.parameters.x]\ntype = "text"\nminimum = 1'),
         "queries.toml:6: query a: parameter x: minimum is for integer and number only",
     ),
+    "an infinite default": (
+        toml(HEAD + 'sql = "SELECT :x"\n[a.parameters.x]\ntype = "number"\ndefault = inf'),
+        "queries.toml:6: query a: parameter x: default must be a finite number",
+    ),
     "optional with a default": (
         toml(
             HEAD

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from difflib import get_close_matches
+from math import isfinite
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -198,6 +199,9 @@ def _param_faults(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for key in ("minimum", "maximum"):
         if type(settings.get(key, 0)) not in (int, float):
             yield f"{key} must be a number", key
+    for key, value in settings.items():
+        if isinstance(value, float) and not isfinite(value):
+            yield f"{key} must be a finite number", key
 
 
 def _value_faults(param: QueryParam) -> Iterator[tuple[str, str]]:

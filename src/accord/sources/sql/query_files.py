@@ -119,7 +119,7 @@ def _of_sql(path: Path, text: str) -> SavedQuery:
             described["description"] += " " + continued["text"]
         elif setting is not None:
             described = _add_setting(source, lines, settings, setting, number)
-    lines["sql",] = count + 1
+    lines["sql",] = min(count + 1, len(rows))
     settings["sql"] = "\n".join(rows[count:])
     return define(source, settings)
 

@@ -22,7 +22,8 @@ from accord.model.answer import FieldError, Problem
 MAX_PATTERN: Final = 1_000
 """Maximum number of characters of a regular expression."""
 _MAX_REPLACED: Final = 1_000_000  # characters of a text after regexp_replace
-_MAX_MODES: Final = 100_000  # different values of mode()
+_MAX_MODES: Final = 16_000_000  # bytes of the different values of mode(), as they are counted
+_VALUE_SIZE: Final = 160  # bytes of a value beside its text
 _FLAGS: Final = {"i": re.I, "c": 0, "n": re.M, "m": re.M, "s": re.S, "x": re.X, "g": 0}
 _REFERENCE: Final = re.compile(r"\\([0-9&\\])")
 _SAFE: Final = apsw.SQLITE_INNOCUOUS | apsw.SQLITE_DETERMINISTIC
@@ -294,14 +295,17 @@ class _Mode:
 
     def __init__(self) -> None:
         self._counts: Counter[Any] = Counter()
+        self._size = 0
 
     def step(self, value: Any) -> None:
         """Add a value."""
         if value is None:
             return
+        if value not in self._counts:
+            self._size += _size(value)
+            if self._size > _MAX_MODES:
+                raise _fault("mode", f"takes different values of at most {_MAX_MODES:,} bytes")
         self._counts[value] += 1
-        if len(self._counts) > _MAX_MODES:
-            raise _fault("mode", f"takes at most {_MAX_MODES:,} different values")
 
     def inverse(self, value: Any) -> None:
         """Remove a value that was added."""
@@ -310,6 +314,7 @@ class _Mode:
         self._counts[value] -= 1
         if not self._counts[value]:
             del self._counts[value]
+            self._size -= _size(value)
 
     def value(self) -> Any:
         """Return the mode of the values; None without any."""
@@ -319,6 +324,16 @@ class _Mode:
         return min((each for each, count in self._counts.items() if count == most), key=_place)
 
     final = value
+
+
+def _size(value: Any) -> int:
+    """Return about how many bytes a value takes, the same for equal values."""
+    match value:
+        case str():
+            return _VALUE_SIZE + len(value) * (1 if value.isascii() else 4)
+        case bytes():
+            return _VALUE_SIZE + len(value)
+    return _VALUE_SIZE
 
 
 def _place(value: Any) -> tuple[int, Any]:

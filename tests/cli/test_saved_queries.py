@@ -178,3 +178,44 @@ def test_queries_that_are_gone_are_a_change(tmp_path: Path) -> None:
 def test_another_form_of_rows_is_refused(folder: Path) -> None:
     done = accord("serve", "shop.db", "--rows", "csv", cwd=folder)
     assert_one_line_of_misuse(done, "choose from 'objects', 'compact'")
+
+
+def test_databases_with_saved_queries_may_explore_too(folder: Path) -> None:
+    words = [ACCORD, "serve", "a=shop.db", "b=shop.db", "--queries", "queries", "--explore"]
+    with StdioPeer(words, cwd=folder) as peer:
+        peer.initialize("2025-11-25")
+        listed = [each["name"] for each in peer.request("tools/list")["result"]["tools"]]
+        called = peer.request("tools/call", {"name": "b_user_name", "arguments": {"id": 1}})
+    assert {"a_user_name", "b_user_name", "a_explain_query", "search_schema"} <= {*listed}
+    assert listed.count("search_schema") == 1
+    assert called["result"]["structuredContent"] == {"result": JOHN}
+
+
+def test_a_database_of_a_file_may_offer_only_queries_beside_one_that_explores(folder: Path) -> None:
+    (folder / "accord.toml").write_text(
+        '[shop]\ntarget = "shop.db"\nqueries = "queries"\nonly-queries = true\n'
+        '[other]\ntarget = "other.db"\nexplore = true\nread-only = true\n'
+    )
+    with StdioPeer([ACCORD, "serve", "accord.toml"], cwd=folder) as peer:
+        peer.initialize("2025-11-25")
+        listed = [each["name"] for each in peer.request("tools/list")["result"]["tools"]]
+        params = {"name": "search_schema", "arguments": {"words": "users title"}}
+        found = peer.request("tools/call", params)["result"]["structuredContent"]["result"]
+    assert [name for name in listed if name.startswith("shop_")] == ["shop_user_name"]
+    assert [(each["database"], each["table"]) for each in found] == [("other", "posts")]
+
+
+def test_exploring_is_refused_where_it_cannot_be(folder: Path) -> None:
+    (folder / "search_schema.sql").write_text(QUERY.format("A name that is taken"))
+    queries = ["shop.db", "--explore", "--queries"]
+    done = accord_each(
+        {
+            "alone": ["serve", *queries, "queries", "--only-queries"],
+            "taken": ["serve", *queries, "search_schema.sql"],
+        },
+        cwd=folder,
+    )
+    assert_one_line_of_misuse(done["alone"], "--only-queries cannot be combined with --explore")
+    assert_one_line_of_misuse(
+        done["taken"], "search_schema.sql:1: query search_schema: the database has a built-in tool"
+    )

@@ -7,7 +7,7 @@ import pytest
 from msgspec.json import encode
 from msgspec.structs import replace
 
-from accord import Answer, FieldError, Notice, Page, Problem, read
+from accord import Answer, Encoded, FieldError, Notice, Page, Problem, read
 from accord.model.answer import KINDS
 from profiles.one_tool import (
     ABSENT,
@@ -208,6 +208,7 @@ def test_details_are_the_last_paragraph_and_in_the_structure(
     assert json.loads(encode(said)) == details
 
 
+TABLE = b'{"columns":["a"],"rows":[[1],[2]]}'
 SHOWN: dict[str, tuple[Any, str]] = {
     # data with a page, and the text
     "rows": (ROWS, f"{INDENTED}\n\n1 of 7 rows."),
@@ -215,13 +216,33 @@ SHOWN: dict[str, tuple[Any, str]] = {
     "an object": ({"a": 1}, '{\n  "a": 1\n}\n\n7 in all.'),
     "a number": (5, "5\n\n7 in all."),
     "nothing": (None, "null\n\n7 in all."),
+    "a table": (
+        Encoded(TABLE, layout="line", items_at=("rows",)),
+        f"{TABLE.decode()}\n\n2 of 7 rows.",
+    ),
+    "a table in Markdown": (
+        Encoded(TABLE, layout="table", items_at=("rows",)),
+        "| a |\n| --- |\n| 1 |\n| 2 |\n\n2 of 7 rows.",
+    ),
+    "a table without rows": (
+        Encoded(b'{"columns":["a"],"rows":[]}', layout="table", items_at=("rows",)),
+        "| a |\n| --- |\n\n0 of 7 rows.",
+    ),
+    "a list that is not there": (
+        Encoded(b'{"a":1}', items_at=("rows",)),
+        '{\n  "a": 1\n}\n\n7 in all.',
+    ),
 }
 
 
 @pytest.mark.parametrize(("data", "words"), SHOWN.values(), ids=list(SHOWN))
 def test_the_page_counts_what_is_here(data: Any, words: str) -> None:
     answer = Answer(data, page=Page(total=7))
-    assert reply(saying(answer), "prose", V4)["result"]["content"] == [text(words)]
+    content = reply(saying(answer), "prose", V4)["result"]["content"]
+    assert content == [text(words)]
+    page = read({"content": content}).page
+    assert page is not None
+    assert page.total == 7
 
 
 def test_a_page_that_says_nothing_has_no_sentence() -> None:

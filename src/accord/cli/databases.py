@@ -228,6 +228,7 @@ def schema_server(explored: Mapping[str, "Database"]) -> Server:
 def _tools(database: "Database", options: Mapping[str, Any], key: bytes | None) -> Sequence["Tool"]:
     """Return the tools of a database, and those of its saved queries."""
     from accord.sources.sql import sql_tools
+    from accord.sources.sql.schema_search import SEARCH
 
     path = options.get("queries")
     tools = [] if options.get("only_queries") else sql_tools(database, key)
@@ -235,8 +236,11 @@ def _tools(database: "Database", options: Mapping[str, Any], key: bytes | None) 
         return tools
     from accord.sources.sql.saved_queries import saved_queries  # it imports tomllib
 
+    taken = {tool.name for tool in tools}
+    if database.options.explore:
+        taken.add(SEARCH)
     try:
-        return tools + saved_queries(database, path, key, taken={tool.name for tool in tools})
+        return tools + saved_queries(database, path, key, taken=taken)
     except ContractError:
         database.close()
         raise

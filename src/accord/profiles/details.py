@@ -89,13 +89,24 @@ def _page_line(page: Page, data: Value) -> Iterator[str]:
 
 
 def _counts(page: Page, data: Value) -> Iterator[str]:
-    if shape_of(data) == "list":
-        json = data.json  # type: ignore[union-attr]  # text is not a list
-        unit = "rows" if json[1:2] == b"{" else "items"
+    json = _counted(data)
+    if json is not None:
+        path = data.items_at  # type: ignore[union-attr]  # text is not a list
+        unit = "rows" if json[1:2] == b"{" or (path and path[-1] == "rows") else "items"
         total = "" if page.total is None else f" of {page.total:,}"
         yield f"{len(_items(json)):,}{total} {unit}"
     elif page.total is not None:
         yield f"{page.total:,} in all"
+
+
+def _counted(data: Value) -> bytes | None:
+    """Return the JSON of the list that a page counts: the data, or the list that it names."""
+    if isinstance(data, str):
+        return None
+    json = data.json
+    for name in data.items_at or ():
+        json = bytes(_members(json).get(name, b"null")) if json[:1] == b"{" else b"null"
+    return json if json[:1] == b"[" else None
 
 
 def _position(page: Page) -> Iterator[str]:

@@ -62,8 +62,11 @@ class Shop:
         return data.get("result", data)
 
     def query(self, query: str, **arguments: Any) -> Any:
-        """Return the rows of a query."""
-        return self.data("run_query", query=query, **arguments)
+        """Return the rows of a query, without details such as a page."""
+        data = self.data("run_query", query=query, **arguments)
+        if isinstance(data, dict):
+            data.pop("_accord", None)
+        return data
 
     def page(self, query: str, **arguments: Any) -> tuple[Any, Any]:
         """Return the rows of a query, and the answer's metadata."""

@@ -93,8 +93,8 @@ def test_every_result_has_a_table(
 ) -> None:
     for row_format in ("table", "markdown"):
         assert shop.query(query, format=row_format) == {"columns": columns, "rows": rows}
-    lines = shop.text("run_query", query=query, format="markdown").splitlines()
-    assert len(lines) == 3 + len(rows)
+    shown = shop.text("run_query", query=query, format="markdown").partition("\n\n")[0]
+    assert len(shown.splitlines()) == 3 + len(rows)
 
 
 def test_a_number_in_markdown_has_all_its_digits(shop: Shop) -> None:
@@ -115,7 +115,9 @@ def test_pages_of_a_table_have_the_columns_each_time(shop: Shop) -> None:
     for expected in (3, 3, 1):
         given: dict[str, Any] = {} if cursor is None else {"cursor": cursor}
         result = shop.call("run_query", query=query, limit=3, format="table", **given)
-        found = result["structuredContent"]["result"]
+        found = result["structuredContent"]
+        details = result["_meta"]["dev.accord-mcp/answer"]
+        assert found["_accord"] == details
         assert (found["columns"], len(found["rows"])) == (["i"], expected)
         rows += found["rows"]
         cursor = result["_meta"]["dev.accord-mcp/answer"]["page"].get("cursor")
@@ -159,14 +161,17 @@ def collected(shop: Shop, row_format: str, query: str) -> tuple[list[Any], int]:
         reply = shop.peer.call("run_query", query=query, format=row_format, **given)
         result = reply["result"]
         reading = read(reply, "run_query")
-        found = reading.value.get("result", reading.value)
+        found = reading.value
         assert found["columns"] == ["i", "a"]
         assert all(len(row) == 2 for row in found["rows"])
         text = result["content"][0]["text"]
+        shown, _, sentences = text.partition("\n\n")
+        assert sentences.startswith(f"{len(found['rows'])} of ")
+        assert " rows; " in sentences.splitlines()[0]
         if row_format == "markdown":
-            assert len(text.splitlines()) == 3 + len(found["rows"]), "whole rows only"
+            assert len(shown.splitlines()) == 3 + len(found["rows"]), "whole rows only"
         else:
-            assert json.loads(text.partition("\n")[2]) == found
+            assert json.loads(shown.partition("\n")[2]) == found
         assert len(text.encode()) <= shop.server.max_bytes
         rows += found["rows"]
         pages += 1
@@ -188,7 +193,7 @@ def test_the_columns_are_never_cut(path: Path) -> None:
     query = f"SELECT {', '.join(f'{n} AS {name}' for n, name in enumerate(names))}"
     with small(path, 2_600) as shop:
         result = shop.call("run_query", query=query, format="table")
-        found = result["structuredContent"]["result"]
+        found = result["structuredContent"]
         assert found["columns"] == names
     with small(path, 1_024) as shop:
         result = shop.call("run_query", query=query, format="table")
@@ -235,9 +240,10 @@ def numbered(rows: list[Any]) -> dict[str, Any]:
     profile=st.sampled_from(list(PROFILES)),
     revision=st.sampled_from(list(REVISIONS)),
     row_format=st.sampled_from(["table", "markdown"]),
+    limit=st.sampled_from([2, 500]),
 )
 def test_the_rows_are_read_as_they_were_said(
-    shop: Shop, rows: list[Any], profile: str, revision: str, row_format: str
+    shop: Shop, rows: list[Any], profile: str, revision: str, row_format: str, limit: int
 ) -> None:
     query = " UNION ALL ".join(
         f'SELECT :a{n} AS name, :b{n} AS "the value"' for n in range(len(rows))
@@ -246,8 +252,9 @@ def test_the_rows_are_read_as_they_were_said(
     params = numbered(rows)
     capabilities = {"extensions": {"dev.accord-mcp/profile": {"name": profile}}}
     peer = Peer(shop.server, revision, capabilities)
-    reply = peer.call("run_query", query=query, params=params, format=row_format)
-    expected = [{"name": a, "the value": b} for a, b in rows]
+    arguments = {"query": query, "params": params, "format": row_format, "limit": limit}
+    reply = peer.call("run_query", **arguments)
+    expected = [{"name": a, "the value": b} for a, b in rows[:limit]]
     result = reply["result"]
     structure = {name: each for name, each in result.items() if name != "content"}
     texts = {name: each for name, each in result.items() if name != "structuredContent"}
@@ -260,6 +267,7 @@ def test_the_rows_are_read_as_they_were_said(
         reading = read({"jsonrpc": "2.0", "id": 1, "result": each}, "run_query")
         assert reading.response.response_type == "list", (each, reading.rules)
         assert reading.response.data == expected
+        assert (reading.page is not None) == (len(rows) > limit)
 
 
 WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=12).filter(
@@ -269,11 +277,12 @@ WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=12).fil
 
 
 @settings(max_examples=examples(100))
-@given(rows=st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=6))
-def test_words_in_markdown_are_read_back(shop: Shop, rows: list[Any]) -> None:
+@given(rows=st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=6), limit=st.integers(1, 7))
+def test_words_in_markdown_are_read_back(shop: Shop, rows: list[Any], limit: int) -> None:
     query = " UNION ALL ".join(f"SELECT :a{n} AS name, :b{n} AS word" for n in range(len(rows)))
     params = numbered(rows)
-    text = shop.text("run_query", query=query, params=params, format="markdown")
+    text = shop.text("run_query", query=query, params=params, limit=limit, format="markdown")
     reading = read({"content": [{"type": "text", "text": text}]}, "run_query")
-    expected = [{"name": a, "word": b} for a, b in rows]
+    expected = [{"name": a, "word": b} for a, b in rows[:limit]]
     assert reading.response.data == expected
+    assert (reading.page is not None) == (len(rows) > limit)

@@ -373,6 +373,6 @@ def test_a_cursor_belongs_to_its_query(shop: Shop) -> None:
 def test_output_schemas_are_kept(shop: Shop) -> None:
     tools = {tool["name"]: tool for tool in shop.peer.ask("tools/list")["result"]["tools"]}
     assert all("outputSchema" in tool for tool in tools.values())
-    rows, table = tools["run_query"]["outputSchema"]["properties"]["result"]["anyOf"]
+    rows, table = tools["run_query"]["outputSchema"]["$defs"]["data"]["anyOf"]
     assert json.dumps(rows) == json.dumps({"type": "array", "items": {"type": "object"}})
     assert table["required"] == ["columns", "rows"]

@@ -218,9 +218,9 @@ def test_wrong_arguments_are_field_errors(
 
 
 def test_an_unknown_argument_is_ignored_with_a_warning(shop: Shop) -> None:
-    result = shop.call("orders_of", name="Grace", toolCallId="1")
+    result = shop.call("orders_of", name="Grace", colour="x")
     (warning,) = result["_meta"]["dev.accord-mcp/answer"]["warnings"]
-    assert warning["message"] == "Unknown argument 'toolCallId' was ignored"
+    assert warning["message"] == "Unknown argument 'colour' was ignored"
 
 
 def test_pages_are_those_of_run_query(folder: Path) -> None:
@@ -534,7 +534,9 @@ def test_what_cannot_be_served_names_its_place_and_the_remedy(
 def test_a_hidden_table_is_refused(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "a.sql").write_text("-- description: A\nSELECT * FROM secret")
     with (
-        pytest.raises(ContractError, match=r"a\.sql:2: query a: cannot run: .*secret"),
+        pytest.raises(
+            ContractError, match=r"a\.sql:2: query a: cannot run: .*only \"users\" may be"
+        ),
         offering(folder / "shop.db", tmp_path / "a.sql", allow=frozenset({"users"})),
     ):
         pass

@@ -208,7 +208,7 @@ def test_a_hidden_table_is_refused(url: str, tmp_path: Path) -> None:
     (tmp_path / "a.sql").write_text("-- description: A\nSELECT * FROM secret")
     database = Database(url, Options(allow=frozenset({"orders"})))
     try:
-        with pytest.raises(ContractError, match=r"a\.sql:2: .*cannot run: .*secret"):
+        with pytest.raises(ContractError, match=r"a\.sql:2: .*cannot run: .*only \"orders\" may"):
             saved_queries(database, tmp_path)
         (tmp_path / "a.sql").write_text("-- description: A\nSELECT id FROM orders")
         assert [tool.name for tool in saved_queries(database, tmp_path)] == ["a"]

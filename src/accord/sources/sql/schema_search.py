@@ -37,6 +37,8 @@ from accord.sources.sql.tools import (
 
 log = logging.getLogger("accord")
 
+SEARCH: Final = "search_schema"
+"""The name of the tool that searches all databases."""
 _DEFAULT_LIMIT: Final = 20
 _MAX_LIMIT: Final = 100
 _MAX_LISTED: Final = 1_000  # tables of one database in resources/list
@@ -102,7 +104,7 @@ def _search_tool(databases: Databases) -> Tool:
         }
     several = f"all databases ({', '.join(databases)})" if len(databases) > 1 else "the database"
     return async_tool(
-        "search_schema",
+        SEARCH,
         f"Find tables and columns of {several} by words",
         SearchArguments,
         _Search(databases).search_schema,

@@ -48,20 +48,6 @@ from accord.sources.sql.problems import without_hidden_tables
 
 _ORPHAN_TIMEOUT: Final = 1.0  # seconds past the time limit; the parent would have killed us by then
 
-_METHODS: Final[dict[type, Callable[[Any, Any], Reply]]] = {
-    ListTables: lambda engine, _: engine.tables(),
-    DescribeTable: lambda engine, request: engine.describe(request),
-    SelectRows: lambda engine, request: engine.select(request),
-    CheckQuery: lambda engine, request: _check(engine, request),
-    InsertRow: lambda engine, request: engine.insert(request),
-    UpdateRows: lambda engine, request: engine.update(request),
-    DeleteRows: lambda engine, request: engine.delete(request),
-    ListTableKinds: lambda engine, request: engine.explore(request),
-    DescribeTables: lambda engine, request: engine.explore(request),
-    SearchSchema: lambda engine, request: engine.explore(request),
-    CompleteName: lambda engine, request: engine.explore(request),
-    ExplainQuery: lambda engine, request: engine.explain(request),
-}
 _MAX_MEMORY: Final = 64 * 1024 * 1024  # bytes beyond those in use when the limits are set
 _MEMORY_STATISTICS: Final = Path("/proc/self/statm")
 
@@ -75,6 +61,7 @@ class Engine(Protocol):
     def check(self, request: CheckQuery) -> CheckedQuery: ...
     def line_of(self, error: BaseException, request: CheckQuery) -> int | None:
         """Return the line of a query that an error of the database is in."""
+
     def insert(self, request: InsertRow) -> ChangeCount: ...
     def update(self, request: UpdateRows) -> ChangeCount: ...
     def delete(self, request: DeleteRows) -> ChangeCount: ...
@@ -101,6 +88,22 @@ def _check(engine: Engine, request: CheckQuery) -> CheckedQuery:
             remediation=problem.remediation,
             data={LINE: line},
         ) from cause
+
+
+_METHODS: Final[dict[type, Callable[[Any, Any], Reply]]] = {
+    ListTables: lambda engine, _: engine.tables(),
+    DescribeTable: lambda engine, request: engine.describe(request),
+    SelectRows: lambda engine, request: engine.select(request),
+    CheckQuery: _check,
+    InsertRow: lambda engine, request: engine.insert(request),
+    UpdateRows: lambda engine, request: engine.update(request),
+    DeleteRows: lambda engine, request: engine.delete(request),
+    ListTableKinds: lambda engine, request: engine.explore(request),
+    DescribeTables: lambda engine, request: engine.explore(request),
+    SearchSchema: lambda engine, request: engine.explore(request),
+    CompleteName: lambda engine, request: engine.explore(request),
+    ExplainQuery: lambda engine, request: engine.explain(request),
+}
 
 
 def main(parent: int) -> None:

@@ -287,7 +287,8 @@ class SqliteEngine:
         return SqliteCatalog(connection, self._authorizer, partial(self._sample, connection))
 
     def _sample(self, connection: apsw.Connection, request: SelectRows) -> Rows:
-        return self._read_with_retry(connection, partial(self._select, request=request, bindings=()))
+        run = partial(self._select, request=request, bindings=())
+        return self._read_with_retry(connection, run)
 
     def hidden_tables(self) -> frozenset[str]:
         """Return the tables that are not allowed, in lower case."""

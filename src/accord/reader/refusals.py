@@ -51,11 +51,20 @@ _STRONG: Final = any_of(
 _ERROR_NUMBER: Final = re.compile(r"E[A-Z]{4,}\b[:,]")
 _NAMED: Final = re.compile(r"[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+: (?:\S+ ){3}")
 """An error that begins with its name, and goes on with a sentence: `LIMIT_REACHED: only 5 …`"""
+_CLASS: Final = (
+    r"(?:\w{1,60}\.){1,8}(?:\w{0,60}(?:Error|Exception)|(?<=\berrors\.)[A-Z]\w{1,60}"
+    r"|(?<=\bexceptions\.)[A-Z]\w{1,60})"
+)
+_TOLD_OF: Final = r"(?! (?:is|are|was|were|means|occurs|happens|indicates|can|may|and|or)\b)"
 _ERRNO: Final = re.compile(
     rf"{_ERROR_NUMBER.pattern}"
+    rf"|\({_CLASS}\){_TOLD_OF} \S|{_CLASS}: \S"
     r"|(?:\S+ ){0,3}(?:\w*::)?(?:ERR_[A-Z]{3}|E(?:CONN|NOTF|NOENT|ACCES|PERM|TIMEDO|HOST|ADDR))"
 )
-"""What the system calls an error, also after the name of what was called."""
+"""What the system calls an error, also after the name of what was called.
+
+Or the class of an exception and its message: `(sqlite3.OperationalError) no such table: users`.
+"""
 _STATES: Final = (
     "allowed|permitted|valid|supported|available|configured|connected|running|installed|enabled"
     "|authori[sz]ed|authenticated|initiali[sz]ed|recogni[sz]ed|accessible|reachable|writeable"

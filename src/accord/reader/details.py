@@ -12,8 +12,9 @@ import msgspec
 from accord.model.answer import Page
 
 _MEMBER: Final = "_accord"
-_DETAILS: Final = frozenset({"page", "warnings", "partial", "truncated"})
+DETAILS: Final = frozenset({"page", "warnings", "partial", "truncated"})
 _PAGE: Final = frozenset(Page.__struct_encode_fields__)
+_POSITION: Final = frozenset({"cursor", "nextOffset"})
 _NOTICE: Final = frozenset({"message", "code", "severity"})
 
 
@@ -24,6 +25,19 @@ class Detailed(NamedTuple):
     details: Mapping[str, Any]
     is_wrapped: bool = False
     """True if the data was the member `result` of an object."""
+    items: int | None = None
+    """How many items the data has, if sentences say so: it is then a list."""
+
+    @property
+    def is_distinct(self) -> bool:
+        """True if the sentences are hardly of another author: they say how to continue, or a cut.
+
+        Paragraphs such as `Warning: …` and `3 of 10 rows.` end the texts of others too.
+        """
+        page, warnings = self.details.get("page", {}), self.details.get("warnings", ())
+        continues = page.get("hasMore") is True and not _POSITION.isdisjoint(page)
+        is_cut = "truncated" in self.details and any("code" in each for each in warnings)
+        return continues or is_cut
 
 
 def split_object(value: Any) -> Detailed | None:
@@ -44,7 +58,7 @@ def split_object(value: Any) -> Detailed | None:
 
 
 def _are_details(said: Mapping[str, Any]) -> bool:
-    if not said or not said.keys() <= _DETAILS:
+    if not said or not said.keys() <= DETAILS:
         return False
     return (
         ("page" not in said or _is_page(said["page"]))
@@ -81,7 +95,7 @@ _STRING: Final = r'"(?:[^"\\]|\\.)*+"'
 _COUNT: Final = r"-?\d{1,3}(?:,\d{3})*+"
 _PART: Final = re.compile(
     rf"""
-      {_COUNT}(?:\ of\ (?P<total>{_COUNT}))?\ (?:rows|items)
+      (?P<count>{_COUNT})(?:\ of\ (?P<total>{_COUNT}))?\ (?:rows|items)
     | (?P<all>{_COUNT})\ in\ all
     | offset\ (?P<offset>-?\d+)
     | limit\ (?P<limit>-?\d+)
@@ -107,7 +121,10 @@ _FIRST: Final = frozenset("-0123456789PTW")
 
 
 def split_words(text: str) -> Detailed | None:
-    """Return a text without its last paragraph, if that is the details in sentences."""
+    """Return a text without its last paragraph, if that has the form of details in sentences.
+
+    The text of any author can end so: the caller decides whether it does.
+    """
     if "\n" not in text:  # which takes a fraction of the search for two
         return None
     body, gap, paragraph = text.rpartition("\n\n")
@@ -117,7 +134,11 @@ def split_words(text: str) -> Detailed | None:
         details = _details_in(paragraph.split("\n"))
     except (ValueError, RecursionError):  # a string or number that cannot be decoded
         return None
-    return None if details is None else Detailed(body, details)
+    if details is None:
+        return None
+    count = _PART.match(paragraph)
+    items = None if count is None or count["count"] is None else _count(count["count"])
+    return Detailed(body, details, items=items)
 
 
 def _details_in(lines: list[str]) -> dict[str, Any] | None:
@@ -158,7 +179,7 @@ def _page_in(line: str) -> dict[str, Any] | None:
     position = len(_TITLE) if line.startswith(_TITLE) else 0
     while (part := _PART.match(line, position)) is not None:
         for name, said in part.groupdict().items():
-            if said is not None:
+            if said is not None and name != "count":
                 _FIELDS[name](page, said)
         position = part.end()
         if position == len(line) - 1:

@@ -8,7 +8,7 @@ import msgspec
 
 from accord.model.response import META_KEY
 from accord.reader.blocks import is_block
-from accord.reader.details import Detailed, split_object, split_words
+from accord.reader.details import DETAILS, Detailed, split_object, split_words
 from accord.reader.frames import is_guarded, unguarded
 from accord.reader.reading import Notes
 from accord.reader.shown import python_value
@@ -66,21 +66,21 @@ class Value(msgspec.Struct, kw_only=True):
     """The whole text that the value was found in, where there is more to it than the value."""
 
 
-def find(result: Mapping[str, Any], notes: Notes, *, digs: Digs = "all") -> Value:
-    """The value of a tool result, as far as its text is searched for one."""
+def find(
+    result: Mapping[str, Any], notes: Notes, *, digs: Digs = "all", is_answer: bool = True
+) -> Value:
+    """The value of a tool result, as far as its text is searched for one.
+
+    `is_answer` means that the text is the tool's own, not a document that it gives.
+    """
     texts, others = _content(result.get("content"), notes)
-    is_failure = result.get("isError") is True  # which has no details
-    words = split_words(texts[0]) if texts and not is_failure else None
-    if words is not None:
-        texts[0] = words.data
     meta = result.get("_meta")
     beside = meta.get(META_KEY) if isinstance(meta, dict) else None
     structure = result.get("structuredContent", _ABSENT)
-    extras = (
-        {}
-        if result.keys() <= _MCP_OWN
-        else {name: each for name, each in result.items() if name not in _MCP_OWN}
-    )
+    words = _details_after(texts[0], result, digs, is_answer=is_answer) if texts else None
+    if words is not None:
+        texts[0], digs = words.data, _digs_for(words, digs)
+    extras = _unknown_members(result)
     if "inputRequests" in result and result.get("resultType") == ASKING:
         asked = {name: result[name] for name in _ASKED if name in result}
         value = Value(value=asked, origin=_OWN_MEMBERS)
@@ -106,6 +106,60 @@ def find(result: Mapping[str, Any], notes: Notes, *, digs: Digs = "all") -> Valu
     if extras and not value.origin.startswith("the result's own"):
         value.extras = _own_members(extras)
     return value
+
+
+def _unknown_members(result: Mapping[str, Any]) -> dict[str, Any]:
+    if result.keys() <= _MCP_OWN:  # as nearly always
+        return {}
+    return {name: each for name, each in result.items() if name not in _MCP_OWN}
+
+
+def _details_after(
+    text: str, result: Mapping[str, Any], digs: Digs, *, is_answer: bool
+) -> Detailed | None:
+    """Return a text and the details that end it; None if its last paragraph is a part of it.
+
+    Where `_meta` or the structure states details, it repeats them. In a text alone it stands behind
+    JSON, or says what others hardly say, or is all that follows one paragraph of an answer.
+    """
+    words = split_words(text)
+    if words is None or result.get("isError") is True:  # a failure has no details
+        return None
+    stated = _stated(result)
+    if stated is None:
+        are_details = _are_details(words, digs, is_answer=is_answer)
+    else:
+        are_details = all(words.details.get(name) == (stated.get(name) or None) for name in DETAILS)
+    return words if are_details else None
+
+
+def _stated(result: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the details that `_meta` or the structure states; None if there is neither."""
+    meta, structure = result.get("_meta"), result.get("structuredContent")
+    beside = meta.get(META_KEY) if isinstance(meta, dict) else None
+    if isinstance(beside, dict):
+        return beside
+    found = split_object(structure)
+    if found is not None:
+        return found.details
+    return None if structure is None else {}
+
+
+def _are_details(words: Detailed, digs: Digs, *, is_answer: bool) -> bool:
+    """True if the last paragraph of a text alone is the details of an answer."""
+    body = words.data
+    if words.is_distinct or parse_json(body)[0]:
+        return True
+    if not digs:
+        return False
+    if body.rstrip()[-1:] in ("}", "]") and find_json(body) is not None:
+        return True
+    return is_answer and digs == "all" and "\n\n" not in body
+
+
+def _digs_for(words: Detailed, digs: Digs) -> Digs:
+    """Search the text for JSON if the details say that it is a list, whatever the tool gives."""
+    return digs if words.items is None else digs or "json"
 
 
 def _own_members(extras: dict[str, Any]) -> dict[str, Any]:
@@ -418,16 +472,18 @@ def _of_document(document: Found, text: str, where: str, notes: Notes) -> Value:
     return Value(value=value, message=document.prose or None, prose=text, origin=origin)
 
 
-def of_payload(payload: Any, is_text: bool, notes: Notes, *, digs: Digs = "all") -> Value:
-    """The value of what came without a tool result around it."""
+def of_payload(
+    payload: Any, is_text: bool, notes: Notes, *, digs: Digs = "all", is_answer: bool = True
+) -> Value:
+    """The value of what came without a tool result around it; see `find`."""
     if is_text:
         text = str(payload)
-        words: Detailed | None = split_words(text)
-        value = _of_text(text if words is None else words.data, "the text", notes, digs)
-        if words is not None:
-            value.beside = words.details
-            return value
-        return _without_details(value)
+        words = _details_after(text, {}, digs, is_answer=is_answer)
+        if words is None:
+            return _without_details(_of_text(text, "the text", notes, digs))
+        value = _of_text(words.data, "the text", notes, _digs_for(words, digs))
+        value.beside = words.details
+        return value
     if isinstance(payload, str):
         is_nested, inner = decoded_twice(payload)
         if is_nested:

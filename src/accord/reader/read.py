@@ -101,16 +101,19 @@ def _read(
         said.origin = "_meta"
         return _of_known(asked, called, problem, said, unwrapped.is_error)
     digs: Digs = "" if called.gives_content else "json" if called.prints else "all"
-    value = _value(unwrapped, notes, digs)
+    is_answer = tool is not None and not called.tells
+    value = _value(unwrapped, notes, digs, is_answer=is_answer)
     if type(value.value) is dict and "content" in value.value:
-        value, unwrapped = _passed_on(value, unwrapped, notes, digs)
+        value, unwrapped = _passed_on(value, unwrapped, notes, digs, is_answer=is_answer)
     known = known_shape(value.value)
     if known is not None:
         return _of_known(asked, called, known, value, unwrapped.is_error)
     return _of_judged(asked, called, value, unwrapped.is_error)
 
 
-def _passed_on(value: Value, unwrapped: Reply, notes: Notes, digs: Digs) -> tuple[Value, Reply]:
+def _passed_on(
+    value: Value, unwrapped: Reply, notes: Notes, digs: Digs, *, is_answer: bool
+) -> tuple[Value, Reply]:
     """What is said in somebody else's result, where nothing is said beside it."""
     for _ in range(_MOST_PASSED_ON):
         inner = value.value
@@ -121,14 +124,14 @@ def _passed_on(value: Value, unwrapped: Reply, notes: Notes, digs: Digs) -> tupl
             break
         notes.rule("result-in-result")
         unwrapped = Reply(result=inner)
-        value = _value(unwrapped, notes, digs)
+        value = _value(unwrapped, notes, digs, is_answer=is_answer)
     return value, unwrapped
 
 
-def _value(unwrapped: Reply, notes: Notes, digs: Digs) -> Value:
+def _value(unwrapped: Reply, notes: Notes, digs: Digs, *, is_answer: bool) -> Value:
     if unwrapped.result is not None:
-        return find(unwrapped.result, notes, digs=digs)
-    return of_payload(unwrapped.payload, unwrapped.is_text, notes, digs=digs)
+        return find(unwrapped.result, notes, digs=digs, is_answer=is_answer)
+    return of_payload(unwrapped.payload, unwrapped.is_text, notes, digs=digs, is_answer=is_answer)
 
 
 def _name(asked: _Asked, kind: ResponseType) -> str:

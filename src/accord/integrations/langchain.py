@@ -13,6 +13,14 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from accord.errors import ContractError, PeerError
+from accord.integrations.replies import (
+    Block,
+    Wire,
+    is_text,
+    rpc_error,
+    shows_structure,
+    wire_of,
+)
 from accord.model.answer import Notice, Page
 from accord.model.content import text as text_block
 from accord.model.limits import TRUNCATED
@@ -23,16 +31,11 @@ from accord.reader.failures import failure_text, levels_from
 from accord.reader.follow import following, is_list, items_of, pages
 from accord.reader.reading import Confidence
 
-Block = dict[str, Any]
-"""A content block of MCP."""
-Wire = Mapping[str, Any]
-"""A tool result as it was sent."""
 Handler = Callable[[Any], Awaitable[Any]]
 
 _MAX_BYTES: Final = 262_144
 _OF_THE_CLIENT: Final = frozenset({-32000, -32001, 408})
 """Codes that the SDK's client gives a closed connection and a timeout."""
-_NO_JSON: Final = object()
 _encode: Final = msgspec.json.Encoder().encode
 
 
@@ -78,7 +81,7 @@ class AccordInterceptor:
 
         try:
             result = await handler(request)
-        except _rpc_error() as error:
+        except rpc_error() as error:
             return self._rejected(request, error)
         if not isinstance(result, CallToolResult):
             return result  # another interceptor has replaced it
@@ -176,7 +179,7 @@ class _Pages:
         response = self._response().to_dict()
         text = text_block(_encode(response).decode())
         beside = [
-            each for page in self.readings for each in _blocks_of(page.raw) if not _is_text(each)
+            each for page in self.readings for each in _blocks_of(page.raw) if not is_text(each)
         ]
         return _Shown([text, *beside], response)
 
@@ -215,19 +218,9 @@ def _complete(request: Any, reply: Wire, reading: Reading) -> list[Block]:
     """Return the content blocks, with the structure as text unless a text has the same value."""
     blocks = _blocks_of(reply)
     structure = reply.get("structuredContent")
-    texts = [each for each in blocks if _is_text(each)]
-    if structure is None or any(_json_of(each["text"]) == structure for each in texts):
-        return blocks
-    if texts and read({"content": texts}, request.name, request.args).value == reading.value:
+    if structure is None or shows_structure(reply, reading, request.args):
         return blocks
     return [*blocks, text_block(_encode(structure).decode())]
-
-
-def _json_of(text: str) -> Any:
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
-        return _NO_JSON
 
 
 def _with_reason(blocks: list[Block], reading: Reading) -> list[Block]:
@@ -235,7 +228,7 @@ def _with_reason(blocks: list[Block], reading: Reading) -> list[Block]:
     reason = failure_text(reading)
     if not isinstance(reading.value, str):  # prose says itself that it is a failure
         reason = f"Error executing {reading.response.tool_name}: {reason}"
-    return [text_block(reason), *(each for each in blocks if not _is_text(each))]
+    return [text_block(reason), *(each for each in blocks if not is_text(each))]
 
 
 def _without_sound(block: Block) -> Block:
@@ -245,10 +238,6 @@ def _without_sound(block: Block) -> Block:
     return text_block(f"[audio, {block.get('mimeType')}, not shown]")
 
 
-def _is_text(block: Block) -> bool:
-    return block.get("type") == "text"
-
-
 def _blocks_of(reply: Wire) -> list[Block]:
     return [_without_sound(each) for each in reply["content"]]
 
@@ -256,21 +245,12 @@ def _blocks_of(reply: Wire) -> list[Block]:
 # Requests and results of the framework
 
 
-def _rpc_error() -> type[Exception]:
-    """Return the SDK's class of a JSON-RPC error; its name differs between versions."""
-    from mcp.shared import exceptions
-
-    found: type[Exception] = getattr(exceptions, "McpError", None) or vars(exceptions)["MCPError"]
-    return found
-
-
 def _wire(result: Any) -> Wire:
     from mcp.types import CallToolResult
 
     if not isinstance(result, CallToolResult):
         raise PeerError("another interceptor has replaced its result")
-    wire: Wire = result.model_dump(mode="json", by_alias=True, exclude_none=True)
-    return wire
+    return wire_of(result)
 
 
 def _tool_of(request: Any) -> Any:

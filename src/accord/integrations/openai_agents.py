@@ -1,10 +1,10 @@
 """OpenAI Agents SDK: `AccordMCPServerStdio` and `AccordMCPServerStreamableHttp` read replies."""
 
-from collections.abc import Mapping
-from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from accord.integrations.replies import Wire, media_of, rpc_error, shows_structure, wire_of
+from accord.model.content import text as text_block
 from accord.reader import Reading, read
 from accord.reader.failures import failure_text, levels_from
 from accord.reader.reading import Confidence
@@ -40,13 +40,15 @@ class ReadsReplies:
         """Call a tool, and return its result with everything in the channel that is shown."""
         try:
             result = await super().call_tool(tool_name, arguments, meta)  # type: ignore[misc]
-        except _mcp().error as error:
+        except rpc_error() as error:
             if self._raises:
                 raise
-            return _failed(read(error, tool_name, arguments), _mcp().result, {"content": []})
+            from mcp.types import CallToolResult
+
+            return _failed(read(error, tool_name, arguments), CallToolResult, {"content": []})
         reading = read(result, tool_name, arguments)
         if reading.is_failure and (reading.confidence in self._surest or _is_error(result)):
-            return _failed(reading, type(result), _wire(result))
+            return _failed(reading, type(result), wire_of(result))
         if self._generic:
             return _as_generic(reading, result)
         return self._whole(reading, result)
@@ -59,58 +61,31 @@ class ReadsReplies:
         says_more = reading.response.message is not None or reading.findings
         if {*blocks} == {"text"} and not says_more:
             return result
-        wire = _wire(result)
-        if read({"content": wire["content"]}, reading.response.tool_name).value != reading.value:
-            wire["content"].append(_text(to_json(wire["structuredContent"]).decode()))
+        wire = wire_of(result)
+        if not shows_structure(wire, reading):
+            wire["content"].append(text_block(to_json(wire["structuredContent"]).decode()))
         if self.use_structured_content:
             del wire["structuredContent"]
         return type(result).model_validate(wire)
 
 
-def _failed(reading: Reading, kind: Any, wire: dict[str, Any]) -> Any:
+def _failed(reading: Reading, kind: Any, wire: Wire) -> Any:
     text = f"Error executing {reading.response.tool_name}: {failure_text(reading)}"
-    content = [_text(text), *_without_texts(wire)]
+    content = [text_block(text), *media_of(wire)]
     kept = {name: value for name, value in wire.items() if name != "structuredContent"}
     return kind.model_validate({**kept, "content": content, "isError": True})
 
 
 def _as_generic(reading: Reading, result: Any) -> Any:
-    wire, response = _wire(result), reading.response.to_dict()
-    others = _without_texts(wire)
-    wire["content"] = [_text(to_json(response).decode()), *others]
+    wire, response = wire_of(result), reading.response.to_dict()
+    others = media_of(wire)
+    wire["content"] = [text_block(to_json(response).decode()), *others]
     wire["structuredContent"] = None if others else response
     return type(result).model_validate(wire)
 
 
-def _wire(result: Any) -> dict[str, Any]:
-    wire: dict[str, Any] = result.model_dump(mode="json", by_alias=True, exclude_none=True)
-    return wire
-
-
-def _without_texts(wire: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [block for block in wire["content"] if block["type"] != "text"]
-
-
-def _text(text: str) -> dict[str, Any]:
-    return {"type": "text", "text": text}
-
-
 def _is_error(result: Any) -> bool:
     return bool(getattr(result, "is_error", None) or getattr(result, "isError", None))
-
-
-class _Protocol(NamedTuple):
-    """The classes of the installed official SDK, whose names differ between its versions."""
-
-    error: type[Exception]
-    result: Any
-
-
-@cache
-def _mcp() -> _Protocol:
-    exceptions = vars(_imported("mcp.shared.exceptions"))
-    error = exceptions.get("MCPError") or exceptions["McpError"]
-    return _Protocol(error, _imported("mcp.types").CallToolResult)
 
 
 def _imported(module: str) -> Any:

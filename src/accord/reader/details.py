@@ -11,7 +11,8 @@ import msgspec
 
 from accord.model.answer import Page
 
-_MEMBER: Final = "_accord"
+MEMBER: Final = "_accord"
+"""The member of an object that has the details."""
 DETAILS: Final = frozenset({"page", "warnings", "partial", "truncated"})
 _PAGE: Final = frozenset(Page.__struct_encode_fields__)
 _POSITION: Final = frozenset({"cursor", "nextOffset"})
@@ -44,13 +45,13 @@ def split_object(value: Any) -> Detailed | None:
     """Return the data and details in a JSON value; None if it is not an object of both."""
     if type(value) is not dict:
         return None
-    inner = value.get(_MEMBER)
+    inner = value.get(MEMBER)
     if type(inner) is dict:
-        details = {name: each for name, each in inner.items() if name != _MEMBER}
+        details = {name: each for name, each in inner.items() if name != MEMBER}
         if not _are_details(details):
             return None
-        data = {name: each for name, each in value.items() if name != _MEMBER}
-        return Detailed(data | {_MEMBER: inner[_MEMBER]} if _MEMBER in inner else data, details)
+        data = {name: each for name, each in value.items() if name != MEMBER}
+        return Detailed(data | {MEMBER: inner[MEMBER]} if MEMBER in inner else data, details)
     if len(value) < 2 or "result" not in value:
         return None
     details = {name: each for name, each in value.items() if name != "result"}

@@ -13,6 +13,7 @@ from accord.model.answer import Answer, Encoded, Problem
 from accord.model.content import block
 from accord.model.plain import as_plain, attempt, members_of, plain_json, shown
 from accord.model.response import problem_members
+from accord.reader.details import MEMBER
 from accord.reader.messages import result_of_pair
 from accord.reader.own import Known, problem_details
 from accord.reader.reading import Notes
@@ -106,6 +107,8 @@ def _of_members(members: dict[str, Any], notes: Notes) -> Any:
     elif members.get("_accord", _ABSENT) is None:  # a class made of a schema of ours
         del members["_accord"]
     found = as_plain(members)
+    if MEMBER in found and found[MEMBER] is None:  # as FastMCP's client makes it of a schema
+        del found[MEMBER]
     for name, method in _OTHER_RESULTS.items():
         if isinstance(found.get(name), list) and "_meta" in found:
             notes.finding(f"the reply is a result of {method}, not of a tool")

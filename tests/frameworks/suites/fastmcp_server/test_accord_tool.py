@@ -176,7 +176,7 @@ def schema_of(function: Any, profile: str) -> Any:
 def test_the_output_schema_is_that_of_the_profile() -> None:
     from answers import a_model, an_object, models, words
 
-    assert schema_of(a_model, "plain")["properties"].keys() == {"number", "name"}
+    assert schema_of(a_model, "plain")["properties"].keys() == {"number", "name", "_accord"}
     assert schema_of(models, "plain")["required"] == ["result"]
     assert schema_of(words, "plain") is None
     assert schema_of(an_object, "envelope")["required"] == ["success", "data", "error", "meta"]

@@ -122,9 +122,9 @@ def test_arguments_are_checked_by_the_sdk() -> None:
 
 
 SCHEMAS = {
-    "plain": {"number", "name"},
-    "prose": {"number", "name"},
-    "bare": {"number", "name"},
+    "plain": {"number", "name", "_accord"},
+    "prose": {"number", "name", "_accord"},
+    "bare": {"number", "name", "_accord"},
     "envelope": {"success", "data", "error", "meta"},
 }
 

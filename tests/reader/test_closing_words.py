@@ -122,3 +122,11 @@ def test_a_cut_document_says_so_in_its_text_alone(tool: str) -> None:
 def test_words_that_end_an_answer_of_one_paragraph_are_its_details() -> None:
     reading = read("Sunny\n\nWarning: storm", "get_weather")
     assert (reading.value, list(reading.warnings)) == ("Sunny", [Notice("storm")])
+
+
+def test_data_in_the_form_of_details_is_data_where_sentences_are_the_details() -> None:
+    data = {"_accord": {"page": {"total": 3}}}
+    result = render(Answer(data, truncated=True), profile="prose", revision="2024-11-05")
+    for reply in (result, {"content": result["content"]}):
+        reading = read(reply, "anything")
+        assert (reading.value, reading.page, reading.is_truncated) == (data, None, True)

@@ -87,7 +87,7 @@ def find(
     elif structure is not _ABSENT and structure is not None:
         value = _of_structure(structure, texts, notes, digs, is_wrapped=_is_marked(meta))
     elif texts:
-        value = _of_texts(texts, notes, digs)
+        value = (_of_texts if words is None else _in_texts)(texts, notes, digs)
     elif others:
         value = Value(origin="content: no text")
     elif extras:
@@ -322,9 +322,13 @@ def _without_details(value: Value) -> Value:
 
 
 def _of_texts(texts: list[str], notes: Notes, digs: Digs) -> Value:
+    return _without_details(_in_texts(texts, notes, digs))
+
+
+def _in_texts(texts: list[str], notes: Notes, digs: Digs) -> Value:
     if len(texts) == 1:
-        return _without_details(_of_text(texts[0], "content[0].text", notes, digs))
-    return _without_details(_of_several(texts, notes, digs))
+        return _of_text(texts[0], "content[0].text", notes, digs)
+    return _of_several(texts, notes, digs)
 
 
 def _of_several(texts: list[str], notes: Notes, digs: Digs) -> Value:

@@ -336,6 +336,7 @@ TARGETS = {
     "uvx mcp-server-sqlite --db-path shop.db": True,
     "./serve with.sqlite3": True,
     "no such file.db": True,
+    f"serve {'x' * 5_000}.db": True,
     "shop.db": False,
     "no-such-file.db": False,
     "with blanks/my shop.db": False,

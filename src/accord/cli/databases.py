@@ -49,7 +49,14 @@ def is_database(target: str, folder: Path | None = None) -> bool:
     if _TARGET.fullmatch(target) is None:
         return False
     is_one_word = ":" in target or len(target.split()) == 1  # `:` is in a URL only
-    return is_one_word or ((folder or Path()) / target).is_file()
+    return is_one_word or _is_file((folder or Path()) / target)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # it is too long
+        return False
 
 
 def may_be_file(target: str) -> bool:

@@ -36,6 +36,7 @@ UNCUTTABLE: dict[str, Any] = {
     "members of a member": {"a": MEMBERS, "b": []},
     "a name": {"n" * 5_000: []},
     "a number": int("7" * 4_000),
+    "free members of meta": Answer({"a": 1}, meta={"trace": "x" * 5_000}),
 }
 
 

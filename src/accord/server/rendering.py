@@ -36,6 +36,7 @@ _MIN_BYTES: Final = 1_024  # a cut answer has a warning too
 _MIN_TEXT: Final = 64
 _MAX_NAME: Final = 128
 _MAX_ERROR: Final = 256
+_ONLY_IN_META: Final = ("problem", "meta")  # text and structure have the other details too
 _FIELD_MARKS: Final = 48  # bytes of a field error besides its text
 
 
@@ -207,7 +208,7 @@ def require_room(max_bytes: int) -> None:
 
 
 def size_of(result: TextResult | Result | Reject) -> int:
-    """Return the bytes of a result's text, of its structure or of its problem: the largest."""
+    """Return the bytes of a result's text, of its structure or of its details: the largest."""
     if isinstance(result, Reject):
         return len(msgspec.json.encode(result))
     if isinstance(result, TextResult):
@@ -219,8 +220,9 @@ def size_of(result: TextResult | Result | Reject) -> int:
     structure = result.get("structuredContent")
     if structure is not None:
         total = max(total, len(msgspec.json.encode(structure)))
-    problem = result.get("_meta", {}).get(META_KEY, {}).get("problem")
-    return total if problem is None else max(total, len(msgspec.json.encode(problem)))
+    details = result.get("_meta", {}).get(META_KEY, {})
+    beside = [details[name] for name in _ONLY_IN_META if name in details]
+    return max(total, *(len(msgspec.json.encode(each)) for each in beside)) if beside else total
 
 
 def require_schema(answer: Answer[Value], tool: Tool) -> None:

@@ -35,6 +35,16 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=5),
     max_leaves=16,
 )
+MESSAGES = st.dictionaries(
+    st.sampled_from(
+        """tool_call_id part_kind return_value raw_item call_id additional_kwargs kind type content
+        output artifact outcome status base64 image_url data mime_type media_type name tool_name
+        structured_content is_error meta result_type input_requests""".split()
+    ),
+    VALUES | st.lists(st.dictionaries(st.sampled_from(["type", "kind", "base64", "data"]), VALUES)),
+    max_size=6,
+)
+"""Members of the messages of agent frameworks and of SDKs' dumps, with anything in them."""
 ENVELOPES = st.fixed_dictionaries(
     {
         "success": ATOMS,
@@ -95,9 +105,33 @@ def check(reading: Any, reply: Any) -> None:
     GENERIC.validate(told["response"])
 
 
-@given(VALUES | ENVELOPES | GENERICS, TOOLS, st.none() | st.dictionaries(NAMES, ATOMS, max_size=3))
+@given(
+    VALUES | ENVELOPES | GENERICS | MESSAGES,
+    TOOLS,
+    st.none() | st.dictionaries(NAMES, ATOMS, max_size=3),
+)
 def test_any_value_gives_a_reading(reply: Any, tool: str | None, arguments: Any) -> None:
     check(read(reply, tool, arguments), reply)
+
+
+@pytest.mark.parametrize("kind", [[], {}, ["text"], None, 1])
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"additional_kwargs": {}},
+        {"base64": "x"},
+        {"content": [{"data": "x"}], "structured_content": {}},
+        {"jsonrpc": "2.0", "id": 1, "result": {"content": [{"data": "x"}]}},
+    ],
+)
+def test_a_type_that_is_not_text_gives_a_reading(message: Any, kind: Any) -> None:
+    marked = {**message, "type": kind}
+    reply = [marked] if "base64" in message else marked
+    for block in message.get("content", message.get("result", {}).get("content", ())):
+        block["type"] = kind
+    check(read(reply), reply)
+    json.dumps(read(reply).to_result("generic"), allow_nan=False)
+    read(reply).to_answer()
 
 
 @given(TEXTS, TOOLS)

@@ -147,10 +147,12 @@ def block_of(part: Any) -> dict[str, Any] | None:
     if is_block(part):
         return {name: each for name, each in part.items() if name != "id"}
     kind = part.get("type", part.get("kind"))
+    if not isinstance(kind, str):
+        return None
     if kind in _TEXTS:
         text = part.get("text")
         return {"type": "text", "text": text} if isinstance(text, str) else None
-    return _medium(part, kind) if isinstance(kind, str) else None
+    return _medium(part, kind)
 
 
 def _medium(part: Mapping[str, Any], kind: str) -> dict[str, Any] | None:

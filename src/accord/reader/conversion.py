@@ -137,8 +137,7 @@ def _media(reply: Reply) -> list[dict[str, Any]]:
 
 def _model_block(block: Mapping[str, Any]) -> Block | None:
     """Return a block of the wire as one of the model; None if it is not valid."""
-    make = _MODELS.get(block.get("type"))
-    found: Block | None = None if make is None else attempt(make, block)
+    found: Block | None = attempt(lambda: _MODELS[block["type"]](block))
     return found
 
 

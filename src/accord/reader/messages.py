@@ -33,14 +33,18 @@ def message_in(value: Mapping[str, Any], notes: Notes) -> Reply | None:
         found = _output_item(value)
     elif value.get("type") == "function_call_output" and "output" in value:
         found = _result(value["output"])
-    elif "additional_kwargs" in value and value.get("type") in _SPEAKERS:
-        notes.finding(f"{_SPEAKERS[value['type']]} is not the reply of a tool; its text is used")
+    elif "additional_kwargs" in value and (speaker := _speaker(value.get("type"))):
+        notes.finding(f"{speaker} is not the reply of a tool; its text is used")
         found = _result(value.get("content"), has_texts=True)
     else:
         return None
     notes.rule("message")
     name = value.get("tool_name", value.get("name"))
     return Reply(result=found, tool=name if isinstance(name, str) and name else None)
+
+
+def _speaker(kind: Any) -> str | None:
+    return _SPEAKERS.get(kind) if isinstance(kind, str) else None
 
 
 def result_of_pair(content: Any, artifact: Any) -> dict[str, Any] | None:

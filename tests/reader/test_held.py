@@ -5,12 +5,13 @@ import dataclasses
 import datetime
 import decimal
 import enum
+import itertools
 import json
 import math
 import types
 import uuid
 from collections import OrderedDict, UserDict, deque, namedtuple
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 from unittest.mock import MagicMock, Mock
 
@@ -104,6 +105,43 @@ class Endless:
         self.inner = self
 
 
+class Closed:
+    def __getattribute__(self, name: str) -> Any:
+        raise OSError(name)
+
+
+class ClosedType(type):
+    def __getattribute__(cls, name: str) -> Any:
+        raise OSError(name)
+
+
+class OfClosedType(metaclass=ClosedType):
+    pass
+
+
+class Growing:
+    """An object whose dump has two more of its kind."""
+
+    def model_dump(self, **_options: Any) -> Any:
+        return {"left": Growing(), "right": Growing()}
+
+
+class Unending(Mapping[str, int]):
+    def __getitem__(self, name: str) -> int:
+        return 1
+
+    def __iter__(self) -> Iterator[str]:
+        return map(str, itertools.count())
+
+    def __len__(self) -> int:
+        return 2
+
+
+class UnendingList(list[int]):
+    def __iter__(self) -> Iterator[int]:
+        return itertools.count()
+
+
 class Dumping:
     def model_dump(self, **_options: Any) -> Any:
         raise RecursionError
@@ -143,6 +181,10 @@ HOSTILE: dict[str, Any] = {
     "a mapping that raises": Lying(a=1),
     "a field that raises": RaisingField(1),
     "an object in itself": Endless(),
+    "a dump of new objects without end": Growing(),
+    "a mapping without end": Unending(),
+    "a list without end": UnendingList([1]),
+    "a structure with a list without end": {"structuredContent": {"a": UnendingList([1])}},
     "a dump that raises": Dumping(),
     "a list in itself": looped(),
     "objects that hold each other": tangled(12),
@@ -165,6 +207,13 @@ def test_a_hostile_object_gives_a_reading_in_json(reply: Any, tool: str | None) 
     assert reading.raw is reply
     json.dumps(reading.response.to_dict(), allow_nan=False)
     json.dumps(reading.to_result("envelope"), allow_nan=False)
+
+
+@pytest.mark.parametrize("is_inside", [False, True])
+def test_an_object_that_raises_for_every_name_gives_a_reading(is_inside: bool) -> None:
+    for value in (Closed(), OfClosedType, OfClosedType()):  # pytest would ask a parameter for names
+        reading = read({"a": [value]} if is_inside else value)
+        json.dumps(reading.response.to_dict(), allow_nan=False)
 
 
 def test_the_text_of_an_object_has_no_address() -> None:

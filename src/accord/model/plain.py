@@ -13,6 +13,7 @@ from datetime import date, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from functools import partial
+from itertools import islice
 from typing import Any, Final
 from uuid import UUID
 
@@ -24,6 +25,8 @@ DEEPEST: Final = 300
 """Maximum levels of arrays and objects; Python's own decoders and encoders stop at about 900."""
 _MOST_REPEATED: Final = 20_000
 """Values that may be written again, beside as many as there are: containers can share others."""
+_MOST_OBJECTS: Final = 100_000
+"""Objects that are not containers of Python: their code can make new ones without end."""
 _MOST_DIGITS_AS_BITS: Final = 14_000  # Python converts at most 4,300 digits to text
 _ATOMS: Final = frozenset({str, int, float, bool, type(None)})
 _BYTES: Final = (bytes, bytearray, memoryview)
@@ -35,6 +38,8 @@ _ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+| id='\d+'")
 _ABSENT: Final = object()
 _INSIDE_LIST: Final = "[...]"
 _INSIDE_OBJECT: Final = "{...}"
+_of_type: Final = type.__getattribute__
+"""Returns an attribute of a type, which its metaclass may not have."""
 _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder().decode
 
@@ -94,9 +99,10 @@ def members_of(value: Any) -> dict[str, Any] | None:
 
 def shown(value: Any) -> str:
     """Return the text of a value, or of its type; the address of an object is left out."""
-    kind: Any = type(value)
-    name = f"<{kind.__name__}>"
-    if kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__:
+    kind = type(value)
+    name = f"<{_of_type(kind, '__name__')}>"
+    own = [_of_type(kind, each) for each in ("__str__", "__repr__")]
+    if own == [object.__str__, object.__repr__]:
         return name
     return _ADDRESS.sub("", str.__str__(attempt(str, value, otherwise=name)))
 
@@ -127,6 +133,12 @@ def _field(value: Any, name: str) -> Any:
     return attempt(getattr, value, name)
 
 
+def _counted(value: Any, items: Iterable[Any] | None = None) -> Iterable[Any]:
+    """Return the items of a container, not more than it counts: those of others may not end."""
+    items = value if items is None else items
+    return items if type(value) in _SIZED else islice(items, len(value))
+
+
 class _Converter:
     """One conversion: the objects that it is inside of, and those that it has seen."""
 
@@ -136,6 +148,7 @@ class _Converter:
         self._inside: set[int] = set()
         self._seen: dict[int, Any] = {}  # keeps them alive, so that no id comes twice
         self._left = _MOST_REPEATED
+        self._objects_left = _MOST_OBJECTS
 
     def plain(self, value: Any, depth: int) -> Any:
         found = self._scalar(value)
@@ -179,7 +192,11 @@ class _Converter:
         is_array = issubclass(type(value), _ARRAYS)
         if id(value) in self._inside or depth >= self._deepest or self._left <= 0:
             return _INSIDE_LIST if is_array else _INSIDE_OBJECT
-        size = len(value) if type(value) in _SIZED else 1
+        is_sized = type(value) in _SIZED
+        self._objects_left -= not is_sized
+        if self._objects_left < 0:
+            return _INSIDE_OBJECT
+        size = len(value) if is_sized else 1
         if id(value) in self._seen:
             self._left -= 1 + size
         else:
@@ -191,11 +208,11 @@ class _Converter:
         return self._atom(shown(value)) if found is _ABSENT else found
 
     def _array(self, items: Iterable[Any], depth: int) -> list[Any]:
-        return [self.plain(item, depth + 1) for item in items]
+        return [self.plain(item, depth + 1) for item in _counted(items)]
 
     def _object(self, value: Any, depth: int) -> Any:
         if issubclass(type(value), Mapping):
-            return self._members(value.items(), depth)
+            return self._members(_counted(value, value.items()), depth)
         if type(value) is msgspec.Raw:
             return self.plain(_decode(value), depth)
         if type(value).__module__.partition(".")[0] == "numpy" and hasattr(value, "tolist"):

@@ -39,9 +39,10 @@ _BINARY_SHARE: Final = 0.05
 
 def unwrap(reply: Any, notes: Notes) -> Reply:
     """What a reply says, whatever it came in."""
-    if not isinstance(reply, _WRITTEN):
+    kind = type(reply)  # `isinstance` would ask the object for its `__class__`
+    if not issubclass(kind, _WRITTEN):
         return _from_object_held(reply, notes)
-    if isinstance(reply, str):
+    if issubclass(kind, str):
         return _from_text(str.__str__(reply), notes)
     return _from_bytes(bytes(reply), notes)
 
@@ -51,7 +52,7 @@ def unwrap_again(reply: Any, notes: Notes) -> Reply:
 
     Raises TypeError for JSON, which can always be read as it is.
     """
-    if isinstance(reply, _WRITTEN) or is_json(reply):
+    if issubclass(type(reply), _WRITTEN) or is_json(reply):
         raise TypeError("the reply is JSON already")
     notes.finding("values that JSON does not have were converted")
     return _from_value(as_plain(reply), notes, 0)

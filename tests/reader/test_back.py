@@ -278,3 +278,11 @@ def test_a_class_of_the_sdk_is_made_by_its_validation() -> None:
     kinds = [each["type"] for each in BLOCKS if each["type"] != "text"]
     assert [each.type for each in result.content][1:] == kinds
     assert read(result, "get").response == reading.response
+
+
+@pytest.mark.parametrize("data", [None, 5, [1], {"a": 1}])
+@pytest.mark.parametrize("before", wire.REVISIONS)
+def test_details_at_the_root_of_bare_are_not_given_back_as_members(data: Any, before: str) -> None:
+    outcome = Answer(data, page=Page(offset=5), warnings=["slow"])
+    reading = read(render(outcome, tool="get", profile="bare", revision=before), "get")
+    assert {"page", "warnings", "_accord"}.isdisjoint(reading.to_result("generic"))

@@ -1051,9 +1051,7 @@ def test_what_says_a_success_in_the_contract_is_the_answer(
 
 ORDINARY: dict[str, Any] = {
     "a success with an error": {"success": True, "data": {}, "error": "No", "meta": VERSION},
-    "a failure without one": {"success": False, "data": {}, "error": None, "meta": VERSION},
     "data that is a list": {"success": True, "data": [], "error": None, "meta": VERSION},
-    "data that is null": {"success": False, "data": None, "error": "No", "meta": VERSION},
     "no version": {"success": False, "data": {}, "error": "No", "meta": {}},
     "another version": {
         "success": False,
@@ -1075,6 +1073,27 @@ def test_anything_else_is_data(value: Any, profile: str) -> None:
     result = Peer(tool_of(value, Any), "2025-11-25", asking(profile)).call("get")["result"]
     assert "isError" not in result
     assert json.dumps(value, separators=(",", ":")) in json.dumps(result, separators=(",", ":"))
+
+
+@each_profile
+@pytest.mark.parametrize(
+    ("data", "error", "message"),
+    [
+        ({}, None, "The tool reported a failure"),
+        ({}, " ", "The tool reported a failure"),
+        (None, "No", "No"),
+    ],
+    ids=["without an error", "with an empty error", "with null for data"],
+)
+def test_an_incomplete_failure_is_a_failure(
+    data: Any, error: Any, message: str, profile: str
+) -> None:
+    value = {"success": False, "data": data, "error": error, "meta": VERSION}
+    reply = Peer(tool_of(value, Any), "2024-11-05", asking(profile)).call("get")
+    reading = read(reply, "get")
+    assert reading.is_failure
+    assert reading.response.error is not None
+    assert reading.response.error.message == message
 
 
 def test_members_of_meta_that_the_contract_does_not_allow_stay_as_other_ones() -> None:

@@ -21,6 +21,7 @@ VERSION: Final = "response-v2"
 ROOT: Final = frozenset({"success", "data", "error", "meta"})
 _SCALARS: Final = frozenset({list, str, int, float, bool, NoneType, tuple, Encoded, msgspec.Raw})
 _FLAGS: Final = frozenset({"partial", "truncated"})
+_NO_REASON: Final = "The tool reported a failure"
 _PAGE_NAMES: Final = {"page_size": "limit", "total_count": "total"}
 
 
@@ -128,11 +129,14 @@ def envelope_in(value: Any) -> Envelope | None:
     if isinstance(value, Envelope):
         return value
     found = value if is_mapping else {name: getattr(value, name) for name in ROOT}
+    data, error = found["data"], found["error"]
+    if found["success"] is False:  # also an incomplete failure must not go out as a success
+        data = {} if data is None else data
+        error = error if isinstance(error, str) and error.strip() else _NO_REASON
     try:
-        data = found["data"]
         if not isinstance(data, dict):
             data = as_json(data, "data")
-        return Envelope(found["success"], data, found["error"], as_json(found["meta"], "meta"))
+        return Envelope(found["success"], data, error, as_json(found["meta"], "meta"))
     except ContractError:
         return None
 

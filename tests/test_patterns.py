@@ -36,6 +36,7 @@ GIVEN = {
     ("accord.reader.patterns", "Pattern"): "what it is made of",
     ("accord.model.resource", "Template"): "the template of a resource",
     ("accord.sources.drf.routes", "ViewRoute"): "a route of the project",
+    ("accord.sources.sql.sqlite.functions", "_compiled"): "a query, in a process with a time limit",
 }
 """Where patterns are made as a program runs, and from what."""
 

@@ -189,8 +189,8 @@ def _add_waiting(server: Server) -> None:
         return threading.current_thread().name
 
     @server.tool
-    async def text(size: int) -> str:
-        """Return so many characters, without repeating a kilobyte."""
+    async def text(size: int, padding: str = "") -> str:
+        """Return so many characters, without repeating a kilobyte. Padding makes a request long."""
         return "".join(f"{n:>8}" for n in range(-(-size // 8)))[:size]
 
     @server.tool

@@ -130,6 +130,8 @@ def test_every_kind_of_callable_can_be_a_tool(function: Any) -> None:
     server.tool(name="add")(function)
     peer = Peer(server, wire.STATELESS)
     (listed,) = peer.ask("tools/list")["result"]["tools"]
+    data, _with_details = listed.pop("outputSchema")["anyOf"]
+    assert data == {"type": "integer"}
     assert listed == {
         "name": "add",
         "description": "Add two numbers.",
@@ -138,7 +140,6 @@ def test_every_kind_of_callable_can_be_a_tool(function: Any) -> None:
             "properties": {"a": {"type": "integer"}, "b": {"type": "integer", "default": 2}},
             "required": ["a"],
         },
-        "outputSchema": {"type": "integer"},
     }
     assert peer.call("add", a=3)["result"]["structuredContent"] == 5
     assert peer.call("add", a=3, b=4)["result"]["structuredContent"] == 7

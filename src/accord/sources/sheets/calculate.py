@@ -38,6 +38,7 @@ SKILL_ABILITY: Final[Mapping[Skill, Ability]] = {
 _AURA_LEVEL: Final = 6  # of a paladin
 _JACK_LEVEL: Final = 2  # of a bard
 _FAST_LEVEL: Final = 5  # of a barbarian
+_GIVEN_SPEED: Final = re.compile(r"\s*(\d{1,9})(?!\d)")
 _UNARMORED_LEVELS: Final = (2, 6, 10, 14, 18)
 """Levels of a monk at which the speed without armor grows: by 10, then by 5 each."""
 
@@ -133,7 +134,7 @@ def _speed(figures: CharacterFigures) -> Iterator[Derived]:
     for more, reason in _more_speed(figures.character):
         speed, how = speed + more, f"{how}, {reason} {signed(more)}"
     given = figures.get("speed")
-    starts = isinstance(given, str) and re.match(r"\s*(\d{1,9})(?!\d)", given)
+    starts = isinstance(given, str) and _GIVEN_SPEED.match(given)
     yield Derived("speed", given if starts and int(starts[1]) == speed else speed, how)
 
 

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -366,6 +367,42 @@ REFUSED: dict[str, tuple[tuple[str, str], str]] = {
         toml(HEAD + 'sql = "SELECT 1"\nrows = "csv"'),
         "queries.toml:4: query a: rows must be objects or compact",
     ),
+    "a form of rows that is a list": (
+        toml(HEAD + 'sql = "SELECT 1"\nrows = ["compact"]'),
+        "queries.toml:4: query a: rows must be objects or compact",
+    ),
+    "a number with thousands of digits": (
+        toml(HEAD + 'sql = "SELECT 1"\nlimit = ' + "9" * 5_000),
+        "queries.toml is not valid TOML: ",
+    ),
+    "a limit with thousands of digits": (
+        sql("-- description: A\n-- limit: " + "9" * 5_000 + "\nSELECT 1"),
+        "a.sql:2: query a: limit must be a whole number of rows from 1",
+    ),
+    "a bound beyond 64 bits": (
+        toml(f'{HEAD}sql = "SELECT :x"\nparameters.x = {{type = "integer", minimum = {1 << 63}}}'),
+        "queries.toml:4: query a: parameter x: minimum must fit into 64 bits",
+    ),
+    "a default beyond 64 bits": (
+        sql(f"-- description: A\n-- param x: integer[] = [1, {1 << 63}]\nSELECT :x"),
+        "a.sql:2: query a: parameter x: default must fit into 64 bits",
+    ),
+    "a choice beyond 64 bits": (
+        sql(f"-- description: A\n-- param x: integer in [1, {1 << 63}]\nSELECT :x"),
+        "a.sql:2: query a: parameter x: enum must fit into 64 bits",
+    ),
+    "a reserved parameter in capitals": (
+        sql("-- description: A\n-- param Limit: integer\nSELECT :Limit"),
+        "a.sql:2: query a: parameter Limit is an argument of every saved query already",
+    ),
+    "a name in capitals": (
+        toml(HEAD + 'sql = "SELECT 1"\n[A]\ndescription = "A"\nsql = "SELECT 1"'),
+        "queries.toml:4: query A: ",
+    ),
+    "a built-in tool in capitals": (
+        toml('[Run_Query]\ndescription = "A"\nsql = "SELECT 1"'),
+        "queries.toml:1: query Run_Query: the database has a built-in tool of the same name",
+    ),
     "a built-in tool": (
         toml('[run_query]\ndescription = "A"\nsql = "SELECT 1"'),
         "queries.toml:1: query run_query: the database has a built-in tool of the same name;"
@@ -529,6 +566,17 @@ def test_what_cannot_be_served_names_its_place_and_the_remedy(
     with pytest.raises(ContractError) as refused:
         saved_queries(database, tmp_path / name, taken=taken)
     assert str(refused.value).removeprefix(f"{tmp_path}/").startswith(words)
+
+
+def test_the_placeholders_of_a_long_query_are_found_in_time(
+    database: Database, tmp_path: Path
+) -> None:
+    terms = "+1" * 40_000  # counting the lines before each token took seconds
+    (tmp_path / "a.sql").write_text(f"-- description: A\nSELECT '{terms}' WHERE 1{terms}")
+    begun = monotonic()
+    with pytest.raises(ContractError):
+        saved_queries(database, tmp_path / "a.sql")
+    assert monotonic() - begun < 2
 
 
 def test_a_hidden_table_is_refused(folder: Path, tmp_path: Path) -> None:

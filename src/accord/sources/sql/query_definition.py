@@ -18,6 +18,7 @@ from accord.sources.sql.toml_lines import line_of
 RESERVED: Final = ("limit", "cursor")
 """Arguments of every saved query, which its parameters cannot be called."""
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+_MAX_INTEGER: Final = 1 << 63
 _PARAM_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _QUERY_KEYS: Final = ("description", "sql", "limit", "rows", "parameters")
 _PARAM_KEYS: Final = (
@@ -96,7 +97,7 @@ def define(source: Source, table: Mapping[str, Any]) -> SavedQuery:
     limit, rows = table.get("limit"), table.get("rows")
     if limit is not None and (type(limit) is not int or limit < 1):
         raise source.fault("limit must be a whole number of rows from 1", "limit")
-    if rows is not None and rows not in DEFAULT_FORMAT:
+    if rows is not None and rows not in tuple(DEFAULT_FORMAT):
         raise source.fault(f"rows must be {' or '.join(DEFAULT_FORMAT)}", "rows")
     parameters = table.get("parameters", {})
     if not isinstance(parameters, dict):
@@ -149,7 +150,7 @@ def _param(source: Source, name: str, settings: Any) -> QueryParam:
             f"parameter {name!r} must be a letter or _, then letters, digits and _; rename it",
             *keys,
         )
-    if name in RESERVED:
+    if name.lower() in RESERVED:
         raise source.fault(
             f"parameter {name} is an argument of every saved query already; rename it", *keys
         )
@@ -199,9 +200,20 @@ def _param_faults(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for key in ("minimum", "maximum"):
         if type(settings.get(key, 0)) not in (int, float):
             yield f"{key} must be a number", key
+        elif not _fits_integer(settings.get(key, 0)):
+            yield f"{key} must fit into 64 bits", key
     for key, value in settings.items():
         if isinstance(value, float) and not isfinite(value):
             yield f"{key} must be a finite number", key
+
+
+def _fits_integer(value: Any) -> bool:
+    """True unless a value is an integer that no database can hold."""
+    return not isinstance(value, int) or -_MAX_INTEGER <= value < _MAX_INTEGER
+
+
+def _items(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list) else (value,)
 
 
 def _value_faults(param: QueryParam) -> Iterator[tuple[str, str]]:
@@ -216,6 +228,9 @@ def _value_faults(param: QueryParam) -> Iterator[tuple[str, str]]:
         yield "minimum must not be more than maximum", "minimum"
     schema = param.value_schema()
     plain = Checker({name: each for name, each in schema.items() if name != "enum"})
+    for key, values in (("enum", param.enum), ("default", _items(param.default))):
+        if not all(map(_fits_integer, values)):
+            yield f"{key} must fit into 64 bits", key
     for value in param.enum:
         for error in plain.errors(value):
             yield f"enum {error.error}", "enum"

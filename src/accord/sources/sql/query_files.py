@@ -41,6 +41,7 @@ _PARAM: Final = re.compile(
     (?:\s++(?:--|\u2014)\s*+(?P<description>.*))?""",
     re.X,
 )
+_LIMIT: Final = re.compile(r"[0-9]{1,18}")
 _PARAM_FORM: Final = "-- param city: text = 'Berlin' -- what it is for"
 
 
@@ -49,7 +50,7 @@ def read_queries(path: Path) -> list[SavedQuery]:
     found: dict[str, SavedQuery] = {}
     for file in _files(path):
         for query in _read(file):
-            first = found.setdefault(query.name, query)
+            first = found.setdefault(query.name.lower(), query)  # a model mistakes the case
             if first is not query:
                 other = f"{first.source.path}:{first.source.line()}"
                 raise query.source.fault(f"{other} has a query of the same name; rename one")
@@ -89,7 +90,7 @@ def _read(path: Path) -> Iterator[SavedQuery]:
 def _of_toml(path: Path, text: str) -> Iterator[SavedQuery]:
     try:
         content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # also of a number with thousands of digits
         raise ContractError(f"{path} is not valid TOML: {error}") from error
     except RecursionError as error:
         raise ContractError(f"{path} is not valid TOML: it is nested too deeply") from error
@@ -146,7 +147,7 @@ def _add_setting(
     if is_param:
         settings["parameters"][name or ""] = table = _param(source, name or "", rest)
         return table if "description" in table else None
-    settings[key] = int(rest) if key == "limit" and rest.isdecimal() else rest
+    settings[key] = int(rest) if key == "limit" and _LIMIT.fullmatch(rest) else rest
     return settings if key == "description" else None
 
 
@@ -170,7 +171,7 @@ def _value(source: Source, name: str, text: str) -> Any:
     """Return a value as TOML reads it: quotes for a text, brackets for a list."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # also of a number with thousands of digits
         raise source.fault(
             f"could not read {text}; write a text in quotes, a number, true or a list:"
             f" {_PARAM_FORM}",

@@ -52,7 +52,7 @@ def saved_queries(
 def _require_valid(query: SavedQuery, database: Database, taken: Collection[str]) -> None:
     """Raise on a name, a row limit or a parameter that does not fit the server or the SQL."""
     source, most = query.source, database.options.max_rows
-    if query.name in taken:
+    if query.name.lower() in taken:  # a model mistakes the case
         raise source.fault("the database has a built-in tool of the same name; rename the query")
     if query.limit is not None and query.limit > most:
         raise source.fault(
@@ -77,8 +77,10 @@ def _require_valid(query: SavedQuery, database: Database, taken: Collection[str]
 def _placeholders(query: SavedQuery, *, is_sqlite: bool) -> list[tuple[str, int]]:
     """Return the name of each `:name` in the SQL, with its line; other kinds are an error."""
     found = []
+    next_line = 1
     for token in tokenize(query.sql, SQLITE if is_sqlite else POSTGRES):
-        line = query.sql.count("\n", 0, token.start) + 1
+        line = next_line
+        next_line += token.text.count("\n")
         if token.kind == "parameter":
             found.append((token.text[1:], line))
         elif token.kind == "symbol" and token.text in _POSITIONAL[is_sqlite]:

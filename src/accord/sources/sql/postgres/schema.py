@@ -1,11 +1,13 @@
 """Reads the schema of a PostgreSQL database, from its catalogs and SQLAlchemy's reflection."""
 
+import warnings
 from typing import Any, Final
 
 import msgspec
 from sqlalchemy import Connection, MetaData, Table, func, inspect, literal_column, select, table
+from sqlalchemy.exc import SAWarning
 from sqlalchemy.schema import CreateTable
-from sqlalchemy.types import ARRAY, JSON
+from sqlalchemy.types import ARRAY, JSON, NullType, TypeEngine, UserDefinedType
 
 MAX_COUNTED: Final = 100_000
 """Number of rows up to which a table is counted."""
@@ -16,6 +18,24 @@ WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm') AND pg_catalog.pg_table_is_visible(
 AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\\_toast%%'
 ORDER BY c.relkind IN ('v', 'm'), c.oid
 """
+_TYPES: Final = """
+SELECT a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod)
+FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+WHERE c.relname = %s AND pg_catalog.pg_table_is_visible(c.oid)
+AND a.attnum > 0 AND NOT a.attisdropped
+"""
+
+
+class _NamedType(UserDefinedType[Any]):
+    """A type that SQLAlchemy does not know: a row of a table, or a type of an extension."""
+
+    cache_ok = True
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def get_col_spec(self, **_: Any) -> str:
+        return self.name
 
 
 class Column(msgspec.Struct, frozen=True):
@@ -39,7 +59,6 @@ def table_kinds(connection: Connection) -> list[tuple[str, str]]:
 
 def columns(connection: Connection, name: str) -> list[Column]:
     """Return the columns of a table."""
-    found = inspect(connection)
     keys = set(primary_key(connection, name))
     return [
         Column(
@@ -54,13 +73,38 @@ def columns(connection: Connection, name: str) -> list[Column]:
                 "default_value": column["default"],
             },
         )
-        for column in found.get_columns(name)
+        for column in _reflected_columns(connection, name)
     ]
+
+
+def _reflected_columns(connection: Connection, name: str) -> list[Any]:
+    """Return SQLAlchemy's description of each column, with all types."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SAWarning)  # of types that it does not know
+        found = inspect(connection).get_columns(name)
+    if not any(_is_unknown(each["type"]) for each in found):
+        return found
+    types = _types(connection, name)
+    return [
+        {**each, "type": types[each["name"]]} if _is_unknown(each["type"]) else each
+        for each in found
+    ]
+
+
+def _is_unknown(kind: TypeEngine[Any]) -> bool:
+    return isinstance(kind.item_type if isinstance(kind, ARRAY) else kind, NullType)
+
+
+def _types(connection: Connection, name: str) -> dict[str, _NamedType]:
+    """Return the type of each column as PostgreSQL names it."""
+    return {
+        column: _NamedType(kind) for column, kind in connection.exec_driver_sql(_TYPES, (name,))
+    }
 
 
 def has_defaults(connection: Connection, name: str) -> bool:
     """True if a row can be inserted without a value: each column has a default or is generated."""
-    found = inspect(connection).get_columns(name)
+    found = _reflected_columns(connection, name)
     return bool(found) and all(
         each["default"] is not None or "computed" in each or "identity" in each for each in found
     )
@@ -87,8 +131,19 @@ def _create_sql(connection: Connection, name: str) -> str | None:
         kind = "VIEW" if name in found.get_view_names() else "MATERIALIZED VIEW"
         quoted = connection.dialect.identifier_preparer.quote(name)
         return f"CREATE {kind} {quoted} AS {found.get_view_definition(name).strip()}"
-    reflected = Table(name, MetaData(), autoload_with=connection)
+    reflected = _reflected_table(connection, name)
     return str(CreateTable(reflected).compile(connection)).strip()
+
+
+def _reflected_table(connection: Connection, name: str) -> Table:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SAWarning)  # of types that it does not know
+        table = Table(name, MetaData(), autoload_with=connection)
+    unknown = [each for each in table.columns if _is_unknown(each.type)]
+    types = _types(connection, name) if unknown else {}
+    for column in unknown:
+        column.type = types[column.name]
+    return table
 
 
 def foreign_keys(connection: Connection, name: str) -> list[dict[str, Any]]:
@@ -133,7 +188,7 @@ def details(connection: Connection, name: str) -> dict[str, Any]:
                 "name": column["name"],
                 "kind": "stored" if column["computed"]["persisted"] else "virtual",
             }
-            for column in found.get_columns(name)
+            for column in _reflected_columns(connection, name)
             if "computed" in column
         ],
         "row_count": min(counted, MAX_COUNTED),

@@ -72,6 +72,10 @@ def restricted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explored]:
           name TEXT, -- the first name
           secret_id INTEGER REFERENCES secret(id)
         );
+        CREATE TABLE "my ""sec"" x" (a INTEGER);
+        CREATE VIEW quoted AS SELECT a FROM "my ""sec"" x";
+        CREATE VIEW bracketed AS SELECT a FROM [my "sec" x];
+        CREATE TABLE defaults (kind TEXT DEFAULT 'secret', of "secret", a INTEGER CHECK (a <> 'secret'));
         CREATE TABLE posts (user INTEGER REFERENCES users(id), title TEXT);
         CREATE TABLE hidden_posts (user INTEGER REFERENCES users(id), hush TEXT);
         CREATE VIEW leak AS SELECT * FROM secret;
@@ -81,7 +85,8 @@ def restricted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explored]:
         INSERT INTO posts VALUES (1, 'Cogs');
         """,
     )
-    with exploring({"shop": path}, allow=frozenset({"users", "posts", "leak"})) as served:
+    allow = frozenset({"users", "posts", "leak", "quoted", "bracketed", "defaults"})
+    with exploring({"shop": path}, allow=allow) as served:
         yield served
 
 
@@ -412,7 +417,7 @@ def test_a_plan_of_a_wrong_query_gets_its_error(shop: Explored) -> None:
 
 def everything(served: Explored) -> Iterator[str]:
     """Yield all that a client can get of the schema."""
-    tables = ["users", "posts", "leak"]
+    tables = ["users", "posts", "leak", "quoted", "bracketed", "defaults"]
     searches = ("id", "code", "user posts", "name title", "first", "also", "see")
     calls: list[tuple[str, dict[str, Any]]] = [
         ("list_tables", {}),
@@ -437,14 +442,20 @@ def everything(served: Explored) -> Iterator[str]:
         yield json.dumps(served.complete(column, "column", typed))
 
 
-INDIRECT = ["SELECT * FROM leak", "SELECT * FROM users, leak", "SELECT count(*) FROM leak"]
+INDIRECT = [
+    "SELECT * FROM leak",
+    "SELECT * FROM users, leak",
+    "SELECT count(*) FROM leak",
+    "SELECT * FROM quoted",
+    "SELECT * FROM pragma_foreign_key_list('users')",
+]
 TYPOS = ["SELECT * FROM secrt", "SELECT hus FROM users", "SELECT * FROM hidden_pst"]
 
 
 def test_a_hidden_table_is_named_nowhere(restricted: Explored) -> None:
     for text in everything(restricted):
         shown = text.replace("secret_id", "")
-        for hidden in ("secret", "hidden_posts", "hush", "hunter2"):
+        for hidden in ("secret", "hidden_posts", "hush", "hunter2", "sec\\"):
             assert hidden not in shown, text
 
 
@@ -473,14 +484,14 @@ def test_a_hidden_table_is_refused_like_one_that_does_not_exist(
     refusals = {restricted.error(tool, query=query) for query in queries}
     assert refusals == {
         "The query reads what does not exist or may not be read;"
-        ' only "leak", "posts", "users" may be read'
+        ' only "bracketed", "defaults", "leak", "posts", "quoted", "users" may be read'
     }
     assert restricted.refusal("SELECT * FROM user").endswith('did you mean "users"?')
     assert (
         restricted.refusal("SELECT nam FROM users") == 'no such column: nam; did you mean "name"?'
     )
     for name in ("secret", "zork"):
-        there = '"users", "posts", "leak"'
+        there = '"users", "defaults", "posts", "quoted", "bracketed", "leak"'
         assert restricted.error("describe_table", table_name=name) == (
             f'no table "{name}"; there are {there}'
         )

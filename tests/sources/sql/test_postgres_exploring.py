@@ -32,6 +32,10 @@ CREATE TABLE "Odd Table" ("a b" text);
 CREATE TABLE defaults (id serial PRIMARY KEY, n int DEFAULT 7, m int GENERATED ALWAYS AS (n * 2) STORED,
   k int GENERATED ALWAYS AS IDENTITY);
 CREATE TABLE bare (a int);
+CREATE TABLE "Sec ""ret" (a int);
+CREATE TABLE odd_types (id int PRIMARY KEY, place box, author users, hidden secret[], many "Sec ""ret",
+  number regclass DEFAULT 'secret'::regclass);
+CREATE VIEW quoted AS SELECT a FROM "Sec ""ret";
 CREATE VIEW names AS SELECT name FROM users;
 CREATE VIEW leak AS SELECT code FROM secret;
 CREATE MATERIALIZED VIEW stored AS SELECT name FROM users;
@@ -70,7 +74,7 @@ def shop(url: str) -> Iterator[Explored]:
 
 @pytest.fixture(scope="module")
 def restricted(url: str) -> Iterator[Explored]:
-    allow = frozenset({"users", "posts", "names", "leak"})
+    allow = frozenset({"users", "posts", "names", "leak", "odd_types", "quoted"})
     with exploring({"shop": url}, allow=allow) as served:
         yield served
 
@@ -233,6 +237,18 @@ def test_no_plan_writes(shop: Explored, url: str, query: str) -> None:
     assert not Path("/tmp/accord-copied").exists()
 
 
+def test_a_type_that_is_not_built_in_is_described_by_its_name(
+    shop: Explored, capfd: pytest.CaptureFixture[str]
+) -> None:
+    found = shop.data("describe_table", table_name="odd_types", details=True, sample_rows=1)
+    types = [each["type"] for each in found["columns"]]
+    assert types == ["INTEGER", "box", "users", "secret[]", '"Sec ""ret"', "REGCLASS"]
+    assert "author users" in found["create_sql"]
+    added = shop.data("insert_row", table_name="odd_types", data={"id": 1, "place": "(1,1),(0,0)"})
+    assert added["changes"] == 1
+    assert "Warning: " not in capfd.readouterr().err
+
+
 # What is hidden
 
 HIDDEN = [
@@ -252,7 +268,7 @@ def test_a_hidden_table_is_refused_like_one_that_does_not_exist(
 ) -> None:
     assert {restricted.error(tool, query=query) for query in HIDDEN} == {
         "The query reads what does not exist or may not be read;"
-        ' only "leak", "names", "posts", "users" may be read'
+        ' only "leak", "names", "odd_types", "posts", "quoted", "users" may be read'
     }
     for query in ("SELECT peek()", "SELECT name FROM users WHERE peek() > name"):
         assert "may not be read" in restricted.error("run_query", query=query)
@@ -266,7 +282,9 @@ def test_a_hidden_table_is_named_nowhere(restricted: Explored) -> None:
     calls: list[tuple[str, dict[str, Any]]] = [
         ("list_tables", {}),
         ("describe_table", {"table_name": ["users", "posts", "leak"], "details": True, "sample_rows": 2}),
+        ("describe_table", {"table_name": ["odd_types", "quoted"], "details": True}),
         ("describe_table", {"table_name": "users"}),
+        ("search_schema", {"words": "odd_types hidden"}),
         ("search_schema", {"words": "user name people code"}),
         ("explain_query", {"query": "SELECT * FROM users, posts"}),
         ("explain_query", {"query": "SELECT * FROM leak"}),
@@ -280,6 +298,7 @@ def test_a_hidden_table_is_named_nowhere(restricted: Explored) -> None:
         texts.append(json.dumps(found))
     for text in texts:
         assert "secret" not in text.replace("secre\\", ""), text
+        assert "Sec " not in text
         assert "hunter2" not in text
 
 

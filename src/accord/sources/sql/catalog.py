@@ -37,6 +37,8 @@ _MAX_NAMES: Final = 100  # of a completion, as MCP has it
 _MAX_CELL: Final = 200  # characters of a value in a sample row
 _TEXTS: Final = ("create_sql", "comment")
 """Members of a description that are text of the author, who may name any table."""
+_COLUMN_TEXTS: Final = frozenset({"type", "default_value", "comment"})
+"""Those of a column."""
 
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
@@ -91,7 +93,11 @@ def _readable(catalog: Catalog, tables: Sequence[TableKind]) -> Iterable[TableEn
 def _without_names(entry: TableEntry, hidden: frozenset[str]) -> TableEntry:
     replace = msgspec.structs.replace
     columns = [
-        replace(column, comment=without_hidden_names(column.comment, hidden))
+        replace(
+            column,
+            type=without_hidden_names(column.type, hidden) or "",
+            comment=without_hidden_names(column.comment, hidden),
+        )
         for column in entry.columns
     ]
     return replace(entry, comment=without_hidden_names(entry.comment, hidden), columns=columns)
@@ -162,12 +168,16 @@ def _without_texts(description: dict[str, Any], hidden: Collection[str]) -> dict
     if "check_constraints" in shown:
         found = shown["check_constraints"]
         shown["check_constraints"] = [each for each in found if not names_any(each, hidden)]
-    if "kind" in shown:  # so its columns have comments
-        shown["columns"] = [
-            column | {"comment": without_hidden_names(column["comment"], hidden)}
-            for column in shown["columns"]
-        ]
+    shown["columns"] = [_without_names_of_column(each, hidden) for each in shown["columns"]]
     return shown
+
+
+def _without_names_of_column(column: Any, hidden: Collection[str]) -> dict[str, Any]:
+    """Return a column without texts that name a hidden table: a row of one may be its type."""
+    shown: dict[str, Any] = msgspec.to_builtins(column)
+    for key in _COLUMN_TEXTS & shown.keys():
+        shown[key] = without_hidden_names(shown[key], hidden)
+    return shown | {"type": shown["type"] or ""}
 
 
 def _sample(catalog: Catalog, name: str, rows: int) -> Any:

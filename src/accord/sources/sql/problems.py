@@ -15,6 +15,7 @@ _MAX_NAMES: Final = 50
 _MAX_NAME_LENGTH: Final = 64
 _MAX_COMPARED: Final = 2_000  # names, since comparing takes time
 _WORD: Final = re.compile(r"[\w$]+")
+_QUOTES: Final = str.maketrans("", "", "\"'`[]")  # in SQL, one within a name is written twice
 _OF_THE_DATABASE: Final = frozenset({"validation", "authorization", "conflict"})
 """The kinds of Problems whose message may quote the database."""
 
@@ -110,8 +111,11 @@ def names_any(text: str, names: Collection[str]) -> bool:
     """True if a text has one of the names in it, which are in lower case."""
     lowered = text.lower()
     words = set(_WORD.findall(lowered))
+    bare = lowered.translate(_QUOTES)
     return any(
-        name in words if _WORD.fullmatch(name) else name in lowered for name in names if name
+        name in words if _WORD.fullmatch(name) else name.translate(_QUOTES) in bare
+        for name in names
+        if name
     )
 
 

@@ -91,6 +91,7 @@ MODULES: Final = ("fts3", "fts4", "fts5", "fts5vocab", "fts4aux", "rtree", "rtre
 """The kinds of virtual tables that a database may have; json_each is built in."""
 _TABLE_FUNCTIONS: Final = frozenset({"json_each", "json_tree", "jsonb_each", "jsonb_tree"})
 _TABLE_PRAGMAS: Final = frozenset({"table_info", "table_xinfo", "index_list", "foreign_key_list"})
+_NAMING_PRAGMAS: Final = frozenset({"foreign_key_list"})  # which name other tables
 _DATABASE_PRAGMAS: Final = frozenset(
     "index_info index_xinfo table_list collation_list function_list compile_options".split()
 )
@@ -229,7 +230,7 @@ class Authorizer:
         is_allowed = name in _MODULE_PRAGMAS or (
             name in _TABLE_PRAGMAS | _DATABASE_PRAGMAS
             if self._allow is None
-            else name in _TABLE_PRAGMAS and self.allows(argument or "")
+            else name in _TABLE_PRAGMAS - _NAMING_PRAGMAS and self.allows(argument or "")
         )
         if is_allowed:
             return apsw.SQLITE_OK

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from math import ceil
+from time import monotonic
 from typing import Any, Final
 
 import msgspec
@@ -83,6 +84,7 @@ class PostgresEngine:
 
     def __init__(self, settings: WorkerSettings) -> None:
         self._settings = settings
+        self._deadline = monotonic()
         with mapped_errors(settings):
             self._engine = create_engine(
                 make_url(settings.url).set(drivername="postgresql+psycopg"),
@@ -104,9 +106,14 @@ class PostgresEngine:
     @contextmanager
     def _begin(self) -> Iterator[Connection]:
         """Begin a transaction, which is rolled back unless it is committed."""
+        self._deadline = monotonic() + self._settings.timeout
         with mapped_errors(self._settings), self._engine.connect() as connection:
-            query.begin(connection, self._settings)
+            self._begin_again(connection)
             yield connection
+
+    def _begin_again(self, connection: Connection) -> None:
+        """Begin a transaction within the time of the request."""
+        query.begin(connection, self._deadline, writes=self._settings.writes)
 
     def tables(self) -> TableNames:
         """Return the tables and views that are allowed."""
@@ -167,7 +174,7 @@ class PostgresEngine:
         """
         connection.rollback()
         with mapped_errors(self._settings):
-            query.begin(connection, self._settings)
+            self._begin_again(connection)
             driver: psycopg.Connection[Any] = connection.connection.driver_connection  # type: ignore[assignment] # the driver is psycopg
             try:
                 names = self._catalog(connection)
@@ -175,7 +182,7 @@ class PostgresEngine:
             finally:
                 query.end(driver)
                 connection.rollback()
-                query.begin(connection, self._settings)
+                self._begin_again(connection)
 
     def hidden_tables(self) -> frozenset[str]:
         """Return the tables that are not allowed, in lower case."""
@@ -185,7 +192,7 @@ class PostgresEngine:
     def explain(self, request: ExplainQuery) -> QueryPlan:
         """Return the plan of a query that only reads."""
         with self._reading() as (driver, names):
-            return explain(driver, request, self._allow_list, names)
+            return explain(driver, request, self._allow_list, names, self._deadline)
 
     def check(self, request: CheckQuery) -> CheckedQuery:
         """Plan a query that only reads, and return its columns with their types."""

@@ -8,7 +8,14 @@ import msgspec
 import psycopg
 
 from accord.sources.sql.messages import ExplainQuery, QueryPlan
-from accord.sources.sql.postgres.query import AllowList, Names, OnPlanned, declare, number_params
+from accord.sources.sql.postgres.query import (
+    AllowList,
+    Names,
+    OnPlanned,
+    declare,
+    limit_time,
+    number_params,
+)
 
 _EXPLAIN: Final = "EXPLAIN (FORMAT JSON) "
 _ANALYZE: Final = "EXPLAIN (FORMAT JSON, ANALYZE, TIMING OFF) "
@@ -26,22 +33,29 @@ _CONDITIONS: Final = (
 
 
 def explain(
-    driver: "psycopg.Connection[Any]", request: ExplainQuery, allow_list: AllowList, names: Names
+    driver: "psycopg.Connection[Any]",
+    request: ExplainQuery,
+    allow_list: AllowList,
+    names: Names,
+    deadline: float,
 ) -> QueryPlan:
     """Return the plan of a SELECT that reads allowed tables only; with `analyze`, run it."""
-    return allow_list.guard(driver, request.query, names, partial(_explain, driver, request, names))
+    run = partial(_explain, driver, request, names, deadline)
+    return allow_list.guard(driver, request.query, names, run)
 
 
 def _explain(
     driver: "psycopg.Connection[Any]",
     request: ExplainQuery,
     names: Names,
+    deadline: float,
     on_planned: OnPlanned = lambda _: None,
 ) -> QueryPlan:
     """Return a plan. That of a cursor comes first: it raises a Problem unless this is a SELECT."""
     query, values = number_params(request.query, request.params)
     declare(driver, query, values, names)
     on_planned(driver)
+    limit_time(driver, deadline)
     prefix = _ANALYZE if request.analyze else _EXPLAIN
     found = psycopg.RawCursor(driver).execute(prefix + query, values).fetchone()
     assert found is not None

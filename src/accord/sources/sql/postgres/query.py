@@ -54,13 +54,18 @@ _REVEALING_CLASSES: Final = ("22", "23", "42", "P0", "XX")
 """Classes of errors whose message may have a value in it that the query has read."""
 
 
-def begin(connection: Connection, settings: WorkerSettings) -> None:
-    """Begin a transaction with a time limit, read-only unless the settings say that it writes."""
-    if not settings.writes:
+def begin(connection: Connection, deadline: float, *, writes: bool) -> None:
+    """Begin a transaction that ends by a deadline, read-only unless it `writes`."""
+    if not writes:
         connection.exec_driver_sql("SET TRANSACTION READ ONLY")
-    timeout = _milliseconds(settings.timeout)
+    timeout = _milliseconds(deadline - monotonic())
     connection.exec_driver_sql(_SET_TIMEOUT.format(timeout))
     connection.exec_driver_sql(f"SET LOCAL lock_timeout = {timeout}")
+
+
+def limit_time(driver: "psycopg.Connection[Any]", deadline: float) -> None:
+    """Set the time limit of the next statement, which a query before it may have changed."""
+    driver.execute(_SET_TIMEOUT.format(_milliseconds(deadline - monotonic())).encode())
 
 
 def _milliseconds(seconds: float) -> int:
@@ -163,7 +168,7 @@ def _fetch(
     """Yield rows as JSON values; sets the time limit each time, for a query can change it."""
     batch = [()]
     while batch:
-        driver.execute(_SET_TIMEOUT.format(_milliseconds(deadline - monotonic())).encode())
+        limit_time(driver, deadline)
         batch = cursor.fetchmany(size)
         for row in batch:
             yield tuple(map(to_json, row))

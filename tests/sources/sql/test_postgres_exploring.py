@@ -35,6 +35,9 @@ CREATE TABLE bare (a int);
 CREATE TABLE "Sec ""ret" (a int);
 CREATE TABLE odd_types (id int PRIMARY KEY, place box, author users, hidden secret[], many "Sec ""ret",
   number regclass DEFAULT 'secret'::regclass);
+CREATE SCHEMA elsewhere;
+CREATE TABLE elsewhere.users (badge int PRIMARY KEY);
+CREATE TABLE badges (badge int REFERENCES elsewhere.users);
 CREATE VIEW quoted AS SELECT a FROM "Sec ""ret";
 CREATE VIEW names AS SELECT name FROM users;
 CREATE VIEW leak AS SELECT code FROM secret;
@@ -247,6 +250,18 @@ def test_a_type_that_is_not_built_in_is_described_by_its_name(
     added = shop.data("insert_row", table_name="odd_types", data={"id": 1, "place": "(1,1),(0,0)"})
     assert added["changes"] == 1
     assert "Warning: " not in capfd.readouterr().err
+
+
+def test_a_key_to_a_table_of_another_schema_has_its_schema_and_is_hidden(
+    url: str, shop: Explored
+) -> None:
+    (key,) = shop.data("describe_table", table_name="badges")["foreign_keys"]
+    assert key["references"] == {"table": "elsewhere.users", "columns": ["badge"]}
+    allow = frozenset({"users", "badges"})
+    with serving(url, allow=allow) as plain, exploring({"shop": url}, allow=allow) as explored:
+        for served in (plain, explored):
+            found = served.data("describe_table", table_name="badges", details=True)
+            assert found["foreign_keys"] == []
 
 
 # What is hidden

@@ -155,7 +155,8 @@ def without_hidden(description: dict[str, Any], catalog: Catalog) -> dict[str, A
     hidden = catalog.hidden()
     keys = description.get("foreign_keys")
     if keys is not None:
-        shown = [key for key in keys if key["references"]["table"].lower() not in hidden]
+        allowed = {catalog.fold(each.name) for each in catalog.kinds()}
+        shown = [key for key in keys if catalog.fold(key["references"]["table"]) in allowed]
         description = description | {"foreign_keys": shown}
     return _without_texts(description, hidden)
 

@@ -151,12 +151,18 @@ def foreign_keys(connection: Connection, name: str) -> list[dict[str, Any]]:
     return [
         {
             "columns": key["constrained_columns"],
-            "references": {"table": key["referred_table"], "columns": key["referred_columns"]},
+            "references": {"table": _referred_table(key), "columns": key["referred_columns"]},
             "on_update": key["options"].get("onupdate", "NO ACTION"),
             "on_delete": key["options"].get("ondelete", "NO ACTION"),
         }
         for key in inspect(connection).get_foreign_keys(name)
     ]
+
+
+def _referred_table(key: Any) -> str:
+    """Return the name of the table that a key refers to, with its schema if that is another."""
+    schema, name = key["referred_schema"], str(key["referred_table"])
+    return name if schema is None else f"{schema}.{name}"
 
 
 def count_rows(connection: Connection, name: str, limit: int) -> int:

@@ -19,35 +19,33 @@ from accord.sources.sql.messages import (
     TableDescriptions,
     TableKinds,
 )
-from accord.sources.sql.tools import (
-    _BOOLEAN,
-    _LIST_TABLES_INPUT,
-    _STRING,
-    READS,
-    _any_of,
-    _flag,
-    _input,
-    _list_of,
-    _output,
-    async_tool,
-    basic_tools,
+from accord.sources.sql.tool_schemas import (
+    BOOLEAN,
+    LIST_TABLES_INPUT,
+    STRING,
+    any_of,
+    flag,
+    input_of,
+    list_of,
+    output_of,
     query_properties,
 )
+from accord.sources.sql.tools import READS, async_tool, basic_tools
 
 _MAX_TABLES: Final = 20  # in one description
 _MAX_SAMPLE: Final = 20  # rows of a table
 _OBJECT: Final[JsonSchema] = {"type": "object"}
 
-_DESCRIBE_INPUT: Final = _input(
+_DESCRIBE_INPUT: Final = input_of(
     ["table_name"],
     table_name={
         "anyOf": [
             {"type": "string"},
-            {"type": "array", "items": _STRING, "minItems": 1, "maxItems": _MAX_TABLES},
+            {"type": "array", "items": STRING, "minItems": 1, "maxItems": _MAX_TABLES},
         ],
         "description": "Name of the table to describe, or a list of names",
     },
-    details=_flag("Also indexes, constraints and generated columns"),
+    details=flag("Also indexes, constraints and generated columns"),
     sample_rows={
         "type": "integer",
         "minimum": 0,
@@ -56,22 +54,22 @@ _DESCRIBE_INPUT: Final = _input(
         "description": "How many of its first rows to show, with long values cut",
     },
 )
-_KINDS_OUTPUT: Final = _list_of(_output(name=_STRING, kind=_STRING))
+_KINDS_OUTPUT: Final = list_of(output_of(name=STRING, kind=STRING))
 _DESCRIPTIONS_OUTPUT: Final[JsonSchema] = {
     "type": "object",
     "properties": {
-        "table_name": _STRING,
-        "kind": _STRING,
-        "comment": _any_of("string", "null"),
-        "columns": _list_of(
-            _output(name=_STRING, type=_STRING, not_null=_BOOLEAN, primary_key=_BOOLEAN)
+        "table_name": STRING,
+        "kind": STRING,
+        "comment": any_of("string", "null"),
+        "columns": list_of(
+            output_of(name=STRING, type=STRING, not_null=BOOLEAN, primary_key=BOOLEAN)
         ),
-        "create_sql": _any_of("string", "null"),
-        "foreign_keys": _list_of(_OBJECT),
-        "referenced_by": _list_of(_OBJECT),
-        "row_estimate": _any_of("integer", "null"),
-        "row_estimate_is": _any_of("string", "null"),
-        "tables": _list_of(_OBJECT),
+        "create_sql": any_of("string", "null"),
+        "foreign_keys": list_of(_OBJECT),
+        "referenced_by": list_of(_OBJECT),
+        "row_estimate": any_of("integer", "null"),
+        "row_estimate_is": any_of("string", "null"),
+        "tables": list_of(_OBJECT),
     },
 }
 """A table, or `tables` if a list of names was given."""
@@ -138,7 +136,7 @@ def _exploring_tools(database: Database) -> list[Tool]:
             f"List all tables and views in the {product} database",
             ListTableKinds,
             calls.list_tables,
-            _LIST_TABLES_INPUT,
+            LIST_TABLES_INPUT,
             _KINDS_OUTPUT,
             READS,
         ),
@@ -159,7 +157,7 @@ def _exploring_tools(database: Database) -> list[Tool]:
             ExplainQuery,
             calls.explain_query,
             _explain_input(database),
-            _output(plan={}),
+            output_of(plan={}),
             READS,
         ),
     ]
@@ -168,5 +166,5 @@ def _exploring_tools(database: Database) -> list[Tool]:
 def _explain_input(database: Database) -> JsonSchema:
     properties = query_properties(database)
     if not database.is_sqlite:
-        properties["analyze"] = _flag("Run the query, and show the number of rows and the time")
-    return _input(["query"], **properties)
+        properties["analyze"] = flag("Run the query, and show the number of rows and the time")
+    return input_of(["query"], **properties)

@@ -15,7 +15,8 @@ from accord.sources.sql.query_definition import SavedQuery
 from accord.sources.sql.query_files import read_queries
 from accord.sources.sql.row_format import DEFAULT_FORMAT, RowFormat, rows_schema, table_schema
 from accord.sources.sql.tokenizer import POSTGRES, SQLITE, tokenize
-from accord.sources.sql.tools import CURSOR, READS, RowReader, async_tool, limit_schema
+from accord.sources.sql.tool_schemas import CURSOR, limit_schema
+from accord.sources.sql.tools import READS, RowReader, async_tool
 
 _FAULTS: Final = frozenset({"validation", "authorization", "not_found"})
 """Kinds of Problems that a query has itself; all others are of the database."""
@@ -140,7 +141,7 @@ def _tool(query: SavedQuery, columns: CheckedQuery, database: Database, reader: 
         _arguments_type(query),
         _call(query, reader, most, row_format, is_sqlite=database.is_sqlite),
         schema,
-        _output(columns, row_format),
+        output_of(columns, row_format),
         READS,
     )
 
@@ -205,7 +206,7 @@ def _default(query: SavedQuery, number: int) -> Any:
         ) from error
 
 
-def _output(found: CheckedQuery, row_format: RowFormat) -> JsonSchema:
+def output_of(found: CheckedQuery, row_format: RowFormat) -> JsonSchema:
     """Return the schema of the rows: their columns, and the types that the database knows."""
     if row_format != "objects":
         count = len(found.columns)

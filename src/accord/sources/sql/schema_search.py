@@ -25,15 +25,8 @@ from accord.sources.sql.messages import (
 )
 from accord.sources.sql.problems import join_names, quote_name
 from accord.sources.sql.search import order, words_of
-from accord.sources.sql.tools import (
-    _STRING,
-    READS,
-    _input,
-    _list_of,
-    _output,
-    _text,
-    async_tool,
-)
+from accord.sources.sql.tool_schemas import STRING, input_of, list_of, output_of, text
+from accord.sources.sql.tools import READS, async_tool
 
 log = logging.getLogger("accord")
 
@@ -66,18 +59,18 @@ def schema_features(databases: Databases) -> list[Tool | Resource]:
 
 # search_schema
 
-_OUTPUT: Final = _list_of(
+_OUTPUT: Final = list_of(
     {
-        **_output(database=_STRING, table=_STRING, kind=_STRING),
+        **output_of(database=STRING, table=STRING, kind=STRING),
         "properties": {
-            "database": _STRING,
-            "table": _STRING,
-            "kind": _STRING,
-            "comment": _STRING,
-            "columns": _list_of(
+            "database": STRING,
+            "table": STRING,
+            "kind": STRING,
+            "comment": STRING,
+            "columns": list_of(
                 {
-                    **_output(name=_STRING, type=_STRING),
-                    "properties": {"name": _STRING, "type": _STRING, "comment": _STRING},
+                    **output_of(name=STRING, type=STRING),
+                    "properties": {"name": STRING, "type": STRING, "comment": STRING},
                 }
             ),
         },
@@ -87,7 +80,7 @@ _OUTPUT: Final = _list_of(
 
 def _search_tool(databases: Databases) -> Tool:
     properties = {
-        "words": _text("Words to find in the names of tables and columns, and in comments"),
+        "words": text("Words to find in the names of tables and columns, and in comments"),
         "limit": {
             "type": "integer",
             "minimum": 1,
@@ -108,7 +101,7 @@ def _search_tool(databases: Databases) -> Tool:
         f"Find tables and columns of {several} by words",
         SearchArguments,
         _Search(databases).search_schema,
-        _input(["words"], **properties),
+        input_of(["words"], **properties),
         _OUTPUT,
         READS,
     )

@@ -1,7 +1,7 @@
 """The tools of a database, three that read and three that write, and the cursors of `run_query`."""
 
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, Final, TypeVar, get_args
+from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 
@@ -27,8 +27,19 @@ from accord.sources.sql.row_format import (
     DEFAULT_FORMAT,
     RowFormat,
     data_of,
-    rows_schema,
-    table_schema,
+)
+from accord.sources.sql.tool_schemas import (
+    CHANGES_OUTPUT,
+    DELETE_ROW_INPUT,
+    DESCRIBE_TABLE_INPUT,
+    INSERT_ROW_INPUT,
+    INSERTED_OUTPUT,
+    LIST_TABLES_INPUT,
+    ROWS_OUTPUT,
+    TABLE_NAMES_OUTPUT,
+    TABLE_OUTPUT,
+    UPDATE_ROW_INPUT,
+    run_query_input,
 )
 
 T = TypeVar("T")
@@ -43,140 +54,6 @@ _DRY_RUN: Final = "Dry run, nothing was changed."
 _decode_object = msgspec.json.Decoder(dict[str, Any]).decode
 _PURPOSE: Final = "rows of run_query"
 _canonical = msgspec.json.Encoder(order="deterministic").encode
-
-
-def _text(description: str) -> JsonSchema:
-    return {"type": "string", "description": description}
-
-
-def _object(description: str) -> JsonSchema:
-    return {"type": "object", "description": description}
-
-
-def _any_of(*kinds: str) -> JsonSchema:
-    """Return a schema of several types; some clients do not know `"type": [...]`."""
-    return {"anyOf": [{"type": kind} for kind in kinds]}
-
-
-def _flag(description: str) -> JsonSchema:
-    return {"type": "boolean", "description": description, "default": False}
-
-
-def _input(required: list[str], **properties: JsonSchema) -> JsonSchema:
-    return {"type": "object", "properties": properties, "required": required}
-
-
-_PARAMETER: Final = _any_of("string", "number", "boolean", "null", "object")
-"""The type of a parameter; some model APIs refuse an array without a type of its items."""
-_DRY_RUN_FLAG: Final = _flag("Tell how many rows would change, and change none")
-_MAX_CHANGES: Final[JsonSchema] = {
-    "type": "integer",
-    "minimum": 0,
-    "description": "Change nothing if it would be more rows than this",
-}
-_WHERE: Final = "WHERE conditions (column: value pairs)"
-
-_LIST_TABLES_INPUT: Final = _input([])
-_DESCRIBE_TABLE_INPUT: Final = _input(
-    ["table_name"],
-    table_name=_text("Name of the table to describe"),
-    details=_flag("Also foreign keys, indexes, constraints, generated columns and a row count"),
-)
-_INSERT_ROW_INPUT: Final = _input(
-    ["table_name", "data"],
-    table_name=_text("Name of the table to insert into"),
-    data=_object("Column names and values to insert"),
-    dry_run=_DRY_RUN_FLAG,
-)
-_UPDATE_ROW_INPUT: Final = _input(
-    ["table_name", "data", "where"],
-    table_name=_text("Name of the table to update"),
-    data=_object("Column names and new values"),
-    where=_object(_WHERE),
-    dry_run=_DRY_RUN_FLAG,
-    max_changes=_MAX_CHANGES,
-)
-_DELETE_ROW_INPUT: Final = _input(
-    ["table_name", "where"],
-    table_name=_text("Name of the table to delete from"),
-    where=_object(_WHERE),
-    dry_run=_DRY_RUN_FLAG,
-    max_changes=_MAX_CHANGES,
-)
-
-
-CURSOR: Final = _text("The cursor of the rows before, to go on behind them")
-"""The schema of the argument `cursor`."""
-
-
-def limit_schema(most: int) -> JsonSchema:
-    """Return the schema of the argument `limit`."""
-    return {
-        "type": "integer",
-        "minimum": 1,
-        "description": f"The most rows to return, up to {most:,}",
-    }
-
-
-def query_properties(database: Database) -> dict[str, JsonSchema]:
-    """Return the schemas of `query` and `params`; engines differ in how a query names them."""
-    placeholders = f"a list for {'?' if database.is_sqlite else '$1'}, an object for :name"
-    return {
-        "query": _text("SQL SELECT query to execute"),
-        "params": {
-            "anyOf": [{"type": "array", "items": _PARAMETER}, {"type": "object"}],
-            "description": f"Values for the places in the query: {placeholders}",
-        },
-    }
-
-
-def _run_query_input(database: Database) -> JsonSchema:
-    default_format = DEFAULT_FORMAT[database.options.rows]
-    return _input(
-        ["query"],
-        **query_properties(database),
-        limit=limit_schema(database.options.max_rows),
-        cursor=CURSOR,
-        format={
-            "type": "string",
-            "enum": list(get_args(RowFormat)),
-            "description": "table names the columns once, and each row is a list; markdown is one"
-            f" as text (default {default_format})",
-        },
-    )
-
-
-def _output(**properties: JsonSchema) -> JsonSchema:
-    return {"type": "object", "properties": properties, "required": list(properties)}
-
-
-def _list_of(items: JsonSchema) -> JsonSchema:
-    return {"type": "array", "items": items}
-
-
-_STRING: Final[JsonSchema] = {"type": "string"}
-_BOOLEAN: Final[JsonSchema] = {"type": "boolean"}
-_NULLABLE_STRING: Final = _any_of("string", "null")
-
-_TABLE_NAMES_OUTPUT: Final = _list_of(_STRING)
-_TABLE_OUTPUT: Final = _output(
-    table_name=_STRING,
-    columns=_list_of(
-        _output(
-            name=_STRING,
-            type=_STRING,
-            not_null=_BOOLEAN,
-            primary_key=_BOOLEAN,
-            default_value=_NULLABLE_STRING,
-        )
-    ),
-    create_sql=_NULLABLE_STRING,
-)
-_ROWS_OUTPUT: Final[JsonSchema] = {"anyOf": [rows_schema(), table_schema()]}
-_CHANGES_OUTPUT: Final = _output(changes={"type": "integer"})
-_INSERTED_OUTPUT: Final = _output(
-    last_insert_id=_any_of("integer", "string", "null"), changes={"type": "integer"}
-)
 
 
 class RunQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -341,8 +218,8 @@ def _read_tools(database: Database, key: bytes | None) -> list[Tool]:
             f"List all tables in the {product} database",
             ListTables,
             calls.list_tables,
-            _LIST_TABLES_INPUT,
-            _TABLE_NAMES_OUTPUT,
+            LIST_TABLES_INPUT,
+            TABLE_NAMES_OUTPUT,
             READS,
         ),
         async_tool(
@@ -350,8 +227,8 @@ def _read_tools(database: Database, key: bytes | None) -> list[Tool]:
             "Describe the schema of a specific table",
             DescribeTable,
             calls.describe_table,
-            _DESCRIBE_TABLE_INPUT,
-            _TABLE_OUTPUT,
+            DESCRIBE_TABLE_INPUT,
+            TABLE_OUTPUT,
             READS,
         ),
         async_tool(
@@ -359,8 +236,8 @@ def _read_tools(database: Database, key: bytes | None) -> list[Tool]:
             "Run a SELECT query and return results as JSON",
             RunQuery,
             calls.run_query,
-            _run_query_input(database),
-            _ROWS_OUTPUT,
+            run_query_input(database),
+            ROWS_OUTPUT,
             READS,
         ),
     ]
@@ -374,8 +251,8 @@ def _write_tools(database: Database) -> list[Tool]:
             "Insert a new row into a table",
             InsertRow,
             calls.insert_row,
-            _INSERT_ROW_INPUT,
-            _INSERTED_OUTPUT,
+            INSERT_ROW_INPUT,
+            INSERTED_OUTPUT,
             _ADDS,
         ),
         async_tool(
@@ -383,8 +260,8 @@ def _write_tools(database: Database) -> list[Tool]:
             "Update rows in a table based on a condition",
             UpdateRows,
             calls.update_row,
-            _UPDATE_ROW_INPUT,
-            _CHANGES_OUTPUT,
+            UPDATE_ROW_INPUT,
+            CHANGES_OUTPUT,
             _CHANGES,
         ),
         async_tool(
@@ -392,8 +269,8 @@ def _write_tools(database: Database) -> list[Tool]:
             "Delete rows from a table based on a condition",
             DeleteRows,
             calls.delete_row,
-            _DELETE_ROW_INPUT,
-            _CHANGES_OUTPUT,
+            DELETE_ROW_INPUT,
+            CHANGES_OUTPUT,
             _DESTROYS,
         ),
     ]

@@ -59,11 +59,12 @@ def test_a_call_succeeds_with_text_and_structure(mode: str) -> None:
 
 def test_rows_come_with_their_page_and_warnings(mode: str) -> None:
     result = talk(mode, lambda client: client.call_tool("orders", {"customer": "grace"}))
-    assert result.structured_content == wrapped(mode, ORDERS)
-    assert result.meta["dev.accord-mcp/answer"] == {
+    details = {
         "page": {"limit": 20, "total": 1},
         "warnings": [{"message": "prices are from yesterday"}],
     }
+    assert result.structured_content == {"result": ORDERS} | details
+    assert result.meta["dev.accord-mcp/answer"] == details
 
 
 @pytest.mark.parametrize(

@@ -120,6 +120,12 @@ def test_a_success_is_one_and_carries_its_data(tool: str, profile: str, mode: st
         assert found == data
     elif tool in ("words", "nothing", "picture"):
         assert structure is None
+    elif tool in BESIDE:
+        details = BESIDE[tool]
+        is_object = isinstance(data, dict)
+        assert structure == (
+            data | {"_accord": details} if is_object else {"result": data} | details
+        )
     elif MODES[mode] == "2026-07-28" or isinstance(data, dict):
         assert structure == data
     else:

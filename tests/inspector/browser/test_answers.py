@@ -17,7 +17,7 @@ def test_a_list_is_a_table_and_the_three_views_agree(page: Any) -> None:
     assert rows.count() == 3
     assert rows.nth(0).inner_text().split()[:6] == ["1", "1", "Moth", "trap", "1", "Grace"]
     assert [each["id"] for each in generic(page)["data"]] == [1, 2, 3]
-    assert received(page)["result"]["structuredContent"][2]["id"] == 3
+    assert received(page)["result"]["structuredContent"]["result"][2]["id"] == 3
     assert "prices are from yesterday" in page.inner_text(".notice")
     assert page.inner_text(".outcome") == "list of 3 items"
     assert re.search(r"[\d.]+ ms", page.inner_text(".facts"))

@@ -154,6 +154,8 @@ def _are_details(words: Detailed, digs: Digs, *, is_answer: bool) -> bool:
         return False
     if body.rstrip()[-1:] in ("}", "]") and find_json(body) is not None:
         return True
+    if words.items is not None and body.rstrip().endswith("|"):  # a count of the rows of a table
+        return True
     return is_answer and digs == "all" and "\n\n" not in body
 
 

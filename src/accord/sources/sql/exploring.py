@@ -23,12 +23,12 @@ from accord.sources.sql.tool_schemas import (
     BOOLEAN,
     LIST_TABLES_INPUT,
     STRING,
-    any_of,
     flag,
     input_of,
     list_of,
     output_of,
     query_properties,
+    types_of,
 )
 from accord.sources.sql.tools import READS, async_tool, basic_tools
 
@@ -60,15 +60,15 @@ _DESCRIPTIONS_OUTPUT: Final[JsonSchema] = {
     "properties": {
         "table_name": STRING,
         "kind": STRING,
-        "comment": any_of("string", "null"),
+        "comment": types_of("string", "null"),
         "columns": list_of(
             output_of(name=STRING, type=STRING, not_null=BOOLEAN, primary_key=BOOLEAN)
         ),
-        "create_sql": any_of("string", "null"),
+        "create_sql": types_of("string", "null"),
         "foreign_keys": list_of(_OBJECT),
         "referenced_by": list_of(_OBJECT),
-        "row_estimate": any_of("integer", "null"),
-        "row_estimate_is": any_of("string", "null"),
+        "row_estimate": types_of("integer", "null"),
+        "row_estimate_is": types_of("string", "null"),
         "tables": list_of(_OBJECT),
     },
 }

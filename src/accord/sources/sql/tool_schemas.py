@@ -15,7 +15,7 @@ def free_object(description: str) -> JsonSchema:
     return {"type": "object", "description": description}
 
 
-def any_of(*kinds: str) -> JsonSchema:
+def types_of(*kinds: str) -> JsonSchema:
     """Return a schema of several types; some clients do not know `"type": [...]`."""
     return {"anyOf": [{"type": kind} for kind in kinds]}
 
@@ -28,7 +28,7 @@ def input_of(required: list[str], **properties: JsonSchema) -> JsonSchema:
     return {"type": "object", "properties": properties, "required": required}
 
 
-PARAMETER: Final = any_of("string", "number", "boolean", "null", "object")
+PARAMETER: Final = types_of("string", "number", "boolean", "null", "object")
 """The type of a parameter; some model APIs refuse an array without a type of its items."""
 DRY_RUN_FLAG: Final = flag("Tell how many rows would change, and change none")
 MAX_CHANGES: Final[JsonSchema] = {
@@ -118,7 +118,7 @@ def list_of(items: JsonSchema) -> JsonSchema:
 
 STRING: Final[JsonSchema] = {"type": "string"}
 BOOLEAN: Final[JsonSchema] = {"type": "boolean"}
-NULLABLE_STRING: Final = any_of("string", "null")
+NULLABLE_STRING: Final = types_of("string", "null")
 
 TABLE_NAMES_OUTPUT: Final = list_of(STRING)
 TABLE_OUTPUT: Final = output_of(
@@ -137,5 +137,5 @@ TABLE_OUTPUT: Final = output_of(
 ROWS_OUTPUT: Final[JsonSchema] = {"anyOf": [rows_schema(), table_schema()]}
 CHANGES_OUTPUT: Final = output_of(changes={"type": "integer"})
 INSERTED_OUTPUT: Final = output_of(
-    last_insert_id=any_of("integer", "string", "null"), changes={"type": "integer"}
+    last_insert_id=types_of("integer", "string", "null"), changes={"type": "integer"}
 )

@@ -1,6 +1,7 @@
 """`tools/list` of a large project is small, and says the same."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
@@ -51,6 +52,12 @@ def test_output_schemas_are_an_option() -> None:
     address = entry["properties"]["billing_address"]
     assert entry["$defs"]["sender"]["properties"]["address"] == address
     assert entry["$defs"]["address"]["properties"]["city"]["type"] == ["string", "null"]
+
+
+def test_the_guide_states_both_sizes() -> None:
+    without, with_them = (round(listed(output_schemas=each)[1] / 1_000) for each in (False, True))
+    guide = (Path(__file__).parents[2] / "docs/django.md").read_text()
+    assert f"`tools/list` takes {without} kB without, {with_them} kB with them" in guide
 
 
 def test_output_schemas_of_some_tools_are_an_option() -> None:

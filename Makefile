@@ -32,7 +32,7 @@ export COVERAGE_FILE := $(CURDIR)/$(VENV)/coverage
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-all test-long coverage check docs conformance frameworks clients readings bench pictures sheet clean
+.PHONY: help demo test test-all test-long coverage check docs conformance frameworks clients readings score bench pictures sheet clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -84,6 +84,9 @@ clients: $(VENV)/.peers $(FRAMEWORKS) ## see what the models of other clients se
 
 readings: $(VENV)/.test ## write the readings of the corpus, and show what changed
 	PYTHONPATH=tests $(BIN)/python -m corpus.readings
+
+score: $(VENV)/.test ## score the reader on the labelled replies
+	@PYTHONPATH=tests $(BIN)/python -m reader.score
 
 bench: $(VENV)/.bench ## run the benchmarks; write docs/benchmarks.md and the table in the README
 	$(BIN)/python -m bench

@@ -1,6 +1,9 @@
 """Anything at all gives a Reading: objects of the names that the reader knows, and text of its marks."""
 
 import json
+import os
+import subprocess
+import sys
 from typing import Any
 
 import jsonschema_rs
@@ -11,7 +14,6 @@ from hypothesis import strategies as st
 from accord.model import schemas
 from accord.model.response import Response
 from accord.reader import Reading, read
-from accord.reader.report import report, to_json
 
 GENERIC = jsonschema_rs.validator_for(schemas.load("generic"))
 NAMES = st.sampled_from(
@@ -101,8 +103,7 @@ def check(reading: Any, reply: Any) -> None:
     assert isinstance(reading.response, Response)
     assert reading.raw is reply
     assert reading.origin
-    told = json.loads(to_json(report(reading)))
-    GENERIC.validate(told["response"])
+    GENERIC.validate(json.loads(json.dumps(reading.response.to_dict(), allow_nan=False)))
 
 
 @given(
@@ -146,17 +147,42 @@ def test_any_bytes_give_a_reading(raw: bytes, tool: str | None) -> None:
     check(read(raw, tool), raw)
 
 
+def test_a_result_within_itself_is_read() -> None:
+    endless: dict[str, Any] = {"content": [{"type": "text", "text": "x"}]}
+    endless["structuredContent"] = endless
+    assert read(endless, "call").response.response_type
+    deep: Any = {1: 2}
+    for _ in range(40):
+        deep = {"content": [{"type": "text", "text": "x"}], "structuredContent": deep}
+    assert read(deep, "call").response.response_type
+
+
 @pytest.mark.parametrize(
-    ("content", "text"),
-    [
-        ([None], None),
-        (["x", 7], None),
-        ([{"type": "text"}], None),
-        ([{"type": "text"}, {"type": "text", "text": "x"}], "x"),
-        ([{"type": "text", "text": "x"}, None, []], "x"),
-    ],
+    "text", ["```\n```", "```text\n```", "a: true\nb: 1\ud800", 'a: true\nb: "\ud800"']
 )
-def test_content_that_is_no_block_is_told_of(content: list[Any], text: str | None) -> None:
-    reading = read({"jsonrpc": "2.0", "id": 1, "result": {"content": content}}, "run")
-    assert "content has entries that are not content blocks" in reading.findings
-    assert reading.value == text
+def test_what_once_raised_is_read(text: str) -> None:
+    for tool in ("list_things", "get_things", "search"):
+        assert read({"content": [{"type": "text", "text": text}]}, tool).response.response_type
+
+
+SEEDS = """
+from accord.reader import read
+for arguments in (
+    {"command": "kubectl get pods", "script": "x = 1"},
+    {"tool_name": "list_files", "toolName": "create_user", "arguments": "{}"},
+):
+    print(read("a\\nb\\nc", "run_code", arguments).response.response_type)
+"""
+
+
+def test_a_reading_is_the_same_in_every_process() -> None:
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", SEEDS],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "1", "2", "3")
+    }
+    assert len(said) == 1

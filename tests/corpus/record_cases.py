@@ -83,8 +83,25 @@ def install(name: str, package: Package) -> list[str]:
             _run("npm", "install", "--prefix", str(home), "--no-package-lock", "--no-audit",
                  "--no-fund", "--ignore-scripts", "--loglevel=error", wanted, *package.also)  # fmt: skip
         else:
-            _run("uv", "venv", "--quiet", "--clear", "--seed", "--python", sys.executable, str(home / "venv"))
-            _run(str(home / "venv/bin/python"), "-m", "pip", "install", "--quiet", wanted, *package.also)
+            _run(
+                "uv",
+                "venv",
+                "--quiet",
+                "--clear",
+                "--seed",
+                "--python",
+                sys.executable,
+                str(home / "venv"),
+            )
+            _run(
+                str(home / "venv/bin/python"),
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                wanted,
+                *package.also,
+            )
         marker.touch()
     if registry == "npm":
         return _node_command(home, wanted.rpartition("@")[0] or wanted, package.command)
@@ -112,12 +129,16 @@ def _node() -> str:
 
 def _run(*words: str) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    subprocess.run(words, check=True, env={**os.environ, "PATH": path}, stdout=sys.stderr, timeout=400)
+    subprocess.run(
+        words, check=True, env={**os.environ, "PATH": path}, stdout=sys.stderr, timeout=400
+    )
 
 
-async def _serve(
-    name: str, package: Package, action: Callable[[str, Package, Peer, str], Awaitable[None]]
-) -> None:
+Action = Callable[[str, Package, Peer, str], Awaitable[None]]
+
+
+def _serve(name: str, package: Package, action: Action) -> None:
+    """Run a server in a temporary folder, and `action` with a connection to it."""
     command = install(name, package)
     with tempfile.TemporaryDirectory(prefix="accord-case-") as temporary:
         folder = os.path.realpath(temporary)
@@ -127,12 +148,17 @@ async def _serve(
             target.write_text(text)
         for words in package.setup:
             subprocess.run(words, cwd=folder, check=True, timeout=60)
-        real = [word.replace(FOLDER, folder) for word in command]
-        env = {"PATH": f"{Path(command[0]).parent}{os.pathsep}{os.environ['PATH']}", "HOME": folder}
-        env |= {"LANG": "C.UTF-8", "TZ": "UTC", "NO_COLOR": "1"}
-        env |= {key: value.replace(FOLDER, folder) for key, value in package.env.items()}
-        async with connect(real, cwd=folder, env=env, timeout=60) as peer:
-            await action(name, package, peer, folder)
+        asyncio.run(_connected(name, package, action, [folder, *command]))
+
+
+async def _connected(name: str, package: Package, action: Action, words: list[str]) -> None:
+    folder, *command = words
+    real = [word.replace(FOLDER, folder) for word in command]
+    env = {"PATH": f"{Path(command[0]).parent}{os.pathsep}{os.environ['PATH']}", "HOME": folder}
+    env |= {key: value.replace(FOLDER, folder) for key, value in package.env.items()}
+    env |= {"LANG": "C.UTF-8", "TZ": "UTC", "NO_COLOR": "1"}
+    async with connect(real, cwd=folder, env=env, timeout=60) as peer:
+        await action(name, package, peer, folder)
 
 
 async def _print_tools(name: str, package: Package, peer: Peer, folder: str) -> None:
@@ -170,7 +196,7 @@ async def _record(name: str, package: Package, peer: Peer, folder: str) -> None:
             "source": package.package,
             "tool": tool,
             "arguments": arguments,
-            "reply": message["result"] if "result" in message else message,
+            "reply": message.get("result", message),
             "label": None,
             "also": [],
             "items": None,
@@ -185,7 +211,9 @@ async def _record(name: str, package: Package, peer: Peer, folder: str) -> None:
 def scrub(text: str, folder: str, name: str) -> str:
     """Return a reply without the paths of this machine."""
     text = text.replace(folder, FOLDER).replace(str(SERVERS / f"case-{name}"), INSTALLED)
-    text = text.replace(str(Path(sys.prefix)), "/opt/venv").replace(str(HERE.parent.parent), "/opt/project")
+    text = text.replace(str(Path(sys.prefix)), "/opt/venv").replace(
+        str(HERE.parent.parent), "/opt/project"
+    )
     return re.sub(r"accord-case-\w+", "corpus", text)
 
 
@@ -209,7 +237,7 @@ def main() -> int:
         if name not in known:
             raise SystemExit(f"{name} is in no file of {HERE / 'servers'}")
         try:
-            asyncio.run(_serve(name, known[name], _print_tools if options.tools else _record))
+            _serve(name, known[name], _print_tools if options.tools else _record)
         except (PeerError, subprocess.SubprocessError, OSError, LookupError) as error:
             failed += 1
             print(f"{name}: {error!r}"[:600], file=sys.stderr)

@@ -88,7 +88,7 @@ def test_the_page_about_reading_says_where_a_value_is_found(rule: str, example: 
 
 
 def test_the_page_about_reading_lists_every_way_to_a_value() -> None:
-    sources = [path.read_text() for path in Path(accord.reader.__file__).parent.glob("*.py")]
+    sources = [path.read_text() for path in Path(accord.reader.__file__).parent.rglob("*.py")]
     named = {name for source in sources for name in re.findall(r'notes\.rule\("([\w-]+)"', source)}
     elsewhere = {rule.name for rule in RULES} | {"sdk-object", "exception", "binary"}
     shapes = {"response-v2", "generic", "problem"}
@@ -107,7 +107,7 @@ def test_the_page_about_reading_shows_what_says_that_it_failed(sign: str, exampl
 
 
 def test_the_page_about_reading_lists_every_sign_of_a_failure() -> None:
-    sources = [path.read_text() for path in Path(accord.reader.__file__).parent.glob("*.py")]
+    sources = [path.read_text() for path in Path(accord.reader.__file__).parent.rglob("*.py")]
     named = {name for source in sources for name in re.findall(r'_?[Ss]ign\("([\w-]+)"', source)}
     assert {sign for sign, _ in SIGNS} == named - {rule.name for rule in RULES}
 

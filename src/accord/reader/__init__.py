@@ -8,7 +8,7 @@ finds the page; `reading` holds the result. `items/` finds lists in text, `follo
 pages.
 """
 
-from accord.reader.judge import RULES
+from accord.reader.decision import RULES
 from accord.reader.read import read
 from accord.reader.reading import Reading
 

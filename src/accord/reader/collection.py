@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any, Final
 
-from accord.reader.called import Called
-from accord.reader.members import is_of_list, member_of
+from accord.reader.call import Call
+from accord.reader.collection_shapes import CONTAINERS, DEEPEST, SUMS, Collection, row_objects
+from accord.reader.lexicon.members import is_of_list, member_of
 from accord.reader.reading import Confidence
-from accord.reader.things import CONTAINERS, DEEPEST, SUMS, Collection, row_objects
 
 _STREAMS: Final = frozenset({"output", "stdout", "stderr", "lines", "finalOutput"})
 """Arrays of what was written, a line each: one text."""
@@ -42,7 +42,7 @@ _SHORT: Final = 40
 _BY_CHANCE: Final = 9
 
 
-def collection_in(value: Any, called: Called, arguments: Mapping[str, Any]) -> Collection | None:
+def collection_in(value: Any, called: Call, arguments: Mapping[str, Any]) -> Collection | None:
     """The collection that a value is, or is about."""
     if isinstance(value, list):
         return _of_statement(value, called) or Collection(value, {}, (), "certain")
@@ -51,7 +51,7 @@ def collection_in(value: Any, called: Called, arguments: Mapping[str, Any]) -> C
     return _in_object(value, called, arguments, ())
 
 
-def _of_statement(value: list[Any], called: Called) -> Collection | None:
+def _of_statement(value: list[Any], called: Call) -> Collection | None:
     """The rows, where a list holds what came of the only statement."""
     is_statement = called.is_statement or called.words[-1:] == ("query",)
     if len(value) != 1 or not is_statement or not isinstance(value[0], dict):
@@ -64,7 +64,7 @@ def _of_statement(value: list[Any], called: Called) -> Collection | None:
 
 
 def _in_object(
-    value: Mapping[str, Any], called: Called, arguments: Mapping[str, Any], path: tuple[str, ...]
+    value: Mapping[str, Any], called: Call, arguments: Mapping[str, Any], path: tuple[str, ...]
 ) -> Collection | None:
     arrays = [name for name, each in value.items() if isinstance(each, list)]
     main = [name for name in arrays if not member_of(name).is_beside]
@@ -147,7 +147,7 @@ def _numbered(value: Mapping[str, Any], path: tuple[str, ...]) -> Collection | N
     return Collection(items, rest, (*path, stems.pop()), "likely")
 
 
-def _inmost(found: Collection, called: Called) -> Collection:
+def _inmost(found: Collection, called: Call) -> Collection:
     """The rows, where the only item is what came of the only statement, or is a list itself."""
     if len(found.items) != 1:
         return found
@@ -170,7 +170,7 @@ def _is_nested(found: Collection) -> bool:
     return isinstance(ids, list) and len(ids) == 1 and isinstance(ids[0], list)
 
 
-def _main(value: Mapping[str, Any], main: list[str], called: Called) -> str | None:
+def _main(value: Mapping[str, Any], main: list[str], called: Call) -> str | None:
     """Which array is the main part: the only one, or the one that is named for it."""
     if len(main) == 1:
         return main[0]
@@ -197,7 +197,7 @@ def _judged(
     name: str,
     items: list[Any],
     rest: Mapping[str, Any],
-    called: Called,
+    called: Call,
     arguments: Mapping[str, Any],
 ) -> Confidence | None:
     """How sure it is that an object is about this array, rather than a thing that has it."""
@@ -235,12 +235,12 @@ def _judged(
     return "guess" if holds_objects and _is_little(rest, called, arguments) else None
 
 
-def _is_checked(items: list[Any], called: Called) -> bool:
+def _is_checked(items: list[Any], called: Call) -> bool:
     """Whether an array is figures that were checked."""
     return called.checks and bool(items) and isinstance(items[0], int | float)
 
 
-def _is_part(rest: Mapping[str, Any], called: Called) -> bool:
+def _is_part(rest: Mapping[str, Any], called: Call) -> bool:
     """Whether what stands beside an array makes it a part of one thing that was asked for."""
     if called.is_one and (_has_parts(rest) or _has_facts(rest)):
         return True
@@ -309,7 +309,7 @@ def _has_parts(rest: Mapping[str, Any]) -> bool:
     return any(isinstance(each, dict) and each for each in rest.values())
 
 
-def _is_little(rest: Mapping[str, Any], called: Called, arguments: Mapping[str, Any]) -> bool:
+def _is_little(rest: Mapping[str, Any], called: Call, arguments: Mapping[str, Any]) -> bool:
     """Whether what stands beside an array is not much more than an echo of what was asked for."""
     told = [each for each in rest.values() if each not in (None, "", [], {})]
     if called.checks:
@@ -336,7 +336,7 @@ def _is_short(value: Any) -> bool:
 
 
 def _deeper(
-    value: Mapping[str, Any], called: Called, arguments: Mapping[str, Any], path: tuple[str, ...]
+    value: Mapping[str, Any], called: Call, arguments: Mapping[str, Any], path: tuple[str, ...]
 ) -> Collection | None:
     """Into the one member that holds the payload, if the others only go along with it."""
     if len(path) >= DEEPEST:
@@ -356,7 +356,7 @@ def _deeper(
     return found._replace(rest={**rest, **found.rest})
 
 
-def _is_named(found: Collection, called: Called) -> bool:
+def _is_named(found: Collection, called: Call) -> bool:
     member = member_of(found.path[-1])
     return member.is_generic or member.noun in called.nouns
 

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal, NamedTuple
 
 from accord.model.answer import Page
-from accord.reader.called import squeezed
-from accord.reader.kept import kept
+from accord.reader.call import squeezed
 from accord.reader.links import is_number, query_of
+from accord.reader.memo import memo
 
 _PLACES: Final = frozenset(
     """pagination paging pageinfo page pages meta metadata links responsemetadata cursor
@@ -109,7 +109,7 @@ class Number(NamedTuple):
     is_certain: bool = False
 
 
-@kept
+@memo
 def _number(name: str) -> Number:
     key = squeezed(name)
     if key in _NUMBERS:
@@ -128,7 +128,7 @@ def _hear_flag(flag: str, value: bool, said: dict[str, Any]) -> None:
         said.setdefault("has_more", flag == "cut" or not value)
 
 
-@kept
+@memo
 def _flag(name: str) -> Literal["more", "last", "cut", ""]:
     """What a flag is by its name: that there is more, that this is the last, that it was cut."""
     key = squeezed(name)

@@ -16,14 +16,15 @@ from accord.model.response import (
     ResponseType,
     Summary,
 )
-from accord.reader.asked import call_of
-from accord.reader.called import Called
-from accord.reader.case import Case, Evidence
+from accord.reader.call import Call
+from accord.reader.call_arguments import call_of
 from accord.reader.collection import collection_in
-from accord.reader.find import Digs, Value, find, of_payload
+from accord.reader.collection_shapes import Collection, row_objects
+from accord.reader.decision import judge
+from accord.reader.evidence.facts import Evidence, Facts
+from accord.reader.evidence.failure_members import Sign
 from accord.reader.items import Items
-from accord.reader.judge import judge
-from accord.reader.own import (
+from accord.reader.known_shapes import (
     Known,
     known_shape,
     page_from,
@@ -35,9 +36,8 @@ from accord.reader.own import (
 from accord.reader.paging import page_in_words, page_of, page_of_cut
 from accord.reader.reading import Notes, Reading
 from accord.reader.reply import Reply
-from accord.reader.signs import Sign
-from accord.reader.things import Collection, row_objects
 from accord.reader.unwrap import is_passed_on, unwrap, unwrap_again
+from accord.reader.value import Digs, Value, find, of_payload
 
 _EXECUTING: Final = re.compile(r"Error executing (?:tool )?(?:tool|[\w.-]{1,128}): ")
 _CODED: Final = re.compile(r"(?:MCP|RPC|JSON-RPC) error:? (?:code )?(-\d{3,6})\b")
@@ -185,7 +185,7 @@ def _of_binary(asked: _Asked, size: int) -> Reading:
 
 
 def _of_known(
-    asked: _Asked, called: Called, known: Known, value: Value, is_error: bool | None
+    asked: _Asked, called: Call, known: Known, value: Value, is_error: bool | None
 ) -> Reading:
     """A reply whose shape is one of ours: it says itself what it is."""
     notes = asked.notes
@@ -230,7 +230,7 @@ def _of_known(
 
 
 def _kind_of_known(
-    known: Known, called: Called, notes: Notes
+    known: Known, called: Call, notes: Notes
 ) -> tuple[ResponseType, list[Any] | None, Mapping[str, Any]]:
     """What a reply of a known shape is, its items, and what stands beside them."""
     value = known.value
@@ -278,9 +278,9 @@ def _error_of(failure: Mapping[str, Any]) -> Failure:
     )
 
 
-def _of_judged(asked: _Asked, called: Called, value: Value, is_error: bool | None) -> Reading:
+def _of_judged(asked: _Asked, called: Call, value: Value, is_error: bool | None) -> Reading:
     """A reply in anybody's shape: the rules say what it is."""
-    case = Case(
+    facts = Facts(
         value=value.value,
         is_text=value.is_text,
         is_error=is_error,
@@ -292,25 +292,25 @@ def _of_judged(asked: _Asked, called: Called, value: Value, is_error: bool | Non
         tool=asked.tool,
         texts=value.texts,
     )
-    rule, verdict = judge(case)
+    rule, verdict = judge(facts)
     asked.notes.rule(rule.name, verdict.confidence)
     if verdict.finding is not None:
         asked.notes.finding(verdict.finding)
     beside = value.beside
     warnings = warnings_from(beside.get("warnings")) if beside else ()
     if verdict.kind == "error":
-        return _of_failure(asked, verdict.found, value, warnings, case.words)
+        return _of_failure(asked, verdict.found, value, warnings, facts.words)
     metadata: dict[str, Any] = {}
     if value.attachments or beside or value.extras:
         metadata = _metadata(value, warnings)
     items: list[Any] | None = None
     message, page = value.message, None
     if verdict.kind in ("list", "tool_catalog"):
-        items, rest, message, page = _listed(asked, verdict.found, value, case)
+        items, rest, message, page = _listed(asked, verdict.found, value, facts)
         if rest:
             metadata = {**rest, **metadata} if metadata else dict(rest)
-    elif verdict.kind == "single" and case.words is not None:
-        page = page_of_cut(case.words, asked.arguments)
+    elif verdict.kind == "single" and facts.words is not None:
+        page = page_of_cut(facts.words, asked.arguments)
     own = page_from(beside.get("page")) if beside else None
     return _reading(
         asked,
@@ -328,7 +328,7 @@ def _of_judged(asked: _Asked, called: Called, value: Value, is_error: bool | Non
 
 
 def _listed(
-    asked: _Asked, found: Evidence, value: Value, case: Case
+    asked: _Asked, found: Evidence, value: Value, facts: Facts
 ) -> tuple[list[Any], Mapping[str, Any], str | None, Page | None]:
     """The items of a list, what stands beside them, the words around them, and the page."""
     if isinstance(found, Items):
@@ -336,7 +336,7 @@ def _listed(
         words, closing = found.heading, found.closing
         if closing:
             words = f"{words}\n{closing}" if words else closing
-        return found.items, case.beside, words or None, page_in_words(words)
+        return found.items, facts.beside, words or None, page_in_words(words)
     items, rest, page = value.value, {}, None
     if isinstance(found, Collection):
         items, rest = found.items, found.rest

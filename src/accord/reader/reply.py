@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from accord.reader.own import Known
+from accord.reader.known_shapes import Known
 
 
 class Reply(msgspec.Struct, kw_only=True):

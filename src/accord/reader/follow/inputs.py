@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from accord.reader.called import squeezed
+from accord.reader.call import squeezed
 from accord.reader.follow.names import CONTAINERS
 from accord.reader.links import is_number
 

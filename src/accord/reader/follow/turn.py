@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from accord.model.answer import Page
-from accord.reader.called import squeezed
+from accord.reader.call import squeezed
 from accord.reader.follow.inputs import Inputs, Path
 from accord.reader.follow.names import LIMITS, REST
 from accord.reader.reading import Reading

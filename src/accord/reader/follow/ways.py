@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from accord.reader.called import squeezed
+from accord.reader.call import squeezed
 from accord.reader.follow.inputs import Path, members_of
 from accord.reader.follow.names import (
     AFTER,

@@ -5,7 +5,7 @@ from collections import Counter
 from typing import Any, Final, NamedTuple
 
 from accord.reader.items.found import MOST_HEADING, Items
-from accord.reader.members import member_of
+from accord.reader.lexicon.members import member_of
 
 _PROLOG: Final = re.compile(r"(?:\s*<[?!][^>]{0,500}>)*\s*")
 _TAG: Final = re.compile(

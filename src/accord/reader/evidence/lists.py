@@ -4,29 +4,29 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from accord.reader.called import Called
-from accord.reader.case import Case, Verdict
-from accord.reader.catalogs import kind_of_list
+from accord.reader.call import Call
 from accord.reader.collection import is_generic
-from accord.reader.items import Items, find_items, is_record, is_symbols, split_advice, states_count
-from accord.reader.members import member_of
-from accord.reader.nothing import (
-    lacks,
-    says_all_well,
-    says_none,
-    says_none_below_each,
-    says_none_of_all,
-)
-from accord.reader.phrases import split_sentence
-from accord.reader.reading import Confidence
-from accord.reader.things import (
+from accord.reader.collection_shapes import (
     Collection,
     is_one,
     mapped,
     named_things,
     nothing_in,
 )
-from accord.reader.verbs import COMPUTING, GIVING
+from accord.reader.emptiness import (
+    lacks,
+    says_all_well,
+    says_none,
+    says_none_below_each,
+    says_none_of_all,
+)
+from accord.reader.evidence.catalogs import kind_of_list
+from accord.reader.evidence.facts import Facts, Verdict
+from accord.reader.items import Items, find_items, is_record, is_symbols, split_advice, states_count
+from accord.reader.lexicon.members import member_of
+from accord.reader.lexicon.tools import COMPUTING, GIVING
+from accord.reader.reading import Confidence
+from accord.reader.sentences import split_sentence
 
 _HISTORIES: Final = frozenset({"log", "logs", "history"})
 _LINES: Final = frozenset({"alike-lines", "tagged-lines", "paths", "bullets", "plain-lines"})
@@ -62,15 +62,15 @@ def _perhaps(found: Items | Collection) -> Verdict:
     return Verdict("list", "guess", found=found)
 
 
-def array(case: Case) -> Verdict | None:
+def array(facts: Facts) -> Verdict | None:
     """An array is a list, whatever is in it."""
-    if not isinstance(case.value, list):
+    if not isinstance(facts.value, list):
         return None
-    if len(case.value) == 1 and case.called.wants_many and _is_remark(case.value[0]):
-        return _perhaps(Collection([], {"remarks": case.value}, (), "guess"))
-    if len(case.value) > 1 and case.called.wants_many and _is_headed(case.value):
-        return _perhaps(Collection(case.value[1:], {"remarks": case.value[:1]}, (), "guess"))
-    return Verdict("list", found=case.find_collection())
+    if len(facts.value) == 1 and facts.called.wants_many and _is_remark(facts.value[0]):
+        return _perhaps(Collection([], {"remarks": facts.value}, (), "guess"))
+    if len(facts.value) > 1 and facts.called.wants_many and _is_headed(facts.value):
+        return _perhaps(Collection(facts.value[1:], {"remarks": facts.value[:1]}, (), "guess"))
+    return Verdict("list", found=facts.find_collection())
 
 
 def _is_headed(items: list[Any]) -> bool:
@@ -87,21 +87,21 @@ def _is_remark(item: Any) -> bool:
     return isinstance(item, str) and says_none(item, wants_many=True)
 
 
-def main_array(case: Case) -> Verdict | None:
+def main_array(facts: Facts) -> Verdict | None:
     """An array in an object, if the rest of that is only about it."""
-    collection = case.find_collection()
-    if collection is None or (case.attachments and collection.path == ("content",)):
+    collection = facts.find_collection()
+    if collection is None or (facts.attachments and collection.path == ("content",)):
         return None  # which are what is attached
-    if case.called.doing != "list" and _is_part(case, collection):
+    if facts.called.doing != "list" and _is_part(facts, collection):
         return None
-    if case.arguments and case.repeats(collection):
+    if facts.arguments and facts.repeats(collection):
         return None
     return Verdict("list", collection.confidence, found=collection)
 
 
-def _is_part(case: Case, collection: Collection) -> bool:
+def _is_part(facts: Facts, collection: Collection) -> bool:
     """Whether a collection is a part of what a tool gives, rather than what it gives."""
-    call, rest = case.called, collection.rest
+    call, rest = facts.called, collection.rest
     if not _WAYS.isdisjoint(call.words) and _is_way(collection):
         return True
     if not rest:
@@ -109,7 +109,7 @@ def _is_part(case: Case, collection: Collection) -> bool:
     if call.doing == "run" and (isinstance(rest.get("logs"), dict) or rest.get("stdout")):
         return True
     is_summed = call.words[:1] in _SUMMING and isinstance(rest.get("summary"), str)
-    return is_summed or _is_made(case, collection)
+    return is_summed or _is_made(facts, collection)
 
 
 def _is_way(collection: Collection) -> bool:
@@ -123,47 +123,47 @@ def _is_way(collection: Collection) -> bool:
     )
 
 
-def _is_made(case: Case, collection: Collection) -> bool:
+def _is_made(facts: Facts, collection: Collection) -> bool:
     """Whether a collection is a part of what a tool made or came to."""
-    words = case.called.words
+    words = facts.called.words
     if not COMPUTING.isdisjoint(words):
         return not is_generic(collection)
     return not GIVING.isdisjoint(words) and collection.confidence != "certain"
 
 
-def none_found(case: Case) -> Verdict | None:
+def none_found(facts: Facts) -> Verdict | None:
     """Words that say that a search found nothing, which is no failure of a search."""
-    words = case.told
-    call = case.called
+    words = facts.told
+    call = facts.called
     if words is None or call.gives_content or call.gives_output or "count" in call.words:
         return None
     is_of_all = call.is_bare and says_none_of_all(words)
-    if not case.says_none and not is_of_all and not (call.wants_many and lacks(words) is not None):
+    if not facts.says_none and not is_of_all and not (call.wants_many and lacks(words) is not None):
         return None
     if not (call.wants_many or is_of_all) and _is_of_one(call, words):
         return None
-    nothing = Items([], (case.words or "").strip(), "", "none-found")
+    nothing = Items([], (facts.words or "").strip(), "", "none-found")
     confidence: Confidence = "likely" if call.wants_many else "guess"
-    return Verdict(kind_of_list(case, words), confidence, found=nothing)
+    return Verdict(kind_of_list(facts, words), confidence, found=nothing)
 
 
-def _is_of_one(call: Called, words: str) -> bool:
+def _is_of_one(call: Call, words: str) -> bool:
     """Whether a text that denies something says so of one thing: that it is well, or is none."""
     is_part = call.is_one and lacks(words) is None
     return says_all_well(words) or (is_part and not says_none_below_each(words))
 
 
-def itemised(case: Case) -> Verdict | None:
+def itemised(facts: Facts) -> Verdict | None:
     """A text in which `items` finds several things, and that is no text about one."""
-    words = case.words
-    call = case.called
+    words = facts.words
+    call = facts.called
     if words is None or call.gives_output:
         return None
     if call.gives_content or call.tells:
-        return _counted(case, words)
+        return _counted(facts, words)
     wants_list = call.wants_many or _opens(words.lstrip("#* \n"))
-    items = find_items(words, wants_list=wants_list, blocks=case.texts)
-    if items is None or (case.called.is_log and items.rule in _LINES and not states_count(items)):
+    items = find_items(words, wants_list=wants_list, blocks=facts.texts)
+    if items is None or (facts.called.is_log and items.rule in _LINES and not states_count(items)):
         return None
     is_sourced = "\n" in items.heading and _SOURCES.fullmatch(items.heading.rpartition("\n")[2])
     if is_sourced and not states_count(items):
@@ -176,19 +176,19 @@ def itemised(case: Case) -> Verdict | None:
         return None
     if call.doing != "list" and _is_figures(items):
         return None
-    if items.rule == "lone-name" and call.is_statement and _is_column(case, words.strip()):
+    if items.rule == "lone-name" and call.is_statement and _is_column(facts, words.strip()):
         items = items._replace(items=[], heading=words.strip())  # of a column without rows
     is_bare = items.rule == "plain-lines" and not items.heading
     if is_bare and not (call.doing == "list" or call.is_plural):
         return None
     if is_bare and call.is_statement:
         items = items._replace(items=items.items[1:], heading=items.items[0])
-    return Verdict(kind_of_list(case, items.heading, items.closing), "likely", found=items)
+    return Verdict(kind_of_list(facts, items.heading, items.closing), "likely", found=items)
 
 
-def _is_column(case: Case, word: str) -> bool:
+def _is_column(facts: Facts, word: str) -> bool:
     """Whether the only word of a reply is that of a column, which the statement selects."""
-    said = (each for each in case.arguments.values() if isinstance(each, str))
+    said = (each for each in facts.arguments.values() if isinstance(each, str))
     selected = next((found[1] for each in said if (found := _SELECTED.match(each))), "")
     return word in [column.strip().rpartition(".")[2] for column in selected.split(",")]
 
@@ -220,51 +220,51 @@ def _is_faint(items: Items, is_one: bool) -> bool:
     return is_one or not are_records
 
 
-def _counted(case: Case, words: str) -> Verdict | None:
+def _counted(facts: Facts, words: str) -> Verdict | None:
     """As many items as the heading says, of a tool that could give a text as well."""
-    call = case.called
+    call = facts.called
     if not (call.doing == "unknown" or call.tells) or not _FOUND.match(words):
         return None
-    items = find_items(words, wants_list=True, blocks=case.texts)
+    items = find_items(words, wants_list=True, blocks=facts.texts)
     if items is None or len(items.items) not in items.stated:
         return None
     return _perhaps(items)
 
 
-def linked(case: Case) -> Verdict | None:
+def linked(facts: Facts) -> Verdict | None:
     """Nothing but links to things, or resources, from a tool that gives several."""
-    if not case.attachments or not case.called.wants_many:
+    if not facts.attachments or not facts.called.wants_many:
         return None
-    kinds = [each.get("type") for each in case.attachments]
+    kinds = [each.get("type") for each in facts.attachments]
     is_all = all(kind == "resource_link" for kind in kinds) or (
         len(kinds) > 1 and all(kind == "resource" for kind in kinds)
     )
     if not is_all:
         return None
-    if case.words is None and case.value is not None:
+    if facts.words is None and facts.value is not None:
         return None
-    items = Items(list(case.attachments), (case.words or "").strip(), "", "links")
+    items = Items(list(facts.attachments), (facts.words or "").strip(), "", "links")
     return Verdict("list", "likely", found=items)
 
 
-def lone_item(case: Case) -> Verdict | None:
+def lone_item(facts: Facts) -> Verdict | None:
     """One object that is a thing, from a tool that lists them: some send a block for each."""
-    call = case.called
-    if not call.wants_many or not isinstance(case.value, dict) or case.words is not None:
+    call = facts.called
+    if not call.wants_many or not isinstance(facts.value, dict) or facts.words is not None:
         return None
-    is_none = nothing_in(case.value, call.nouns) or _says_none(case.value)
-    if is_none or _has_no_items(case.value) or _is_empty_map(case):
-        return _perhaps(Collection([], dict(case.value), (), "guess"))
-    named = named_things(case.value)
+    is_none = nothing_in(facts.value, call.nouns) or _says_none(facts.value)
+    if is_none or _has_no_items(facts.value) or _is_empty_map(facts):
+        return _perhaps(Collection([], dict(facts.value), (), "guess"))
+    named = named_things(facts.value)
     if named is not None and not call.is_one:
         return _perhaps(Collection(named, {}, (), "guess"))
     if call.doing == "list" and call.is_plural and "list" in call.words:
-        found = mapped(case.value, call.words)
+        found = mapped(facts.value, call.words)
         if found is not None:
             return _perhaps(found)
-    if call.doing != "list" or not call.is_plural or not is_one(case.value):
+    if call.doing != "list" or not call.is_plural or not is_one(facts.value):
         return None
-    return _perhaps(Collection([case.value], {}, (), "guess"))
+    return _perhaps(Collection([facts.value], {}, (), "guess"))
 
 
 def _has_no_items(value: Mapping[str, Any]) -> bool:
@@ -284,21 +284,21 @@ def _says_none(value: Mapping[str, Any]) -> bool:
     return says_none(words, wants_many=True) or bool(rest and says_none(rest, wants_many=True))
 
 
-def nothing_listed(case: Case) -> Verdict | None:
+def nothing_listed(facts: Facts) -> Verdict | None:
     """No content at all, or none but blanks."""
-    call = case.called
-    if case.words is None and case.value and not _is_null(case.value):
+    call = facts.called
+    if facts.words is None and facts.value and not _is_null(facts.value):
         return None
-    words = None if case.words is None else case.words.strip()
-    if (case.attachments and words is None) or call.gives_output:
+    words = None if facts.words is None else facts.words.strip()
+    if (facts.attachments and words is None) or call.gives_output:
         return None
     is_asked = call.wants_many or not _HISTORIES.isdisjoint(call.words) or _opens(words)
-    if not is_asked and (call.doing != "unknown" or words or not _selects(case)):
+    if not is_asked and (call.doing != "unknown" or words or not _selects(facts)):
         return None
     if words:
         is_none = words in _NOTHING or _is_heading(words)
     else:
-        is_none = words is not None or case.value in (None, {}) or _is_null(case.value)
+        is_none = words is not None or facts.value in (None, {}) or _is_null(facts.value)
     return _perhaps(Items([], words or "", "", "nothing")) if is_none else None
 
 
@@ -307,18 +307,18 @@ def _is_null(value: Any) -> bool:
     return isinstance(value, dict) and list(value.values()) == [None]
 
 
-def _is_empty_map(case: Case) -> bool:
+def _is_empty_map(facts: Facts) -> bool:
     """Whether a tool that lists gives a map of things by name, with none in it: `{"users": {}}`."""
-    if case.called.doing != "list" or type(case.value) is not dict or len(case.value) != 1:
+    if facts.called.doing != "list" or type(facts.value) is not dict or len(facts.value) != 1:
         return False
-    ((name, held),) = case.value.items()
+    ((name, held),) = facts.value.items()
     member = member_of(name)
-    return held == {} and (member.is_generic or member.noun in case.called.nouns)
+    return held == {} and (member.is_generic or member.noun in facts.called.nouns)
 
 
-def _selects(case: Case) -> bool:
+def _selects(facts: Facts) -> bool:
     """Whether an argument says which of several things are asked for: `branch_type`."""
-    return any(name.lower().endswith(_SELECTING) for name in case.arguments)
+    return any(name.lower().endswith(_SELECTING) for name in facts.arguments)
 
 
 def _opens(words: str | None) -> bool:

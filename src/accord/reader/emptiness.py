@@ -7,7 +7,7 @@ import re
 from typing import Final
 
 from accord.reader.patterns import any_of
-from accord.reader.phrases import LONGEST_SENTENCE, after, first_sentence, split_sentence
+from accord.reader.sentences import LONGEST_SENTENCE, after, first_sentence, split_sentence
 
 _LONGEST_NONE: Final = 200
 

@@ -1,14 +1,14 @@
 """What a short text says: that something was done, all of it or none; its sentences.
 
 The patterns are in small letters and are matched against a text in small letters: that takes
-`re` a fraction of the time that it needs to ignore case.
+`re` a fraction of the time that it needs to ignore facts.
 """
 
 import re
 from typing import Final
 
+from accord.reader.lexicon.tools import DEEDS, stems
 from accord.reader.patterns import Pattern, any_of
-from accord.reader.verbs import DEEDS, stems
 
 CROSSES: Final = "❌⛔🚫✗✖"
 """What marks a line that says that something failed."""

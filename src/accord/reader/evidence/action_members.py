@@ -3,10 +3,10 @@
 import re
 from typing import Any, Final
 
-from accord.reader.called import Called, singular, squeezed
-from accord.reader.case import Case, Verdict
-from accord.reader.glossary import MEMBERS, in_english
-from accord.reader.verbs import DEEDS, stems
+from accord.reader.call import Call, singular, squeezed
+from accord.reader.evidence.facts import Facts, Verdict
+from accord.reader.lexicon.languages import MEMBERS, in_english
+from accord.reader.lexicon.tools import DEEDS, stems
 
 FEW: Final = 6
 OUTPUT: Final = frozenset({"output", "stdout", "result"})
@@ -40,20 +40,20 @@ REPORTED: Final = _WRITTEN | frozenset(
 )
 
 
-def reports_members(case: Case) -> Verdict | None:
+def reports_members(facts: Facts) -> Verdict | None:
     """Members that only the report of a deed has."""
-    value = case.value
+    value = facts.value
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
-    if not isinstance(value, dict) or not _reports(case, value):
+    if not isinstance(value, dict) or not _reports(facts, value):
         return None
-    is_told = case.called.is_one or _has_text(value)
+    is_told = facts.called.is_one or _has_text(value)
     return None if is_told else Verdict("action", "likely")
 
 
-def _reports(case: Case, value: dict[str, Any]) -> bool:
+def _reports(facts: Facts, value: dict[str, Any]) -> bool:
     """Whether members report a deed, as far as they are all that is given."""
-    call = case.called
+    call = facts.called
     if len(value) <= FEW and not _REPORTS.isdisjoint(value):
         return True
     if call.doing == "list":
@@ -72,20 +72,20 @@ def _reports(case: Case, value: dict[str, Any]) -> bool:
         return False
     if not _AFFECTED.isdisjoint(value):
         return True
-    if call.may_act and call.doing == "unknown" and case.find_collection() is None:
+    if call.may_act and call.doing == "unknown" and facts.find_collection() is None:
         return True
-    if call.doing == "unknown" and any(_gives(case, *member) for member in value.items()):
+    if call.doing == "unknown" and any(_gives(facts, *member) for member in value.items()):
         return False
     has_list = any(isinstance(each, list) for each in value.values())
     return not has_list and not isinstance(value.get("data"), dict)
 
 
-def _gives(case: Case, name: str, each: Any) -> bool:
+def _gives(facts: Facts, name: str, each: Any) -> bool:
     """Whether a member is something that was asked for, rather than how it went, where, of what."""
-    if name in SAYING or each is None or each in case.arguments.values():
+    if name in SAYING or each is None or each in facts.arguments.values():
         return False
     if isinstance(each, bool):
-        return name in case.called.words
+        return name in facts.called.words
     return not (name.endswith(("_id", "Id")) or squeezed(name) in REPORTED)
 
 
@@ -106,7 +106,7 @@ def payload(value: dict[str, Any]) -> dict[str, Any]:
     return inner[0] if is_well and len(inner) == 1 else value
 
 
-def _tells_own_deed(value: dict[str, Any], call: Called) -> bool:
+def _tells_own_deed(value: dict[str, Any], call: Call) -> bool:
     """Whether a member, or the status, is a form of the tool's own verb: `loaded`, of `load`.
 
     Of a tool that makes things it may be what was made: `encoded`, of `encode`.
@@ -135,7 +135,7 @@ def _tells_deeds(value: dict[str, Any]) -> bool:
     return all(isinstance(each, list | int) for each in value.values())
 
 
-def _tells_kept(value: dict[str, Any], call: Called) -> bool:
+def _tells_kept(value: dict[str, Any], call: Call) -> bool:
     """Whether members say what was logged, or where what was made is."""
     is_log = call.words[-1:] == ("log",) and call.words[0] not in _FETCHING
     if is_log and value.get("logged"):
@@ -145,7 +145,7 @@ def _tells_kept(value: dict[str, Any], call: Called) -> bool:
     return may_write and type(output) is dict and not _PLACES.isdisjoint(output)
 
 
-def _tells_written(value: dict[str, Any], call: Called) -> bool:
+def _tells_written(value: dict[str, Any], call: Call) -> bool:
     """Whether members say that it went well, and where what came of it was written."""
     is_well = says_well(value) or value.get("status") in _FINE
     if not is_well:
@@ -158,7 +158,7 @@ def _tells_written(value: dict[str, Any], call: Called) -> bool:
     return is_file and isinstance(said, str) and _MADE.search(in_english(said)) is not None
 
 
-def _has_begun(value: dict[str, Any], call: Called) -> bool:
+def _has_begun(value: dict[str, Any], call: Call) -> bool:
     """Whether a few members say that something was started, and by which name it goes on."""
     status = value.get("status", value.get("state"))
     if not isinstance(status, str) or not OUTPUT.isdisjoint(value):

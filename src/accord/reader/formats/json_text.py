@@ -7,8 +7,8 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from accord.reader.formats.python_repr import python_value
 from accord.reader.reading import Notes
-from accord.reader.shown import python_value
 
 _FENCE: Final = re.compile(r"^[ \t]*+```[ \t]*+([\w+-]*+)[ \t]*+\n", re.M)
 _ELEMENT: Final = re.compile(r"^[ \t]*<(json|data|results?|output|response)>[ \t]*\n", re.M)

@@ -4,10 +4,21 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from accord.reader.called import Called, singular, squeezed
-from accord.reader.case import Case, Verdict
-from accord.reader.nothing import lacks, says_none, says_none_of_all
-from accord.reader.phrases import (
+from accord.reader.call import Call, singular, squeezed
+from accord.reader.collection_shapes import Collection
+from accord.reader.emptiness import lacks, says_none, says_none_of_all
+from accord.reader.evidence.facts import Facts, Verdict
+from accord.reader.evidence.failure_members import (
+    Sign,
+    failed_among,
+    failed_counts,
+    failure_in,
+    says_success,
+)
+from accord.reader.evidence.failure_text import Strength, may_fail, says_failed, says_failed_to_give
+from accord.reader.lexicon.tools import DENYING, acts
+from accord.reader.reading import Confidence
+from accord.reader.sentences import (
     says_all_failed,
     says_deed,
     says_done,
@@ -15,11 +26,6 @@ from accord.reader.phrases import (
     says_rejected,
     split_sentence,
 )
-from accord.reader.reading import Confidence
-from accord.reader.refusals import Strength, may_fail, says_failed, says_failed_to_give
-from accord.reader.signs import Sign, failed_among, failed_counts, failure_in, says_success
-from accord.reader.things import Collection
-from accord.reader.verbs import DENYING, acts
 
 _STATES: Final = ("status", "state")
 _PARTLY: Final = ("partial_success", "partial-success", "partially_failed", "partial_failure")
@@ -66,47 +72,47 @@ _RAISED: Final = re.compile(r"\n[\w.]{1,80}(?:Error|Exception)\b[^\n]*\s*\Z")
 _EXIT_CODES: Final = ("exitCode", "exit_code", "returncode", "return_code", "exit_status")
 
 
-def is_error(case: Case) -> Verdict | None:
+def is_error(facts: Facts) -> Verdict | None:
     """The result says so itself."""
-    if case.is_error is not True:
+    if facts.is_error is not True:
         return None
-    return Verdict("error", found=failure_in(case.value))
+    return Verdict("error", found=failure_in(facts.value))
 
 
-def _failed(case: Case, sign: Sign, confidence: Confidence) -> Verdict:
+def _failed(facts: Facts, sign: Sign, confidence: Confidence) -> Verdict:
     lies = "isError is false, but the payload reports a failure"
-    return Verdict("error", confidence, lies if case.is_error is False else None, found=sign)
+    return Verdict("error", confidence, lies if facts.is_error is False else None, found=sign)
 
 
-def payload_failed(case: Case) -> Verdict | None:
+def payload_failed(facts: Facts) -> Verdict | None:
     """A flag, an error, a status; an error that nothing was found is none of a search."""
-    sign = failure_in(case.value)
+    sign = failure_in(facts.value)
     if sign is None:
-        sign = _exit_code(case) if _ran(case) else None
-        if sign is None and not case.called.wants_many:
-            sign = _refusal(case) or _miss(case)
-        return None if sign is None else _failed(case, sign, "guess")
-    counts = failed_counts(case.value)
+        sign = _exit_code(facts) if _ran(facts) else None
+        if sign is None and not facts.called.wants_many:
+            sign = _refusal(facts) or _miss(facts)
+        return None if sign is None else _failed(facts, sign, "guess")
+    counts = failed_counts(facts.value)
     if counts is not None and counts[0] > 0:
         return Verdict("action", "likely", is_partial=True)
-    call = case.called
+    call = facts.called
     if sign.rule == "not-found" and (call.wants_many or call.words[:1] not in _GETTING):
         return None
     if sign.rule == "outcome-error" and call.checks:
         return None
-    is_asked = sign.rule in ("errors-member", "error-named") and case.called.is_about_faults
-    if is_asked or _is_of_a_thing(case, sign) or _is_finding(case, sign):
+    is_asked = sign.rule in ("errors-member", "error-named") and facts.called.is_about_faults
+    if is_asked or _is_of_a_thing(facts, sign) or _is_finding(facts, sign):
         return None
     is_word = sign.rule in ("error-member", "deed-false")
-    if is_word and case.called.wants_many and says_none(sign.message):
-        nothing = Collection([], dict(case.value), ("error",), "guess")
+    if is_word and facts.called.wants_many and says_none(sign.message):
+        nothing = Collection([], dict(facts.value), ("error",), "guess")
         return Verdict("list", "guess", found=nothing)
-    return _failed(case, sign, "certain")
+    return _failed(facts, sign, "certain")
 
 
-def _refusal(case: Case) -> Sign | None:
+def _refusal(facts: Facts) -> Sign | None:
     """A message that says that it failed, beside echoes and members that hold nothing."""
-    value, call = case.value, case.called
+    value, call = facts.value, facts.called
     if type(value) is not dict or not 1 < len(value) <= _SOME:
         return None
     words = next((value[name] for name in _MESSAGES if name in value), None)
@@ -115,15 +121,15 @@ def _refusal(case: Case) -> Sign | None:
     if call.gives_content or call.gives_output or call.checks or "error" in value:
         return None
     told = [each for name, each in value.items() if each and name not in _MESSAGES]
-    if any(each not in case.arguments.values() for each in told) or len(told) + 1 >= len(value):
+    if any(each not in facts.arguments.values() for each in told) or len(told) + 1 >= len(value):
         return None
     return None if says_failed(words) is None else Sign("message-failed", words, None, value)
 
 
-def _miss(case: Case) -> Sign | None:
+def _miss(facts: Facts) -> Sign | None:
     """A deed whose status is that what it was for is not there, whatever else is told."""
-    value = case.value
-    if case.called.doing != "act" or type(value) is not dict or "status" not in value:
+    value = facts.value
+    if facts.called.doing != "act" or type(value) is not dict or "status" not in value:
         return None
     status, words = value["status"], value.get("message")
     if not isinstance(status, str) or not isinstance(words, str) or squeezed(status) != "notfound":
@@ -131,19 +137,19 @@ def _miss(case: Case) -> Sign | None:
     return Sign("status-error", words, status, value)
 
 
-def _is_of_a_thing(case: Case, sign: Sign) -> bool:
+def _is_of_a_thing(facts: Facts, sign: Sign) -> bool:
     """Whether what failed is the thing that was asked about: a job, a deployment."""
-    value = case.value
+    value = facts.value
     status = value.get("status")
     is_missing = isinstance(status, str) and status.endswith("not_found")
     if is_missing and sign.rule == "error-member":
         return False
     is_state = status != "error" and not is_missing
-    if sign.rule == "status-error" and case.called.checks and is_state:
+    if sign.rule == "status-error" and facts.called.checks and is_state:
         return True
     is_told = any(value.get(name) not in (None, "error") for name in _STATES)
     return (
-        case.called.doing == "read"
+        facts.called.doing == "read"
         and sign.rule in ("error-member", "status-error", "error-named")
         and (is_told or not _NAMES.isdisjoint(value))
         and any(
@@ -153,9 +159,9 @@ def _is_of_a_thing(case: Case, sign: Sign) -> bool:
     )
 
 
-def _is_finding(case: Case, sign: Sign) -> bool:
+def _is_finding(facts: Facts, sign: Sign) -> bool:
     """Whether a check found that something is not valid, or what was recorded had failed."""
-    value, call = case.value, case.called
+    value, call = facts.value, facts.called
     if sign.rule == "exchange-failed":
         return call.doing in ("list", "read") and not call.checks
     if sign.rule == "flag-false":
@@ -165,19 +171,19 @@ def _is_finding(case: Case, sign: Sign) -> bool:
     return call.checks and any(value.get(name) is False for name in _VERDICTS)
 
 
-def all_failed(case: Case) -> Verdict | None:
+def all_failed(facts: Facts) -> Verdict | None:
     """Each of several things says that it failed, or they are counted."""
-    value, call = case.value, case.called
+    value, call = facts.value, facts.called
     if isinstance(value, list) and len(value) == 1 and _is_nothing_but_error(value[0], call):
-        return _failed(case, Sign("all-failed", _why(value), None, value[0]), "likely")
+        return _failed(facts, Sign("all-failed", _why(value), None, value[0]), "likely")
     if call.doing == "list":
         return None
-    verdict = _counted(case) if isinstance(value, dict) else None
+    verdict = _counted(facts) if isinstance(value, dict) else None
     if verdict is not None:
         return verdict
     if call.is_about_faults or call.checks:
         return None
-    items = _results(case)
+    items = _results(facts)
     told, failed = failed_among(items) if items else (0, 0)
     if not failed or told < len(items):
         return None
@@ -186,25 +192,25 @@ def all_failed(case: Case) -> Verdict | None:
     if failed == told:
         if isinstance(value, dict) and says_success(value):
             return None
-        return _failed(case, Sign("all-failed", _why(items), None, value), "likely")
+        return _failed(facts, Sign("all-failed", _why(items), None, value), "likely")
     return Verdict("action", "likely", is_partial=True)
 
 
-def _counted(case: Case) -> Verdict | None:
+def _counted(facts: Facts) -> Verdict | None:
     """What an object says of how many succeeded and how many failed, in numbers or in a status."""
-    value, call = case.value, case.called
+    value, call = facts.value, facts.called
     if value.get("status") in _PARTLY and call.doing in ("act", "run", "make"):
         return Verdict("action", "likely", is_partial=True)
     counts = failed_counts(value)
     if counts is None or counts[1] == 0:
         return None
     if counts[0] == 0:
-        return _failed(case, Sign("all-failed", "All of it failed", None, value), "likely")
+        return _failed(facts, Sign("all-failed", "All of it failed", None, value), "likely")
     is_deed = (call.doing not in ("read", "unknown") or call.may_act) and not call.checks
     return Verdict("action", "likely", is_partial=True) if is_deed else None
 
 
-def _is_nothing_but_error(item: Any, call: Called) -> bool:
+def _is_nothing_but_error(item: Any, call: Call) -> bool:
     """Whether the only thing in a list is an error and nothing else: `[{"error": "…"}]`."""
     if call.is_about_faults or not isinstance(item, dict) or "error" not in item:
         return False
@@ -221,14 +227,14 @@ def _is_bare(item: Mapping[str, Any]) -> bool:
     return len(item) <= _FEW or has_none or (is_refused and "error" in item)
 
 
-def _results(case: Case) -> list[Any]:
+def _results(facts: Facts) -> list[Any]:
     """What came of each of several things: a list, or an object for each by its name."""
-    value = case.value
+    value = facts.value
     if isinstance(value, dict) and 0 < len(value) <= _MOST_RESULTS:
         each = list(value.values())
         if isinstance(each[0], dict) and all(isinstance(one, dict) for one in each):
             return each
-    collection = case.find_collection()
+    collection = facts.find_collection()
     return collection.items if collection else []
 
 
@@ -237,99 +243,101 @@ def _why(items: list[Any]) -> str:
     return next((sign.message for sign in signs if sign is not None), "All of it failed")
 
 
-def error_text(case: Case) -> Verdict | None:
+def error_text(facts: Facts) -> Verdict | None:
     """A text that is nothing but an error, or the words before a document that belongs to it."""
-    words = case.words
-    if isinstance(case.value, list) and case.message and _is_failed_list(case, case.message):
-        return _failed(case, Sign("error-text", case.message.strip(), None, case.value), "likely")
-    if words is None and isinstance(case.value, list) and len(case.value) == 1:
-        words = case.value[0] if isinstance(case.value[0], str) else None
+    words = facts.words
+    if isinstance(facts.value, list) and facts.message and _is_failed_list(facts, facts.message):
+        return _failed(
+            facts, Sign("error-text", facts.message.strip(), None, facts.value), "likely"
+        )
+    if words is None and isinstance(facts.value, list) and len(facts.value) == 1:
+        words = facts.value[0] if isinstance(facts.value[0], str) else None
         if words is None or says_failed_to_give(words, frozenset(), False) != "strong":
             return None
-    if words is None and isinstance(case.value, dict) and case.message:
-        return _heading_failed(case, case.message)
-    if words is None or case.attachments:
+    if words is None and isinstance(facts.value, dict) and facts.message:
+        return _heading_failed(facts, facts.message)
+    if words is None or facts.attachments:
         return None
-    if case.called.gives_content and case.is_structured and not says_each_failed(words):
+    if facts.called.gives_content and facts.is_structured and not says_each_failed(words):
         return None
-    sign = _exit_said(case, words)
+    sign = _exit_said(facts, words)
     if sign is not None:
-        return _failed(case, sign, "guess")
-    strength = _strength(case, words) if may_fail(words) else None
-    if strength is None and case.told is not None and case.told is not words:
-        strength = _foreign_strength(case, case.told)
+        return _failed(facts, sign, "guess")
+    strength = _strength(facts, words) if may_fail(words) else None
+    if strength is None and facts.told is not None and facts.told is not words:
+        strength = _foreign_strength(facts, facts.told)
     if strength is None:
         return None
     return _failed(
-        case,
+        facts,
         Sign("error-text", words.strip()),
         "certain" if strength == "strong" else "likely",
     )
 
 
-def _is_failed_list(case: Case, heading: str) -> bool:
+def _is_failed_list(facts: Facts, heading: str) -> bool:
     """Whether the words before a list say that it is what went wrong."""
     if _is_headed_error(heading):
         return True
-    if not all(isinstance(each, str) for each in case.value):
+    if not all(isinstance(each, str) for each in facts.value):
         return False
-    is_told = not case.gives_anything and not case.called.wants_many and not case.called.checks
+    is_told = not facts.gives_anything and not facts.called.wants_many and not facts.called.checks
     return is_told and _FAILED.match(heading) is not None and says_failed(heading) == "strong"
 
 
-def _foreign_strength(case: Case, told: str) -> Strength | None:
+def _foreign_strength(facts: Facts, told: str) -> Strength | None:
     """The same of a line that was put into English, and is not somebody's own."""
-    if case.gives_anything or "\n" in told.strip() or not may_fail(told):
+    if facts.gives_anything or "\n" in told.strip() or not may_fail(told):
         return None
     if told.startswith("error") and ":" not in told[:_LONGEST_HEAD]:
         return None
-    return _strength(case, told)
+    return _strength(facts, told)
 
 
-def _heading_failed(case: Case, words: str) -> Verdict | None:
-    if case.gives_anything or case.attachments:
+def _heading_failed(facts: Facts, words: str) -> Verdict | None:
+    if facts.gives_anything or facts.attachments:
         return None
-    is_act = case.called.doing == "act"
+    is_act = facts.called.doing == "act"
     if _is_headed_error(words):
-        return _failed(case, Sign("error-text", words.strip(), None, case.value), "likely")
-    if case.called.wants_many:
+        return _failed(facts, Sign("error-text", words.strip(), None, facts.value), "likely")
+    if facts.called.wants_many:
         return None
     strength = says_failed(words, is_act=is_act)
     if strength is None or (strength == "weak" and not is_act):
         return None
-    return _failed(case, Sign("error-text", words.strip(), None, case.value), "likely")
+    return _failed(facts, Sign("error-text", words.strip(), None, facts.value), "likely")
 
 
 def _is_headed_error(words: str) -> bool:
     return _ENDS_WITH_ERROR.search(words[-_LONGEST_END:].lower()) is not None
 
 
-def _strength(case: Case, words: str) -> Strength | None:
-    call = case.called
+def _strength(facts: Facts, words: str) -> Strength | None:
+    call = facts.called
     if says_each_failed(words) and not call.is_about_faults:
         return "strong"
     if call.doing == "act" and says_all_failed(words):
         return "strong"
     if call.doing == "act" and _CONFIGURE.search(words[:_LONGEST_ADVICE]) and not says_done(words):
         return "weak"
-    if case.echoes(words.strip()):
+    if facts.echoes(words.strip()):
         return None
-    missing = _missing(case, words)
-    is_told = case.mentions(words) or "log" in words.lower() or _is_own_error(case, words.strip())
-    if case.called.is_log and not is_told:
+    missing = _missing(facts, words)
+    is_told = facts.mentions(words) or "log" in words.lower() or _is_own_error(facts, words.strip())
+    if facts.called.is_log and not is_told:
         return None
-    if case.gives_anything:
-        return _given_strength(case, words, missing)
+    if facts.gives_anything:
+        return _given_strength(facts, words, missing)
     if call.wants_many and _lacks_session(call, words):
         return "weak"
-    if call.wants_many and case.says_none:
+    if call.wants_many and facts.says_none:
         return None
     if missing or (says_rejected(words) and not says_deed(words, call.deeds)):
         return "weak"
-    is_missed = not call.wants_many and " not found" in words and case.mentions(words)
-    if case.says_none and not is_missed and not _FAILED.match(words):
+    is_missed = not call.wants_many and " not found" in words and facts.mentions(words)
+    if facts.says_none and not is_missed and not _FAILED.match(words):
         return None
-    if call.wants_many and _denies_call(case, words):
+    if call.wants_many and _denies_call(facts, words):
         return "weak"
     return says_failed(
         words,
@@ -340,27 +348,27 @@ def _strength(case: Case, words: str) -> Strength | None:
     )
 
 
-def _is_own_error(case: Case, words: str) -> bool:
+def _is_own_error(facts: Facts, words: str) -> bool:
     """Whether a line is no line of a log, but speaks of what was asked for."""
     if _OWN_ERROR.fullmatch(words) is None:
         return False
-    names = [name for name in case.arguments if name in words]
+    names = [name for name in facts.arguments if name in words]
     return any("_" in name for name in names) or (bool(names) and words.startswith(_INVALID))
 
 
-def _lacks_session(call: Called, words: str) -> bool:
+def _lacks_session(call: Call, words: str) -> bool:
     """Whether what has to be there before anything can be listed is not."""
     found = _NO_SESSION.match(words.lower())
     return found is not None and found["what"] not in call.nouns
 
 
-def _given_strength(case: Case, words: str, missing: bool) -> Strength | None:
+def _given_strength(facts: Facts, words: str, missing: bool) -> Strength | None:
     """The same of a tool that may give any words at all."""
-    call = case.called
+    call = facts.called
     if (call.doing == "run" and _raised(words)) or (missing and _is_short(words)):
         return "weak"
     own = frozenset(call.words[:1]) if call.tells else call.nouns.union(call.words)
-    mentions = case.mentions(words)
+    mentions = facts.mentions(words)
     return says_failed_to_give(words, own - _PLAIN_VERBS, mentions, is_told=call.tells)
 
 
@@ -380,20 +388,20 @@ def _raised(words: str) -> bool:
     return is_traced and _RAISED.search(words[-_LONGEST_SAID:]) is not None
 
 
-def _is_denial(call: Called) -> bool:
+def _is_denial(call: Call) -> bool:
     """Whether the verb of a tool is one that denies: `block_user`, not `edit_block`."""
     return next((word for word in call.words if acts(word) or word in DENYING), "") in DENYING
 
 
-def _denies_call(case: Case, words: str) -> bool:
+def _denies_call(facts: Facts, words: str) -> bool:
     """Whether a text begins with a sentence that denies what was asked for, and then says why."""
     sentence, rest = split_sentence(words.strip().partition("\n\n")[0])
-    return bool(rest) and case.mentions(sentence) and says_failed(sentence) is not None
+    return bool(rest) and facts.mentions(sentence) and says_failed(sentence) is not None
 
 
-def _missing(case: Case, words: str) -> bool:
+def _missing(facts: Facts, words: str) -> bool:
     """Whether a text says that there is not the one thing that was asked for, or is acted on."""
-    call = case.called
+    call = facts.called
     if call.wants_many or call.doing in ("list", "make"):
         return False
     if call.is_bare and says_none_of_all(words):
@@ -401,12 +409,12 @@ def _missing(case: Case, words: str) -> bool:
     noun = lacks(words)
     if noun is None or call.doing == "act" or _ADVISED.match(words):
         return noun is not None
-    return singular(noun) == noun and (noun in call.nouns or case.mentions(words))
+    return singular(noun) == noun and (noun in call.nouns or facts.mentions(words))
 
 
-def _exit_code(case: Case) -> Sign | None:
+def _exit_code(facts: Facts) -> Sign | None:
     """What was run ended badly, by its exit code."""
-    value = case.value
+    value = facts.value
     if not isinstance(value, dict):
         return None
     codes = [value[name] for name in _EXIT_CODES if type(value.get(name)) is int]
@@ -417,14 +425,14 @@ def _exit_code(case: Case) -> Sign | None:
     return Sign("exit-code", why, codes[0], value)
 
 
-def _exit_said(case: Case, words: str) -> Sign | None:
+def _exit_said(facts: Facts, words: str) -> Sign | None:
     """The same, where the last line of the output says so."""
-    if not _ran(case):
+    if not _ran(facts):
         return None
     found = _EXITED.search(words.rstrip()[-_LONGEST_END:].lower())
     found = found or _BEGINS_EXITED.match(words[:_LONGEST_END].lower())
     return None if found is None else Sign("exit-code", words.strip(), int(found[1]))
 
 
-def _ran(case: Case) -> bool:
-    return case.called.doing == "run" or case.called.gives_output
+def _ran(facts: Facts) -> bool:
+    return facts.called.doing == "run" or facts.called.gives_output

@@ -9,12 +9,12 @@ import msgspec
 from accord.model.response import META_KEY
 from accord.reader.blocks import is_block
 from accord.reader.details import DETAILS, Detailed, split_object, split_words
+from accord.reader.formats.json_text import Found, decoded_twice, find_json, parse_json
+from accord.reader.formats.python_repr import python_value
+from accord.reader.formats.toon import toon_value
+from accord.reader.formats.yaml import yaml_value
 from accord.reader.frames import is_guarded, unguarded
 from accord.reader.reading import Notes
-from accord.reader.shown import python_value
-from accord.reader.text import Found, decoded_twice, find_json, parse_json
-from accord.reader.toon import toon_value
-from accord.reader.yaml import yaml_value
 
 _ABSENT: Final = object()
 _FIELDS: Final = re.compile(r"\w+: [^\n]*, \w+:")

@@ -6,18 +6,18 @@ from typing import Any, Final
 import msgspec
 
 from accord.model.response import ResponseType
-from accord.reader.called import Called
+from accord.reader.call import Call
 from accord.reader.collection import collection_in
+from accord.reader.collection_shapes import Collection
+from accord.reader.emptiness import says_none
+from accord.reader.evidence.failure_members import Sign
+from accord.reader.formats.json_text import parse_json
 from accord.reader.frames import FRAME, unframed
-from accord.reader.glossary import in_english
 from accord.reader.items import Items
-from accord.reader.members import is_of_list, member_of
-from accord.reader.nothing import says_none
-from accord.reader.phrases import CROSSES
+from accord.reader.lexicon.languages import in_english
+from accord.reader.lexicon.members import is_of_list, member_of
 from accord.reader.reading import Confidence
-from accord.reader.signs import Sign
-from accord.reader.text import parse_json
-from accord.reader.things import Collection
+from accord.reader.sentences import CROSSES
 
 _TEXT_MEMBERS: Final = frozenset({"result", "text", "message", "output", "content", "response"})
 _MOST_MEMBERS: Final = 6
@@ -26,7 +26,7 @@ _NONE: Final = ("nenhum", "ningun", "ningún", "aucun", "kein", "nessun", "geen 
 _LONGEST_WORDS: Final = 4_000
 
 
-class Case(msgspec.Struct, kw_only=True):
+class Facts(msgspec.Struct, kw_only=True):
     """What is known of a reply when it is judged."""
 
     value: Any
@@ -36,7 +36,7 @@ class Case(msgspec.Struct, kw_only=True):
     message: str | None
     attachments: Sequence[Mapping[str, Any]]
     is_structured: bool
-    called: Called
+    called: Call
     arguments: Mapping[str, Any]
     tool: str | None
     texts: Sequence[str] = ()

@@ -4,10 +4,10 @@ import re
 from collections.abc import Collection
 from typing import Final, Literal
 
-from accord.reader.nothing import NO_ENTRY, NOT_GIVEN, NOT_READY
+from accord.reader.emptiness import NO_ENTRY, NOT_GIVEN, NOT_READY
+from accord.reader.lexicon.tools import stems
 from accord.reader.patterns import any_of, any_word
-from accord.reader.phrases import CROSSES, after, first_sentence, reports_deed
-from accord.reader.verbs import stems
+from accord.reader.sentences import CROSSES, after, first_sentence, reports_deed
 
 _LONGEST_ERROR: Final = 4_000
 _LONGEST_ADVICE: Final = 1_500

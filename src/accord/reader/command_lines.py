@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from itertools import takewhile
 from typing import Any, Final
 
-from accord.reader.called import Called, doing_of, is_plural, named, words_of
-from accord.reader.kept import kept
-from accord.reader.verbs import EITHER, LISTING, READING, acts
+from accord.reader.call import Call, doing_of, is_plural, named, words_of
+from accord.reader.lexicon.tools import EITHER, LISTING, READING, acts
+from accord.reader.memo import memo
 
 _NAMES: Final = ("command", "cmd", "command_line", "commandLine", "args")
 _PROGRAMS: Final = frozenset(
@@ -23,7 +23,7 @@ _FIRST: Final = 3
 """Words among which the verb is."""
 
 
-def changes_something(arguments: Mapping[str, Any], called: Called) -> bool:
+def changes_something(arguments: Mapping[str, Any], called: Call) -> bool:
     """Whether a command line says so by its first words: `kubectl delete pod x`.
 
     It is that of a known program, which may be in the tool's name, or the tool runs any.
@@ -31,7 +31,7 @@ def changes_something(arguments: Mapping[str, Any], called: Called) -> bool:
     return any(_is_deed(arguments.get(name), called) for name in _NAMES)
 
 
-def _is_deed(line: Any, called: Called) -> bool:
+def _is_deed(line: Any, called: Call) -> bool:
     if isinstance(line, str):
         line = _CHANGED_TO.sub("", line[:_LONGEST]).split()
     if not isinstance(line, list):
@@ -49,7 +49,7 @@ def _is_deed(line: Any, called: Called) -> bool:
     return asked[0] in _LED or any(map(_is_verb, asked))
 
 
-def _after_program(words: list[str], called: Called) -> list[str] | None:
+def _after_program(words: list[str], called: Call) -> list[str] | None:
     """What a known program is told; None if it is no such program."""
     if words and words[0] in _PROGRAMS:
         return words[1:]
@@ -61,7 +61,7 @@ def _is_verb(word: str) -> bool:
     return acts(word) and word not in EITHER
 
 
-def things_asked_for(arguments: Mapping[str, Any], called: Called) -> Called | None:
+def things_asked_for(arguments: Mapping[str, Any], called: Call) -> Call | None:
     """The call that a command line is, if it asks a known program for several things."""
     line = next((arguments[name] for name in _NAMES if isinstance(arguments.get(name), str)), "")
     if _CHAINED.search(line):
@@ -73,8 +73,8 @@ def things_asked_for(arguments: Mapping[str, Any], called: Called) -> Called | N
     return _things(" ".join(takewhile(_WORD.fullmatch, asked)))
 
 
-@kept
-def _things(line: str) -> Called | None:
+@memo
+def _things(line: str) -> Call | None:
     """What is asked for: `get pods`, `ec2 describe-instances`; None if it is not several things."""
     words = words_of(line)
     doing = doing_of(words, is_asked=True) if words else "unknown"

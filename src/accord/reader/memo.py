@@ -9,7 +9,7 @@ _LONGEST: Final = 64
 Known = TypeVar("Known")
 
 
-def kept(describe: Callable[[str], Known]) -> Callable[[str], Known]:
+def memo(describe: Callable[[str], Known]) -> Callable[[str], Known]:
     """The same function, which looks at a name once; long ones, and too many, it does not keep."""
     return _Kept(describe).__getitem__  # nothing in Python is quicker to call
 

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final, Literal, NamedTuple
 
-from accord.reader.glossary import VERBS
-from accord.reader.kept import kept
-from accord.reader.verbs import (
+from accord.reader.lexicon.languages import VERBS
+from accord.reader.lexicon.tools import (
     CHANGING,
     CHECKING,
     DEED_NOUNS,
@@ -36,6 +35,7 @@ from accord.reader.verbs import (
     acts,
     may_act,
 )
+from accord.reader.memo import memo
 
 Doing = Literal["list", "read", "act", "make", "run", "unknown"]
 
@@ -91,7 +91,7 @@ _ONE: Final = frozenset(
 _LOGS: Final = frozenset({"log", "logs", "logcat", "stderr", "output", "journal"})
 
 
-class Called(NamedTuple):
+class Call(NamedTuple):
     """What the name of a tool says, and what it was asked to do."""
 
     words: tuple[str, ...] = ()
@@ -130,16 +130,16 @@ class Called(NamedTuple):
     """It was given nothing at all, and is named for no one thing: it was asked for all there is."""
 
 
-_NOBODY: Final = Called()
+_NOBODY: Final = Call()
 
 
-def called(tool: str | None) -> Called:
+def called(tool: str | None) -> Call:
     """What the name of the tool that was called says."""
     return _called(tool) if tool else _NOBODY
 
 
-@kept
-def _called(name: str) -> Called:
+@memo
+def _called(name: str) -> Call:
     words = words_of(name.rpartition("__")[2] or name)  # as gateways join a server's name to it
     if len(words) > 1 and words[-1] == "tool":
         words = words[:-1]
@@ -150,7 +150,7 @@ def _called(name: str) -> Called:
     return found._replace(is_foreign=True) if is_foreign else found
 
 
-def named(words: tuple[str, ...], doing: Doing, is_several: bool) -> Called:
+def named(words: tuple[str, ...], doing: Doing, is_several: bool) -> Call:
     """What words say of a tool that does something, to several things or to one."""
     head = _head(words)
     is_content = words == ("fetch",) or not _CONTENT.isdisjoint(words if len(head) < 2 else head)
@@ -164,7 +164,7 @@ def named(words: tuple[str, ...], doing: Doing, is_several: bool) -> Called:
     gives_output = doing in ("run", "unknown") and not SHELLS.isdisjoint(words)
     is_log = not _LOGS.isdisjoint(words)
     is_about_faults = doing != "act" and not FAULTS.isdisjoint(nouns)
-    return Called(
+    return Call(
         words=words,
         nouns=nouns,
         doing=doing,
@@ -229,7 +229,7 @@ def singular(word: str) -> str:
     return word[:-3] + "y" if word.endswith("ies") else word.removesuffix("s")
 
 
-@kept
+@memo
 def squeezed(name: str) -> str:
     """A name without what joins its words: `has_more`, `hasMore` and `Has-More` are one."""
     return _JOINTS.sub("", name.lower())

@@ -2,8 +2,8 @@
 
 from typing import Final, NamedTuple
 
-from accord.reader.called import singular, squeezed, words_of
-from accord.reader.kept import kept
+from accord.reader.call import singular, squeezed, words_of
+from accord.reader.memo import memo
 
 _GENERIC: Final = frozenset(
     """items results result value body data rows records entries list values hits documents nodes
@@ -55,7 +55,7 @@ def _is_number(words: tuple[str, ...]) -> bool:
     return len(words) == 2 and words[1] == "number" and words[0] not in _NOT_NUMBERED
 
 
-@kept
+@memo
 def member_of(name: str) -> Member:
     """What is known of a member by its name."""
     words, key = words_of(name), squeezed(name)

@@ -3,10 +3,10 @@
 import re
 from typing import Final
 
-from accord.reader.called import Called, squeezed
-from accord.reader.case import Case, Verdict
-from accord.reader.commands import changes_something
-from accord.reader.deeds import (
+from accord.reader.call import Call, squeezed
+from accord.reader.command_lines import changes_something
+from accord.reader.emptiness import says_not_needed
+from accord.reader.evidence.action_members import (
     DONE,
     FEW,
     LONG,
@@ -16,9 +16,10 @@ from accord.reader.deeds import (
     payload,
     says_well,
 )
-from accord.reader.glossary import MEMBERS, in_english
-from accord.reader.nothing import says_not_needed
-from accord.reader.phrases import (
+from accord.reader.evidence.facts import Facts, Verdict
+from accord.reader.lexicon.languages import MEMBERS, in_english
+from accord.reader.lexicon.tools import GIVING
+from accord.reader.sentences import (
     says_changed,
     says_deed,
     says_done,
@@ -27,7 +28,6 @@ from accord.reader.phrases import (
     says_only_done,
     says_read,
 )
-from accord.reader.verbs import GIVING
 
 _MOST_LINES: Final = 4
 _SAID: Final = (*OUTPUT, "stderr", "return_value", "returnValue")
@@ -54,15 +54,15 @@ _MESSAGES: Final = tuple(name for name, english in MEMBERS.items() if english ==
 _KEPT: Final = frozenset({"added", "saved", "created", "recorded", "submitted", "posted"})
 
 
-def unconfirmed(case: Case) -> Verdict | None:
+def unconfirmed(facts: Facts) -> Verdict | None:
     """A deed that was not done yet, since somebody has to say that it is meant."""
-    if case.called.doing != "act" or not _wants_word(case):
+    if facts.called.doing != "act" or not _wants_word(facts):
         return None
     return Verdict("single", "likely", "nothing has changed yet; the action awaits confirmation")
 
 
-def _wants_word(case: Case) -> bool:
-    value, words = case.value, case.words
+def _wants_word(facts: Facts) -> bool:
+    value, words = facts.value, facts.words
     if type(value) is dict and not _UNCONFIRMED.isdisjoint(value):
         is_asked = any(value.get(each) is True for each in _UNCONFIRMED)
         return is_asked and not any(name in DONE or name.endswith(_NAMING) for name in value)
@@ -71,50 +71,50 @@ def _wants_word(case: Case) -> bool:
     return not says_done(words)
 
 
-def acted(case: Case) -> Verdict | None:
+def acted(facts: Facts) -> Verdict | None:
     """A tool that is named for a deed, unless it gives what it made."""
-    if case.called.doing != "act" or _is_given(case):
+    if facts.called.doing != "act" or _is_given(facts):
         return None
-    if any(each.get("type") != "resource_link" for each in case.attachments):
+    if any(each.get("type") != "resource_link" for each in facts.attachments):
         return None
-    is_long = isinstance(case.value, list) or "\n" in (case.words or "").strip()
+    is_long = isinstance(facts.value, list) or "\n" in (facts.words or "").strip()
     return Verdict("action", "likely" if is_long else "certain")
 
 
-def _is_given(case: Case) -> bool:
+def _is_given(facts: Facts) -> bool:
     """Whether a tool that makes something to take away gives it, and no report on it."""
-    name = case.called.words
-    if GIVING.isdisjoint(name[:1]) or "to" in name or case.value in (None, "", [], {}):
+    name = facts.called.words
+    if GIVING.isdisjoint(name[:1]) or "to" in name or facts.value in (None, "", [], {}):
         return False
     if name[0] == "capture" and _SHOTS.isdisjoint(name):
         return False
-    words, value = case.words or case.message, case.value
+    words, value = facts.words or facts.message, facts.value
     if words is not None and (says_done(words) or says_kept(words)):
         return False
-    if case.words is not None:
-        return "\n" in case.words
+    if facts.words is not None:
+        return "\n" in facts.words
     if not isinstance(value, dict):
         return True
     has_parts = any(isinstance(each, dict | list) and each for each in value.values())
     return has_parts and REPORTED.isdisjoint(map(squeezed, value)) and not says_well(value)
 
 
-def reports_done(case: Case) -> Verdict | None:
+def reports_done(facts: Facts) -> Verdict | None:
     """Words that say what was done, more of them the less the tool is named for a deed."""
-    call = case.called
-    if _is_plainly_done(case):
+    call = facts.called
+    if _is_plainly_done(facts):
         return Verdict("action", "likely")
-    if call.doing == "list" and (call.words[-1:] != ("list",) or "\n" in (case.words or "\n")):
+    if call.doing == "list" and (call.words[-1:] != ("list",) or "\n" in (facts.words or "\n")):
         return None
-    words = case.told or _message(case)
-    if words is None or (type(case.value) is dict and _gives_more(case)):
+    words = facts.told or _message(facts)
+    if words is None or (type(facts.value) is dict and _gives_more(facts)):
         return None
     is_short = "\n\n" not in words.strip()
-    if call.gives_content and case.words is not None:
+    if call.gives_content and facts.words is not None:
         is_told = is_short and call.doing == "unknown" and says_done(words)
         is_told = is_told and (call.may_act or "\n" not in words.strip())
         is_line = is_short and "\n" not in words.strip()
-        is_line = is_line and (case.mentions(words) or words.startswith("Successfully "))
+        is_line = is_line and (facts.mentions(words) or words.startswith("Successfully "))
         if not is_told and not is_line:
             return None
     if is_short and says_deed(words, call.deeds) and not (call.wants_many and call.doing == "read"):
@@ -133,7 +133,7 @@ def reports_done(case: Case) -> Verdict | None:
     return None
 
 
-def _says_own(words: str, call: Called) -> bool:
+def _says_own(words: str, call: Call) -> bool:
     """Whether a text begins with the tool's own noun and what was done: `Review added`."""
     small = words[:LONG].lower()
     first, _, rest = small.partition(" ")
@@ -141,85 +141,85 @@ def _says_own(words: str, call: Called) -> bool:
     return is_only and first in call.deeds and rest.partition(" ")[0] in _KEPT
 
 
-def _gives_more(case: Case) -> bool:
+def _gives_more(facts: Facts) -> bool:
     """Whether a tool that is named for no deed gives something beside the words about it."""
-    call = case.called
+    call = facts.called
     if call.doing != "unknown" or (call.may_act and not call.checks):
         return False
-    return any(name not in SAYING and each is not None for name, each in case.value.items())
+    return any(name not in SAYING and each is not None for name, each in facts.value.items())
 
 
-def _is_plainly_done(case: Case) -> bool:
+def _is_plainly_done(facts: Facts) -> bool:
     """Whether the words, or the command that was run, can mean nothing else."""
-    call, words = case.called, case.told
+    call, words = facts.called, facts.told
     doing = call.doing
-    may_run = doing in ("run", "unknown") and bool(case.arguments)
-    if may_run and changes_something(case.arguments, call):
+    may_run = doing in ("run", "unknown") and bool(facts.arguments)
+    if may_run and changes_something(facts.arguments, call):
         return True
-    said = words or case.message
-    if said and "ed" in said and not (call.wants_many or call.is_one) and _says_both(case, said):
+    said = words or facts.message
+    if said and "ed" in said and not (call.wants_many or call.is_one) and _says_both(facts, said):
         return True
     if words is None:
         return False
     if words.startswith("Successfully ") and says_kept(words.partition("\n")[0]):
         return True
-    return says_changed(words) or (doing == "read" and _is_report(case, words))
+    return says_changed(words) or (doing == "read" and _is_report(facts, words))
 
 
-def _says_both(case: Case, said: str) -> bool:
+def _says_both(facts: Facts, said: str) -> bool:
     """Whether words say that it is done, and a flag beside them if there is anything beside."""
-    if case.words is not None and case.gives_anything:
+    if facts.words is not None and facts.gives_anything:
         return False
-    is_shown = not _SHOWING.isdisjoint(case.called.words)
-    is_plain = not case.called.checks or "successfully" in said
+    is_shown = not _SHOWING.isdisjoint(facts.called.words)
+    is_plain = not facts.called.checks or "successfully" in said
     if is_plain and says_fully_done(said, is_shown=is_shown):
         return True
-    value = case.value
-    is_well = case.words is None and isinstance(value, dict) and says_well(value)
+    value = facts.value
+    is_well = facts.words is None and isinstance(value, dict) and says_well(value)
     return is_well and says_done(said) and not says_read(said)
 
 
-def _is_report(case: Case, words: str) -> bool:
+def _is_report(facts: Facts, words: str) -> bool:
     """Whether a tool that reads reports nothing but that it did something."""
     if says_kept(words):
         return True
-    return not case.called.wants_many and not case.called.gives_content and says_only_done(words)
+    return not facts.called.wants_many and not facts.called.gives_content and says_only_done(words)
 
 
-def _message(case: Case) -> str | None:
+def _message(facts: Facts) -> str | None:
     """The words beside an object, or those that it has itself."""
-    if isinstance(case.value, list):
+    if isinstance(facts.value, list):
         return None
-    said = case.message
-    if not said and isinstance(case.value, dict):
-        said = case.value.get("message")
-        if said is None and not MEMBERS.keys().isdisjoint(case.value):
-            said = next((case.value[name] for name in _MESSAGES if name in case.value), None)
+    said = facts.message
+    if not said and isinstance(facts.value, dict):
+        said = facts.value.get("message")
+        if said is None and not MEMBERS.keys().isdisjoint(facts.value):
+            said = next((facts.value[name] for name in _MESSAGES if name in facts.value), None)
     return in_english(said) if isinstance(said, str) else None
 
 
-def ran(case: Case) -> Verdict | None:
+def ran(facts: Facts) -> Verdict | None:
     """What was run, and gives no output of its own."""
-    call = case.called
-    if call.doing != "run" or case.attachments or case.find_collection() is not None:
+    call = facts.called
+    if call.doing != "run" or facts.attachments or facts.find_collection() is not None:
         return None
-    if call.checks and isinstance(case.value, dict):
-        is_report = any(isinstance(each, dict) for each in case.value.values())
-        if is_report or len(case.value) > FEW:
+    if call.checks and isinstance(facts.value, dict):
+        is_report = any(isinstance(each, dict) for each in facts.value.values())
+        if is_report or len(facts.value) > FEW:
             return None
-    if case.words is not None and case.words.strip().count("\n") >= _MOST_LINES:
+    if facts.words is not None and facts.words.strip().count("\n") >= _MOST_LINES:
         return None
-    if call.gives_output and not _is_silent(case):
+    if call.gives_output and not _is_silent(facts):
         return None
     return Verdict("action", "guess")
 
 
-def _is_silent(case: Case) -> bool:
+def _is_silent(facts: Facts) -> bool:
     """Whether what was run had nothing to say."""
-    if case.words is not None:
-        return not case.words.strip()
-    if not isinstance(case.value, dict):
-        return case.value is None
-    value = payload(case.value)
+    if facts.words is not None:
+        return not facts.words.strip()
+    if not isinstance(facts.value, dict):
+        return facts.value is None
+    value = payload(facts.value)
     output = [value[name] for name in _SAID if name in value]
     return not any(output) and (bool(output) or not value)

@@ -4,12 +4,12 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
-from accord.reader.called import words_of
-from accord.reader.glossary import MEMBERS, in_english
-from accord.reader.kept import kept
-from accord.reader.nothing import says_not_needed
-from accord.reader.refusals import says_failed
-from accord.reader.verbs import DEEDS
+from accord.reader.call import words_of
+from accord.reader.emptiness import says_not_needed
+from accord.reader.evidence.failure_text import says_failed
+from accord.reader.lexicon.languages import MEMBERS, in_english
+from accord.reader.lexicon.tools import DEEDS
+from accord.reader.memo import memo
 
 _FLAGS: Final = ("success", "ok", "succeeded", "successful", "isSuccess", "is_success")
 _NO: Final = ("false", "False")
@@ -434,7 +434,7 @@ _WELL: Final = frozenset({"success", "successful", "successes", "succeeded", "su
 _BADLY: Final = frozenset({"failed", "failure", "failures", "failing"})
 
 
-@kept
+@memo
 def _ended(name: str) -> Literal["good", "bad", "unknown"]:
     """Of what end a member is the number: `successfulDownloads`, `insertedCount`, `failed`."""
     words = frozenset(words_of(name))

@@ -3,13 +3,12 @@
 from collections.abc import Callable
 from typing import Final, Literal, NamedTuple
 
-from accord.reader.acting import acted, ran, reports_done, unconfirmed
-from accord.reader.case import Case, Verdict
-from accord.reader.catalogs import catalog
-from accord.reader.deeds import reports_members
-from accord.reader.failing import all_failed, error_text, is_error, payload_failed
-from accord.reader.find import ASKING
-from accord.reader.listing import (
+from accord.reader.evidence.action_members import reports_members
+from accord.reader.evidence.actions import acted, ran, reports_done, unconfirmed
+from accord.reader.evidence.catalogs import catalog
+from accord.reader.evidence.facts import Facts, Verdict
+from accord.reader.evidence.failures import all_failed, error_text, is_error, payload_failed
+from accord.reader.evidence.lists import (
     array,
     itemised,
     linked,
@@ -18,6 +17,7 @@ from accord.reader.listing import (
     none_found,
     nothing_listed,
 )
+from accord.reader.value import ASKING
 
 
 class Rule(NamedTuple):
@@ -26,7 +26,7 @@ class Rule(NamedTuple):
     name: str
     when: str
     example: str
-    decide: Callable[[Case], Verdict | None]
+    decide: Callable[[Facts], Verdict | None]
     looks_at: Literal["anything", "words", "data"] = "anything"
     """Replies that it can fire for: those that are only text, those that are not text, or any."""
 
@@ -36,18 +36,18 @@ _LIKELY: Final = Verdict("single", "likely")
 _PERHAPS: Final = Verdict("single", "guess")
 
 
-def _asks(case: Case) -> Verdict | None:
-    value = case.value
+def _asks(facts: Facts) -> Verdict | None:
+    value = facts.value
     if type(value) is not dict or "resultType" not in value or value["resultType"] != ASKING:
         return None
     return Verdict("single", finding="nothing has changed yet; the tool requests input first")
 
 
-def _single(case: Case) -> Verdict | None:
+def _single(facts: Facts) -> Verdict | None:
     """How sure that is depends on how much else it could have been."""
-    if case.called.wants_many:
+    if facts.called.wants_many:
         return _PERHAPS
-    return _LIKELY if case.words is not None or case.called.doing == "unknown" else _SURELY
+    return _LIKELY if facts.words is not None or facts.called.doing == "unknown" else _SURELY
 
 
 RULES: Final = (
@@ -159,15 +159,15 @@ _FOR_WORDS: Final = tuple(each for each in _ALL if each[1].looks_at != "data")
 _FOR_DATA: Final = tuple(each for each in _ALL if each[1].looks_at != "words")
 
 
-def judge(case: Case) -> tuple[Rule, Verdict]:
+def judge(facts: Facts) -> tuple[Rule, Verdict]:
     """Return the first rule that fires, and its verdict."""
     rules = _ALL
-    if case.words is None:
+    if facts.words is None:
         rules = _FOR_DATA
-    elif case.words is case.value:
+    elif facts.words is facts.value:
         rules = _FOR_WORDS
     for decide, rule in rules:
-        verdict = decide(case)
+        verdict = decide(facts)
         if verdict is not None:
             return rule, verdict
     raise AssertionError("the last rule always fires")

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from itertools import takewhile
 from typing import Any, Final
 
-from accord.reader.called import ABOUT, Called, Doing, called, doing_of, is_plural, named, words_of
-from accord.reader.commands import things_asked_for
-from accord.reader.kept import kept
-from accord.reader.verbs import VAGUE
+from accord.reader.call import ABOUT, Call, Doing, called, doing_of, is_plural, named, words_of
+from accord.reader.command_lines import things_asked_for
+from accord.reader.lexicon.tools import VAGUE
+from accord.reader.memo import memo
 
 _SQL_WRITES: Final = re.compile(
     r"\s*(?:insert\s+(?:or\s+\w+\s+)?into|update\s+\S+\s+set|delete\s+from|replace\s+into"
@@ -64,7 +64,7 @@ _TELL: Final = (
 """The arguments that say something about what is done."""
 
 
-def call_of(tool: str | None, arguments: Mapping[str, Any] | None) -> Called:
+def call_of(tool: str | None, arguments: Mapping[str, Any] | None) -> Call:
     """What a call says: by the tool's name, and by what it was asked to do."""
     found = called(tool)
     if arguments is not None and not arguments and found.doing == "read":
@@ -96,7 +96,7 @@ def call_of(tool: str | None, arguments: Mapping[str, Any] | None) -> Called:
     return found
 
 
-def _names_tool(tool: str | None, found: Called, arguments: Mapping[str, Any]) -> bool:
+def _names_tool(tool: str | None, found: Call, arguments: Mapping[str, Any]) -> bool:
     """Whether another tool is to be called: `call_tool`, with its `name` and `arguments`."""
     if not _TOOLS.isdisjoint(arguments):
         return True
@@ -127,13 +127,13 @@ def _has_address(arguments: Mapping[str, Any]) -> bool:
     return not _ADDRESSES.isdisjoint(arguments)
 
 
-def _vaguely(found: Called) -> Called:
+def _vaguely(found: Call) -> Call:
     if found.doing == "unknown" and not VAGUE.isdisjoint(found.words):
         return found._replace(doing="act", wants_many=False)
     return found
 
 
-def _asked(tool: str | None, found: Called, arguments: Mapping[str, Any]) -> Called:
+def _asked(tool: str | None, found: Call, arguments: Mapping[str, Any]) -> Call:
     """The same call, by the statement that it carries or by the action that it names."""
     for name in () if found.checks else _STATEMENTS:
         sql = arguments.get(name)
@@ -151,7 +151,7 @@ def _asked(tool: str | None, found: Called, arguments: Mapping[str, Any]) -> Cal
     return _by_action(tool, found, arguments)
 
 
-def _by_action(tool: str | None, found: Called, arguments: Mapping[str, Any]) -> Called:
+def _by_action(tool: str | None, found: Call, arguments: Mapping[str, Any]) -> Call:
     """The same call, by an argument that is a verb, or a command line."""
     for name in _VERB_ARGUMENTS:
         verb = arguments.get(name)
@@ -166,7 +166,7 @@ def _by_action(tool: str | None, found: Called, arguments: Mapping[str, Any]) ->
     return found
 
 
-def _only_told(tool: str | None, found: Called, arguments: Mapping[str, Any]) -> Called:
+def _only_told(tool: str | None, found: Call, arguments: Mapping[str, Any]) -> Call:
     """The same call, if what it is asked to do is to tell something: `action: "status"`."""
     verb = next((arguments[name] for name in _ACTIONS if name in arguments), None)
     if not isinstance(verb, str) or verb not in _TELLING:
@@ -185,15 +185,15 @@ def _is_word(part: Any) -> bool:
     return isinstance(part, str) and part.isalpha()
 
 
-def _prevails(asked: Called, found: Called, argument: str) -> bool:
+def _prevails(asked: Call, found: Call, argument: str) -> bool:
     """Whether what an argument says counts for more than what the name does."""
     if found.doing not in ("list", "read"):
         return True
     return asked.doing == "act" and argument in _ACTIONS
 
 
-@kept
-def _acted(both: str) -> Called | None:
+@memo
+def _acted(both: str) -> Call | None:
     """What a tool does that takes its verb as an argument; None if that is no verb."""
     tool, _, verb = both.partition("\n")
     words = words_of(verb)

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from accord.model.response import CATALOG, ResponseType
-from accord.reader.case import Case, Verdict
 from accord.reader.collection import is_generic
-from accord.reader.members import member_of
+from accord.reader.collection_shapes import Collection, entries, is_catalog, is_described, keyed
+from accord.reader.evidence.facts import Facts, Verdict
+from accord.reader.lexicon.members import member_of
 from accord.reader.reading import Confidence
-from accord.reader.things import Collection, entries, is_catalog, is_described, keyed
 
 _OF_TOOLS: Final = frozenset({"tool", "list", "search", "find", "catalog", "discover", "mcp"})
 _ONLY_TOOLS: Final = frozenset("tools list all available get show mcp".split())
@@ -19,31 +19,31 @@ _NO_GROUPS: Final = frozenset("tools resources prompts servers errors warnings".
 _A_TOOL: Final = re.compile(r"\btools?\b")
 
 
-def catalog(case: Case) -> Verdict | None:
+def catalog(facts: Facts) -> Verdict | None:
     """Tools: what each takes is there, or the tool is named for listing them."""
-    value = case.value
-    is_act = case.called.doing == "act"
+    value = facts.value
+    is_act = facts.called.doing == "act"
     if type(value) is dict and "tools" in value and not is_act:
-        verdict = _told_tools(case, value["tools"])
+        verdict = _told_tools(facts, value["tools"])
         if verdict is not None:
             return verdict
-    if "tools" in case.called.words and type(value) is dict and _lists_tools(case):
+    if "tools" in facts.called.words and type(value) is dict and _lists_tools(facts):
         groups = _grouped_tools(value)
         if groups is not None:
             return Verdict("tool_catalog", "likely", found=groups)
-    collection = case.find_collection()
-    if collection is None or (case.arguments and case.repeats(collection)):
+    collection = facts.find_collection()
+    if collection is None or (facts.arguments and facts.repeats(collection)):
         return None
     items, path = collection.items, collection.path
-    if is_act and case.tool != CATALOG:
+    if is_act and facts.tool != CATALOG:
         return None  # which says what there is now
-    if case.tool == CATALOG or is_catalog(items):
+    if facts.tool == CATALOG or is_catalog(items):
         return Verdict("tool_catalog", found=collection)
-    lists_tools = _lists_tools(case)
+    lists_tools = _lists_tools(facts)
     if not lists_tools and "tools" not in path:
         return None
     named = path[-1:] == ("tools",)
-    if named and is_described(items) and not case.called.gives_content:
+    if named and is_described(items) and not facts.called.gives_content:
         return Verdict("tool_catalog", "likely", found=collection)
     is_sure = (
         named
@@ -55,18 +55,18 @@ def catalog(case: Case) -> Verdict | None:
     return None
 
 
-def _told_tools(case: Case, tools: Any) -> Verdict | None:
+def _told_tools(facts: Facts, tools: Any) -> Verdict | None:
     """The tools that stand under `tools`: a list of them, or each by its name."""
     confidence: Confidence = "certain"
-    if isinstance(tools, dict) and (_lists_tools(case) or "help" in case.called.words):
+    if isinstance(tools, dict) and (_lists_tools(facts) or "help" in facts.called.words):
         tools, confidence = entries(tools, is_held=True), "likely"
     elif not isinstance(tools, list) or not (
-        is_catalog(tools) or (not tools and case.value.keys() <= {"tools", "nextCursor"})
+        is_catalog(tools) or (not tools and facts.value.keys() <= {"tools", "nextCursor"})
     ):
         return None
     if tools is None:
         return None
-    found = Collection(tools, _without(case.value, "tools"), ("tools",), confidence)
+    found = Collection(tools, _without(facts.value, "tools"), ("tools",), confidence)
     return Verdict("tool_catalog", confidence, found=found)
 
 
@@ -106,9 +106,9 @@ def _nameable(items: list[Any]) -> bool:
     return all(isinstance(each, str) or _is_named(each) for each in items)
 
 
-def _lists_tools(case: Case) -> bool:
+def _lists_tools(facts: Facts) -> bool:
     """Whether the tool is named for tools: `list_tools`, `tool_list`; not `tool_list_files`."""
-    called = case.called
+    called = facts.called
     words = called.words
     is_named = "tools" in words or ("tool" in words and _OF_TOOLS.issuperset(words))
     return is_named and called.wants_many
@@ -118,10 +118,10 @@ def _without(value: Mapping[str, Any], name: str) -> dict[str, Any]:
     return {key: each for key, each in value.items() if key != name}
 
 
-def kind_of_list(case: Case, *around: str) -> ResponseType:
+def kind_of_list(facts: Facts, *around: str) -> ResponseType:
     """A list, or a catalog where a tool that lists tools says that these are some."""
-    if _ONLY_TOOLS.issuperset(case.called.words) and "tools" in case.called.words:
+    if _ONLY_TOOLS.issuperset(facts.called.words) and "tools" in facts.called.words:
         return "tool_catalog"
-    if _lists_tools(case) and any(_A_TOOL.search(words.lower()) for words in around):
+    if _lists_tools(facts) and any(_A_TOOL.search(words.lower()) for words in around):
         return "tool_catalog"
     return "list"

@@ -1,0 +1,1 @@
+"""The text formats that replies use: JSON in text, YAML, TOON, Python repr."""

@@ -176,7 +176,7 @@ async def _print_tools(name: str, package: Package, peer: Peer, folder: str) -> 
 async def _record(name: str, package: Package, peer: Peer, folder: str) -> None:
     path = CASES / split_of(name) / f"{name}.jsonl"
     known = {_key(each): each for each in _lines(path)}
-    lines = []
+    lines: list[dict[str, Any]] = []
     for tool, arguments in package.calls:
         real = json.loads(json.dumps(arguments).replace(FOLDER, folder))
         try:

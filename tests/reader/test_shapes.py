@@ -9,7 +9,7 @@ import pytest
 
 import accord.reader
 from accord.model.response import Response
-from accord.reader import RULES, read
+from accord.reader import SOURCES, read
 
 CIRCLE: list[Any] = []
 CIRCLE.append(CIRCLE)
@@ -61,9 +61,9 @@ def test_anything_at_all_gives_a_reading(reply: Any) -> None:
 
 
 def test_every_rule_has_a_name_of_its_own_and_says_when_it_fires() -> None:
-    assert len({rule.name for rule in RULES}) == len(RULES)
-    assert all(rule.when and rule.example for rule in RULES)
-    assert RULES[-1].name == "single"
+    assert len({rule.name for rule in SOURCES}) == len(SOURCES)
+    assert all(source.when and source.example for source in SOURCES)
+    assert SOURCES[-1].name == "single"
 
 
 PAGE = (Path(__file__).parents[2] / "docs/reading.md").read_text()
@@ -90,7 +90,7 @@ def test_the_page_about_reading_says_where_a_value_is_found(rule: str, example: 
 def test_the_page_about_reading_lists_every_way_to_a_value() -> None:
     sources = [path.read_text() for path in Path(accord.reader.__file__).parent.rglob("*.py")]
     named = {name for source in sources for name in re.findall(r'notes\.rule\("([\w-]+)"', source)}
-    elsewhere = {rule.name for rule in RULES} | {"sdk-object", "exception", "binary"}
+    elsewhere = {rule.name for rule in SOURCES} | {"sdk-object", "exception", "binary"}
     shapes = {"response-v2", "generic", "problem"}
     assert {rule for rule, _ in PLACES} | {"json"} == (named - elsewhere) | {"json"} | shapes
 
@@ -109,7 +109,7 @@ def test_the_page_about_reading_shows_what_says_that_it_failed(sign: str, exampl
 def test_the_page_about_reading_lists_every_sign_of_a_failure() -> None:
     sources = [path.read_text() for path in Path(accord.reader.__file__).parent.rglob("*.py")]
     named = {name for source in sources for name in re.findall(r'_?[Ss]ign\("([\w-]+)"', source)}
-    assert {sign for sign, _ in SIGNS} == named - {rule.name for rule in RULES}
+    assert {sign for sign, _ in SIGNS} == named - {rule.name for rule in SOURCES}
 
 
 PATTERNS = rows("Text that is a list")
@@ -131,4 +131,4 @@ def test_the_page_about_reading_lists_every_pattern() -> None:
 def test_the_page_about_reading_lists_every_rule_in_order() -> None:
     table = PAGE.partition("## Rules")[2].partition("\n## ")[0]
     listed = re.findall(r"^\| `([\w-]+)` \|", table, re.M)
-    assert listed == [rule.name for rule in RULES]
+    assert listed == [rule.name for rule in SOURCES]

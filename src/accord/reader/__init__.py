@@ -8,8 +8,8 @@ finds the page; `reading` holds the result. `items/` finds lists in text, `follo
 pages.
 """
 
-from accord.reader.decision import RULES
+from accord.reader.decision import SOURCES
 from accord.reader.read import read
 from accord.reader.reading import Reading
 
-__all__ = ["RULES", "Reading", "read"]
+__all__ = ["SOURCES", "Reading", "read"]

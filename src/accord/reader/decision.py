@@ -1,6 +1,12 @@
-"""The ordered table of rules that decide the type of a reply: the first that fires decides."""
+"""Decides the type of a reply by the evidence for each type.
 
-from collections.abc import Callable
+`SOURCES` is the table of all evidence that is looked for, in order of precedence. All of it is
+gathered first. The first piece decides, unless a later one outweighs it: a strong piece is not
+overruled by a weak one. Pieces of another type speak against the decision, and lower its
+confidence where they are as strong.
+"""
+
+from collections.abc import Callable, Mapping
 from typing import Final, Literal, NamedTuple
 
 from accord.reader.evidence.action_members import reports_members
@@ -17,18 +23,19 @@ from accord.reader.evidence.lists import (
     none_found,
     nothing_listed,
 )
+from accord.reader.reading import LEVEL, Confidence
 from accord.reader.value import ASKING
 
 
-class Rule(NamedTuple):
-    """A rule: its name, when it fires, an example, and the function that decides."""
+class Source(NamedTuple):
+    """A source of evidence: its name, when it has any, an example, and the function that looks."""
 
     name: str
     when: str
     example: str
-    decide: Callable[[Facts], Verdict | None]
+    look: Callable[[Facts], Verdict | None]
     looks_at: Literal["anything", "words", "data"] = "anything"
-    """Replies that it can fire for: those that are only text, those that are not text, or any."""
+    """Replies that it can be found in: text alone, anything but text, or both."""
 
 
 _SURELY: Final = Verdict("single")
@@ -50,124 +57,154 @@ def _single(facts: Facts) -> Verdict | None:
     return _LIKELY if facts.words is not None or facts.called.doing == "unknown" else _SURELY
 
 
-RULES: Final = (
-    Rule(
+SOURCES: Final = (
+    Source(
         "asks",
         "the tool requests input from the client first",
         '{"resultType": "input_required", "inputRequests": …}',
         _asks,
         "data",
     ),
-    Rule("is-error", "`isError` is true", '{"content": […], "isError": true}', is_error),
-    Rule(
+    Source("is-error", "`isError` is true", '{"content": […], "isError": true}', is_error),
+    Source(
         "payload-failed",
         "the payload reports a failure: a flag, an error, a status, an exit code",
         '{"success": false}',
         payload_failed,
         "data",
     ),
-    Rule(
+    Source(
         "all-failed",
         "all of several operations failed; if only some did, the status is partial",
         '{"successful": 0, "failed": 2}',
         all_failed,
         "data",
     ),
-    Rule(
+    Source(
         "error-text",
         "the text is only an error, or reports that the requested item does not exist",
         "Error: no such table",
         error_text,
     ),
-    Rule(
+    Source(
         "catalog",
         "a list of tools: with schemas, described under `tools`, or from a tool that lists them",
         '{"tools": [{"name": …, "inputSchema": …}]}',
         catalog,
         "data",
     ),
-    Rule(
+    Source(
         "unconfirmed",
         "an action awaiting confirmation; nothing has changed yet",
         "Call again with confirm=true",
         unconfirmed,
     ),
-    Rule("acted", "the tool's name is that of an action", "send_message", acted),
-    Rule(
+    Source("acted", "the tool's name is that of an action", "send_message", acted),
+    Source(
         "reports-done",
         "a text that reports an action, also by a form of the verb in the tool's name",
         "Successfully wrote to a.txt",
         reports_done,
     ),
-    Rule(
+    Source(
         "reports-members",
         "members that report an action",
         '{"ok": true}, {"affected_rows": 1}',
         reports_members,
         "data",
     ),
-    Rule("array", "a JSON array", "[…]", array, "data"),
-    Rule(
+    Source("array", "a JSON array", "[…]", array, "data"),
+    Source(
         "main-array",
         "an object whose main part is one array",
         '{"total": 2, "users": […]}',
         main_array,
         "data",
     ),
-    Rule(
+    Source(
         "none-found",
         "a text that reports no results",
         "No matches found",
         none_found,
         "words",
     ),
-    Rule(
+    Source(
         "itemised",
         "a text that is clearly a list",
         "Found 2 tables:\\n- users\\n- posts",
         itemised,
         "words",
     ),
-    Rule(
+    Source(
         "linked",
         "links to several items, from a tool that returns links",
         "two `resource_link` blocks",
         linked,
     ),
-    Rule(
+    Source(
         "lone-item",
         "one item, or the number 0, from a tool that lists",
         '{"name": "default"}',
         lone_item,
         "data",
     ),
-    Rule(
+    Source(
         "nothing-listed",
         "an empty result, from a tool that lists",
         '{"content": []}',
         nothing_listed,
     ),
-    Rule(
+    Source(
         "ran", "the tool runs something, and returns neither a list nor output", "run_pipeline", ran
     ),
-    Rule("single", "anything else", '{"id": 1, "name": "a"}', _single),
+    Source("single", "anything else", '{"id": 1, "name": "a"}', _single),
 )
 
 
-_ALL: Final = tuple((rule.decide, rule) for rule in RULES)  # faster than to ask each rule for it
+class Decision(NamedTuple):
+    """The evidence that decided, its source, how sure that is, and what speaks against it."""
+
+    source: Source
+    evidence: Verdict
+    confidence: Confidence
+    against: tuple[str, ...]
+
+
+_EXPECTED: Final = frozenset({"acted", "ran"})
+"""What a tool does by its name, if it succeeds: not evidence against a failure."""
+_DECLARED: Final = frozenset({"asks", "is-error"})
+"""Members of the protocol, which no payload contradicts."""
+_KINDS_OF_LIST: Final = frozenset({"list", "tool_catalog"})
+_LOWERED: Final[Mapping[Confidence, Confidence]] = {"certain": "likely", "likely": "guess"}
+_ALL: Final = tuple((source.look, source) for source in SOURCES)  # faster than an attribute of each
 _FOR_WORDS: Final = tuple(each for each in _ALL if each[1].looks_at != "data")
 _FOR_DATA: Final = tuple(each for each in _ALL if each[1].looks_at != "words")
 
 
-def judge(facts: Facts) -> tuple[Rule, Verdict]:
-    """Return the first rule that fires, and its verdict."""
-    rules = _ALL
+def decide(facts: Facts) -> Decision:
+    """Gather all evidence, and return the piece that decides."""
+    sources = _ALL
     if facts.words is None:
-        rules = _FOR_DATA
+        sources = _FOR_DATA
     elif facts.words is facts.value:
-        rules = _FOR_WORDS
-    for decide, rule in rules:
-        verdict = decide(facts)
-        if verdict is not None:
-            return rule, verdict
-    raise AssertionError("the last rule always fires")
+        sources = _FOR_WORDS
+    pieces = [(source, piece) for look, source in sources if (piece := look(facts)) is not None]
+    source, decisive = pieces[0]
+    if len(pieces) <= 2 or source.name in _DECLARED:  # alone but for `single`
+        return Decision(source, decisive, decisive.confidence, ())
+    against = [
+        (other, piece) for other, piece in pieces[1:] if _contradicts(other, piece, decisive)
+    ]
+    confidence = decisive.confidence
+    if any(LEVEL[piece.confidence] <= LEVEL[confidence] for _, piece in against):
+        confidence = _LOWERED.get(confidence, confidence)
+    return Decision(source, decisive, confidence, tuple(other.name for other, _ in against))
+
+
+def _contradicts(source: Source, piece: Verdict, decisive: Verdict) -> bool:
+    """Whether a piece of evidence speaks against the decisive one."""
+    if piece.kind in (decisive.kind, "single"):
+        return False
+    if piece.kind in _KINDS_OF_LIST and decisive.kind in _KINDS_OF_LIST:
+        return False
+    return decisive.kind != "error" or source.name not in _EXPECTED

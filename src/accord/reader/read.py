@@ -20,7 +20,7 @@ from accord.reader.call import Call
 from accord.reader.call_arguments import call_of
 from accord.reader.collection import collection_in
 from accord.reader.collection_shapes import Collection, row_objects
-from accord.reader.decision import judge
+from accord.reader.decision import decide
 from accord.reader.evidence.facts import Evidence, Facts
 from accord.reader.evidence.failure_members import Sign
 from accord.reader.items import Items
@@ -41,6 +41,7 @@ from accord.reader.value import Digs, Value, find, of_payload
 
 _EXECUTING: Final = re.compile(r"Error executing (?:tool )?(?:tool|[\w.-]{1,128}): ")
 _CODED: Final = re.compile(r"(?:MCP|RPC|JSON-RPC) error:? (?:code )?(-\d{3,6})\b")
+AGAINST = []
 _NO_CODE: Final = "error"
 _MOST_PASSED_ON: Final = 3
 """Gateways behind each other."""
@@ -292,8 +293,9 @@ def _of_judged(asked: _Asked, called: Call, value: Value, is_error: bool | None)
         tool=asked.tool,
         texts=value.texts,
     )
-    rule, verdict = judge(facts)
-    asked.notes.rule(rule.name, verdict.confidence)
+    source, verdict, confidence, against = decide(facts)
+    asked.notes.rule(source.name, confidence)
+    AGAINST.append(against)
     if verdict.finding is not None:
         asked.notes.finding(verdict.finding)
     beside = value.beside

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 Confidence = Literal["certain", "likely", "guess"]
 LEVELS: Final[tuple[Confidence, ...]] = ("certain", "likely", "guess")
-_LEVEL: Final = {name: level for level, name in enumerate(LEVELS)}
+LEVEL: Final = {name: level for level, name in enumerate(LEVELS)}
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,7 +112,7 @@ class Notes:
         """Add a rule that fired; the confidence of a reading is the lowest of its rules."""
         self.rules.append(name)
         if confidence != "certain":
-            self.level = max(self.level, _LEVEL[confidence])
+            self.level = max(self.level, LEVEL[confidence])
 
     def rule_within(self, name: str, confidence: Confidence = "certain") -> None:
         """Add a detail of the last rule, unless it has the same name."""

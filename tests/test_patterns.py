@@ -62,6 +62,13 @@ class Module(NamedTuple):
     """The names of patterns, here or imported, and the methods called of them."""
     imports: dict[str, Written]
 
+    def named(self, name: str) -> Written:
+        """Return the pattern that a name here stands for, also that of an imported module."""
+        holder, _, member = name.rpartition(".")
+        if holder in self.imports:
+            return Written(str(self.imports[holder]), member)
+        return self.imports.get(name, Written(self.name, name))
+
 
 def module_of(path: Path) -> str:
     parts = path.relative_to(SOURCE.parent).with_suffix("").parts
@@ -112,16 +119,25 @@ def uses_of(node: ast.AST) -> Iterator[tuple[str, str]]:
     """Yield the uses of patterns: a method of its name or of one of several, or as an argument."""
     if isinstance(node, ast.Attribute):
         for part in ast.walk(node.value):
-            if isinstance(part, ast.Name):
-                yield part.id, node.attr
+            if name := name_of(part):
+                yield name, node.attr
     values: list[ast.expr] = []
     if isinstance(node, ast.Call):
         values = [*node.args, *(keyword.value for keyword in node.keywords)]
     elif isinstance(node, ast.arguments):
         values = [*node.defaults, *(each for each in node.kw_defaults if each)]
     for value in values:
-        if isinstance(value, ast.Name):
-            yield value.id, PASSED
+        if name := name_of(value):
+            yield name, PASSED
+
+
+def name_of(node: ast.AST) -> str | None:
+    """Return a name, also that of a module's member: `phrases.SAVED`."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        return f"{node.value.id}.{node.attr}"
+    return None
 
 
 def written() -> list[Written]:
@@ -134,7 +150,7 @@ def methods() -> dict[Written, set[str]]:
     found: dict[Written, set[str]] = {each: set() for each in written()}
     for module in modules():
         for name, method in module.uses:
-            pattern = module.imports.get(name, Written(module.name, name))
+            pattern = module.named(name)
             if pattern in found and method in USING:
                 found[pattern].add(method)
     return found

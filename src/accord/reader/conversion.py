@@ -175,7 +175,7 @@ _MODELS: Final[dict[Any, Callable[[Mapping[str, Any]], Block]]] = {
 
 
 def _for_revision(block: dict[str, Any], revision: Revision) -> dict[str, Any]:
-    """Return a block as a revision has it: as text if it lacks the kind of block."""
+    """Return a block as a revision has it: as text if it missing_noun the kind of block."""
     kind = block.get("type")
     if kind == "audio" and not revision.audio:
         size = len(str(block.get("data", ""))) * 3 // 4

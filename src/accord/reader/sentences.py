@@ -1,215 +1,270 @@
-"""What a short text says: that something was done, all of it or none; its sentences.
+"""What the sentences of a short text report: an outcome, or that nothing was found.
 
-The patterns are in small letters and are matched against a text in small letters: that takes
-`re` a fraction of the time that it needs to ignore facts.
+The phrases are in `lexicon.phrases`; each function here says where in a text they are looked for.
 """
 
 import re
 from typing import Final
 
-from accord.reader.lexicon.tools import DEEDS, stems
-from accord.reader.patterns import Pattern, any_of
+from accord.reader.lexicon import phrases
+from accord.reader.lexicon.tools import stems
+from accord.reader.patterns import Pattern
 
-CROSSES: Final = "❌⛔🚫✗✖"
-"""What marks a line that says that something failed."""
-_LONGEST_REPORT: Final = 400
 LONGEST_SENTENCE: Final = 300
+"""Characters of a sentence that are looked at."""
+_LONGEST_REPORT: Final = 400
+"""Characters of a text that is a report and no document."""
+_LONGEST_OUTCOME: Final = 4_000
+"""Characters of a report on several operations."""
+_LONGEST_NOTHING: Final = 200
+"""Characters of a sentence that reports that nothing was found."""
 _LONGEST_WORD: Final = 20
-_MOST_WORDS: Final = 14
-
-
-def after(opening: "re.Pattern[str] | Pattern", words: str) -> str:
-    """A text without what it may begin with."""
-    found = opening.match(words)
-    return words[found.end() :] if found is not None and found.end() else words
-
-
-_STOP: Final = re.compile(r"[.!?][\"')\]]?\s+(?=[A-Z])|\n\s*\n")
-
-
-def first_sentence(words: str) -> str:
-    """A text up to its first full stop."""
-    return split_sentence(words)[0]
-
-
-def split_sentence(words: str) -> tuple[str, str]:
-    """The first sentence of several, and the rest of them."""
-    stop = _STOP.search(words)
-    return (words, "") if stop is None else (words[: stop.start() + 1], words[stop.end() :])
-
-
-_DEED: Final = "|".join(sorted(DEEDS))
-_DONE: Final = any_of(
-    r"(?:successfully|success|done|ok(?:ay)?|finished)\b",
-    rf"(?:{_DEED})\b",
-    rf".*\b(?:successfully\b|(?:has|have|was|were) (?:been )?(?:{_DEED})\b)",
-    rf"(?:(?!(?:not|never|no|cannot|nothing)\b)\S+ ){{1,4}}(?:{_DEED})\b",
-    r"now (?:\w+ing|set|at|on|off)\b",
-    r"(?:\S+ ){1,3}succeeded\b",
-    r"\w+ing .{1,200}(?:\.{3}|…) (?:done|ok|success)\b",
-)
-_TICKED: Final = re.compile(r"[^\w\s]{0,12}[✅✓✔☑🎉]\W{1,4}(?:\S+ ){0,4}[a-z]{2,}ed\b")
-_READ: Final = any_of(
-    r".*\b(?:retrieved|fetched|found|listed|read|loaded|queried|returned|searched|analy[sz]ed"
-    r"|calculated|computed|parsed|checked|validated|extracted|converted|processed)\b"
-)
-_BEFORE_DONE: Final = re.compile(r"[\W_]{0,12}")
-_PAST: Final = re.compile(
-    r"(?!failed|denied|reject|refus|expir|limit|unexpect|unsupport|undefin|block|abort|malform"
-    r"|requir|unauthori|unrecogni|interrupt|need|exceed|encounter|receiv)[a-z]+ed\b"
-)
-
-
+_FIRST_WORDS: Final = 14
+"""Words of a sentence among which its verb is."""
+_FIRST_LINES: Final = 6
+_FEW_LINES: Final = 3
+_MOST_LINES: Final = 16
+"""Lines of a text that is about nothing found, with what it advises."""
 _COMMENTS: Final = ("/*", "//", "<!--")
-"""With which a file begins that was generated, rather than a report on that."""
-
-
-def says_done(text: str) -> bool:
-    """Whether a text reports that something was done."""
-    words = text.strip()
-    if words.startswith(_COMMENTS):
-        return False
-    if not words or len(words) > _LONGEST_REPORT:
-        words = words.partition("\n")[0]
-        if not words or len(words) > _LONGEST_REPORT:
-            return False
-    first = words.partition("\n")[0].lower()
-    return bool(_DONE.match(after(_BEFORE_DONE, first)) or _TICKED.match(first))
-
-
-def says_read(text: str) -> bool:
-    """Whether what a text reports on is that something was read or found."""
-    return _READ.match(first_sentence(text.strip())[:LONGEST_SENTENCE].lower()) is not None
-
-
-_STILL_DONE: Final = any_of(
-    r"(?:(?!(?:not|cannot|be|is|are|no|never|failed|unable|invalid)\b)\S+ ){0,4}"
-    rf"(?:{_DEED})\b",
-    r".*\bsuccessfully\b",
-    rf".*\b(?:has|have|was|were) (?:been )?(?:{_DEED})\b",
-    rf".*[,;] (?:but )?(?:\S+ ){{0,3}}(?:{_DEED})\b",
-)
-
-
-_MISSED: Final = re.compile(r"expected [^.\n]{1,60} but (?:found|got|received)\b")
-
-
-def reports_deed(sentence: str) -> bool:
-    """Whether a sentence says that something was done, whatever else was not."""
-    small = after(_BEFORE_DONE, sentence).lower()
-    if small.startswith(("nothing ", "none ")) or _MISSED.match(small):
-        return False
-    return _PAST.match(small) is not None or _STILL_DONE.match(small) is not None
-
-
+"""A generated file begins with these, which is not a report on it."""
+_STOP: Final = re.compile(r"[.!?][\"')\]]?\s+(?=[A-Z])|\n\s*\n")
 _WORD: Final = re.compile(r"[a-z]+")
 
 
-def says_deed(text: str, deeds: frozenset[str]) -> bool:
-    """Whether a text says that what the tool is named for was done: `resized`, of `resize`."""
-    small = text[:LONGEST_SENTENCE].lower()
-    if not any(deed[:-1] in small for deed in deeds):
+def after(opening: "re.Pattern[str] | Pattern", text: str) -> str:
+    """Return a text without its opening, if it has one."""
+    found = opening.match(text)
+    return text[found.end() :] if found is not None and found.end() else text
+
+
+def first_sentence(text: str) -> str:
+    """Return a text up to its first full stop."""
+    return split_sentence(text)[0]
+
+
+def split_sentence(text: str) -> tuple[str, str]:
+    """Return the first sentence of a text, and the rest."""
+    stop = _STOP.search(text)
+    return (text, "") if stop is None else (text[: stop.start() + 1], text[stop.end() :])
+
+
+# Completion
+
+
+def reports_completion(text: str) -> bool:
+    """Whether a text reports that something was done."""
+    lines = text.strip()
+    if lines.startswith(_COMMENTS):
         return False
-    words = _WORD.findall(first_sentence(text.strip())[:LONGEST_SENTENCE].lower())
-    return any(
-        not deeds.isdisjoint(stems(word)) for word in words[:_MOST_WORDS] if word not in deeds
+    if not lines or len(lines) > _LONGEST_REPORT:
+        lines = lines.partition("\n")[0]
+        if not lines or len(lines) > _LONGEST_REPORT:
+            return False
+    first = lines.partition("\n")[0].lower()
+    if phrases.TICKED.match(first):
+        return True
+    first = after(phrases.MARKS_BEFORE, first)
+    return bool(phrases.COMPLETION.match(first)) and not phrases.NOTHING_DONE.match(first)
+
+
+def reports_retrieval(text: str) -> bool:
+    """Whether a text reports that something was read, found or computed."""
+    sentence = first_sentence(text.strip())[:LONGEST_SENTENCE].lower()
+    return phrases.RETRIEVED.match(sentence) is not None
+
+
+def reports_any_action(sentence: str) -> bool:
+    """Whether a sentence reports that something was done, whatever else was not."""
+    small = after(phrases.MARKS_BEFORE, sentence).lower()
+    if small.startswith(("nothing ", "none ")) or phrases.NOT_AS_EXPECTED.match(small):
+        return False
+    return (
+        phrases.PARTICIPLE.match(small) is not None or phrases.STILL_DONE.match(small) is not None
     )
 
 
-_ALL_FAILED: Final = any_of(
-    r".*\b0\s*/\s*[1-9]\d*\b.{0,20}success",
-    r".{0,60}\b0 of [1-9]\d*\b.*\b(?:errors?|failed|failures?|not found)\b",
-    r"(?>.*?\bsuccess\w*\b[^\n]{0,40}?:\s*0\b).*\bfailed\b[^\n]{0,40}:\s*[1-9]",
-)
-_EACH_FAILED: Final = re.compile(r"[^\s:]{0,200}[./][^\s:]{0,200}: (?:error|failed)\b")
-_ONLY_MARKS: Final = re.compile(r"[\W_]*")
-_KEPT: Final = any_of(
-    r".*\b(?:saved|written|wrote|exported|downloaded)\b.{0,40}\b(?:to|as|in)\b",
-    r"(?:(?:the )?(?:document|file|image|video|audio) )?successfully converted\b"
-    r".{0,80}\.[a-z0-9]{2,5}$",
-)
-_AFFECTED: Final = any_of(
-    r"(?:query ok,? )?\d+ rows? (?:were |was )?(?:affected|inserted|updated|deleted)\b",
-    r"(?:insert \d+|update|delete) \d+$",
-)
-_OF_SQL: Final = frozenset("QIUDqiud0123456789")
-"""What one of them begins with."""
-_LONGEST_OUTCOME: Final = 4_000
-
-
-_REJECTED: Final = any_of(
-    r"(?:[^\s:]+ ){0,5}(?:rejected|declined|refused|denied|blocked)"
-    r"(?:[.:!]|$| (?:by|because|due)\b)"
-)
-
-
-def says_rejected(text: str) -> bool:
-    """Whether a sentence says that what was asked for was turned down."""
-    words = first_sentence(text[:LONGEST_SENTENCE].strip())
-    return "\n" not in words and _REJECTED.match(words.lower()) is not None
-
-
-def says_all_failed(text: str) -> bool:
-    """Whether a text reports on several deeds, of which none was done."""
-    return _ALL_FAILED.match(text[:_LONGEST_OUTCOME].lower()) is not None
-
-
-def says_each_failed(text: str) -> bool:
-    """Whether every line of a text names something and says that it failed."""
-    if len(text) > _LONGEST_OUTCOME or ": " not in text[:_LONGEST_OUTCOME]:
+def reports_verb(text: str, verbs: frozenset[str]) -> bool:
+    """Whether the first sentence has a form of one of some verbs: `resized`, of `resize`."""
+    small = text[:LONGEST_SENTENCE].lower()
+    if not any(verb[:-1] in small for verb in verbs):
         return False
-    lines = [line for line in text.lower().splitlines() if not _ONLY_MARKS.fullmatch(line)]
-    return bool(lines) and all(_EACH_FAILED.match(line) for line in lines)
+    words = _WORD.findall(first_sentence(text.strip())[:LONGEST_SENTENCE].lower())
+    return any(
+        not verbs.isdisjoint(stems(word)) for word in words[:_FIRST_WORDS] if word not in verbs
+    )
 
 
-_ONLY_DONE: Final = any_of(
-    r"(?:done|ok(?:ay)?|success(?:ful(?:ly)?)?|completed|finished)[.!]*$",
-    rf"successfully (?:{_DEED})\b[^\n]*$",
-)
-
-
-def says_only_done(text: str) -> bool:
-    """Whether a text is a line that reports a deed and nothing else."""
+def reports_only_completion(text: str) -> bool:
+    """Whether a text is one line that reports that something was done, and nothing else."""
     if len(text) > _LONGEST_WORD and "ccess" not in text:
         return False
-    words = after(_BEFORE_DONE, text[: LONGEST_SENTENCE + 1].strip()).lower()
-    return len(words) <= LONGEST_SENTENCE and _ONLY_DONE.match(words) is not None
+    line = after(phrases.MARKS_BEFORE, text[: LONGEST_SENTENCE + 1].strip()).lower()
+    return len(line) <= LONGEST_SENTENCE and phrases.ONLY_COMPLETION.match(line) is not None
 
 
-_FULLY_DONE: Final = any_of(
-    rf"[^\n]{{1,120}} (?:has|have|was|were) (?:been )?successfully (?:{_DEED})\b",
-    rf"(?:the|your) [^\n.]{{1,80}} (?:has|have) been (?:{_DEED})\b[^\n]*[.!]$",
-)
-_OPENED: Final = any_of(
-    r"(?:\S+ ){1,4}(?:opened|launched|started)[.!]",
-    r"(?:\S+ ){1,8}opened in (?:the |your |a )?(?:\w+ )?(?:browser|editor|window|tab)\b",
-)
-_MOST_SENTENCES: Final = 6
+def reports_completion_plainly(text: str, *, opens: bool = False) -> bool:
+    """Whether one of the first lines can only mean that something was done.
 
-
-def says_fully_done(text: str, *, is_shown: bool = False) -> bool:
-    """Whether one of the first lines can mean nothing but that something was done.
-
-    `is_shown`: by a tool that shows things, which may have opened one.
+    `opens`: the tool shows things, and may have opened one.
     """
     small = text[:_LONGEST_OUTCOME].lower()
-    if is_shown and _OPENED.match(small[:LONGEST_SENTENCE]) is not None:
+    if opens and phrases.OPENED.match(small[:LONGEST_SENTENCE]) is not None:
         return True
     if "ccessful" not in small and " been " not in small:
         return False
     lines = [line for line in small.splitlines() if line.strip()]
-    return any(_FULLY_DONE.match(line) for line in lines[:_MOST_SENTENCES])
+    return any(phrases.PLAIN_COMPLETION.match(line) for line in lines[:_FIRST_LINES])
 
 
-def says_changed(text: str) -> bool:
-    """Whether a text is what a database says of rows that were changed."""
-    return text[:1] in _OF_SQL and _AFFECTED.match(text[:LONGEST_SENTENCE].lower()) is not None
+def reports_rows_changed(text: str) -> bool:
+    """Whether a text is what a database prints after it changed rows."""
+    is_start = text[:1].isdigit() or text[:1] in "QIUDqiud"
+    return is_start and phrases.ROWS_CHANGED.match(text[:LONGEST_SENTENCE].lower()) is not None
 
 
-def says_kept(text: str) -> bool:
-    """Whether a text reports that something was saved somewhere."""
+def reports_saving(text: str) -> bool:
+    """Whether a text reports that something was saved in a place."""
     if len(text) > _LONGEST_REPORT:
         return False
     small = text.lower()
     may_be = "saved" in small or "wr" in small or "ed" in small
-    return may_be and _KEPT.match(small) is not None
+    return may_be and phrases.SAVED.match(small) is not None
+
+
+# Failure of everything
+
+
+def reports_rejection(text: str) -> bool:
+    """Whether the first sentence reports that a request was turned down."""
+    sentence = first_sentence(text[:LONGEST_SENTENCE].strip())
+    return "\n" not in sentence and phrases.REJECTED.match(sentence.lower()) is not None
+
+
+def reports_all_failed(text: str) -> bool:
+    """Whether a text reports on several operations, none of which succeeded."""
+    return phrases.ALL_FAILED.match(text[:_LONGEST_OUTCOME].lower()) is not None
+
+
+def reports_each_failed(text: str) -> bool:
+    """Whether every line of a text names something and reports that it failed."""
+    if len(text) > _LONGEST_OUTCOME or ": " not in text[:_LONGEST_OUTCOME]:
+        return False
+    lines = [line for line in text.lower().splitlines() if not phrases.ONLY_MARKS.fullmatch(line)]
+    return bool(lines) and all(phrases.EACH_FAILED.match(line) for line in lines)
+
+
+# Nothing found
+
+
+def reports_nothing_found(text: str, *, wants_many: bool = False) -> bool:
+    """Whether a text reports that a search found nothing, whatever advice it adds.
+
+    From a tool that lists, the report may stand below some lines about the search.
+    """
+    if "_" in text and phrases.MARKER.fullmatch(text):
+        text = text.strip("_").replace("_", " ")
+    small = text[: 5 * _LONGEST_NOTHING].lower()
+    if phrases.NOTHING_FOUND_PLAINLY.match(small):
+        return True
+    if wants_many and not small.isascii() and phrases.NOTHING_FOUND_IN_CHINESE.match(small):
+        return True
+    lines = _few_lines(text) if phrases.MAY_BE_NOTHING.search(small) else []
+    if not lines or phrases.SOMETHING_FOUND.match(lines[0].lower()):
+        return False
+    if text.lstrip()[:1] == "#" and reports_nothing_below_each(text):
+        return True
+    is_zero = wants_many and phrases.COUNT_OF_ZERO.match(lines[0].lower()) is not None
+    if is_zero and not phrases.ITEM_LINE.search(text.strip()):
+        return True
+    if len(lines) <= _FEW_LINES and len(text) <= 2 * _LONGEST_NOTHING:
+        return _few_report_nothing(lines, text, wants_many)
+    return _opening_reports_nothing(lines, text, wants_many)
+
+
+def _few_report_nothing(lines: list[str], text: str, wants_many: bool) -> bool:
+    """Whether up to three lines, with a heading or advice among them, report nothing found."""
+    if len(lines) > 1 and (lines[0].endswith(":") or text.lstrip().startswith("#")):
+        is_advised = all(phrases.ADVICE.fullmatch(line.lower()) for line in lines[2:])
+        return _is_nothing(lines[1 if is_advised else -1], wants_many)
+    if len(lines) > 1 and wants_many and phrases.NO_ITEMS.match(lines[-1].lower()):
+        return True
+    return _is_nothing("\n".join(lines), wants_many) or _is_nothing(lines[0], wants_many)
+
+
+def _opening_reports_nothing(lines: list[str], text: str, wants_many: bool) -> bool:
+    """Whether the first line, or one below a heading, reports nothing found."""
+    head, *below = lines
+    is_few = wants_many and len(lines) <= 2 * _FEW_LINES
+    if is_few and phrases.NO_ITEMS.match(lines[-1].lower()):
+        return True
+    if _is_nothing(head, wants_many):
+        return not any(phrases.INSTEAD.match(line.lower()) for line in below[:2])
+    is_heading = head.endswith(":") or text.lstrip().startswith("#") or phrases.LABEL.match(head)
+    if not wants_many or not is_heading:
+        return False
+    return any(_is_nothing(line) for line in below[: _FEW_LINES * 2])
+
+
+def reports_nothing_below_each(text: str) -> bool:
+    """Whether there are several headings, with nothing found below any of them."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    below = [line.lower() for line in lines if line[0] != "#"]
+    return 1 < len(below) == len(lines) - len(below) and all(map(phrases.NO_ITEMS.match, below))
+
+
+def _few_lines(text: str) -> list[str]:
+    """Return the lines of a text without their marks; none if they are too many."""
+    if len(text) > 5 * _LONGEST_NOTHING:
+        return []
+    marked = text.strip().splitlines()
+    lines = [after(phrases.MARKS_OPENING, line).rstrip(" <>()[]*_#") for line in marked]
+    lines = [line for line in lines if line]
+    return lines if len(lines) <= _MOST_LINES else []
+
+
+def _is_nothing(line: str, wants_many: bool = False) -> bool:
+    """Whether a line reports that nothing was found."""
+    words = after(phrases.POLITE, line)
+    small = words.lower()
+    if len(words) > 2 * _LONGEST_NOTHING or phrases.LACKING.match(small):
+        return False
+    if len(words) <= _LONGEST_NOTHING and phrases.NOTHING_FOUND.match(small):
+        return True
+    first, rest = split_sentence(words)
+    has_others = phrases.INSTEAD.match(rest.lower()) is not None
+    if wants_many:
+        if phrases.NO_VALUES.match(small) or phrases.NOTHING_LISTED_AT_ALL.match(small):
+            return True
+        if phrases.NOTHING_LISTED.match(first.lower()) and not has_others:
+            return True
+    if not rest or has_others:
+        return False
+    sentences = (first, split_sentence(rest)[0]) if wants_many else (first,)
+    return any(phrases.NOTHING_FOUND.match(each.lower()) for each in sentences)
+
+
+def reports_no_problems(text: str) -> bool:
+    """Whether a text reports that a check found nothing wrong."""
+    small = after(phrases.MARKS_OPENING, text)[:LONGEST_SENTENCE].lower()
+    return phrases.NO_PROBLEMS.match(small) is not None
+
+
+def missing_noun(text: str) -> str | None:
+    """Return what the first sentence reports missing: `device`, of `No active device found`."""
+    start = text[:LONGEST_SENTENCE].strip("*_#<> \t\r\n")
+    if start[:1].lower() not in ("n", "t") or not start.lower().startswith(("no", "there is no ")):
+        return None
+    sentence = first_sentence(text.strip()).strip("*_#<> ")[:LONGEST_SENTENCE].lower()
+    sentence = sentence.removeprefix("there is ")
+    found = phrases.MISSING.match(sentence) or phrases.MISSING_STATE.match(sentence)
+    return None if found is None or phrases.NOTHING_TO_DO.match(sentence) else found["noun"]
+
+
+def reports_none_of_all(text: str) -> bool:
+    """Whether a text reports that nothing was found, where nothing in particular was asked for."""
+    return phrases.NONE_OF_ALL.match(text.strip()[:LONGEST_SENTENCE].lower()) is not None
+
+
+def reports_nothing_to_do(text: str) -> bool:
+    """Whether a text reports that there was nothing to do."""
+    return phrases.NOTHING_TO_DO.match(text.strip()[:LONGEST_SENTENCE].lower()) is not None

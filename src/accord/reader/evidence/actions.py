@@ -5,7 +5,6 @@ from typing import Final
 
 from accord.reader.call import Call, squeezed
 from accord.reader.command_lines import changes_something
-from accord.reader.emptiness import says_not_needed
 from accord.reader.evidence.action_members import (
     DONE,
     FEW,
@@ -20,13 +19,14 @@ from accord.reader.evidence.facts import Facts, Verdict
 from accord.reader.lexicon.languages import MEMBERS, in_english
 from accord.reader.lexicon.tools import GIVING
 from accord.reader.sentences import (
-    says_changed,
-    says_deed,
-    says_done,
-    says_fully_done,
-    says_kept,
-    says_only_done,
-    says_read,
+    reports_completion,
+    reports_completion_plainly,
+    reports_nothing_to_do,
+    reports_only_completion,
+    reports_retrieval,
+    reports_rows_changed,
+    reports_saving,
+    reports_verb,
 )
 
 _MOST_LINES: Final = 4
@@ -68,7 +68,7 @@ def _wants_word(facts: Facts) -> bool:
         return is_asked and not any(name in DONE or name.endswith(_NAMING) for name in value)
     if words is None or "onfirm" not in words or _CONFIRM.search(words) is None:
         return False
-    return not says_done(words)
+    return not reports_completion(words)
 
 
 def acted(facts: Facts) -> Verdict | None:
@@ -89,7 +89,7 @@ def _is_given(facts: Facts) -> bool:
     if name[0] == "capture" and _SHOTS.isdisjoint(name):
         return False
     words, value = facts.words or facts.message, facts.value
-    if words is not None and (says_done(words) or says_kept(words)):
+    if words is not None and (reports_completion(words) or reports_saving(words)):
         return False
     if facts.words is not None:
         return "\n" in facts.words
@@ -111,24 +111,33 @@ def reports_done(facts: Facts) -> Verdict | None:
         return None
     is_short = "\n\n" not in words.strip()
     if call.gives_content and facts.words is not None:
-        is_told = is_short and call.doing == "unknown" and says_done(words)
+        is_told = is_short and call.doing == "unknown" and reports_completion(words)
         is_told = is_told and (call.may_act or "\n" not in words.strip())
         is_line = is_short and "\n" not in words.strip()
         is_line = is_line and (facts.mentions(words) or words.startswith("Successfully "))
         if not is_told and not is_line:
             return None
-    if is_short and says_deed(words, call.deeds) and not (call.wants_many and call.doing == "read"):
+    if (
+        is_short
+        and reports_verb(words, call.deeds)
+        and not (call.wants_many and call.doing == "read")
+    ):
         return Verdict("action", "likely" if call.doing != "read" else "guess")
     if call.doing == "read" and is_short and _says_own(words, call):
         return Verdict("action", "guess")
     if call.wants_many:
         return None
     is_output = call.gives_output and "\n" in words.strip() and _REPORTS.match(words) is None
-    if call.doing in ("run", "make") and not is_output and says_done(words):
+    if call.doing in ("run", "make") and not is_output and reports_completion(words):
         return Verdict("action", "likely")
-    if call.doing == "unknown" and not call.checks and says_done(words) and not says_read(words):
+    if (
+        call.doing == "unknown"
+        and not call.checks
+        and reports_completion(words)
+        and not reports_retrieval(words)
+    ):
         return Verdict("action", "likely")
-    if call.may_act and call.doing != "read" and says_not_needed(words):
+    if call.may_act and call.doing != "read" and reports_nothing_to_do(words):
         return Verdict("action", "guess")
     return None
 
@@ -161,9 +170,9 @@ def _is_plainly_done(facts: Facts) -> bool:
         return True
     if words is None:
         return False
-    if words.startswith("Successfully ") and says_kept(words.partition("\n")[0]):
+    if words.startswith("Successfully ") and reports_saving(words.partition("\n")[0]):
         return True
-    return says_changed(words) or (doing == "read" and _is_report(facts, words))
+    return reports_rows_changed(words) or (doing == "read" and _is_report(facts, words))
 
 
 def _says_both(facts: Facts, said: str) -> bool:
@@ -172,18 +181,22 @@ def _says_both(facts: Facts, said: str) -> bool:
         return False
     is_shown = not _SHOWING.isdisjoint(facts.called.words)
     is_plain = not facts.called.checks or "successfully" in said
-    if is_plain and says_fully_done(said, is_shown=is_shown):
+    if is_plain and reports_completion_plainly(said, opens=is_shown):
         return True
     value = facts.value
     is_well = facts.words is None and isinstance(value, dict) and says_well(value)
-    return is_well and says_done(said) and not says_read(said)
+    return is_well and reports_completion(said) and not reports_retrieval(said)
 
 
 def _is_report(facts: Facts, words: str) -> bool:
     """Whether a tool that reads reports nothing but that it did something."""
-    if says_kept(words):
+    if reports_saving(words):
         return True
-    return not facts.called.wants_many and not facts.called.gives_content and says_only_done(words)
+    return (
+        not facts.called.wants_many
+        and not facts.called.gives_content
+        and reports_only_completion(words)
+    )
 
 
 def _message(facts: Facts) -> str | None:

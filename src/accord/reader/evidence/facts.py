@@ -9,15 +9,15 @@ from accord.model.response import ResponseType
 from accord.reader.call import Call
 from accord.reader.collection import collection_in
 from accord.reader.collection_shapes import Collection
-from accord.reader.emptiness import says_none
 from accord.reader.evidence.failure_members import Sign
 from accord.reader.formats.json_text import parse_json
 from accord.reader.frames import FRAME, unframed
 from accord.reader.items import Items
 from accord.reader.lexicon.languages import in_english
 from accord.reader.lexicon.members import is_of_list, member_of
+from accord.reader.lexicon.phrases import CROSSES
 from accord.reader.reading import Confidence
-from accord.reader.sentences import CROSSES
+from accord.reader.sentences import reports_nothing_found
 
 _TEXT_MEMBERS: Final = frozenset({"result", "text", "message", "output", "content", "response"})
 _MOST_MEMBERS: Final = 6
@@ -113,11 +113,11 @@ class Facts(msgspec.Struct, kw_only=True):
         """Whether the words say that nothing was found."""
         if self.nothing is None:
             words, wants_many = self.words, self.called.wants_many
-            self.nothing = words is not None and says_none(words, wants_many=wants_many)
+            self.nothing = words is not None and reports_nothing_found(words, wants_many=wants_many)
             if self.told is not words and self.told is not None and not self.nothing:
                 told = self.told
                 is_line = "\n" not in told.strip()
-                is_none = is_line and says_none(told, wants_many=wants_many)
+                is_none = is_line and reports_nothing_found(told, wants_many=wants_many)
                 self.nothing = is_none or self._is_missed(told)
         return self.nothing
 

@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
 from accord.reader.call import words_of
-from accord.reader.emptiness import says_not_needed
 from accord.reader.evidence.failure_text import says_failed
 from accord.reader.lexicon.languages import MEMBERS, in_english
 from accord.reader.lexicon.tools import DEEDS
 from accord.reader.memo import memo
+from accord.reader.sentences import reports_nothing_to_do
 
 _FLAGS: Final = ("success", "ok", "succeeded", "successful", "isSuccess", "is_success")
 _NO: Final = ("false", "False")
@@ -137,7 +137,7 @@ def _undone(value: Mapping[str, Any]) -> Sign | None:
         return None
     reasons = [value[name] for name in _REASONS if isinstance(value.get(name), str)]
     if reasons:
-        is_needed = not any(map(says_not_needed, reasons))
+        is_needed = not any(map(reports_nothing_to_do, reasons))
         return _sign("deed-false", value) if is_needed else None
     has_thing = any(isinstance(each, dict | int | float) and each for each in value.values())
     return _sign("not-found", value) if value.get("found") is False and not has_thing else None

@@ -4,10 +4,10 @@ import re
 from collections.abc import Collection
 from typing import Final, Literal
 
-from accord.reader.emptiness import NO_ENTRY, NOT_GIVEN, NOT_READY
+from accord.reader.lexicon.phrases import CROSSES, NO_ACCESS, NOT_GIVEN, NOT_READY
 from accord.reader.lexicon.tools import stems
 from accord.reader.patterns import any_of, any_word
-from accord.reader.sentences import CROSSES, after, first_sentence, reports_deed
+from accord.reader.sentences import after, first_sentence, reports_any_action
 
 _LONGEST_ERROR: Final = 4_000
 _LONGEST_ADVICE: Final = 1_500
@@ -88,7 +88,7 @@ _STARTS: Final = any_of(
     r"(?:sorry|oops|whoops|unfortunately|something went wrong)\b",
     r"only .{1,60}\b(?:is|are) (?:supported|allowed)\b",
     rf"no {NOT_GIVEN}",
-    rf"no {NO_ENTRY}",
+    rf"no {NO_ACCESS}",
     rf"no {NOT_READY}",
     r"an unexpected\b|internal (?:server )?error\b",
     r"(?:either|both|at least one|one) .{1,80}\b(?:must|is required|are required|needed)\b",
@@ -197,7 +197,7 @@ def _is_strong(small: str) -> bool:
     """
     is_advice = small.startswith(("error: set ", "error: enable ", "error: first "))
     is_sure = is_advice or small.startswith("error ")
-    return _STRONG.match(small) is not None and (is_sure or not reports_deed(small))
+    return _STRONG.match(small) is not None and (is_sure or not reports_any_action(small))
 
 
 def _says_weakly(words: str, lines: list[str], is_act: bool, wants_many: bool) -> Strength | None:
@@ -211,7 +211,7 @@ def _says_weakly(words: str, lines: list[str], is_act: bool, wants_many: bool) -
     if len(sentence) > _LONGEST_DENIAL or (not is_act and _ASKS.match(first.lower())):
         return None
     is_bad = _NAMED.match(first) is not None or _begins_badly(sentence, len(lines))
-    is_bad = is_bad and not (is_act and reports_deed(sentence))
+    is_bad = is_bad and not (is_act and reports_any_action(sentence))
     if is_bad or ("_" in words and _CODE.fullmatch(words)):
         return "weak"
     if len(words) > _LONGEST_SHORT or len(lines) > (1 if wants_many else _MOST_SHORT_LINES):
@@ -248,7 +248,7 @@ _QUOTED: Final = re.compile(r"""(?<!\w)(?:'[^'\n]*'|"[^"\n]*"|`[^`\n]*`|“[^”
 def _denies(sentence: str, is_act: bool) -> bool:
     small = _QUOTED.sub("''", sentence).lower()
     is_denied = _WITHIN.match(small) or (is_act and _NEGATION.match(small))
-    return bool(is_denied) and not reports_deed(sentence)
+    return bool(is_denied) and not reports_any_action(sentence)
 
 
 _ASKS: Final = re.compile(

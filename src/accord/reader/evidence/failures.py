@@ -6,7 +6,6 @@ from typing import Any, Final
 
 from accord.reader.call import Call, singular, squeezed
 from accord.reader.collection_shapes import Collection
-from accord.reader.emptiness import lacks, says_none, says_none_of_all
 from accord.reader.evidence.facts import Facts, Verdict
 from accord.reader.evidence.failure_members import (
     Sign,
@@ -19,11 +18,14 @@ from accord.reader.evidence.failure_text import Strength, may_fail, says_failed,
 from accord.reader.lexicon.tools import DENYING, acts
 from accord.reader.reading import Confidence
 from accord.reader.sentences import (
-    says_all_failed,
-    says_deed,
-    says_done,
-    says_each_failed,
-    says_rejected,
+    missing_noun,
+    reports_all_failed,
+    reports_completion,
+    reports_each_failed,
+    reports_none_of_all,
+    reports_nothing_found,
+    reports_rejection,
+    reports_verb,
     split_sentence,
 )
 
@@ -104,7 +106,7 @@ def payload_failed(facts: Facts) -> Verdict | None:
     if is_asked or _is_of_a_thing(facts, sign) or _is_finding(facts, sign):
         return None
     is_word = sign.rule in ("error-member", "deed-false")
-    if is_word and facts.called.wants_many and says_none(sign.message):
+    if is_word and facts.called.wants_many and reports_nothing_found(sign.message):
         nothing = Collection([], dict(facts.value), ("error",), "guess")
         return Verdict("list", "guess", found=nothing)
     return _failed(facts, sign, "certain")
@@ -258,7 +260,7 @@ def error_text(facts: Facts) -> Verdict | None:
         return _heading_failed(facts, facts.message)
     if words is None or facts.attachments:
         return None
-    if facts.called.gives_content and facts.is_structured and not says_each_failed(words):
+    if facts.called.gives_content and facts.is_structured and not reports_each_failed(words):
         return None
     sign = _exit_said(facts, words)
     if sign is not None:
@@ -314,11 +316,15 @@ def _is_headed_error(words: str) -> bool:
 
 def _strength(facts: Facts, words: str) -> Strength | None:
     call = facts.called
-    if says_each_failed(words) and not call.is_about_faults:
+    if reports_each_failed(words) and not call.is_about_faults:
         return "strong"
-    if call.doing == "act" and says_all_failed(words):
+    if call.doing == "act" and reports_all_failed(words):
         return "strong"
-    if call.doing == "act" and _CONFIGURE.search(words[:_LONGEST_ADVICE]) and not says_done(words):
+    if (
+        call.doing == "act"
+        and _CONFIGURE.search(words[:_LONGEST_ADVICE])
+        and not reports_completion(words)
+    ):
         return "weak"
     if facts.echoes(words.strip()):
         return None
@@ -332,7 +338,7 @@ def _strength(facts: Facts, words: str) -> Strength | None:
         return "weak"
     if call.wants_many and facts.says_none:
         return None
-    if missing or (says_rejected(words) and not says_deed(words, call.deeds)):
+    if missing or (reports_rejection(words) and not reports_verb(words, call.deeds)):
         return "weak"
     is_missed = not call.wants_many and " not found" in words and facts.mentions(words)
     if facts.says_none and not is_missed and not _FAILED.match(words):
@@ -404,9 +410,9 @@ def _missing(facts: Facts, words: str) -> bool:
     call = facts.called
     if call.wants_many or call.doing in ("list", "make"):
         return False
-    if call.is_bare and says_none_of_all(words):
+    if call.is_bare and reports_none_of_all(words):
         return False
-    noun = lacks(words)
+    noun = missing_noun(words)
     if noun is None or call.doing == "act" or _ADVISED.match(words):
         return noun is not None
     return singular(noun) == noun and (noun in call.nouns or facts.mentions(words))

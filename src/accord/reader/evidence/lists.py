@@ -13,20 +13,20 @@ from accord.reader.collection_shapes import (
     named_things,
     nothing_in,
 )
-from accord.reader.emptiness import (
-    lacks,
-    says_all_well,
-    says_none,
-    says_none_below_each,
-    says_none_of_all,
-)
 from accord.reader.evidence.catalogs import kind_of_list
 from accord.reader.evidence.facts import Facts, Verdict
 from accord.reader.items import Items, find_items, is_record, is_symbols, split_advice, states_count
 from accord.reader.lexicon.members import member_of
 from accord.reader.lexicon.tools import COMPUTING, GIVING
 from accord.reader.reading import Confidence
-from accord.reader.sentences import split_sentence
+from accord.reader.sentences import (
+    missing_noun,
+    reports_no_problems,
+    reports_none_of_all,
+    reports_nothing_below_each,
+    reports_nothing_found,
+    split_sentence,
+)
 
 _HISTORIES: Final = frozenset({"log", "logs", "history"})
 _LINES: Final = frozenset({"alike-lines", "tagged-lines", "paths", "bullets", "plain-lines"})
@@ -84,7 +84,7 @@ def _is_remark(item: Any) -> bool:
     """Whether the only item of a list says that there is none."""
     if isinstance(item, dict) and len(item) == 1:
         item = item.get("message")
-    return isinstance(item, str) and says_none(item, wants_many=True)
+    return isinstance(item, str) and reports_nothing_found(item, wants_many=True)
 
 
 def main_array(facts: Facts) -> Verdict | None:
@@ -137,8 +137,12 @@ def none_found(facts: Facts) -> Verdict | None:
     call = facts.called
     if words is None or call.gives_content or call.gives_output or "count" in call.words:
         return None
-    is_of_all = call.is_bare and says_none_of_all(words)
-    if not facts.says_none and not is_of_all and not (call.wants_many and lacks(words) is not None):
+    is_of_all = call.is_bare and reports_none_of_all(words)
+    if (
+        not facts.says_none
+        and not is_of_all
+        and not (call.wants_many and missing_noun(words) is not None)
+    ):
         return None
     if not (call.wants_many or is_of_all) and _is_of_one(call, words):
         return None
@@ -149,8 +153,8 @@ def none_found(facts: Facts) -> Verdict | None:
 
 def _is_of_one(call: Call, words: str) -> bool:
     """Whether a text that denies something says so of one thing: that it is well, or is none."""
-    is_part = call.is_one and lacks(words) is None
-    return says_all_well(words) or (is_part and not says_none_below_each(words))
+    is_part = call.is_one and missing_noun(words) is None
+    return reports_no_problems(words) or (is_part and not reports_nothing_below_each(words))
 
 
 def itemised(facts: Facts) -> Verdict | None:
@@ -281,7 +285,9 @@ def _says_none(value: Mapping[str, Any]) -> bool:
     if any(isinstance(each, dict | list) for each in value.values()):
         return False
     rest = split_sentence(words)[1]
-    return says_none(words, wants_many=True) or bool(rest and says_none(rest, wants_many=True))
+    return reports_nothing_found(words, wants_many=True) or bool(
+        rest and reports_nothing_found(rest, wants_many=True)
+    )
 
 
 def nothing_listed(facts: Facts) -> Verdict | None:

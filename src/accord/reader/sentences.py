@@ -7,7 +7,7 @@ The patterns are in small letters and are matched against a text in small letter
 import re
 from typing import Final
 
-from accord.reader.lexicon.tools import DEEDS, stems
+from accord.reader.lexicon.outcomes import PARTICIPLES, base_forms
 from accord.reader.patterns import Pattern, any_of
 
 CROSSES: Final = "❌⛔🚫✗✖"
@@ -38,7 +38,7 @@ def split_sentence(words: str) -> tuple[str, str]:
     return (words, "") if stop is None else (words[: stop.start() + 1], words[stop.end() :])
 
 
-_DEED: Final = "|".join(sorted(DEEDS))
+_DEED: Final = "|".join(sorted(PARTICIPLES))
 _DONE: Final = any_of(
     r"(?:successfully|success|done|ok(?:ay)?|finished)\b",
     rf"(?:{_DEED})\b",
@@ -112,7 +112,7 @@ def says_deed(text: str, deeds: frozenset[str]) -> bool:
         return False
     words = _WORD.findall(first_sentence(text.strip())[:LONGEST_SENTENCE].lower())
     return any(
-        not deeds.isdisjoint(stems(word)) for word in words[:_MOST_WORDS] if word not in deeds
+        not deeds.isdisjoint(base_forms(word)) for word in words[:_MOST_WORDS] if word not in deeds
     )
 
 

@@ -1,6 +1,6 @@
 """Reads any server's reply into one structure.
 
-`read` gives the order: `unwrap` takes off JSON-RPC and what clients put around a reply; `called`
+`read` gives the order: `unwrap` takes off JSON-RPC and what clients put around a reply; `call`
 and `asked` look at the tool's name and arguments; `find` gets the value, from the structure or from
 text (`text`, `yaml`, `toon`, `shown`); `own` knows the shapes of Accord itself; `judge` has the
 table of rules that decide the type (`failing`, `acting`, `deeds`, `catalogs`, `listing`); `paging`

@@ -1,6 +1,5 @@
 """What the name of a tool says about what was done."""
 
-import re
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final, Literal, NamedTuple
@@ -32,12 +31,13 @@ from accord.reader.lexicon.tools import (
     TITLES,
     TOLD,
     WORDED,
-    acts,
+    is_action_verb,
     may_act,
 )
+from accord.reader.lexicon.words import singular, words_of
 from accord.reader.memo import memo
 
-Doing = Literal["list", "read", "act", "make", "run", "unknown"]
+Intent = Literal["list", "read", "act", "make", "run", "unknown"]
 
 _PLAINLY_READING: Final = frozenset(
     "get show read fetch describe view check count status info".split()
@@ -45,8 +45,6 @@ _PLAINLY_READING: Final = frozenset(
 _WORDING: Final = (("build",), ("optimize",))
 _REPLACING: Final = ("search", "replace")
 _CHOOSING: Final = (("pick",), ("choose",), ("select",))
-_JOINTS: Final = re.compile(r"[^a-z0-9]")
-_PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _NO_PLURALS: Final = (
     "details",
     "stats",
@@ -97,16 +95,16 @@ class Call(NamedTuple):
     words: tuple[str, ...] = ()
     nouns: frozenset[str] = frozenset()
     """The same words in the singular."""
-    doing: Doing = "unknown"
+    intent: Intent = "unknown"
     gives_content: bool = False
     """It gives back what somebody wrote, who may have written anything."""
     is_plural: bool = False
     """It is named for several things: `get_users`."""
     wants_many: bool = False
     """It lists or searches, or is named for several things."""
-    deeds: frozenset[str] = frozenset()
+    verbs: frozenset[str] = frozenset()
     """Words of the name that are no verb of reading: the reply may report on them."""
-    tells: bool = False
+    gives_prose: bool = False
     """It gives words about something: an explanation, an analysis."""
     checks: bool = False
     """What it finds to be bad is no failure of its own."""
@@ -114,19 +112,21 @@ class Call(NamedTuple):
     """It runs what it is given, and gives the output."""
     may_act: bool = False
     """A word of its name could be a verb that changes something."""
-    is_one: bool = False
+    is_about_one: bool = False
     """It is named for what is said about one thing: `describe_table`, `get_config`."""
-    is_about_faults: bool = False
-    """It tells of errors that others made."""
-    is_statement: bool = False
+    is_about_errors: bool = False
+    """It gives errors that others made."""
+    is_query: bool = False
     """It was given a statement that reads."""
-    is_log: bool = False
+    gives_log: bool = False
     """It gives back lines that were logged, errors among them."""
-    prints: bool = False
+    gives_printed: bool = False
     """What it gives was printed or told by others, in whatever notation."""
     is_foreign: bool = False
     """It is named in another language, in which it may also answer."""
-    is_bare: bool = False
+    runs_action: bool = False
+    """It runs a command line that changes something: `kubectl delete pod x`."""
+    asks_for_all: bool = False
     """It was given nothing at all, and is named for no one thing: it was asked for all there is."""
 
 
@@ -150,7 +150,7 @@ def _called(name: str) -> Call:
     return found._replace(is_foreign=True) if is_foreign else found
 
 
-def named(words: tuple[str, ...], doing: Doing, is_several: bool) -> Call:
+def named(words: tuple[str, ...], doing: Intent, is_several: bool) -> Call:
     """What words say of a tool that does something, to several things or to one."""
     head = _head(words)
     is_content = words == ("fetch",) or not _CONTENT.isdisjoint(words if len(head) < 2 else head)
@@ -162,31 +162,31 @@ def named(words: tuple[str, ...], doing: Doing, is_several: bool) -> Call:
     nouns = frozenset(map(singular, words)) | {NOUNS[word] for word in words if word in NOUNS}
     is_collective = bool(words) and (words[-1] in _COLLECTIVE or not _RANKED.isdisjoint(words))
     gives_output = doing in ("run", "unknown") and not SHELLS.isdisjoint(words)
-    is_log = not _LOGS.isdisjoint(words)
-    is_about_faults = doing != "act" and not FAULTS.isdisjoint(nouns)
+    gives_log = not _LOGS.isdisjoint(words)
+    is_about_errors = doing != "act" and not FAULTS.isdisjoint(nouns)
     return Call(
         words=words,
         nouns=nouns,
-        doing=doing,
+        intent=doing,
         gives_content=is_content,
         is_plural=is_several,
         wants_many=doing == "list"
         or (doing in ("read", "unknown") and (is_several or is_collective))
         or (doing == "run" and words[-1] == "query"),
-        deeds=frozenset(_deeds(words, doing)),
-        tells=doing in ("read", "unknown", "make") and not TELLING.isdisjoint(words),
+        verbs=frozenset(_deeds(words, doing)),
+        gives_prose=doing in ("read", "unknown", "make") and not TELLING.isdisjoint(words),
         checks=doing not in ("list", "act") and not CHECKING.isdisjoint(words),
         gives_output=gives_output,
         may_act=may_act(words),
-        is_log=is_log,
-        is_about_faults=is_about_faults,
-        prints=gives_output or is_log or is_about_faults,
-        is_one=doing in ("read", "unknown", "make")
+        gives_log=gives_log,
+        is_about_errors=is_about_errors,
+        gives_printed=gives_output or gives_log or is_about_errors,
+        is_about_one=doing in ("read", "unknown", "make")
         and (words[-1:] == ("health",) or not _ONE.isdisjoint(words)),
     )
 
 
-def _deeds(words: tuple[str, ...], doing: Doing) -> Iterator[str]:
+def _deeds(words: tuple[str, ...], doing: Intent) -> Iterator[str]:
     """The words that may be verbs of something that was done."""
     for place, word in enumerate(words):
         is_last = place == len(words) - 1
@@ -219,28 +219,12 @@ def is_plural(words: tuple[str, ...]) -> bool:
     return last.endswith("s") and not last.endswith(("ss", "us", "is", *_NO_PLURALS))
 
 
-def words_of(name: str) -> tuple[str, ...]:
-    """The words of a name, however they are joined."""
-    return tuple(part.lower() for part in _PARTS.findall(name))
-
-
-def singular(word: str) -> str:
-    """`user` of `users`, `query` of `queries`."""
-    return word[:-3] + "y" if word.endswith("ies") else word.removesuffix("s")
-
-
-@memo
-def squeezed(name: str) -> str:
-    """A name without what joins its words: `has_more`, `hasMore` and `Has-More` are one."""
-    return _JOINTS.sub("", name.lower())
-
-
-def doing_of(name: tuple[str, ...], *, is_asked: bool = False) -> Doing:
+def doing_of(name: tuple[str, ...], *, is_asked: bool = False) -> Intent:
     """What a tool does, by the first verb in its name; `search_and_replace` does the second."""
     words = _told(name)
     if len(words) > 1 and _is_about(words):
         return "list" if words[-1] == "list" else "read"
-    found: Doing = "unknown"
+    found: Intent = "unknown"
     is_either = is_both = False
     for place, word in enumerate(words):
         if word in ("and", "or", "then"):
@@ -260,14 +244,14 @@ def doing_of(name: tuple[str, ...], *, is_asked: bool = False) -> Doing:
     return "act" if found == "unknown" and (is_either or is_last) else found
 
 
-def _after_all(words: tuple[str, ...], found: Doing) -> Doing:
+def _after_all(words: tuple[str, ...], found: Intent) -> Intent:
     """What a tool does after all, where another word says more than the first verb."""
     first, last = words[:1], words[-1] if words else ""
     if found == "read":
         if last in ENDING and words[0] not in _PLAINLY_READING:
             return "act"
         return "list" if last == "list" else "read"
-    if first == ("make",) and acts(last):
+    if first == ("make",) and is_action_verb(last):
         return "act"
     if first == ("perform",) and last in ("query", "search"):
         return "list"
@@ -279,7 +263,7 @@ def _after_all(words: tuple[str, ...], found: Doing) -> Doing:
 
 
 def _is_verb(words: tuple[str, ...]) -> bool:
-    return any(word in LISTING or word in READING or acts(word) for word in words)
+    return any(word in LISTING or word in READING or is_action_verb(word) for word in words)
 
 
 def _told(name: tuple[str, ...]) -> tuple[str, ...]:
@@ -296,7 +280,7 @@ def _is_about(words: tuple[str, ...]) -> bool:
     """Whether a name is that of what is told about a deed: `order_history`, `deploy_status`."""
     if words[-1] in TOLD and CHANGING.isdisjoint(words) and LISTING.isdisjoint(words):
         return True
-    if words[-1] in TITLES and (words[0] in EITHER or not acts(words[0])):
+    if words[-1] in TITLES and (words[0] in EITHER or not is_action_verb(words[0])):
         return True
     return words[-1] in HEADS and words[0] in DEED_NOUNS
 
@@ -306,7 +290,7 @@ def _is_led(word: str, words: tuple[str, ...]) -> bool:
     return (word in LED and len(words) > 2) or (word in LED_BY_SERVICE and words[0] in SERVICES)
 
 
-def _verb(word: str, place: int, *, is_name: bool) -> Doing | Literal["either"]:
+def _verb(word: str, place: int, *, is_name: bool) -> Intent | Literal["either"]:
     if word in EITHER:
         if place == 0 and word in FIRST and not is_name:
             return "act"
@@ -319,6 +303,6 @@ def _verb(word: str, place: int, *, is_name: bool) -> Doing | Literal["either"]:
         return "run"
     if word in MAKING:
         return "make"
-    if acts(word) and not (word == "add" and is_name):  # `add` is arithmetic
+    if is_action_verb(word) and not (word == "add" and is_name):  # `add` is arithmetic
         return "act"
     return "unknown"

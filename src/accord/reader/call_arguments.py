@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from itertools import takewhile
 from typing import Any, Final
 
-from accord.reader.call import ABOUT, Call, Doing, called, doing_of, is_plural, named, words_of
-from accord.reader.command_lines import things_asked_for
+from accord.reader.call import ABOUT, Call, Intent, called, doing_of, is_plural, named
+from accord.reader.command_lines import changes_something, things_asked_for
 from accord.reader.lexicon.tools import VAGUE
+from accord.reader.lexicon.words import words_of
 from accord.reader.memo import memo
 
 _SQL_WRITES: Final = re.compile(
@@ -66,31 +67,40 @@ _TELL: Final = (
 
 def call_of(tool: str | None, arguments: Mapping[str, Any] | None) -> Call:
     """What a call says: by the tool's name, and by what it was asked to do."""
+    found = _call_of(tool, arguments)
+    if arguments and found.intent in ("run", "unknown") and changes_something(arguments, found):
+        return found._replace(runs_action=True)
+    return found
+
+
+def _call_of(tool: str | None, arguments: Mapping[str, Any] | None) -> Call:
+    """What a call says: by the tool's name, and by what it was asked to do."""
     found = called(tool)
-    if arguments is not None and not arguments and found.doing == "read":
-        return found._replace(is_bare=not (found.is_one or found.checks))
+    if arguments is not None and not arguments and found.intent == "read":
+        return found._replace(asks_for_all=not (found.is_about_one or found.checks))
     if not arguments or _TELL.isdisjoint(arguments):
         return _vaguely(found)
-    if found.doing in ("run", "unknown") and _names_tool(tool, found, arguments):
+    if found.intent in ("run", "unknown") and _names_tool(tool, found, arguments):
         tool, arguments = _inner_call(tool, arguments)
         found = called(tool)
     if found.words[-1:] == ("hover",) and _is_in_text(arguments):
-        return found._replace(doing="read")  # as a language server does
-    if found.doing not in ("act", "make"):
+        return found._replace(intent="read")  # as a language server does
+    if found.intent not in ("act", "make"):
         found = _asked(tool, found, arguments)
-    elif found.doing == "act":
+    elif found.intent == "act":
         found = _only_told(tool, found, arguments)
     found = _vaguely(found)
-    if found.doing == "unknown" and found.words[-1:] in _HTTP_VERBS and _has_address(arguments):
-        return found._replace(doing="act")
-    if found.doing in ("read", "unknown") and not _SEARCHES.isdisjoint(arguments):
+    if found.intent == "unknown" and found.words[-1:] in _HTTP_VERBS and _has_address(arguments):
+        return found._replace(intent="act")
+    if found.intent in ("read", "unknown") and not _SEARCHES.isdisjoint(arguments):
         return found._replace(wants_many=True, gives_content=False)
-    if found.doing in ("run", "unknown") and not _RUNS.isdisjoint(arguments):
+    if found.intent in ("run", "unknown") and not _RUNS.isdisjoint(arguments):
         asked = things_asked_for(arguments, found)
         if asked is not None:
             return asked
-        return found._replace(gives_output=True, prints=True) if found.doing == "run" else found
-    is_opened = found.doing == "read" and not _OPENS.isdisjoint(found.words)
+        is_run = found.intent == "run"
+        return found._replace(gives_output=True, gives_printed=True) if is_run else found
+    is_opened = found.intent == "read" and not _OPENS.isdisjoint(found.words)
     if is_opened and not _WHERE.isdisjoint(arguments) and ABOUT.isdisjoint(found.words):
         return found._replace(gives_content=True)
     return found
@@ -102,7 +112,7 @@ def _names_tool(tool: str | None, found: Call, arguments: Mapping[str, Any]) -> 
         return True
     if not isinstance(arguments.get("name"), str) or "tool" not in words_of(tool or ""):
         return False
-    return found.doing == "run" and isinstance(arguments.get("arguments"), dict)
+    return found.intent == "run" and isinstance(arguments.get("arguments"), dict)
 
 
 def _inner_call(
@@ -112,7 +122,7 @@ def _inner_call(
     given = next((arguments[name] for name in _GIVEN if name in arguments), None)
     names = [arguments[name] for name in _TOOLS if isinstance(arguments.get(name), str)]
     inner = names[0] if names else arguments.get("name")
-    if not isinstance(inner, str) or called(inner).doing == "unknown":
+    if not isinstance(inner, str) or called(inner).intent == "unknown":
         return tool, arguments
     return inner, given if isinstance(given, dict) else {}
 
@@ -128,8 +138,8 @@ def _has_address(arguments: Mapping[str, Any]) -> bool:
 
 
 def _vaguely(found: Call) -> Call:
-    if found.doing == "unknown" and not VAGUE.isdisjoint(found.words):
-        return found._replace(doing="act", wants_many=False)
+    if found.intent == "unknown" and not VAGUE.isdisjoint(found.words):
+        return found._replace(intent="act", wants_many=False)
     return found
 
 
@@ -139,15 +149,15 @@ def _asked(tool: str | None, found: Call, arguments: Mapping[str, Any]) -> Call:
         sql = arguments.get(name)
         if isinstance(sql, str):
             if _SQL_WRITES.match(sql):
-                return found._replace(doing="act", wants_many=False)
-            if found.doing != "list" and _SQL_READS.match(sql):
-                return found._replace(doing="list", wants_many=True, is_statement=True)
+                return found._replace(intent="act", wants_many=False)
+            if found.intent != "list" and _SQL_READS.match(sql):
+                return found._replace(intent="list", wants_many=True, is_query=True)
     query = arguments.get("query")
     if isinstance(query, str):
         if _MUTATION.match(query):
-            return found._replace(doing="act", wants_many=False)
-        if found.doing == "run":
-            return found._replace(doing="read", wants_many=False)
+            return found._replace(intent="act", wants_many=False)
+        if found.intent == "run":
+            return found._replace(intent="read", wants_many=False)
     return _by_action(tool, found, arguments)
 
 
@@ -155,13 +165,13 @@ def _by_action(tool: str | None, found: Call, arguments: Mapping[str, Any]) -> C
     """The same call, by an argument that is a verb, or a command line."""
     for name in _VERB_ARGUMENTS:
         verb = arguments.get(name)
-        if name == "command" and found.doing == "run":
+        if name == "command" and found.intent == "run":
             continue  # which is what it runs
         if isinstance(verb, str) and len(verb) < _LONGEST_VERB:
             asked = _acted(f"{tool or ''}\n{verb}")
             if asked is not None and _prevails(asked, found, name):
                 return asked
-    if found.doing == "unknown" and _lists(arguments):
+    if found.intent == "unknown" and _lists(arguments):
         return _acted(f"{tool or ''}\nlist") or found
     return found
 
@@ -187,9 +197,9 @@ def _is_word(part: Any) -> bool:
 
 def _prevails(asked: Call, found: Call, argument: str) -> bool:
     """Whether what an argument says counts for more than what the name does."""
-    if found.doing not in ("list", "read"):
+    if found.intent not in ("list", "read"):
         return True
-    return asked.doing == "act" and argument in _ACTIONS
+    return asked.intent == "act" and argument in _ACTIONS
 
 
 @memo
@@ -197,7 +207,7 @@ def _acted(both: str) -> Call | None:
     """What a tool does that takes its verb as an argument; None if that is no verb."""
     tool, _, verb = both.partition("\n")
     words = words_of(verb)
-    doing: Doing = doing_of(words, is_asked=True)
+    doing: Intent = doing_of(words, is_asked=True)
     if verb.upper() in _WRITES_HTTP:
         doing = "act"
     elif verb.upper() in _READS_HTTP:

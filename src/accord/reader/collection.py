@@ -42,18 +42,18 @@ _SHORT: Final = 40
 _BY_CHANCE: Final = 9
 
 
-def collection_in(value: Any, called: Call, arguments: Mapping[str, Any]) -> Collection | None:
+def collection_in(value: Any, call: Call, arguments: Mapping[str, Any]) -> Collection | None:
     """The collection that a value is, or is about."""
     if isinstance(value, list):
-        return _of_statement(value, called) or Collection(value, {}, (), "certain")
+        return _of_statement(value, call) or Collection(value, {}, (), "certain")
     if not isinstance(value, dict):
         return None
-    return _in_object(value, called, arguments, ())
+    return _in_object(value, call, arguments, ())
 
 
-def _of_statement(value: list[Any], called: Call) -> Collection | None:
+def _of_statement(value: list[Any], call: Call) -> Collection | None:
     """The rows, where a list holds what came of the only statement."""
-    is_statement = called.is_statement or called.words[-1:] == ("query",)
+    is_statement = call.is_query or call.words[-1:] == ("query",)
     if len(value) != 1 or not is_statement or not isinstance(value[0], dict):
         return None
     rows = value[0].get("results")
@@ -64,32 +64,32 @@ def _of_statement(value: list[Any], called: Call) -> Collection | None:
 
 
 def _in_object(
-    value: Mapping[str, Any], called: Call, arguments: Mapping[str, Any], path: tuple[str, ...]
+    value: Mapping[str, Any], call: Call, arguments: Mapping[str, Any], path: tuple[str, ...]
 ) -> Collection | None:
     arrays = [name for name, each in value.items() if isinstance(each, list)]
     main = [name for name in arrays if not member_of(name).is_beside]
     if not main:
         if not arrays and not _has_objects(value):
             return None
-        found = _numbered(value, path) if called.wants_many and not called.is_one else None
-        found = found or _deeper(value, called, arguments, path)
+        found = _numbered(value, path) if call.wants_many and not call.is_about_one else None
+        found = found or _deeper(value, call, arguments, path)
         if found is not None or not arrays:
             return found
-        main = [name for name in arrays if member_of(name).noun in called.nouns]
+        main = [name for name in arrays if member_of(name).noun in call.nouns]
         main = main or (arrays if len(value) == 1 else [])
-    if len(main) == 2 and called.wants_many and _is_folder(main):
+    if len(main) == 2 and call.wants_many and _is_folder(main):
         return _both(value, main, path)
-    name = _main(value, main, called)
+    name = _main(value, main, call)
     if name is None:
         return None
     rest = dict(value)
     items = rest.pop(name)
     if name == "rows" and "columns" in rest:
         items, rest = _as_objects(items, rest)
-    confidence = _judged(name, items, rest, called, arguments)
+    confidence = _judged(name, items, rest, call, arguments)
     if confidence is None:
         return None
-    return _inmost(Collection(items, rest, (*path, name), confidence), called)
+    return _inmost(Collection(items, rest, (*path, name), confidence), call)
 
 
 def _as_objects(rows: list[Any], rest: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
@@ -131,8 +131,8 @@ def _has_objects(value: Mapping[str, Any]) -> bool:
 def _numbered(value: Mapping[str, Any], path: tuple[str, ...]) -> Collection | None:
     """Objects that have a number each behind the same name: `ITEM_1`, `ITEM_2`."""
     found = [(name, _NUMBERED.fullmatch(name)) for name in value if name[-1:].isdigit()]
-    stems = {match["stem"] for _, match in found if match}
-    if len(stems) != 1:
+    base_forms = {match["stem"] for _, match in found if match}
+    if len(base_forms) != 1:
         return None
     names = [name for name, match in found if match]
     numbers = [int(match["n"]) for _, match in found if match]
@@ -144,10 +144,10 @@ def _numbered(value: Mapping[str, Any], path: tuple[str, ...]) -> Collection | N
     rest = {name: each for name, each in value.items() if name not in numbered}
     if any(isinstance(each, dict | list) and each for each in rest.values()):
         return None
-    return Collection(items, rest, (*path, stems.pop()), "likely")
+    return Collection(items, rest, (*path, base_forms.pop()), "likely")
 
 
-def _inmost(found: Collection, called: Call) -> Collection:
+def _inmost(found: Collection, call: Call) -> Collection:
     """The rows, where the only item is what came of the only statement, or is a list itself."""
     if len(found.items) != 1:
         return found
@@ -158,7 +158,7 @@ def _inmost(found: Collection, called: Call) -> Collection:
         return found._replace(items=only, confidence="guess")
     if isinstance(only, list) and found.path[-1] in _OF_A_QUERY and _is_nested(found):
         return found._replace(items=only)  # a column each
-    if called.is_statement and isinstance(only, dict) and isinstance(only.get("rows"), list):
+    if call.is_query and isinstance(only, dict) and isinstance(only.get("rows"), list):
         rest = {**found.rest, **{name: each for name, each in only.items() if name != "rows"}}
         return found._replace(items=only["rows"], rest=rest, path=(*found.path, "rows"))
     return found
@@ -170,22 +170,22 @@ def _is_nested(found: Collection) -> bool:
     return isinstance(ids, list) and len(ids) == 1 and isinstance(ids[0], list)
 
 
-def _main(value: Mapping[str, Any], main: list[str], called: Call) -> str | None:
+def _main(value: Mapping[str, Any], main: list[str], call: Call) -> str | None:
     """Which array is the main part: the only one, or the one that is named for it."""
     if len(main) == 1:
         return main[0]
     generic = [name for name in main if member_of(name).is_generic]
-    named = [name for name in main if member_of(name).noun in called.nouns]
-    exact = [name for name in named if name.lower() in called.words]
+    named = [name for name in main if member_of(name).noun in call.nouns]
+    exact = [name for name in named if name.lower() in call.words]
     for chosen in (generic, named, exact):
         if len(chosen) == 1:
             return chosen[0]
     filled = [name for name in main if value[name]]
-    is_graph = called.wants_many and value.keys() <= _GRAPH
-    if main and called.wants_many and (called.doing != "unknown" or is_graph) and len(filled) < 2:
+    is_graph = call.wants_many and value.keys() <= _GRAPH
+    if main and call.wants_many and (call.intent != "unknown" or is_graph) and len(filled) < 2:
         return (filled or named or main)[0]
     full = [name for name in filled if isinstance(value[name][0], dict)]
-    if len(full) == 1 and called.doing == "list":
+    if len(full) == 1 and call.intent == "list":
         return full[0]
     if len(full) == 1:
         others = map(member_of, value)
@@ -197,19 +197,19 @@ def _judged(
     name: str,
     items: list[Any],
     rest: Mapping[str, Any],
-    called: Call,
+    call: Call,
     arguments: Mapping[str, Any],
 ) -> Confidence | None:
     """How sure it is that an object is about this array, rather than a thing that has it."""
-    is_listed = called.doing == "list" or (items and type(items[0]) is dict)
+    is_listed = call.intent == "list" or (items and type(items[0]) is dict)
     if not is_listed and _is_one_value(name, items):
         return None
-    if rest.keys() <= _NO_MATTER or (called.wants_many and _tells_page(rest)):
+    if rest.keys() <= _NO_MATTER or (call.wants_many and _tells_page(rest)):
         return "certain"
     main = member_of(name)
-    is_named = main.is_generic or (main.noun in called.nouns and not _is_checked(items, called))
+    is_named = main.is_generic or (main.noun in call.nouns and not _is_checked(items, call))
     pages = is_counted = is_a_thing = False
-    is_part = _is_part(rest, called) or (called.is_one and _is_made_of(name, items, rest))
+    is_part = _is_part(rest, call) or (call.is_about_one and _is_made_of(name, items, rest))
     for beside, said in rest.items() if SUMS.isdisjoint(rest) else _told(rest):
         _, _, is_paging, is_count, number_of, is_identity, _ = member_of(beside)
         pages = pages or is_paging
@@ -217,36 +217,36 @@ def _judged(
             if said == len(items) and not is_part:
                 return "certain"
             is_counted = is_counted or type(said) is int
-        elif number_of and said == len(items) > 1 and not called.is_one:
+        elif number_of and said == len(items) > 1 and not call.is_about_one:
             is_counted = True
         if is_identity and type(said) in _NAMING:
             is_a_thing = True
     is_a_thing = is_a_thing or is_part or len(rest) > _MANY
-    if is_a_thing and not called.wants_many and (not pages or is_part):
+    if is_a_thing and not call.wants_many and (not pages or is_part):
         return None
-    if pages or (is_counted and (is_named or called.wants_many)):
+    if pages or (is_counted and (is_named or call.wants_many)):
         return "certain"
-    if is_named or called.wants_many:
+    if is_named or call.wants_many:
         return "likely"
     holds_objects = bool(items) and all(isinstance(item, dict) for item in items)
     others = (each for beside, each in rest.items() if beside not in SUMS)
     if is_counted and not any(isinstance(each, dict | list) for each in others):
         return "likely"
-    return "guess" if holds_objects and _is_little(rest, called, arguments) else None
+    return "guess" if holds_objects and _is_little(rest, call, arguments) else None
 
 
-def _is_checked(items: list[Any], called: Call) -> bool:
+def _is_checked(items: list[Any], call: Call) -> bool:
     """Whether an array is figures that were checked."""
-    return called.checks and bool(items) and isinstance(items[0], int | float)
+    return call.checks and bool(items) and isinstance(items[0], int | float)
 
 
-def _is_part(rest: Mapping[str, Any], called: Call) -> bool:
+def _is_part(rest: Mapping[str, Any], call: Call) -> bool:
     """Whether what stands beside an array makes it a part of one thing that was asked for."""
-    if called.is_one and (_has_parts(rest) or _has_facts(rest)):
+    if call.is_about_one and (_has_parts(rest) or _has_facts(rest)):
         return True
-    if called.checks and _is_much(rest):
+    if call.checks and _is_much(rest):
         return True
-    return called.doing == "read" and not called.wants_many and _is_much(rest)
+    return call.intent == "read" and not call.wants_many and _is_much(rest)
 
 
 def _is_made_of(name: str, items: list[Any], rest: Mapping[str, Any]) -> bool:
@@ -309,14 +309,14 @@ def _has_parts(rest: Mapping[str, Any]) -> bool:
     return any(isinstance(each, dict) and each for each in rest.values())
 
 
-def _is_little(rest: Mapping[str, Any], called: Call, arguments: Mapping[str, Any]) -> bool:
+def _is_little(rest: Mapping[str, Any], call: Call, arguments: Mapping[str, Any]) -> bool:
     """Whether what stands beside an array is not much more than an echo of what was asked for."""
     told = [each for each in rest.values() if each not in (None, "", [], {})]
-    if called.checks:
+    if call.checks:
         return False
-    if called.doing not in ("read", "make"):
+    if call.intent not in ("read", "make"):
         return len(told) <= _FEW
-    if called.is_one:
+    if call.is_about_one:
         return False
     asked = [each for each in arguments.values() if _is_telling(each)]
     new = [each for each in told if each not in asked]
@@ -336,29 +336,29 @@ def _is_short(value: Any) -> bool:
 
 
 def _deeper(
-    value: Mapping[str, Any], called: Call, arguments: Mapping[str, Any], path: tuple[str, ...]
+    value: Mapping[str, Any], call: Call, arguments: Mapping[str, Any], path: tuple[str, ...]
 ) -> Collection | None:
     """Into the one member that holds the payload, if the others only go along with it."""
     if len(path) >= DEEPEST:
         return None
     inner = [name for name, each in value.items() if isinstance(each, dict) and each]
     holders = [name for name in inner if name.lower() in CONTAINERS]
-    is_only = len(value) == 1 or (called.wants_many and len(inner) == 1)
+    is_only = len(value) == 1 or (call.wants_many and len(inner) == 1)
     chosen = holders if len(holders) == 1 else inner if is_only else []
     if len(chosen) != 1:
         return None
     name = chosen[0]
-    found = _in_object(value[name], called, arguments, (*path, name))
-    is_doubtful = not holders and (len(value) > 1 or called.is_one)
-    if found is None or (is_doubtful and not _is_named(found, called)):
+    found = _in_object(value[name], call, arguments, (*path, name))
+    is_doubtful = not holders and (len(value) > 1 or call.is_about_one)
+    if found is None or (is_doubtful and not _is_named(found, call)):
         return None
     rest = {key: each for key, each in value.items() if key != name}
     return found._replace(rest={**rest, **found.rest})
 
 
-def _is_named(found: Collection, called: Call) -> bool:
+def _is_named(found: Collection, call: Call) -> bool:
     member = member_of(found.path[-1])
-    return member.is_generic or member.noun in called.nouns
+    return member.is_generic or member.noun in call.nouns
 
 
 def is_generic(found: Collection) -> bool:

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from itertools import takewhile
 from typing import Any, Final
 
-from accord.reader.call import Call, doing_of, is_plural, named, words_of
-from accord.reader.lexicon.tools import EITHER, LISTING, READING, acts
+from accord.reader.call import Call, doing_of, is_plural, named
+from accord.reader.lexicon.tools import EITHER, LISTING, READING, is_action_verb
+from accord.reader.lexicon.words import words_of
 from accord.reader.memo import memo
 
 _NAMES: Final = ("command", "cmd", "command_line", "commandLine", "args")
@@ -39,7 +40,7 @@ def _is_deed(line: Any, called: Call) -> bool:
     words = [str(word).lower() for word in line[:_FIRST]]
     asked = _after_program(words, called)
     if asked is None:
-        return called.doing == "run" and any(map(_is_verb, words))
+        return called.intent == "run" and any(map(_is_verb, words))
     if "--dry-run" in line:
         return False
     if words[:1] == ["aws"]:  # `aws ec2 stop-instances`
@@ -53,12 +54,12 @@ def _after_program(words: list[str], called: Call) -> list[str] | None:
     """What a known program is told; None if it is no such program."""
     if words and words[0] in _PROGRAMS:
         return words[1:]
-    is_named = called.doing == "run" and not _PROGRAMS.isdisjoint(called.words)
+    is_named = called.intent == "run" and not _PROGRAMS.isdisjoint(called.words)
     return words if is_named else None
 
 
 def _is_verb(word: str) -> bool:
-    return acts(word) and word not in EITHER
+    return is_action_verb(word) and word not in EITHER
 
 
 def things_asked_for(arguments: Mapping[str, Any], called: Call) -> Call | None:

@@ -52,9 +52,9 @@ def _asks(facts: Facts) -> Verdict | None:
 
 def _single(facts: Facts) -> Verdict | None:
     """How sure that is depends on how much else it could have been."""
-    if facts.called.wants_many:
+    if facts.call.wants_many:
         return _PERHAPS
-    return _LIKELY if facts.words is not None or facts.called.doing == "unknown" else _SURELY
+    return _LIKELY if facts.words is not None or facts.call.intent == "unknown" else _SURELY
 
 
 SOURCES: Final = (

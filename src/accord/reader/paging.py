@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal, NamedTuple
 
 from accord.model.answer import Page
-from accord.reader.call import squeezed
+from accord.reader.lexicon.words import squeezed
 from accord.reader.links import is_number, query_of
 from accord.reader.memo import memo
 

@@ -41,7 +41,7 @@ from accord.reader.value import Digs, Value, find, of_payload
 
 _EXECUTING: Final = re.compile(r"Error executing (?:tool )?(?:tool|[\w.-]{1,128}): ")
 _CODED: Final = re.compile(r"(?:MCP|RPC|JSON-RPC) error:? (?:code )?(-\d{3,6})\b")
-AGAINST = []
+AGAINST: list[tuple[str, ...]] = []
 _NO_CODE: Final = "error"
 _MOST_PASSED_ON: Final = 3
 """Gateways behind each other."""
@@ -91,25 +91,25 @@ def _read(
         return _of_rpc_error(asked, unwrapped.error)
     if unwrapped.size is not None:
         return _of_binary(asked, unwrapped.size)
-    called = call_of(tool, arguments)
+    call = call_of(tool, arguments)
     if unwrapped.known is not None:
         said = find(unwrapped.result or {}, Notes(), digs="")
         said.origin = "the object"
-        return _of_known(asked, called, unwrapped.known, said, None)
+        return _of_known(asked, call, unwrapped.known, said, None)
     problem = None if unwrapped.result is None else problem_in(unwrapped.result)
     if problem is not None and unwrapped.result is not None:
         said = find(unwrapped.result, Notes(), digs="")
         said.origin = "_meta"
-        return _of_known(asked, called, problem, said, unwrapped.is_error)
-    digs: Digs = "" if called.gives_content else "json" if called.prints else "all"
-    is_answer = tool is not None and not called.tells
+        return _of_known(asked, call, problem, said, unwrapped.is_error)
+    digs: Digs = "" if call.gives_content else "json" if call.gives_printed else "all"
+    is_answer = tool is not None and not call.gives_prose
     value = _value(unwrapped, notes, digs, is_answer=is_answer)
     if type(value.value) is dict and "content" in value.value:
         value, unwrapped = _passed_on(value, unwrapped, notes, digs, is_answer=is_answer)
     known = known_shape(value.value)
     if known is not None:
-        return _of_known(asked, called, known, value, unwrapped.is_error)
-    return _of_judged(asked, called, value, unwrapped.is_error)
+        return _of_known(asked, call, known, value, unwrapped.is_error)
+    return _of_judged(asked, call, value, unwrapped.is_error)
 
 
 def _passed_on(
@@ -186,7 +186,7 @@ def _of_binary(asked: _Asked, size: int) -> Reading:
 
 
 def _of_known(
-    asked: _Asked, called: Call, known: Known, value: Value, is_error: bool | None
+    asked: _Asked, call: Call, known: Known, value: Value, is_error: bool | None
 ) -> Reading:
     """A reply whose shape is one of ours: it says itself what it is."""
     notes = asked.notes
@@ -212,7 +212,7 @@ def _of_known(
             origin=origin,
             raw=asked.raw,
         )
-    kind, items, rest = _kind_of_known(known, called, notes)
+    kind, items, rest = _kind_of_known(known, call, notes)
     if rest:
         metadata = {**rest, **metadata}
     return _reading(
@@ -231,7 +231,7 @@ def _of_known(
 
 
 def _kind_of_known(
-    known: Known, called: Call, notes: Notes
+    known: Known, call: Call, notes: Notes
 ) -> tuple[ResponseType, list[Any] | None, Mapping[str, Any]]:
     """What a reply of a known shape is, its items, and what stands beside them."""
     value = known.value
@@ -244,9 +244,9 @@ def _kind_of_known(
         return known.kind, None, {}
     if isinstance(value, list):
         return "list", value, {}
-    if called.doing == "act":
+    if call.intent == "act":
         return "action", None, {}
-    collection = collection_in(value, called, {})
+    collection = collection_in(value, call, {})
     if collection is None or collection.confidence == "guess":  # `data` may hold several payloads
         return "single", None, {}
     notes.rule("main-array", collection.confidence)
@@ -279,7 +279,7 @@ def _error_of(failure: Mapping[str, Any]) -> Failure:
     )
 
 
-def _of_judged(asked: _Asked, called: Call, value: Value, is_error: bool | None) -> Reading:
+def _of_judged(asked: _Asked, call: Call, value: Value, is_error: bool | None) -> Reading:
     """A reply in anybody's shape: the rules say what it is."""
     facts = Facts(
         value=value.value,
@@ -288,7 +288,7 @@ def _of_judged(asked: _Asked, called: Call, value: Value, is_error: bool | None)
         message=value.message,
         attachments=value.attachments,
         is_structured=value.origin == "structuredContent",
-        called=called,
+        call=call,
         arguments=asked.arguments,
         tool=asked.tool,
         texts=value.texts,

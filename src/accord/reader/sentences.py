@@ -7,7 +7,7 @@ import re
 from typing import Final
 
 from accord.reader.lexicon import phrases
-from accord.reader.lexicon.tools import stems
+from accord.reader.lexicon.outcomes import base_forms
 from accord.reader.patterns import Pattern
 
 LONGEST_SENTENCE: Final = 300
@@ -90,7 +90,7 @@ def reports_verb(text: str, verbs: frozenset[str]) -> bool:
         return False
     words = _WORD.findall(first_sentence(text.strip())[:LONGEST_SENTENCE].lower())
     return any(
-        not verbs.isdisjoint(stems(word)) for word in words[:_FIRST_WORDS] if word not in verbs
+        not verbs.isdisjoint(base_forms(word)) for word in words[:_FIRST_WORDS] if word not in verbs
     )
 
 

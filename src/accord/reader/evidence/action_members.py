@@ -3,10 +3,11 @@
 import re
 from typing import Any, Final
 
-from accord.reader.call import Call, singular, squeezed
+from accord.reader.call import Call
 from accord.reader.evidence.facts import Facts, Verdict
 from accord.reader.lexicon.languages import MEMBERS, in_english
-from accord.reader.lexicon.tools import DEEDS, stems
+from accord.reader.lexicon.outcomes import PARTICIPLES, base_forms
+from accord.reader.lexicon.words import singular, squeezed
 
 FEW: Final = 6
 OUTPUT: Final = frozenset({"output", "stdout", "result"})
@@ -26,7 +27,7 @@ _BEGUN: Final = frozenset(
 )
 _AFFECTED: Final = frozenset({"affected_entities", "affected_records", "affected_items"})
 _SUCCESS: Final = frozenset(name for name, english in MEMBERS.items() if english == "success")
-DONE: Final = frozenset({"success", "ok"}) | DEEDS | _BEGUN | _SUCCESS
+DONE: Final = frozenset({"success", "ok"}) | PARTICIPLES | _BEGUN | _SUCCESS
 _PLACES: Final = frozenset({"path", "uri", "file", "file_path", "filePath"})
 _FILE: Final = re.compile(r"[\w./\\-]{1,200}\.[a-z]\w{0,4}")
 _FETCHING: Final = frozenset({"get", "read", "show", "fetch"})
@@ -47,24 +48,24 @@ def reports_members(facts: Facts) -> Verdict | None:
         value = value[0]
     if not isinstance(value, dict) or not _reports(facts, value):
         return None
-    is_told = facts.called.is_one or _has_text(value)
+    is_told = facts.call.is_about_one or _has_text(value)
     return None if is_told else Verdict("action", "likely")
 
 
 def _reports(facts: Facts, value: dict[str, Any]) -> bool:
     """Whether members report a deed, as far as they are all that is given."""
-    call = facts.called
+    call = facts.call
     if len(value) <= FEW and not _REPORTS.isdisjoint(value):
         return True
-    if call.doing == "list":
+    if call.intent == "list":
         return False
-    if call.deeds and _tells_own_deed(payload(value), call):
+    if call.verbs and _tells_own_deed(payload(value), call):
         return True
     if _tells_kept(value, call):
         return True
     if len(value) <= FEW and _tells_written(value, call):
         return True
-    if call.doing == "read":
+    if call.intent == "read":
         return call.words[-1:] == ("async",) and _has_begun(value, call)
     if _has_begun(value, call) or _tells_deeds(value):
         return True
@@ -72,9 +73,9 @@ def _reports(facts: Facts, value: dict[str, Any]) -> bool:
         return False
     if not _AFFECTED.isdisjoint(value):
         return True
-    if call.may_act and call.doing == "unknown" and facts.find_collection() is None:
+    if call.may_act and call.intent == "unknown" and facts.find_collection() is None:
         return True
-    if call.doing == "unknown" and any(_gives(facts, *member) for member in value.items()):
+    if call.intent == "unknown" and any(_gives(facts, *member) for member in value.items()):
         return False
     has_list = any(isinstance(each, list) for each in value.values())
     return not has_list and not isinstance(value.get("data"), dict)
@@ -85,7 +86,7 @@ def _gives(facts: Facts, name: str, each: Any) -> bool:
     if name in SAYING or each is None or each in facts.arguments.values():
         return False
     if isinstance(each, bool):
-        return name in facts.called.words
+        return name in facts.call.words
     return not (name.endswith(("_id", "Id")) or squeezed(name) in REPORTED)
 
 
@@ -111,12 +112,12 @@ def _tells_own_deed(value: dict[str, Any], call: Call) -> bool:
 
     Of a tool that makes things it may be what was made: `encoded`, of `encode`.
     """
-    status, deeds = value.get("status", value.get("state")), call.deeds
-    if call.doing == "make":
+    status, deeds = value.get("status", value.get("state")), call.verbs
+    if call.intent == "make":
         value = {name: each for name, each in value.items() if not _is_words(each)}
     told = (*value, status) if isinstance(status, str) else value
     for name in told:
-        if name[-2:] in _ENDINGS and not deeds.isdisjoint(stems(name.lower())):
+        if name[-2:] in _ENDINGS and not deeds.isdisjoint(base_forms(name.lower())):
             return True
         if name.startswith("successful_") and singular(name.rpartition("_")[2]) in deeds:
             return True
@@ -130,7 +131,7 @@ def _is_words(value: Any) -> bool:
 
 def _tells_deeds(value: dict[str, Any]) -> bool:
     """Whether all members tell what was created, updated, removed."""
-    if not value or not DEEDS.issuperset(value):
+    if not value or not PARTICIPLES.issuperset(value):
         return False
     return all(isinstance(each, list | int) for each in value.values())
 
@@ -141,7 +142,7 @@ def _tells_kept(value: dict[str, Any], call: Call) -> bool:
     if is_log and value.get("logged"):
         return True
     output = value.get("output")
-    may_write = call.doing != "read" or "convert" in call.words
+    may_write = call.intent != "read" or "convert" in call.words
     return may_write and type(output) is dict and not _PLACES.isdisjoint(output)
 
 
@@ -164,7 +165,7 @@ def _has_begun(value: dict[str, Any], call: Call) -> bool:
     if not isinstance(status, str) or not OUTPUT.isdisjoint(value):
         return False
     is_begun = status.lower() in _BEGUN and len(value) <= FEW
-    if not is_begun and not (call.doing == "run" and status.lower() == "running"):
+    if not is_begun and not (call.intent == "run" and status.lower() == "running"):
         return False
     return any(name == "id" or name.endswith(("_id", "Id")) for name in value)
 

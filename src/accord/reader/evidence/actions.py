@@ -3,8 +3,7 @@
 import re
 from typing import Final
 
-from accord.reader.call import Call, squeezed
-from accord.reader.command_lines import changes_something
+from accord.reader.call import Call
 from accord.reader.evidence.action_members import (
     DONE,
     FEW,
@@ -17,7 +16,8 @@ from accord.reader.evidence.action_members import (
 )
 from accord.reader.evidence.facts import Facts, Verdict
 from accord.reader.lexicon.languages import MEMBERS, in_english
-from accord.reader.lexicon.tools import GIVING
+from accord.reader.lexicon.tools import EXPORTING
+from accord.reader.lexicon.words import squeezed
 from accord.reader.sentences import (
     reports_completion,
     reports_completion_plainly,
@@ -56,7 +56,7 @@ _KEPT: Final = frozenset({"added", "saved", "created", "recorded", "submitted", 
 
 def unconfirmed(facts: Facts) -> Verdict | None:
     """A deed that was not done yet, since somebody has to say that it is meant."""
-    if facts.called.doing != "act" or not _wants_word(facts):
+    if facts.call.intent != "act" or not _wants_word(facts):
         return None
     return Verdict("single", "likely", "nothing has changed yet; the action awaits confirmation")
 
@@ -73,7 +73,7 @@ def _wants_word(facts: Facts) -> bool:
 
 def acted(facts: Facts) -> Verdict | None:
     """A tool that is named for a deed, unless it gives what it made."""
-    if facts.called.doing != "act" or _is_given(facts):
+    if facts.call.intent != "act" or _is_given(facts):
         return None
     if any(each.get("type") != "resource_link" for each in facts.attachments):
         return None
@@ -83,8 +83,8 @@ def acted(facts: Facts) -> Verdict | None:
 
 def _is_given(facts: Facts) -> bool:
     """Whether a tool that makes something to take away gives it, and no report on it."""
-    name = facts.called.words
-    if GIVING.isdisjoint(name[:1]) or "to" in name or facts.value in (None, "", [], {}):
+    name = facts.call.words
+    if EXPORTING.isdisjoint(name[:1]) or "to" in name or facts.value in (None, "", [], {}):
         return False
     if name[0] == "capture" and _SHOTS.isdisjoint(name):
         return False
@@ -101,43 +101,40 @@ def _is_given(facts: Facts) -> bool:
 
 def reports_done(facts: Facts) -> Verdict | None:
     """Words that say what was done, more of them the less the tool is named for a deed."""
-    call = facts.called
+    call = facts.call
     if _is_plainly_done(facts):
         return Verdict("action", "likely")
-    if call.doing == "list" and (call.words[-1:] != ("list",) or "\n" in (facts.words or "\n")):
+    if call.intent == "list" and (call.words[-1:] != ("list",) or "\n" in (facts.words or "\n")):
         return None
     words = facts.told or _message(facts)
     if words is None or (type(facts.value) is dict and _gives_more(facts)):
         return None
     is_short = "\n\n" not in words.strip()
     if call.gives_content and facts.words is not None:
-        is_told = is_short and call.doing == "unknown" and reports_completion(words)
+        is_told = is_short and call.intent == "unknown" and reports_completion(words)
         is_told = is_told and (call.may_act or "\n" not in words.strip())
         is_line = is_short and "\n" not in words.strip()
         is_line = is_line and (facts.mentions(words) or words.startswith("Successfully "))
         if not is_told and not is_line:
             return None
-    if (
-        is_short
-        and reports_verb(words, call.deeds)
-        and not (call.wants_many and call.doing == "read")
-    ):
-        return Verdict("action", "likely" if call.doing != "read" else "guess")
-    if call.doing == "read" and is_short and _says_own(words, call):
+    is_reading = call.wants_many and call.intent == "read"
+    if is_short and reports_verb(words, call.verbs) and not is_reading:
+        return Verdict("action", "likely" if call.intent != "read" else "guess")
+    if call.intent == "read" and is_short and _says_own(words, call):
         return Verdict("action", "guess")
     if call.wants_many:
         return None
     is_output = call.gives_output and "\n" in words.strip() and _REPORTS.match(words) is None
-    if call.doing in ("run", "make") and not is_output and reports_completion(words):
+    if call.intent in ("run", "make") and not is_output and reports_completion(words):
         return Verdict("action", "likely")
     if (
-        call.doing == "unknown"
+        call.intent == "unknown"
         and not call.checks
         and reports_completion(words)
         and not reports_retrieval(words)
     ):
         return Verdict("action", "likely")
-    if call.may_act and call.doing != "read" and reports_nothing_to_do(words):
+    if call.may_act and call.intent != "read" and reports_nothing_to_do(words):
         return Verdict("action", "guess")
     return None
 
@@ -147,26 +144,26 @@ def _says_own(words: str, call: Call) -> bool:
     small = words[:LONG].lower()
     first, _, rest = small.partition(" ")
     is_only = f"\n{first} " not in small and " by " not in small
-    return is_only and first in call.deeds and rest.partition(" ")[0] in _KEPT
+    return is_only and first in call.verbs and rest.partition(" ")[0] in _KEPT
 
 
 def _gives_more(facts: Facts) -> bool:
     """Whether a tool that is named for no deed gives something beside the words about it."""
-    call = facts.called
-    if call.doing != "unknown" or (call.may_act and not call.checks):
+    call = facts.call
+    if call.intent != "unknown" or (call.may_act and not call.checks):
         return False
     return any(name not in SAYING and each is not None for name, each in facts.value.items())
 
 
 def _is_plainly_done(facts: Facts) -> bool:
     """Whether the words, or the command that was run, can mean nothing else."""
-    call, words = facts.called, facts.told
-    doing = call.doing
-    may_run = doing in ("run", "unknown") and bool(facts.arguments)
-    if may_run and changes_something(facts.arguments, call):
+    call, words = facts.call, facts.told
+    doing = call.intent
+    if call.runs_action:
         return True
     said = words or facts.message
-    if said and "ed" in said and not (call.wants_many or call.is_one) and _says_both(facts, said):
+    may_be_done = not (call.wants_many or call.is_about_one)
+    if said and "ed" in said and may_be_done and _says_both(facts, said):
         return True
     if words is None:
         return False
@@ -179,8 +176,8 @@ def _says_both(facts: Facts, said: str) -> bool:
     """Whether words say that it is done, and a flag beside them if there is anything beside."""
     if facts.words is not None and facts.gives_anything:
         return False
-    is_shown = not _SHOWING.isdisjoint(facts.called.words)
-    is_plain = not facts.called.checks or "successfully" in said
+    is_shown = not _SHOWING.isdisjoint(facts.call.words)
+    is_plain = not facts.call.checks or "successfully" in said
     if is_plain and reports_completion_plainly(said, opens=is_shown):
         return True
     value = facts.value
@@ -193,8 +190,8 @@ def _is_report(facts: Facts, words: str) -> bool:
     if reports_saving(words):
         return True
     return (
-        not facts.called.wants_many
-        and not facts.called.gives_content
+        not facts.call.wants_many
+        and not facts.call.gives_content
         and reports_only_completion(words)
     )
 
@@ -213,8 +210,8 @@ def _message(facts: Facts) -> str | None:
 
 def ran(facts: Facts) -> Verdict | None:
     """What was run, and gives no output of its own."""
-    call = facts.called
-    if call.doing != "run" or facts.attachments or facts.find_collection() is not None:
+    call = facts.call
+    if call.intent != "run" or facts.attachments or facts.find_collection() is not None:
         return None
     if call.checks and isinstance(facts.value, dict):
         is_report = any(isinstance(each, dict) for each in facts.value.values())

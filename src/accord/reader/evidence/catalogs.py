@@ -22,12 +22,12 @@ _A_TOOL: Final = re.compile(r"\btools?\b")
 def catalog(facts: Facts) -> Verdict | None:
     """Tools: what each takes is there, or the tool is named for listing them."""
     value = facts.value
-    is_act = facts.called.doing == "act"
+    is_act = facts.call.intent == "act"
     if type(value) is dict and "tools" in value and not is_act:
         verdict = _told_tools(facts, value["tools"])
         if verdict is not None:
             return verdict
-    if "tools" in facts.called.words and type(value) is dict and _lists_tools(facts):
+    if "tools" in facts.call.words and type(value) is dict and _lists_tools(facts):
         groups = _grouped_tools(value)
         if groups is not None:
             return Verdict("tool_catalog", "likely", found=groups)
@@ -43,7 +43,7 @@ def catalog(facts: Facts) -> Verdict | None:
     if not lists_tools and "tools" not in path:
         return None
     named = path[-1:] == ("tools",)
-    if named and is_described(items) and not facts.called.gives_content:
+    if named and is_described(items) and not facts.call.gives_content:
         return Verdict("tool_catalog", "likely", found=collection)
     is_sure = (
         named
@@ -58,7 +58,7 @@ def catalog(facts: Facts) -> Verdict | None:
 def _told_tools(facts: Facts, tools: Any) -> Verdict | None:
     """The tools that stand under `tools`: a list of them, or each by its name."""
     confidence: Confidence = "certain"
-    if isinstance(tools, dict) and (_lists_tools(facts) or "help" in facts.called.words):
+    if isinstance(tools, dict) and (_lists_tools(facts) or "help" in facts.call.words):
         tools, confidence = entries(tools, is_held=True), "likely"
     elif not isinstance(tools, list) or not (
         is_catalog(tools) or (not tools and facts.value.keys() <= {"tools", "nextCursor"})
@@ -108,10 +108,10 @@ def _nameable(items: list[Any]) -> bool:
 
 def _lists_tools(facts: Facts) -> bool:
     """Whether the tool is named for tools: `list_tools`, `tool_list`; not `tool_list_files`."""
-    called = facts.called
-    words = called.words
+    call = facts.call
+    words = call.words
     is_named = "tools" in words or ("tool" in words and _OF_TOOLS.issuperset(words))
-    return is_named and called.wants_many
+    return is_named and call.wants_many
 
 
 def _without(value: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -120,7 +120,7 @@ def _without(value: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 def kind_of_list(facts: Facts, *around: str) -> ResponseType:
     """A list, or a catalog where a tool that lists tools says that these are some."""
-    if _ONLY_TOOLS.issuperset(facts.called.words) and "tools" in facts.called.words:
+    if _ONLY_TOOLS.issuperset(facts.call.words) and "tools" in facts.call.words:
         return "tool_catalog"
     if _lists_tools(facts) and any(_A_TOOL.search(words.lower()) for words in around):
         return "tool_catalog"

@@ -36,7 +36,7 @@ class Facts(msgspec.Struct, kw_only=True):
     message: str | None
     attachments: Sequence[Mapping[str, Any]]
     is_structured: bool
-    called: Call
+    call: Call
     arguments: Mapping[str, Any]
     tool: str | None
     texts: Sequence[str] = ()
@@ -58,13 +58,13 @@ class Facts(msgspec.Struct, kw_only=True):
         words = self._words_in(value) if isinstance(value, dict) else value
         if isinstance(words, str):
             self.words = self.told = unframed(words) if words.startswith(FRAME) else words
-            if self.called.is_foreign or not self.words.isascii():
-                self.told = in_english(self.words, is_foreign=self.called.is_foreign)
+            if self.call.is_foreign or not self.words.isascii():
+                self.told = in_english(self.words, is_foreign=self.call.is_foreign)
 
     def _words_in(self, value: dict[str, Any]) -> Any:
         """The text that an object is about, if it is."""
         if len(value) > 1:
-            if self.called.wants_many and not _TEXT_MEMBERS.isdisjoint(value):
+            if self.call.wants_many and not _TEXT_MEMBERS.isdisjoint(value):
                 self.member = _text_in(value)
             return value[self.member] if self.member is not None else None
         for name, only in value.items():
@@ -85,9 +85,9 @@ class Facts(msgspec.Struct, kw_only=True):
     @property
     def gives_anything(self) -> bool:
         """Whether what the tool gives may be any words at all."""
-        call = self.called
-        is_told = call.gives_content or call.gives_output or call.tells
-        return is_told or call.is_about_faults or call.is_log
+        call = self.call
+        is_told = call.gives_content or call.gives_output or call.gives_prose
+        return is_told or call.is_about_errors or call.gives_log
 
     def mentions(self, words: str) -> bool:
         """Whether a text speaks of something that the tool was given."""
@@ -102,7 +102,7 @@ class Facts(msgspec.Struct, kw_only=True):
 
     def repeats(self, collection: Collection) -> bool:
         """Whether a collection is what the tool was given, beside what it has to say itself."""
-        if self.called.doing != "unknown" or not collection.path:
+        if self.call.intent != "unknown" or not collection.path:
             return False
         given = self.arguments.get(collection.path[-1])
         has_more = any(not is_of_list(member_of(name)) for name in collection.rest)
@@ -112,7 +112,7 @@ class Facts(msgspec.Struct, kw_only=True):
     def says_none(self) -> bool:
         """Whether the words say that nothing was found."""
         if self.nothing is None:
-            words, wants_many = self.words, self.called.wants_many
+            words, wants_many = self.words, self.call.wants_many
             self.nothing = words is not None and reports_nothing_found(words, wants_many=wants_many)
             if self.told is not words and self.told is not None and not self.nothing:
                 told = self.told
@@ -123,7 +123,7 @@ class Facts(msgspec.Struct, kw_only=True):
 
     def _is_missed(self, told: str) -> bool:
         """Whether a line in another language says that something was not found."""
-        if self.called.doing != "list" or "\n" in told.strip() or told[0] in CROSSES:
+        if self.call.intent != "list" or "\n" in told.strip() or told[0] in CROSSES:
             return False
         return "not found" in told or ("found" in told and told.startswith(_NONE))
 
@@ -131,15 +131,15 @@ class Facts(msgspec.Struct, kw_only=True):
         """The collection that the value is, or is about, or has in a document in a member."""
         if not self.has_looked and not self.is_text:
             self.has_looked = True
-            self.collection = collection_in(self.value, self.called, self.arguments)
-            if self.collection is None and self.called.wants_many and self.words is not None:
+            self.collection = collection_in(self.value, self.call, self.arguments)
+            if self.collection is None and self.call.wants_many and self.words is not None:
                 self.collection = self._collection_in_words(self.words)
         return self.collection
 
     def _collection_in_words(self, words: str) -> Collection | None:
         """That of a document which stands in a member, as what a program wrote."""
         found, inner = parse_json(words) if words[:1] in ("[", "{") else (False, None)
-        within = collection_in(inner, self.called, self.arguments) if found else None
+        within = collection_in(inner, self.call, self.arguments) if found else None
         if within is None:
             return None
         beside = self.beside

@@ -4,10 +4,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
-from accord.reader.call import words_of
 from accord.reader.evidence.failure_text import says_failed
 from accord.reader.lexicon.languages import MEMBERS, in_english
-from accord.reader.lexicon.tools import DEEDS
+from accord.reader.lexicon.outcomes import PARTICIPLES
+from accord.reader.lexicon.words import words_of
 from accord.reader.memo import memo
 from accord.reader.sentences import reports_nothing_to_do
 
@@ -440,4 +440,4 @@ def _ended(name: str) -> Literal["good", "bad", "unknown"]:
     words = frozenset(words_of(name))
     if not _BADLY.isdisjoint(words):
         return "bad"
-    return "good" if not _WELL.isdisjoint(words) or not DEEDS.isdisjoint(words) else "unknown"
+    return "good" if not _WELL.isdisjoint(words) or not PARTICIPLES.isdisjoint(words) else "unknown"

@@ -4,8 +4,8 @@ import re
 from collections.abc import Collection
 from typing import Final, Literal
 
+from accord.reader.lexicon.outcomes import base_forms
 from accord.reader.lexicon.phrases import CROSSES, NO_ACCESS, NOT_GIVEN, NOT_READY
-from accord.reader.lexicon.tools import stems
 from accord.reader.patterns import any_of, any_word
 from accord.reader.sentences import after, first_sentence, reports_any_action
 
@@ -382,7 +382,7 @@ def _is_brief(first: str, rest: str) -> bool:
 def _names_own(small: str, own: frozenset[str]) -> bool:
     """Whether a line has a word that the tool is named for, in any form: `analyzing`."""
     for word in _WORDS.findall(small):
-        if word in own or (word.endswith("ing") and not own.isdisjoint(stems(word))):
+        if word in own or (word.endswith("ing") and not own.isdisjoint(base_forms(word))):
             return True
     return False
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from accord.reader.call import Call, singular, squeezed
+from accord.reader.call import Call
 from accord.reader.collection_shapes import Collection
 from accord.reader.evidence.facts import Facts, Verdict
 from accord.reader.evidence.failure_members import (
@@ -15,7 +15,8 @@ from accord.reader.evidence.failure_members import (
     says_success,
 )
 from accord.reader.evidence.failure_text import Strength, may_fail, says_failed, says_failed_to_give
-from accord.reader.lexicon.tools import DENYING, acts
+from accord.reader.lexicon.tools import REFUSING, is_action_verb
+from accord.reader.lexicon.words import singular, squeezed
 from accord.reader.reading import Confidence
 from accord.reader.sentences import (
     missing_noun,
@@ -91,22 +92,22 @@ def payload_failed(facts: Facts) -> Verdict | None:
     sign = failure_in(facts.value)
     if sign is None:
         sign = _exit_code(facts) if _ran(facts) else None
-        if sign is None and not facts.called.wants_many:
+        if sign is None and not facts.call.wants_many:
             sign = _refusal(facts) or _miss(facts)
         return None if sign is None else _failed(facts, sign, "guess")
     counts = failed_counts(facts.value)
     if counts is not None and counts[0] > 0:
         return Verdict("action", "likely", is_partial=True)
-    call = facts.called
+    call = facts.call
     if sign.rule == "not-found" and (call.wants_many or call.words[:1] not in _GETTING):
         return None
     if sign.rule == "outcome-error" and call.checks:
         return None
-    is_asked = sign.rule in ("errors-member", "error-named") and facts.called.is_about_faults
+    is_asked = sign.rule in ("errors-member", "error-named") and facts.call.is_about_errors
     if is_asked or _is_of_a_thing(facts, sign) or _is_finding(facts, sign):
         return None
     is_word = sign.rule in ("error-member", "deed-false")
-    if is_word and facts.called.wants_many and reports_nothing_found(sign.message):
+    if is_word and facts.call.wants_many and reports_nothing_found(sign.message):
         nothing = Collection([], dict(facts.value), ("error",), "guess")
         return Verdict("list", "guess", found=nothing)
     return _failed(facts, sign, "certain")
@@ -114,7 +115,7 @@ def payload_failed(facts: Facts) -> Verdict | None:
 
 def _refusal(facts: Facts) -> Sign | None:
     """A message that says that it failed, beside echoes and members that hold nothing."""
-    value, call = facts.value, facts.called
+    value, call = facts.value, facts.call
     if type(value) is not dict or not 1 < len(value) <= _SOME:
         return None
     words = next((value[name] for name in _MESSAGES if name in value), None)
@@ -131,7 +132,7 @@ def _refusal(facts: Facts) -> Sign | None:
 def _miss(facts: Facts) -> Sign | None:
     """A deed whose status is that what it was for is not there, whatever else is told."""
     value = facts.value
-    if facts.called.doing != "act" or type(value) is not dict or "status" not in value:
+    if facts.call.intent != "act" or type(value) is not dict or "status" not in value:
         return None
     status, words = value["status"], value.get("message")
     if not isinstance(status, str) or not isinstance(words, str) or squeezed(status) != "notfound":
@@ -147,11 +148,11 @@ def _is_of_a_thing(facts: Facts, sign: Sign) -> bool:
     if is_missing and sign.rule == "error-member":
         return False
     is_state = status != "error" and not is_missing
-    if sign.rule == "status-error" and facts.called.checks and is_state:
+    if sign.rule == "status-error" and facts.call.checks and is_state:
         return True
     is_told = any(value.get(name) not in (None, "error") for name in _STATES)
     return (
-        facts.called.doing == "read"
+        facts.call.intent == "read"
         and sign.rule in ("error-member", "status-error", "error-named")
         and (is_told or not _NAMES.isdisjoint(value))
         and any(
@@ -163,33 +164,33 @@ def _is_of_a_thing(facts: Facts, sign: Sign) -> bool:
 
 def _is_finding(facts: Facts, sign: Sign) -> bool:
     """Whether a check found that something is not valid, or what was recorded had failed."""
-    value, call = facts.value, facts.called
+    value, call = facts.value, facts.call
     if sign.rule == "exchange-failed":
-        return call.doing in ("list", "read") and not call.checks
+        return call.intent in ("list", "read") and not call.checks
     if sign.rule == "flag-false":
         parts = [name for name, each in value.items() if isinstance(each, dict) and each]
-        is_told = call.checks and call.is_one and _ABOUT.isdisjoint(value)
+        is_told = call.checks and call.is_about_one and _ABOUT.isdisjoint(value)
         return is_told and len(parts) > 1
     return call.checks and any(value.get(name) is False for name in _VERDICTS)
 
 
 def all_failed(facts: Facts) -> Verdict | None:
     """Each of several things says that it failed, or they are counted."""
-    value, call = facts.value, facts.called
+    value, call = facts.value, facts.call
     if isinstance(value, list) and len(value) == 1 and _is_nothing_but_error(value[0], call):
         return _failed(facts, Sign("all-failed", _why(value), None, value[0]), "likely")
-    if call.doing == "list":
+    if call.intent == "list":
         return None
     verdict = _counted(facts) if isinstance(value, dict) else None
     if verdict is not None:
         return verdict
-    if call.is_about_faults or call.checks:
+    if call.is_about_errors or call.checks:
         return None
     items = _results(facts)
     told, failed = failed_among(items) if items else (0, 0)
     if not failed or told < len(items):
         return None
-    if call.doing not in ("act", "run") and not (failed == told and all(map(_is_bare, items))):
+    if call.intent not in ("act", "run") and not (failed == told and all(map(_is_bare, items))):
         return None
     if failed == told:
         if isinstance(value, dict) and says_success(value):
@@ -200,21 +201,21 @@ def all_failed(facts: Facts) -> Verdict | None:
 
 def _counted(facts: Facts) -> Verdict | None:
     """What an object says of how many succeeded and how many failed, in numbers or in a status."""
-    value, call = facts.value, facts.called
-    if value.get("status") in _PARTLY and call.doing in ("act", "run", "make"):
+    value, call = facts.value, facts.call
+    if value.get("status") in _PARTLY and call.intent in ("act", "run", "make"):
         return Verdict("action", "likely", is_partial=True)
     counts = failed_counts(value)
     if counts is None or counts[1] == 0:
         return None
     if counts[0] == 0:
         return _failed(facts, Sign("all-failed", "All of it failed", None, value), "likely")
-    is_deed = (call.doing not in ("read", "unknown") or call.may_act) and not call.checks
+    is_deed = (call.intent not in ("read", "unknown") or call.may_act) and not call.checks
     return Verdict("action", "likely", is_partial=True) if is_deed else None
 
 
 def _is_nothing_but_error(item: Any, call: Call) -> bool:
     """Whether the only thing in a list is an error and nothing else: `[{"error": "…"}]`."""
-    if call.is_about_faults or not isinstance(item, dict) or "error" not in item:
+    if call.is_about_errors or not isinstance(item, dict) or "error" not in item:
         return False
     return item.keys() <= _OF_AN_ERROR and failure_in(item) is not None
 
@@ -260,7 +261,7 @@ def error_text(facts: Facts) -> Verdict | None:
         return _heading_failed(facts, facts.message)
     if words is None or facts.attachments:
         return None
-    if facts.called.gives_content and facts.is_structured and not reports_each_failed(words):
+    if facts.call.gives_content and facts.is_structured and not reports_each_failed(words):
         return None
     sign = _exit_said(facts, words)
     if sign is not None:
@@ -283,7 +284,7 @@ def _is_failed_list(facts: Facts, heading: str) -> bool:
         return True
     if not all(isinstance(each, str) for each in facts.value):
         return False
-    is_told = not facts.gives_anything and not facts.called.wants_many and not facts.called.checks
+    is_told = not facts.gives_anything and not facts.call.wants_many and not facts.call.checks
     return is_told and _FAILED.match(heading) is not None and says_failed(heading) == "strong"
 
 
@@ -299,10 +300,10 @@ def _foreign_strength(facts: Facts, told: str) -> Strength | None:
 def _heading_failed(facts: Facts, words: str) -> Verdict | None:
     if facts.gives_anything or facts.attachments:
         return None
-    is_act = facts.called.doing == "act"
+    is_act = facts.call.intent == "act"
     if _is_headed_error(words):
         return _failed(facts, Sign("error-text", words.strip(), None, facts.value), "likely")
-    if facts.called.wants_many:
+    if facts.call.wants_many:
         return None
     strength = says_failed(words, is_act=is_act)
     if strength is None or (strength == "weak" and not is_act):
@@ -315,13 +316,13 @@ def _is_headed_error(words: str) -> bool:
 
 
 def _strength(facts: Facts, words: str) -> Strength | None:
-    call = facts.called
-    if reports_each_failed(words) and not call.is_about_faults:
+    call = facts.call
+    if reports_each_failed(words) and not call.is_about_errors:
         return "strong"
-    if call.doing == "act" and reports_all_failed(words):
+    if call.intent == "act" and reports_all_failed(words):
         return "strong"
     if (
-        call.doing == "act"
+        call.intent == "act"
         and _CONFIGURE.search(words[:_LONGEST_ADVICE])
         and not reports_completion(words)
     ):
@@ -330,7 +331,7 @@ def _strength(facts: Facts, words: str) -> Strength | None:
         return None
     missing = _missing(facts, words)
     is_told = facts.mentions(words) or "log" in words.lower() or _is_own_error(facts, words.strip())
-    if facts.called.is_log and not is_told:
+    if facts.call.gives_log and not is_told:
         return None
     if facts.gives_anything:
         return _given_strength(facts, words, missing)
@@ -338,7 +339,7 @@ def _strength(facts: Facts, words: str) -> Strength | None:
         return "weak"
     if call.wants_many and facts.says_none:
         return None
-    if missing or (reports_rejection(words) and not reports_verb(words, call.deeds)):
+    if missing or (reports_rejection(words) and not reports_verb(words, call.verbs)):
         return "weak"
     is_missed = not call.wants_many and " not found" in words and facts.mentions(words)
     if facts.says_none and not is_missed and not _FAILED.match(words):
@@ -347,7 +348,7 @@ def _strength(facts: Facts, words: str) -> Strength | None:
         return "weak"
     return says_failed(
         words,
-        is_act=call.doing == "act",
+        is_act=call.intent == "act",
         checks=call.checks or _is_denial(call),
         wants_many=call.wants_many,
         own=call.nouns,
@@ -370,12 +371,12 @@ def _lacks_session(call: Call, words: str) -> bool:
 
 def _given_strength(facts: Facts, words: str, missing: bool) -> Strength | None:
     """The same of a tool that may give any words at all."""
-    call = facts.called
-    if (call.doing == "run" and _raised(words)) or (missing and _is_short(words)):
+    call = facts.call
+    if (call.intent == "run" and _raised(words)) or (missing and _is_short(words)):
         return "weak"
-    own = frozenset(call.words[:1]) if call.tells else call.nouns.union(call.words)
+    own = frozenset(call.words[:1]) if call.gives_prose else call.nouns.union(call.words)
     mentions = facts.mentions(words)
-    return says_failed_to_give(words, own - _PLAIN_VERBS, mentions, is_told=call.tells)
+    return says_failed_to_give(words, own - _PLAIN_VERBS, mentions, is_told=call.gives_prose)
 
 
 def _is_short(words: str) -> bool:
@@ -396,7 +397,8 @@ def _raised(words: str) -> bool:
 
 def _is_denial(call: Call) -> bool:
     """Whether the verb of a tool is one that denies: `block_user`, not `edit_block`."""
-    return next((word for word in call.words if acts(word) or word in DENYING), "") in DENYING
+    verbs = (word for word in call.words if is_action_verb(word) or word in REFUSING)
+    return next(verbs, "") in REFUSING
 
 
 def _denies_call(facts: Facts, words: str) -> bool:
@@ -407,13 +409,13 @@ def _denies_call(facts: Facts, words: str) -> bool:
 
 def _missing(facts: Facts, words: str) -> bool:
     """Whether a text says that there is not the one thing that was asked for, or is acted on."""
-    call = facts.called
-    if call.wants_many or call.doing in ("list", "make"):
+    call = facts.call
+    if call.wants_many or call.intent in ("list", "make"):
         return False
-    if call.is_bare and reports_none_of_all(words):
+    if call.asks_for_all and reports_none_of_all(words):
         return False
     noun = missing_noun(words)
-    if noun is None or call.doing == "act" or _ADVISED.match(words):
+    if noun is None or call.intent == "act" or _ADVISED.match(words):
         return noun is not None
     return singular(noun) == noun and (noun in call.nouns or facts.mentions(words))
 
@@ -441,4 +443,4 @@ def _exit_said(facts: Facts, words: str) -> Sign | None:
 
 
 def _ran(facts: Facts) -> bool:
-    return facts.called.doing == "run" or facts.called.gives_output
+    return facts.call.intent == "run" or facts.call.gives_output

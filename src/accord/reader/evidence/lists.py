@@ -17,7 +17,7 @@ from accord.reader.evidence.catalogs import kind_of_list
 from accord.reader.evidence.facts import Facts, Verdict
 from accord.reader.items import Items, find_items, is_record, is_symbols, split_advice, states_count
 from accord.reader.lexicon.members import member_of
-from accord.reader.lexicon.tools import COMPUTING, GIVING
+from accord.reader.lexicon.tools import COMPUTING, EXPORTING
 from accord.reader.reading import Confidence
 from accord.reader.sentences import (
     missing_noun,
@@ -66,9 +66,9 @@ def array(facts: Facts) -> Verdict | None:
     """An array is a list, whatever is in it."""
     if not isinstance(facts.value, list):
         return None
-    if len(facts.value) == 1 and facts.called.wants_many and _is_remark(facts.value[0]):
+    if len(facts.value) == 1 and facts.call.wants_many and _is_remark(facts.value[0]):
         return _perhaps(Collection([], {"remarks": facts.value}, (), "guess"))
-    if len(facts.value) > 1 and facts.called.wants_many and _is_headed(facts.value):
+    if len(facts.value) > 1 and facts.call.wants_many and _is_headed(facts.value):
         return _perhaps(Collection(facts.value[1:], {"remarks": facts.value[:1]}, (), "guess"))
     return Verdict("list", found=facts.find_collection())
 
@@ -92,7 +92,7 @@ def main_array(facts: Facts) -> Verdict | None:
     collection = facts.find_collection()
     if collection is None or (facts.attachments and collection.path == ("content",)):
         return None  # which are what is attached
-    if facts.called.doing != "list" and _is_part(facts, collection):
+    if facts.call.intent != "list" and _is_part(facts, collection):
         return None
     if facts.arguments and facts.repeats(collection):
         return None
@@ -101,12 +101,12 @@ def main_array(facts: Facts) -> Verdict | None:
 
 def _is_part(facts: Facts, collection: Collection) -> bool:
     """Whether a collection is a part of what a tool gives, rather than what it gives."""
-    call, rest = facts.called, collection.rest
+    call, rest = facts.call, collection.rest
     if not _WAYS.isdisjoint(call.words) and _is_way(collection):
         return True
     if not rest:
         return False
-    if call.doing == "run" and (isinstance(rest.get("logs"), dict) or rest.get("stdout")):
+    if call.intent == "run" and (isinstance(rest.get("logs"), dict) or rest.get("stdout")):
         return True
     is_summed = call.words[:1] in _SUMMING and isinstance(rest.get("summary"), str)
     return is_summed or _is_made(facts, collection)
@@ -125,19 +125,19 @@ def _is_way(collection: Collection) -> bool:
 
 def _is_made(facts: Facts, collection: Collection) -> bool:
     """Whether a collection is a part of what a tool made or came to."""
-    words = facts.called.words
+    words = facts.call.words
     if not COMPUTING.isdisjoint(words):
         return not is_generic(collection)
-    return not GIVING.isdisjoint(words) and collection.confidence != "certain"
+    return not EXPORTING.isdisjoint(words) and collection.confidence != "certain"
 
 
 def none_found(facts: Facts) -> Verdict | None:
     """Words that say that a search found nothing, which is no failure of a search."""
     words = facts.told
-    call = facts.called
+    call = facts.call
     if words is None or call.gives_content or call.gives_output or "count" in call.words:
         return None
-    is_of_all = call.is_bare and reports_none_of_all(words)
+    is_of_all = call.asks_for_all and reports_none_of_all(words)
     if (
         not facts.says_none
         and not is_of_all
@@ -153,39 +153,39 @@ def none_found(facts: Facts) -> Verdict | None:
 
 def _is_of_one(call: Call, words: str) -> bool:
     """Whether a text that denies something says so of one thing: that it is well, or is none."""
-    is_part = call.is_one and missing_noun(words) is None
+    is_part = call.is_about_one and missing_noun(words) is None
     return reports_no_problems(words) or (is_part and not reports_nothing_below_each(words))
 
 
 def itemised(facts: Facts) -> Verdict | None:
     """A text in which `items` finds several things, and that is no text about one."""
     words = facts.words
-    call = facts.called
+    call = facts.call
     if words is None or call.gives_output:
         return None
-    if call.gives_content or call.tells:
+    if call.gives_content or call.gives_prose:
         return _counted(facts, words)
     wants_list = call.wants_many or _opens(words.lstrip("#* \n"))
     items = find_items(words, wants_list=wants_list, blocks=facts.texts)
-    if items is None or (facts.called.is_log and items.rule in _LINES and not states_count(items)):
+    if items is None or (facts.call.gives_log and items.rule in _LINES and not states_count(items)):
         return None
     is_sourced = "\n" in items.heading and _SOURCES.fullmatch(items.heading.rpartition("\n")[2])
     if is_sourced and not states_count(items):
         return None  # of an answer in words
-    is_asked = wants_list and not call.is_one
-    is_known = call.doing != "unknown" or call.is_one
-    if not is_asked and is_known and _is_faint(items, call.is_one):
+    is_asked = wants_list and not call.is_about_one
+    is_known = call.intent != "unknown" or call.is_about_one
+    if not is_asked and is_known and _is_faint(items, call.is_about_one):
         return None
-    if call.doing != "list" and items.rule == "bullets" and _is_of_one_thing(items):
+    if call.intent != "list" and items.rule == "bullets" and _is_of_one_thing(items):
         return None
-    if call.doing != "list" and _is_figures(items):
+    if call.intent != "list" and _is_figures(items):
         return None
-    if items.rule == "lone-name" and call.is_statement and _is_column(facts, words.strip()):
+    if items.rule == "lone-name" and call.is_query and _is_column(facts, words.strip()):
         items = items._replace(items=[], heading=words.strip())  # of a column without rows
     is_bare = items.rule == "plain-lines" and not items.heading
-    if is_bare and not (call.doing == "list" or call.is_plural):
+    if is_bare and not (call.intent == "list" or call.is_plural):
         return None
-    if is_bare and call.is_statement:
+    if is_bare and call.is_query:
         items = items._replace(items=items.items[1:], heading=items.items[0])
     return Verdict(kind_of_list(facts, items.heading, items.closing), "likely", found=items)
 
@@ -226,8 +226,8 @@ def _is_faint(items: Items, is_one: bool) -> bool:
 
 def _counted(facts: Facts, words: str) -> Verdict | None:
     """As many items as the heading says, of a tool that could give a text as well."""
-    call = facts.called
-    if not (call.doing == "unknown" or call.tells) or not _FOUND.match(words):
+    call = facts.call
+    if not (call.intent == "unknown" or call.gives_prose) or not _FOUND.match(words):
         return None
     items = find_items(words, wants_list=True, blocks=facts.texts)
     if items is None or len(items.items) not in items.stated:
@@ -237,7 +237,7 @@ def _counted(facts: Facts, words: str) -> Verdict | None:
 
 def linked(facts: Facts) -> Verdict | None:
     """Nothing but links to things, or resources, from a tool that gives several."""
-    if not facts.attachments or not facts.called.wants_many:
+    if not facts.attachments or not facts.call.wants_many:
         return None
     kinds = [each.get("type") for each in facts.attachments]
     is_all = all(kind == "resource_link" for kind in kinds) or (
@@ -253,20 +253,20 @@ def linked(facts: Facts) -> Verdict | None:
 
 def lone_item(facts: Facts) -> Verdict | None:
     """One object that is a thing, from a tool that lists them: some send a block for each."""
-    call = facts.called
+    call = facts.call
     if not call.wants_many or not isinstance(facts.value, dict) or facts.words is not None:
         return None
     is_none = nothing_in(facts.value, call.nouns) or _says_none(facts.value)
     if is_none or _has_no_items(facts.value) or _is_empty_map(facts):
         return _perhaps(Collection([], dict(facts.value), (), "guess"))
     named = named_things(facts.value)
-    if named is not None and not call.is_one:
+    if named is not None and not call.is_about_one:
         return _perhaps(Collection(named, {}, (), "guess"))
-    if call.doing == "list" and call.is_plural and "list" in call.words:
+    if call.intent == "list" and call.is_plural and "list" in call.words:
         found = mapped(facts.value, call.words)
         if found is not None:
             return _perhaps(found)
-    if call.doing != "list" or not call.is_plural or not is_one(facts.value):
+    if call.intent != "list" or not call.is_plural or not is_one(facts.value):
         return None
     return _perhaps(Collection([facts.value], {}, (), "guess"))
 
@@ -292,14 +292,14 @@ def _says_none(value: Mapping[str, Any]) -> bool:
 
 def nothing_listed(facts: Facts) -> Verdict | None:
     """No content at all, or none but blanks."""
-    call = facts.called
+    call = facts.call
     if facts.words is None and facts.value and not _is_null(facts.value):
         return None
     words = None if facts.words is None else facts.words.strip()
     if (facts.attachments and words is None) or call.gives_output:
         return None
     is_asked = call.wants_many or not _HISTORIES.isdisjoint(call.words) or _opens(words)
-    if not is_asked and (call.doing != "unknown" or words or not _selects(facts)):
+    if not is_asked and (call.intent != "unknown" or words or not _selects(facts)):
         return None
     if words:
         is_none = words in _NOTHING or _is_heading(words)
@@ -315,11 +315,11 @@ def _is_null(value: Any) -> bool:
 
 def _is_empty_map(facts: Facts) -> bool:
     """Whether a tool that lists gives a map of things by name, with none in it: `{"users": {}}`."""
-    if facts.called.doing != "list" or type(facts.value) is not dict or len(facts.value) != 1:
+    if facts.call.intent != "list" or type(facts.value) is not dict or len(facts.value) != 1:
         return False
     ((name, held),) = facts.value.items()
     member = member_of(name)
-    return held == {} and (member.is_generic or member.noun in facts.called.nouns)
+    return held == {} and (member.is_generic or member.noun in facts.call.nouns)
 
 
 def _selects(facts: Facts) -> bool:

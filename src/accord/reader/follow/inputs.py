@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from accord.reader.call import squeezed
 from accord.reader.follow.names import CONTAINERS
+from accord.reader.lexicon.words import squeezed
 from accord.reader.links import is_number
 
 Path = tuple[str, ...]

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from accord.model.answer import Page
-from accord.reader.call import squeezed
 from accord.reader.follow.inputs import Inputs, Path
 from accord.reader.follow.names import LIMITS, REST
+from accord.reader.lexicon.words import squeezed
 from accord.reader.reading import Reading
 
 _DEEPEST: Final = 3

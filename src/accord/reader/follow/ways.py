@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from accord.reader.call import squeezed
 from accord.reader.follow.inputs import Path, members_of
 from accord.reader.follow.names import (
     AFTER,
@@ -19,6 +18,7 @@ from accord.reader.follow.names import (
     OLDEST,
 )
 from accord.reader.follow.turn import Turn
+from accord.reader.lexicon.words import squeezed
 from accord.reader.links import is_number, query_of
 
 Changes = dict[Path, Any]

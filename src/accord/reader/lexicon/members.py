@@ -2,7 +2,7 @@
 
 from typing import Final, NamedTuple
 
-from accord.reader.call import singular, squeezed, words_of
+from accord.reader.lexicon.words import singular, squeezed, words_of
 from accord.reader.memo import memo
 
 _GENERIC: Final = frozenset(

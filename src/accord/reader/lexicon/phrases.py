@@ -7,12 +7,12 @@ to ignore case. A blank in `any_of` is any white space.
 import re
 from typing import Final
 
-from accord.reader.lexicon.tools import DEEDS
+from accord.reader.lexicon.outcomes import PARTICIPLES
 from accord.reader.patterns import any_of
 
 CROSSES: Final = "❌⛔🚫✗✖"
 """Marks of a line that reports a failure."""
-_DONE: Final = "|".join(sorted(DEEDS))
+_DONE: Final = "|".join(sorted(PARTICIPLES))
 _COMPLETED: Final = "complete[d]?|successful(?:ly)?|succeeded|finished"
 
 # Completion.

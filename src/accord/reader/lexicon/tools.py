@@ -140,7 +140,7 @@ NOUNS: Final = {
     "classify": "classification",
 }
 """What comes of a verb, where it is not called by the verb itself."""
-DENYING: Final = frozenset(
+REFUSING: Final = frozenset(
     "deny reject refuse block decline disable fail expire failed denied rejected blocked".split()
 )
 """Of a tool that is named for them, they report what was done."""
@@ -164,7 +164,7 @@ RUNNING_NOUNS: Final = frozenset("process call request".split())
 """What is run, as often, where another verb comes after them: `process_get_output`."""
 COMPUTING: Final = frozenset("roll calculate compute solve compare analyze analyse".split())
 """They come to one result, whatever it is made of."""
-GIVING: Final = frozenset({"export", "capture"})
+EXPORTING: Final = frozenset({"export", "capture"})
 """They give back what they made, or report where it is."""
 RUNNING: Final = frozenset("run execute exec call invoke process do eval request".split())
 SHELLS: Final = frozenset(
@@ -172,52 +172,15 @@ SHELLS: Final = frozenset(
     js exec eval http curl""".split()
 )
 """What is run gives its output."""
-DEEDS: Final = frozenset(
-    """created updated deleted removed added saved sent wrote written moved renamed started stopped
-    copied inserted committed uploaded downloaded enabled disabled posted published installed
-    applied closed restored archived canceled cancelled scheduled merged pushed pulled cloned
-    switched staged reset initialized initialised registered launched navigated clicked typed
-    executed assigned filled skipped marked remembered dismissed replaced edited appended cleared
-    triggered approved completed queued stored set connected disconnected muted unmuted
-    paused resumed played configured opened swiped pressed tapped scrolled selected resized
-    rebooted restarted terminated killed deployed provisioned subscribed unsubscribed activated
-    deactivated locked unlocked granted revoked linked unlinked attached detached joined left
-    invited banned kicked pinned unpinned tagged untagged labeled labelled imported exported
-    migrated reverted submitted confirmed recorded tracked ingested indexed reserved
-    booked ordered paid refunded transferred shared liked followed unfollowed voted reloaded
-    refreshed synced synchronized modified changed adjusted increased decreased toggled turned
-    upgraded downgraded released signed generated built resolved acknowledged escalated notified
-    forwarded replied commented flagged dispatched emitted invoked purged flushed pruned cleaned
-    dropped truncated altered unset patched scaled evicted drained mounted unmounted printed
-    hidden shown highlighted focused waited handled accepted snoozed pasted injected
-    duplicated mirrored compressed extracted unzipped wiped erased reordered rescheduled reassigned
-    promoted demoted suspended unblocked placed starred unstarred forked bookmarked favorited
-    packed unpacked rendered displayed drawn upserted authenticated
-    """.split()
-)
-"""What a report says that something was."""
-
-
-def stems(word: str) -> tuple[str, ...]:
-    """What a verb may be of which this is a form: of `stopped`, `stop`; of `moving`, `move`."""
-    for ending in ("ied", "ed", "ing", "en"):
-        root = word.removesuffix(ending)
-        if root != word and len(root) > 1:
-            if ending == "ied":
-                return (root + "y",)
-            return (root, root + "e", root[:-1]) if root[-1] == root[-2] else (root, root + "e")
-    return ()
-
-
 _PREFIXES: Final = ("un", "re", "de", "dis", "auto", "bulk", "multi", "force")
 
 
 def may_act(words: tuple[str, ...]) -> bool:
     """Whether a word of a name could be a verb that changes something."""
-    return any(word in EITHER or acts(word) for word in words)
+    return any(word in EITHER or is_action_verb(word) for word in words)
 
 
-def acts(word: str) -> bool:
+def is_action_verb(word: str) -> bool:
     """Whether a word is a verb that changes something, also with `un` or `bulk` before it."""
     if word in ACTING:
         return True

@@ -1,9 +1,12 @@
-"""Decides the type of a reply by the evidence for each type.
+"""Decides the type of a reply by all evidence for each type.
 
-`SOURCES` is the table of all evidence that is looked for, in order of precedence. All of it is
-gathered first. The first piece decides, unless a later one outweighs it: a strong piece is not
-overruled by a weak one. Pieces of another type speak against the decision, and lower its
-confidence where they are as strong.
+`SOURCES` is the table of evidence, in order of precedence: what the protocol declares, failure,
+catalogs, actions, lists. All of it is gathered before any of it decides.
+
+1. The first piece for each type stands for that type.
+2. The first of these that is at least likely decides; if all are guesses, the first.
+3. A second source for the same type makes a likely decision certain, where it is independent.
+4. Evidence for another type that is as strong lowers the confidence by one level.
 """
 
 from collections.abc import Callable, Mapping
@@ -172,39 +175,58 @@ class Decision(NamedTuple):
 
 _EXPECTED: Final = frozenset({"acted", "ran"})
 """What a tool does by its name, if it succeeds: not evidence against a failure."""
+_REPORTS: Final = frozenset({"reports-done", "reports-members"})
+"""Evidence in the reply, which is independent of the tool's name."""
 _DECLARED: Final = frozenset({"asks", "is-error"})
 """Members of the protocol, which no payload contradicts."""
-_KINDS_OF_LIST: Final = frozenset({"list", "tool_catalog"})
+_RAISED: Final[Mapping[Confidence, Confidence]] = {"likely": "certain"}
 _LOWERED: Final[Mapping[Confidence, Confidence]] = {"certain": "likely", "likely": "guess"}
 _ALL: Final = tuple((source.look, source) for source in SOURCES)  # faster than an attribute of each
 _FOR_WORDS: Final = tuple(each for each in _ALL if each[1].looks_at != "data")
 _FOR_DATA: Final = tuple(each for each in _ALL if each[1].looks_at != "words")
 
+Piece = tuple[Source, Verdict]
+
 
 def decide(facts: Facts) -> Decision:
-    """Gather all evidence, and return the piece that decides."""
+    """Gather all evidence, and decide."""
     sources = _ALL
     if facts.words is None:
         sources = _FOR_DATA
     elif facts.words is facts.value:
         sources = _FOR_WORDS
     pieces = [(source, piece) for look, source in sources if (piece := look(facts)) is not None]
-    source, decisive = pieces[0]
-    if len(pieces) <= 2 or source.name in _DECLARED:  # alone but for `single`
+    if len(pieces) <= 2 or pieces[0][0].name in _DECLARED:  # alone but for `single`
+        source, decisive = pieces[0]
         return Decision(source, decisive, decisive.confidence, ())
-    against = [
-        (other, piece) for other, piece in pieces[1:] if _contradicts(other, piece, decisive)
-    ]
+    return _weigh(pieces[:-1])
+
+
+def _weigh(pieces: list[Piece]) -> Decision:
+    first: dict[str, Piece] = {}
+    for piece in pieces:
+        first.setdefault(_family(piece[1]), piece)
+    candidates = list(first.values())
+    source, decisive = next(
+        (piece for piece in candidates if piece[1].confidence != "guess"), candidates[0]
+    )
     confidence = decisive.confidence
+    against = [piece for piece in candidates if _contradicts(piece, decisive)]
     if any(LEVEL[piece.confidence] <= LEVEL[confidence] for _, piece in against):
         confidence = _LOWERED.get(confidence, confidence)
-    return Decision(source, decisive, confidence, tuple(other.name for other, _ in against))
+    elif source.name in _EXPECTED and any(other.name in _REPORTS for other, _ in pieces):
+        confidence = _RAISED.get(confidence, confidence)
+    return Decision(
+        source, decisive, confidence, tuple(f"against:{other.name}" for other, _ in against)
+    )
 
 
-def _contradicts(source: Source, piece: Verdict, decisive: Verdict) -> bool:
-    """Whether a piece of evidence speaks against the decisive one."""
-    if piece.kind in (decisive.kind, "single"):
-        return False
-    if piece.kind in _KINDS_OF_LIST and decisive.kind in _KINDS_OF_LIST:
+def _family(piece: Verdict) -> str:
+    return "list" if piece.kind == "tool_catalog" else piece.kind
+
+
+def _contradicts(piece: Piece, decisive: Verdict) -> bool:
+    source, evidence = piece
+    if _family(evidence) == _family(decisive):
         return False
     return decisive.kind != "error" or source.name not in _EXPECTED

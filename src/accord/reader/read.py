@@ -1,4 +1,9 @@
-"""`read`: normalises a reply of any MCP server into one JSON shape, without an LLM."""
+"""`read`: normalises a reply of any MCP server into one JSON shape, without an LLM.
+
+The steps, in order: unwrap the reply to a tool result or a payload; find the value in it; take a
+reply in a shape of Accord as it declares itself; for any other, gather the evidence and decide on
+the type; then items, message and page.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -21,7 +26,7 @@ from accord.reader.call_arguments import call_of
 from accord.reader.collection import collection_in
 from accord.reader.collection_shapes import Collection, row_objects
 from accord.reader.decision import decide
-from accord.reader.evidence.facts import Evidence, Facts
+from accord.reader.evidence.facts import Facts, Verdict
 from accord.reader.evidence.failure_members import Sign
 from accord.reader.items import Items
 from accord.reader.known_shapes import (
@@ -36,26 +41,50 @@ from accord.reader.known_shapes import (
 from accord.reader.paging import page_in_words, page_of, page_of_cut
 from accord.reader.reading import Notes, Reading
 from accord.reader.reply import Reply
+from accord.reader.sentences import first_sentence, reports_only_completion
 from accord.reader.unwrap import is_passed_on, unwrap, unwrap_again
 from accord.reader.value import Digs, Value, find, of_payload
 
-_EXECUTING: Final = re.compile(r"Error executing (?:tool )?(?:tool|[\w.-]{1,128}): ")
-_CODED: Final = re.compile(r"(?:MCP|RPC|JSON-RPC) error:? (?:code )?(-\d{3,6})\b")
-AGAINST: list[tuple[str, ...]] = []
+_PREFIX: Final = re.compile(r"Error executing (?:tool )?(?:tool|[\w.-]{1,128}): ")
+"""What the official SDK puts before the message of an exception."""
+_CODE: Final = re.compile(r"(?:MCP|RPC|JSON-RPC) error:? (?:code )?(-\d{3,6})\b")
 _NO_CODE: Final = "error"
-_MOST_PASSED_ON: Final = 3
-"""Gateways behind each other."""
+_NO_MESSAGE: Final = "The tool reported a failure"
+_MAX_GATEWAYS: Final = 3
+"""Results inside of results: gateways behind each other."""
+_MAX_SENTENCE: Final = 300
+"""Characters of a sentence that becomes the message of an action."""
+_MAX_HEADINGS: Final = 6
+"""Lines above that sentence: headings, blank lines."""
+_MARKUP: Final = " \t*_`#>"
+_LABEL: Final = re.compile(r"[\w *-]{1,40}:(?:\s|$)")
 _UNKNOWN: Final = "unknown"
 _NO_PAGINATION: Final = Pagination()
 
 
-class _Asked(msgspec.Struct):
-    """What was asked of whom, the reply as it came, and what is noted down as it is read."""
+class _Request(msgspec.Struct):
+    """The call, the reply to it as it came, and the notes taken while it is read."""
 
     tool: str | None
     arguments: Mapping[str, Any]
     notes: Notes
     raw: Any
+
+
+class _Content(msgspec.Struct, gc=False):
+    """The type of a reply and its parts."""
+
+    kind: ResponseType
+    value: Any
+    origin: str
+    data: Any = None
+    message: str | None = None
+    page: Page | None = None
+    warnings: Sequence[Notice] = ()
+    is_partial: bool = False
+    is_truncated: bool = False
+    metadata: dict[str, Any] = {}
+    failure: Failure | None = None
 
 
 def read(
@@ -67,176 +96,214 @@ def read(
     framework, an exception, an Answer. `tool` and `arguments` are those of the call; they help to
     distinguish an action from a list. A Reading is returned as it is.
     """
-    if type(reply) is Reading and tool in (None, reply.response.tool_name):
-        return reply
-    asked = _Asked(tool, arguments or {}, Notes(), reply.raw if type(reply) is Reading else reply)
+    if type(reply) is Reading:
+        if tool in (None, reply.response.tool_name):
+            return reply
+        reply = reply.raw
+    request = _Request(tool, arguments or {}, Notes(), reply)
     try:
-        return _read(asked, unwrap(asked.raw, asked.notes), tool, arguments)
+        return _read(request, unwrap(reply, request.notes))
     except Exception as error:  # noqa: BLE001 - an object inside of the reply may raise anything
-        asked = _Asked(tool, arguments or {}, Notes(), asked.raw)
+        request = _Request(tool, arguments or {}, Notes(), reply)
         try:
-            unwrapped = unwrap_again(asked.raw, asked.notes)
+            unwrapped = unwrap_again(reply, request.notes)
         except TypeError:  # it is JSON: the fault is the reader's
             raise error from None
-        return _read(asked, unwrapped, tool, arguments)
+        return _read(request, unwrapped)
 
 
-def _read(
-    asked: _Asked, unwrapped: Reply, tool: str | None, arguments: Mapping[str, Any] | None
-) -> Reading:
-    notes = asked.notes
-    if unwrapped.tool is not None and not tool:
-        asked.tool = tool = unwrapped.tool
-    if unwrapped.error is not None:
-        return _of_rpc_error(asked, unwrapped.error)
-    if unwrapped.size is not None:
-        return _of_binary(asked, unwrapped.size)
-    call = call_of(tool, arguments)
-    if unwrapped.known is not None:
-        said = find(unwrapped.result or {}, Notes(), digs="")
-        said.origin = "the object"
-        return _of_known(asked, call, unwrapped.known, said, None)
-    problem = None if unwrapped.result is None else problem_in(unwrapped.result)
-    if problem is not None and unwrapped.result is not None:
-        said = find(unwrapped.result, Notes(), digs="")
-        said.origin = "_meta"
-        return _of_known(asked, call, problem, said, unwrapped.is_error)
-    digs: Digs = "" if call.gives_content else "json" if call.gives_printed else "all"
-    is_answer = tool is not None and not call.gives_prose
-    value = _value(unwrapped, notes, digs, is_answer=is_answer)
-    if type(value.value) is dict and "content" in value.value:
-        value, unwrapped = _passed_on(value, unwrapped, notes, digs, is_answer=is_answer)
+def _read(request: _Request, reply: Reply) -> Reading:
+    if reply.tool is not None and not request.tool:
+        request.tool = reply.tool
+    content = _content(request, reply)
+    pagination = None if content.page is None else Pagination.of(content.page)
+    metadata = content.metadata
+    if content.is_truncated and content.failure is None:
+        metadata = {**metadata, "truncated": True}
+    response = Response(
+        tool_name=_tool_name(request, content.kind),
+        response_type=content.kind,
+        data=content.data,
+        pagination=None if pagination == _NO_PAGINATION else pagination,
+        summary=_summary(content),
+        status=_status(content),
+        message=content.message,
+        error=content.failure,
+        metadata=metadata or None,
+    )
+    return request.notes.reading(
+        response,
+        value=content.value,
+        page=content.page,
+        warnings=content.warnings,
+        is_partial=content.is_partial,
+        is_truncated=content.is_truncated,
+        origin=content.origin,
+        raw=request.raw,
+    )
+
+
+def _content(request: _Request, reply: Reply) -> _Content:
+    if reply.error is not None:
+        return _rpc_error(request, reply.error)
+    if reply.size is not None:
+        data = {"bytes": reply.size}
+        return _Content("single", data, "the bytes", data)
+    call = call_of(request.tool, request.arguments)
+    if reply.known is not None:
+        value = find(reply.result or {}, Notes(), digs="")
+        value.origin = "the object"
+        return _known(request, call, reply.known, value, None)
+    problem = None if reply.result is None else problem_in(reply.result)
+    if problem is not None and reply.result is not None:
+        value = find(reply.result, Notes(), digs="")
+        value.origin = "_meta"
+        return _known(request, call, problem, value, reply.is_error)
+    value, is_error = _value(request, call, reply)
     known = known_shape(value.value)
     if known is not None:
-        return _of_known(asked, call, known, value, unwrapped.is_error)
-    return _of_judged(asked, call, value, unwrapped.is_error)
+        return _known(request, call, known, value, is_error)
+    return _foreign(request, call, value, is_error)
 
 
-def _passed_on(
-    value: Value, unwrapped: Reply, notes: Notes, digs: Digs, *, is_answer: bool
-) -> tuple[Value, Reply]:
-    """What is said in somebody else's result, where nothing is said beside it."""
-    for _ in range(_MOST_PASSED_ON):
+def _value(request: _Request, call: Call, reply: Reply) -> tuple[Value, bool | None]:
+    """Return the value of a reply and its `isError`: the innermost, if gateways wrapped it."""
+    digs: Digs = "" if call.gives_content else "json" if call.gives_printed else "all"
+    is_answer = request.tool is not None and not call.gives_prose
+    if reply.result is None:
+        value = of_payload(
+            reply.payload, reply.is_text, request.notes, digs=digs, is_answer=is_answer
+        )
+    else:
+        value = find(reply.result, request.notes, digs=digs, is_answer=is_answer)
+    is_error = reply.is_error
+    for _ in range(_MAX_GATEWAYS):
         inner = value.value
-        if type(inner) is not dict or not is_passed_on(inner):
+        if type(inner) is not dict or "content" not in inner or not is_passed_on(inner):
             break
-        is_own_failure = unwrapped.is_error is True and inner.get("isError") is not True
+        is_own_failure = is_error is True and inner.get("isError") is not True
         if is_own_failure or value.attachments or value.extras or value.beside:
             break
-        notes.rule("result-in-result")
-        unwrapped = Reply(result=inner)
-        value = _value(unwrapped, notes, digs, is_answer=is_answer)
-    return value, unwrapped
+        request.notes.rule("result-in-result")
+        is_error = Reply(result=inner).is_error
+        value = find(inner, request.notes, digs=digs, is_answer=is_answer)
+    return value, is_error
 
 
-def _value(unwrapped: Reply, notes: Notes, digs: Digs, *, is_answer: bool) -> Value:
-    if unwrapped.result is not None:
-        return find(unwrapped.result, notes, digs=digs, is_answer=is_answer)
-    return of_payload(unwrapped.payload, unwrapped.is_text, notes, digs=digs, is_answer=is_answer)
-
-
-def _name(asked: _Asked, kind: ResponseType) -> str:
-    if asked.tool:
-        return asked.tool
+def _tool_name(request: _Request, kind: ResponseType) -> str:
+    if request.tool:
+        return request.tool
     if kind == "tool_catalog":
         return CATALOG
-    asked.notes.finding("tool name not given")
+    request.notes.finding("tool name not given")
     return _UNKNOWN
 
 
-def _of_rpc_error(asked: _Asked, error: Mapping[str, Any]) -> Reading:
-    message = error.get("message")
+def _summary(content: _Content) -> Summary | None:
+    if content.kind not in ("list", "tool_catalog"):
+        return None
+    page = content.page
+    return Summary(
+        total=None if page is None else page.total,
+        returned=len(content.data) if isinstance(content.data, list) else None,
+        has_more=None if page is None else page.has_more,
+    )
+
+
+def _status(content: _Content) -> Any:
+    if content.failure is not None:
+        return "error"
+    if content.is_partial:
+        return "partial"
+    return "success" if content.kind == "action" else None
+
+
+def _object(value: Any) -> Any:
+    """Return a value as an object: text under `text`, a list or a number under `result`."""
+    if value is None or isinstance(value, dict):
+        return value
+    return {"text": value} if isinstance(value, str) else {"result": value}
+
+
+# JSON-RPC errors
+
+
+def _rpc_error(request: _Request, error: Mapping[str, Any]) -> _Content:
     data = error.get("data")
     if isinstance(data, dict):
         problem = problem_details(data.get(META_KEY))
         if problem is not None:
-            asked.notes.rule("problem")
+            request.notes.rule("problem")
             data = {name: each for name, each in data.items() if name != META_KEY} | problem
-    details: Any = data if isinstance(data, dict | str) else {} if data is None else {"data": data}
+    code, message = error.get("code"), error.get("message")
+    if not isinstance(code, str | int | float):
+        request.notes.finding("the JSON-RPC error has no code")
+        code = _NO_CODE
+    failure = Failure(
+        code=code,
+        message=message if isinstance(message, str) and message else "The request was rejected",
+        details=data if isinstance(data, dict | str) else {} if data is None else {"data": data},
+    )
     unknown = {
         name: each for name, each in error.items() if name not in ("code", "message", "data")
     }
-    code = error.get("code")
-    if not isinstance(code, str | int | float):
-        asked.notes.finding("the JSON-RPC error has no code")
-        code = _NO_CODE
-    words = message if isinstance(message, str) and message else "The request was rejected"
-    failure = Failure(code=code, message=words, details=details)
-    response = _failure(asked, failure, unknown)
-    return asked.notes.reading(response, value=None, origin="error", raw=asked.raw)
+    return _failed(None, "error", failure, metadata=unknown)
 
 
-def _failure(
-    asked: _Asked, error: Failure, metadata: dict[str, Any], message: str | None = None
-) -> Response:
-    return Response(
-        tool_name=_name(asked, "error"),
-        response_type="error",
-        status="error",
-        message=message or error.message,
-        error=error,
-        metadata=metadata or None,
-    )
+def _failed(value: Any, origin: str, failure: Failure, **parts: Any) -> _Content:
+    parts["message"] = parts.get("message") or failure.message
+    return _Content("error", value, origin, failure=failure, **parts)
 
 
-def _of_binary(asked: _Asked, size: int) -> Reading:
-    data = {"bytes": size}
-    response = Response(tool_name=_name(asked, "single"), response_type="single", data=data)
-    return asked.notes.reading(response, value=data, origin="the bytes", raw=asked.raw)
+# Replies in Accord's own shapes
 
 
-def _of_known(
-    asked: _Asked, call: Call, known: Known, value: Value, is_error: bool | None
-) -> Reading:
-    """A reply whose shape is one of ours: it says itself what it is."""
-    notes = asked.notes
-    notes.rule(known.shape)
+def _known(
+    request: _Request, call: Call, known: Known, value: Value, is_error: bool | None
+) -> _Content:
+    """Return the content of a reply that declares its own type."""
+    request.notes.rule(known.shape)
+    request.tool = request.tool or known.tool
     if is_error is not None and is_error != (known.failure is not None):
-        notes.finding("isError contradicts the payload; the payload is used")
-    page = known.page or page_from(value.beside.get("page"))
-    warnings = known.warnings or warnings_from(value.beside.get("warnings"))
-    metadata = dict(known.metadata) | _metadata(value, warnings)
-    asked.tool = asked.tool or known.tool
+        request.notes.finding("isError contradicts the payload; the payload is used")
+    beside = value.beside
+    warnings = known.warnings or warnings_from(beside.get("warnings"))
+    parts: dict[str, Any] = {
+        "message": known.message,
+        "page": known.page or page_from(beside.get("page")),
+        "warnings": warnings,
+        "is_partial": known.is_partial or beside.get("partial") is True,
+        "is_truncated": known.is_truncated or beside.get("truncated") is True,
+        "metadata": dict(known.metadata) | _metadata(value, warnings),
+    }
     origin = f"{value.origin}: {known.shape}"
-    is_partial = known.is_partial or value.beside.get("partial") is True
-    is_truncated = known.is_truncated or value.beside.get("truncated") is True
     if known.failure is not None:
-        response = _failure(asked, _error_of(known.failure), metadata, known.message)
-        return notes.reading(
-            response,
-            value=None,
-            page=page,
-            warnings=warnings,
-            is_partial=is_partial,
-            is_truncated=is_truncated,
-            origin=origin,
-            raw=asked.raw,
-        )
-    kind, items, rest = _kind_of_known(known, call, notes)
-    if rest:
-        metadata = {**rest, **metadata}
-    return _reading(
-        asked,
-        kind=kind,
-        value=known.value,
-        items=items,
-        message=known.message,
-        page=page,
-        warnings=warnings,
-        is_partial=is_partial,
-        is_truncated=is_truncated,
-        metadata=metadata,
-        origin=origin,
+        return _failed(None, origin, _failure_of(known.failure), **parts)
+    kind, items, rest = _known_kind(known, call, request.notes)
+    parts["metadata"] = {**rest, **parts["metadata"]}
+    data = items if items is not None else _object(known.value)
+    return _Content(kind, known.value, origin, data, **parts)
+
+
+def _failure_of(failure: Mapping[str, Any]) -> Failure:
+    code, details = failure["code"], failure["details"]
+    return Failure(
+        code=code if isinstance(code, str | int | float) else _NO_CODE,
+        message=said_of(failure["message"] or _NO_MESSAGE),
+        details=details if isinstance(details, dict | str) else {"details": details},
     )
 
 
-def _kind_of_known(
+def _known_kind(
     known: Known, call: Call, notes: Notes
 ) -> tuple[ResponseType, list[Any] | None, Mapping[str, Any]]:
-    """What a reply of a known shape is, its items, and what stands beside them."""
+    """Return the type of a reply in a known shape, its items, and the members beside them."""
     value = known.value
     if known.kind in ("list", "tool_catalog"):
-        return known.kind, _items(value, notes), {}
+        if not isinstance(value, list):
+            notes.finding("the list is not an array")
+            value = [] if value is None else [value]
+        return known.kind, value, {}
     if known.kind == "single" and (rows := _rows_of(value)) is not None:
         notes.rule("main-array")
         return "list", rows, {}
@@ -254,7 +321,7 @@ def _kind_of_known(
 
 
 def _rows_of(value: Any) -> list[Any] | None:
-    """The rows of a value that is a table and nothing else, as objects."""
+    """Return the rows of a table with no other members, as objects."""
     if not isinstance(value, dict) or value.keys() != {"columns", "rows"}:
         return None
     rows = value["rows"]
@@ -263,24 +330,11 @@ def _rows_of(value: Any) -> list[Any] | None:
     return row_objects(value["columns"], rows) if rows else rows
 
 
-def _items(value: Any, notes: Notes) -> list[Any]:
-    if isinstance(value, list):
-        return value
-    notes.finding("the list is not an array")
-    return [] if value is None else [value]
+# Replies in any other shape
 
 
-def _error_of(failure: Mapping[str, Any]) -> Failure:
-    code, details = failure["code"], failure["details"]
-    return Failure(
-        code=code if isinstance(code, str | int | float) else _NO_CODE,
-        message=said_of(failure["message"] or "The tool reported a failure"),
-        details=details if isinstance(details, dict | str) else {"details": details},
-    )
-
-
-def _of_judged(asked: _Asked, call: Call, value: Value, is_error: bool | None) -> Reading:
-    """A reply in anybody's shape: the rules say what it is."""
+def _foreign(request: _Request, call: Call, value: Value, is_error: bool | None) -> _Content:
+    """Return the content of a reply whose type is decided by evidence."""
     facts = Facts(
         value=value.value,
         is_text=value.is_text,
@@ -289,71 +343,108 @@ def _of_judged(asked: _Asked, call: Call, value: Value, is_error: bool | None) -
         attachments=value.attachments,
         is_structured=value.origin == "structuredContent",
         call=call,
-        arguments=asked.arguments,
-        tool=asked.tool,
+        arguments=request.arguments,
+        tool=request.tool,
         texts=value.texts,
     )
-    source, verdict, confidence, against = decide(facts)
-    asked.notes.rule(source.name, confidence)
-    AGAINST.append(against)
-    if verdict.finding is not None:
-        asked.notes.finding(verdict.finding)
+    notes = request.notes
+    source, evidence, confidence, against = decide(facts)
+    notes.rule(source.name, confidence)
+    if evidence.finding is not None:
+        notes.finding(evidence.finding)
     beside = value.beside
     warnings = warnings_from(beside.get("warnings")) if beside else ()
-    if verdict.kind == "error":
-        return _of_failure(asked, verdict.found, value, warnings, facts.words)
     metadata: dict[str, Any] = {}
     if value.attachments or beside or value.extras:
         metadata = _metadata(value, warnings)
-    items: list[Any] | None = None
+    if evidence.kind == "error":
+        sign = evidence.found if isinstance(evidence.found, Sign) else None
+        if sign is not None:
+            notes.rule_within(sign.rule)
+        failure = _failure(sign, value, facts.words)
+        content = _failed(value.value, value.origin, failure)
+    elif evidence.kind in ("list", "tool_catalog"):
+        content, rest = _listed(request, evidence, value, facts)
+        metadata = {**rest, **metadata} if rest else metadata
+    else:
+        content = _one(request, evidence, value, facts)
+    notes.rules += against
+    content.metadata = metadata
+    if beside:
+        content.page = page_from(beside.get("page")) or content.page
+        content.warnings = warnings
+        content.is_partial = content.is_partial or beside.get("partial") is True
+        content.is_truncated = beside.get("truncated") is True
+    return content
+
+
+def _one(request: _Request, evidence: Verdict, value: Value, facts: Facts) -> _Content:
+    """Return the content of an action, or of a reply with one value."""
     message, page = value.message, None
-    if verdict.kind in ("list", "tool_catalog"):
-        items, rest, message, page = _listed(asked, verdict.found, value, facts)
-        if rest:
-            metadata = {**rest, **metadata} if metadata else dict(rest)
-    elif verdict.kind == "single" and facts.words is not None:
-        page = page_of_cut(facts.words, asked.arguments)
-    own = page_from(beside.get("page")) if beside else None
-    return _reading(
-        asked,
-        kind=verdict.kind,
-        value=value.value,
-        items=items,
+    if facts.words is not None:
+        if evidence.kind == "action":
+            message = message or _sentence(facts.words)
+        else:
+            page = page_of_cut(facts.words, request.arguments)
+    return _Content(
+        evidence.kind,
+        value.value,
+        value.origin,
+        _object(value.value),
         message=message,
-        page=own or page,
-        warnings=warnings,
-        is_partial=verdict.is_partial or beside.get("partial") is True,
-        is_truncated=beside.get("truncated") is True,
-        metadata=metadata,
-        origin=value.origin,
+        page=page,
+        is_partial=evidence.is_partial,
     )
 
 
+def _sentence(text: str) -> str | None:
+    """Return the first sentence of a text that is not a heading or a labelled line."""
+    for line in text.splitlines()[:_MAX_HEADINGS]:
+        words = line.strip(_MARKUP)
+        if words and not line.startswith("#") and _LABEL.match(words) is None:
+            sentence = first_sentence(words)
+            is_sentence = " " in sentence or reports_only_completion(sentence)
+            return sentence if is_sentence and len(sentence) <= _MAX_SENTENCE else None
+    return None
+
+
 def _listed(
-    asked: _Asked, found: Evidence, value: Value, facts: Facts
-) -> tuple[list[Any], Mapping[str, Any], str | None, Page | None]:
-    """The items of a list, what stands beside them, the words around them, and the page."""
+    request: _Request, evidence: Verdict, value: Value, facts: Facts
+) -> tuple[_Content, Mapping[str, Any]]:
+    """Return the content of a list or catalog, and the members beside its items."""
+    found = evidence.found
     if isinstance(found, Items):
-        asked.notes.rule_within(found.rule, "likely")
-        words, closing = found.heading, found.closing
-        if closing:
-            words = f"{words}\n{closing}" if words else closing
-        return found.items, facts.beside, words or None, page_in_words(words)
-    items, rest, page = value.value, {}, None
-    if isinstance(found, Collection):
-        items, rest = found.items, found.rest
-        page = page_of(rest, len(items), asked.arguments) if rest else None
-    if page is None and value.message:
-        page = page_in_words(value.message)
-    return items, rest, value.message, page
+        request.notes.rule_within(found.rule, "likely")
+        words = "\n".join(filter(None, (found.heading, found.closing)))
+        items, rest, message, page = found.items, facts.beside, words or None, page_in_words(words)
+    else:
+        items, rest, message, page = value.value, {}, value.message, None
+        if isinstance(found, Collection):
+            items, rest = found.items, found.rest
+            page = page_of(rest, len(items), request.arguments) if rest else None
+        if page is None and message:
+            page = page_in_words(message)
+    content = _Content(
+        evidence.kind,
+        value.value,
+        value.origin,
+        items,
+        message,
+        page,
+        is_partial=evidence.is_partial,
+    )
+    return content, rest
 
 
 def _metadata(value: Value, warnings: Sequence[Notice]) -> dict[str, Any]:
-    """What else was said, and over that what we know: no stranger's member stands in its place."""
-    said = value.value
+    """Return the free members of a reply; what the reader adds takes precedence over them."""
     meta = value.beside.get("meta")
     metadata = dict(meta) if isinstance(meta, dict) else {}
-    metadata |= {n: each for n, each in value.extras.items() if not _is_said(n, each, said)}
+    metadata |= {
+        name: each
+        for name, each in value.extras.items()
+        if not _repeats_value(name, each, value.value)
+    }
     if value.attachments:
         metadata["attachments"] = list(value.attachments)
     if warnings:
@@ -361,91 +452,29 @@ def _metadata(value: Value, warnings: Sequence[Notice]) -> dict[str, Any]:
     return metadata
 
 
-def _is_said(name: str, extra: Any, value: Any) -> bool:
-    """Whether a member at the root of the result only repeats the value, as `bare` does."""
+def _repeats_value(name: str, extra: Any, value: Any) -> bool:
+    """Whether a member at the root of the result only repeats the value, as in `bare`."""
     if isinstance(value, dict):
         return bool(value.get(name) == extra)
     return name == "result" and bool(extra == value)
 
 
-def _of_failure(
-    asked: _Asked, found: Evidence, value: Value, warnings: Sequence[Notice], words: str | None
-) -> Reading:
-    sign = found if isinstance(found, Sign) else None
-    if sign is not None:
-        asked.notes.rule_within(sign.rule)
-    said = value.message or words or "The tool reported a failure"
-    told = value.prose or (said if sign is None else sign.message)
-    message = _EXECUTING.sub("", told, count=1)
+def _failure(sign: Sign | None, value: Value, words: str | None) -> Failure:
+    text = value.message or words or _NO_MESSAGE
+    message = value.prose or (text if sign is None else sign.message)
+    message = _PREFIX.sub("", message, count=1)
     if message.startswith("<error>"):
         message = message.removeprefix("<error>").removesuffix("</error>").strip() or message
-    code = sign.code if sign is not None else None
+    code = None if sign is None else sign.code
     if code is None:
-        coded = _CODED.match(message)
+        coded = _CODE.match(message)
         code = _NO_CODE if coded is None else int(coded[1])
-    details = sign.details if sign is not None and isinstance(sign.details, dict) else None
-    if details is None and not value.is_text and value.value is not None:
-        details = value.value if isinstance(value.value, dict) else {"data": value.value}
-    error = Failure(
+    details: Any = None if sign is None else sign.details
+    if not isinstance(details, dict):
+        has_data = not value.is_text and value.value is not None
+        details = value.value if has_data else {}
+    return Failure(
         code=code,
         message=message,
-        details=details or {},
+        details=details if isinstance(details, dict) else {"data": details},
     )
-    response = _failure(asked, error, _metadata(value, warnings))
-    return asked.notes.reading(
-        response, value=value.value, warnings=warnings, origin=value.origin, raw=asked.raw
-    )
-
-
-def _reading(
-    asked: _Asked,
-    *,
-    kind: ResponseType,
-    value: Any,
-    items: list[Any] | None,
-    message: str | None,
-    page: Page | None,
-    warnings: Sequence[Notice],
-    is_partial: bool,
-    is_truncated: bool,
-    metadata: dict[str, Any],
-    origin: str,
-) -> Reading:
-    is_list = kind in ("list", "tool_catalog")
-    returned = len(items) if isinstance(items, list) else None
-    if is_truncated:
-        metadata = {**metadata, "truncated": True}
-    pagination = None if page is None else Pagination.of(page)
-    response = Response(
-        tool_name=_name(asked, kind),
-        response_type=kind,
-        data=items if is_list else _object(value),
-        pagination=None if pagination == _NO_PAGINATION else pagination,
-        summary=Summary(
-            total=None if page is None else page.total,
-            returned=returned,
-            has_more=None if page is None else page.has_more,
-        )
-        if is_list
-        else None,
-        status="partial" if is_partial else "success" if kind == "action" else None,
-        message=message,
-        metadata=metadata or None,
-    )
-    return asked.notes.reading(
-        response,
-        value=value,
-        page=page,
-        warnings=warnings,
-        is_partial=is_partial,
-        is_truncated=is_truncated,
-        origin=origin,
-        raw=asked.raw,
-    )
-
-
-def _object(value: Any) -> Any:
-    """A value as an object: of text its `text`, of a list or a number its `result`."""
-    if value is None or isinstance(value, dict):
-        return value
-    return {"text": value} if isinstance(value, str) else {"result": value}

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final, Literal, NamedTuple
 
+from accord.reader.lexicon import memo, singular, words_of
 from accord.reader.lexicon.languages import VERBS
 from accord.reader.lexicon.tools import (
     CHANGING,
@@ -34,8 +35,6 @@ from accord.reader.lexicon.tools import (
     is_action_verb,
     may_act,
 )
-from accord.reader.lexicon.words import singular, words_of
-from accord.reader.memo import memo
 
 Intent = Literal["list", "read", "act", "make", "run", "unknown"]
 

@@ -7,9 +7,8 @@ from typing import Any, Final
 
 from accord.reader.call import ABOUT, Call, Intent, called, doing_of, is_plural, named
 from accord.reader.command_lines import changes_something, things_asked_for
+from accord.reader.lexicon import memo, words_of
 from accord.reader.lexicon.tools import VAGUE
-from accord.reader.lexicon.words import words_of
-from accord.reader.memo import memo
 
 _SQL_WRITES: Final = re.compile(
     r"\s*(?:insert\s+(?:or\s+\w+\s+)?into|update\s+\S+\s+set|delete\s+from|replace\s+into"

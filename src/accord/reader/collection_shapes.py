@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
+from accord.reader.lexicon import words_of
 from accord.reader.lexicon.members import NUMBERS, Member, member_of
-from accord.reader.lexicon.words import words_of
 from accord.reader.reading import Confidence
 
 SUMS: Final = frozenset({"summary", "Summary", "meta", "metadata"})

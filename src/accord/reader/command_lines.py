@@ -6,9 +6,8 @@ from itertools import takewhile
 from typing import Any, Final
 
 from accord.reader.call import Call, doing_of, is_plural, named
+from accord.reader.lexicon import memo, words_of
 from accord.reader.lexicon.tools import EITHER, LISTING, READING, is_action_verb
-from accord.reader.lexicon.words import words_of
-from accord.reader.memo import memo
 
 _NAMES: Final = ("command", "cmd", "command_line", "commandLine", "args")
 _PROGRAMS: Final = frozenset(

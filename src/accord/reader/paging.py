@@ -5,49 +5,23 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal, NamedTuple
 
 from accord.model.answer import Page
-from accord.reader.lexicon.words import squeezed
+from accord.reader.lexicon import memo, squeezed, words
 from accord.reader.links import is_number, query_of
-from accord.reader.memo import memo
 
-_PLACES: Final = frozenset(
-    """pagination paging pageinfo page pages meta metadata links responsemetadata cursor
-    cursors paginginfo searchinformation queries resultinfo header summary _meta _links""".split()
-)
-_HAS_MORE: Final = frozenset(
-    """hasmore hasnext hasnextpage more moreavailable morepages hasmoreresults hasmorepages
-    moreresults ismore""".split()
-)
-_IS_LAST: Final = frozenset("""islast islastpage lastpage last end isend done complete""".split())
-_IS_CUT: Final = frozenset({"truncated", "istruncated", "incompleteresults"})
-_OFFSET: Final = frozenset("""offset startat start skip startindex startposition""".split())
-_LIMIT: Final = frozenset(
-    """limit pagesize perpage pagelen maxresults pagelimit itemsperpage numperpage
-    resultsperpage""".split()
-)
-_TOTAL: Final = frozenset(
-    """total totalcount totalresults totalitems totalhits totalsize totalrecords numfound
-    totalelements hitcount totalmatches resultcount numresults originalcount totalrows
-    nbhits""".split()
-)
-_NEXT_OFFSET: Final = frozenset(
-    ["nextoffset", "nextstart", "nextindex", "nextposition", "nextstartat"]
-)
-_CURSOR: Final = frozenset(
-    """nextcursor nextpagetoken nexttoken continuationtoken continuation nextpagecursor
-    endcursor scrollid nextmarker nextkey lastevaluatedkey nextsynctoken bookmark pagetoken
-    nextbatch""".split()
-)
-_BEFORE: Final = frozenset(
-    """before oldestmessageid oldestid prevcursor previouscursor startcursor beforecursor""".split()
-)
-_AFTER: Final = frozenset(["after", "newestmessageid", "newestid", "aftercursor", "latestid"])
-_PAGE: Final = frozenset("""page pagenumber currentpage pagenum pageno pageindex""".split())
-_PAGES: Final = frozenset(
-    """totalpages pagecount numpages pages lastpage nbpages pagestotal""".split()
-)
-_RETURNED: Final = frozenset(
-    """showing returned returnedcount displayed count numreturned resultsreturned size""".split()
-)
+_PLACES: Final = words("members.page-places")
+_HAS_MORE: Final = words("members.has-more")
+_IS_LAST: Final = words("members.is-last")
+_IS_CUT: Final = words("members.is-cut")
+_OFFSET: Final = words("members.offset")
+_LIMIT: Final = words("members.limit")
+_TOTAL: Final = words("members.total")
+_NEXT_OFFSET: Final = words("members.next-offset")
+_CURSOR: Final = words("members.cursor")
+_BEFORE: Final = words("members.before")
+_AFTER: Final = words("members.after")
+_PAGE: Final = words("members.page")
+_PAGES: Final = words("members.pages")
+_RETURNED: Final = words("members.returned")
 _NUMBERS: Final[dict[str, str]] = {
     **dict.fromkeys(_TOTAL, "total"),
     "nextpage": "next_number",
@@ -233,9 +207,9 @@ _SHOWING: Final = re.compile(
 )
 
 
-def page_in_words(words: str) -> Page | None:
+def page_in_text(text: str) -> Page | None:
     """The page that a sentence tells of: `Showing 1-10 of 250`."""
-    small = words[:2_000].lower()
+    small = text[:2_000].lower()
     found = _SHOWING.search(small) if "of" in small or "/" in small else None
     if found is None:
         return None

@@ -38,7 +38,7 @@ from accord.reader.known_shapes import (
     said_of,
     warnings_from,
 )
-from accord.reader.paging import page_in_words, page_of, page_of_cut
+from accord.reader.paging import page_in_text, page_of, page_of_cut
 from accord.reader.reading import Notes, Reading
 from accord.reader.reply import Reply
 from accord.reader.sentences import first_sentence, reports_only_completion
@@ -416,14 +416,14 @@ def _listed(
     if isinstance(found, Items):
         request.notes.rule_within(found.rule, "likely")
         words = "\n".join(filter(None, (found.heading, found.closing)))
-        items, rest, message, page = found.items, facts.beside, words or None, page_in_words(words)
+        items, rest, message, page = found.items, facts.beside, words or None, page_in_text(words)
     else:
         items, rest, message, page = value.value, {}, value.message, None
         if isinstance(found, Collection):
             items, rest = found.items, found.rest
             page = page_of(rest, len(items), request.arguments) if rest else None
         if page is None and message:
-            page = page_in_words(message)
+            page = page_in_text(message)
     content = _Content(
         evidence.kind,
         value.value,

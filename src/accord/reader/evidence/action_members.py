@@ -5,9 +5,9 @@ from typing import Any, Final
 
 from accord.reader.call import Call
 from accord.reader.evidence.facts import Facts, Verdict
+from accord.reader.lexicon import singular, squeezed
 from accord.reader.lexicon.languages import MEMBERS, in_english
 from accord.reader.lexicon.outcomes import PARTICIPLES, base_forms
-from accord.reader.lexicon.words import singular, squeezed
 
 FEW: Final = 6
 OUTPUT: Final = frozenset({"output", "stdout", "result"})

@@ -15,9 +15,9 @@ from accord.reader.evidence.action_members import (
     says_well,
 )
 from accord.reader.evidence.facts import Facts, Verdict
+from accord.reader.lexicon import squeezed
 from accord.reader.lexicon.languages import MEMBERS, in_english
 from accord.reader.lexicon.tools import EXPORTING
-from accord.reader.lexicon.words import squeezed
 from accord.reader.sentences import (
     reports_completion,
     reports_completion_plainly,

@@ -5,10 +5,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
 from accord.reader.evidence.failure_text import says_failed
+from accord.reader.lexicon import memo, words_of
 from accord.reader.lexicon.languages import MEMBERS, in_english
 from accord.reader.lexicon.outcomes import PARTICIPLES
-from accord.reader.lexicon.words import words_of
-from accord.reader.memo import memo
 from accord.reader.sentences import reports_nothing_to_do
 
 _FLAGS: Final = ("success", "ok", "succeeded", "successful", "isSuccess", "is_success")

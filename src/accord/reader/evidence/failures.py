@@ -15,8 +15,8 @@ from accord.reader.evidence.failure_members import (
     says_success,
 )
 from accord.reader.evidence.failure_text import Strength, may_fail, says_failed, says_failed_to_give
+from accord.reader.lexicon import singular, squeezed
 from accord.reader.lexicon.tools import REFUSING, is_action_verb
-from accord.reader.lexicon.words import singular, squeezed
 from accord.reader.reading import Confidence
 from accord.reader.sentences import (
     missing_noun,

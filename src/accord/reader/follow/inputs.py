@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from accord.reader.follow.names import CONTAINERS
-from accord.reader.lexicon.words import squeezed
+from accord.reader.lexicon import squeezed
 from accord.reader.links import is_number
 
 Path = tuple[str, ...]

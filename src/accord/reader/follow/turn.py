@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 from accord.model.answer import Page
 from accord.reader.follow.inputs import Inputs, Path
 from accord.reader.follow.names import LIMITS, REST
-from accord.reader.lexicon.words import squeezed
+from accord.reader.lexicon import squeezed
 from accord.reader.reading import Reading
 
 _DEEPEST: Final = 3

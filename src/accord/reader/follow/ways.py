@@ -18,7 +18,7 @@ from accord.reader.follow.names import (
     OLDEST,
 )
 from accord.reader.follow.turn import Turn
-from accord.reader.lexicon.words import squeezed
+from accord.reader.lexicon import squeezed
 from accord.reader.links import is_number, query_of
 
 Changes = dict[Path, Any]

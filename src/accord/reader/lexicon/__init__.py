@@ -1,5 +1,88 @@
 """The words that replies and tool names use, as data: each word once, with one meaning.
 
-`tools` has the verbs of tool names, `members` the names of members, `languages` the outcome words
-of other languages in English. Rules ask the lexicon; no rule has a list of words of its own.
+The data is in the `.txt` files here: `verbs` and `names` (words of tool names), `members` (names of
+The data is in the `.txt` files here: `verbs` and `names` (words of tool names), `members` (of
+objects), `outcomes` (words of sentences), `languages`. `words("verbs.list")` is one section:
+    [list]  # what the section has in common
+    search find browse
+
+A `.txt` file whose first line says `# exclusive` has each word in one section only. Rules ask the
+lexicon; no rule has a list of words of its own.
 """
+
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Final, TypeVar
+
+_FOLDER: Final = Path(__file__).parent
+_SECTION: Final = re.compile(r"^\[([\w-]+)\](?:[ \t].*)?$", re.M)
+_JOINTS: Final = re.compile(r"[^a-z0-9]")
+_PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_MAX_NAMES: Final = 2_048
+"""Names that are remembered for each function."""
+_MAX_NAME: Final = 64
+"""Characters of a name that is remembered."""
+
+T = TypeVar("T")
+
+
+@cache
+def _sections(file: str) -> dict[str, str]:
+    """Return the sections of a file of the lexicon, as text."""
+    text = (_FOLDER / f"{file}.txt").read_text(encoding="utf-8")
+    _, *parts = _SECTION.split(text)
+    return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+def ordered(section: str) -> tuple[str, ...]:
+    """Return the words of a section, in order."""
+    file, _, name = section.partition(".")
+    return tuple(_sections(file)[name].split())
+
+
+def words(*sections: str) -> frozenset[str]:
+    """Return the words of one or several sections: `words("verbs.list")`."""
+    return frozenset(word for section in sections for word in ordered(section))
+
+
+def pairs(section: str) -> dict[str, str]:
+    """Return the phrases of a section whose lines are `phrase: other; other`, by each other."""
+    file, _, name = section.partition(".")
+    lines = (line.partition(":") for line in _sections(file)[name].splitlines() if ":" in line)
+    return {other.strip(): key.strip() for key, _, rest in lines for other in rest.split(";")}
+
+
+def memo(describe: Callable[[str], T]) -> Callable[[str], T]:
+    """Return a function that remembers its results for short names, which recur."""
+    return _Memo(describe).__getitem__  # nothing in Python is faster to call
+
+
+class _Memo(dict[str, T]):
+    def __init__(self, describe: Callable[[str], T]) -> None:
+        self._describe = describe
+
+    def __missing__(self, name: str) -> T:
+        found = self._describe(name)
+        if len(name) <= _MAX_NAME:
+            if len(self) >= _MAX_NAMES:
+                self.clear()
+            self[name] = found
+        return found
+
+
+def words_of(name: str) -> tuple[str, ...]:
+    """Return the words of a name in small letters: `get`, `user` of `getUser` and `get-user`."""
+    return tuple(part.lower() for part in _PARTS.findall(name))
+
+
+def singular(word: str) -> str:
+    """Return a noun in the singular: `user` of `users`, `query` of `queries`."""
+    return word[:-3] + "y" if word.endswith("ies") else word.removesuffix("s")
+
+
+@memo
+def squeezed(name: str) -> str:
+    """Return a name in one spelling: `hasmore` of `has_more`, `hasMore` and `Has-More`."""
+    return _JOINTS.sub("", name.lower())

@@ -2,29 +2,9 @@
 
 from typing import Final
 
-PARTICIPLES: Final = frozenset(
-    """created updated deleted removed added saved sent wrote written moved renamed started stopped
-    copied inserted committed uploaded downloaded enabled disabled posted published installed
-    applied closed restored archived canceled cancelled scheduled merged pushed pulled cloned
-    switched staged reset initialized initialised registered launched navigated clicked typed
-    executed assigned filled skipped marked remembered dismissed replaced edited appended cleared
-    triggered approved completed queued stored set connected disconnected muted unmuted
-    paused resumed played configured opened swiped pressed tapped scrolled selected resized
-    rebooted restarted terminated killed deployed provisioned subscribed unsubscribed activated
-    deactivated locked unlocked granted revoked linked unlinked attached detached joined left
-    invited banned kicked pinned unpinned tagged untagged labeled labelled imported exported
-    migrated reverted submitted confirmed recorded tracked ingested indexed reserved
-    booked ordered paid refunded transferred shared liked followed unfollowed voted reloaded
-    refreshed synced synchronized modified changed adjusted increased decreased toggled turned
-    upgraded downgraded released signed generated built resolved acknowledged escalated notified
-    forwarded replied commented flagged dispatched emitted invoked purged flushed pruned cleaned
-    dropped truncated altered unset patched scaled evicted drained mounted unmounted printed
-    hidden shown highlighted focused waited handled accepted snoozed pasted injected
-    duplicated mirrored compressed extracted unzipped wiped erased reordered rescheduled reassigned
-    promoted demoted suspended unblocked placed starred unstarred forked bookmarked favorited
-    packed unpacked rendered displayed drawn upserted authenticated
-    """.split()
-)
+from accord.reader.lexicon import words
+
+PARTICIPLES: Final = words("outcomes.done")
 """Words that report a completed action: `The file was created`."""
 
 

@@ -18,8 +18,8 @@ from accord.telemetry import Telemetry
 
 if typing.TYPE_CHECKING:
     from accord.client import Client, ElicitRequest, SampleRequest
+    from accord.pages import read_all
     from accord.reader import Reading, read
-    from accord.reader.follow import read_all
 
 __all__ = [
     "AccordError",
@@ -73,7 +73,7 @@ _LATER = {
     "Reading": "accord.reader",
     "SampleRequest": "accord.client",
     "read": "accord.reader",
-    "read_all": "accord.reader.follow",
+    "read_all": "accord.pages",
 }
 
 if not typing.TYPE_CHECKING:  # a type checker would accept any name

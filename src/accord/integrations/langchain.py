@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from accord.errors import ContractError, PeerError
+from accord.integrations.failures import failure_text, levels_from
 from accord.integrations.replies import (
     Block,
     Wire,
@@ -26,9 +27,8 @@ from accord.model.content import text as text_block
 from accord.model.limits import TRUNCATED
 from accord.model.response import Pagination, Response, Summary
 from accord.model.values import known
+from accord.pages import following, is_list, items_of, pages
 from accord.reader import Reading, read
-from accord.reader.failures import failure_text, levels_from
-from accord.reader.follow import following, is_list, items_of, pages
 from accord.reader.reading import Confidence
 
 Handler = Callable[[Any], Awaitable[Any]]

@@ -3,10 +3,10 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from accord.integrations.failures import failure_text, levels_from
 from accord.integrations.replies import Wire, media_of, rpc_error, shows_structure, wire_of
 from accord.model.content import text as text_block
 from accord.reader import Reading, read
-from accord.reader.failures import failure_text, levels_from
 from accord.reader.reading import Confidence
 from accord.reader.report import to_json
 

@@ -3,8 +3,8 @@
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from accord.integrations.failures import failure_text, levels_from
 from accord.reader import Reading, read
-from accord.reader.failures import failure_text, levels_from
 from accord.reader.reading import Confidence
 
 if TYPE_CHECKING:

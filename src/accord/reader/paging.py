@@ -3,10 +3,10 @@
 import re
 from collections.abc import Mapping
 from typing import Any, Final, Literal, NamedTuple
+from urllib.parse import parse_qsl, urlsplit
 
 from accord.model.answer import Page
 from accord.reader.lexicon import memo, squeezed, words
-from accord.reader.links import is_number, query_of
 
 _PLACES: Final = words("members.page-places")
 _HAS_MORE: Final = words("members.has-more")
@@ -251,3 +251,19 @@ def page_of_cut(text: str, arguments: Mapping[str, Any]) -> Page | None:
         has_more=True,
         next_offset=int(found["next"]),
     )
+
+
+_MOST_DIGITS: Final = 18
+
+
+def query_of(link: str) -> list[tuple[str, str]]:
+    """Return the names and values in the query of a link; none if it is not one."""
+    try:
+        return parse_qsl(urlsplit(link).query)
+    except ValueError:
+        return []
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number of a page or an offset."""
+    return text.isdecimal() and len(text) <= _MOST_DIGITS

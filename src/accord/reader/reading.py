@@ -46,7 +46,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
         The data is `value`; for a list that was found in text, its items. Values that JSON does
         not have are converted as in `response.to_dict()`.
         """
-        from accord.reader.conversion import to_answer
+        from accord.server.readings import to_answer
 
         return to_answer(self)
 
@@ -88,7 +88,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
         official SDK to return instead of a dict, `mcp.types.CallToolResult` of either major
         version; the revision is then 2025-11-25 by default, which both hold.
         """
-        from accord.reader.conversion import to_result
+        from accord.server.readings import to_result
 
         return to_result(self, profile, revision, tool=tool, max_bytes=max_bytes, as_type=as_type)
 

@@ -1,8 +1,8 @@
 """The words that replies and tool names use, as data: each word once, with one meaning.
 
-The data is in the `.txt` files here: `verbs` and `names` (words of tool names), `members` (names of
 The data is in the `.txt` files here: `verbs` and `names` (words of tool names), `members` (of
 objects), `outcomes` (words of sentences), `languages`. `words("verbs.list")` is one section:
+
     [list]  # what the section has in common
     search find browse
 

@@ -4,8 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from accord.reader.follow.inputs import Path, members_of
-from accord.reader.follow.names import (
+from accord.pages.inputs import (
     AFTER,
     BEFORE,
     CURSORS,
@@ -16,10 +15,12 @@ from accord.reader.follow.names import (
     NUMBERS,
     OFFSETS,
     OLDEST,
+    Path,
+    members_of,
 )
-from accord.reader.follow.turn import Turn
+from accord.pages.turn import Turn
 from accord.reader.lexicon import squeezed
-from accord.reader.links import is_number, query_of
+from accord.reader.paging import is_number, query_of
 
 Changes = dict[Path, Any]
 _FOLLOWING: Final = re.compile(r"^next_?(?=.)", re.I)

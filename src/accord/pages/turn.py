@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from accord.model.answer import Page
-from accord.reader.follow.inputs import Inputs, Path
-from accord.reader.follow.names import LIMITS, REST
+from accord.pages.inputs import LIMITS, REST, Inputs, Path
 from accord.reader.lexicon import squeezed
 from accord.reader.reading import Reading
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from accord import PeerError, read, read_all
 from accord.client.peer import connect
-from accord.reader.follow import following
+from accord.pages import following
 from commands import ACCORD, SAMPLES
 from http_peer import HttpServer
 from samples.features import ITEMS

@@ -2,14 +2,12 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from accord.errors import PeerError
-from accord.reader.follow.inputs import members_of
-from accord.reader.follow.names import REST
-from accord.reader.follow.trail import Asked, Trail
-from accord.reader.follow.turn import Turn, is_list
-from accord.reader.follow.ways import WAYS, Changes
+from accord.pages.inputs import REST, members_of
+from accord.pages.turn import Turn, is_list
+from accord.pages.ways import WAYS, Changes
 from accord.reader.read import read
 from accord.reader.reading import Reading
 
@@ -17,6 +15,51 @@ Call = Callable[[str, dict[str, Any]], Awaitable[Any]]
 
 _MOST_PAGES: Final = 1_000
 _READ_MORE: Final = "read_more"
+_SHOWN: Final = 80
+
+
+class Asked(NamedTuple):
+    """One call."""
+
+    tool: str
+    arguments: dict[str, Any]
+
+
+class Trail:
+    """The loop guard: a call that was made before, and a page that comes again, are a PeerError."""
+
+    def __init__(self, tool: str, asked: Asked) -> None:
+        self._tool = tool
+        self._asked = asked
+        self._been = {repr(asked)}
+        self._last: list[Any] = []
+
+    def found(self, items: list[Any], number: int) -> None:
+        """The items of a page."""
+        if items and items == self._last:
+            raise self._circle(f"page {number} equals page {number - 1}")
+        self._last = items
+
+    def follow(self, following: Asked) -> None:
+        """The call that comes next."""
+        if repr(following) in self._been:
+            raise self._circle(f"{_shown(self._asked, following)} was requested before")
+        self._been.add(repr(following))
+        self._asked = following
+
+    def _circle(self, why: str) -> PeerError:
+        return PeerError(f"the pages of {self._tool} repeat: {why}")
+
+
+def _shown(asked: Asked, following: Asked) -> str:
+    """What the next call has that this one has not."""
+    changed = {
+        name: value
+        for name, value in following.arguments.items()
+        if asked.arguments.get(name) != value
+    }
+    words = ", ".join(f"{name} {value!r}" for name, value in changed.items()) or "the same call"
+    return words if len(words) <= _SHOWN else words[:_SHOWN] + "…"
 
 
 async def read_all(

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from accord import ContractError, FieldError, Problem, Server, read
-from accord.reader.failures import failure_text, levels_from
+from accord.integrations.failures import failure_text, levels_from
 
 
 def text(*blocks: str, **members: Any) -> dict[str, Any]:

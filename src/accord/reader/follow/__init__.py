@@ -1,9 +1,0 @@
-"""Requests the further pages of a list.
-
-Read `walk` first, then `turn` (one page), `ways` (how to request the next one) and `trail`.
-"""
-
-from accord.reader.follow.turn import is_list
-from accord.reader.follow.walk import following, items_of, pages, read_all
-
-__all__ = ["following", "is_list", "items_of", "pages", "read_all"]

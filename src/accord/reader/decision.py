@@ -1,12 +1,14 @@
-"""Decides the type of a reply by all evidence for each type.
+"""Decides the type of a reply by the evidence for each type.
 
 `SOURCES` is the table of evidence, in order of precedence: what the protocol declares, failure,
-catalogs, actions, lists. All of it is gathered before any of it decides.
+catalogs, actions, lists. A piece of evidence has a type and a strength: certain, likely or a guess.
 
-1. The first piece for each type stands for that type.
-2. The first of these that is at least likely decides; if all are guesses, the first.
-3. A second source for the same type makes a likely decision certain, where it is independent.
+1. What the protocol declares decides alone.
+2. Otherwise the first piece that is at least likely decides; if all are guesses, the first.
+3. A report in the reply makes a likely decision by the tool's name certain.
 4. Evidence for another type that is as strong lowers the confidence by one level.
+
+Once a piece is found, sources whose evidence is always weaker are skipped: they change nothing.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,7 +28,7 @@ from accord.reader.evidence.lists import (
     none_found,
     nothing_listed,
 )
-from accord.reader.reading import LEVEL, Confidence
+from accord.reader.reading import LEVEL, LEVELS, Confidence
 from accord.reader.value import ASKING
 
 
@@ -37,6 +39,8 @@ class Source(NamedTuple):
     when: str
     example: str
     look: Callable[[Facts], Verdict | None]
+    strongest: Confidence
+    """The highest confidence of its evidence."""
     looks_at: Literal["anything", "words", "data"] = "anything"
     """Replies that it can be found in: text alone, anything but text, or both."""
 
@@ -53,7 +57,7 @@ def _asks(facts: Facts) -> Verdict | None:
     return Verdict("single", finding="nothing has changed yet; the tool requests input first")
 
 
-def _single(facts: Facts) -> Verdict | None:
+def _single(facts: Facts) -> Verdict:
     """How sure that is depends on how much else it could have been."""
     if facts.call.wants_many:
         return _PERHAPS
@@ -66,14 +70,22 @@ SOURCES: Final = (
         "the tool requests input from the client first",
         '{"resultType": "input_required", "inputRequests": …}',
         _asks,
+        "certain",
         "data",
     ),
-    Source("is-error", "`isError` is true", '{"content": […], "isError": true}', is_error),
+    Source(
+        "is-error",
+        "`isError` is true",
+        '{"content": […], "isError": true}',
+        is_error,
+        "certain",
+    ),
     Source(
         "payload-failed",
         "the payload reports a failure: a flag, an error, a status, an exit code",
         '{"success": false}',
         payload_failed,
+        "certain",
         "data",
     ),
     Source(
@@ -81,6 +93,7 @@ SOURCES: Final = (
         "all of several operations failed; if only some did, the status is partial",
         '{"successful": 0, "failed": 2}',
         all_failed,
+        "likely",
         "data",
     ),
     Source(
@@ -88,12 +101,14 @@ SOURCES: Final = (
         "the text is only an error, or reports that the requested item does not exist",
         "Error: no such table",
         error_text,
+        "certain",
     ),
     Source(
         "catalog",
         "a list of tools: with schemas, described under `tools`, or from a tool that lists them",
         '{"tools": [{"name": …, "inputSchema": …}]}',
         catalog,
+        "certain",
         "data",
     ),
     Source(
@@ -101,27 +116,37 @@ SOURCES: Final = (
         "an action awaiting confirmation; nothing has changed yet",
         "Call again with confirm=true",
         unconfirmed,
+        "likely",
     ),
-    Source("acted", "the tool's name is that of an action", "send_message", acted),
+    Source(
+        "acted",
+        "the tool's name is that of an action",
+        "send_message",
+        acted,
+        "likely",
+    ),
     Source(
         "reports-done",
         "a text that reports an action, also by a form of the verb in the tool's name",
         "Successfully wrote to a.txt",
         reports_done,
+        "likely",
     ),
     Source(
         "reports-members",
         "members that report an action",
         '{"ok": true}, {"affected_rows": 1}',
         reports_members,
+        "likely",
         "data",
     ),
-    Source("array", "a JSON array", "[…]", array, "data"),
+    Source("array", "a JSON array", "[…]", array, "certain", "data"),
     Source(
         "main-array",
         "an object whose main part is one array",
         '{"total": 2, "users": […]}',
         main_array,
+        "certain",
         "data",
     ),
     Source(
@@ -129,6 +154,7 @@ SOURCES: Final = (
         "a text that reports no results",
         "No matches found",
         none_found,
+        "likely",
         "words",
     ),
     Source(
@@ -136,6 +162,7 @@ SOURCES: Final = (
         "a text that is clearly a list",
         "Found 2 tables:\\n- users\\n- posts",
         itemised,
+        "likely",
         "words",
     ),
     Source(
@@ -143,12 +170,14 @@ SOURCES: Final = (
         "links to several items, from a tool that returns links",
         "two `resource_link` blocks",
         linked,
+        "likely",
     ),
     Source(
         "lone-item",
         "one item, or the number 0, from a tool that lists",
         '{"name": "default"}',
         lone_item,
+        "guess",
         "data",
     ),
     Source(
@@ -156,11 +185,16 @@ SOURCES: Final = (
         "an empty result, from a tool that lists",
         '{"content": []}',
         nothing_listed,
+        "guess",
     ),
     Source(
-        "ran", "the tool runs something, and returns neither a list nor output", "run_pipeline", ran
+        "ran",
+        "the tool runs something, and returns neither a list nor output",
+        "run_pipeline",
+        ran,
+        "guess",
     ),
-    Source("single", "anything else", '{"id": 1, "name": "a"}', _single),
+    Source("single", "anything else", '{"id": 1, "name": "a"}', _single, "certain"),
 )
 
 
@@ -181,28 +215,52 @@ _DECLARED: Final = frozenset({"asks", "is-error"})
 """Members of the protocol, which no payload contradicts."""
 _RAISED: Final[Mapping[Confidence, Confidence]] = {"likely": "certain"}
 _LOWERED: Final[Mapping[Confidence, Confidence]] = {"certain": "likely", "likely": "guess"}
-_ALL: Final = tuple((source.look, source) for source in SOURCES)  # faster than an attribute of each
-_FOR_WORDS: Final = tuple(each for each in _ALL if each[1].looks_at != "data")
-_FOR_DATA: Final = tuple(each for each in _ALL if each[1].looks_at != "words")
+
+
+def _prepared(*fields: str) -> tuple[tuple[Source, Callable[[Facts], Verdict | None], int], ...]:
+    """Return the sources for some replies with what `decide` needs, in the order of SOURCES."""
+    return tuple(
+        (each, each.look, LEVEL[each.strongest])
+        for each in SOURCES
+        if each.looks_at in fields and each.name not in _DECLARED and each.name != "single"
+    )
+
+
+_FOR_ALL: Final = _prepared("anything", "words", "data")
+_FOR_WORDS: Final = _prepared("anything", "words")
+_FOR_DATA: Final = _prepared("anything", "data")
+_BY_NAME: Final = {source.name: source for source in SOURCES}
 
 Piece = tuple[Source, Verdict]
 
 
 def decide(facts: Facts) -> Decision:
-    """Gather all evidence, and decide."""
-    sources = _ALL
+    """Gather the evidence, and decide."""
+    for declared, name in ((is_error(facts), "is-error"), (_asks(facts), "asks")):
+        if declared is not None:
+            return Decision(_BY_NAME[name], declared, "certain", ())
+    sources = _FOR_ALL
     if facts.words is None:
         sources = _FOR_DATA
     elif facts.words is facts.value:
         sources = _FOR_WORDS
-    pieces = [(source, piece) for look, source in sources if (piece := look(facts)) is not None]
-    if len(pieces) <= 2 or pieces[0][0].name in _DECLARED:  # alone but for `single`
+    level = len(LEVELS)
+    pieces: list[Piece] = []
+    for source, look, strongest in sources:
+        if strongest <= level and (piece := look(facts)) is not None:
+            pieces.append((source, piece))
+            level = min(level, LEVEL[piece.confidence])
+    if not pieces:
+        decisive = _single(facts)
+        return Decision(_BY_NAME["single"], decisive, decisive.confidence, ())
+    if len(pieces) == 1:
         source, decisive = pieces[0]
         return Decision(source, decisive, decisive.confidence, ())
-    return _weigh(pieces[:-1])
+    return _weigh(pieces)
 
 
 def _weigh(pieces: list[Piece]) -> Decision:
+    """Decide by several pieces: the first for each type stands for that type."""
     first: dict[str, Piece] = {}
     for piece in pieces:
         first.setdefault(_family(piece[1]), piece)

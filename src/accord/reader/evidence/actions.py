@@ -77,8 +77,7 @@ def acted(facts: Facts) -> Verdict | None:
         return None
     if any(each.get("type") != "resource_link" for each in facts.attachments):
         return None
-    is_long = isinstance(facts.value, list) or "\n" in (facts.words or "").strip()
-    return Verdict("action", "likely" if is_long else "certain")
+    return Verdict("action", "likely")
 
 
 def _is_given(facts: Facts) -> bool:

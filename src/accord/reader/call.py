@@ -1,307 +1,532 @@
-"""What the name of a tool says about what was done."""
+"""What a call does, by the name of its tool and by its arguments."""
 
-from collections.abc import Iterator
-from itertools import pairwise
-from typing import Final, Literal, NamedTuple
+import re
+from collections.abc import Iterator, Mapping
+from itertools import pairwise, takewhile
+from typing import Any, Final, Literal, NamedTuple
 
-from accord.reader.lexicon import memo, singular, words_of
-from accord.reader.lexicon.languages import VERBS
-from accord.reader.lexicon.tools import (
-    CHANGING,
-    CHECKING,
-    DEED_NOUNS,
-    EITHER,
-    ENDING,
-    FAULTS,
-    FIRST,
-    HALF_READING,
-    HEADS,
-    LAST,
-    LED,
-    LED_BY_SERVICE,
-    LISTING,
-    LISTING_FIRST,
-    MAKING,
-    NOUNS,
-    READING,
-    RUNNING,
-    RUNNING_NOUNS,
-    SERVICES,
-    SHELLS,
-    TELLING,
-    TITLES,
-    TOLD,
-    WORDED,
-    is_action_verb,
-    may_act,
-)
+from accord.reader.lexicon import memo, ordered, pairs, singular, words, words_of
 
 Intent = Literal["list", "read", "act", "make", "run", "unknown"]
 
-_PLAINLY_READING: Final = frozenset(
-    "get show read fetch describe view check count status info".split()
-)
-_WORDING: Final = (("build",), ("optimize",))
+_LISTING: Final = words("verbs.list")
+_READING: Final = words("verbs.read")
+_EITHER: Final = words("verbs.act-or-noun")
+_ACTING: Final = words("verbs.act") | _EITHER
+_INTENTS: Final[dict[str, Intent]] = {
+    **dict.fromkeys(words("verbs.act"), "act"),
+    **dict.fromkeys(words("verbs.make"), "make"),
+    **dict.fromkeys(words("verbs.run"), "run"),
+    **dict.fromkeys(_READING, "read"),
+    **dict.fromkeys(_LISTING, "list"),
+}
+_LISTING_FIRST: Final = words("verbs.list-first")
+_HALF_READING: Final = words("names.half-reading")
+_PLAINLY_READING: Final = words("names.reading-plainly")
+_TELLING: Final = words("names.telling")
+_CHECKING: Final = words("names.checking")
+_ACTION_NOUNS: Final = words("names.action-nouns")
+_CHANGING: Final = words("names.changing")
+_TOLD: Final = words("names.told")
+_TITLES: Final = words("names.titles")
+_HEADS: Final = words("names.heads")
+_VERB_LAST: Final = words("names.verb-last")
+_VERB_ENDING: Final = words("names.verb-ending")
+_VERB_FIRST: Final = words("names.verb-first")
+_VERB_LED: Final = words("names.verb-led")
+_VERB_LED_BY_SERVICE: Final = words("names.verb-led-by-service")
+_SERVICES: Final = words("names.services")
+_VAGUE: Final = words("names.vague")
+_FAULTS: Final = words("names.faults")
+_WORDED: Final = words("names.worded")
+_RUNNING_NOUNS: Final = words("names.running-nouns")
+_SHELLS: Final = words("names.shells")
+_NO_PLURAL: Final = ordered("names.no-plural")
+_COLLECTIVE: Final = words("names.collective")
+_RANKED: Final = words("names.ranked")
+_CONTENT: Final = words("names.content")
+_NOTATIONS: Final = words("names.notations")
+_ABOUT_CONTENT: Final = words("names.about-content")
+_ABOUT_ONE: Final = words("names.about-one")
+_LOGS: Final = words("names.logs")
+_JOINING: Final = words("names.joining")
+_PROGRAMS: Final = words("names.programs")
+_PROGRAM_VERBS: Final = words("names.program-verbs")
+_NOUNS: Final = pairs("names.results")
+"""The noun for the result of a verb, if it is not the verb itself."""
+_FOREIGN_VERBS: Final = pairs("languages.verbs")
+_PREFIXES: Final = ("un", "re", "de", "dis", "auto", "bulk", "multi", "force")
+_NOT_AFTER_PREFIX: Final = words("names.not-after-prefix")
+_CHOOSING: Final = frozenset({"pick", "choose", "select"})
+_WORDING: Final = frozenset({"build", "optimize"})
 _REPLACING: Final = ("search", "replace")
-_CHOOSING: Final = (("pick",), ("choose",), ("select",))
-_NO_PLURALS: Final = (
-    "details",
-    "stats",
-    "statistics",
-    "news",
-    "settings",
-    "contents",
-    "metrics",
-    "canvas",
-    "analytics",
-    "credentials",
-    "kubernetes",
-    "directions",
-)
-_COLLECTIVE: Final = frozenset(
-    """history feed timeline inbox backlog queue trending recent popular upcoming forecast news
-    analytics""".split()
-)
-_RANKED: Final = frozenset("top trending popular recent upcoming hottest".split())
-_CONTENT: Final = frozenset(
-    """cat file files page document doc docs content contents text html email mail message article
-    body source snippet prompt instruction instructions guide guidelines description policy
-    advice horoscope trivia joke fact story poem recipe biography definition meaning riddle
-    terms faq lyrics ocr tweet post comment title clipboard caption quote markdown url website
-    webpage pdf scrape transcript subtitles captions readme note echo commit diff patch
-    changelog""".split()
-)
-_NOTATIONS: Final = frozenset({"markdown", "html", "text", "md"})
-"""In which a document is given: `convert_to_markdown`."""
-ABOUT: Final = frozenset(
-    """info metadata outline properties stats statistics size status permissions history list
-    count data excel sheet workbook rows cells table""".split()
-)
-"""With one of these, it is not the content that is given."""
-_ONE: Final = frozenset(
-    """describe inspect info information detail details summary overview status profile
-    schema metadata stats config configuration settings documentation guide help instructions readme
-    prompt template skeleton structure state properties practices conventions principles""".split()
-)
-
-
-_LOGS: Final = frozenset({"log", "logs", "logcat", "stderr", "output", "journal"})
 
 
 class Call(NamedTuple):
-    """What the name of a tool says, and what it was asked to do."""
+    """What the name of a tool and the arguments of a call say."""
 
     words: tuple[str, ...] = ()
     nouns: frozenset[str] = frozenset()
     """The same words in the singular."""
     intent: Intent = "unknown"
     gives_content: bool = False
-    """It gives back what somebody wrote, who may have written anything."""
+    """It returns what others wrote, which may contain anything."""
     is_plural: bool = False
     """It is named for several things: `get_users`."""
     wants_many: bool = False
     """It lists or searches, or is named for several things."""
     verbs: frozenset[str] = frozenset()
-    """Words of the name that are no verb of reading: the reply may report on them."""
+    """Words of the name that may be verbs, other than of reading: the reply may report on them."""
     gives_prose: bool = False
-    """It gives words about something: an explanation, an analysis."""
+    """It returns prose: an explanation, an analysis."""
     checks: bool = False
-    """What it finds to be bad is no failure of its own."""
+    """A bad finding is not a failure of the tool."""
     gives_output: bool = False
-    """It runs what it is given, and gives the output."""
+    """It runs what it is given, and returns the output."""
     may_act: bool = False
     """A word of its name could be a verb that changes something."""
     is_about_one: bool = False
-    """It is named for what is said about one thing: `describe_table`, `get_config`."""
+    """It is named for what is told about one thing: `describe_table`, `get_config`."""
     is_about_errors: bool = False
-    """It gives errors that others made."""
+    """It returns errors of others."""
     is_query: bool = False
     """It was given a statement that reads."""
     gives_log: bool = False
-    """It gives back lines that were logged, errors among them."""
+    """It returns lines that were logged, errors among them."""
     gives_printed: bool = False
-    """What it gives was printed or told by others, in whatever notation."""
+    """It returns what a program printed, in any notation."""
     is_foreign: bool = False
-    """It is named in another language, in which it may also answer."""
+    """It is named in another language, in which it may also reply."""
     runs_action: bool = False
     """It runs a command line that changes something: `kubectl delete pod x`."""
     asks_for_all: bool = False
-    """It was given nothing at all, and is named for no one thing: it was asked for all there is."""
+    """It was given no arguments, and is not named for one thing."""
 
 
-_NOBODY: Final = Call()
+def call_of(tool: str | None, arguments: Mapping[str, Any] | None) -> Call:
+    """Return what a call does, by the name of the tool and by the arguments."""
+    found = _named_call(tool) if tool else _NO_NAME
+    if arguments is not None and not arguments and found.intent == "read":
+        return found._replace(asks_for_all=not (found.is_about_one or found.checks))
+    if not arguments or _TELLING_ARGUMENTS.isdisjoint(arguments):
+        return _or_vague(found)
+    found = _by_arguments(tool, found, arguments)
+    if found.intent in ("run", "unknown") and _runs_action(arguments, found):
+        return found._replace(runs_action=True)
+    return found
 
 
-def called(tool: str | None) -> Call:
-    """What the name of the tool that was called says."""
-    return _called(tool) if tool else _NOBODY
+# The name of the tool
+
+
+_NO_NAME: Final = Call()
 
 
 @memo
-def _called(name: str) -> Call:
-    words = words_of(name.rpartition("__")[2] or name)  # as gateways join a server's name to it
-    if len(words) > 1 and words[-1] == "tool":
-        words = words[:-1]
-    is_foreign = not VERBS.keys().isdisjoint(words)
+def _named_call(name: str) -> Call:
+    parts = words_of(name.rpartition("__")[2] or name)  # gateways put the name of a server first
+    if len(parts) > 1 and parts[-1] == "tool":
+        parts = parts[:-1]
+    is_foreign = not _FOREIGN_VERBS.keys().isdisjoint(parts)
     if is_foreign:
-        words = tuple(VERBS.get(word, word) for word in words)
-    found = named(words, doing_of(words), is_plural(words))
+        parts = tuple(_FOREIGN_VERBS.get(word, word) for word in parts)
+    found = _described(parts, _intent_of(parts), _is_plural(parts))
     return found._replace(is_foreign=True) if is_foreign else found
 
 
-def named(words: tuple[str, ...], doing: Intent, is_several: bool) -> Call:
-    """What words say of a tool that does something, to several things or to one."""
-    head = _head(words)
-    is_content = words == ("fetch",) or not _CONTENT.isdisjoint(words if len(head) < 2 else head)
-    if is_content:
-        is_told = doing in ("read", "unknown") and ABOUT.isdisjoint(words)
-        is_told = is_told and ("to" not in words or words[-1] in _NOTATIONS)
-        is_told = is_told and CHECKING.isdisjoint(words)
-        is_content = is_told and (not is_several or head[-1] in _CONTENT)
-    nouns = frozenset(map(singular, words)) | {NOUNS[word] for word in words if word in NOUNS}
-    is_collective = bool(words) and (words[-1] in _COLLECTIVE or not _RANKED.isdisjoint(words))
-    gives_output = doing in ("run", "unknown") and not SHELLS.isdisjoint(words)
-    gives_log = not _LOGS.isdisjoint(words)
-    is_about_errors = doing != "act" and not FAULTS.isdisjoint(nouns)
+def _described(parts: tuple[str, ...], intent: Intent, is_plural: bool) -> Call:
+    """Return what words say of a tool with an intent, for several things or for one."""
+    nouns = frozenset(map(singular, parts)) | {_NOUNS[word] for word in parts if word in _NOUNS}
+    is_collective = bool(parts) and (parts[-1] in _COLLECTIVE or not _RANKED.isdisjoint(parts))
+    gives_output = intent in ("run", "unknown") and not _SHELLS.isdisjoint(parts)
+    gives_log = not _LOGS.isdisjoint(parts)
+    is_about_errors = intent != "act" and not _FAULTS.isdisjoint(nouns)
+    reads = intent in ("read", "unknown")
     return Call(
-        words=words,
+        words=parts,
         nouns=nouns,
-        intent=doing,
-        gives_content=is_content,
-        is_plural=is_several,
-        wants_many=doing == "list"
-        or (doing in ("read", "unknown") and (is_several or is_collective))
-        or (doing == "run" and words[-1] == "query"),
-        verbs=frozenset(_deeds(words, doing)),
-        gives_prose=doing in ("read", "unknown", "make") and not TELLING.isdisjoint(words),
-        checks=doing not in ("list", "act") and not CHECKING.isdisjoint(words),
+        intent=intent,
+        gives_content=reads and _gives_content(parts, is_plural),
+        is_plural=is_plural,
+        wants_many=intent == "list"
+        or (reads and (is_plural or is_collective))
+        or (intent == "run" and parts[-1] == "query"),
+        verbs=frozenset(_verbs(parts, intent)),
+        gives_prose=(reads or intent == "make") and not _TELLING.isdisjoint(parts),
+        checks=intent not in ("list", "act") and not _CHECKING.isdisjoint(parts),
         gives_output=gives_output,
-        may_act=may_act(words),
+        may_act=any(word in _EITHER or is_action_verb(word) for word in parts),
         gives_log=gives_log,
         is_about_errors=is_about_errors,
         gives_printed=gives_output or gives_log or is_about_errors,
-        is_about_one=doing in ("read", "unknown", "make")
-        and (words[-1:] == ("health",) or not _ONE.isdisjoint(words)),
+        is_about_one=(reads or intent == "make")
+        and (parts[-1:] == ("health",) or not _ABOUT_ONE.isdisjoint(parts)),
     )
 
 
-def _deeds(words: tuple[str, ...], doing: Intent) -> Iterator[str]:
-    """The words that may be verbs of something that was done."""
-    for place, word in enumerate(words):
-        is_last = place == len(words) - 1
-        if word in HALF_READING:
-            if not is_last:
+def _gives_content(parts: tuple[str, ...], is_plural: bool) -> bool:
+    """Whether a tool that reads returns what others wrote."""
+    head = _head(parts)
+    if parts != ("fetch",) and _CONTENT.isdisjoint(parts if len(head) < 2 else head):
+        return False
+    if not (_ABOUT_CONTENT.isdisjoint(parts) and _CHECKING.isdisjoint(parts)):
+        return False
+    is_document = "to" not in parts or parts[-1] in _NOTATIONS
+    return is_document and (not is_plural or head[-1] in _CONTENT)
+
+
+def _verbs(parts: tuple[str, ...], intent: Intent) -> Iterator[str]:
+    """Yield the words of a name that may be verbs on which a reply reports."""
+    for place, word in enumerate(parts):
+        if word in _HALF_READING:
+            if place < len(parts) - 1:
                 yield word
-        elif doing != "read" and len(word) > 2 and word not in LISTING and word not in READING:
+        elif intent != "read" and len(word) > 2 and word not in _LISTING and word not in _READING:
             yield word
 
 
-_JOINING: Final = frozenset(
-    """by in for from of on with to at under within near between since after before around into
-    using via as per matching about inside across against along over without""".split()
-)
-
-
-def _head(words: tuple[str, ...]) -> tuple[str, ...]:
-    """The words of a name before one that joins others to them: `tags` of `tags_by_note`."""
-    for place, word in enumerate(words):
+def _head(parts: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the words before one that joins others to them: `tags` of `tags_by_note`."""
+    for place, word in enumerate(parts):
         if place and word in _JOINING:
-            return words[:place]
-    return words
+            return parts[:place]
+    return parts
 
 
-def is_plural(words: tuple[str, ...]) -> bool:
-    """Whether the thing that a name ends with, or that it has before `by` or `in`, is several."""
-    last = _head(words)[-1] if words else ""
+def _is_plural(parts: tuple[str, ...]) -> bool:
+    """Whether the last word, or the last before `by` or `in`, is a plural."""
+    last = _head(parts)[-1] if parts else ""
     if last in ("children", "people"):
         return True
-    return last.endswith("s") and not last.endswith(("ss", "us", "is", *_NO_PLURALS))
+    return last.endswith("s") and not last.endswith(("ss", "us", "is", *_NO_PLURAL))
 
 
-def doing_of(name: tuple[str, ...], *, is_asked: bool = False) -> Intent:
-    """What a tool does, by the first verb in its name; `search_and_replace` does the second."""
-    words = _told(name)
-    if len(words) > 1 and _is_about(words):
-        return "list" if words[-1] == "list" else "read"
+def is_action_verb(word: str) -> bool:
+    """Whether a word is a verb that changes something, also with `un` or `bulk` before it."""
+    if word in _ACTING:
+        return True
+    for before in _PREFIXES:
+        rest = word.removeprefix(before)
+        if rest != word and len(rest) > 2 and rest in _ACTING and rest not in _NOT_AFTER_PREFIX:
+            return True
+    return False
+
+
+# The intent, by the verbs of a name
+
+
+def _intent_of(name: tuple[str, ...], *, is_argument: bool = False) -> Intent:
+    """Return the intent by the first verb; `search_and_replace` does the second."""
+    parts = _without_fillers(name)
+    if len(parts) > 1 and _is_about_action(parts):
+        return "list" if parts[-1] == "list" else "read"
     found: Intent = "unknown"
     is_either = is_both = False
-    for place, word in enumerate(words):
+    for place, word in enumerate(parts):
         if word in ("and", "or", "then"):
             is_both = found != "unknown"
             continue
-        is_led = place == 1 and found == "unknown" and _is_led(word, words)
-        first = 0 if is_led and not is_either else place
-        doing = _verb(word, first, is_name=len(name) == 1 and not is_asked)
-        if place == 0 and word in RUNNING_NOUNS and len(words) > 2 and _is_verb(words[1:2]):
+        if place == 0 and word in _RUNNING_NOUNS and len(parts) > 2 and _is_verb(parts[1]):
             continue
-        if doing == "either":
-            is_either = is_either or first == 0
-        elif doing != "unknown" and (found == "unknown" or (is_both and doing == "act")):
-            found = doing
-    found = _after_all(words, found)
-    is_last = len(words) > 1 and words[-1] in LAST
+        is_led = place == 1 and found == "unknown" and not is_either and _is_led(word, parts)
+        intent = _verb_at(0 if is_led else place, word, len(name) == 1 and not is_argument)
+        if intent == "either":
+            is_either = True
+        elif intent != "unknown" and (found == "unknown" or (is_both and intent == "act")):
+            found = intent
+    found = _after_other_words(parts, found)
+    is_last = len(parts) > 1 and parts[-1] in _VERB_LAST
     return "act" if found == "unknown" and (is_either or is_last) else found
 
 
-def _after_all(words: tuple[str, ...], found: Intent) -> Intent:
-    """What a tool does after all, where another word says more than the first verb."""
-    first, last = words[:1], words[-1] if words else ""
+def _verb_at(place: int, word: str, is_only: bool) -> Intent | Literal["either"]:
+    """Return the intent of a word at a place in a name."""
+    if word in _EITHER:
+        if place:
+            return "unknown"
+        return "act" if word in _VERB_FIRST and not is_only else "either"
+    if word in _LISTING_FIRST and not place:
+        return "list"
+    if word == "add" and is_only:  # it is arithmetic
+        return "unknown"
+    return _INTENTS.get(word) or ("act" if is_action_verb(word) else "unknown")
+
+
+def _after_other_words(parts: tuple[str, ...], found: Intent) -> Intent:
+    """Return the intent where another word of the name says more than the first verb."""
+    first, last = (parts[0], parts[-1]) if parts else ("", "")
     if found == "read":
-        if last in ENDING and words[0] not in _PLAINLY_READING:
+        if last in _VERB_ENDING and first not in _PLAINLY_READING:
             return "act"
         return "list" if last == "list" else "read"
-    if first == ("make",) and is_action_verb(last):
+    if first == "make" and is_action_verb(last):
         return "act"
-    if first == ("perform",) and last in ("query", "search"):
+    if first == "perform" and last in ("query", "search"):
         return "list"
-    if found == "list" and _REPLACING in pairwise(words):
+    if found == "list" and _REPLACING in pairwise(parts):
         return "act"
-    is_chosen = found in ("act", "unknown") and first in _CHOOSING and "random" in words
-    is_worded = first in _WORDING and last in WORDED
-    return "make" if is_chosen or is_worded else found
+    is_chosen = found in ("act", "unknown") and first in _CHOOSING and "random" in parts
+    is_text = first in _WORDING and last in _WORDED
+    return "make" if is_chosen or is_text else found
 
 
-def _is_verb(words: tuple[str, ...]) -> bool:
-    return any(word in LISTING or word in READING or is_action_verb(word) for word in words)
+def _is_verb(word: str) -> bool:
+    return word in _LISTING or word in _READING or is_action_verb(word)
 
 
-def _told(name: tuple[str, ...]) -> tuple[str, ...]:
-    """The words of a name that say what a tool does; a pull request is one thing."""
-    words = [word for word in name if word not in ("api", "mcp", "tool")]
-    for place in range(len(words) - 1, 0, -1):
-        if words[place] in ("request", "requests") and words[place - 1] in ("pull", "merge"):
-            del words[place - 1]
-            words[place - 1] = "pr"
-    return tuple(words)
+def _without_fillers(name: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the words that say what a tool does; a pull request is one thing."""
+    parts = [word for word in name if word not in ("api", "mcp", "tool")]
+    for place in range(len(parts) - 1, 0, -1):
+        if parts[place] in ("request", "requests") and parts[place - 1] in ("pull", "merge"):
+            parts[place - 1 : place + 1] = ["pr"]
+    return tuple(parts)
 
 
-def _is_about(words: tuple[str, ...]) -> bool:
-    """Whether a name is that of what is told about a deed: `order_history`, `deploy_status`."""
-    if words[-1] in TOLD and CHANGING.isdisjoint(words) and LISTING.isdisjoint(words):
+def _is_about_action(parts: tuple[str, ...]) -> bool:
+    """Whether a tool is named for what is told about an action: `deploy_status`."""
+    first, last = parts[0], parts[-1]
+    if last in _TOLD and _CHANGING.isdisjoint(parts) and _LISTING.isdisjoint(parts):
         return True
-    if words[-1] in TITLES and (words[0] in EITHER or not is_action_verb(words[0])):
+    if last in _TITLES and (first in _EITHER or not is_action_verb(first)):
         return True
-    return words[-1] in HEADS and words[0] in DEED_NOUNS
+    return last in _HEADS and first in _ACTION_NOUNS
 
 
-def _is_led(word: str, words: tuple[str, ...]) -> bool:
+def _is_led(word: str, parts: tuple[str, ...]) -> bool:
     """Whether the second word of a name is its verb."""
-    return (word in LED and len(words) > 2) or (word in LED_BY_SERVICE and words[0] in SERVICES)
+    if word in _VERB_LED and len(parts) > 2:
+        return True
+    return word in _VERB_LED_BY_SERVICE and parts[0] in _SERVICES
 
 
-def _verb(word: str, place: int, *, is_name: bool) -> Intent | Literal["either"]:
-    if word in EITHER:
-        if place == 0 and word in FIRST and not is_name:
-            return "act"
-        return "either" if place == 0 else "unknown"
-    if word in (LISTING if place else LISTING_FIRST):
-        return "list"
-    if word in READING:
-        return "read"
-    if word in RUNNING:
-        return "run"
-    if word in MAKING:
-        return "make"
-    if is_action_verb(word) and not (word == "add" and is_name):  # `add` is arithmetic
-        return "act"
-    return "unknown"
+# The arguments
+
+
+_SQL_WRITES: Final = re.compile(
+    r"\s*(?:insert\s+(?:or\s+\w+\s+)?into|update\s+\S+\s+set|delete\s+from|replace\s+into"
+    r"|(?:create|drop|alter)\s+(?:\w+\s+){0,3}?"
+    r"(?:table|index|view|database|schema|trigger|function|user|role|type|sequence|extension)"
+    r"|truncate|merge\s+into|upsert\s+into|grant\s+\S.{0,200}?\sto|revoke\s+\S.{0,200}?\sfrom"
+    r"|vacuum|create\s*\(|match\s.{1,2000}\b(?:delete|set|create|merge|remove)\b)\b",
+    re.I | re.S,
+)
+_SQL_READS: Final = re.compile(
+    r"\s*(?:select\s+\S|with\s+\w+\s.{0,80}\bas\s*\(|values\s*\("
+    r"|show\s+(?:full\s+|all\s+)?(?:tables|databases|schemas|columns|indexe?s|keys|views|create|grants"
+    r"|variables|status|processlist|collections|users|functions)\b|describe\s+\S+\s*+;?\s*+$"
+    r"|pragma\s+\w|match\s*\(.{1,2000}\breturn\b|from\s+\S+\s*\|)",
+    re.I | re.S,
+)
+_MUTATION: Final = re.compile(r"\s*mutation\s*(?:\w+\s*)?(?:\([^{]{0,2000}\)\s*)?\{")
+_VERB_ARGUMENTS: Final = ordered("arguments.verbs")
+_STATEMENTS: Final = ordered("arguments.statements")
+_TOOLS: Final = ordered("arguments.tools")
+_GIVEN: Final = (*ordered("arguments.given"), "args")
+_LINES: Final = ordered("arguments.lines")
+_COMMAND_LINES: Final = ("command", *ordered("arguments.command-lines"), "args")
+_RUNS: Final = words("arguments.command-lines", "arguments.code") | {"command", "argv"}
+_SEARCHES: Final = words("arguments.searches")
+_ADDRESSES: Final = words("arguments.addresses") | {"uri", "path"}
+_PLACES: Final = words("arguments.places") | {"url"}
+_TELLING_ARGUMENTS: Final = words(
+    *(
+        f"arguments.{section}"
+        for section in (
+            *("verbs", "statements", "tools", "given", "lines", "command-lines", "code"),
+            *("searches", "places", "addresses", "positions"),
+        )
+    )
+)
+_ACTIONS: Final = ("action", "operation")
+_ONLY_TELLS: Final = frozenset("status list get info history stats".split())
+_OPENS: Final = frozenset("read cat view open scrape load fetch".split())
+_HTTP: Final[dict[str, Intent]] = {
+    **dict.fromkeys(("POST", "PUT", "PATCH", "DELETE"), "act"),
+    **dict.fromkeys(("GET", "HEAD"), "read"),
+}
+_MAX_VERB: Final = 40
+"""Characters of an argument that is a verb."""
+
+
+def _by_arguments(tool: str | None, found: Call, arguments: Mapping[str, Any]) -> Call:
+    if found.intent in ("run", "unknown"):
+        tool, arguments = _inner_call(tool, found, arguments)
+        found = _named_call(tool) if tool else found
+    if found.words[-1:] == ("hover",) and _is_in_text(arguments):
+        return found._replace(intent="read")  # of a language server
+    if found.intent == "act":
+        verb = next((arguments[name] for name in _ACTIONS if name in arguments), None)
+        if isinstance(verb, str) and verb in _ONLY_TELLS:
+            found = _with_verb(f"{tool or ''}\n{verb}") or found
+    elif found.intent != "make":
+        found = _by_statement(tool, found, arguments)
+    found = _or_vague(found)
+    has_address = not _ADDRESSES.isdisjoint(arguments)
+    if found.intent == "unknown" and has_address and found.words[-1:] in _HTTP_NAMES:
+        return found._replace(intent="act")
+    if found.intent in ("read", "unknown") and not _SEARCHES.isdisjoint(arguments):
+        return found._replace(wants_many=True, gives_content=False)
+    if found.intent in ("run", "unknown") and not _RUNS.isdisjoint(arguments):
+        asked = _listed_by_command(arguments, found)
+        if asked is None and found.intent == "run":
+            return found._replace(gives_output=True, gives_printed=True)
+        return asked or found
+    is_opened = found.intent == "read" and not _OPENS.isdisjoint(found.words)
+    if is_opened and not _PLACES.isdisjoint(arguments) and _ABOUT_CONTENT.isdisjoint(found.words):
+        return found._replace(gives_content=True)
+    return found
+
+
+_HTTP_NAMES: Final = (("post",), ("put",), ("patch",))
+
+
+def _inner_call(
+    tool: str | None, found: Call, arguments: Mapping[str, Any]
+) -> tuple[str | None, Mapping[str, Any]]:
+    """Return the tool that another one calls, and its arguments; else the same."""
+    names = [arguments[name] for name in _TOOLS if isinstance(arguments.get(name), str)]
+    if not names and found.intent == "run" and isinstance(arguments.get("arguments"), dict):
+        names = [arguments.get("name")] if "tool" in words_of(tool or "") else []
+    if not names or not isinstance(names[0], str) or _named_call(names[0]).intent == "unknown":
+        return tool, arguments
+    given = next((arguments[name] for name in _GIVEN if name in arguments), None)
+    return names[0], given if isinstance(given, dict) else {}
+
+
+def _is_in_text(arguments: Mapping[str, Any]) -> bool:
+    """Whether the arguments name a position in a text, rather than on a screen."""
+    position = arguments.get("position")
+    return "line" in arguments or (isinstance(position, dict) and "line" in position)
+
+
+def _or_vague(found: Call) -> Call:
+    """Return the call as an action if only a vague verb says what it does."""
+    if found.intent == "unknown" and not _VAGUE.isdisjoint(found.words):
+        return found._replace(intent="act", wants_many=False)
+    return found
+
+
+def _by_statement(tool: str | None, found: Call, arguments: Mapping[str, Any]) -> Call:
+    """Return the call by the statement among its arguments, else by the verb."""
+    for name in () if found.checks else _STATEMENTS:
+        sql = arguments.get(name)
+        if isinstance(sql, str):
+            if _SQL_WRITES.match(sql):
+                return found._replace(intent="act", wants_many=False)
+            if found.intent != "list" and _SQL_READS.match(sql):
+                return found._replace(intent="list", wants_many=True, is_query=True)
+    query = arguments.get("query")
+    if isinstance(query, str):
+        if _MUTATION.match(query):
+            return found._replace(intent="act", wants_many=False)
+        if found.intent == "run":
+            return found._replace(intent="read", wants_many=False)
+    return _by_verb(tool, found, arguments)
+
+
+def _by_verb(tool: str | None, found: Call, arguments: Mapping[str, Any]) -> Call:
+    """Return the call by an argument that is a verb: `action="delete"`."""
+    for name in _VERB_ARGUMENTS:
+        verb = arguments.get(name)
+        if not isinstance(verb, str) or len(verb) >= _MAX_VERB:
+            continue
+        if name == "command" and found.intent == "run":
+            continue  # it is what the tool runs
+        asked = _with_verb(f"{tool or ''}\n{verb}")
+        if asked is not None and (
+            found.intent not in ("list", "read") or (asked.intent == "act" and name in _ACTIONS)
+        ):
+            return asked
+    if found.intent == "unknown" and _ends_in_list(arguments):
+        return _with_verb(f"{tool or ''}\nlist") or found
+    return found
+
+
+def _ends_in_list(arguments: Mapping[str, Any]) -> bool:
+    """Whether the words of a command line, before its options, end in `list`."""
+    line = next((arguments[name] for name in _LINES if name in arguments), None)
+    parts = takewhile(lambda part: isinstance(part, str) and part.isalpha(), line or ())
+    return isinstance(line, list) and [*parts][-1:] == ["list"]
+
+
+@memo
+def _with_verb(both: str) -> Call | None:
+    """Return the call of a tool that takes its verb as an argument; None if it is not a verb."""
+    tool, _, verb = both.partition("\n")
+    parts = words_of(verb)
+    intent = _HTTP.get(verb.upper()) or _intent_of(parts, is_argument=True)
+    if intent == "unknown":
+        return None
+    own = words_of(tool)
+    return _described((*own, *parts), intent, _is_plural(parts if len(parts) > 1 else own))
+
+
+# Command lines
+
+
+_CHANGED_FOLDER: Final = re.compile(r"\Acd \S{1,200} *(?:&&|;) *")
+_CHAINED: Final = re.compile(r"&&|[;>]")
+_COMMAND_WORD: Final = re.compile(r"[a-z][a-z0-9-]{0,40}")
+_MAX_LINE: Final = 400
+"""Characters of a command line that are looked at."""
+_VERB_WITHIN: Final = 3
+"""Words at the start of a command line among which the verb is."""
+
+
+def _runs_action(arguments: Mapping[str, Any], call: Call) -> bool:
+    """Whether a command line changes something by its first words: `kubectl delete pod x`.
+
+    It is that of a known program, which may be in the name of the tool, or the tool runs any.
+    """
+    return any(_is_action_line(arguments.get(name), call) for name in _COMMAND_LINES)
+
+
+def _is_action_line(line: Any, call: Call) -> bool:
+    if isinstance(line, str):
+        line = _CHANGED_FOLDER.sub("", line[:_MAX_LINE]).split()
+    if not isinstance(line, list):
+        return False
+    parts = [str(word).lower() for word in line[:_VERB_WITHIN]]
+    asked = _after_program(parts, call)
+    if asked is None:
+        return call.intent == "run" and any(map(_is_only_verb, parts))
+    if parts[:1] == ["aws"]:  # `aws ec2 stop-instances`
+        asked = [word.partition("-")[0] for word in asked[1:]]
+    if "--dry-run" in line or not asked or asked[0] in _READING or asked[0] in _LISTING:
+        return False
+    return asked[0] in _PROGRAM_VERBS or any(map(_is_only_verb, asked))
+
+
+def _is_only_verb(word: str) -> bool:
+    return is_action_verb(word) and word not in _EITHER
+
+
+def _after_program(parts: list[str], call: Call) -> list[str] | None:
+    """Return the words after the name of a known program; None if it is not one."""
+    if parts and parts[0] in _PROGRAMS:
+        return parts[1:]
+    is_named = call.intent == "run" and not _PROGRAMS.isdisjoint(call.words)
+    return parts if is_named else None
+
+
+def _listed_by_command(arguments: Mapping[str, Any], call: Call) -> Call | None:
+    """Return the call that a command line is, if it asks a known program for several things."""
+    lines = (arguments.get(name) for name in _COMMAND_LINES)
+    line = next((each for each in lines if isinstance(each, str)), "")
+    parts = line[:_MAX_LINE].split()
+    asked = None if _CHAINED.search(line) else _after_program(parts, call)
+    if asked is None or parts[:1] == ["git"]:  # which prints names of branches, say
+        return None
+    return _listed_things(" ".join(takewhile(_COMMAND_WORD.fullmatch, asked)))
+
+
+@memo
+def _listed_things(line: str) -> Call | None:
+    """Return the call for `get pods` or `describe-instances`; None if it is not several things."""
+    parts = words_of(line)
+    intent = _intent_of(parts, is_argument=True) if parts else "unknown"
+    if intent not in ("list", "read") or "config" in parts:
+        return None
+    asked = _described(parts, intent, _is_plural(parts))
+    return asked if asked.wants_many else None

@@ -21,8 +21,7 @@ from accord.model.response import (
     ResponseType,
     Summary,
 )
-from accord.reader.call import Call
-from accord.reader.call_arguments import call_of
+from accord.reader.call import Call, call_of
 from accord.reader.collection import collection_in
 from accord.reader.collection_shapes import Collection, row_objects
 from accord.reader.decision import decide

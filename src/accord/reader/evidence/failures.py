@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from accord.reader.call import Call
+from accord.reader.call import Call, is_action_verb
 from accord.reader.collection_shapes import Collection
 from accord.reader.evidence.facts import Facts, Verdict
 from accord.reader.evidence.failure_members import (
@@ -16,7 +16,7 @@ from accord.reader.evidence.failure_members import (
 )
 from accord.reader.evidence.failure_text import Strength, may_fail, says_failed, says_failed_to_give
 from accord.reader.lexicon import singular, squeezed
-from accord.reader.lexicon.tools import REFUSING, is_action_verb
+from accord.reader.lexicon.tools import REFUSING
 from accord.reader.reading import Confidence
 from accord.reader.sentences import (
     missing_noun,

@@ -59,6 +59,7 @@ _MARKUP: Final = " \t*_`#>"
 _LABEL: Final = re.compile(r"[\w *-]{1,40}:(?:\s|$)")
 _UNKNOWN: Final = "unknown"
 _NO_PAGINATION: Final = Pagination()
+_LISTS: Final = ("list", "tool_catalog")
 
 
 class _Request(msgspec.Struct):
@@ -115,16 +116,16 @@ def _read(request: _Request, reply: Reply) -> Reading:
     if reply.tool is not None and not request.tool:
         request.tool = reply.tool
     content = _content(request, reply)
-    pagination = None if content.page is None else Pagination.of(content.page)
-    metadata = content.metadata
+    kind, page, metadata = content.kind, content.page, content.metadata
+    pagination = None if page is None else Pagination.of(page)
     if content.is_truncated and content.failure is None:
         metadata = {**metadata, "truncated": True}
     response = Response(
-        tool_name=_tool_name(request, content.kind),
-        response_type=content.kind,
+        tool_name=request.tool or _tool_name(kind, request.notes),
+        response_type=kind,
         data=content.data,
         pagination=None if pagination == _NO_PAGINATION else pagination,
-        summary=_summary(content),
+        summary=_summary(content.data, page) if kind in _LISTS else None,
         status=_status(content),
         message=content.message,
         error=content.failure,
@@ -133,7 +134,7 @@ def _read(request: _Request, reply: Reply) -> Reading:
     return request.notes.reading(
         response,
         value=content.value,
-        page=content.page,
+        page=page,
         warnings=content.warnings,
         is_partial=content.is_partial,
         is_truncated=content.is_truncated,
@@ -142,69 +143,17 @@ def _read(request: _Request, reply: Reply) -> Reading:
     )
 
 
-def _content(request: _Request, reply: Reply) -> _Content:
-    if reply.error is not None:
-        return _rpc_error(request, reply.error)
-    if reply.size is not None:
-        data = {"bytes": reply.size}
-        return _Content("single", data, "the bytes", data)
-    call = call_of(request.tool, request.arguments)
-    if reply.known is not None:
-        value = find(reply.result or {}, Notes(), digs="")
-        value.origin = "the object"
-        return _known(request, call, reply.known, value, None)
-    problem = None if reply.result is None else problem_in(reply.result)
-    if problem is not None and reply.result is not None:
-        value = find(reply.result, Notes(), digs="")
-        value.origin = "_meta"
-        return _known(request, call, problem, value, reply.is_error)
-    value, is_error = _value(request, call, reply)
-    known = known_shape(value.value)
-    if known is not None:
-        return _known(request, call, known, value, is_error)
-    return _foreign(request, call, value, is_error)
-
-
-def _value(request: _Request, call: Call, reply: Reply) -> tuple[Value, bool | None]:
-    """Return the value of a reply and its `isError`: the innermost, if gateways wrapped it."""
-    digs: Digs = "" if call.gives_content else "json" if call.gives_printed else "all"
-    is_answer = request.tool is not None and not call.gives_prose
-    if reply.result is None:
-        value = of_payload(
-            reply.payload, reply.is_text, request.notes, digs=digs, is_answer=is_answer
-        )
-    else:
-        value = find(reply.result, request.notes, digs=digs, is_answer=is_answer)
-    is_error = reply.is_error
-    for _ in range(_MAX_GATEWAYS):
-        inner = value.value
-        if type(inner) is not dict or "content" not in inner or not is_passed_on(inner):
-            break
-        is_own_failure = is_error is True and inner.get("isError") is not True
-        if is_own_failure or value.attachments or value.extras or value.beside:
-            break
-        request.notes.rule("result-in-result")
-        is_error = Reply(result=inner).is_error
-        value = find(inner, request.notes, digs=digs, is_answer=is_answer)
-    return value, is_error
-
-
-def _tool_name(request: _Request, kind: ResponseType) -> str:
-    if request.tool:
-        return request.tool
+def _tool_name(kind: ResponseType, notes: Notes) -> str:
     if kind == "tool_catalog":
         return CATALOG
-    request.notes.finding("tool name not given")
+    notes.finding("tool name not given")
     return _UNKNOWN
 
 
-def _summary(content: _Content) -> Summary | None:
-    if content.kind not in ("list", "tool_catalog"):
-        return None
-    page = content.page
+def _summary(data: Any, page: Page | None) -> Summary:
     return Summary(
         total=None if page is None else page.total,
-        returned=len(content.data) if isinstance(content.data, list) else None,
+        returned=len(data) if isinstance(data, list) else None,
         has_more=None if page is None else page.has_more,
     )
 
@@ -215,6 +164,50 @@ def _status(content: _Content) -> Any:
     if content.is_partial:
         return "partial"
     return "success" if content.kind == "action" else None
+
+
+def _content(request: _Request, reply: Reply) -> _Content:
+    if reply.error is not None:
+        return _rpc_error(request, reply.error)
+    if reply.size is not None:
+        data = {"bytes": reply.size}
+        return _Content("single", data, "the bytes", data)
+    call = call_of(request.tool, request.arguments)
+    known, origin, is_error = reply.known, "the object", None
+    if known is None and reply.result is not None:
+        known, origin, is_error = problem_in(reply.result), "_meta", reply.is_error
+    if known is not None:
+        value = find(reply.result or {}, Notes(), digs="")
+        value.origin = origin
+        return _known(request, call, known, value, is_error)
+    value, is_error = _value(request, call, reply)
+    known = known_shape(value.value)
+    if known is not None:
+        return _known(request, call, known, value, is_error)
+    return _foreign(request, call, value, is_error)
+
+
+def _value(request: _Request, call: Call, reply: Reply) -> tuple[Value, bool | None]:
+    """Return the value of a reply and its `isError`: the innermost, if gateways wrapped it."""
+    notes = request.notes
+    digs: Digs = "" if call.gives_content else "json" if call.gives_printed else "all"
+    is_answer = request.tool is not None and not call.gives_prose
+    if reply.result is None:
+        value = of_payload(reply.payload, reply.is_text, notes, digs=digs, is_answer=is_answer)
+    else:
+        value = find(reply.result, notes, digs=digs, is_answer=is_answer)
+    is_error = reply.is_error
+    for _ in range(_MAX_GATEWAYS):
+        inner = value.value
+        if type(inner) is not dict or "content" not in inner or not is_passed_on(inner):
+            break
+        is_own_failure = is_error is True and inner.get("isError") is not True
+        if is_own_failure or value.attachments or value.extras or value.beside:
+            break
+        notes.rule("result-in-result")
+        is_error = Reply(result=inner).is_error
+        value = find(inner, notes, digs=digs, is_answer=is_answer)
+    return value, is_error
 
 
 def _object(value: Any) -> Any:
@@ -229,11 +222,10 @@ def _object(value: Any) -> Any:
 
 def _rpc_error(request: _Request, error: Mapping[str, Any]) -> _Content:
     data = error.get("data")
-    if isinstance(data, dict):
-        problem = problem_details(data.get(META_KEY))
-        if problem is not None:
-            request.notes.rule("problem")
-            data = {name: each for name, each in data.items() if name != META_KEY} | problem
+    problem = problem_details(data.get(META_KEY)) if isinstance(data, dict) else None
+    if problem is not None and isinstance(data, dict):
+        request.notes.rule("problem")
+        data = {name: each for name, each in data.items() if name != META_KEY} | problem
     code, message = error.get("code"), error.get("message")
     if not isinstance(code, str | int | float):
         request.notes.finding("the JSON-RPC error has no code")
@@ -243,9 +235,8 @@ def _rpc_error(request: _Request, error: Mapping[str, Any]) -> _Content:
         message=message if isinstance(message, str) and message else "The request was rejected",
         details=data if isinstance(data, dict | str) else {} if data is None else {"data": data},
     )
-    unknown = {
-        name: each for name, each in error.items() if name not in ("code", "message", "data")
-    }
+    known = ("code", "message", "data")
+    unknown = {name: each for name, each in error.items() if name not in known}
     return _failed(None, "error", failure, metadata=unknown)
 
 
@@ -298,7 +289,7 @@ def _known_kind(
 ) -> tuple[ResponseType, list[Any] | None, Mapping[str, Any]]:
     """Return the type of a reply in a known shape, its items, and the members beside them."""
     value = known.value
-    if known.kind in ("list", "tool_catalog"):
+    if known.kind in _LISTS:
         if not isinstance(value, list):
             notes.finding("the list is not an array")
             value = [] if value is None else [value]
@@ -351,29 +342,21 @@ def _foreign(request: _Request, call: Call, value: Value, is_error: bool | None)
     notes.rule(source.name, confidence)
     if evidence.finding is not None:
         notes.finding(evidence.finding)
-    beside = value.beside
-    warnings = warnings_from(beside.get("warnings")) if beside else ()
-    metadata: dict[str, Any] = {}
-    if value.attachments or beside or value.extras:
-        metadata = _metadata(value, warnings)
     if evidence.kind == "error":
-        sign = evidence.found if isinstance(evidence.found, Sign) else None
-        if sign is not None:
-            notes.rule_within(sign.rule)
-        failure = _failure(sign, value, facts.words)
-        content = _failed(value.value, value.origin, failure)
-    elif evidence.kind in ("list", "tool_catalog"):
-        content, rest = _listed(request, evidence, value, facts)
-        metadata = {**rest, **metadata} if rest else metadata
+        content = _failed_by(evidence, value, facts, notes)
+    elif evidence.kind in _LISTS:
+        content = _listed(request, evidence, value, facts)
     else:
         content = _one(request, evidence, value, facts)
     notes.rules += against
-    content.metadata = metadata
+    beside = value.beside
     if beside:
         content.page = page_from(beside.get("page")) or content.page
-        content.warnings = warnings
+        content.warnings = warnings_from(beside.get("warnings"))
         content.is_partial = content.is_partial or beside.get("partial") is True
         content.is_truncated = beside.get("truncated") is True
+    if value.attachments or beside or value.extras:
+        content.metadata = {**content.metadata, **_metadata(value, content.warnings)}
     return content
 
 
@@ -407,23 +390,21 @@ def _sentence(text: str) -> str | None:
     return None
 
 
-def _listed(
-    request: _Request, evidence: Verdict, value: Value, facts: Facts
-) -> tuple[_Content, Mapping[str, Any]]:
-    """Return the content of a list or catalog, and the members beside its items."""
-    found = evidence.found
+def _listed(request: _Request, evidence: Verdict, value: Value, facts: Facts) -> _Content:
+    """Return the content of a list or catalog, with the members beside its items as metadata."""
+    found, message, page = evidence.found, value.message, None
+    items: Any = value.value
+    rest: dict[str, Any] = {}
     if isinstance(found, Items):
         request.notes.rule_within(found.rule, "likely")
-        words = "\n".join(filter(None, (found.heading, found.closing)))
-        items, rest, message, page = found.items, facts.beside, words or None, page_in_text(words)
-    else:
-        items, rest, message, page = value.value, {}, value.message, None
-        if isinstance(found, Collection):
-            items, rest = found.items, found.rest
-            page = page_of(rest, len(items), request.arguments) if rest else None
-        if page is None and message:
-            page = page_in_text(message)
-    content = _Content(
+        items, rest = found.items, facts.beside
+        message = "\n".join(filter(None, (found.heading, found.closing))) or None
+    elif isinstance(found, Collection):
+        items, rest = found.items, found.rest
+        page = page_of(rest, len(items), request.arguments) if rest else None
+    if page is None and message:
+        page = page_in_text(message)
+    return _Content(
         evidence.kind,
         value.value,
         value.origin,
@@ -431,19 +412,17 @@ def _listed(
         message,
         page,
         is_partial=evidence.is_partial,
+        metadata=rest,
     )
-    return content, rest
 
 
 def _metadata(value: Value, warnings: Sequence[Notice]) -> dict[str, Any]:
     """Return the free members of a reply; what the reader adds takes precedence over them."""
     meta = value.beside.get("meta")
     metadata = dict(meta) if isinstance(meta, dict) else {}
-    metadata |= {
-        name: each
-        for name, each in value.extras.items()
-        if not _repeats_value(name, each, value.value)
-    }
+    for name, each in value.extras.items():
+        if not _repeats_value(name, each, value.value):
+            metadata[name] = each
     if value.attachments:
         metadata["attachments"] = list(value.attachments)
     if warnings:
@@ -458,8 +437,12 @@ def _repeats_value(name: str, extra: Any, value: Any) -> bool:
     return name == "result" and bool(extra == value)
 
 
-def _failure(sign: Sign | None, value: Value, words: str | None) -> Failure:
-    text = value.message or words or _NO_MESSAGE
+def _failed_by(evidence: Verdict, value: Value, facts: Facts, notes: Notes) -> _Content:
+    """Return the content of a failure: its message, code and details."""
+    sign = evidence.found if isinstance(evidence.found, Sign) else None
+    if sign is not None:
+        notes.rule_within(sign.rule)
+    text = value.message or facts.words or _NO_MESSAGE
     message = value.prose or (text if sign is None else sign.message)
     message = _PREFIX.sub("", message, count=1)
     if message.startswith("<error>"):
@@ -472,8 +455,5 @@ def _failure(sign: Sign | None, value: Value, words: str | None) -> Failure:
     if not isinstance(details, dict):
         has_data = not value.is_text and value.value is not None
         details = value.value if has_data else {}
-    return Failure(
-        code=code,
-        message=message,
-        details=details if isinstance(details, dict) else {"data": details},
-    )
+    details = details if isinstance(details, dict) else {"data": details}
+    return _failed(value.value, value.origin, Failure(code=code, message=message, details=details))

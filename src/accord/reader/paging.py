@@ -1,4 +1,4 @@
-"""Where a list stands among all there is, in whatever dialect it is said."""
+"""Finds the page of a list: in members beside it, in a sentence, in a notice of a cut text."""
 
 import re
 from collections.abc import Mapping
@@ -40,30 +40,30 @@ _NO_COUNT: Final = re.compile(
 def page_of(
     members: Mapping[str, Any], returned: int | None, arguments: Mapping[str, Any] | None = None
 ) -> Page | None:
-    """The page that a list's fellow members tell of, if they do."""
-    said: dict[str, Any] = {}
+    """Return the page that the members beside a list state; None if they state none."""
+    found: dict[str, Any] = {}
     places = [members]
     for place in places:
         for name, value in place.items():
             kind = type(value)
             if kind is int:
-                says, is_certain = _number(name)
-                if is_certain:  # what is said in so many words wins
-                    said[says] = value
-                elif says:
-                    said.setdefault(says, value)
+                field, is_certain = _number(name)
+                if is_certain:  # an exact name takes precedence
+                    found[field] = value
+                elif field:
+                    found.setdefault(field, value)
             elif kind is bool:
-                _hear_flag(_flag(name), value, said)
+                _read_flag(_flag(name), value, found)
             elif kind is str or value is None:
-                _hear_words(squeezed(name), value, said)
+                _read_text(squeezed(name), value, found)
             elif kind is dict and (squeezed(name) in _PLACES or name in _PLACES):
-                places.append(value)  # which knows better than those beside it
-    if not said or (len(said) == 1 and "returned" in said):
+                places.append(value)  # it takes precedence over members beside it
+    if not found or (len(found) == 1 and "returned" in found):
         return None
-    _infer(said, returned, arguments)
-    if _FIELDS.isdisjoint(said):
+    _infer(found, returned, arguments)
+    if _FIELDS.isdisjoint(found):
         return None
-    known = said.get
+    known = found.get
     return Page(
         offset=known("offset"),
         limit=known("limit"),
@@ -77,9 +77,9 @@ def page_of(
 
 
 class Number(NamedTuple):
-    """What a number is by its name, if it is known; and whether it could be something else."""
+    """The field of a page that a number is by its name, and whether the name is exact."""
 
-    says: str = ""
+    field: str = ""
     is_certain: bool = False
 
 
@@ -95,16 +95,16 @@ def _number(name: str) -> Number:
     return Number()
 
 
-def _hear_flag(flag: str, value: bool, said: dict[str, Any]) -> None:
+def _read_flag(flag: str, value: bool, found: dict[str, Any]) -> None:
     if flag == "more":
-        said["has_more"] = value
+        found["has_more"] = value
     elif flag == "last" or (flag == "cut" and value):
-        said.setdefault("has_more", flag == "cut" or not value)
+        found.setdefault("has_more", flag == "cut" or not value)
 
 
 @memo
 def _flag(name: str) -> Literal["more", "last", "cut", ""]:
-    """What a flag is by its name: that there is more, that this is the last, that it was cut."""
+    """Return what a flag says by its name: more pages, the last page, a cut list."""
     key = squeezed(name)
     if key in _HAS_MORE:
         return "more"
@@ -113,91 +113,94 @@ def _flag(name: str) -> Literal["more", "last", "cut", ""]:
     return "cut" if key in _IS_CUT else ""
 
 
-def _hear_words(name: str, value: str | None, said: dict[str, Any]) -> None:
+def _read_text(name: str, value: str | None, found: dict[str, Any]) -> None:
     if name in ("next", "nexturl", "nextlink", "nextpageurl", "nextpage", "odatanextlink"):
-        _hear_next(value, said)
+        _read_next(value, found)
     elif name in ("previous", "prev", "previousurl"):
-        said["knows_ends"] = True
+        found["knows_ends"] = True
     elif name in _CURSOR:
         if value:
-            said["cursor"] = value
+            found["cursor"] = value
         elif name != "endcursor":
-            said.setdefault("has_more", False)
+            found.setdefault("has_more", False)
     elif value and name in _BEFORE:
-        said["before"] = value
+        found["before"] = value
     elif value and name in _AFTER:
-        said["after"] = value
+        found["after"] = value
 
 
-def _hear_next(value: str | None, said: dict[str, Any]) -> None:
-    """A link or a token to the next page; none where there is no next page."""
-    said["next_link"] = value
+def _read_next(value: str | None, found: dict[str, Any]) -> None:
+    """Take a link or a cursor to the next page; without a value there is no next page."""
+    found["next_link"] = value
     if not value:
         return
     if "://" not in value and not value.startswith(("/", "?")):
-        said["cursor"] = value
+        found["cursor"] = value
         return
     query = dict(reversed(query_of(value)))
     for name in ("cursor", "page_token", "pageToken", "after", "continuation"):
         if name in query:
-            said["cursor"] = query[name]
+            found["cursor"] = query[name]
     for name in ("offset", "start", "skip"):
         if is_number(query.get(name, "")):
-            said["next_offset"] = int(query[name])
-    if "cursor" not in said and "next_offset" not in said:
+            found["next_offset"] = int(query[name])
+    if "cursor" not in found and "next_offset" not in found:
         if is_number(query.get("page", "")):
-            said["next_number"] = int(query["page"])
-        said["cursor"] = value
+            found["next_number"] = int(query["page"])
+        found["cursor"] = value
 
 
-def _infer(said: dict[str, Any], returned: int | None, arguments: Mapping[str, Any] | None) -> None:
-    """What follows from what was said; whether there is more is never made up."""
-    begins = said.get("offset")
+def _infer(
+    found: dict[str, Any], returned: int | None, arguments: Mapping[str, Any] | None
+) -> None:
+    """Add what follows from the stated fields; `has_more` is never guessed."""
+    stated = found.get("offset")
     if arguments:
-        _use_arguments(said, arguments)
-    number, limit, pages = said.get("number"), said.get("limit"), said.get("pages")
-    if number is not None and limit and "offset" not in said:
-        said["offset"] = max(number - 1, 0) * limit
-    if "next_link" in said:
-        said.setdefault("has_more", bool(said["next_link"]))
-        if "knows_ends" in said and "total" not in said and "returned" in said:
-            said["total"] = said["returned"]
-    if "has_more" not in said:
-        if said.get("cursor") is not None or said.get("next_offset") is not None:
-            said["has_more"] = True
+        _use_arguments(found, arguments)
+    number, limit, pages = found.get("number"), found.get("limit"), found.get("pages")
+    if number is not None and limit and "offset" not in found:
+        found["offset"] = max(number - 1, 0) * limit
+    if "next_link" in found:
+        found.setdefault("has_more", bool(found["next_link"]))
+        if "knows_ends" in found and "total" not in found and "returned" in found:
+            found["total"] = found["returned"]
+    offset, total = found.get("offset"), found.get("total")
+    if "has_more" not in found:
+        if found.get("cursor") is not None or found.get("next_offset") is not None:
+            found["has_more"] = True
         elif number is not None and pages is not None:
-            said["has_more"] = number < pages
-        elif said.get("offset") is not None and said.get("total") is not None and returned:
-            said["has_more"] = said["offset"] + returned < said["total"]
-        elif said.get("total") is not None and said["total"] == returned and not said.get("offset"):
-            said["has_more"] = False
-    if said.get("has_more") is False:
-        said.pop("cursor", None)
-        said.pop("next_offset", None)
-    elif begins is not None and limit and limit == returned and number is None:
-        _go_on(said, begins + limit)
+            found["has_more"] = number < pages
+        elif offset is not None and total is not None and returned:
+            found["has_more"] = offset + returned < total
+        elif total is not None and total == returned and not offset:
+            found["has_more"] = False
+    if found.get("has_more") is False:
+        found.pop("cursor", None)
+        found.pop("next_offset", None)
+    elif stated is not None and limit and limit == returned and number is None:
+        _add_next_offset(found, stated + limit)
 
 
-def _go_on(said: dict[str, Any], offset: int) -> None:
-    """The next offset, where there is more, the page is full and nothing else says how to go on."""
-    if said.get("has_more") and said.get("cursor") is None:
-        said.setdefault("next_offset", offset)
+def _add_next_offset(found: dict[str, Any], offset: int) -> None:
+    """Add the next offset if there are more items, the page is full and no cursor is given."""
+    if found.get("has_more") and found.get("cursor") is None:
+        found.setdefault("next_offset", offset)
 
 
-def _use_arguments(said: dict[str, Any], arguments: Mapping[str, Any]) -> None:
-    """What the caller asked for, where the reply speaks of pages but not of that."""
-    if "total" not in said and "has_more" not in said:
+def _use_arguments(found: dict[str, Any], arguments: Mapping[str, Any]) -> None:
+    """Add the position that the caller requested, if the reply states pages but no position."""
+    if "total" not in found and "has_more" not in found:
         return
     for name, value in arguments.items():
         key = squeezed(name)
         if type(value) is not int:
             continue
         if key in _OFFSET:
-            said.setdefault("offset", value)
+            found.setdefault("offset", value)
         elif key in _LIMIT:
-            said.setdefault("limit", value)
+            found.setdefault("limit", value)
         elif key in _PAGE:
-            said.setdefault("number", value)
+            found.setdefault("number", value)
 
 
 _SHOWING: Final = re.compile(
@@ -208,7 +211,7 @@ _SHOWING: Final = re.compile(
 
 
 def page_in_text(text: str) -> Page | None:
-    """The page that a sentence tells of: `Showing 1-10 of 250`."""
+    """Return the page that a sentence states: `Showing 1-10 of 250`."""
     small = text[:2_000].lower()
     found = _SHOWING.search(small) if "of" in small or "/" in small else None
     if found is None:
@@ -236,7 +239,7 @@ _LENGTHS: Final = _LIMIT | {
 
 
 def page_of_cut(text: str, arguments: Mapping[str, Any]) -> Page | None:
-    """Where a text goes on that was cut: `Content truncated. Call … with a start_index of 100`."""
+    """Return where a cut text continues: `Content truncated. Call … with a start_index of 100`."""
     notice = text[-_LONGEST_NOTICE:].lower()
     at = notice.find("truncated")
     found = _CUT.search(notice, at) if at >= 0 else None

@@ -8,7 +8,8 @@ catalogs, actions, lists. A piece of evidence has a type and a strength: certain
 3. A report in the reply makes a likely decision by the tool's name certain.
 4. Evidence for another type that is as strong lowers the confidence by one level.
 
-Once a piece is found, sources whose evidence is always weaker are skipped: they change nothing.
+Sources that cannot change the decision are skipped: those whose evidence is always weaker than what is
+found, and those that add nothing to it: the first piece of evidence for a type stands for that type.
 """
 
 from collections.abc import Callable, Mapping
@@ -32,6 +33,13 @@ from accord.reader.reading import LEVEL, LEVELS, Confidence
 from accord.reader.value import ASKING
 
 
+_LIST: Final = frozenset({"list"})
+_ACTION: Final = frozenset({"action"})
+_ERROR: Final = frozenset({"error"})
+_SINGLE: Final = frozenset({"single"})
+_REPORT: Final = frozenset({"action", "report"})
+
+
 class Source(NamedTuple):
     """A source of evidence: its name, when it has any, an example, and the function that looks."""
 
@@ -43,6 +51,8 @@ class Source(NamedTuple):
     """The highest confidence of its evidence."""
     looks_at: Literal["anything", "words", "data"] = "anything"
     """Replies that it can be found in: text alone, anything but text, or both."""
+    adds: frozenset[str] = _LIST
+    """What it can add to the evidence: types, and whether there is a report in the reply."""
 
 
 _SURELY: Final = Verdict("single")
@@ -72,6 +82,7 @@ SOURCES: Final = (
         _asks,
         "certain",
         "data",
+        adds=_SINGLE,
     ),
     Source(
         "is-error",
@@ -79,6 +90,7 @@ SOURCES: Final = (
         '{"content": […], "isError": true}',
         is_error,
         "certain",
+        adds=_ERROR,
     ),
     Source(
         "payload-failed",
@@ -87,6 +99,7 @@ SOURCES: Final = (
         payload_failed,
         "certain",
         "data",
+        adds=_ERROR | _ACTION | _LIST,
     ),
     Source(
         "all-failed",
@@ -95,6 +108,7 @@ SOURCES: Final = (
         all_failed,
         "likely",
         "data",
+        adds=_ERROR | _ACTION,
     ),
     Source(
         "error-text",
@@ -102,6 +116,7 @@ SOURCES: Final = (
         "Error: no such table",
         error_text,
         "certain",
+        adds=_ERROR,
     ),
     Source(
         "catalog",
@@ -117,6 +132,7 @@ SOURCES: Final = (
         "Call again with confirm=true",
         unconfirmed,
         "likely",
+        adds=_SINGLE,
     ),
     Source(
         "acted",
@@ -124,6 +140,7 @@ SOURCES: Final = (
         "send_message",
         acted,
         "likely",
+        adds=_ACTION,
     ),
     Source(
         "reports-done",
@@ -131,6 +148,7 @@ SOURCES: Final = (
         "Successfully wrote to a.txt",
         reports_done,
         "likely",
+        adds=_REPORT,
     ),
     Source(
         "reports-members",
@@ -139,6 +157,7 @@ SOURCES: Final = (
         reports_members,
         "likely",
         "data",
+        adds=_REPORT,
     ),
     Source("array", "a JSON array", "[…]", array, "certain", "data"),
     Source(
@@ -193,8 +212,9 @@ SOURCES: Final = (
         "run_pipeline",
         ran,
         "guess",
+        adds=_ACTION,
     ),
-    Source("single", "anything else", '{"id": 1, "name": "a"}', _single, "certain"),
+    Source("single", "anything else", '{"id": 1, "name": "a"}', _single, "certain", adds=_SINGLE),
 )
 
 
@@ -209,18 +229,19 @@ class Decision(NamedTuple):
 
 _EXPECTED: Final = frozenset({"acted", "ran"})
 """What a tool does by its name, if it succeeds: not evidence against a failure."""
-_REPORTS: Final = frozenset({"reports-done", "reports-members"})
-"""Evidence in the reply, which is independent of the tool's name."""
 _DECLARED: Final = frozenset({"asks", "is-error"})
 """Members of the protocol, which no payload contradicts."""
 _RAISED: Final[Mapping[Confidence, Confidence]] = {"likely": "certain"}
 _LOWERED: Final[Mapping[Confidence, Confidence]] = {"certain": "likely", "likely": "guess"}
 
 
-def _prepared(*fields: str) -> tuple[tuple[Source, Callable[[Facts], Verdict | None], int], ...]:
+Prepared = tuple[Source, Callable[[Facts], Verdict | None], int, frozenset[str]]
+
+
+def _prepared(*fields: str) -> tuple[Prepared, ...]:
     """Return the sources for some replies with what `decide` needs, in the order of SOURCES."""
     return tuple(
-        (each, each.look, LEVEL[each.strongest])
+        (each, each.look, LEVEL[each.strongest], each.adds)
         for each in SOURCES
         if each.looks_at in fields and each.name not in _DECLARED and each.name != "single"
     )
@@ -246,10 +267,14 @@ def decide(facts: Facts) -> Decision:
         sources = _FOR_WORDS
     level = len(LEVELS)
     pieces: list[Piece] = []
-    for source, look, strongest in sources:
-        if strongest <= level and (piece := look(facts)) is not None:
+    found: set[str] = set()
+    for source, look, strongest, adds in sources:
+        if strongest <= level and not adds <= found and (piece := look(facts)) is not None:
             pieces.append((source, piece))
             level = min(level, LEVEL[piece.confidence])
+            found.add(_family(piece))
+            if "report" in adds:
+                found.add("report")
     if not pieces:
         decisive = _single(facts)
         return Decision(_BY_NAME["single"], decisive, decisive.confidence, ())
@@ -272,7 +297,7 @@ def _weigh(pieces: list[Piece]) -> Decision:
     against = [piece for piece in candidates if _contradicts(piece, decisive)]
     if any(LEVEL[piece.confidence] <= LEVEL[confidence] for _, piece in against):
         confidence = _LOWERED.get(confidence, confidence)
-    elif source.name in _EXPECTED and any(other.name in _REPORTS for other, _ in pieces):
+    elif source.name in _EXPECTED and any("report" in other.adds for other, _ in pieces):
         confidence = _RAISED.get(confidence, confidence)
     return Decision(
         source, decisive, confidence, tuple(f"against:{other.name}" for other, _ in against)

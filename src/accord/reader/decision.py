@@ -8,8 +8,8 @@ catalogs, actions, lists. A piece of evidence has a type and a strength: certain
 3. A report in the reply makes a likely decision by the tool's name certain.
 4. Evidence for another type that is as strong lowers the confidence by one level.
 
-Sources that cannot change the decision are skipped: those whose evidence is always weaker than what is
-found, and those that add nothing to it: the first piece of evidence for a type stands for that type.
+Sources that cannot change the decision are skipped: those whose evidence is always weaker than
+what is found, and those that add nothing to it, since the first piece for a type stands for it.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,7 +31,6 @@ from accord.reader.evidence.lists import (
 )
 from accord.reader.reading import LEVEL, LEVELS, Confidence
 from accord.reader.value import ASKING
-
 
 _LIST: Final = frozenset({"list"})
 _ACTION: Final = frozenset({"action"})

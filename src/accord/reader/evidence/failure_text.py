@@ -4,8 +4,9 @@ import re
 from collections.abc import Collection
 from typing import Final, Literal
 
+from accord.reader.lexicon import patterns
 from accord.reader.lexicon.outcomes import base_forms
-from accord.reader.lexicon.phrases import CROSSES, NO_ACCESS, NOT_GIVEN, NOT_READY
+from accord.reader.lexicon.phrases import CROSSES
 from accord.reader.patterns import any_of, any_word
 from accord.reader.sentences import after, first_sentence, reports_any_action
 
@@ -23,31 +24,8 @@ _ELEMENT: Final = re.compile(
     r"|<status>\s*(?:[\w-]{1,40}[_ -])?(?P<bad>error|failed|failure)\s*</"
 )
 _CROSS: Final = re.compile(rf"""[\s"'`*#>]*[{CROSSES}]""")
-_NOT_DOING: Final = "(?!handling|reporting|tracking|logging|monitoring|correcting|catching)"
 
-_STRONG: Final = any_of(
-    r"(?!no |last |without |zero )(?:[a-z]+ ){0,2}(?:error|exception|failure|fatal)\b"
-    r"[*_]{0,2}\s*+(?:[:(\[!—]|[*_]*$|(?<=\s)- )",
-    rf"(?:error|exception) (?:while|when|in|from|occurred|calling|during|{_NOT_DOING}\w+ing)\b",
-    r"(?:\w+ )?error \#?\d{1,5}\b(?!-)",
-    r"(?:an? |the )?(?:\w+ ){0,2}(?:error|exception) (?:has )?occurred\b",
-    r"failed\b(?: to\b|\s*:| with|\s*$)",
-    r"(?:mcp|http|api|rpc|sql|db|database) error\b",
-    r"traceback \(most recent",
-    r"[\w.]*(?:error|exception)(?::|\()",
-    r"(?:http |status |code )*[45]\d\d:? (?:error|not found|forbidden|unauthorized|bad request)",
-    r"(?:http |status |code )*[45]\d\d:? (?:internal|server|client|gone|too many|service)",
-    r"http (?:status )?(?:code )?:?\s*[45]\d\d\b",
-    r"(?:\w+ ){1,4}failed(?::| with\b)",
-    r"security violation\b|(?:\w+ )?conflict:",
-    r"[\w./-]{1,60}: .{1,200}(?:no such file or directory|permission denied|command not found"
-    r"|connection refused|no route to host|operation not permitted)$",
-    r"no (?:\w+ ){1,4}(?:provided|specified|supplied)\b[.!]?$",
-    r"(?:\w+ )?validation (?:errors?|failed|failures?)\b",
-    r"(?:received|got|encountered) (?:an? )?error\b",
-    r"caught exception[.:]|got exception while\b",
-    r"[^\W\s]{0,12}(?:错误|錯誤|失败|失敗|出错|無效|无效|无法|缺少|未找到|找不到|不存在)",
-)
+_STRONG: Final = any_of(*patterns("phrases.strong"))
 _ERROR_NUMBER: Final = re.compile(r"E[A-Z]{4,}\b[:,]")
 _NAMED: Final = re.compile(r"[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+: (?:\S+ ){3}")
 """An error that begins with its name, and goes on with a sentence: `LIMIT_REACHED: only 5 …`"""
@@ -65,69 +43,14 @@ _ERRNO: Final = re.compile(
 
 Or the class of an exception and its message: `(sqlite3.OperationalError) no such table: users`.
 """
-_STATES: Final = (
-    "allowed|permitted|valid|supported|available|configured|connected|running|installed|enabled"
-    "|authori[sz]ed|authenticated|initiali[sz]ed|recogni[sz]ed|accessible|reachable|writeable"
-    "|writable|readable|ready|implemented|loaded|registered|open|set|specified|provided|defined"
-    "|logged in|an?|the|in|part"
-)
-_STARTS: Final = any_of(
-    r"(?:invalid|unknown|unsupported|unexpected|malformed|missing|unrecogni[sz]ed|insufficient"
-    r"|incorrect|illegal|undefined) [^\s:]\S*(?! \w+:$)",
-    r"(?:unable|not able|impossible|failing) to\b",
-    r"(?:i |we )?(?:cannot|can't|can not|could not|couldn't|did not|won't|refus(?:ed|ing) to)\b",
-    r"(?:unauthori[sz]ed|forbidden|not authori[sz]ed|access denied|permission denied)\b",
-    r"authentication (?:failed|required)\b|login required(?:[.!]|: (?!yes|no\b|true|false))",
-    r"(?:not found|bad request|too many requests)\b",
-    r"(?:rate limit(?:ed)?|quota|timed out|timeout|connection (?:refused|reset|failed)|no such)\b",
-    rf"not (?:{_STATES}|enough|logged|signed|permitted)\b",
-    r"you (?:do not|don't|must|cannot|can't|need to|are not|aren't|have not|haven't)\b",
-    r"you have exceeded\b|(?:merge )?conflict\b|wrong \w",
-    r"please (?:provide|specify|set|configure|authenticate|log in|sign in|try|first|connect|start"
-    r"|install|enable|open|run|select|supply|enter|pass)\b",
-    r"(?:sorry|oops|whoops|unfortunately|something went wrong)\b",
-    r"only .{1,60}\b(?:is|are) (?:supported|allowed)\b",
-    rf"no {NOT_GIVEN}",
-    rf"no {NO_ACCESS}",
-    rf"no {NOT_READY}",
-    r"an unexpected\b|internal (?:server )?error\b",
-    r"(?:either|both|at least one|one) .{1,80}\b(?:must|is required|are required|needed)\b",
-    r"expected .{1,60}\b(?:received|got|but)\b|nothing was\b",
-    r"[^.\n]{1,80} is required [^.\n]{1,80}, but (?:it )?(?:is|was) not\b",
-)
-_WITHIN: Final = any_of(
-    r".{0,150}?(?<![\w-])(?:"
-    r"not found\b|(?:does|do) not exist\b|(?:doesn't|don't) exist\b|not exist\b"
-    r"|(?:could not|cannot|can't|couldn't|can not) be\b|no longer (?:exists|valid|available)\b"
-    r"|already exists\b|already (?:been )?(?:taken|in use|used|registered)\b|there is already\b"
-    r"|limit (?:of \S+ (?:\w+ )?)?(?:reached|exceeded|hit)\b|not established\b"
-    r"|is invalid\b|are invalid\b|timed out\b"
-    rf"|denied\b|(?:is|are|was|were|has|have)(?: not|n't) (?:been )?(?:{_STATES})\b"
-    r"|(?:is|are) (?:required|disabled|missing)\b|too (?:large|long|big|short|many)\b"
-    r"|expired\b|aborted\b|reverted\b|violates?\b|constraint fail(?:s|ed)\b|traversal\b"
-    r"|returned an error\b|syntax error\b|conflicts with\b"
-    r"|must (?:be|have|not|contain|start|provide|include|specify)\b"
-    r"|not (?:permitted|allowed|supported|implemented|available|configured|connected|authorized"
-    r"|authenticated|initialized|accessible|reachable|installed|enabled|running|set|loaded)\b"
-    r"|(?:returned|with) (?:an? )?(?:http )?(?:status|error|code)(?: code)?:? [45]\d\d\b"
-    r"|(?:returned|responded with) [45]\d\d\b"
-    r"|outside allowed\b|exceed(?:s|ed)\b"
-    r"|out of (?:range|bounds)\b|(?<!\d\s)failed(?:[.!]?$|\s*:| to\b| because\b)|went wrong\b"
-    r"|requires (?:confirmation|approval|authentication)\b|unavailable\b|required[.!]?$"
-    r"|status:? (?:failed|error)\b|(?:was|were|been) refused\b"
-    r"|did not (?:understand|respond|succeed|complete)\b"
-    r")",
-)
+_STARTS: Final = any_of(*patterns("phrases.starts"))
+_WITHIN: Final = any_of(*patterns("phrases.within"))
 _CODE: Final = re.compile(
     r"(?:[a-z]+_){0,12}(?:not_found|failed|error|denied|required|unauthorized|forbidden|expired|not_authed"
     r"|rate_limited|(?:invalid|missing|unknown|no|not|already|cannot)_[a-z_]+)"
 )
 """An error that is told by its name alone: `channel_not_found`."""
-_NEGATION: Final = any_of(
-    r".{0,200}?\b(?:not|cannot|can't|couldn't|won't|wasn't|unable|failed|failure|invalid|denied"
-    r"|refused|missing|unknown|unsupported|expired|forbidden|too (?:large|long|many))\b",
-    r".{0,200}?\bexists[.!]?$",
-)
+_NEGATION: Final = any_of(*patterns("phrases.negation"))
 _BAD: Final = any_word(
     """no n't err fail fatal exce unex expire expect exist una unk unsu unre undef unfo inva insuf
     incor refus reject revert requ trac constr travers abort disab enabl miss limit too oops must
@@ -265,13 +188,7 @@ def _is_record(lines: list[str]) -> bool:
     return any(map(_LABELLED.match, lines[1:3]))
 
 
-_TITLE: Final = any_of(
-    r"(?:not (?:logged in|signed in|authenticated|authori[sz]ed)|unauthori[sz]ed|access denied)"
-    r"(?:[.:!]|$| - )",
-    r"(?:error|failed|failure)(?:[:!]|$| - )",
-    r"(?:(?P<what>[\w-]+) )(?:[\w-]+ ){0,4}(?:failed|error|not found|not allowed|denied|refused)"
-    r"(?:[.:!]|$| - | in\b| for\b)",
-)
+_TITLE: Final = any_of(*patterns("phrases.title"))
 
 
 def _title_failed(line: str, *, is_act: bool, own: Collection[str]) -> bool:
@@ -290,22 +207,12 @@ def _opening(lines: list[str]) -> str:
     return lines[0]
 
 
-_FAILED_TO: Final = any_of(
-    r"failed to (?!(?:fetch|read|load|open|access|retrieve|get|download|parse|connect|find|resolve"
-    r"|convert|call|execute|process)\b)"
-)
+_FAILED_TO: Final = any_of(*patterns("phrases.failed-to"))
 
 
-_CALL_FAILED: Final = any_of(
-    r"(?:\w+ ){0,6}file not found(?:[.,:!]|$)",
-    r"(?:missing|invalid|unknown|unsupported) (?:\w+ ){0,2}"
-    r"(?:arguments?|parameters?|input|request)\b",
-    r"(?:unable to|cannot|could not|couldn't|can't|failed to) (?:read|open|find|load|fetch|access"
-    r"|retrieve|get|parse|connect|determine|resolve)\b",
-    r"rate limited due to\b|rate limit exceeded[.!]",
-)
-_OFFERS: Final = any_of(r"\W*(?:available|valid|supported|known|did you mean|options|use one of)\b")
-_BAD_VALUE: Final = any_of(r"(?:invalid|unknown|unsupported|missing|unexpected) [\w ]{1,40}: \S")
+_CALL_FAILED: Final = any_of(*patterns("phrases.call-failed"))
+_OFFERS: Final = any_of(*patterns("phrases.offers"))
+_BAD_VALUE: Final = any_of(*patterns("phrases.bad-value"))
 
 
 def says_failed_to_give(

@@ -91,10 +91,7 @@ def payload_failed(facts: Facts) -> Verdict | None:
     """A flag, an error, a status; an error that nothing was found is none of a search."""
     sign = failure_in(facts.value)
     if sign is None:
-        sign = _exit_code(facts) if _ran(facts) else None
-        if sign is None and not facts.call.wants_many:
-            sign = _refusal(facts) or _miss(facts)
-        return None if sign is None else _failed(facts, sign, "guess")
+        return _told_otherwise(facts)
     counts = failed_counts(facts.value)
     if counts is not None and counts[0] > 0:
         return Verdict("action", "likely", is_partial=True)
@@ -111,6 +108,16 @@ def payload_failed(facts: Facts) -> Verdict | None:
         nothing = Collection([], dict(facts.value), ("error",), "guess")
         return Verdict("list", "guess", found=nothing)
     return _failed(facts, sign, "certain")
+
+
+def _told_otherwise(facts: Facts) -> Verdict | None:
+    """A failure told by an exit code, or in a message beside what the tool was given."""
+    sign = _exit_code(facts) if _ran(facts) else None
+    if sign is None and not facts.call.wants_many:
+        sign = _refusal(facts)
+        if sign is None and (sign := _miss(facts)) is not None:
+            return _failed(facts, sign, "likely")
+    return None if sign is None else _failed(facts, sign, "guess")
 
 
 def _refusal(facts: Facts) -> Sign | None:

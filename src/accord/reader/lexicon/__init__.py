@@ -1,7 +1,8 @@
 """The words that replies and tool names use, as data: each word once, with one meaning.
 
 The data is in the `.txt` files here: `verbs` and `names` (words of tool names), `members` (of
-objects), `outcomes` (words of sentences), `languages`. `words("verbs.list")` is one section:
+objects), `outcomes` (words of sentences), `phrases` (patterns of sentences), `languages`.
+`words("verbs.list")` is one section:
 
     [list]  # what the section has in common
     search find browse
@@ -18,6 +19,7 @@ from typing import Final, TypeVar
 
 _FOLDER: Final = Path(__file__).parent
 _SECTION: Final = re.compile(r"^\[([\w-]+)\](?:[ \t].*)?$", re.M)
+_INNER: Final = re.compile(r"\{([a-z][a-z.-]*)\}")
 _JOINTS: Final = re.compile(r"[^a-z0-9]")
 _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _MAX_NAMES: Final = 2_048
@@ -45,6 +47,19 @@ def ordered(section: str) -> tuple[str, ...]:
 def words(*sections: str) -> frozenset[str]:
     """Return the words of one or several sections: `words("verbs.list")`."""
     return frozenset(word for section in sections for word in ordered(section))
+
+
+def patterns(section: str) -> tuple[str, ...]:
+    """Return the patterns of a section; `{name}` in one stands for those of another section."""
+    file, _, name = section.partition(".")
+    lines = (line for line in _sections(file)[name].splitlines() if line and line[:2] != "# ")
+    return tuple(_INNER.sub(lambda found: _any_of(found[1], file), line) for line in lines)
+
+
+def _any_of(name: str, file: str) -> str:
+    """Return one pattern for a section: of words in another file, or of patterns in this one."""
+    each = sorted(words(name)) if "." in name else patterns(f"{file}.{name}")
+    return f"(?:{'|'.join(each)})"
 
 
 def pairs(section: str) -> dict[str, str]:

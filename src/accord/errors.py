@@ -4,6 +4,7 @@
     ├── ContractError    a server, tool or answer violates the contract
     │   └── TooDeep      a value is nested too deeply for a message
     ├── LifespanError    the lifespan of a server failed, or did not end in time
+    ├── StoreError       the store of tasks cannot be reached, or refuses
     └── PeerError        a peer cannot be reached, or its messages are not valid
         └── MCPError     a server answered a request with a JSON-RPC error
 
@@ -62,6 +63,10 @@ class TooDeep(ContractError):
 
 class LifespanError(AccordError):
     """The lifespan of a server failed when it started or ended, or did not end in time."""
+
+
+class StoreError(AccordError):
+    """The store of tasks cannot be reached, or refuses."""
 
 
 class PeerError(AccordError):

@@ -1,0 +1,195 @@
+"""Tasks: calls that take long, whose results are fetched later.
+
+A `Task` is the whole state of one. The functions below return the next state, or None if there is
+nothing to change; a store keeps the states (`accord.tasks`).
+"""
+
+from collections.abc import Collection, Mapping
+from typing import Final, Literal
+
+import msgspec
+
+Status = Literal["working", "input_required", "completed", "failed", "cancelled"]
+
+FINAL: Final[frozenset[Status]] = frozenset({"completed", "failed", "cancelled"})
+"""States that never change."""
+_replace = msgspec.structs.replace
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """A question to the client that has no answer yet."""
+
+    name: str
+    """The name that the function uses for it; its key in the task is another one."""
+    digest: str
+    method: str
+    params: bytes
+    """The params of the request, as JSON."""
+
+
+class Answered(msgspec.Struct, frozen=True):
+    """The client's answer to a question."""
+
+    name: str
+    digest: str
+    answer: bytes
+    """The result of the request, as JSON."""
+
+
+class StoredCall(msgspec.Struct, frozen=True):
+    """What is needed to run the call of a restartable task again."""
+
+    arguments: bytes
+    revision: str
+    capabilities: bytes
+    """The client's capabilities, as JSON."""
+    client: bytes
+    """The client's `clientInfo`, as JSON."""
+    caller: str
+    """The key of the caller: see `Caller`."""
+    address: str | None
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The state of a task. Times are milliseconds since 1970."""
+
+    id: str
+    tool: str
+    principal: bytes = b""
+    """Digest of the identity that may use it; empty if the sender had none."""
+    created: int
+    updated: int
+    ttl_ms: int
+    poll_ms: int
+    owner: str
+    """The process that runs it."""
+    status: Status = "working"
+    message: str | None = None
+    asked: Mapping[str, Asked] = {}
+    """The open questions by key."""
+    answered: Mapping[str, Answered] = {}
+    """The answers by key."""
+    count: int = 0
+    """Number of questions so far, from which keys are made: none is used twice."""
+    runs: int = 1
+    is_cancelling: bool = False
+    """True once the client wants it to end."""
+    is_error: bool = False
+    """True if the result says that the tool has failed."""
+    result: bytes = b""
+    """The result of a completed task, as JSON."""
+    error: bytes = b""
+    """The JSON-RPC error of a failed task, as JSON."""
+    call: StoredCall | None = None
+    """Given if it may run again after its process has ended."""
+
+    @property
+    def is_final(self) -> bool:
+        """True if the task is over."""
+        return self.status in FINAL
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """The end of a task: a status with a result or an error."""
+
+    status: Status
+    result: bytes = b""
+    error: bytes = b""
+    message: str | None = None
+    is_error: bool = False
+
+
+CANCELLED: Final = Outcome("cancelled", message="The task was cancelled")
+
+
+def finished(task: Task, outcome: Outcome, owner: str, now: int) -> Task | None:
+    """Return a task with its outcome; None if it is over, or another process runs it."""
+    if task.is_final or task.owner != owner:
+        return None
+    return _replace(
+        task,
+        status=outcome.status,
+        result=outcome.result,
+        error=outcome.error,
+        message=outcome.message or task.message,
+        is_error=outcome.is_error,
+        asked={},
+        answered={},
+        call=None,
+        updated=max(now, task.updated),
+    )
+
+
+def ended_by_client(task: Task, now: int) -> Task | None:
+    """Return a task that is cancelled at once, whatever its process still does."""
+    return finished(task, CANCELLED, task.owner, now)
+
+
+def cancelling(task: Task, now: int) -> Task | None:
+    """Return a task whose process is to end it; None if it is over or ending."""
+    if task.is_final or task.is_cancelling:
+        return None
+    return _replace(task, is_cancelling=True, updated=max(now, task.updated))
+
+
+def with_message(task: Task, message: str, owner: str, now: int) -> Task | None:
+    """Return a task with another status message."""
+    if task.is_final or task.owner != owner or task.message == message:
+        return None
+    return _replace(task, message=message, updated=max(now, task.updated))
+
+
+def asking(task: Task, questions: Collection[Asked], owner: str, now: int) -> Task | None:
+    """Return a task with further open questions, each under a new key."""
+    if task.is_final or task.owner != owner:
+        return None
+    keys = [f"{each.name}.{task.count + i}" for i, each in enumerate(questions, 1)]
+    return _replace(
+        task,
+        status="input_required",
+        asked={**task.asked, **dict(zip(keys, questions, strict=True))},
+        count=task.count + len(keys),
+        updated=max(now, task.updated),
+    )
+
+
+def not_asking(task: Task, keys: Collection[str], owner: str, now: int) -> Task | None:
+    """Return a task without some open questions: the function does not wait for them any more."""
+    if task.is_final or task.owner != owner or task.asked.keys().isdisjoint(keys):
+        return None
+    open_questions = {key: each for key, each in task.asked.items() if key not in keys}
+    status: Status = "input_required" if open_questions else "working"
+    return _replace(task, status=status, asked=open_questions, updated=max(now, task.updated))
+
+
+def answering(task: Task, answers: Mapping[str, bytes], now: int) -> Task | None:
+    """Return a task with answers to open questions; others are ignored."""
+    given = {
+        key: Answered(task.asked[key].name, task.asked[key].digest, answer)
+        for key, answer in answers.items()
+        if key in task.asked
+    }
+    if not given or task.is_final:
+        return None
+    open_questions = {key: each for key, each in task.asked.items() if key not in given}
+    return _replace(
+        task,
+        status="input_required" if open_questions else "working",
+        asked=open_questions,
+        answered={**task.answered, **given},
+        updated=max(now, task.updated),
+    )
+
+
+def taken_over(task: Task, owner: str, now: int) -> Task | None:
+    """Return a task that another process runs from now on, from its beginning."""
+    if task.is_final:
+        return None
+    return _replace(
+        task,
+        owner=owner,
+        status="working",
+        asked={},
+        runs=task.runs + 1,
+        updated=max(now, task.updated),
+    )

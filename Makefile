@@ -56,7 +56,7 @@ coverage: $(VENV)/.test $(VENV)/.docs $(VENV)/.peers $(FRAMEWORKS) ## run all te
 	rm -f $(COVERAGE_FILE).*  # incomplete files of killed processes
 	$(BIN)/coverage report
 
-test-long: $(VENV)/.test ## run the long tests, and properties with ten times the examples
+test-long: $(VENV)/.test $(VENV)/.long ## run the long tests, and properties with ten times the examples
 	$(COMPILE)
 	$(BIN)/python -m $(PYTEST) -m "long or hypothesis" --hypothesis-profile many --timeout 3600
 
@@ -110,7 +110,7 @@ $(VENV)/.base: pyproject.toml constraints.txt
 	$(INSTALL) --editable '.[all]'
 	@touch $@
 
-$(VENV)/.test $(VENV)/.check $(VENV)/.docs $(VENV)/.bench $(VENV)/.sheet: $(VENV)/.%: $(VENV)/.base
+$(VENV)/.test $(VENV)/.long $(VENV)/.check $(VENV)/.docs $(VENV)/.bench $(VENV)/.sheet: $(VENV)/.%: $(VENV)/.base
 	$(INSTALL) --group $*
 	@touch $@
 

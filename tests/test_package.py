@@ -139,6 +139,7 @@ EXTRAS = {
     "sql": ["tools", "postgresql://127.0.0.1/shop"],
     "sheets": ["tools", "sheets"],
     "django": ["tools", "django:shop.settings"],
+    "arrow": ["read", "shop.py", "--to", "parquet"],
 }
 
 
@@ -177,5 +178,6 @@ def test_with_its_extras_the_demo_is_served_and_called(complete: Path) -> None:
 
 def test_with_all_extras_nothing_is_missing(complete: Path) -> None:
     ours = ["accord.django", "accord.client", "accord.serve.http.listen", "accord.sources.sheets"]
+    ours.append("accord.integrations.arrow")
     theirs = ["rest_framework", "psycopg", "prometheus_client", "opentelemetry.trace"]
     assert run(complete / "python", "-c", f"import {', '.join(ours + theirs)}") == ""

@@ -11,10 +11,11 @@ from client.connections import run, text, with_misbehaving
 
 @pytest.fixture
 def _bare(monkeypatch: pytest.MonkeyPatch) -> None:
-    for package in ("httpx2", "httpcore2"):
-        loaded = [name for name in sys.modules if name.startswith(f"{package}.")]
-        for name in (package, *loaded):
-            monkeypatch.setitem(sys.modules, name, None)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "httptools"]:
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setitem(sys.modules, "httptools", None)
+    for name in [name for name in sys.modules if name.startswith("accord.http1")]:
+        monkeypatch.delitem(sys.modules, name)
     monkeypatch.delitem(sys.modules, "accord.client.http", raising=False)
 
 

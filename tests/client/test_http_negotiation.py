@@ -136,11 +136,15 @@ def test_a_server_that_refuses_everything_is_reported_by_its_status(status: int)
     refused(answer, f"/mcp answered with HTTP {status}: go away!")
 
 
-def test_a_session_id_that_no_header_can_carry_is_refused() -> None:
+@pytest.mark.parametrize(
+    ("session", "sentence"),
+    [("aüb", "a session id that is not a valid header value"), ("a\x7fb", "an invalid response")],
+)
+def test_a_session_id_that_no_header_can_carry_is_refused(session: str, sentence: str) -> None:
     async def answer(request: Request) -> None:
-        await handshake(request, session="a\x7fb")
+        await handshake(request, session=session)
 
-    refused(answer, "a session id that is not a valid header value")
+    refused(answer, sentence)
 
 
 # What is sent

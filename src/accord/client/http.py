@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import ssl
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
 from typing import Any, Final
 
@@ -14,6 +13,7 @@ from accord.client.messages import (
     Outgoing,
     Reply,
     SessionExpired,
+    client_info,
     message_headers,
     shorten,
 )
@@ -21,13 +21,28 @@ from accord.client.sse import EventStreamDecoder
 from accord.errors import ContractError, PeerError
 
 try:
-    import httpx2
+    from accord.http1 import (
+        URL,
+        ConnectFailed,
+        HTTPError,
+        InvalidURL,
+        Pool,
+        Response,
+        TooLarge,
+        encode_head,
+    )
 except ImportError as error:
     raise ContractError("A URL needs an extra: pip install 'accord-mcp[connect]'") from error
 
 _JSON: Final = "application/json"
 _STREAM: Final = "text/event-stream"
 _HEADERS: Final = {"accept": f"{_JSON}, {_STREAM}", "content-type": _JSON}
+_REPEATABLE: Final = frozenset(  # requests that a server may receive twice
+    {
+        *("server/discover", "ping", "tools/list", "prompts/list", "prompts/get"),
+        *("resources/list", "resources/templates/list", "resources/read", "completion/complete"),
+    }
+)
 _REDIRECTS: Final = (301, 302, 307, 308)
 _MAX_REDIRECTS: Final = 5
 _SEND_TIMEOUT: Final = 2.0  # seconds for messages that have no reply
@@ -53,24 +68,21 @@ class HTTPTransport:
         self._is_listening = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         try:
-            self._url = httpx2.URL(url)
-            self._client = httpx2.AsyncClient(
-                # Loading certificates is slow, and unnecessary without TLS.
-                verify=self._url.scheme == "https" or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
-                headers={"accept-encoding": "identity", **headers},
-                timeout=None,  # each request has its own, from start to end
-                limits=httpx2.Limits(max_connections=None, max_keepalive_connections=10),
-            )
-        except (httpx2.InvalidURL, UnicodeEncodeError, TypeError) as error:
+            self._url = URL.parse(url)
+            self._given = {"user-agent": f"accord/{client_info()['version']}", **_lower(headers)}
+            encode_head("POST", self._url, self._given)
+        except InvalidURL as error:
             raise ContractError(f"the URL or its headers are invalid: {error}") from error
-        if not self._url.host:
-            raise ContractError(f"{url!r} has no host")
+        self._pool = Pool()
 
     async def exchange(self, request: Outgoing, reply: "asyncio.Future[Reply]") -> None:
         """POST a request and read until its reply arrives; resume an interrupted stream."""
         events = EventStreamDecoder(self._limit)
+        in_session = "mcp-session-id" in self._headers(request)
         try:
             async with self._open("POST", request) as response:
+                if response.status == 404 and in_session:
+                    raise SessionExpired(f"{self._where} has ended the session")
                 await self._take(response, request, reply, events)
         except HTTPRefused:
             if request.method == "initialize" and await self._is_http_sse(request):
@@ -128,25 +140,27 @@ class HTTPTransport:
         finally:
             for task in self._tasks:
                 task.cancel()
-            await self._client.aclose()
+            await self._pool.close()
 
     # Requests
 
     @contextlib.asynccontextmanager
     async def _open(
         self, method: str, message: Outgoing, extra: Mapping[str, str] | None = None
-    ) -> AsyncIterator[httpx2.Response]:
+    ) -> AsyncIterator[Response]:
         """Send one message and yield its response; same-origin redirects are followed."""
         headers = {**self._headers(message), **(extra or {})}
         if method == "POST":
             self._dispatcher.log.add("sent", message.raw)
         with self._translated_errors():
             for _ in range(_MAX_REDIRECTS):
-                content = message.raw if method == "POST" else None
-                request = self._client.build_request(
-                    method, self._url, content=content, headers=headers
+                response = await self._pool.open(
+                    method,
+                    self._url,
+                    headers,
+                    message.raw if method == "POST" else None,
+                    is_safe=message.method in _REPEATABLE,
                 )
-                response = await self._client.send(request, stream=True)
                 try:
                     target = self._redirect(response)
                     if target is None:
@@ -154,7 +168,7 @@ class HTTPTransport:
                         return
                     self._url = target
                 finally:
-                    await response.aclose()
+                    response.close()
         raise HTTPRefused(f"{self._where} redirects too often")
 
     async def _is_http_sse(self, request: Outgoing) -> bool:
@@ -164,42 +178,37 @@ class HTTPTransport:
             async with (
                 asyncio.timeout(_SEND_TIMEOUT),
                 self._open("GET", request, {"accept": _STREAM}) as response,
-                contextlib.aclosing(response.aiter_bytes()) as chunks,
             ):
                 if not _is_stream(response):
                     return False
-                async for chunk in chunks:
+                async for chunk in response:
                     for event in events.feed(chunk):
                         return event.type == "endpoint"
         return False
 
     def _resume(
         self, message: Outgoing, events: EventStreamDecoder
-    ) -> contextlib.AbstractAsyncContextManager[httpx2.Response]:
+    ) -> contextlib.AbstractAsyncContextManager[Response]:
         extra = {"accept": _STREAM}
         if _is_resumable(message, events):
             extra["last-event-id"] = events.last_id
         return self._open("GET", message, extra)
 
     def _headers(self, message: Outgoing) -> dict[str, str]:
-        headers = _HEADERS | message_headers(message)
+        headers = self._given | _HEADERS | _lower(message_headers(message))
         if self._session is not None and message.method != "initialize":
             headers["mcp-session-id"] = self._session
         return headers
 
-    def _redirect(self, response: httpx2.Response) -> httpx2.URL | None:
+    def _redirect(self, response: Response) -> URL | None:
         """Return the URL of a redirect within the origin; headers must not leak to another."""
-        if response.status_code not in _REDIRECTS:
+        if response.status not in _REDIRECTS:
             return None
         target = self._url.join(response.headers.get("location", ""))
-        if (target.scheme, target.host, target.port) == (
-            self._url.scheme,
-            self._url.host,
-            self._url.port,
-        ):
+        if target.origin == self._url.origin:
             return target
         raise HTTPRefused(
-            f"{self._where} redirects to another origin, {_bare(target)}; "
+            f"{self._where} redirects to another origin, {target.bare}; "
             "connect to that URL if you trust it"
         )
 
@@ -207,40 +216,36 @@ class HTTPTransport:
     def _translated_errors(self) -> Iterator[None]:
         try:
             yield
-        except (httpx2.LocalProtocolError, UnicodeEncodeError) as error:
-            raise ContractError(f"the headers are invalid: {error}") from error
-        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            reason = shorten(str(error)) or type(error).__name__
+        except HTTPError as error:
+            reason = shorten(str(error))
             raise PeerError(f"could not reach {self._where}: {reason}{_advice(error)}") from error
 
     @property
     def _where(self) -> str:
-        return _bare(self._url)
+        return self._url.bare
 
     # Responses
 
     async def _take(
         self,
-        response: httpx2.Response,
+        response: Response,
         request: Outgoing,
         reply: "asyncio.Future[Reply]",
         events: EventStreamDecoder,
     ) -> None:
-        if response.status_code == 404 and "mcp-session-id" in response.request.headers:
-            raise SessionExpired(f"{self._where} has ended the session")
         if request.method == "initialize" and response.is_success:
             self._session = self._read_session(response)
         if _is_stream(response):
             await self._follow(response, request, reply, events)
-        elif response.status_code != 401 and _content_type(response) == _JSON:
+        elif response.status != 401 and _content_type(response) == _JSON:
             body = await self._body(response)
             self._deliver(body, request)
             if not reply.done():
-                raise _refused(self._where, response.status_code, body)
+                raise _refused(self._where, response.status, body)
         else:
             raise await self._http_error(response)
 
-    def _read_session(self, response: httpx2.Response) -> str | None:
+    def _read_session(self, response: Response) -> str | None:
         session: str | None = response.headers.get("mcp-session-id")
         if session is not None and not _fits_header(session):
             raise PeerError(f"{self._where} sent a session id that is not a valid header value")
@@ -248,23 +253,22 @@ class HTTPTransport:
 
     async def _follow(
         self,
-        response: httpx2.Response,
+        response: Response,
         request: Outgoing,
         reply: "asyncio.Future[Reply] | None",
         events: EventStreamDecoder,
     ) -> None:
         """Read a stream to its end, or to the reply; an interrupted one may be resumed."""
         try:
-            async with contextlib.aclosing(response.aiter_bytes()) as chunks:
-                async for chunk in chunks:
-                    for event in events.feed(chunk):
-                        if event.type != "message":
-                            self._dispatcher.add_invalid(event.data)
-                        elif event.data:
-                            self._deliver(event.data, request)
-                    if reply is not None and reply.done():
-                        return
-        except httpx2.TransportError:
+            async for chunk in response:
+                for event in events.feed(chunk):
+                    if event.type != "message":
+                        self._dispatcher.add_invalid(event.data)
+                    elif event.data:
+                        self._deliver(event.data, request)
+                if reply is not None and reply.done():
+                    return
+        except HTTPError:
             if not _is_resumable(request, events):
                 raise
 
@@ -274,19 +278,16 @@ class HTTPTransport:
                 self._send_quietly(msgspec.structs.replace(response, revision=request.revision))
             )
 
-    async def _body(self, response: httpx2.Response) -> bytes:
-        body = bytearray()
-        async with contextlib.aclosing(response.aiter_bytes()) as chunks:
-            async for chunk in chunks:
-                body += chunk
-                if len(body) > self._limit:
-                    raise PeerError(f"{self._where} sent more than {self._limit} bytes")
-        return bytes(body)
+    async def _body(self, response: Response) -> bytes:
+        try:
+            return await response.read(self._limit)
+        except TooLarge as error:
+            raise PeerError(f"{self._where} {error}") from None
 
-    async def _http_error(self, response: httpx2.Response) -> PeerError:
-        if response.status_code == 401:
+    async def _http_error(self, response: Response) -> PeerError:
+        if response.status == 401:
             return PeerError(f"{self._where} requires authorization (HTTP 401); pass it in headers")
-        return _refused(self._where, response.status_code, await self._body(response))
+        return _refused(self._where, response.status, await self._body(response))
 
     # Background tasks
 
@@ -344,11 +345,11 @@ def _fits_header(text: str) -> bool:
     return text.isascii() and text.isprintable()
 
 
-def _is_stream(response: httpx2.Response) -> bool:
+def _is_stream(response: Response) -> bool:
     return response.is_success and _content_type(response) == _STREAM
 
 
-def _content_type(response: httpx2.Response) -> str:
+def _content_type(response: Response) -> str:
     text: str = response.headers.get("content-type", "")
     return text.partition(";")[0].strip().lower()
 
@@ -359,13 +360,15 @@ def _refused(where: str, status: int, body: bytes) -> HTTPRefused:
     return HTTPRefused(f"{where} answered with HTTP {status}{detail}")
 
 
-def _bare(url: httpx2.URL) -> str:
-    """Return a URL without the parts that may be secret."""
-    return str(url.copy_with(userinfo=b"", query=None, fragment=None))
+def _lower(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return headers by lower-case names; raise ContractError unless all are strings."""
+    if not all(isinstance(text, str) for pair in headers.items() for text in pair):
+        raise ContractError("the headers are invalid: names and values must be strings")
+    return {name.lower(): value for name, value in headers.items()}
 
 
-def _advice(error: Exception) -> str:
+def _advice(error: HTTPError) -> str:
     """Return advice for a connection that could not be opened."""
-    if not isinstance(error, httpx2.ConnectError) or "SSL" in str(error):
+    if not isinstance(error, ConnectFailed) or not error.is_refused:
         return ""
     return "; is the server running, and the address right?"

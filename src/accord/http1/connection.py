@@ -66,7 +66,7 @@ class Connection(asyncio.Protocol):
         return (
             self.is_open
             and not self.transport.is_closing()
-            and self._loop.time() <= self.idle_until
+            and self._loop.time() < self.idle_until
             and not _has_input(self.transport)
         )
 

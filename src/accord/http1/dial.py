@@ -95,9 +95,7 @@ def _is_address(host: str) -> bool:
 
 async def _open_socket(host: str, port: int) -> socket.socket:
     """Connect to the address of a name that answers first, starting with the first one."""
-    loop = asyncio.get_running_loop()
-    infos = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    waiting = deque(interleave((family, address) for family, _, _, _, address in infos))
+    waiting = deque(interleave(await look_up(host, port)))
     attempts: list[asyncio.Task[socket.socket]] = []
     errors: list[BaseException] = []
     winner = None
@@ -118,6 +116,13 @@ async def _open_socket(host: str, port: int) -> socket.socket:
         raise errors[0] if errors else OSError(f"{host} has no address")
     finally:
         _abandon(task for task in attempts if task is not winner)
+
+
+async def look_up(host: str, port: int) -> list[Address]:
+    """Return the addresses of a name."""
+    loop = asyncio.get_running_loop()
+    infos = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [(family, address) for family, _, _, _, address in infos]
 
 
 def interleave(addresses: Iterable[Address]) -> list[Address]:

@@ -157,6 +157,7 @@ class _Edge:
     def __init__(self, peer: Peer, asked: "_RequestInfo") -> None:
         self.sender = None
         self.principal = peer.principal
+        self.caller = None
         self.address: str | None = None
         self._peer = peer
         self._asked = asked

@@ -4,6 +4,7 @@ import typing
 
 from accord.errors import AccordError, ContractError, LifespanError, MCPError, PeerError
 from accord.model.answer import Answer, Encoded, FieldError, Notice, Page, Problem
+from accord.model.caller import Caller
 from accord.model.completion import Completion
 from accord.model.content import Annotations, Audio, Embedded, Icon, Image, Link, Message
 from accord.model.context import ClientInfo, Context
@@ -17,6 +18,7 @@ from accord.sources.functions.dependencies import Depends
 from accord.telemetry import Telemetry
 
 if typing.TYPE_CHECKING:
+    from accord.auth import TokenVerifier
     from accord.client import Client, ElicitRequest, SampleRequest
     from accord.pages import read_all
     from accord.reader import Reading, read
@@ -26,6 +28,7 @@ __all__ = [
     "Annotations",
     "Answer",
     "Audio",
+    "Caller",
     "Client",
     "ClientInfo",
     "Completion",
@@ -60,6 +63,7 @@ __all__ = [
     "Sampled",
     "Server",
     "Telemetry",
+    "TokenVerifier",
     "error_response",
     "read",
     "read_all",
@@ -72,6 +76,7 @@ _LATER = {
     "ElicitRequest": "accord.client",
     "Reading": "accord.reader",
     "SampleRequest": "accord.client",
+    "TokenVerifier": "accord.auth",
     "read": "accord.reader",
     "read_all": "accord.pages",
 }
@@ -79,7 +84,7 @@ _LATER = {
 if not typing.TYPE_CHECKING:  # a type checker would accept any name
 
     def __getattr__(name: str) -> object:
-        """Import the client and the reader on first use: they take longer than all the rest."""
+        """Import the client, the reader and verifiers on first use: they take long to import."""
         if name not in _LATER:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import import_module

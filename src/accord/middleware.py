@@ -45,8 +45,8 @@ class _Recent(Generic[K, V]):
 
 
 def caller_key(call: Call) -> str:
-    """Return the caller's key: see `Caller`."""
-    return call.context.caller.key
+    """Return a text that differs between callers: see `Context.caller_key`."""
+    return call.context.caller_key
 
 
 def rate_limit(
@@ -147,7 +147,7 @@ def logging(
             return await following(call)
         name = _on_one_line(call.name)  # clients write URIs
         given = f" {_on_one_line(call.canonical_arguments.decode())}" if arguments else ""
-        caller = call.context.caller.key
+        caller = call.context.caller_key
         begun = time.perf_counter()
         outcome = "cancelled"
         try:

@@ -13,6 +13,7 @@ import msgspec
 
 from accord.errors import ContractError, PeerError
 from accord.model.answer import FieldError, Problem
+from accord.model.caller import CALLER
 from accord.model.values import as_json
 
 _VERSION: Final = "1"
@@ -22,6 +23,12 @@ _MIN_KEY: Final = 16
 _PREFIX: Final = "accord."
 _ONE_HOUR: Final = 3600.0
 CLOCK_SKEW: Final = 60.0  # seconds, between workers
+
+
+def bound(purpose: str) -> str:
+    """Return a purpose for the verified caller alone; without one, the purpose itself."""
+    caller = CALLER.get()
+    return purpose if caller is None else f"{purpose} for {caller.principal.decode()}"
 
 
 class BadSignature(PeerError):
@@ -77,6 +84,7 @@ class Cursors:
 
     Cursors are valid for all instances with the same `key`: give it to all workers, and keep it in
     a file to let cursors survive a restart. Without a key, they are valid for this object only.
+    Where tokens are verified, a cursor is valid for the caller alone that it was made for.
     """
 
     def __init__(
@@ -93,14 +101,14 @@ class Cursors:
     def encode(self, value: Any, purpose: str = "cursor") -> str:
         """Return a cursor with a JSON value."""
         payload = msgspec.json.encode(_Payload(int(self._clock()), as_json(value, "a cursor")))
-        return _PREFIX + self._signer.sign(purpose, payload)
+        return _PREFIX + self._signer.sign(bound(purpose), payload)
 
     def decode(self, cursor: object, purpose: str = "cursor") -> Any:
         """Return the value of a cursor; raise a Problem if it is not valid for this purpose."""
         if not isinstance(cursor, str) or not cursor.startswith(_PREFIX):
             raise _invalid("is not a cursor of this server")
         try:
-            payload = self._signer.verify(purpose, cursor.removeprefix(_PREFIX))
+            payload = self._signer.verify(bound(purpose), cursor.removeprefix(_PREFIX))
         except BadSignature as error:
             raise _invalid("was not issued by this server for this purpose") from error
         created, value = msgspec.structs.astuple(msgspec.json.decode(payload, type=_Payload))

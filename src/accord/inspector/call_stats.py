@@ -34,7 +34,7 @@ class CallStats:
     def add(self, noted: Iterable[Noted]) -> None:
         """Count calls that have just ended."""
         calls = failures = 0
-        for tool, ending, seconds in noted:
+        for tool, ending, seconds, _ in noted:
             failed = ending not in _SUCCESSES
             calls += 1
             failures += failed

@@ -319,7 +319,7 @@ class RemoteTarget:
         try:
             reply = await call.send(answers)
         except PeerError as error:
-            self._note((call.request.tool, "unavailable", perf_counter() - began))
+            self._note((call.request.tool, "unavailable", perf_counter() - began, None))
             self._drop(call.peer, error)
             raise
         finally:
@@ -337,7 +337,7 @@ class RemoteTarget:
         report = await read_reply(self._received(request, raw))
         if reply is not None:
             ending: OutcomeLabel = "internal" if report.is_failure else "success"
-            self._note((request.tool, ending, call.seconds))
+            self._note((request.tool, ending, call.seconds, None))
         messages, omitted = call.messages(
             reply, is_whole=reply is not None and not report.is_oversized
         )

@@ -8,6 +8,7 @@ import msgspec
 
 from accord.errors import AccordError, ContractError
 from accord.model.answer import FieldError
+from accord.model.caller import Caller
 from accord.model.content import MessageContent
 from accord.model.forms import InvalidContent
 from accord.model.questions import (
@@ -80,15 +81,6 @@ class Sender(Protocol):
         """The address of the client."""
 
 
-class Caller(msgspec.Struct, frozen=True):
-    """The sender of a call, as far as its transport knows it."""
-
-    key: str
-    """Differs between callers: a digest of the credentials, else the address, else `local`."""
-    address: str | None = None
-    """The IP address; None over stdio and Unix sockets."""
-
-
 class Channel(Protocol):
     """The channel from a function to its caller."""
 
@@ -102,7 +94,11 @@ class Channel(Protocol):
     def log(self, level: Level, data: Any, logger: str | None) -> Awaitable[object] | None: ...
     def detach(self, seconds: float) -> None: ...
     @property
-    def caller(self) -> Caller: ...
+    def caller(self) -> Caller | None: ...
+    @property
+    def caller_key(self) -> str: ...
+    @property
+    def address(self) -> str | None: ...
     def within(self, seconds: float, work: Awaitable[T]) -> Awaitable[T]: ...
     async def run_in_thread(self, function: Callable[..., T], *arguments: Any) -> T: ...
     async def ask(self, questions: Mapping[str, Question]) -> Mapping[str, bytes]: ...
@@ -194,9 +190,29 @@ class Context(Generic[State_co]):
         return self._channel.sender
 
     @property
-    def caller(self) -> Caller:
-        """The sender of the call. It is available until the call ends."""
+    def caller(self) -> Caller | None:
+        """The sender of the call by its verified token; None if the server verifies no tokens.
+
+        It is available until the call ends.
+        """
         return self._channel.caller
+
+    @property
+    def caller_key(self) -> str:
+        """A text that differs between senders, whether or not tokens are verified.
+
+        It is a digest of the verified caller or of the credentials, else the address, else `local`.
+        It is available until the call ends.
+        """
+        return self._channel.caller_key
+
+    @property
+    def address(self) -> str | None:
+        """The IP address of the sender; None over stdio and Unix sockets.
+
+        It is available until the call ends.
+        """
+        return self._channel.address
 
     def run_in_thread(self, function: Callable[..., T], *arguments: Any) -> Awaitable[T]:
         """Run a blocking function in a thread of the server, from an async function."""

@@ -7,7 +7,7 @@ import msgspec
 
 from accord.errors import ContractError
 from accord.model.content import Icon, MessageContent, message, messages_of
-from accord.model.tool import Bound, Dependencies, tags_of
+from accord.model.tool import Bound, Dependencies, normalize_scopes, tags_of
 from accord.model.values import known
 from accord.revisions import Revision
 
@@ -37,11 +37,16 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     meta: Mapping[str, Any] | None = None
     tags: Collection[str] = frozenset()
     enabled: bool = True
+    scopes: Sequence[str] = ()
+    """Scopes that a verified caller needs to use it."""
+    hidden: bool = False
+    """True if lists leave it out for callers that lack its scopes."""
 
     def __post_init__(self) -> None:
         if self.tags:
             tags = tags_of(self.tags, f"prompt {self.name!r}")
             msgspec.structs.force_setattr(self, "tags", tags)
+        normalize_scopes(self, f"prompt {self.name!r}")
         if not self.name:
             raise ContractError("the name of a prompt must not be empty")
 

@@ -18,7 +18,7 @@ import msgspec
 from accord.errors import ContractError
 from accord.model.completion import Completer
 from accord.model.content import Annotations, Embedded, Icon, contents
-from accord.model.tool import Bound, Dependencies, tags_of
+from accord.model.tool import Bound, Dependencies, normalize_scopes, tags_of
 from accord.model.values import as_json
 
 TEXT: Final = "text/plain"
@@ -155,6 +155,10 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True):
     meta: Mapping[str, Any] | None = None
     tags: Collection[str] = frozenset()
     enabled: bool = True
+    scopes: Sequence[str] = ()
+    """Scopes that a verified caller needs to use it."""
+    hidden: bool = False
+    """True if lists leave it out for callers that lack its scopes."""
     choices: Mapping[str, Sequence[str]] = {}
     """All values of a variable, if they are known."""
     completers: Mapping[str, Completer] = {}
@@ -173,6 +177,7 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True):
         if self.tags:
             tags = tags_of(self.tags, f"resource {self.uri}")
             msgspec.structs.force_setattr(self, "tags", tags)
+        normalize_scopes(self, f"resource {self.uri}")
         if not self.name:
             raise ContractError(f"the name of the resource {self.uri} must not be empty")
         if not 0 <= self.fresh_for < inf:

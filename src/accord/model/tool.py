@@ -10,6 +10,7 @@ import msgspec
 from accord.errors import ContractError
 from accord.model.answer import Notice, Page
 from accord.model.arguments import JsonSchema
+from accord.model.caller import scopes_of
 from accord.model.content import Icon
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_.\-]{1,128}")
@@ -93,6 +94,14 @@ def tags_of(tags: Any, what: str) -> frozenset[str]:
     return frozenset(tags)
 
 
+def normalize_scopes(feature: Any, what: str) -> None:
+    """Make the scopes of a feature a tuple; raise ContractError if they are not scopes."""
+    if feature.scopes:
+        msgspec.structs.force_setattr(feature, "scopes", scopes_of(feature.scopes, what))
+    elif feature.hidden:
+        raise ContractError(f"{what} is hidden from callers without its scopes, but has none")
+
+
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """One tool of any source.
 
@@ -128,6 +137,10 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """False if clients do not see it until `Server.enable`."""
     audience: Audience | None = None
     """Callers that see it in `tools/list`; all if None."""
+    scopes: Sequence[str] = ()
+    """Scopes that a verified caller needs to call it."""
+    hidden: bool = False
+    """True if `tools/list` leaves it out for callers that lack its scopes."""
     next_arguments: NextArguments | None = None
     """The way to the rest of a cut page, if the tool's own arguments are one."""
 
@@ -140,6 +153,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
         if self.tags:
             tags = tags_of(self.tags, f"tool {self.name!r}")
             msgspec.structs.force_setattr(self, "tags", tags)
+        normalize_scopes(self, f"tool {self.name!r}")
         if not _NAME.fullmatch(self.name):
             raise ContractError(
                 f"tool name {self.name!r} must be 1 to 128 letters, digits, _ . or -"

@@ -3,6 +3,7 @@
 Read `connection`, `events` and `methods` (the table of methods), then `messages` and `results`.
 """
 
+from accord.protocol.batch import is_batch
 from accord.protocol.connection import Connection, Host, State
 from accord.protocol.events import Cancel, ClientResponse, Event, Request, ServerRequest
 from accord.protocol.framing import Lines, Overlong
@@ -22,4 +23,5 @@ __all__ = [
     "RequestHeaders",
     "ServerRequest",
     "State",
+    "is_batch",
 ]

@@ -25,6 +25,11 @@ class _Reply(msgspec.Struct, frozen=True):
 _decode_reply = msgspec.json.Decoder(_Reply).decode
 
 
+def is_batch(message: bytes) -> bool:
+    """True if a message begins as an array."""
+    return message.lstrip(b" \t\r\n")[:1] == b"["
+
+
 def read_batch(message: bytes, *, allowed: bool) -> list[bytes] | bytes | None:
     """Return the messages of a batch, or the reply to a batch that is not valid."""
     members = _members(message)

@@ -12,7 +12,8 @@ import msgspec
 
 from accord.errors import ContractError
 from accord.model.answer import InputRequired, Problem
-from accord.model.context import LEVELS, Caller, Level, MissingCapability
+from accord.model.caller import Caller
+from accord.model.context import LEVELS, Level, MissingCapability
 from accord.model.questions import Question
 from accord.protocol import Connection, Request
 from accord.protocol.input_state import InputResponses
@@ -34,6 +35,10 @@ class Edge(Protocol):
     @property
     def principal(self) -> bytes | None:
         """The identity of the sender, by the HTTP request itself."""
+
+    @property
+    def caller(self) -> Caller | None:
+        """The sender by its verified token, if the transport verifies tokens."""
 
     @property
     def address(self) -> str | None:
@@ -89,14 +94,28 @@ class RunningCall(msgspec.Struct, eq=False, gc=False):  # its end breaks all cyc
         return None if self.edge is None else self.edge.principal
 
     @property
-    def caller(self) -> Caller:
-        """The sender, known until the call is over."""
+    def caller(self) -> Caller | None:
+        """The sender by its verified token, known until the call is over."""
+        return self._open_edge.caller
+
+    @property
+    def caller_key(self) -> str:
+        """A text that differs between senders, known until the call is over."""
+        edge = self._open_edge
+        if edge.principal is not None:
+            return blake2b(edge.principal, digest_size=16).hexdigest()
+        return edge.address or "local"
+
+    @property
+    def address(self) -> str | None:
+        """The IP address of the sender, known until the call is over."""
+        return self._open_edge.address
+
+    @property
+    def _open_edge(self) -> Edge:
         if self.edge is None:
             raise ContractError("the caller of a call is not known after its end")
-        principal, address = self.edge.principal, self.edge.address
-        if principal is not None:
-            return Caller(blake2b(principal, digest_size=16).hexdigest(), address)
-        return Caller(address or "local", address)
+        return self.edge
 
     async def within(self, seconds: float, work: Awaitable[T]) -> T:
         """Await something for at most so many seconds; then cancel it and raise a Problem."""
@@ -209,6 +228,11 @@ class OneWay:
     @property
     def principal(self) -> bytes | None:
         """Not known here; subclasses that authenticate the sender return it."""
+        return None
+
+    @property
+    def caller(self) -> Caller | None:
+        """Not known here: only HTTP has tokens."""
         return None
 
     @property

@@ -237,6 +237,10 @@ class _Session:
         """None: there is only one client."""
 
     @property
+    def caller(self) -> None:
+        """None: a pipe has no tokens."""
+
+    @property
     def address(self) -> None:
         """None: it is on this machine."""
 

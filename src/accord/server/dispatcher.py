@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from accord.errors import INVALID_PARAMS, ContractError, Reject
+from accord.errors import INVALID_PARAMS, INVALID_REQUEST, ContractError, Reject
 from accord.model.answer import InputRequired, Problem
 from accord.model.completion import completion_of
 from accord.model.context import ClientInfo
@@ -227,6 +227,45 @@ class Dispatcher:
         )
         return messages.reply(request.id, result | {"_meta": self.renderer.stamp})
 
+    def scopes_for(self, request: Request) -> Sequence[str]:
+        """Return the scopes that a verified caller needs for a request."""
+        if not self.registry.scoped:
+            return ()
+        feature = self._feature_of(request)
+        return () if feature is None else feature.scopes
+
+    def _feature_of(self, request: Request) -> Tool | Prompt | Resource | None:
+        """Return what a request is for: of a continued answer, its tool."""
+        name, registry = request.name, self.registry
+        match request.method:
+            case "tools/call":
+                tool = registry.tools.get(name)
+                return self._continued_tool(request) if tool is self.read_more else tool
+            case "prompts/get":
+                return registry.prompts.get(name)
+            case "resources/read":
+                found = registry.find_resource(name)
+                return None if found is None else found[0]
+            case "completion/complete":
+                is_prompt = isinstance(request.params.ref, PromptReference)
+                return registry.prompts.get(name) if is_prompt else registry.resources.get(name)
+        return None
+
+    def _continued_tool(self, request: Request) -> Tool | None:
+        try:
+            name, _, _ = self.continuations.resolve_read_more(request.arguments)
+        except Problem:  # the call itself reports it
+            return None
+        return self.registry.tools.get(name)
+
+    def refuse(self, call: C, problem: Problem) -> Done:
+        """Return the outcome of a request that is not executed, for a reason outside of it."""
+        request = call.request
+        tool = self.registry.tools.get(request.name) if request.method == TOOLS_CALL else None
+        if tool is None:
+            return rejected(request, Reject(INVALID_REQUEST, problem.message))
+        return ToolOperation(call, self, is_async=False, tool=tool).refuse(problem)
+
     def known_name(self, request: Request) -> str:
         """Return the registered name of what a request is for; a client can send any text."""
         name = request.name
@@ -384,7 +423,8 @@ class Dispatcher:
             if request.revision.stateless:
                 fresh_for_ms = int(resource.fresh_for * 1000)
                 result |= results.cacheable(
-                    "public" if resource.is_public else "private", fresh_for_ms
+                    "public" if resource.is_public and not resource.scopes else "private",
+                    fresh_for_ms,
                 )
             return result
 

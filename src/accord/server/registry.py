@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Raw
 
 from accord.errors import INVALID_PARAMS, ContractError, Reject
+from accord.model.caller import CALLER
 from accord.model.changes import KINDS, Changes, Kind, ListChanged
 from accord.model.completion import Completer, completer_of
 from accord.model.prompt import Prompt
@@ -26,7 +27,7 @@ from accord.revisions import Revision
 from accord.server.continuation import takes_cursor
 from accord.server.middleware import Middleware, Next, compose, limited
 from accord.server.rendering import require_room
-from accord.signing import BadSignature, Signer
+from accord.signing import BadSignature, Signer, bound
 
 Feature = Tool | Prompt | Resource
 AnyFeature = TypeVar("AnyFeature", bound=Feature)
@@ -39,6 +40,7 @@ _PAGE_MEMBERS: Final = {
 }
 _CAPABILITIES: Final = ("capabilities",)
 _AUDIENCES: Final = ("audiences",)
+_SCOPED: Final = ("scoped",)
 _MAX_CACHED: Final = 64  # pages: one for each set of tools that a client may see
 _NO_COMPLETION: Final = completer_of(())
 NONE_HIDDEN: Final[frozenset[str]] = frozenset()
@@ -585,6 +587,31 @@ class Registry:
             cache[_AUDIENCES] = found
         return found
 
+    @property
+    def scoped(self) -> Mapping[Kind, Sequence[Feature]]:
+        """The features that need scopes, by list; empty if there are none."""
+        cache = self._cache
+        found: dict[Kind, list[Feature]] | None = cache.get(_SCOPED)
+        if found is None:
+            found = {}
+            shown: tuple[dict[str, Any], ...] = (self.tools, self.prompts, self.resources)
+            for feature in [each for kind in shown for each in list(kind.values())]:
+                if feature.scopes:
+                    found.setdefault(kind_of(feature), []).append(feature)
+            cache[_SCOPED] = found
+        return found
+
+    def _hidden_by_scopes(self, kind: Kind) -> frozenset[str]:
+        """Return the names or URIs that a list leaves out for the verified caller."""
+        caller = CALLER.get()
+        if caller is None:
+            return NONE_HIDDEN
+        return frozenset(
+            key_of(each)[1]
+            for each in self.scoped.get(kind, ())
+            if each.hidden and not caller.scopes.issuperset(each.scopes)
+        )
+
     def hidden_from(self, sender: Any) -> frozenset[str]:
         """Return the tools that a sender does not see; this may query a database."""
         hidden: list[str] = []
@@ -608,24 +635,28 @@ class Registry:
     ) -> Raw | Reject:
         """Return a page of a list without the `hidden` tools, encoded once, with a signed cursor.
 
+        It leaves out what the verified caller must not see, for whom alone its cursor is valid.
         `profile` is the one that the client asks for: tools have another output schema in each.
         `listed` are further entries, which exist now; a page with them is not cached.
         """
         try:
-            start = 0 if cursor is None else int(signer.verify(method, cursor))
+            start = 0 if cursor is None else int(signer.verify(bound(method), cursor))
         except BadSignature:
             return Reject(INVALID_PARAMS, "Invalid cursor: use nextCursor as it was sent")
-        key = (method, revision.date, profile, start, hidden)
+        kind: Kind = method.partition("/")[0]  # type: ignore[assignment]  # of a list
+        hidden |= self._hidden_by_scopes(kind)
+        owner = None if self.page_size is None else bound("")
+        key = (method, revision.date, profile, start, hidden, owner)
         cache = self._cache
         page: Raw | None = None if listed is not None else cache.get(key)
         if page is None:
             items, entry = self._list(method, revision, tool_entry)
             count = len(items) + len(listed or ())
             end = count if self.page_size is None else start + self.page_size
-            next_cursor = signer.sign(method, b"%d" % end) if end < count else None
-            entries = [entry(item) for item in items[start:end] if item.name not in hidden]
+            next_cursor = signer.sign(bound(method), b"%d" % end) if end < count else None
+            entries = [entry(each) for each in items[start:end] if key_of(each)[1] not in hidden]
             entries += (listed or ())[max(start - len(items), 0) : max(end - len(items), 0)]
-            caching = self._caching(method, listed) if revision.stateless else None
+            caching = self._caching(kind, listed) if revision.stateless else None
             page = encode(results.page(_PAGE_MEMBERS[method], entries, next_cursor, caching))
             if listed is not None:
                 return page
@@ -636,8 +667,10 @@ class Registry:
 
     @property
     def listings(self) -> list[Resource]:
-        """The templates whose resources are listed, each time anew."""
-        return [each for each in list(self.resources.values()) if each.listing is not None]
+        """The templates whose resources are listed for the verified caller, each time anew."""
+        hidden = self._hidden_by_scopes("resources")
+        templates = [each for each in list(self.resources.values()) if each.listing is not None]
+        return [each for each in templates if each.uri not in hidden]
 
     def _list(
         self, method: str, revision: Revision, tool_entry: Callable[[Tool], Result]
@@ -651,11 +684,14 @@ class Registry:
         resources = [resource for resource in every if resource.is_static == is_static]
         return resources, partial(resource_entry, revision=revision)
 
-    def _caching(self, method: str, listed: Sequence[Result] | None) -> Result:
-        """Return the cache hints of a list; tools depend on the profile that a client asks for."""
-        kind = method.partition("/")[0]
+    def _caching(self, kind: Kind, listed: Sequence[Result] | None) -> Result:
+        """Return the cache hints of a list.
+
+        Tools depend on the profile that a client asks for, and what is hidden on the caller.
+        """
         ttl = 0 if kind in self.changing or listed is not None else results.FRESH_FOR_MS
-        return results.cacheable("private" if kind == "tools" else "public", ttl)
+        is_private = kind == "tools" or any(each.hidden for each in self.scoped.get(kind, ()))
+        return results.cacheable("private" if is_private else "public", ttl)
 
 
 def resource_not_found(uri: str, revision: Revision) -> Reject:

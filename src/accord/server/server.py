@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 from accord.errors import ContractError, located, relative_path, require_known
+from accord.model.caller import Verifier
 from accord.model.changes import Kind, Updated
 from accord.model.content import Icon
 from accord.model.limits import DEFAULT_MAX_BYTES
@@ -77,6 +78,7 @@ class Server:
         icons: Sequence[Icon] = (),
         changing: Collection[Kind] = (),
         lifespan: Lifespan | None = None,
+        auth: Verifier | None = None,
     ) -> None:
         """`key` signs cursors and session ids: give the same one to all workers, or keep it.
 
@@ -85,8 +87,10 @@ class Server:
         answers of tools without a cursor argument. `changing` names the lists that change while
         served (`tools`, `prompts`, `resources`), so that clients are notified. `lifespan` is a
         context manager, async or not, around the time that the server is served: it is called with
-        the server, and the value it yields is `Context.state`.
+        the server, and the value it yields is `Context.state`. `auth` verifies the bearer tokens of
+        requests over HTTP, for example `TokenVerifier(issuer, audience)`.
         """
+        self.auth = _require_verifier(auth)
         self.registry = Registry(changing=changing, page_size=page_size)
         if lifespan is not None:
             from accord.server.lifespan import ServerLifespan
@@ -371,6 +375,15 @@ class Server:
         return App(self, Settings(**settings))
 
 
+def _require_verifier(auth: Any) -> Verifier | None:
+    if auth is not None and not callable(getattr(auth, "verify", None)):
+        raise ContractError(
+            f"{auth!r} verifies no tokens; write auth=TokenVerifier(issuer, audience)"
+        )
+    verifier: Verifier | None = auth
+    return verifier
+
+
 def _caller() -> str:
     """Return `FILE:LINE` of the code that calls a method of Server."""
     frame = sys._getframe(2)
@@ -401,11 +414,19 @@ def combine(
         page_size=min((s.registry.page_size for s in parts if s.registry.page_size), default=None),
         telemetry=_only_telemetry(parts),
         key=parts[0].dispatcher.key,
+        auth=_only_verifier(parts),
     )
     for target, server in servers.items():
         prefix = prefixes.get(target, "")
         Inclusion(combined.dispatcher, server.dispatcher, prefix, label=target, advice=advice)
     return combined
+
+
+def _only_verifier(servers: Sequence[Server]) -> Verifier | None:
+    found = {id(server.auth): server.auth for server in servers if server.auth is not None}
+    if len(found) > 1:
+        raise ContractError("two servers that verify tokens cannot be one; give both the same auth")
+    return next(iter(found.values()), None)
 
 
 def _only_telemetry(servers: Sequence[Server]) -> Telemetry | None:

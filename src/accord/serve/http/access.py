@@ -1,16 +1,21 @@
-"""The access log: one line a call with tool, outcome and duration, never arguments or data."""
+"""The access log: one line a call with tool, outcome, duration and verified caller.
+
+It never has arguments, data or tokens.
+"""
 
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
+from accord.model.caller import Caller
 from accord.serve import log_writer
 from accord.telemetry import OutcomeLabel
 
 Format = Literal["text", "json"]
-Noted = tuple[str, OutcomeLabel, float]
-"""Tool, outcome and duration in seconds."""
+Noted = tuple[str, OutcomeLabel, float, Caller | None]
+"""Tool, outcome, duration in seconds, and the verified caller."""
+_MAX_NAME: Final = 128  # characters of a subject or client
 
 
 class AccessLog:
@@ -33,11 +38,12 @@ class AccessLog:
         ending: OutcomeLabel,
         seconds: float,
         later: Callable[[Callable[[], None]], object],
+        caller: Caller | None = None,
     ) -> None:
         """Log a call; `later` schedules the write at the end of this turn of the loop."""
         if not self._noted:
             later(self._write)
-        self._noted.append((tool, ending, seconds))
+        self._noted.append((tool, ending, seconds, caller))
 
     def _write(self) -> None:
         line = self._line
@@ -48,11 +54,24 @@ class AccessLog:
         self._writer.write(text)
 
 
-def _text_line(tool: str, ending: OutcomeLabel, seconds: float) -> str:
+def _text_line(tool: str, ending: OutcomeLabel, seconds: float, caller: Caller | None) -> str:
     name = tool if tool.isprintable() else ascii(tool)[1:-1]
-    return f"{name} {ending} {seconds * 1_000:.3f} ms\n"
+    line = f"{name} {ending} {seconds * 1_000:.3f} ms"
+    if caller is None:
+        return f"{line}\n"
+    names = (("subject", caller.subject), ("client", caller.client))
+    shown = [f"{what}={_quoted(name)}" for what, name in names if name is not None]
+    return f"{line} {' '.join(shown)}\n"
 
 
-def _json_line(tool: str, ending: OutcomeLabel, seconds: float) -> str:
+def _quoted(name: str) -> str:
+    """Return a name from a token in quotes and in ASCII, cut if it is long."""
+    return ascii(name if len(name) <= _MAX_NAME else f"{name[:_MAX_NAME]}...")
+
+
+def _json_line(tool: str, ending: OutcomeLabel, seconds: float, caller: Caller | None) -> str:
     entry = {"tool": tool, "outcome": ending, "ms": round(seconds * 1_000, 3)}
+    if caller is not None:
+        names = (("subject", caller.subject), ("client", caller.client))
+        entry |= {what: name[:_MAX_NAME] for what, name in names if name is not None}
     return msgspec.json.encode(entry).decode() + "\n"

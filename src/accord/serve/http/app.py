@@ -7,22 +7,27 @@ from collections.abc import (
     Awaitable,
     Callable,
     Coroutine,
+    Iterable,
     MutableMapping,
 )
 from contextlib import asynccontextmanager, suppress
 from time import monotonic
 from types import MappingProxyType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 import msgspec
 
 from accord.errors import AccordError, ContractError, LifespanError
-from accord.protocol import Cancel, Connection, Request
+from accord.model.caller import CALLER
+from accord.protocol import Cancel, Connection, Request, is_batch
 from accord.revisions import Revision
 from accord.serve.flow_control import OutputGate
 from accord.serve.http.access import AccessLog
 from accord.serve.http.exchange import Exchange
 from accord.serve.http.execution import Execution, RequestRun
+from accord.serve.http.limits import CallLimits
+from accord.serve.http.policy import CallPolicy
 from accord.serve.http.replies import response_to, unacceptable, without_null_id
 from accord.serve.http.request import (
     Head,
@@ -43,6 +48,9 @@ from accord.serve.pending_requests import PendingRequests
 from accord.server import Server
 from accord.telemetry import ToolStats
 
+if TYPE_CHECKING:
+    from accord.serve.http.guard import Guard
+
 log = logging.getLogger("accord")
 
 Scope = MutableMapping[str, Any]
@@ -61,6 +69,10 @@ _NO_STREAM: Final = (
 )
 PAGE_API: Final = "/inspector/api/"
 """Path of the page's API, which one worker answers for all."""
+_NO_VERIFIER: Final = (
+    "Some tools, prompts or resources need scopes, but the server verifies no tokens: whoever"
+    " reaches it may use them. Server(auth=...) verifies tokens"
+)
 _UNCOUNTED: Final = "Calls are not counted here; accord serve --telemetry does that"
 
 
@@ -85,7 +97,10 @@ class App:
         self._figures = {_COUNTERS: self._counters, **figures}
         self._page = page
         self._settings = settings
-        self.heads = Heads(settings.allow_hosts)
+        hosts = hosts_of(settings)
+        self._guard = _guard(server, settings, hosts)
+        """Verifies tokens, if the server has a verifier."""
+        self.heads = Heads(hosts, has_tokens=self._guard is not None)
         """Parses request headers, with a cache; for the Exchanges of this app."""
         self._stateless = Connection(server.dispatcher, handshake=False, is_shared=True)
         self._requests = PendingRequests(
@@ -93,7 +108,8 @@ class App:
             settings.answer_seconds,
             lambda change: self._sessions.send_change(change),  # noqa: PLW0108 - set below
         )
-        self._execution = Execution(server, settings, self._requests, access)
+        self._policy = self._call_policy()
+        self._execution = Execution(server, settings, self._requests, access, self._policy)
         self._sessions = SharedSessions(server, settings, self._execution, self._requests, siblings)
         self._lifespans = Lifespans(server.registry, self._lose)
         self._started_on: asyncio.AbstractEventLoop | None = None
@@ -101,6 +117,14 @@ class App:
         self._deadline: float | None = None
         """Time of the loop by which the app has to end."""
         self._paths = frozenset({settings.path.rstrip("/"), settings.path.rstrip("/") + "/"})
+
+    def _call_policy(self) -> CallPolicy | None:
+        """Return what excludes calls, if anything can."""
+        rate, most = self._settings.rate, self._settings.max_concurrent
+        limits = None if rate is None and most is None else CallLimits(rate, most)
+        if self._guard is None and limits is None:
+            return None
+        return CallPolicy(self._server.dispatcher, self._guard, limits)
 
     @property
     def gate(self) -> OutputGate:
@@ -252,7 +276,13 @@ class App:
 
         The coroutine returns None if the response was a stream, or the client is gone.
         """
-        head = exchange.head
+        head, guard = exchange.head, self._guard
+        if guard is not None and exchange.grant is None:
+            admission = guard.admit(exchange)
+            if admission is not None:
+                if isinstance(admission, Response):
+                    return admission
+                return self._answer_admitted(exchange, admission)
         if head.refusal is not None:
             return refused(head.refusal)
         if exchange.path not in self._paths:
@@ -270,6 +300,16 @@ class App:
             return refused(body)
         taken = refused(unfit) if unfit is not None else self._receive(body, exchange)
         return self._execution.wait(taken) if isinstance(taken, RequestRun) else taken
+
+    async def _answer_admitted(
+        self, exchange: Exchange, admission: Coroutine[Any, Any, Response | None]
+    ) -> Response | None:
+        """Answer a request once its token is verified."""
+        refusal = await admission
+        if refusal is not None:
+            return refusal
+        found = self.answer(exchange)
+        return found if isinstance(found, Response) else await found
 
     async def _answer_late(self, exchange: Exchange, unfit: Refusal | None) -> Response | None:
         """Answer a request whose body is not complete yet."""
@@ -367,7 +407,7 @@ class App:
         head = exchange.head
         if head.session is None:
             return refuse(400, "The header Mcp-Session-Id is missing")
-        return self._sessions.find(head.session, head.principal)
+        return self._sessions.find(head.session, exchange.principal)
 
     def _join_session(self, exchange: Exchange) -> Refusal | None:
         """Set the session of a request that names one."""
@@ -385,7 +425,18 @@ class App:
     def _receive(
         self, body: bytes, exchange: Exchange
     ) -> Response | RequestRun | Coroutine[Any, Any, Response | None]:
-        """Return the response to a message, or what to await for it."""
+        """Return the response to a message, or what to await for it; see `CALLER`."""
+        if exchange.grant is None:
+            return self._take(body, exchange)
+        before = CALLER.set(exchange.grant.caller)
+        try:
+            return self._take(body, exchange)
+        finally:
+            CALLER.reset(before)
+
+    def _take(
+        self, body: bytes, exchange: Exchange
+    ) -> Response | RequestRun | Coroutine[Any, Any, Response | None]:
         if self._sessions.told:
             self._sessions.told = []
         head = exchange.head
@@ -396,12 +447,13 @@ class App:
         reply: bytes | None = None
         for event in connection.receive(body, head.repeated):
             if isinstance(event, Request):
-                run.submit(event)
+                excluded = self._submit(run, event, body)
+                if excluded is not None:
+                    return excluded
             elif isinstance(event, bytes):
                 reply = event if revision and revision.null_ids else without_null_id(event)
             elif isinstance(event, Cancel):
-                if not run.cancel_request(event):
-                    self._execution.cancel(event)
+                self._cancel(run, event)
             else:
                 self._requests.receive(event)
         if run.calls:
@@ -417,6 +469,23 @@ class App:
             reply = unacceptable(body, head.repeated.revision, revision)
         response = response_to(reply, revision, head.repeated.revision)
         return self._sessions.all_know(response) if self._sessions.told else response
+
+    def _cancel(self, run: RequestRun, cancel: Cancel) -> None:
+        if not run.cancel_request(cancel):
+            self._execution.cancel(cancel)
+
+    def _submit(self, run: RequestRun, request: Request, body: bytes) -> Response | None:
+        """Execute a request, unless its caller may not: alone, it is then answered at once."""
+        policy = self._policy
+        excluded = None if policy is None else policy.check(run.exchange, request)
+        if excluded is None:
+            run.submit(request)
+            return None
+        if is_batch(body):
+            run.refuse(request, excluded.problem)
+            return None
+        run.connection.finish(request, b"")
+        return excluded.response
 
     def _connection(self, exchange: Exchange, revision: Revision) -> Connection:
         if exchange.session is not None:
@@ -499,6 +568,25 @@ class App:
                 total[tool] = total[tool] + stats if tool in total else stats
         body, content_type = exposition(total, accept)
         return Response(200, body, content_type=content_type.encode())
+
+
+def _guard(server: Server, settings: Settings, hosts: Iterable[str]) -> "Guard | None":
+    verifier = settings.auth or server.auth
+    if verifier is None:
+        if server.registry.scoped:
+            log.warning("%s", _NO_VERIFIER)
+        return None
+    from accord.serve.http.guard import Guard  # seldom needed
+
+    return Guard(verifier, settings, server.identity.title, frozenset(hosts))
+
+
+def hosts_of(settings: Settings) -> tuple[str, ...]:
+    """Return the hosts that a server answers to beside loopback: that of its public URL too."""
+    if settings.public_url is None:
+        return settings.allow_hosts
+    host = urlsplit(settings.public_url).hostname or ""
+    return (*settings.allow_hosts, f"[{host}]" if ":" in host else host)
 
 
 _encode_counters = msgspec.msgpack.Encoder(enc_hook=dict).encode  # of read-only mappings

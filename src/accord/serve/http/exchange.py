@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from accord.budget import Budget
+from accord.model.caller import Caller, Grant
 from accord.model.context import MissingCapability
 from accord.model.questions import Question
 from accord.protocol.messages import Wanted
@@ -49,6 +50,8 @@ class Exchange(msgspec.Struct, eq=False):
     """The ASGI scope of its connection."""
     body: bytes | None = None
     """The whole body, if the server has it already."""
+    grant: Grant | None = None
+    """The verified caller, if the server verifies tokens."""
     session: Session | None = None
     _first: Message | Pending[Message] | None = None
     stream: Stream | None = None
@@ -180,8 +183,13 @@ class Exchange(msgspec.Struct, eq=False):
 
     @property
     def principal(self) -> bytes | None:
-        """The client's identity, by its Authorization header."""
-        return self.head.principal
+        """The client's identity: the verified caller, else its Authorization header."""
+        return self.head.principal if self.grant is None else self.grant.caller.principal
+
+    @property
+    def caller(self) -> Caller | None:
+        """The sender by its verified token, if the server verifies tokens."""
+        return None if self.grant is None else self.grant.caller
 
     def detach(self, seconds: float) -> None:
         """End the response; in a session the client can resume its stream."""

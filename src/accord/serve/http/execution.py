@@ -5,6 +5,7 @@ from collections.abc import Coroutine
 from time import perf_counter
 from typing import Any, Final
 
+from accord.model.answer import Problem
 from accord.protocol import Cancel, Connection, Request
 from accord.revisions import Revision
 from accord.serve.call import RunningCall
@@ -12,6 +13,7 @@ from accord.serve.executor import Executor
 from accord.serve.flow_control import OutputGate
 from accord.serve.http.access import AccessLog
 from accord.serve.http.exchange import Exchange
+from accord.serve.http.policy import CallPolicy
 from accord.serve.http.replies import response_to
 from accord.serve.http.response import Response
 from accord.serve.http.settings import Settings
@@ -69,6 +71,8 @@ class RequestRun:
         except ValueError:  # cancelled, and its thread ends only now
             return
         execution = self._execution
+        if execution.policy is not None:
+            execution.policy.leave(self.exchange, call.request)
         if execution.access is not None:
             execution.log_access(execution.access, call, done, perf_counter() - self._began)
         reply = None if done is None else call.finish(done)
@@ -78,6 +82,12 @@ class RequestRun:
             self._finished.set_result(None)
             self._unsent = len(self.reply or b"")
             execution.gate.arrive(self._unsent)
+
+    def refuse(self, request: Request, problem: Problem) -> None:
+        """Add the reply to a request of a batch that is not executed."""
+        self.has_calls = True
+        call = RunningCall(request, self.connection, self.exchange)
+        self.reply = call.finish(self._execution.dispatcher.refuse(call, problem)) or self.reply
 
     async def wait(self, loop: asyncio.AbstractEventLoop) -> None:
         """Wait until no call is open."""
@@ -137,12 +147,15 @@ class Execution:
         settings: Settings,
         requests: PendingRequests,
         access: AccessLog | None,
+        policy: CallPolicy | None = None,
     ) -> None:
         self.dispatcher = server.dispatcher
         self.registry = server.registry
         self._settings = settings
         self._requests = requests
         self.access = access
+        self.policy = policy
+        """Excludes requests for want of scopes, and counts them."""
         self._open: set[RequestRun] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self.gate = OutputGate(settings.max_unsent)
@@ -218,7 +231,8 @@ class Execution:
         is_cancelled = done is None or call.cancelled
         ending = "cancelled" if is_cancelled or done is None else outcome_label(done.outcome)
         assert self._loop is not None
-        access.note(name, ending, seconds, self._loop.call_soon)
+        caller = None if call.edge is None else call.edge.caller
+        access.note(name, ending, seconds, self._loop.call_soon, caller)
 
     def _watch_clients(self) -> None:
         """Watch the clients of stateless calls that take long."""

@@ -20,6 +20,7 @@ _CHECKED_HEADERS: Final = (
 _UNSAID_REVISION: Final = "2025-03-26"  # what a client speaks that sends no header
 _SEEN: Final = 1_024  # clients say the same again and again: so many heads are remembered
 _LONGEST_SEEN: Final = 2_048  # bytes of one that is
+_LONGEST_WITH_TOKEN: Final = 8_192  # the same where tokens are verified
 
 
 Key = TypeVar("Key")
@@ -84,10 +85,14 @@ class Heads:
     session still come to the same.
     """
 
-    def __init__(self, allow_hosts: Iterable[str] | None) -> None:
-        """None leaves the check of Host and Origin to another layer."""
+    def __init__(self, allow_hosts: Iterable[str] | None, *, has_tokens: bool = False) -> None:
+        """None leaves the check of Host and Origin to another layer.
+
+        Headers that have tokens are long, and cached all the same.
+        """
         allowed = None if allow_hosts is None else frozenset(host.lower() for host in allow_hosts)
         self._allowed = allowed
+        self._longest = _LONGEST_WITH_TOKEN if has_tokens else _LONGEST_SEEN
         self._heads: dict[tuple[Header, ...], Head] = {}
         self._verdicts: dict[tuple[bytes | None, ...], Verdict] = {}
 
@@ -104,11 +109,14 @@ class Heads:
         verdict = self._verdicts.get(values)
         if verdict is None:
             verdict = self._judge(values)
-            _remember(self._verdicts, values, verdict, sum(len(v) for v in values if v is not None))
+            size = sum(len(value) for value in values if value is not None)
+            if size <= _LONGEST_SEEN:
+                _remember(self._verdicts, values, verdict)
         known = (verdict.refusal, verdict.unfit, verdict.revision, verdict.repeated)
         session, principal = fields.get(b"mcp-session-id"), fields.get(b"authorization")
         head = Head(*known, fields, text(session), principal)
-        _remember(self._heads, raw, head, sum(len(name) + len(value) for name, value in raw))
+        if sum(len(name) + len(value) for name, value in raw) <= self._longest:
+            _remember(self._heads, raw, head)
         return head
 
     def _judge(self, values: tuple[bytes | None, ...]) -> Verdict:
@@ -122,11 +130,10 @@ class Heads:
         )
 
 
-def _remember(seen: dict[Key, Value], key: Key, value: Value, size: int) -> None:
-    if size <= _LONGEST_SEEN:
-        if len(seen) >= _SEEN:
-            seen.clear()
-        seen[key] = value
+def _remember(seen: dict[Key, Value], key: Key, value: Value) -> None:
+    if len(seen) >= _SEEN:
+        seen.clear()
+    seen[key] = value
 
 
 def text(value: bytes | None) -> str | None:

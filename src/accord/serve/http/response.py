@@ -1,5 +1,6 @@
 """HTTP responses as data."""
 
+from math import ceil
 from typing import Final
 
 import msgspec
@@ -34,6 +35,11 @@ class Response(msgspec.Struct, frozen=True):
             headers.append(_JSON if kind is JSON else (b"content-type", kind))
         headers += self.more_headers
         return headers
+
+
+def retry_after(seconds: float) -> Header:
+    """Return the header with the whole seconds after which to try again."""
+    return (b"retry-after", b"%d" % max(1, ceil(seconds)))
 
 
 def refused(refusal: Refusal, *, allow: str | None = None) -> Response:

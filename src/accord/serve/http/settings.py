@@ -2,7 +2,9 @@
 
 from typing import NamedTuple, TypedDict
 
+from accord.model.caller import Verifier
 from accord.serve.flow_control import DEFAULT_MAX_UNSENT
+from accord.serve.http.limits import Rate
 from accord.serve.thread_runner import DEFAULT_CAPACITY, DEFAULT_THREADS
 
 
@@ -35,6 +37,18 @@ class Settings(NamedTuple):
     """Seconds between the comments that keep an idle stream open."""
     answer_seconds: float = 300.0
     """Seconds for a client to answer a request of the server."""
+    auth: Verifier | None = None
+    """Verifies the tokens of callers; the server's own verifier if None."""
+    public_url: str | None = None
+    """The URL at which clients reach the server, with the prefix of a proxy; it admits its host."""
+    scopes: tuple[str, ...] = ()
+    """Scopes that every call needs, beside those of the verifier."""
+    admin_scope: str | None = None
+    """The scope for counters and the page; without it they are for loopback alone."""
+    rate: Rate | None = None
+    """Maximum rate of calls of each caller and tool, in this process."""
+    max_concurrent: int | None = None
+    """Maximum number of open requests of each caller, in this process."""
     max_unsent: int = DEFAULT_MAX_UNSENT
     """Bytes of unsent output over all connections above which no call starts."""
 
@@ -57,4 +71,10 @@ class SettingsDict(TypedDict, total=False):
     session_lifetime: float
     keep_alive_seconds: float
     answer_seconds: float
+    auth: Verifier
+    public_url: str
+    scopes: tuple[str, ...]
+    admin_scope: str
+    rate: Rate
+    max_concurrent: int
     max_unsent: int

@@ -69,6 +69,10 @@ class Options(TypedDict, total=False):
     meta: Mapping[str, Any]
     audience: Audience
     """Decides which callers see the tool; see `Tool.audience`."""
+    scopes: Sequence[str]
+    """Scopes that a verified caller needs to call the tool."""
+    hidden: bool
+    """Leaves the tool out of `tools/list` for callers that lack its scopes."""
 
 
 @_located
@@ -98,6 +102,8 @@ def function_tool(function: Callable[..., Any], **options: Unpack[Options]) -> T
         icons=options.get("icons", ()),
         meta=options.get("meta"),
         audience=options.get("audience"),
+        scopes=options.get("scopes", ()),
+        hidden=options.get("hidden", False),
     )
 
 
@@ -225,6 +231,8 @@ class PromptOptions(TypedDict, total=False):
     meta: Mapping[str, Any]
     tags: Collection[str]
     enabled: bool
+    scopes: Sequence[str]
+    hidden: bool
 
 
 @_located
@@ -244,6 +252,8 @@ def function_prompt(function: Callable[..., Any], **options: Unpack[PromptOption
         meta=options.get("meta"),
         tags=options.get("tags", ()),
         enabled=options.get("enabled", True),
+        scopes=options.get("scopes", ()),
+        hidden=options.get("hidden", False),
     )
 
 
@@ -271,6 +281,8 @@ class ResourceOptions(TypedDict, total=False):
     watched: bool
     fresh_for: float
     is_public: bool
+    scopes: Sequence[str]
+    hidden: bool
 
 
 @_located
@@ -299,6 +311,8 @@ def function_resource(
         watched=options.get("watched", False),
         fresh_for=options.get("fresh_for", 0.0),
         is_public=options.get("is_public", False),
+        scopes=options.get("scopes", ()),
+        hidden=options.get("hidden", False),
     )
     _require_variables(resource, texts, info.what)
     return resource

@@ -8,7 +8,7 @@ import msgspec
 from accord.model.answer import Answer, Encoded, FieldError, Notice, Page, Problem
 from accord.model.arguments import Checker, JsonSchema, ignored, invalid
 from accord.model.tool import Bound, Hints, Output, Tool
-from accord.signing import BadSignature, Signer
+from accord.signing import BadSignature, Signer, bound
 from accord.sources.sql.database import Database
 from accord.sources.sql.messages import (
     ChangeCount,
@@ -89,13 +89,15 @@ class RowCursors:
     def encode(self, query: str, params: Params, skip: int) -> str:
         """Return a cursor that skips this many rows of a query."""
         return self._signer.sign(
-            _PURPOSE, msgspec.json.encode(_Payload(_digest(query, params), skip))
+            bound(_PURPOSE), msgspec.json.encode(_Payload(_digest(query, params), skip))
         )
 
     def decode(self, cursor: str, query: str, params: Params) -> int:
         """Return the number of rows of the query to skip, or raise a Problem."""
         try:
-            payload = msgspec.json.decode(self._signer.verify(_PURPOSE, cursor), type=_Payload)
+            payload = msgspec.json.decode(
+                self._signer.verify(bound(_PURPOSE), cursor), type=_Payload
+            )
         except BadSignature as error:
             raise _invalid_cursor("was not made by this server") from error
         if payload.digest != _digest(query, params):

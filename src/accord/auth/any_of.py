@@ -1,0 +1,40 @@
+"""Several verifiers as one: the first that knows a token decides."""
+
+from collections.abc import Sequence
+
+from accord.auth.verifier import LEEWAY, Unavailable
+from accord.model.caller import Caller, TokenRequest, Verifier
+
+
+class AnyOf:
+    """Asks verifiers in order until one accepts a token: a token file beside an issuer."""
+
+    def __init__(self, verifiers: Sequence[Verifier]) -> None:
+        self._verifiers = tuple(verifiers)
+        self.issuers = self._all("issuers")
+        self.audiences = self._all("audiences")
+        self.scopes = self._all("scopes")
+        self.leeway = min(getattr(each, "leeway", LEEWAY) for each in verifiers)
+        self.cache_seconds = min(getattr(each, "cache_seconds", 300.0) for each in verifiers)
+
+    def _all(self, name: str) -> tuple[str, ...]:
+        found = [value for each in self._verifiers for value in getattr(each, name, ())]
+        return tuple(dict.fromkeys(found))
+
+    async def verify(self, token: str, request: TokenRequest) -> Caller | None:
+        """Return the caller of a token; None if no verifier accepts it.
+
+        If none does and one could not know, the token may be valid.
+        """
+        unknown: Unavailable | None = None
+        for each in self._verifiers:
+            try:
+                caller = await each.verify(token, request)
+            except Unavailable as error:
+                unknown = error
+                continue
+            if caller is not None:
+                return caller
+        if unknown is not None:
+            raise unknown
+        return None

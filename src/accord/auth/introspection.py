@@ -1,0 +1,106 @@
+"""Verifies tokens that only their issuer can read, by asking it (RFC 7662)."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection, Mapping
+from time import time
+from types import MappingProxyType
+from typing import Any, Final
+from urllib.parse import quote_plus
+
+import msgspec
+
+from accord.auth.fetch import FetchError, bare, fetch, require_safe
+from accord.auth.keys import require_issuer
+from accord.auth.verifier import LEEWAY, ClaimRules, Unavailable
+from accord.errors import ContractError, PeerError
+from accord.model.caller import Caller, TokenRequest, scopes_of
+
+log = logging.getLogger("accord.auth")
+
+_MAX_OPEN: Final = 32  # requests to the issuer at once
+_MAX_WAITING: Final = 256  # tokens that wait for one of them
+_LIMIT: Final = 65_536  # bytes of an answer
+_OK: Final = 200
+_NONE: Final[Mapping[str, Collection[str]]] = MappingProxyType({})
+_decode = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+class Introspection:
+    """Asks an issuer about each token; answers are kept for half a minute."""
+
+    cache_seconds = 30.0
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        client_id: str,
+        client_secret: str,
+        issuer: str,
+        audience: str | Collection[str],
+        scopes: Collection[str] = (),
+        implied: Mapping[str, Collection[str]] = _NONE,
+        leeway: float = LEEWAY,
+        clock: Callable[[], float] = time,
+    ) -> None:
+        """`url` is the introspection endpoint, which knows this server as `client_id`."""
+        try:
+            require_safe(url)
+        except FetchError as error:
+            raise ContractError(f"the introspection endpoint {error}") from error
+        if not client_id or not client_secret:
+            raise ContractError("introspection needs the id and the secret of this server")
+        self._rules = ClaimRules(require_issuer(issuer), audience, implied, leeway)
+        self.issuers = (issuer,)
+        self.leeway = leeway
+        self.audiences = self._rules.audiences
+        self.scopes = scopes_of(scopes, "a verifier")
+        self._url = url
+        self._authorization = _basic(client_id, client_secret)
+        self._clock = clock
+        self._waiting = 0
+        self._room: tuple[asyncio.AbstractEventLoop, asyncio.Semaphore] | None = None
+
+    async def verify(self, token: str, request: TokenRequest) -> Caller | None:
+        """Return the caller of a token; None if it is not valid for this server."""
+        if self._waiting >= _MAX_WAITING:
+            raise Unavailable("too many tokens wait for the issuer")
+        self._waiting += 1
+        try:
+            async with self._semaphore():
+                answer = await self._ask(token)
+        finally:
+            self._waiting -= 1
+        if answer.get("active") is not True:
+            return None
+        return self._rules.caller(answer, self._clock(), is_jwt=False)
+
+    def _semaphore(self) -> asyncio.Semaphore:
+        loop = asyncio.get_running_loop()
+        if self._room is None or self._room[0] is not loop:
+            self._room = (loop, asyncio.Semaphore(_MAX_OPEN))
+        return self._room[1]
+
+    async def _ask(self, token: str) -> dict[str, Any]:
+        try:
+            answer = await fetch(
+                self._url,
+                form={"token": token, "token_type_hint": "access_token"},
+                headers=[("authorization", self._authorization)],
+                limit=_LIMIT,
+            )
+            if answer.status != _OK:
+                raise PeerError(f"{bare(self._url)} answered with HTTP {answer.status}")
+            return _decode(answer.body)
+        except (PeerError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            self._rules.note("the introspection failed", str(error))
+            raise Unavailable("the issuer cannot be asked") from error
+
+
+def _basic(client_id: str, client_secret: str) -> str:
+    """Return the header that authenticates this server (RFC 6749, section 2.3.1)."""
+    from base64 import b64encode
+
+    pair = f"{quote_plus(client_id)}:{quote_plus(client_secret)}"
+    return "Basic " + b64encode(pair.encode()).decode()

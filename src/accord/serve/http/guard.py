@@ -1,0 +1,199 @@
+"""Guards an app: who may call what, by verified bearer tokens.
+
+A token is verified on the headers, before any of the body is read. The path of a known one is
+short: one lookup of the header as it came.
+"""
+
+from collections.abc import Coroutine, Sequence
+from time import time
+from typing import Any, Final
+
+import msgspec
+
+from accord.auth.challenges import (
+    DESCRIPTIONS,
+    INSUFFICIENT_SCOPE,
+    INVALID_REQUEST,
+    INVALID_TOKEN,
+    challenge,
+)
+from accord.auth.fetch import is_loopback
+from accord.auth.metadata import WELL_KNOWN, Place, document, place_of_audience, public_place
+from accord.auth.verdicts import Verdicts
+from accord.auth.verifier import Unavailable
+from accord.errors import INVALID_REQUEST as BAD_REQUEST
+from accord.errors import Reject
+from accord.model.caller import Grant, TokenRequest, Verifier, scopes_of
+from accord.protocol import Request, messages
+from accord.serve.http.exchange import Exchange
+from accord.serve.http.request import Header, admit, refuse
+from accord.serve.http.response import Response, refused, retry_after
+from accord.serve.http.settings import Settings
+
+Admission = Response | Coroutine[Any, Any, Response | None] | None
+"""A refusal, what decides, or None: the request may go on."""
+
+_MAX_RECALLED: Final = 2_048  # headers
+_FORWARDED: Final = (b"forwarded", b"x-forwarded-for", b"x-real-ip")
+_SHARED: Final = (b"access-control-allow-origin", b"*")
+_METADATA_SECONDS: Final = 3_600
+_UNAVAILABLE: Final = "The access token cannot be verified now; try again later"
+_ADMIN: Final = "This is for loopback; elsewhere it needs a token with the scope of --admin-scope"
+
+
+class Guard:
+    """Verifies the tokens of requests, and answers those without a valid one."""
+
+    def __init__(
+        self, verifier: Verifier, settings: Settings, name: str | None, hosts: frozenset[str]
+    ) -> None:
+        """`name` is that of the server, for its metadata; `hosts` are those it answers to."""
+        self._hosts = hosts
+        self._verdicts = Verdicts(verifier)
+        self._settings = settings
+        self._name = name
+        self._issuers: Sequence[str] = getattr(verifier, "issuers", ())
+        given = [*getattr(verifier, "scopes", ()), *settings.scopes]
+        self.scopes = scopes_of(given, "every call")
+        """The scopes that every call needs."""
+        self._paths = frozenset({settings.path.rstrip("/"), settings.path.rstrip("/") + "/"})
+        self._place = self._fixed_place(verifier)
+        self._recalled: dict[bytes | None, Grant] = {}
+        """The grants of callers with all of `scopes`, by their Authorization headers."""
+
+    def _fixed_place(self, verifier: Verifier) -> Place | None:
+        path = self._settings.path.rstrip("/")
+        if self._settings.public_url is not None:
+            return public_place(self._settings.public_url, path)
+        return place_of_audience(getattr(verifier, "audiences", ()), path)
+
+    def admit(self, exchange: Exchange) -> Admission:
+        """Set the grant of a request, or return the answer to one that must not go on."""
+        head, path = exchange.head, exchange.path
+        is_for_callers = path in self._paths or path == "/read"
+        if is_for_callers and head.refusal is None:
+            grant = self._recalled.get(head.principal)
+            if grant is not None and time() < grant.until:
+                exchange.grant = grant
+                return None
+        found = self._metadata(exchange)
+        if found is not None:
+            return found
+        if head.refusal is not None:
+            return refused(head.refusal)
+        if is_for_callers:
+            return self._verify(exchange, self.scopes)
+        return self._admit_admin(exchange)
+
+    def _admit_admin(self, exchange: Exchange) -> Admission:
+        """Admit a request that is not for callers: of an operator, or of anybody for health."""
+        if exchange.path == "/health" or self._is_open_admin(exchange):
+            return None
+        if exchange.path.startswith("/.well-known/"):
+            return refused(refuse(404, "Nothing is here"))
+        if self._settings.admin_scope is None:
+            return refused(refuse(403, _ADMIN))
+        return self._verify(exchange, (self._settings.admin_scope,))
+
+    def _is_open_admin(self, exchange: Exchange) -> bool:
+        """True if counters and the page are shown without a token: on this machine only.
+
+        Behind a proxy on this machine every address is loopback, so that does not count.
+        """
+        is_public = self._settings.public_url is not None
+        if is_public or any(name in exchange.head.fields for name in _FORWARDED):
+            return False
+        return exchange.address is not None and is_loopback(exchange.address)
+
+    async def _verify(self, exchange: Exchange, scopes: Sequence[str]) -> Response | None:
+        """Set the grant of a request with a valid token and all of some scopes."""
+        header = exchange.head.principal
+        scheme, _, token = (header or b"").strip(b" \t").partition(b" ")
+        if scheme.lower() != b"bearer":
+            if b", bearer " in (header or b"").lower():
+                return self._challenged(exchange, 400, scopes, INVALID_REQUEST)
+            return self._challenged(exchange, 401, scopes)
+        if b"," in token:  # several headers, which one joins
+            return self._challenged(exchange, 400, scopes, INVALID_REQUEST)
+        request = TokenRequest(
+            exchange.method, exchange.path, exchange.head.fields, exchange.address
+        )
+        try:
+            grant = await self._verdicts.find(token.strip(b" ").decode("latin-1"), request)
+        except Unavailable as error:
+            response = refused(refuse(503, _UNAVAILABLE))
+            headers = (*response.more_headers, retry_after(error.retry_after))
+            return msgspec.structs.replace(response, more_headers=headers)
+        if grant is None:
+            return self._challenged(exchange, 401, scopes, INVALID_TOKEN)
+        if not grant.caller.scopes.issuperset(scopes):
+            return self._challenged(exchange, 403, scopes, INSUFFICIENT_SCOPE)
+        exchange.grant = grant
+        if scopes is self.scopes:
+            self._recall(header, grant)
+        return None
+
+    def _recall(self, header: bytes | None, grant: Grant) -> None:
+        if len(self._recalled) >= _MAX_RECALLED:
+            del self._recalled[next(iter(self._recalled))]
+        self._recalled[header] = grant
+
+    def lacking(self, exchange: Exchange, scopes: Sequence[str]) -> Sequence[str] | None:
+        """Return all scopes that an operation needs if its caller lacks one; else None."""
+        grant = exchange.grant
+        if grant is None or grant.caller.scopes.issuperset(scopes):
+            return None
+        return tuple(dict.fromkeys((*self.scopes, *scopes)))
+
+    def insufficient(self, exchange: Exchange, request: Request, scopes: Sequence[str]) -> Response:
+        """Return the challenge for an operation whose scopes the caller lacks."""
+        return self._challenged(exchange, 403, scopes, INSUFFICIENT_SCOPE, request)
+
+    def _challenged(
+        self,
+        exchange: Exchange,
+        status: int,
+        scopes: Sequence[str],
+        error: str | None = None,
+        request: Request | None = None,
+    ) -> Response:
+        value = challenge(self._place_of(exchange).metadata_url, scopes, error)
+        reason = "This server needs an access token" if error is None else DESCRIPTIONS[error]
+        headers: list[Header] = [(b"www-authenticate", value), (b"cache-control", b"no-store")]
+        reject = Reject(BAD_REQUEST, reason)
+        if request is None:
+            return Response(
+                status, messages.failure(None, reject).without_null_id(), tuple(headers)
+            )
+        return Response(status, messages.failure(request.id, reject), tuple(headers))
+
+    # Metadata
+
+    def _metadata(self, exchange: Exchange) -> Response | None:
+        """Return the answer to a request for the metadata; None if this is another one."""
+        if not exchange.path.startswith(WELL_KNOWN):
+            return None
+        place = self._place_of(exchange)
+        below = exchange.path.removeprefix(WELL_KNOWN).rstrip("/")
+        if below not in ("", place.path, place.prefix + place.path):
+            return None
+        if exchange.method == "OPTIONS":
+            return Response(204, b"", (_SHARED, (b"access-control-allow-headers", b"*")))
+        if exchange.method not in ("GET", "HEAD"):
+            fault = refuse(405, f"Method {exchange.method} not allowed; use GET")
+            return refused(fault, allow="GET, HEAD, OPTIONS")
+        host = admit(exchange.head.fields.get(b"host"), None, self._hosts)
+        if host is not None:
+            return refused(host)
+        body = document(place, self._issuers, self.scopes, self._name)
+        kept = b"public, max-age=%d" % _METADATA_SECONDS
+        return Response(200, body, (_SHARED, (b"cache-control", kept), (b"vary", b"host")))
+
+    def _place_of(self, exchange: Exchange) -> Place:
+        """Return where clients find the server: as configured, else as this one has called it."""
+        if self._place is not None:
+            return self._place
+        scope = exchange.scope
+        host = exchange.head.fields.get(b"host", b"").decode("latin-1").lower()
+        origin = f"{scope.get('scheme', 'http')}://{host}"
+        return Place(origin + scope.get("root_path", ""), self._settings.path.rstrip("/"))

@@ -1,0 +1,74 @@
+"""What excludes a request that is otherwise valid: scopes that its caller lacks, and limits."""
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from accord.errors import INVALID_REQUEST, Reject
+from accord.model.answer import Problem
+from accord.protocol import Request, messages
+from accord.protocol.events import PROMPTS_GET, RESOURCES_READ, TOOLS_CALL
+from accord.serve.http.exchange import Exchange
+from accord.serve.http.limits import CallLimits, Excess
+from accord.serve.http.response import Response, retry_after
+from accord.server.dispatcher import Dispatcher
+
+if TYPE_CHECKING:
+    from accord.serve.http.guard import Guard
+
+_LIMITED: Final = frozenset({TOOLS_CALL, PROMPTS_GET, RESOURCES_READ})
+
+
+class Exclusion(msgspec.Struct, frozen=True):
+    """Why a request is not executed: as a response, and as the result of a call in a batch."""
+
+    response: Response
+    problem: Problem
+
+
+class CallPolicy:
+    """Checks each request that its body names, before it is executed."""
+
+    def __init__(
+        self, dispatcher: Dispatcher, guard: "Guard | None", limits: CallLimits | None
+    ) -> None:
+        self._dispatcher = dispatcher
+        self._guard = guard
+        self._limits = limits
+
+    def check(self, exchange: Exchange, request: Request) -> Exclusion | None:
+        """Return what excludes a request; without that, it counts as open until `leave`."""
+        if self._guard is not None and self._dispatcher.registry.scoped:
+            scopes = self._guard.lacking(exchange, self._dispatcher.scopes_for(request))
+            if scopes is not None:
+                response = self._guard.insufficient(exchange, request, scopes)
+                needed = " ".join(scopes)
+                problem = Problem.authorization(f"This needs a token with the scopes {needed}")
+                return Exclusion(response, problem)
+        if self._limits is not None and request.method in _LIMITED:
+            tool = request.name if request.method == TOOLS_CALL else None
+            excess = self._limits.excess(_key(exchange), tool)
+            if excess is not None:
+                return _excluded(request, excess)
+        return None
+
+    def leave(self, exchange: Exchange, request: Request) -> None:
+        """Count a request as done."""
+        if self._limits is not None and request.method in _LIMITED:
+            self._limits.leave(_key(exchange))
+
+
+def _key(exchange: Exchange) -> bytes | str | None:
+    return exchange.principal or exchange.address
+
+
+def _excluded(request: Request, excess: Excess) -> Exclusion:
+    reject = Reject(INVALID_REQUEST, excess.message)
+    headers = (retry_after(excess.retry_after),)
+    response = Response(429, messages.failure(request.id, reject), headers)
+    problem = Problem.rate_limit(
+        excess.message,
+        remediation=f"try again in {excess.retry_after:.3g} s",
+        retry_after=excess.retry_after,
+    )
+    return Exclusion(response, problem)

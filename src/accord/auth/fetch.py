@@ -4,19 +4,14 @@ Used for metadata, keys, introspection and token requests. The addresses come fr
 from the metadata of a configured issuer, never from a token.
 """
 
-import asyncio
-import ssl
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+from urllib.parse import urlencode, urlsplit
 
 import msgspec
 
 from accord.errors import ContractError, PeerError
-
-if TYPE_CHECKING:
-    import httpx2
 
 SECONDS: Final = 5.0
 """Time limit of a whole exchange, from the lookup of the name to the last byte."""
@@ -53,26 +48,23 @@ async def fetch(
     Plain http is for loopback only, unless `allow_http`. A redirect is returned, not followed.
     """
     require_safe(url, allow_http=allow_http)
-    httpx2 = _library()
+    http1 = _library()
+    sent = dict([("accept", "application/json"), *headers])
+    if form is not None:
+        body = urlencode(form).encode()
+        sent["content-type"] = "application/x-www-form-urlencoded"
+    method = "GET" if body is None else "POST"
     try:
-        async with asyncio.timeout(seconds), _client(url) as client:
-            request = client.build_request(
-                "GET" if form is None and body is None else "POST",
-                url,
-                data=None if form is None else dict(form),
-                content=body,
-                headers=[("accept", "application/json"), *headers],
-            )
-            response = await client.send(request, stream=True)
-            try:
-                content = await _read(response, url, limit)
-            finally:
-                await response.aclose()
-            return Fetched(response.status_code, dict(response.headers), content)
+        found = await http1.fetch(method, url, sent, body, seconds=seconds, limit=limit)
     except TimeoutError as error:
         raise FetchError(f"{bare(url)} did not answer within {seconds:g} s") from error
-    except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeError, ValueError) as error:
-        raise FetchError(f"could not reach {bare(url)}: {type(error).__name__}") from error
+    except http1.TooLarge as error:
+        raise FetchError(f"{bare(url)} sent more than {limit:,} bytes") from error
+    except http1.HTTPError as error:
+        raise FetchError(f"could not reach {bare(url)}: {error}") from error
+    if found.headers.get("content-encoding", "identity").lower() != "identity":
+        raise FetchError(f"{bare(url)} sent a compressed body, which was not asked for")
+    return Fetched(found.status, found.headers, found.body)
 
 
 def require_safe(url: str, *, allow_http: bool = False) -> None:
@@ -97,8 +89,6 @@ def is_loopback(host: str) -> bool:
 
 def bare(url: str) -> str:
     """Return a URL for a message: without the parts that may be secret, printable and short."""
-    from urllib.parse import urlsplit
-
     try:
         parts = urlsplit(url)
         shown = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
@@ -109,8 +99,6 @@ def bare(url: str) -> str:
 
 
 def _scheme_and_host(url: str) -> tuple[str, str]:
-    from urllib.parse import urlsplit
-
     try:
         parts = urlsplit(url)
         _ = parts.port  # raises if it is not a number
@@ -119,46 +107,11 @@ def _scheme_and_host(url: str) -> tuple[str, str]:
     return parts.scheme.lower(), parts.hostname or ""
 
 
-async def _read(response: "httpx2.Response", url: str, limit: int) -> bytes:
-    """Return the body as it was sent: a compressed one could grow without bound."""
-    if response.headers.get("content-encoding", "identity").lower() != "identity":
-        raise FetchError(f"{bare(url)} sent a compressed body, which was not asked for")
-    body = bytearray()
-    async for chunk in response.aiter_raw():
-        body += chunk
-        if len(body) > limit:
-            raise FetchError(f"{bare(url)} sent more than {limit:,} bytes")
-    return bytes(body)
-
-
-def _client(url: str) -> "httpx2.AsyncClient":
-    is_tls = _scheme_and_host(url)[0] == "https"
-    client: httpx2.AsyncClient = _library().AsyncClient(
-        verify=_trusted() if is_tls else _unused(),
-        headers={"accept-encoding": "identity"},
-        timeout=None,  # the whole exchange has one
-        follow_redirects=False,
-    )
-    return client
-
-
-@lru_cache(maxsize=1)
-def _trusted() -> ssl.SSLContext:
-    """Return the certificates that are trusted; loading them is slow."""
-    context: ssl.SSLContext = _library().create_ssl_context()
-    return context
-
-
-@lru_cache(maxsize=1)
-def _unused() -> ssl.SSLContext:
-    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-
-
 def _library() -> Any:
     try:
-        import httpx2
+        from accord import http1
     except ImportError as error:
         raise ContractError(
             "Authorization needs an extra: pip install 'accord-mcp[auth]'"
         ) from error
-    return httpx2
+    return http1

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from tools.docgen import character, clients, comparison, options, profiles
+from tools.docgen import character, clients, columns, comparison, options, profiles
 
 ROOT = Path(__file__).parents[2]
 PAGES = (
@@ -12,6 +12,7 @@ PAGES = (
     "docs/cli.md",
     "docs/clients.md",
     "docs/character_data.md",
+    "docs/reading.md",
 )
 
 
@@ -33,7 +34,7 @@ def write(folder: Path = ROOT) -> list[Path]:
 
 
 def _regenerated(folder: Path) -> dict[Path, str]:
-    readme, contract, cli, table, members = (folder / name for name in PAGES)
+    readme, contract, cli, table, members, reading = (folder / name for name in PAGES)
     benchmarks = (folder / "docs/benchmarks.md").read_text(encoding="utf-8")
     texts = {page: page.read_text(encoding="utf-8") for page in (folder / name for name in PAGES)}
     return {
@@ -42,6 +43,7 @@ def _regenerated(folder: Path) -> dict[Path, str]:
         cli: _replace(texts[cli], "verbs", options.generate()),
         table: _replace(texts[table], "clients", clients.generate()),
         members: _replace(texts[members], "members", character.generate()),
+        reading: _replace(texts[reading], "columns", columns.generate()),
     }
 
 

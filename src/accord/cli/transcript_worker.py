@@ -8,8 +8,8 @@ from typing import Final
 import msgspec
 
 from accord.child_process import end_with_parent, read_frames, take_pipes
-from accord.cli.process_pool import Message, messages, write_message
 from accord.cli.transcript_encoding import Part, Task, encode_lines
+from accord.process_pool import Message, messages, write_message
 
 _FIRST: Final = struct.Struct("<Q")  # the number of the first line
 _REPORT: Final = struct.Struct("<??Q")  # too large; one has failed; the number of replies

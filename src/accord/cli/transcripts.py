@@ -1,6 +1,5 @@
 """Many replies: reads an input in this process, or in several at once, and writes the readings."""
 
-import os
 import sys
 from collections.abc import Iterator
 from time import monotonic
@@ -39,10 +38,8 @@ def _in_turn(source: Input, task: Task) -> Iterator[Part]:
 
 def _at_once(source: Input, task: Task, jobs: int) -> Iterator[Part]:
     """Read batches in several processes; memory is bounded, since the pool has little room."""
-    if not hasattr(os, "posix_spawn"):
-        raise ContractError("--jobs needs Linux or macOS")
-    from accord.cli.process_pool import ProcessPool, WorkerDied
     from accord.cli.transcript_worker import lines_of, part_of, to_message
+    from accord.process_pool import ProcessPool, WorkerDied
 
     with ProcessPool(_WORKER, msgspec.json.encode(task), jobs) as pool:
         try:

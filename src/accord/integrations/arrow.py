@@ -5,6 +5,7 @@
 for each reply.
 """
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import IO, Any, Final
@@ -13,6 +14,7 @@ import msgspec
 
 from accord.errors import ContractError
 from accord.integrations.columns import COLUMNS, LINE, Column, Kind, row_of
+from accord.process_pool import Message, ProcessPool, WorkerDied
 from accord.reader import Reading, read
 
 try:
@@ -33,6 +35,7 @@ _MAX_ROWS: Final = 4_096  # read at a time
 _MAX_BYTES: Final = 64 * 1024 * 1024  # of replies that are read at a time, if there are several
 _ROW_GROUP: Final = 64 * 1024 * 1024  # bytes of a row group of Parquet, in memory
 _ROW_GROUP_ROWS: Final = 1_000_000
+_WORKER: Final = "accord.integrations.arrow_worker"
 _NO_OBJECT: Final = "the arguments are not a JSON object; they were not used"
 
 
@@ -47,36 +50,55 @@ NUMBERED: Final = pa.schema([_field(LINE), *SCHEMA])
 
 
 class Columns(msgspec.Struct, frozen=True):
-    """The names of the columns of replies."""
+    """The names of the columns that replies are read from, and of those that are passed on."""
 
-    reply: str = "reply"
-    """Texts or bytes of replies; structs are read as decoded replies."""
+    reply: str
     tool: str | None = None
-    """Names of the tools that were called."""
     arguments: str | None = None
-    """The arguments of the calls: texts of JSON objects, or structs."""
-    keep: Sequence[str] = ()
-    """Columns that are passed on, before those of the reading."""
+    keep: tuple[str, ...] = ()
+
+    @property
+    def read(self) -> list[str]:
+        """The columns of replies and calls."""
+        return [name for name in (self.reply, self.tool, self.arguments) if name is not None]
+
+    def require(self, schema: pa.Schema) -> None:
+        """Raise ContractError if a column is missing, or would be in the result twice."""
+        for name in (*self.read, *self.keep):
+            if schema.names.count(name) != 1:
+                names = ", ".join(schema.names)
+                raise ContractError(
+                    f"the column {name!r} is missing, or not unique; there are {names}"
+                )
+        for name in self.keep:
+            if name in SCHEMA.names or self.keep.count(name) > 1:
+                raise ContractError(f"the result would have {name!r} twice; rename the column")
 
 
 def read_batches(
-    batches: pa.RecordBatchReader | pa.Table | Iterable[pa.RecordBatch],
+    batches: Any,
     *,
     reply: str = "reply",
     tool: str | None = None,
     arguments: str | None = None,
     keep: Sequence[str] = (),
+    jobs: int = 1,
 ) -> pa.RecordBatchReader:
     """Read the replies in a stream of record batches, lazily: a row of `SCHEMA` for each.
 
-    `reply`, `tool` and `arguments` are names of columns; the columns `keep` are passed on, before
-    those of the reading. Batches of the result have at most 4,096 rows.
+    `batches` is any Arrow stream (a RecordBatchReader, a Table, a relation of DuckDB, a DataFrame
+    of Polars) or an iterable of record batches. `reply`, `tool` and `arguments` are the names of
+    its columns with the replies and the calls, as texts or structs; the columns `keep` are passed
+    on, before those of the reading. With `jobs`, several processes read at once. The batches of
+    the result have at most 4,096 rows.
     """
-    columns = Columns(reply, tool, arguments, keep)
+    columns = Columns(reply, tool, arguments, tuple(keep))
     schema, source = _opened(batches)
-    return pa.RecordBatchReader.from_batches(
-        _result_schema(schema, columns), _read_each(source, columns)
-    )
+    columns.require(schema)
+    kept = [schema.field(name) for name in columns.keep]
+    parts = chain.from_iterable(map(_parts, source))
+    read_parts = _in_turn(parts, columns) if jobs == 1 else _at_once(parts, columns, jobs)
+    return pa.RecordBatchReader.from_batches(pa.schema([*kept, *SCHEMA]), read_parts)
 
 
 def read_table(
@@ -94,38 +116,18 @@ def read_table(
     return read_batches(table, reply=reply, tool=tool, arguments=arguments, keep=keep).read_all()
 
 
-def _opened(
-    batches: pa.RecordBatchReader | pa.Table | Iterable[pa.RecordBatch],
-) -> tuple[pa.Schema, Iterable[pa.RecordBatch]]:
+def _opened(batches: Any) -> tuple[pa.Schema, Iterable[pa.RecordBatch]]:
     """Return the schema of a stream, and its batches."""
-    if isinstance(batches, pa.Table):
-        return batches.schema, batches.to_batches()
-    if isinstance(batches, pa.RecordBatchReader):
-        return batches.schema, batches
+    if hasattr(batches, "__arrow_c_stream__"):
+        reader = pa.RecordBatchReader.from_stream(batches)
+        return reader.schema, reader
     each = iter(batches)
     first = next(each, None)
-    return (pa.schema([]), ()) if first is None else (first.schema, chain([first], each))
-
-
-def _result_schema(schema: pa.Schema, columns: Columns) -> pa.Schema:
-    """Return the columns of the result; raise if a column is missing, or would be there twice."""
-    if not schema.names:  # a stream without batches
-        return SCHEMA
-    named = [columns.reply, columns.tool, columns.arguments, *columns.keep]
-    for name in named:
-        if name is not None and schema.names.count(name) != 1:
-            names = ", ".join(schema.names)
-            raise ContractError(f"the column {name!r} is not there, or twice; there are {names}")
-    for name in columns.keep:
-        if name in SCHEMA.names or columns.keep.count(name) > 1:
-            raise ContractError(f"the result would have {name!r} twice; rename the column")
-    return pa.schema([*(schema.field(name) for name in columns.keep), *SCHEMA])
-
-
-def _read_each(batches: Iterable[pa.RecordBatch], columns: Columns) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        for part in _parts(batch):
-            yield _read_batch(part, columns)
+    if first is None:
+        raise ContractError(
+            "there are no record batches; pass a RecordBatchReader, which has a schema"
+        )
+    return first.schema, chain([first], each)
 
 
 def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
@@ -138,17 +140,66 @@ def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         yield batch
 
 
-def _read_batch(batch: pa.RecordBatch, columns: Columns) -> pa.RecordBatch:
+def _in_turn(parts: Iterable[pa.RecordBatch], columns: Columns) -> Iterator[pa.RecordBatch]:
+    for part in parts:
+        yield _joined(part.select(columns.keep), read_part(part, columns))
+
+
+def _at_once(
+    parts: Iterable[pa.RecordBatch], columns: Columns, jobs: int
+) -> Iterator[pa.RecordBatch]:
+    """Read parts in several processes, in order; few are held at a time."""
+    kept: deque[pa.RecordBatch] = deque()
+    with ProcessPool(_WORKER, msgspec.json.encode(columns), jobs) as pool:
+        try:
+            for part in parts:
+                while not pool.has_room:
+                    pool.wait()
+                    yield from _finished(pool, kept)
+                pool.submit(Message(b"", to_ipc(part.select(columns.read))))
+                kept.append(part.select(columns.keep))
+            while not pool.is_idle:
+                pool.wait()
+                yield from _finished(pool, kept)
+        except WorkerDied as death:
+            raise ContractError(
+                f"a process that read replies ended twice, the last time with status {death.status}"
+            ) from death
+
+
+def _finished(pool: ProcessPool, kept: deque[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for result in pool.results():
+        yield _joined(kept.popleft(), from_ipc(result.body))
+
+
+def _joined(kept: pa.RecordBatch, readings: pa.RecordBatch) -> pa.RecordBatch:
+    return pa.record_batch(
+        [*kept.columns, *readings.columns], schema=pa.schema([*kept.schema, *SCHEMA])
+    )
+
+
+def to_ipc(batch: pa.RecordBatch) -> bytes:
+    """Encode a record batch with its schema."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return bytes(sink.getvalue())
+
+
+def from_ipc(body: bytes) -> pa.RecordBatch:
+    """Decode a record batch with its schema."""
+    with pa.ipc.open_stream(body) as reader:
+        return reader.read_next_batch()
+
+
+def read_part(batch: pa.RecordBatch, columns: Columns) -> pa.RecordBatch:
+    """Read the replies of one record batch."""
     replies = batch.column(columns.reply).to_pylist()
     nothing = [None] * len(replies)
     tools = nothing if columns.tool is None else batch.column(columns.tool).to_pylist()
     calls = nothing if columns.arguments is None else batch.column(columns.arguments).to_pylist()
     rows = [row_of(_read(*each)) for each in zip(replies, tools, calls, strict=True)]
-    kept = [batch.schema.field(name) for name in columns.keep]
-    return pa.record_batch(
-        [*(batch.column(name) for name in columns.keep), *_arrays(rows, SCHEMA)],
-        schema=pa.schema([*kept, *SCHEMA]),
-    )
+    return pa.record_batch(_arrays(rows, SCHEMA), schema=SCHEMA)
 
 
 def _read(reply: Any, tool: str | None, arguments: Any) -> Reading:

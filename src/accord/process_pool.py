@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from accord.child_process import FramedPipe, PipeClosed, spawn_piped, write_frame
+from accord.errors import ContractError
 
 _LENGTH: Final = 8  # bytes; they come before the header
 _MAX_PIECE: Final = 16 * 1024 * 1024  # bytes of a body in one frame
@@ -140,9 +141,7 @@ class _Worker:
 
 def _spawn(module: str) -> tuple[int, FramedPipe]:
     """Start Python with the modules of this one, and neither its variables nor the folder."""
-    import accord
-
-    home = str(Path(accord.__file__).parents[1])
+    home = str(Path(__file__).parents[1])
     path = [home, *(each for each in sys.path if each)]
     pid, pipe = spawn_piped([sys.executable, "-I", "-c", _MAIN, module, str(os.getpid()), *path])
     for descriptor in (pipe.reader, pipe.writer):
@@ -166,6 +165,8 @@ class ProcessPool:
     """
 
     def __init__(self, module: str, settings: bytes, jobs: int) -> None:
+        if not hasattr(os, "posix_spawn"):
+            raise ContractError("several processes need Linux or macOS")
         self._module = module
         self._settings = settings
         self._jobs = jobs

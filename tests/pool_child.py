@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from accord.child_process import end_with_parent, read_frames, take_pipes
-from accord.cli.process_pool import Message, messages, write_message
+from accord.process_pool import Message, messages, write_message
 
 
 def main(parent: int) -> None:

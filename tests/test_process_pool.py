@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from accord.cli.process_pool import Message, ProcessPool, WorkerDied
+from accord.process_pool import Message, ProcessPool, WorkerDied
 from processes import children, is_gone
 
 
@@ -24,7 +24,7 @@ def results(pool: ProcessPool, messages: list[Message]) -> Iterator[Message]:
 
 
 def pool_of(jobs: int) -> ProcessPool:
-    return ProcessPool("cli.pool_child", b"{}", jobs)
+    return ProcessPool("pool_child", b"{}", jobs)
 
 
 @pytest.mark.parametrize("jobs", [1, 3])

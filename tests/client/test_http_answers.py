@@ -141,6 +141,23 @@ def test_what_is_not_an_answer_is_an_error_and_the_next_call_works(
     assert with_peer(once, say, max_bytes=100_000) == "well"
 
 
+@pytest.mark.parametrize(
+    ("method", "times"), [("tools/call", 1), ("tools/list", 2), ("x-vendor/charge", 1)]
+)
+def test_only_a_request_that_changes_nothing_is_sent_again_if_its_connection_ends(
+    method: str, times: int
+) -> None:
+    async def answer(request: Request) -> None:
+        await (request.end() if request.rpc == method else stateless(request))
+
+    async def say(peer: Peer, server: ScriptedServer) -> int:
+        with pytest.raises(PeerError, match="closed the connection without a response"):
+            await peer.request(method, {"name": "hello", "arguments": {}})
+        return len(server.asked(method))
+
+    assert with_peer(answer, say) == times
+
+
 def test_a_notification_that_is_refused_is_reported() -> None:
     async def answer(request: Request) -> None:
         await (request.reply(400) if request.rpc == "notifications/odd" else handshake(request))

@@ -161,8 +161,13 @@ def _translated_errors() -> Iterator[None]:
     except ssl.SSLError as error:
         raise ConnectFailed(describe_tls_error(error)) from error
     except OSError as error:
-        reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
-        message = str(reason or error) or type(error).__name__
-        raise ConnectFailed(message, is_refused=True) from error
+        raise ConnectFailed(_describe(error), is_refused=error.errno is not None) from error
     except UnicodeError as error:  # of a name that cannot be looked up
         raise ConnectFailed(f"the name is invalid: {error}") from error
+
+
+def _describe(error: OSError) -> str:
+    if error.errno is None:  # asyncio's and uvloop's own
+        is_lost = isinstance(error, ConnectionError)
+        return "the server closed the connection at once" if is_lost else str(error)
+    return os.strerror(error.errno) if error.errno > 0 else str(error.strerror)

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 import pytest
+
 from processes import free_port
 
 NODE = Path(sys.executable).with_name("node")
@@ -99,7 +100,9 @@ class _Browser(urllib.request.HTTPRedirectHandler):
         self.callback = callback
         self.arrived: str | None = None
 
-    def redirect_request(self, req: Any, fp: Any, code: Any, msg: Any, headers: Any, newurl: str) -> Any:
+    def redirect_request(
+        self, req: Any, fp: Any, code: Any, msg: Any, headers: Any, newurl: str
+    ) -> Any:
         if newurl.startswith(self.callback):
             self.arrived = newurl
             return None

@@ -38,7 +38,7 @@ function build() {
       scope: scopes,
     }],
     cookies: { keys: ["a test"] },
-    scopes: ["openid", "offline_access"],
+    scopes: ["openid", ...scope.split(" ")],
     ttl: {
       AccessToken: seconds, ClientCredentials: seconds, RefreshToken: 3600,
       Grant: 3600, Session: 3600, Interaction: 600, IdToken: 600,
@@ -81,11 +81,21 @@ async function agree(request, response) {
   return provider.interactionFinished(request, response, result, { mergeWithLastSubmission: true });
 }
 
+// Clients may ask for more than the scopes that they registered with.
+async function register(request, response) {
+  const parts = await request.toArray();
+  const { scope: _, ...metadata } = JSON.parse(Buffer.concat(parts));
+  request.body = metadata;
+  provider.callback()(request, response);
+}
+
 const server = createServer((request, response) => {
   if (request.url === "/rotate-keys") {
     keys = [key()];
     provider = build();
     response.end();
+  } else if (request.url === "/reg") {
+    register(request, response);
   } else if (request.url.startsWith("/agree/")) {
     agree(request, response).catch((error) => { response.statusCode = 500; response.end(String(error)); });
   } else {

@@ -71,8 +71,8 @@ class IssuerKeys:
         self._keys: Sequence[IssuerKey] = ()
         self._fetched: float | None = None
         """When the keys were last fetched."""
-        self._asked = -_UNKNOWN
-        """When a fetch was last begun."""
+        self._looked_up = -_UNKNOWN
+        """When keys were last fetched because of an unknown `kid`."""
         self._retry = 0.0
         """When the next fetch may begin after one that failed."""
         self._failures = 0
@@ -93,10 +93,17 @@ class IssuerKeys:
             self._begin()  # nobody waits for it
         found = self._fitting(kid, algorithm)
         if not found and kid is not None:
-            if self._failures or now - self._asked >= _UNKNOWN or self._is_fetching:
-                await self._fetch()
+            await self._look_up(now)
             found = self._fitting(kid, algorithm)
         return found
+
+    async def _look_up(self, now: float) -> None:
+        """Fetch the keys again for an unknown `kid`, unless they came after its token."""
+        if self._fetched is not None and self._fetched >= now and not self._failures:
+            return
+        if self._failures or self._is_fetching or now - self._looked_up >= _UNKNOWN:
+            self._looked_up = now
+            await self._fetch()
 
     def _fitting(self, kid: str | None, algorithm: str) -> Sequence[IssuerKey]:
         found = [
@@ -127,7 +134,6 @@ class IssuerKeys:
     def _begin(self) -> "asyncio.Task[None]":
         task, loop = self._task, asyncio.get_running_loop()
         if task is None or task.done() or task.get_loop() is not loop:
-            self._asked = self._clock()
             task = self._task = loop.create_task(self._load())
             task.add_done_callback(self._end)
         return task

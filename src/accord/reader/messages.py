@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from accord.reader.blocks import block_of, is_block, is_foreign_block
+from accord.reader.known_shapes import Reply
 from accord.reader.reading import Notes
-from accord.reader.reply import Reply
 
 MARKS: Final = frozenset(
     {"tool_call_id", "part_kind", "return_value", "raw_item", "call_id", "additional_kwargs"}

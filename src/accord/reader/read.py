@@ -30,6 +30,7 @@ from accord.reader.evidence.failure_members import Sign
 from accord.reader.items import Items
 from accord.reader.known_shapes import (
     Known,
+    Reply,
     known_shape,
     page_from,
     problem_details,
@@ -39,7 +40,6 @@ from accord.reader.known_shapes import (
 )
 from accord.reader.paging import page_in_text, page_of, page_of_cut
 from accord.reader.reading import Notes, Reading
-from accord.reader.reply import Reply
 from accord.reader.sentences import first_sentence, reports_only_completion
 from accord.reader.unwrap import is_passed_on, unwrap, unwrap_again
 from accord.reader.value import Digs, Value, find, of_payload

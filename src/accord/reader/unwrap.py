@@ -16,10 +16,10 @@ from accord.reader.blocks import (
     with_wire_names,
 )
 from accord.reader.formats.json_text import LARGE, json_in_fence, parse_json
+from accord.reader.known_shapes import Reply
 from accord.reader.messages import MARKS, message_in, result_of_parts
 from accord.reader.objects import is_json, looks_plain, of_object
 from accord.reader.reading import Notes
-from accord.reader.reply import Reply
 
 DEEPEST: Final = 8  # wrappings within each other
 _OWN: Final = frozenset(

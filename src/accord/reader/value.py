@@ -13,7 +13,6 @@ from accord.reader.formats.json_text import Found, decoded_twice, find_json, par
 from accord.reader.formats.python_repr import python_value
 from accord.reader.formats.toon import toon_value
 from accord.reader.formats.yaml import yaml_value
-from accord.reader.frames import is_guarded, unguarded
 from accord.reader.reading import Notes
 
 _ABSENT: Final = object()
@@ -407,10 +406,27 @@ def _of_resource(block: Mapping[str, Any], text: Value, notes: Notes) -> Value:
     return Value(value=value, message=text.value, origin="content[*].resource: JSON")
 
 
+_GUARD: Final = r"<(?P<guard>[a-z][\w-]{2,40}-[0-9a-f][0-9a-f-]{7,40})>\n"
+_OPENS_GUARD: Final = re.compile(_GUARD)
+_GUARDED: Final = re.compile(rf"{_GUARD}(?P<text>.*)\n</(?P=guard)>", re.S)
+"""What somebody else wrote, within marks that he cannot have written: `<untrusted-data-3f9e…>`."""
+
+
+def _is_guarded(text: str) -> bool:
+    """Whether such a mark is anywhere in a text."""
+    return "-" in text and "</" in text and _OPENS_GUARD.search(text) is not None
+
+
+def _unguarded(text: str) -> str | None:
+    """What is between such marks, if they are around all of a text."""
+    found = _GUARDED.fullmatch(text.strip())
+    return None if found is None else found["text"]
+
+
 def _of_guarded(text: str, where: str, notes: Notes, digs: Digs) -> Value | None:
     """The data between marks that say that others wrote it. Words there stay as they are, marks
     and all: nobody but the tool says how it went."""
-    inside = unguarded(text)
+    inside = _unguarded(text)
     if inside is None:
         return None
     noted = Notes()
@@ -436,7 +452,7 @@ def _of_text(text: str, where: str, notes: Notes, digs: Digs, *, is_inside: bool
         is_nested = False
         if isinstance(value, str):
             is_nested, value = decoded_twice(value)
-            if not is_nested and digs and is_guarded(value):
+            if not is_nested and digs and _is_guarded(value):
                 return _of_text(value, where, notes, digs, is_inside=is_inside)
         notes.rule("json-twice" if is_nested else "json")
         how = "JSON encoded twice" if is_nested else "JSON"
@@ -471,7 +487,7 @@ def _of_document(document: Found, text: str, where: str, notes: Notes) -> Value:
     else:
         is_sure = document.how != "JSON before prose"
         notes.rule("json-in-prose", "certain" if is_sure else "likely")
-    if is_guarded(text):
+    if _is_guarded(text):
         notes.finding(_MARKED)
     _, value = decoded_twice(document.value)
     origin = f"{where}: {document.how}"

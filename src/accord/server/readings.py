@@ -12,10 +12,9 @@ from accord.model.content import Annotations, Audio, Block, Embedded, Image, Lin
 from accord.model.plain import as_plain, attempt
 from accord.model.response import META_KEY, Failure, Response
 from accord.model.values import MAX_DEPTH
-from accord.reader.known_shapes import warnings_from
+from accord.reader.known_shapes import Reply, warnings_from
 from accord.reader.read import read
 from accord.reader.reading import Notes, Reading
-from accord.reader.reply import Reply
 from accord.reader.unwrap import unwrap
 from accord.reader.value import find
 from accord.revisions import NEWEST, REVISIONS, Revision

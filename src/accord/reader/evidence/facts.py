@@ -11,8 +11,8 @@ from accord.reader.collection import collection_in
 from accord.reader.collection_shapes import Collection
 from accord.reader.evidence.failure_members import Sign
 from accord.reader.formats.json_text import parse_json
-from accord.reader.frames import FRAME, unframed
 from accord.reader.items import Items
+from accord.reader.items.lines import FRAME, unframed
 from accord.reader.lexicon.languages import in_english
 from accord.reader.lexicon.members import is_of_list, member_of
 from accord.reader.lexicon.phrases import CROSSES

@@ -15,7 +15,7 @@ from accord.reader.collection_shapes import (
 )
 from accord.reader.evidence.catalogs import kind_of_list
 from accord.reader.evidence.facts import Facts, Verdict
-from accord.reader.items import Items, find_items, is_record, is_symbols, split_advice, states_count
+from accord.reader.items import Items, find_items, is_record, is_rule, split_advice, states_count
 from accord.reader.lexicon.members import member_of
 from accord.reader.lexicon.tools import COMPUTING, EXPORTING
 from accord.reader.reading import Confidence
@@ -343,7 +343,7 @@ def _is_heading(words: str) -> bool:
     """Whether a text is a heading with nothing below it, or ends with one."""
     if "\n" not in words and words[-1] != ":":
         return _EMPTY.fullmatch(words) is not None
-    lines = [line for line in words.splitlines() if not line or not is_symbols(line.strip())]
+    lines = [line for line in words.splitlines() if not line or not is_rule(line.strip())]
     above = list(split_advice(lines)[0]) or [""]
     last = above.pop()
     while above and not last.strip():

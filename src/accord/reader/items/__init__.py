@@ -1,108 +1,92 @@
-"""Text that is clearly a list: bullets, numbers, tagged lines, paths, records, table rows.
+"""Text that is clearly a list: `lines` are tokens, `groups` and `tables` make items of them.
 
 A document with a list somewhere in it is not: everything but a heading and a closing line has to
-belong to an item. Where the heading says how many there are, the pattern that finds as many is
-believed.
+belong to an item. Where the heading says how many there are, the kind of group that finds as many
+is believed.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Final, Literal, NamedTuple
 
-from accord.reader.items.delimited import columns, data_frame, delimited
-from accord.reader.items.found import MOST_STATING, Items, is_advice, split_advice, stated_in
-from accord.reader.items.marked import (
-    alike,
-    bullets,
-    commits,
-    paths,
-    plain_bullets,
-    starred,
-    tagged,
-    tree,
+from accord.reader.items import groups, tables
+from accord.reader.items.groups import is_record, shape_of
+from accord.reader.items.lines import (
+    COUNT_LINES,
+    Items,
+    Line,
+    counts_in,
+    is_advice,
+    is_rule,
+    split_advice,
+    tokens,
 )
 from accord.reader.items.markup import elements
-from accord.reader.items.parts import (
-    grouped,
-    headed,
-    is_symbols,
-    lone_section,
-    paragraphs,
-    sections,
-    separated,
-    shape_of,
-    titled,
-)
-from accord.reader.items.plain import commas, is_record, lone_name, one_per_line
-from accord.reader.items.records import as_many, counted, paired, records, sequence
-from accord.reader.items.tables import dashed_columns, ruled_table
 from accord.reader.patterns import lines_of
 
-__all__ = ["Items", "find_items", "is_record", "is_symbols", "split_advice", "states_count"]
+__all__ = ["Items", "find_items", "is_record", "is_rule", "split_advice", "states_count"]
 
-_LONGEST: Final = 1_000_000  # characters of a text that is looked at
-_MOST_PARTS: Final = 4
-"""Text blocks that one answer may have: a heading, a table, a note."""
-_MOST_BELOW: Final = 3
+_LONGEST: Final = 1_000_000
+"""Characters of a text that is looked at."""
+_COUNT_LINES_BELOW: Final = 3
 """Lines at the end that may say how many items there are."""
-_TAG: Final = re.compile(r"\[\w{1,30}\]")
-"""Of what the whole text is: `[sqlite]`."""
-Lines = Literal["one", "several", "never"]
+_MAX_PARTS: Final = 4
+"""Text blocks that one answer may have: a heading, a table, a note."""
+
+_BULLETS: Final = ("- ", "* ", "• ")
+
+Find = Callable[[Sequence[Line], bool], Items | None]
+Least = Literal["one", "several", "never"]
+"""How many lines a text needs."""
 
 
-Find = Callable[[list[str], bool], Items | None]
-
-
-class Pattern(NamedTuple):
-    """A pattern, and what a text must have for it to be tried at all."""
+class Kind(NamedTuple):
+    """A kind of group, and what a text must have for it to be tried."""
 
     find: Find
     marks: tuple[str, ...] = ()
     """One of these is in the text, where there are any."""
-    from_list: Lines = "one"
-    """How many lines it is at least, from a tool that lists."""
-    from_others: Lines = "one"
-    """How many from another one."""
+    listing: Least = "one"
+    """From a tool that lists."""
+    other: Least = "one"
+    """From another tool."""
 
 
-PATTERNS: Final = (
-    Pattern(tagged, ("[",)),
-    Pattern(commits, (), "several", "several"),
-    Pattern(starred, ("* ",), "several", "several"),
-    Pattern(tree, ("├─", "└─"), "several", "never"),
-    Pattern(ruled_table, ("|", "│", "┃", "║"), "several", "several"),
-    Pattern(dashed_columns, ("--", "=="), "several", "several"),
-    Pattern(elements, ("</", "/>")),
-    Pattern(paired, (": ",), "one", "several"),
-    Pattern(delimited, (",", "\t", ";", "|")),
-    Pattern(separated, (), "several", "several"),
-    Pattern(records, (), "several", "several"),
-    Pattern(titled, ("\n\n",), "several", "several"),
-    Pattern(headed, ("#", ":\n"), "several", "never"),
-    Pattern(grouped, (), "several", "never"),
-    Pattern(bullets, (), "one", "several"),
-    Pattern(paths, ("/", "\\"), "one", "several"),
-    Pattern(counted),
-    Pattern(columns, ("  ",), "several", "several"),
-    Pattern(data_frame, ("  ",), "several", "several"),
-    Pattern(paragraphs, ("\n\n",), "several", "never"),
-    Pattern(alike, (), "one", "never"),
-    Pattern(sequence, (), "one", "never"),
-    Pattern(sections, ("\n#",), "several", "never"),
-    Pattern(lone_section, ("**",), "several", "never"),
-    Pattern(one_per_line, (), "several", "never"),
-    Pattern(commas, (",",), "one", "never"),
-    Pattern(lone_name, (), "one", "never"),
+KINDS: Final = (
+    Kind(groups.tagged, ("[",)),
+    Kind(groups.commits, (), "several", "several"),
+    Kind(groups.starred, ("* ",), "several", "several"),
+    Kind(groups.tree, ("├─", "└─"), "several", "never"),
+    Kind(tables.ruled, ("|", "│", "┃", "║"), "several", "several"),
+    Kind(tables.dashed, ("--", "=="), "several", "several"),
+    Kind(elements, ("</", "/>")),
+    Kind(tables.paired, (": ",), "one", "several"),
+    Kind(tables.delimited, (",", "\t", ";", "|")),
+    Kind(groups.separated, (), "several", "several"),
+    Kind(groups.records, (), "several", "several"),
+    Kind(groups.titled, ("\n\n",), "several", "several"),
+    Kind(groups.headed, ("#", ":\n"), "several", "never"),
+    Kind(groups.grouped, (), "several", "never"),
+    Kind(groups.bullets, (), "one", "several"),
+    Kind(groups.paths, ("/", "\\"), "one", "several"),
+    Kind(groups.counted),
+    Kind(tables.columns, ("  ",), "several", "several"),
+    Kind(tables.data_frame, ("  ",), "several", "several"),
+    Kind(groups.paragraphs, ("\n\n",), "several", "never"),
+    Kind(groups.alike, (), "one", "never"),
+    Kind(groups.sequence, (), "one", "never"),
+    Kind(groups.sections, ("#",), "several", "never"),
+    Kind(groups.plain, (), "several", "never"),
+    Kind(groups.commas, (), "one", "never"),
 )
 
 
 def _tried(wants_list: bool, has_several: bool) -> tuple[tuple[Find, tuple[str, ...]], ...]:
-    """The patterns that a text of one line or of several can be, in their order."""
+    """Return the kinds that a text of one line or of several can be, in their order."""
     fitting = ("one", "several") if has_several else ("one",)
     return tuple(
-        (pattern.find, pattern.marks)
-        for pattern in PATTERNS
-        if (pattern.from_list if wants_list else pattern.from_others) in fitting
+        (kind.find, kind.marks)
+        for kind in KINDS
+        if (kind.listing if wants_list else kind.other) in fitting
     )
 
 
@@ -114,12 +98,12 @@ _TRIED: Final = {
 
 
 def states_count(items: Items) -> bool:
-    """Whether the words around some items say how many they are."""
+    """True if the words around some items say how many they are."""
     return len(items.items) in items.numbers
 
 
 def find_items(text: str, *, wants_list: bool = False, blocks: Sequence[str] = ()) -> Items | None:
-    """The items of a text that is clearly a list. A tool that lists has less to prove."""
+    """Return the items of a text that is clearly a list. A tool that lists has less to prove."""
     if len(text) > _LONGEST or not text.strip():
         return None
     if not wants_list and "\n" not in text and text.lstrip()[0] not in "[<":
@@ -132,35 +116,45 @@ def find_items(text: str, *, wants_list: bool = False, blocks: Sequence[str] = (
     whole = lines_of(text.strip("\n"))
     if whole is None:
         return None
-    lines = [line.rstrip() for line in whole]
-    if wants_list and "```" in text:
-        lines = _unfenced(lines)
-    found = plain_bullets(lines)
+    found = _plain_bullets(whole)
     if found is not None:
         return found
-    if text[0] == "[" and len(lines) > 2 and _TAG.fullmatch(lines[0]) and ":" in lines[1]:
-        lines[1:1] = [""]
-    lines, advice = split_advice(lines)
-    found = _first(text, lines, wants_list)
+    lines = _unfenced(whole) if wants_list and "```" in text else whole
+    lines, advice = split_advice([line.rstrip() for line in lines])
+    found = _grouped(text, tokens(lines), wants_list) if any(lines) else None
     if found is None or not advice:
         return found
     closing = "\n".join(line for line in (found.closing, *advice) if line.strip())
     return found._replace(closing=closing)
 
 
+def _plain_bullets(lines: list[str]) -> Items | None:
+    """Return the items of a heading and bullets with nothing to them, as most short lists are."""
+    mark = lines[1][:2] if len(lines) > 2 else ""
+    if mark not in _BULLETS or lines[0][-1:] != ":":
+        return None
+    items = []
+    for line in lines[1:]:
+        if line[:2] != mark or not line[2:3].strip() or ":" in line or "```" in line:
+            return None
+        items.append(line[2:].rstrip())
+    return Items(items, lines[0], "", "bullets")
+
+
 def _unfenced(lines: list[str]) -> list[str]:
-    """The lines without the marks of the one code block around all of them but a heading."""
+    """Return lines without the marks of the one code block around all of them but a heading."""
     marks = [at for at, line in enumerate(lines) if line.startswith("```")]
     if len(marks) != 2 or marks[0] > 2 or marks[1] < len(lines) - 2:
         return lines
     return [line for at, line in enumerate(lines) if at not in marks]
 
 
-def _first(text: str, lines: list[str], wants_list: bool) -> Items | None:
-    """What the first pattern finds; if it is not as many as are said, what another one finds."""
+def _grouped(text: str, lines: list[Line], wants_list: bool) -> Items | None:
+    """Return the first group that is found; if a count is said, the first of that number."""
+    around = (*lines[:COUNT_LINES], *lines[-_COUNT_LINES_BELOW:])
+    stated = counts_in("\n".join(line.text for line in around))
     first: Items | None = None
     agreed: Items | None = None
-    stated = stated_in("\n".join((*lines[:MOST_STATING], *lines[-_MOST_BELOW:])))
     for find, marks in _TRIED[wants_list, len(lines) > 1]:
         if marks and not any(mark in text for mark in marks):
             continue
@@ -175,14 +169,14 @@ def _first(text: str, lines: list[str], wants_list: bool) -> Items | None:
         if agreed is None and len(found.items) in numbers and len(found.items) > 1:
             agreed = found
         first = first or found
-    counted = as_many(lines, stated) if wants_list and stated else None
+    counted = groups.as_many(lines, stated) if wants_list and stated else None
     return counted or agreed or first
 
 
 def _block_each(blocks: Sequence[str]) -> Items | None:
-    """One text block for each item, perhaps below one that is their heading, and above advice."""
+    """Return a text block for each item, perhaps below their heading, and above advice."""
     head, *rest = (block.strip() for block in blocks)
-    stated = stated_in(head) if "\n" not in head else set()
+    stated = counts_in(head) if "\n" not in head else set()
     number = max((each for each in stated if 0 < each <= len(rest)), default=0)
     if number:
         return Items(rest[:number], head, "\n".join(rest[number:]), "block-per-item")
@@ -190,26 +184,21 @@ def _block_each(blocks: Sequence[str]) -> Items | None:
     closing = "\n".join(block for block in rest if is_advice(block))
     if head.endswith(":") and len(told) > 2:
         return Items(told[1:], head, closing, "block-per-item")
-    if len(told) > 1 and not _are_groups(told) and (_are_lines(told) or _are_alike(told)):
+    parts = [tokens(block.splitlines()) for block in told]
+    if len(told) > 1 and not all(map(_is_group, parts)) and _are_items(parts):
         return Items(told, "", closing, "block-per-item")
     return None
 
 
-def _are_groups(blocks: list[str]) -> bool:
-    """Whether each of them is a heading with lines below it that are indented."""
-    parts = [block.splitlines() for block in blocks]
-    return all(
-        len(lines) > 1 and lines[0].endswith(":") and all(line[:1].isspace() for line in lines[1:])
-        for lines in parts
-    )
+def _is_group(lines: Sequence[Line]) -> bool:
+    """True if a block is a heading with lines below it that are indented."""
+    is_headed = len(lines) > 1 and lines[0].text.endswith(":")
+    return is_headed and all(line.indent for line in lines[1:])
 
 
-def _are_lines(blocks: list[str]) -> bool:
-    return not any("\n" in block for block in blocks)
-
-
-def _are_alike(blocks: list[str]) -> bool:
-    """Whether all of them have several lines, and begin alike; or there are too many for parts."""
-    if sum("\n" in block for block in blocks) < len(blocks):
-        return len(blocks) > _MOST_PARTS
-    return len({shape_of(block.splitlines()) for block in blocks}) == 1
+def _are_items(parts: Sequence[Sequence[Line]]) -> bool:
+    """True if blocks are a line each, or begin alike, or are too many for parts of one answer."""
+    longer = sum(len(part) > 1 for part in parts)
+    if 0 < longer < len(parts):
+        return len(parts) > _MAX_PARTS
+    return not longer or len(set(map(shape_of, parts))) == 1

@@ -2,9 +2,10 @@
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from accord.reader.items.found import MOST_HEADING, Items
+from accord.reader.items.lines import MAX_HEADING, Items, Line, told
 from accord.reader.lexicon.members import member_of
 
 _PROLOG: Final = re.compile(r"(?:\s*<[?!][^>]{0,500}>)*\s*")
@@ -24,15 +25,15 @@ class Element(NamedTuple):
     inner: str
 
 
-def elements(lines: list[str], wants_list: bool) -> Items | None:
+def elements(lines: Sequence[Line], wants_list: bool) -> Items | None:
     """Elements of one name, alone or within another."""
-    first = next((at for at, line in enumerate(lines) if line.lstrip().startswith("<")), None)
-    if first is None or first > (MOST_HEADING if wants_list else 0):
+    first = next((at for at, line in enumerate(lines) if line.words[:1] == "<"), None)
+    if first is None or first > (MAX_HEADING if wants_list else 0):
         return None
-    text = "\n".join(lines[first:])
+    text = "\n".join(line.text for line in lines[first:])
     found = _siblings(text)
     if wants_list and found is not None and len(found) == 1 and _holds_none(found[0]):
-        return Items([], "\n".join(lines), "", "elements")
+        return Items([], told(lines), "", "elements")
     for _ in range(_DEEPEST if wants_list else 0):
         if found is None or len(found) != 1 or "<" not in found[0].inner or _is_head(found[0]):
             break
@@ -43,11 +44,11 @@ def elements(lines: list[str], wants_list: bool) -> Items | None:
         found = inner
     rows = [each for each in found or [] if not _is_head(each)]
     if wants_list and found and not rows:
-        return Items([], "\n".join(lines), "", "elements")
+        return Items([], told(lines), "", "elements")
     found = rows
     if len(found) < (1 if wants_list else 2) or any(each.name != found[0].name for each in found):
         return None
-    heading = "\n".join(line for line in lines[:first] if line.strip())
+    heading = told(lines[:first])
     return Items([_said(each) for each in found], heading, "", "elements")
 
 

@@ -1,20 +1,24 @@
-"""Ruled tables: as Markdown has them, as databases and consoles draw them, columns over a rule."""
+"""Tables: rows of cells below their names, and records of a line each.
 
+A table is Markdown's, drawn with lines, ruled with dashes, delimited like CSV, aligned in columns,
+or printed by pandas. Its rows become objects.
+"""
+
+import csv
 import re
+from collections.abc import Sequence
 from typing import Any, Final
 
-from accord.reader.items.found import MOST_HEADING, Items, around, listed_around
+from accord.reader.items.lines import MAX_HEADING, Items, Line, framed, told
+from accord.reader.lexicon import words
+
+Lines = Sequence[Line]
 
 _RULE: Final = re.compile(r"[ \t]*+[|+]?+(?:[ \t]*+:?[-=]{2,}+:?[ \t]*+(?:[|+]|$))++")
-_DASHES: Final = re.compile(r"[ \t]*(?:-{2,}|={2,})(?:[ \t]+(?:-{2,}|={2,}))+")
-_RUN: Final = re.compile(r"[ \t]*(?:-{8,}|={8,})")
 _BAR: Final = re.compile(r"(?<!\\)\|")
-_SPAN: Final = re.compile(r"-{2,}|={2,}")
-_NAME: Final = re.compile(r"\S+(?: \S+)*")
-_OF_ONE: Final = frozenset({"field", "key", "property", "attribute", "parameter", "metric"})
-"""Beside `value`: the columns of a table that says what one thing has."""
+_OF_ONE: Final = words("texts.of-one")
 _DRAWN: Final = frozenset("│┃║┌╔╭┏╒")
-_PLAIN: Final = (
+_ASCII: Final = (
     dict.fromkeys(range(9472, 9600), "+")
     | {ord(each): "|" for each in "│┃║"}
     | {ord(each): "-" for each in "─━═"}
@@ -22,43 +26,46 @@ _PLAIN: Final = (
 """The signs that draw boxes, as signs of ASCII."""
 
 
-def ruled_table(lines: list[str], wants_list: bool) -> Items | None:
+def _objects(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[Any]:
+    return [dict(zip(names, row, strict=False)) for row in rows]
+
+
+# Bars and rules
+
+
+def ruled(lines: Lines, wants_list: bool) -> Items | None:
     """Rows under names with a rule below them; several tables of the same columns are one."""
-    if any(line[:1] in _DRAWN for line in lines):
-        lines = [line.translate(_PLAIN) for line in lines]
-    tables = _tables(lines)
+    texts = [line.text for line in lines]
+    if any(text[:1] in _DRAWN for text in texts):
+        texts = [text.translate(_ASCII) for text in texts]
+    tables = list(_ruled_tables(texts))
     if not tables or any(names != tables[0][2] for _, _, names, _ in tables):
         return None
     (start, _, names, _), (_, end, _, _) = tables[0], tables[-1]
-    if not wants_list and (len(tables) > 1 or _is_of_one(names)):
+    is_of_one = len(names) == 2 and names[0].lower() in _OF_ONE
+    if not wants_list and (len(tables) > 1 or is_of_one):
         return None
-    heading, closing = (listed_around if wants_list else around)(lines, start, end)
-    if closing is None or (not wants_list and heading.count("\n") >= MOST_HEADING):
-        return None
-    items: list[Any] = [dict(zip(names, row, strict=False)) for *_, rows in tables for row in rows]
-    return Items(items, heading, closing, "table")
+    items = _objects(names, [row for *_, rows in tables for row in rows])
+    found = framed(lines, start, end, items, "table", is_sure=wants_list)
+    is_much = found is not None and not wants_list and found.heading.count("\n") >= MAX_HEADING
+    return None if is_much else found
 
 
-def _is_of_one(names: list[str]) -> bool:
-    return len(names) == 2 and names[0].lower() in _OF_ONE
+_Table = tuple[int, int, list[str], list[list[str]]]
 
 
-Table = tuple[int, int, list[str], list[list[str]]]
-
-
-def _tables(lines: list[str]) -> list[Table]:
-    """Where each table begins and ends, its names, and its rows."""
-    found: list[Table] = []
+def _ruled_tables(lines: list[str]) -> list[_Table]:
+    """Return where each table begins and ends, its names, and its rows."""
+    found: list[_Table] = []
     at = 0
     while at < len(lines) - 1:
-        rule = at + 1
-        if "|" not in lines[at] or _is_rule(lines[at]) or not _is_rule(lines[rule]):
+        if "|" not in lines[at] or _is_rule(lines[at]) or not _is_rule(lines[at + 1]):
             at += 1
             continue
-        end = rule
+        end = at + 1
         while end < len(lines) and ("|" in lines[end] or _is_rule(lines[end])):
             end += 1
-        rows = [_cells(line) for line in lines[rule:end] if not _is_rule(line)]
+        rows = [_cells(line) for line in lines[at + 1 : end] if not _is_rule(line)]
         start = at - 1 if at and _is_rule(lines[at - 1]) else at
         found.append((start, end, _cells(lines[at]), rows))
         at = end
@@ -76,46 +83,225 @@ def _cells(line: str) -> list[str]:
     return [cell.strip().replace("\\|", "|") for cell in _BAR.split(inner)]
 
 
-def dashed_columns(lines: list[str], wants_list: bool) -> Items | None:
+# Columns that begin below each other
+
+_SPAN: Final = re.compile(r"-{2,}|={2,}")
+_DASHES: Final = re.compile(r"[ \t]*(?:-{2,}|={2,})(?:[ \t]+(?:-{2,}|={2,}))+")
+_RUN: Final = re.compile(r"[ \t]*(?:-{8,}|={8,})")
+_WORDS: Final = re.compile(r"\S+(?: \S+)*")
+_GAP: Final = re.compile(r"\s{2,}")
+_MAX_WIDER: Final = 4
+"""Times the longest row that the last column may be from the margin."""
+
+
+def dashed(lines: Lines, wants_list: bool) -> Items | None:
     """Names over dashes, a run of them for each column, as wide as it is."""
+    texts = [line.text for line in lines]
     rules = {
         at
         for at, line in enumerate(lines)
-        if line.lstrip()[:2] in ("--", "==") and (_DASHES.fullmatch(line) or _is_under(lines, at))
+        if line.words[:2] in ("--", "==") and _underlines(texts, at)
     }
-    tops = (at for at in rules if at and lines[at - 1].strip() and at - 1 not in rules)
+    tops = (at for at in rules if at and texts[at - 1].strip() and at - 1 not in rules)
     top = min(tops, default=None)
     if top is None:
         return None
     end = top + 1
-    while end < len(lines) and lines[end].strip() and end not in rules:
+    while end < len(texts) and texts[end] and end not in rules:
         end += 1
-    starts = [span.start() for span in _SPAN.finditer(lines[top])]
-    if len(starts) == 1:  # one run below all of them
-        starts = _names(lines[top - 1])
-    if starts and starts[-1] > 4 * max(map(len, lines[top + 1 : end]), default=0):
+    starts = [span.start() for span in _SPAN.finditer(texts[top])]
+    starts = starts if len(starts) > 1 else _word_starts(texts[top - 1])
+    rows = texts[top + 1 : end]
+    if (
+        not starts
+        or starts[-1] > _MAX_WIDER * max(map(len, rows), default=0)
+        or not _is_aligned(rows, starts)
+    ):
         return None
-    names = _cut(lines[top - 1], starts)
-    rows = lines[top + 1 : end]
-    if any(line[start - 1 : start].strip() for line in rows for start in starts if start):
+    names = _sliced(texts[top - 1], starts)
+    if not all(names):
         return None
-    items: list[Any] = [dict(zip(names, _cut(line, starts), strict=True)) for line in rows]
+    items = _objects(names, [_sliced(row, starts) for row in rows])
     first = top - 2 if top - 2 in rules else top - 1
-    heading, closing = listed_around(lines, first, end + (end in rules))
-    return None if closing is None or not all(names) else Items(items, heading, closing, "table")
+    return framed(lines, first, end + (end in rules), items, "table", is_sure=True)
 
 
-def _is_under(lines: list[str], at: int) -> bool:
-    """Whether a line of dashes stands under the names of several columns."""
-    return at > 0 and _RUN.fullmatch(lines[at]) is not None and len(_names(lines[at - 1])) > 1
+def _underlines(lines: list[str], at: int) -> bool:
+    """True if a line is dashes for each column, or one run of them under several names."""
+    if _DASHES.fullmatch(lines[at]):
+        return True
+    return at > 0 and _RUN.fullmatch(lines[at]) is not None and len(_word_starts(lines[at - 1])) > 1
 
 
-def _names(line: str) -> list[int]:
-    """Where the names of columns begin."""
-    return [found.start() for found in _NAME.finditer(line)]
+def _word_starts(line: str) -> list[int]:
+    return [found.start() for found in _WORDS.finditer(line)]
 
 
-def _cut(line: str, starts: list[int]) -> list[str]:
-    """The cells of a line, which begin where their columns do."""
+def _is_aligned(rows: list[str], starts: list[int]) -> bool:
+    """True if there is a blank before each column in all rows."""
+    return not any(row[start - 1 : start].strip() for row in rows for start in starts if start)
+
+
+def _sliced(line: str, starts: list[int]) -> list[str]:
     ends = [*starts[1:], len(line)]
     return [line[a:b].strip() for a, b in zip(starts, ends, strict=True)]
+
+
+_RULED: Final = re.compile(r"[-=─━ ]{4,}")
+_HEAD_COLUMNS: Final = 3
+"""Names in capitals that are a header, whatever stands below them."""
+
+
+def columns(lines: Lines, wants_list: bool) -> Items | None:
+    """Columns under names, as command lines show them: in capitals, or with as many cells below."""
+    above = enumerate(lines[: 2 * MAX_HEADING])
+    gaps = (at for at, line in above if _GAP.search(line.text.strip()))
+    at = next(gaps, 0) if wants_list else 0
+    names = _GAP.split(lines[at].text.strip())
+    if len(names) < 2 or not all(name[:1].isupper() for name in names):
+        return None
+    body = [line.text for line in lines[at + 1 :] if line.text and not _RULED.fullmatch(line.text)]
+    is_head = len(names) >= _HEAD_COLUMNS and all(map(str.isupper, names))
+    rows = [_GAP.split(row.strip()) for row in body]
+    is_even = all(len(row) == len(names) for row in rows)
+    if not body or not (is_head or is_even):
+        return None
+    items: list[Any] = [row.strip() for row in body]
+    starts = _word_starts(lines[at].text)
+    if is_even:
+        items = _objects(names, rows)
+    elif len(starts) == len(names) and _is_aligned(body, starts):
+        items = _objects(names, [_sliced(row, starts) for row in body])
+    return Items(items, told(lines[: at + 1]), "", "columns")
+
+
+_INDEX: Final = re.compile(r"(?:\d{1,9}|\d{4}-\d\d-\d\d\S*)\s+\S")
+
+
+def data_frame(lines: Lines, wants_list: bool) -> Items | None:
+    """Rows as pandas prints them: names above, and before each row its index."""
+    above = enumerate(lines[: 2 * MAX_HEADING])
+    start = next((at for at, line in above if at and _INDEX.match(line.text)), 0)
+    at = start - 1
+    if at > 0 and len(lines[at].text.split()) == 1:
+        at -= 1  # above the name of the index
+    if start == 0 or not lines[at].indent:
+        return None
+    names = lines[at].text.split()
+    end = start
+    while end < len(lines) and _INDEX.match(lines[end].text):
+        end += 1
+    rows = [_GAP.split(line.text.strip()) for line in lines[start:end]]
+    if len(rows) < 2 or any(len(row) != len(names) + 1 for row in rows):
+        return None
+    items = _objects(names, [row[1:] for row in rows])
+    return framed(lines, at, end, items, "data-frame", is_sure=True)
+
+
+# Delimiters
+
+_DELIMITERS: Final = ("\t", ",", ";", "|")
+_NAME: Final = re.compile(r"[A-Za-z_][\w.#-]{0,40}")
+_TITLE: Final = re.compile(r"[^\W\d]{1,60}(?:[ ./%()$€-]{1,2}[^\W\d]{1,60}){0,5}[%)]?")
+"""What a column may be called as well, where nothing else could be meant."""
+_NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?")
+_SURE_COLUMNS: Final = 3
+"""Names of columns that a sentence or a pair would hardly be."""
+
+
+def delimited(lines: Lines, wants_list: bool) -> Items | None:
+    """A line of names, and rows of as many cells, between tabs, commas or the like."""
+    for at, line in enumerate(lines[: 2 * (MAX_HEADING + 1) if wants_list else 2]):
+        mark = next((mark for mark in _DELIMITERS if mark in line.text), None)
+        if mark is not None:
+            return _delimited(lines, at, mark, wants_list)
+    return None
+
+
+def _delimited(lines: Lines, at: int, mark: str, wants_list: bool) -> Items | None:
+    is_ruled = at + 1 < len(lines) and _RULED.fullmatch(lines[at + 1].text) is not None
+    is_spaced = mark == "|" or is_ruled
+    names = [name.removeprefix('"').removesuffix('"') for name in lines[at].text.split(mark)]
+    names = [name.strip() for name in names] if is_spaced else names
+    if len(names) > _SURE_COLUMNS and not names[0]:
+        names[0] = "index"
+    least = 2 if wants_list else _SURE_COLUMNS
+    if len(names) < least or not _are_names(names, mark, wants_list):
+        return None
+    body, end = _quoted_lines(lines, at + 1 + is_ruled)
+    try:
+        rows = [row for row in csv.reader(body or [], delimiter=mark) if row]
+    except csv.Error:  # a cell that is larger than they come
+        return None
+    rows = [[cell.strip() for cell in row] for row in rows] if is_spaced else rows
+    if mark == "\t":  # cells at the end of a line are easily lost
+        rows = [row + [""] * (len(names) - len(row)) for row in rows]
+    has_header = any(map(str.isupper, lines[at].text)) or _has_numbers(rows)
+    if len(names) == 2 and (
+        (mark == "\t" and not has_header) or (is_ruled and not _has_numbers(rows))
+    ):
+        return None  # the first of the rows, as likely
+    is_enough = rows or (wants_list and len(names) >= _SURE_COLUMNS)
+    if body is None or not is_enough or not all(_fits(row, names) for row in rows):
+        return None
+    found = framed(lines, at, end, _objects(names, rows), "csv", is_sure=True)
+    return found and found._replace(heading=f"{found.heading}\n{lines[at].text}".strip())
+
+
+def _fits(row: list[str], names: list[str]) -> bool:
+    """True if a row has a cell for each name; one in brackets may have been taken for several."""
+    return len(row) == len(names) or (len(row) > len(names) > _SURE_COLUMNS and "[" in "".join(row))
+
+
+def _has_numbers(rows: list[list[str]]) -> bool:
+    return any(_NUMBER.fullmatch(cell) for row in rows for cell in row)
+
+
+def _are_names(names: list[str], mark: str, wants_list: bool) -> bool:
+    if len(set(names)) < len(names):
+        return False
+    if mark == "," and all(map(_NAME.fullmatch, names)):
+        return True
+    is_plain = mark != "," or (wants_list and len(names) >= _SURE_COLUMNS)
+    return is_plain and all(map(_TITLE.fullmatch, names))
+
+
+def _quoted_lines(lines: Lines, start: int) -> tuple[list[str] | None, int]:
+    """Return the lines up to the first gap, those together that a quoted cell goes over.
+
+    None where a quote does not end.
+    """
+    found: list[list[str]] = []
+    is_open = False
+    for at in range(start, len(lines)):
+        text = lines[at].text
+        if is_open:
+            found[-1].append(text)
+        elif text:
+            found.append([text])
+        elif found:
+            return ["\n".join(each) for each in found], at
+        is_open ^= text.count('"') % 2 == 1
+    return None if is_open else ["\n".join(each) for each in found], len(lines)
+
+
+# Records of a line
+
+_PAIR: Final = re.compile(r"(?P<key>[A-Z][\w #/-]{0,30}): ?(?P<value>[^:,|]{0,120})")
+_NAMING: Final = words("texts.naming")
+_BETWEEN: Final = re.compile(r", | \| | - ")
+
+
+def paired(lines: Lines, wants_list: bool) -> Items | None:
+    """A record on each line, in which every part has its label: `PID: 7, Runtime: 3s`."""
+    found: list[dict[str, str]] = []
+    for line in lines:
+        if not line.text:
+            continue
+        parts = [_PAIR.fullmatch(part) for part in _BETWEEN.split(line.text.strip())]
+        record = {part["key"]: part["value"].strip() for part in parts if part is not None}
+        if len(record) < max(len(parts), 2) or (found and record.keys() != found[0].keys()):
+            return None
+        found.append(record)
+    has_name = any(key.lower().rpartition(" ")[2] in _NAMING for key in found[0])
+    return Items([*found], "", "", "pairs") if has_name else None

@@ -1,0 +1,258 @@
+"""Lines of a text as tokens, and the words around items: headings, counts, closing remarks."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+from accord.reader.lexicon import words
+
+MAX_HEADING: Final = 3
+"""Lines above items that any text could have; a longer heading needs more evidence."""
+MAX_ABOVE: Final = 14
+"""Lines above items that nothing else can be: a table, numbered headings."""
+COUNT_LINES: Final = 6
+"""Lines at the top that may have the number of the items."""
+_MAX_CLOSING: Final = 2
+"""Lines below items that any text could have."""
+_MAX_BELOW: Final = 6
+"""Lines below items that nothing else can be."""
+_MAX_TITLE: Final = 300
+"""Characters of a line that is a heading."""
+_MAX_ADVICE: Final = 14
+"""Lines of closing remarks."""
+
+_KEY: Final = r"[*_]{0,2}[A-Za-z][\w ./()-]{0,40}?[*_]{0,2}"
+LABEL: Final = re.compile(rf"({_KEY}):(?:[*_]{{2}})?(?:[ \t]+(.*)|$)")
+_TOKEN: Final = re.compile(
+    r"""(?P<fence>```)
+    | (?P<heading>\#{1,6})[ \t]+(?=\S)
+    | (?P<branch>[│ \t\u00a0]{0,200}[├└]─{1,3})[ ]?(?=[^\s─┴┬┼┐┘])
+    | (?P<bullet>[-*+•\u2013▪◦→])[ \t]+(?=\S)
+    | (?P<number>\d{1,6}[.)])[ \t]+(?=\S)
+    | (?P<tag>\[(?:[A-Z][A-Z _-]{1,15}|[A-Z][a-z]{2,15}|[a-z]{2,20}(?:[/:.-][a-z]{2,20})*)\])
+      [ \t]+(?=\S)
+    | (?P<row>[|+])""",
+    re.X,
+)
+_RULE: Final = re.compile(r"[-=_*~─━═—]{3,}|<{2,}[A-Z _]+>{2,}")
+_SHORT_RULES: Final = frozenset({"=", "==", "--", "~", "*", "_", "—"})
+_RULE_LENGTHS: Final = range(3, 81)
+
+
+class Line(NamedTuple):
+    """A line: where it begins, how it is marked, and what it says."""
+
+    text: str
+    """The line without blanks at its end."""
+    indent: int
+    kind: str
+    """`blank`, `rule`, the name of a mark, or `text`."""
+    mark: str
+    """The mark itself; of a rule its sign, if it is one sign again and again."""
+    words: str
+    """What stands behind the mark, or the whole line without blanks around it."""
+
+    @property
+    def key(self) -> str | None:
+        """The label that a line begins with: `Name` of `Name: Ada` and of `- **Name:** Ada`."""
+        label = LABEL.fullmatch(self.words)
+        return None if label is None else plain_key(label[1])
+
+
+_BLANK: Final = Line("", 0, "blank", "", "")
+
+
+def tokens(lines: Iterable[str]) -> list[Line]:
+    """Return lines as tokens."""
+    return [_token(line.rstrip()) for line in lines]
+
+
+def _token(text: str) -> Line:
+    body = text.lstrip()
+    if not body:
+        return _BLANK
+    indent = len(text) - len(body)
+    found = None if body[0].isalpha() else _TOKEN.match(body)
+    if found is not None and found.lastgroup is not None:
+        mark = found[0].rstrip()
+        return Line(text, indent, found.lastgroup, mark, body[found.end() :])
+    if not is_rule(body):
+        return Line(text, indent, "text", "", body)
+    return Line(text, indent, "rule", body[0] if _RULE.fullmatch(body) else "", body)
+
+
+def is_rule(line: str) -> bool:
+    """True for a line of nothing but signs, which sets others apart."""
+    if line[0].isalnum():
+        return False
+    if line in _SHORT_RULES or _RULE.fullmatch(line):
+        return len(line) <= _RULE_LENGTHS[-1]
+    return len(line) in _RULE_LENGTHS and not any(c.isalnum() or c in "`|{}[]()" for c in line)
+
+
+def plain_key(label: str) -> str:
+    """Return a label without its emphasis."""
+    return label.strip("*_ ")
+
+
+def text_of(lines: Sequence[Line]) -> str:
+    """Return lines as one text."""
+    return "\n".join(line.text for line in lines).strip()
+
+
+def told(lines: Sequence[Line]) -> str:
+    """Return the lines that are not blank as one text: a heading."""
+    return "\n".join(line.text for line in lines if line.text)
+
+
+# Items
+
+
+class Items(NamedTuple):
+    """The items of a text, what stands above and below them, and the pattern that found them."""
+
+    items: list[Any]
+    heading: str
+    closing: str
+    rule: str
+
+    @property
+    def numbers(self) -> set[int]:
+        """The numbers that stand above and below the items: one may be how many there are."""
+        return {int(each) for each in _NUMBER.findall(f"{self.heading}\n{self.closing}")}
+
+    @property
+    def stated(self) -> set[int]:
+        """How many items the words around them say that there are."""
+        return counts_in(f"{self.heading}\n{self.closing}")
+
+
+def cut(
+    lines: Sequence[Line], starts: Sequence[int], rule: str, end: int | None = None
+) -> Items | None:
+    """Return items that begin at some lines; None if too much stands below them."""
+    last = len(lines) if end is None else end
+    spans = zip(starts, [*starts[1:], last], strict=True)
+    return framed(lines, starts[0], last, [text_of(lines[a:b]) for a, b in spans], rule)
+
+
+def framed(
+    lines: Sequence[Line],
+    start: int,
+    end: int,
+    items: list[Any],
+    rule: str,
+    *,
+    is_sure: bool = False,
+) -> Items | None:
+    """Return items with the lines around them; None if those are too many to be about the items."""
+    closing = [
+        line.words if line.kind == "text" else line.text.strip()
+        for line in lines[end:]
+        if line.text
+    ]
+    heading = told(lines[:start])
+    if len(closing) > (_MAX_BELOW if is_sure else _MAX_CLOSING):
+        return None
+    if is_sure and heading.count("\n") >= MAX_ABOVE:
+        return None
+    return Items(items, heading, "\n".join(closing), rule)
+
+
+def begin(lines: Sequence[Line], is_item: Callable[[Line], object]) -> int | None:
+    """Return where the items begin; None if more than a heading stands above them."""
+    above = 0
+    for at, line in enumerate(lines):
+        if is_item(line):
+            return at
+        above += line.kind != "blank"
+        if above > MAX_HEADING or len(line.text) > _MAX_TITLE:
+            return None
+    return None
+
+
+# Counts
+
+_COUNTING: Final = "|".join(sorted(words("texts.counting"))) + "|here are|there are"
+_NUMBER: Final = re.compile(r"\b(\d{1,9})\b")
+_RANGE: Final = re.compile(r"\b(\d{1,9}) ?(?:-|\u2013|to) ?(\d{1,9}) of\b")
+_STATED: Final = re.compile(
+    rf"\b(?:{_COUNTING}|top|first|next)\W[^\d\n]{{0,20}}(\d{{1,9}})\b"
+    r"|^\W{0,4}(\d{1,9}) (?:[a-z]+ ){0,3}(?:[a-z]+s|found)\b",
+    re.M,
+)
+_IN_BRACKETS: Final = re.compile(r"\((\d{1,9})(?: [\w ]{1,20})?\)")
+_SUM: Final = re.compile(r"\b(\d{1,9}) [a-z]+(?:,| and) (\d{1,9}) (?:[a-z]+s|director\w+)\b")
+"""`2 files, 3 folders`."""
+_STATES: Final = re.compile(
+    rf"\W{{0,4}}(?:{_COUNTING})\b\D{{0,40}}\d"
+    r"|\W{0,4}\d{1,9} (?:[a-z]+ ){0,3}(?:[a-z]+s found|(?:results|matches|items|rows|entries))\b"
+)
+
+
+def counts_in(text: str) -> set[int]:
+    """Return how many things some words say that there are; `0-4 of 4` are four or five."""
+    small = text.lower()
+    ranges = [(int(first), int(last)) for first, last in _RANGE.findall(small)]
+    found = {last - first + 1 for first, last in ranges}
+    found |= {last for first, last in ranges if not first}
+    found = found or {int(one) + int(other) for one, other in _SUM.findall(small)}
+    found = found or {int(one or other) for one, other in _STATED.findall(small)}
+    return found or {int(number) for number in _IN_BRACKETS.findall(small)}
+
+
+def states_count(line: str) -> bool:
+    """True for a line that says how many things there are, and is none of them."""
+    return len(line) <= _MAX_TITLE and _STATES.match(line.lower()) is not None
+
+
+# Closing remarks
+
+
+def _any(section: str) -> str:
+    return "|".join(word.replace("_", " ") for word in words(section))
+
+
+_ADVICE: Final = re.compile(rf"\W{{0,4}}(?:{_any('texts.advice')})", re.I)
+_ADVISES: Final = re.compile(rf"\W{{0,4}}(?:{_any('texts.advice-headings')})\b", re.I)
+_LISTED: Final = re.compile(r"\s*(?:[-*•|]|\d{1,4}[.)])(?: |-)\s*\S|\|-")
+_GOES_ON: Final = re.compile(r"#|\[\d{1,4}\] ")
+"""A line with which something else begins."""
+
+
+def split_advice(lines: list[str]) -> tuple[list[str], list[str]]:
+    """Return the lines, and those at their end that say what else there is to know or to do."""
+    for at in range(max(2, len(lines) - _MAX_ADVICE), len(lines)):
+        line = lines[at]
+        if not line[:1].strip() or line[0] in "#|" or not _ADVICE.match(line):
+            continue
+        above = lines[at - 1].strip()
+        is_apart = not above or not any(map(str.isalnum, above))
+        is_heading = line.endswith(":") and _ADVISES.match(line) is not None
+        if not is_heading and _is_above(lines, at):
+            continue
+        if (is_apart or is_heading) and not any(map(_GOES_ON.match, lines[at:])):
+            return lines[:at], lines[at:]
+    return lines, []
+
+
+def _is_above(lines: list[str], at: int) -> bool:
+    """True if a line stands above all items, rather than below them."""
+    return any(map(_LISTED.match, lines[at + 1 :])) and not any(map(_LISTED.match, lines[:at]))
+
+
+def is_advice(block: str) -> bool:
+    """True if a text block after others says what else there is to know or to do."""
+    return _ADVISES.match(block) is not None or _ADVICE.match(block.lstrip()) is not None
+
+
+_BEGIN: Final = re.compile(r"[-=*<\[ ]{1,12}(?:BEGIN|START)(?:\s[\w ]{1,40})?[-=*>\] ]{1,12}")
+_END: Final = re.compile(r"[-=*<\[ /]{1,12}END(?:\s[\w ]{1,40})?[-=*>\] ]{1,12}")
+FRAME: Final = ("<<<", "---", "===", "***", "[BEGIN", "[START")
+
+
+def unframed(text: str) -> str:
+    """Return a text without a line that says that it begins and one that says that it ends."""
+    first, _, rest = text.strip().partition("\n")
+    inside, _, last = rest.rpartition("\n")
+    return inside.strip("\n") if _BEGIN.fullmatch(first) and _END.fullmatch(last) else text

@@ -7,9 +7,11 @@ from typing import Any, Final
 
 from accord.reader.call import Call
 from accord.reader.collection_shapes import CONTAINERS, DEEPEST, SUMS, Collection, row_objects
+from accord.reader.lexicon import squeezed, words
 from accord.reader.lexicon.members import is_of_list, member_of
 from accord.reader.reading import Confidence
 
+_COLUMNS: Final = words("members.columns")
 _STREAMS: Final = frozenset({"output", "stdout", "stderr", "lines", "finalOutput"})
 """Arrays of what was written, a line each: one text."""
 _TITLES: Final = frozenset({"name", "title"})
@@ -84,7 +86,7 @@ def _in_object(
         return None
     rest = dict(value)
     items = rest.pop(name)
-    if name == "rows" and "columns" in rest:
+    if items and type(items[0]) is list:
         items, rest = _as_objects(items, rest)
     confidence = _judged(name, items, rest, call, arguments)
     if confidence is None:
@@ -94,13 +96,13 @@ def _in_object(
 
 def _as_objects(rows: list[Any], rest: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
     """The rows of a table as objects; its columns stay beside them if they say more than names."""
-    columns = rest["columns"]
-    objects = row_objects(columns, rows)
-    if objects is None:
-        return rows, rest
-    if all(isinstance(each, str) for each in columns):
-        rest = {name: each for name, each in rest.items() if name != "columns"}
-    return objects, rest
+    for name, columns in rest.items():
+        objects = row_objects(columns, rows) if squeezed(name) in _COLUMNS else None
+        if objects is not None:
+            if all(isinstance(each, str) for each in columns):
+                rest = {other: each for other, each in rest.items() if other != name}
+            return objects, rest
+    return rows, rest
 
 
 def _is_folder(names: list[str]) -> bool:

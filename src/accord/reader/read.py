@@ -28,6 +28,7 @@ from accord.reader.decision import decide
 from accord.reader.evidence.facts import Facts, Verdict
 from accord.reader.evidence.failure_members import Sign
 from accord.reader.items import Items
+from accord.reader.items.fields import record_in, tool_in
 from accord.reader.known_shapes import (
     Known,
     Reply,
@@ -362,17 +363,21 @@ def _foreign(request: _Request, call: Call, value: Value, is_error: bool | None)
 
 def _one(request: _Request, evidence: Verdict, value: Value, facts: Facts) -> _Content:
     """Return the content of an action, or of a reply with one value."""
-    message, page = value.message, None
+    message, page, data = value.message, None, _object(value.value)
     if facts.words is not None:
         if evidence.kind == "action":
             message = message or _sentence(facts.words)
         else:
             page = page_of_cut(facts.words, request.arguments)
+            record = None if facts.gives_anything else record_in(facts.words)
+            if record is not None and value.is_text:
+                data, heading = record
+                message = message or heading or None
     return _Content(
         evidence.kind,
         value.value,
         value.origin,
-        _object(value.value),
+        data,
         message=message,
         page=page,
         is_partial=evidence.is_partial,
@@ -398,6 +403,8 @@ def _listed(request: _Request, evidence: Verdict, value: Value, facts: Facts) ->
     if isinstance(found, Items):
         request.notes.rule_within(found.rule, "likely")
         items, rest = found.items, facts.beside
+        if evidence.kind == "tool_catalog":
+            items = list(map(tool_in, items))
         message = "\n".join(filter(None, (found.heading, found.closing))) or None
     elif isinstance(found, Collection):
         items, rest = found.items, found.rest

@@ -35,6 +35,8 @@ _UNUSUAL: Final = _MARKED | {"jsonrpc"}
 _decode: Final = msgspec.json.Decoder().decode
 _WRAPPINGS: Final = ("output", "response", "json")
 _BINARY_SHARE: Final = 0.05
+_MOST_LOOKED_AT: Final = 256
+"""Containers that are looked at for one that comes again."""
 
 
 def unwrap(reply: Any, notes: Notes) -> Reply:
@@ -61,8 +63,11 @@ def unwrap_again(reply: Any, notes: Notes) -> Reply:
 def _from_object_held(reply: Any, notes: Notes) -> Reply:
     """What a caller holds: decoded JSON, or an object of an SDK."""
     if type(reply) is dict or type(reply) is list:
-        if not looks_plain(reply):
-            if type(reply) is dict and not all(type(name) is str for name in reply):
+        is_shared = repeats_itself(reply)
+        if is_shared or not looks_plain(reply):
+            if is_shared:
+                notes.finding("parts of the value are repeated; it was copied within limits")
+            elif type(reply) is dict and not all(type(name) is str for name in reply):
                 notes.finding("member names that are not strings were converted")
             reply = as_plain(reply)
             parts = result_of_parts(reply) if type(reply) is list else None
@@ -75,6 +80,26 @@ def _from_object_held(reply: Any, notes: Notes) -> Reply:
         return unwrap(raw, notes)
     found = of_object(reply, notes)
     return found if isinstance(found, Reply) else _from_value(found, notes, 0)
+
+
+def repeats_itself(value: Any) -> bool:
+    """Whether containers hold one and the same other: what is small may then be without end.
+
+    Of a list, the first two items and the last are looked at.
+    """
+    seen = {id(value)}
+    found = [value]
+    for each in found:
+        inner = each.values() if type(each) is dict else (*each[:2], *each[max(2, len(each) - 1) :])
+        for one in inner:
+            if (type(one) is dict or type(one) is list) and one:
+                if id(one) in seen:
+                    return True
+                seen.add(id(one))
+                found.append(one)
+        if len(found) > _MOST_LOOKED_AT:
+            break
+    return False
 
 
 def _from_bytes(raw: bytes, notes: Notes) -> Reply:

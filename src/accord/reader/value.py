@@ -13,9 +13,12 @@ from accord.reader.formats.json_text import Found, decoded_twice, find_json, par
 from accord.reader.formats.python_repr import python_value
 from accord.reader.formats.toon import toon_value
 from accord.reader.formats.yaml import yaml_value
+from accord.reader.lexicon import words
 from accord.reader.reading import Notes
 
 _ABSENT: Final = object()
+_HOLDERS: Final = words("members.holders")
+_OPENING: Final = ("{", "[")
 _FIELDS: Final = re.compile(r"\w+: [^\n]*, \w+:")
 """What stands before a document that is but one field of several."""
 _MCP_OWN: Final = frozenset(
@@ -94,6 +97,7 @@ def find(
     else:
         value = Value(origin="nothing")
         notes.finding("the result has no content")
+    value.value = _opened(value.value, digs)
     if digs and len(others) == 1 and (value.is_text or (not texts and value.value is None)):
         value = _of_resource(others[0], value, notes)
     if isinstance(beside, dict):
@@ -105,6 +109,20 @@ def find(
     if extras and not value.origin.startswith("the result's own"):
         value.extras = _own_members(extras)
     return value
+
+
+def _opened(value: Any, digs: Digs) -> Any:
+    """Return an object with the document that a member of its holds as a string."""
+    if not digs or type(value) is not dict or _HOLDERS.isdisjoint(value):
+        return value
+    found = {}
+    for name in _HOLDERS & value.keys():
+        text = value[name]
+        if type(text) is str and text[:1] in _OPENING:
+            is_document, inner = parse_json(text)
+            if is_document and inner and isinstance(inner, dict | list):
+                found[name] = inner
+    return {**value, **found} if found else value
 
 
 def _unknown_members(result: Mapping[str, Any]) -> dict[str, Any]:
@@ -498,21 +516,26 @@ def of_payload(
     payload: Any, is_text: bool, notes: Notes, *, digs: Digs = "all", is_answer: bool = True
 ) -> Value:
     """The value of what came without a tool result around it; see `find`."""
-    if is_text:
-        text = str(payload)
-        words = _details_after(text, {}, digs, is_answer=is_answer)
-        if words is None:
-            return _without_details(_of_text(text, "the text", notes, digs))
-        value = _of_text(words.data, "the text", notes, _digs_for(words, digs))
-        value.beside = words.details
-        return value
-    if isinstance(payload, str):
+    value = _in_payload(payload, is_text, notes, digs, is_answer=is_answer)
+    value.value = _opened(value.value, digs)
+    return value
+
+
+def _in_payload(payload: Any, is_text: bool, notes: Notes, digs: Digs, *, is_answer: bool) -> Value:
+    if not is_text:
         is_nested, inner = decoded_twice(payload)
         if is_nested:
             notes.rule("json-twice")
             return Value(value=inner, origin="the payload: JSON encoded twice")
-    notes.rule("payload")
-    return _without_details(Value(value=payload, origin="the payload"))
+        notes.rule("payload")
+        return _without_details(Value(value=payload, origin="the payload"))
+    text = str(payload)
+    words = _details_after(text, {}, digs, is_answer=is_answer)
+    if words is None:
+        return _without_details(_of_text(text, "the text", notes, digs))
+    value = _of_text(words.data, "the text", notes, _digs_for(words, digs))
+    value.beside = words.details
+    return value
 
 
 def _described(block: Mapping[str, Any]) -> Mapping[str, Any]:

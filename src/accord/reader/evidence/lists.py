@@ -15,7 +15,15 @@ from accord.reader.collection_shapes import (
 )
 from accord.reader.evidence.catalogs import kind_of_list
 from accord.reader.evidence.facts import Facts, Verdict
-from accord.reader.items import Items, find_items, is_record, is_rule, split_advice, states_count
+from accord.reader.items import (
+    Items,
+    counts_asked,
+    find_items,
+    is_record,
+    is_rule,
+    split_advice,
+    states_count,
+)
 from accord.reader.lexicon.members import member_of
 from accord.reader.lexicon.tools import COMPUTING, EXPORTING
 from accord.reader.reading import Confidence
@@ -166,6 +174,8 @@ def itemised(facts: Facts) -> Verdict | None:
     if call.gives_content or call.gives_prose:
         return _counted(facts, words)
     wants_list = call.wants_many or _opens(words.lstrip("#* \n"))
+    if (asked := _as_many_as_asked(facts, words)) is not None:
+        return asked
     items = find_items(words, wants_list=wants_list, blocks=facts.texts)
     if items is None or (facts.call.gives_log and items.rule in _LINES and not states_count(items)):
         return None
@@ -187,6 +197,15 @@ def itemised(facts: Facts) -> Verdict | None:
         return None
     if is_bare and call.is_query:
         items = items._replace(items=items.items[1:], heading=items.items[0])
+    return Verdict(kind_of_list(facts, items.heading, items.closing), "likely", found=items)
+
+
+def _as_many_as_asked(facts: Facts, words: str) -> Verdict | None:
+    """As many items as an argument asks for."""
+    asked = counts_asked(facts.arguments)
+    items = find_items(words, wants_list=True, blocks=facts.texts) if asked else None
+    if items is None or items.rule == "commas" or len(items.items) not in asked:
+        return None
     return Verdict(kind_of_list(facts, items.heading, items.closing), "likely", found=items)
 
 

@@ -2,7 +2,6 @@
 
 import json
 import re
-from itertools import islice
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -14,16 +13,18 @@ _FENCE: Final = re.compile(r"^[ \t]*+```[ \t]*+([\w+-]*+)[ \t]*+\n", re.M)
 _ELEMENT: Final = re.compile(r"^[ \t]*<(json|data|results?|output|response)>[ \t]*\n", re.M)
 _FENCE_END: Final = re.compile(r"```[ \t]*$", re.M)
 _DATA_FENCES: Final = frozenset({"", "json", "jsonc", "json5", "javascript", "js"})
-_LINE_END: Final = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-_STARTS: Final = re.compile(r"(?:^[ \t]*|[:=][ \t]+)(?=[\[{])", re.M)
+_STARTS: Final = re.compile(r"(?:^[ \t]*|[:=][ \t]+|\uff1a[ \t]*)(?=[\[{])", re.M)
+"""Where a document may begin: on a line of its own, or behind a label."""
+_BEFORE_NOTHING: Final = "\n: \uff1a"
+"""What stands before a list without items."""
 _SHOWN: Final = re.compile(r"\[?[{(\[]'")
 """How a list or a dict begins as Python shows it."""
 _LINE_STARTS: Final = re.compile(r"^[ \t]*(?=[\[{])", re.M)
 _BETWEEN: Final = re.compile(r"\}[ \t]*\n\s*\{")
 _CUT: Final = re.compile(r"(?:\.\.\.|…)\s*[\[(]?truncated[^\n]{0,60}\Z", re.I)
+_LINE_ENDS: Final = ("\n", "\r")
 _BLANK: Final = re.compile(r"\s*")
 _MOST_TRIES: Final = 12
-_MOST_LINES: Final = 200
 _LONGEST_PROSE: Final = 2_000
 _LEAST_LABEL: Final = 4
 _MOST_NESTED: Final = 2
@@ -90,14 +91,7 @@ def find_json(text: str) -> Found | None:
         return None
     if len(text) > LARGE and _is_too_much(text):
         return None
-    return (
-        json_in_fence(text)
-        or _in_element(text)
-        or _several(text)
-        or _after_prose(text)
-        or _before_prose(text)
-        or _on_a_line(text)
-    )
+    return json_in_fence(text) or _in_element(text) or _several(text) or _among_prose(text)
 
 
 def _several(text: str) -> Found | None:
@@ -175,67 +169,56 @@ def _is_fenced(text: str) -> bool:
     return begin is not None and _FENCE_END.search(text, begin.end()) is not None
 
 
-def _after_prose(text: str) -> Found | None:
-    """Words, then a document that goes on to the end."""
-    end = text.rstrip()
-    if not end or end[-1] not in "}]":
-        return None
+def _among_prose(text: str) -> Found | None:
+    """A document with words above it, below it, or both."""
+    text = text.rstrip()
     may_be_shown = True
-    for tries, start in enumerate(_STARTS.finditer(end)):
-        if tries >= _MOST_TRIES or start.end() > _LONGEST_PROSE:
+    for tries, start in enumerate(_STARTS.finditer(text)):
+        at = start.end()
+        if tries >= _MOST_TRIES or at > _LONGEST_PROSE:
             return None
-        if start.end() == 0:
-            continue
-        label = end[end.rfind("\n", 0, start.end()) + 1 : start.end() + 1]
-        if len(label) > _LEAST_LABEL and end.count(label) > 1:
+        label = text[text.rfind("\n", 0, at) + 1 : at + 1]
+        if len(label) > _LEAST_LABEL and text.count(label) > 1:
             return None  # a member of each of several things
-        found, value = parse_json(end[start.end() :])
-        if (found and value != []) or (found and end[start.end() - 1] in "\n: "):
-            return Found(value, end[: start.end()].strip(), "JSON after prose")
-        if may_be_shown and end[start.end() - 1] == "\n" and _SHOWN.match(end, start.end()):
+        value, end = _document_at(text, at)
+        if end > at and _is_apart(text, start, value, end):
+            prose = f"{text[:at].strip()}\n{text[end:].strip()}".strip()
+            how = "before" if not at else "among" if end < len(text) else "after"
+            return Found(value, prose, f"JSON {how} prose")
+        if may_be_shown and text[at - 1] == "\n" and _SHOWN.match(text, at):
             may_be_shown = False  # once, for it is long
-            shown = _shown_after_prose(end, start.end())
-            if shown is not None:
-                return shown
+            found, value = python_value(text[at:])
+            if found:
+                how = "a Python value after prose"
+                return Found(value, text[:at].strip(), how, is_shown=True)
     return None
 
 
-def _shown_after_prose(text: str, start: int) -> Found | None:
-    found, value = python_value(text[start:])
-    if not found:
-        return None
-    return Found(value, text[:start].strip(), "a Python value after prose", is_shown=True)
-
-
-def _before_prose(text: str) -> Found | None:
-    """A document, then words on lines of their own."""
-    begin = text.lstrip()
-    if not begin or begin[0] not in "{[":
-        return None
+def _document_at(text: str, at: int) -> tuple[Any, int]:
+    """The document that begins here, and its end; -1 if there is none."""
+    if text[-1] in "}]":
+        try:
+            return _decode(text[at:]), len(text)
+        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+            pass
     try:
-        value, end = _scan(begin)
+        return _scan(text, at)
     except (ValueError, RecursionError):
-        return None
-    prose = begin[end:]
-    if len(prose) > _LONGEST_PROSE or not prose.startswith(("\n", "\r\n", " \n")):
-        return None
-    return Found(value, prose.strip(), "JSON before prose")
+        return None, -1
 
 
-def _on_a_line(text: str) -> Found | None:
-    """Words, one line that is a document, and words again."""
-    ends = _LINE_END.finditer(text)
-    if next(islice(ends, _LONGEST_PROSE, None), None) is not None:
-        return None
-    lines = text.splitlines()
-    starts = [line for line in lines[:_MOST_LINES] if line.strip()[:1] in ("[", "{")]
-    if len(starts) != 1 or len(text) - len(starts[0]) > _LONGEST_PROSE:
-        return None
-    found, value = parse_json(starts[0])
-    if not found or not isinstance(value, dict | list):
-        return None
-    prose = "\n".join(line for line in lines if line is not starts[0])
-    return Found(value, prose.strip(), "JSON among prose")
+def _is_apart(text: str, start: "re.Match[str]", value: Any, end: int) -> bool:
+    """Whether words around a document are about it, rather than the text it is a part of."""
+    at, rest = start.end(), text[end:]
+    if not rest:
+        return value != [] or text[at - 1] in _BEFORE_NOTHING
+    if len(rest) > _LONGEST_PROSE or rest.lstrip(" \t")[:1] not in _LINE_ENDS:
+        return False
+    if not at:
+        return True
+    is_block = not start[0].strip()
+    is_only = not any(map(_LINE_STARTS.search, (text[: start.start()], rest)))
+    return is_block and is_only and bool(value) and len(text) - (end - at) <= _LONGEST_PROSE
 
 
 def decoded_twice(value: Any) -> tuple[bool, Any]:

@@ -5,8 +5,8 @@ belong to an item. Where the heading says how many there are, the kind of group 
 is believed.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Final, Literal, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Literal, NamedTuple
 
 from accord.reader.items import groups, tables
 from accord.reader.items.groups import is_record, shape_of
@@ -21,9 +21,18 @@ from accord.reader.items.lines import (
     tokens,
 )
 from accord.reader.items.markup import elements
+from accord.reader.lexicon import squeezed, words
 from accord.reader.patterns import lines_of
 
-__all__ = ["Items", "find_items", "is_record", "is_rule", "split_advice", "states_count"]
+__all__ = [
+    "Items",
+    "counts_asked",
+    "find_items",
+    "is_record",
+    "is_rule",
+    "split_advice",
+    "states_count",
+]
 
 _LONGEST: Final = 1_000_000
 """Characters of a text that is looked at."""
@@ -32,6 +41,7 @@ _COUNT_LINES_BELOW: Final = 3
 _MAX_PARTS: Final = 4
 """Text blocks that one answer may have: a heading, a table, a note."""
 
+_QUANTITY: Final = words("members.quantity")
 _BULLETS: Final = ("- ", "* ", "• ")
 
 Find = Callable[[Sequence[Line], bool], Items | None]
@@ -54,7 +64,7 @@ class Kind(NamedTuple):
 KINDS: Final = (
     Kind(groups.tagged, ("[",)),
     Kind(groups.commits, (), "several", "several"),
-    Kind(groups.starred, ("* ",), "several", "several"),
+    Kind(groups.starred, ("* ",)),
     Kind(groups.tree, ("├─", "└─"), "several", "never"),
     Kind(tables.ruled, ("|", "│", "┃", "║"), "several", "several"),
     Kind(tables.dashed, ("--", "=="), "several", "several"),
@@ -106,7 +116,7 @@ def find_items(text: str, *, wants_list: bool = False, blocks: Sequence[str] = (
     """Return the items of a text that is clearly a list. A tool that lists has less to prove."""
     if len(text) > _LONGEST or not text.strip():
         return None
-    if not wants_list and "\n" not in text and text.lstrip()[0] not in "[<":
+    if not wants_list and "\n" not in text and text.lstrip()[0] not in "[<*":
         return None
     if wants_list and len(blocks) > 1:
         found = _block_each(blocks)
@@ -126,6 +136,15 @@ def find_items(text: str, *, wants_list: bool = False, blocks: Sequence[str] = (
         return found
     closing = "\n".join(line for line in (found.closing, *advice) if line.strip())
     return found._replace(closing=closing)
+
+
+def counts_asked(arguments: Mapping[str, Any]) -> set[int]:
+    """Return how many things the arguments of a call ask for, if several."""
+    return {
+        each
+        for name, each in arguments.items()
+        if type(each) is int and each > 1 and squeezed(name) in _QUANTITY
+    }
 
 
 def _plain_bullets(lines: list[str]) -> Items | None:

@@ -62,15 +62,14 @@ def bullets(lines: Lines, wants_list: bool) -> Items | None:
         return None
     indent, kind = lines[start].indent, lines[start].kind
     items: list[list[str]] = []
-    end, is_code = len(lines), False
+    end = len(lines)
     for at in range(start, len(lines)):
         line = lines[at]
-        was_code, is_code = is_code, is_code != (line.text.count("```") % 2 == 1)
-        if was_code:
-            items[-1].append(line.text)
-        elif line.kind == kind and line.indent == indent:
+        if line.kind == kind and line.indent == indent:
             items.append([line.words])
-        elif not line.text or line.indent > indent:
+        elif line.kind == "code":
+            items[-1].append(line.text)
+        elif not line.text or line.indent > indent or lines[at - 1].kind == "code":
             items[-1].append(line.text.strip())
         elif kind == "number" and LABEL.fullmatch(line.text):
             items[-1].append(line.text)
@@ -141,7 +140,8 @@ def starred(lines: Lines, wants_list: bool) -> Items | None:
     """Lines of which one is marked, as git shows branches."""
     if sum(line.text.startswith("* ") for line in lines) != 1:
         return None
-    return _uniform(lines, lambda line: _STARRED.fullmatch(line.text), 2, "marked-lines")
+    least = min(2, len(lines))
+    return _uniform(lines, lambda line: _STARRED.fullmatch(line.text), least, "marked-lines")
 
 
 def _uniform(
@@ -198,10 +198,27 @@ def alike(lines: Lines, wants_list: bool) -> Items | None:
         if end < len(lines):
             return None  # nothing sets that line apart
         found = cut(lines, starts, "alike-lines")
+        found = found and _messages(found) if mark == "[" else found
         if found and (len(starts) > 1 or _SHOWN.search(found.heading) or _is_pairs(lines[at])):
             return found
         return None
     return None
+
+
+_MESSAGE: Final = re.compile(
+    r"\[(?P<time>[^\]\n]{0,20}\d\d?:\d\d[^\]\n]{0,16})\] (?P<name>[^:\n]{1,60}): (?P<text>.*)", re.S
+)
+
+
+def _messages(found: Items) -> Items:
+    """Return `[10:01] Ada: hi` as an object with the time, the name and the text."""
+    messages = [_MESSAGE.fullmatch(each) for each in found.items]
+    items = [each.groupdict() for each in messages if each is not None]
+    is_log = all(each["name"].isupper() for each in items)
+    is_labelled = all(": " in each["text"] for each in items)
+    if len(items) < len(messages) or is_log or is_labelled:
+        return found
+    return found._replace(items=[*items])
 
 
 def _is_pairs(line: Line) -> bool:
@@ -255,8 +272,8 @@ def separated(lines: Lines, wants_list: bool) -> Items | None:
     others = [part for part in parts[1:] if shape_of(part) not in ("", shape)]
     if len(others) > 1 or len(items) < (1 if wants_list and not others else 2):
         return None
-    if shape == "text" and not wants_list:
-        return None
+    if not wants_list and (shape == "text" or shape[0] == "#"):
+        return None  # parts of a document, as likely
     if len(items) == 1 and (
         not heading or heading.count("\n") >= _MAX_ABOVE_PART or items[0][-1] == ":"
     ):
@@ -425,15 +442,12 @@ _NO_MEMBER: Final = re.compile(r"\s+\((?:none|empty)\)", re.I)
 
 
 def _headings(lines: Lines) -> list[tuple[int, int]]:
-    """Return where headings are, and of which level; not those in a code block."""
+    """Return where headings are, and of which level."""
     found: list[tuple[int, int]] = []
-    is_code = False
     for at, line in enumerate(lines):
-        if line.kind == "fence":
-            is_code = not is_code
-        elif line.kind == "heading" and not is_code and not line.indent:
+        if line.kind == "heading" and not line.indent:
             found.append((at, len(line.mark)))
-        elif line.kind == "text" and not is_code and not line.indent:
+        elif line.kind == "text" and not line.indent:
             below = lines[at + 1] if at + 1 < len(lines) else None
             is_title = line.text.endswith(":") and line.text[0].isalnum()
             if is_title and below is not None and below.indent:
@@ -602,6 +616,11 @@ _PAIR: Final = re.compile(r"[A-Z][\w ]{0,30}: ")
 _PART: Final = re.compile(r"(?:[^,()\[\]]|\((?:[^()]|\([^()]*\))*\)|\[[^\[\]]*\])+")
 _NAME: Final = re.compile(r"[\w./:@#-]{1,80}(?: \([^()]{1,80}\))?")
 _WORD: Final = re.compile(r"[a-z][a-z_]{2,40}")
+_LONE: Final = re.compile(
+    r"[\w./:@#-]{1,80}(?: \([^()\n]{1,80}\)| v?\d[\w.:%-]{0,30}){1,4}"
+    r"|\[[^\]\n]{0,40}\d[^\]\n]{0,20}\] \S.*"
+)
+"""The only line of a list: a name with figures, or a text behind a number in brackets."""
 _NO_NAMES: Final = words("texts.no-name")
 
 
@@ -618,7 +637,8 @@ def plain(lines: Lines, wants_list: bool) -> Items | None:
     starts = [at for at, line in enumerate(body) if line.indent == depth]
     outer = [body[at].text for at in starts]
     long = sum(line.endswith(":") or _PROSE.fullmatch(line) is not None for line in outer)
-    if long * _PROSE_SHARE > len(outer) or (not heading and _is_code(outer)):
+    is_code = any(line.kind == "code" for line in lines) or (not heading and _is_code(outer))
+    if long * _PROSE_SHARE > len(outer) or starts[0] or is_code:
         return None
     if len(body) == 1:
         found = _split(body[0].text.strip(), heading, closing)
@@ -678,7 +698,7 @@ def commas(lines: Lines, wants_list: bool) -> Items | None:
     body = [line.text for line in lines if line.text]
     if len(body) != 1:
         return None
-    if len(lines) == 1 and _WORD.fullmatch(body[0]) and body[0] not in _NO_NAMES:
+    if len(lines) == 1 and _is_lone(body[0]):
         return Items([body[0]], "", "", "lone-name")
     if "," not in body[0]:
         return None
@@ -692,6 +712,13 @@ def commas(lines: Lines, wants_list: bool) -> Items | None:
     if len(parts) > 1 and all(map(_PAIR.match, parts[1:])):
         return None  # labels, of what one thing has
     return _split(labelled["rest"], body[0][: labelled.start("rest")].strip())
+
+
+def _is_lone(line: str) -> bool:
+    """True if a line is the name of one thing, perhaps with figures, and no answer."""
+    if line.partition(" ")[0].lower() in _NO_NAMES:
+        return False
+    return _WORD.fullmatch(line) is not None or _LONE.fullmatch(line) is not None
 
 
 def _split(text: str, heading: str, closing: str = "") -> Items | None:

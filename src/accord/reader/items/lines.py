@@ -46,7 +46,7 @@ class Line(NamedTuple):
     """The line without blanks at its end."""
     indent: int
     kind: str
-    """`blank`, `rule`, the name of a mark, or `text`."""
+    """`blank`, `rule`, `code`, the name of a mark, or `text`."""
     mark: str
     """The mark itself; of a rule its sign, if it is one sign again and again."""
     words: str
@@ -63,8 +63,18 @@ _BLANK: Final = Line("", 0, "blank", "", "")
 
 
 def tokens(lines: Iterable[str]) -> list[Line]:
-    """Return lines as tokens."""
-    return [_token(line.rstrip()) for line in lines]
+    """Return lines as tokens; those in a code block are `code`."""
+    found: list[Line] = []
+    is_code = False
+    for each in lines:
+        text = each.rstrip()
+        is_fence = "`" in text and text.count("```") % 2 == 1
+        if is_code and not is_fence:
+            found.append(Line(text, len(text) - len(text.lstrip()), "code", "", text.strip()))
+        else:
+            found.append(_token(text))
+        is_code ^= is_fence
+    return found
 
 
 def _token(text: str) -> Line:
@@ -83,7 +93,7 @@ def _token(text: str) -> Line:
 
 def is_rule(line: str) -> bool:
     """True for a line of nothing but signs, which sets others apart."""
-    if line[0].isalnum():
+    if not line or line[0].isalnum():
         return False
     if line in _SHORT_RULES or _RULE.fullmatch(line):
         return len(line) <= _RULE_LENGTHS[-1]
@@ -224,7 +234,8 @@ def split_advice(lines: list[str]) -> tuple[list[str], list[str]]:
     """Return the lines, and those at their end that say what else there is to know or to do."""
     for at in range(max(2, len(lines) - _MAX_ADVICE), len(lines)):
         line = lines[at]
-        if not line[:1].strip() or line[0] in "#|" or not _ADVICE.match(line):
+        is_count = at == len(lines) - 1 and states_count(line)
+        if not line[:1].strip() or line[0] in "#|" or not (is_count or _ADVICE.match(line)):
             continue
         above = lines[at - 1].strip()
         is_apart = not above or not any(map(str.isalnum, above))

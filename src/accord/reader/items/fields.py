@@ -1,0 +1,123 @@
+"""What a text says of one thing: a record of labelled lines, or a tool with what it takes."""
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+from accord.reader.items.lines import LABEL, Line, plain_key, tokens
+from accord.reader.lexicon import words
+from accord.reader.patterns import lines_of
+
+_LONGEST: Final = 20_000
+"""Characters of a text that is one record."""
+_FEWEST_FIELDS: Final = 2
+"""Labels that a sentence with a colon in it does not have."""
+_NO_RECORD: Final = words("texts.no-record")
+
+
+def record_in(text: str) -> tuple[dict[str, Any], str] | None:
+    """Return the object that labelled lines are, and their heading; None if there is more.
+
+    Lines that are indented go on with the field above them.
+    """
+    whole = lines_of(text.strip()) if len(text) <= _LONGEST and ":" in text else None
+    lines = [line for line in tokens(whole or []) if line.text and line.kind != "rule"]
+    heading = lines.pop(0) if lines and not _field(lines[0])[1] else None
+    found: dict[str, list[str]] = {}
+    for line in lines:
+        depth = line.indent - lines[0].indent
+        name, value = ("", "") if depth else _field(line)
+        if name and name not in found and name.lower() not in _NO_RECORD:
+            found[name] = [value]
+        elif found and depth > 0:
+            found[next(reversed(found))].append(line.text.strip())
+        else:
+            return None
+    if len(found) < _FEWEST_FIELDS or not all(map(any, found.values())):
+        return None
+    fields = {name: "\n".join(filter(None, each)) for name, each in found.items()}
+    return fields, "" if heading is None else heading.words
+
+
+def _field(line: Line) -> tuple[str, str]:
+    """Return the label of a line, and what stands behind it; two empty texts if it has none."""
+    label = LABEL.fullmatch(line.words) if line.kind in ("text", "bullet") else None
+    return ("", "") if label is None else (plain_key(label[1]), (label[2] or "").strip())
+
+
+# Tools
+
+_NAME: Final = r"[`*_]{0,3}(?P<name>[A-Za-z_][\w./:-]{0,80})[`*_]{0,3}"
+_TOOL: Final = re.compile(
+    rf"{_NAME}(?P<takes>\s?\([^()\n]{{0,200}}\))?(?:[`*_]{{0,3}}(?:\s?[:\u2013\u2014-]|\s[=-]>)\s+(?P<told>.*))?",
+    re.S,
+)
+_PARAMETER: Final = re.compile(
+    r"[`*_]{0,3}(?P<name>[A-Za-z_]\w{0,60})[`*_]{0,3}(?P<note>\s?\([^()\n]{0,80}\))?(?::[`*_]{0,3}\s*(?P<told>.*))?"
+)
+_TAKES: Final = words("texts.tool-takes")
+_SAYS: Final = words("texts.tool-says")
+
+
+def tool_in(item: Any) -> Any:
+    """Return a tool that a text describes as an object: its name, description and schema."""
+    if isinstance(item, dict) and "text" in item:
+        fields = {name.lower(): each for name, each in item.items()}
+        text = "\n".join(
+            f"{name}: {each}" if name != "text" else each for name, each in fields.items()
+        )
+        return tool_in(text) if isinstance(item["text"], str) else item
+    if not isinstance(item, str):
+        return item
+    lines = [line for line in tokens(item.splitlines()) if line.text]
+    head = _TOOL.fullmatch(lines[0].words) if lines else None
+    if head is None:
+        return item
+    told, takes = _parts(lines[1:])
+    description = "\n".join(filter(None, [(head["told"] or "").strip(), *told]))
+    tool: dict[str, Any] = {"name": head["name"]}
+    if description:
+        tool["description"] = description
+    schema = _schema(takes) or _signature(head["takes"])
+    return {**tool, "schema": schema} if schema else tool
+
+
+def _parts(lines: Sequence[Line]) -> tuple[list[str], list[Line]]:
+    """Return the description of a tool, and the lines that say what it takes."""
+    told: list[str] = []
+    takes: list[Line] = []
+    is_taking = False
+    for line in lines:
+        name, value = _field(line)
+        is_label = line.indent == 0 and line.kind == "text" and bool(name)
+        if is_label and name.lower() in _TAKES:
+            is_taking = True
+        elif is_label and name.lower() in _SAYS:
+            is_taking = False
+            told.append(value)
+        elif is_taking and line.kind == "bullet":
+            takes.append(line)
+        else:
+            told.append(line.text.strip())
+    return told, takes
+
+
+def _schema(lines: Sequence[Line]) -> dict[str, Any] | None:
+    """Return the JSON Schema of parameters, a bullet each: `- path (required): the file`."""
+    found = [each for line in lines if (each := _PARAMETER.fullmatch(line.words))]
+    if not found or len(found) < len(lines):
+        return None
+    properties = {
+        each["name"]: {"description": each["told"]} if each["told"] else {} for each in found
+    }
+    required = [each["name"] for each in found if "required" in (each["note"] or "").lower()]
+    schema = {"type": "object", "properties": properties}
+    return {**schema, "required": required} if required else schema
+
+
+def _signature(takes: str | None) -> dict[str, Any] | None:
+    """Return the JSON Schema of the names in brackets: `(path, mode)`."""
+    names = [] if takes is None else [each.strip() for each in takes.strip(" ()").split(",")]
+    if not names or not all(map(str.isidentifier, names)):
+        return None
+    return {"type": "object", "properties": {name: {} for name in names}}

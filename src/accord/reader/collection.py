@@ -355,6 +355,8 @@ def _deeper(
     if found is None or (is_doubtful and not _is_named(found, call)):
         return None
     rest = {key: each for key, each in value.items() if key != name}
+    if not rest.keys().isdisjoint(found.rest):
+        rest = {"beside": rest}  # under another name than its own
     return found._replace(rest={**rest, **found.rest})
 
 

@@ -8,8 +8,7 @@ is believed.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
-from accord.reader.items import groups, tables
-from accord.reader.items.groups import is_record, shape_of
+from accord.reader.items import parts, runs, tables
 from accord.reader.items.lines import (
     COUNT_LINES,
     Items,
@@ -21,6 +20,8 @@ from accord.reader.items.lines import (
     tokens,
 )
 from accord.reader.items.markup import elements
+from accord.reader.items.parts import shape_of
+from accord.reader.items.runs import is_record
 from accord.reader.lexicon import squeezed, words
 from accord.reader.patterns import lines_of
 
@@ -62,31 +63,25 @@ class Kind(NamedTuple):
 
 
 KINDS: Final = (
-    Kind(groups.tagged, ("[",)),
-    Kind(groups.commits, (), "several", "several"),
-    Kind(groups.starred, ("* ",)),
-    Kind(groups.tree, ("├─", "└─"), "several", "never"),
     Kind(tables.ruled, ("|", "│", "┃", "║"), "several", "several"),
     Kind(tables.dashed, ("--", "=="), "several", "several"),
     Kind(elements, ("</", "/>")),
     Kind(tables.paired, (": ",), "one", "several"),
     Kind(tables.delimited, (",", "\t", ";", "|")),
-    Kind(groups.separated, (), "several", "several"),
-    Kind(groups.records, (), "several", "several"),
-    Kind(groups.titled, ("\n\n",), "several", "several"),
-    Kind(groups.headed, ("#", ":\n"), "several", "never"),
-    Kind(groups.grouped, (), "several", "never"),
-    Kind(groups.bullets, (), "one", "several"),
-    Kind(groups.paths, ("/", "\\"), "one", "several"),
-    Kind(groups.counted),
     Kind(tables.columns, ("  ",), "several", "several"),
     Kind(tables.data_frame, ("  ",), "several", "several"),
-    Kind(groups.paragraphs, ("\n\n",), "several", "never"),
-    Kind(groups.alike, (), "one", "never"),
-    Kind(groups.sequence, (), "one", "never"),
-    Kind(groups.sections, ("#",), "several", "never"),
-    Kind(groups.plain, (), "several", "never"),
-    Kind(groups.commas, (), "one", "never"),
+    Kind(runs.uniform),
+    Kind(parts.separated, (), "several", "several"),
+    Kind(parts.records, (), "several", "several"),
+    Kind(parts.paragraphs, (), "several", "several"),
+    Kind(parts.headed, ("#", ":\n"), "several", "never"),
+    Kind(parts.grouped, (), "several", "never"),
+    Kind(runs.bullets, (), "one", "several"),
+    Kind(parts.counted),
+    Kind(runs.alike, (), "one", "never"),
+    Kind(parts.sections, ("#",), "several", "never"),
+    Kind(runs.plain, (), "several", "never"),
+    Kind(runs.commas, (), "one", "never"),
 )
 
 
@@ -188,7 +183,7 @@ def _grouped(text: str, lines: list[Line], wants_list: bool) -> Items | None:
         if agreed is None and len(found.items) in numbers and len(found.items) > 1:
             agreed = found
         first = first or found
-    counted = groups.as_many(lines, stated) if wants_list and stated else None
+    counted = parts.as_many(lines, stated) if wants_list and stated else None
     return counted or agreed or first
 
 

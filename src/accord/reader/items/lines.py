@@ -74,7 +74,22 @@ def tokens(lines: Iterable[str]) -> list[Line]:
         else:
             found.append(_token(text))
         is_code ^= is_fence
+    for at in range(1, len(found)):
+        if found[at].kind == "rule" and _is_underline(found, at):
+            found[at - 1] = found[at - 1]._replace(kind="heading", mark="#")
+            found[at] = _BLANK
     return found
+
+
+def _is_underline(lines: list[Line], at: int) -> bool:
+    """True if a rule makes the line above it a heading, rather than to set parts apart."""
+    above = lines[at - 1]
+    if lines[at].mark not in ("=", "-", "~") or above.kind != "text":
+        return False
+    if LABEL.fullmatch(above.text) and not above.text.endswith(":"):
+        return False
+    is_first = at == 1 or not lines[at - 2].text
+    return is_first and (at + 1 == len(lines) or not lines[at + 1].text)
 
 
 def _token(text: str) -> Line:

@@ -6,7 +6,9 @@
     ├── LifespanError    the lifespan of a server failed, or did not end in time
     ├── StoreError       the store of tasks cannot be reached, or refuses
     └── PeerError        a peer cannot be reached, or its messages are not valid
-        └── MCPError     a server answered a request with a JSON-RPC error
+        ├── MCPError     a server answered a request with a JSON-RPC error
+        └── SignInError  signing in to a server failed
+            └── SignInRequired  a server requires a sign-in, which only a person can start
 
 A tool raises `Problem` instead (see model/answer.py). These errors are not sent to a peer: the
 reply to an invalid message is a `Reject`, which is data.
@@ -81,6 +83,14 @@ class MCPError(PeerError):
         self.code = code
         self.message = message
         self.data = data
+
+
+class SignInError(PeerError):
+    """Signing in to a server failed; the message says at which step, and never has a token."""
+
+
+class SignInRequired(SignInError):
+    """A server requires a sign-in, which only a person can start: `accord login URL`."""
 
 
 class Reject(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -124,7 +124,7 @@ def test_a_server_that_wants_authorization_is_not_asked_again() -> None:
         asked.append(request.rpc)
         await request.reply(401, b'{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"x"}}')
 
-    refused(answer, r"requires authorization \(HTTP 401\); pass it in headers")
+    refused(answer, r"requires authorization \(HTTP 401\); pass auth=, or a header")
     assert asked == ["server/discover"]
 
 

@@ -1,8 +1,9 @@
-"""Runs the official conformance suite against our server: `make conformance`.
+"""Runs the official conformance suite against our server and our client: `make conformance`.
 
-All that is required of a server has to pass, in both eras; so has all of the last stable release,
-and what is not required yet but already done. There is no list of expected failures. Options are
-those of `accord serve`: `python -m tests.conformance --workers 2`.
+All that is required of them has to pass, in both eras; so has all of the last stable release of a
+server, and what is not required yet but already done. There is no list of expected failures.
+`python -m tests.conformance server --workers 2` runs one side; the options are those of
+`accord serve`.
 """
 
 import re
@@ -11,9 +12,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
 BIN = Path(sys.executable).parent
 PEERS = Path(sys.prefix, "peers/node_modules")
 SUITE = PEERS / "@modelcontextprotocol/conformance/dist/index.js"
@@ -28,6 +31,10 @@ BEYOND = {
     },
 }
 """What has to pass although it is not required."""
+CLIENT_REQUIRED = {"2025-11-25": 18, "2026-07-28": 32}
+CLIENT_BEYOND = {"auth/client-credentials-basic", "json-schema-2020-12-preservation"}
+LEGACY = ["auth/2025-03-26-oauth-metadata-backcompat", "auth/2025-03-26-oauth-endpoint-fallback"]
+"""Scenarios that no set requires: signing in to servers of 2025-03-26."""
 
 
 class Scores(NamedTuple):
@@ -55,29 +62,70 @@ def serving(*options: str) -> Iterator[str]:
             child.communicate()
 
 
-def run(suite: Path, url: str, *options: str) -> Scores:
+def run(suite: Path, *options: str) -> Scores:
     """One run of the suite, as it sums itself up."""
-    command = [str(BIN / "node"), str(suite), "server", "--url", url, *options]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    _, found, summary = done.stdout.partition("=== SUMMARY ===")
-    if not found:
-        sys.exit(f"the suite did not run:\n{done.stdout}{done.stderr}")
+    done = suite_output(suite, *options)
+    summary = re.split(r"=== (?:SUITE )?SUMMARY ===", done)[-1]
+    if summary == done:
+        sys.exit(f"the suite did not run:\n{done}")
     scored, _, rest = summary.partition("Not scored")
-    marks = {name: mark for mark, name in re.findall(r"^([✓✗]) ([\w-]+):", scored, re.MULTILINE)}
+    marks = {name: mark for mark, name in re.findall(r"^([✓✗]) ([\w/-]+):", scored, re.MULTILINE)}
     passed = {name for name, mark in marks.items() if mark == "✓"}
-    return Scores(passed, marks.keys() - passed, set(re.findall(r"[✓✗] ([\w-]+) \(", rest)))
+    return Scores(passed, marks.keys() - passed, set(re.findall(r"[✓✗] ([\w/-]+) \(", rest)))
 
 
-def main(*options: str) -> int:
-    """Run all of it; the last two lines say how much of what is required has passed."""
+def suite_output(suite: Path, *options: str) -> str:
+    """Return what one run of the suite prints."""
+    command = [str(BIN / "node"), str(suite), *options]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=ROOT)
+    return done.stdout + done.stderr
+
+
+def main(side: str = "", *options: str) -> int:
+    """Run one side, or both; the last lines say how much of what is required has passed."""
     broken: list[str] = []
     totals: list[str] = []
+    if side != "client":
+        run_server(broken, totals, *options)
+    if side != "server":
+        run_client(broken, totals)
+    if broken:
+        print(f"BROKEN  {', '.join(broken)}")
+    print("\n".join(totals))
+    return 1 if broken else 0
+
+
+def run_client(broken: list[str], totals: list[str]) -> None:
+    """Let the suite drive our client."""
+    command = ["--command", f"{sys.executable} -m tests.conformance.client"]
+    with TemporaryDirectory() as folder:
+        for revision, count in CLIENT_REQUIRED.items():
+            given = [*command, "-o", folder, "--requirements", revision]
+            passed, failed, not_required = run(SUITE, "client", *given)
+            required = (passed | failed) - not_required
+            print(f"client {revision}\n  passed  {', '.join(sorted(passed))}")
+            print(f"  beyond  {', '.join(sorted(failed & not_required))} (not required)")
+            broken += sorted((required | CLIENT_BEYOND) - passed)
+            if len(required) != count:
+                broken.append(f"{len(required)} client scenarios are required, and not {count}")
+            totals.append(f"client {revision}: {len(passed & required)}/{len(required)}")
+        for scenario in LEGACY:
+            given = [*command, "-o", folder, "--spec-version", "2025-03-26"]
+            shown = suite_output(SUITE, "client", *given, "--scenario", scenario)
+            if "OVERALL: PASSED" not in shown:
+                broken.append(scenario)
+
+
+def run_server(broken: list[str], totals: list[str], *options: str) -> None:
+    """Let the suite call our server."""
     with serving(*options) as url:
-        stable = run(STABLE, url, "--suite", "all")
+        stable = run(STABLE, "server", "--url", url, "--suite", "all")
         print(f"0.1.16: {len(stable.passed)}/{len(stable.passed | stable.failed)}")
         broken += sorted(stable.failed)
         for revision, count in REQUIRED.items():
-            passed, failed, not_required = run(SUITE, url, "--requirements", revision)
+            passed, failed, not_required = run(
+                SUITE, "server", "--url", url, "--requirements", revision
+            )
             required = (passed | failed) - not_required
             left_out = failed & not_required - BEYOND[revision]
             print(f"{revision}\n  passed  {', '.join(sorted(passed))}")
@@ -86,10 +134,6 @@ def main(*options: str) -> int:
             if len(required) != count:
                 broken.append(f"{len(required)} scenarios are required, and not {count}")
             totals.append(f"{revision}: {len(passed & required)}/{len(required)}")
-    if broken:
-        print(f"BROKEN  {', '.join(broken)}")
-    print("\n".join(totals))
-    return 1 if broken else 0
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ A URL needs the extra `accord-mcp[connect]`. Read `client`, then `peer`, which r
 `entries` and `subscription` hold what the client gives and takes.
 """
 
+from accord.auth.sign_in import Auth, AuthRequest, ClientCredentials, SignIn
 from accord.client.callbacks import OnProgress
 from accord.client.client import Client, OnLog
 from accord.client.entries import (
@@ -25,7 +26,10 @@ from accord.model.changes import ListChanged, Updated
 from accord.protocol.messages import LogMessage
 
 __all__ = [
+    "Auth",
+    "AuthRequest",
     "Client",
+    "ClientCredentials",
     "Disconnected",
     "ElicitRequest",
     "ListChanged",
@@ -40,6 +44,7 @@ __all__ = [
     "Reply",
     "ResourceInfo",
     "SampleRequest",
+    "SignIn",
     "Subscription",
     "TemplateInfo",
     "TimedOut",

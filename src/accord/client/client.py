@@ -12,6 +12,7 @@ from os import PathLike
 from types import TracebackType
 from typing import Any, Final, Self, get_args
 
+from accord.auth.sign_in import Auth
 from accord.client.callbacks import CallbackQueue, OnProgress, ProgressListener
 from accord.client.entries import (
     Listing,
@@ -102,6 +103,7 @@ class Client:
         era: Era = "auto",
         revision: str | None = None,
         headers: Mapping[str, str] | None = None,
+        auth: Auth | str | None = None,
         cwd: str | PathLike[str] | None = None,
         env: Mapping[str, str] | None = None,
         capabilities: Mapping[str, Any] | None = None,
@@ -117,7 +119,8 @@ class Client:
         `timeout`, in seconds, is for each request, without the time that handlers take;
         `answer_timeout` is for each of these, None for no limit. The newest common `revision` is
         used unless one is given, by its date; `era` restricts it to "handshake" or "stateless".
-        `headers` are for a URL, `cwd` and the whole `env` for a command. `max_bytes` limits each
+        `headers` are for a URL, and so is `auth`: a bearer token, or what gets one: `SignIn()`,
+        `ClientCredentials(…)`. `cwd` and the whole `env` are for a command. `max_bytes` limits each
         message.
         """
         require_function("on_log", on_log)
@@ -133,6 +136,7 @@ class Client:
             connect,
             target,
             headers=headers,
+            auth=auth,
             timeout=timeout,
             era=era,
             revision=revision,

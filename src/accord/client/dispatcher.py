@@ -2,7 +2,8 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import count
 from time import time
 from typing import Any, Final
@@ -68,6 +69,7 @@ class Dispatcher:
         self._on_notification = on_notification
         self._on_request = on_request
         self._open_requests: list[Any] = []
+        self._sign_ins = 0
         self._ids = count(1)
         self._pending: dict[int, asyncio.Future[Reply]] = {}
         self.watchers: set[asyncio.Future[None]] = set()
@@ -126,8 +128,17 @@ class Dispatcher:
 
     @property
     def has_open_requests(self) -> bool:
-        """True while a request of the server has no response yet."""
-        return bool(self._open_requests)
+        """True while a request of the server has no response yet, or a person signs in."""
+        return bool(self._open_requests or self._sign_ins)
+
+    @contextmanager
+    def signing_in(self) -> Iterator[None]:
+        """Extend the time limits of all requests until a person has signed in."""
+        self._sign_ins += 1
+        try:
+            yield
+        finally:
+            self._sign_ins -= 1
 
     def close_request(self, request_id: Any) -> bool:
         """Close a request of the server; return True if it was open."""

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
+from accord.auth.sign_in import Auth, AuthRequest, Challenge, bearer_challenge
 from accord.client.dispatcher import Dispatcher
 from accord.client.messages import (
     HTTPRefused,
@@ -45,6 +46,7 @@ _REPEATABLE: Final = frozenset(  # requests that a server may receive twice
 )
 _REDIRECTS: Final = (301, 302, 307, 308)
 _MAX_REDIRECTS: Final = 5
+_MAX_REFUSALS: Final = 4  # of one request, after each of which another token may help
 _SEND_TIMEOUT: Final = 2.0  # seconds for messages that have no reply
 _RETRY: Final = 1.0  # seconds before a stream is resumed, if the server does not say
 _MIN_RETRY: Final = 0.05
@@ -58,9 +60,16 @@ class HTTPTransport:
     has_headers = True
 
     def __init__(
-        self, url: str, headers: Mapping[str, str], dispatcher: Dispatcher, limit: int
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        dispatcher: Dispatcher,
+        limit: int,
+        auth: Auth | None = None,
     ) -> None:
         self._dispatcher = dispatcher
+        self._auth = auth
+        self._server = url
         self._limit = limit
         self._session: str | None = None
         self._initialized = Outgoing(raw=b"")
@@ -102,9 +111,9 @@ class HTTPTransport:
                     raise await self._http_error(response)
                 await self._follow(response, request, reply, events)
 
-    async def send(self, message: Outgoing) -> None:
+    async def send(self, message: Outgoing, *, signs_in: bool = True) -> None:
         """POST a notification or a response."""
-        async with self._open("POST", message) as response:
+        async with self._open("POST", message, signs_in=signs_in) as response:
             if not response.is_success:
                 raise await self._http_error(response)
         if message.method == "notifications/initialized":
@@ -146,30 +155,81 @@ class HTTPTransport:
 
     @contextlib.asynccontextmanager
     async def _open(
-        self, method: str, message: Outgoing, extra: Mapping[str, str] | None = None
+        self,
+        method: str,
+        message: Outgoing,
+        extra: Mapping[str, str] | None = None,
+        *,
+        signs_in: bool = True,
     ) -> AsyncIterator[Response]:
-        """Send one message and yield its response; same-origin redirects are followed."""
+        """Send one message and yield its response; same-origin redirects are followed.
+
+        If it is refused for its token, and `signs_in`, it is sent again with another one.
+        """
         headers = {**self._headers(message), **(extra or {})}
         if method == "POST":
             self._dispatcher.log.add("sent", message.raw)
         with self._translated_errors():
-            for _ in range(_MAX_REDIRECTS):
-                response = await self._pool.open(
-                    method,
-                    self._url,
-                    headers,
-                    message.raw if method == "POST" else None,
-                    is_safe=message.method in _REPEATABLE,
-                )
+            refused = AuthRequest(self._server)
+            for attempt in range(1, _MAX_REFUSALS + 1):
+                token = await self._token(refused)
+                response = await self._send(method, message, {**headers, **_bearer(token)})
                 try:
-                    target = self._redirect(response)
-                    if target is None:
+                    challenge = self._refusal(response)
+                    if challenge is None or not signs_in:
                         yield response
                         return
-                    self._url = target
+                    status = response.status
                 finally:
                     response.close()
+                refused = AuthRequest(self._server, status, challenge, token, attempt)
+        raise self._unauthorized(refused)
+
+    async def _send(self, method: str, message: Outgoing, headers: Mapping[str, str]) -> Response:
+        """Send a request and return its open response; same-origin redirects are followed."""
+        for _ in range(_MAX_REDIRECTS):
+            response = await self._pool.open(
+                method,
+                self._url,
+                headers,
+                message.raw if method == "POST" else None,
+                is_safe=message.method in _REPEATABLE,
+            )
+            try:
+                target = self._redirect(response)
+            except PeerError:
+                response.close()
+                raise
+            if target is None:
+                return response
+            response.close()
+            self._url = target
         raise HTTPRefused(f"{self._where} redirects too often")
+
+    async def _token(self, request: AuthRequest) -> str | None:
+        """Return a token for a request; after a refusal another one, or raise a PeerError."""
+        if self._auth is None:
+            return None
+        if request.status is None:
+            return await self._auth.token(request)
+        with self._dispatcher.signing_in():
+            token = await self._auth.token(request)
+        if token is None or token == request.token:
+            raise self._unauthorized(request)
+        return token
+
+    def _refusal(self, response: Response) -> Challenge | None:
+        """Return the challenge of a response that another token may change; else None."""
+        if self._auth is None or response.status not in (401, 403):
+            return None
+        challenge = bearer_challenge([response.headers.get("www-authenticate", "")])
+        if response.status == 401:
+            return challenge or Challenge("bearer")
+        return challenge if challenge and challenge.error == "insufficient_scope" else None
+
+    def _unauthorized(self, request: AuthRequest) -> PeerError:
+        what = "the token" if request.token is not None else "a request without a token"
+        return PeerError(f"{self._where} refused {what} (HTTP {request.status})")
 
     async def _is_http_sse(self, request: Outgoing) -> bool:
         """True if a GET begins a stream whose first event is the endpoint for messages."""
@@ -177,7 +237,7 @@ class HTTPTransport:
         with contextlib.suppress(PeerError, TimeoutError):
             async with (
                 asyncio.timeout(_SEND_TIMEOUT),
-                self._open("GET", request, {"accept": _STREAM}) as response,
+                self._open("GET", request, {"accept": _STREAM}, signs_in=False) as response,
             ):
                 if not _is_stream(response):
                     return False
@@ -187,12 +247,12 @@ class HTTPTransport:
         return False
 
     def _resume(
-        self, message: Outgoing, events: EventStreamDecoder
+        self, message: Outgoing, events: EventStreamDecoder, *, signs_in: bool = True
     ) -> contextlib.AbstractAsyncContextManager[Response]:
         extra = {"accept": _STREAM}
         if _is_resumable(message, events):
             extra["last-event-id"] = events.last_id
-        return self._open("GET", message, extra)
+        return self._open("GET", message, extra, signs_in=signs_in)
 
     def _headers(self, message: Outgoing) -> dict[str, str]:
         headers = self._given | _HEADERS | _lower(message_headers(message))
@@ -286,7 +346,9 @@ class HTTPTransport:
 
     async def _http_error(self, response: Response) -> PeerError:
         if response.status == 401:
-            return PeerError(f"{self._where} requires authorization (HTTP 401); pass it in headers")
+            return PeerError(
+                f"{self._where} requires authorization (HTTP 401); pass auth=, or a header"
+            )
         return _refused(self._where, response.status, await self._body(response))
 
     # Background tasks
@@ -303,7 +365,8 @@ class HTTPTransport:
         events = EventStreamDecoder(self._limit)
         with contextlib.suppress(PeerError):
             while True:
-                async with self._resume(self._initialized, events) as response:
+                stream = self._resume(self._initialized, events, signs_in=False)
+                async with stream as response:
                     if not _is_stream(response):
                         return
                     self._is_listening.set()
@@ -327,12 +390,19 @@ class HTTPTransport:
     async def _send_quietly(self, message: Outgoing) -> None:
         with contextlib.suppress(PeerError, TimeoutError):
             async with asyncio.timeout(_SEND_TIMEOUT):
-                await self.send(message)
+                await self.send(message, signs_in=False)
 
     async def _delete_session(self) -> None:
         with contextlib.suppress(PeerError, TimeoutError):
-            async with asyncio.timeout(_SEND_TIMEOUT), self._open("DELETE", self._initialized):
+            async with (
+                asyncio.timeout(_SEND_TIMEOUT),
+                self._open("DELETE", self._initialized, signs_in=False),
+            ):
                 pass
+
+
+def _bearer(token: str | None) -> dict[str, str]:
+    return {} if token is None else {"authorization": f"Bearer {token}"}
 
 
 def _is_resumable(message: Outgoing, events: EventStreamDecoder) -> bool:

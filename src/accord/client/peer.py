@@ -10,6 +10,7 @@ from functools import partial
 from os import PathLike
 from typing import Any, Final
 
+from accord.auth.sign_in import Auth, as_auth
 from accord.client.dispatcher import Dispatcher, OnNotification, OnRequest
 from accord.client.inprocess import InProcessTransport
 from accord.client.messages import (
@@ -260,6 +261,7 @@ async def connect(
     target: Target,
     *,
     headers: Mapping[str, str] | None = None,
+    auth: Auth | str | None = None,
     timeout: float = 30.0,  # noqa: ASYNC109 - for each request, not for this call
     era: Era = "auto",
     revision: str | None = None,
@@ -273,15 +275,18 @@ async def connect(
     """Connect to an MCP server: in this process, at a URL, or started by a command line.
 
     `timeout` is for each request, in seconds. `era` is detected unless given; a `revision`, by its
-    date, implies it. `headers` are sent with every message to a URL; `cwd` and the whole `env` are
-    for a command. `on_notification` receives notifications. `on_request` returns the response to a
-    request of the server, or None if `Peer.answer` sends it later; `capabilities` declare which
-    requests are supported. `max_bytes` limits each message. Raises a PeerError if the server
-    cannot be reached or no revision is common.
+    date, implies it. `headers` are sent with every message to a URL, and the token of `auth`, which
+    is one or gets one, such as SignIn(); `cwd` and the whole `env` are for a command.
+    `on_notification` receives notifications. `on_request` returns the response to a request of the
+    server, or None if `Peer.answer` sends it later; `capabilities` declare which requests are
+    supported. `max_bytes` limits each message. Raises a PeerError if the server cannot be reached
+    or no revision is common.
     """
     preference = VersionPreference.from_options(era, revision)
     require_seconds("timeout", timeout)
     _require_target(target)
+    if auth is not None and (isinstance(target, Server) or _url(target) is None):
+        raise ContractError("auth is for a URL; a Server and a command have no sign-in")
     dispatcher = Dispatcher(on_notification, on_request or method_not_found)
     if isinstance(target, Server):
         if headers or cwd is not None or env is not None:
@@ -296,7 +301,9 @@ async def connect(
     else:
         if cwd is not None or env is not None:
             raise ContractError("cwd and env must not be given for a URL; use headers")
-        open_transport = _http_transport(url, headers or {}, dispatcher, max_bytes)
+        if auth is not None and any(name.lower() == "authorization" for name in headers or ()):
+            raise ContractError("give either auth or the header Authorization")
+        open_transport = _http_transport(url, headers or {}, dispatcher, max_bytes, as_auth(auth))
     session = Session(open_transport, dispatcher, timeout, capabilities)
     try:
         yield Peer(session, await negotiate(session, preference))
@@ -352,11 +359,15 @@ def _command_transport(
 
 
 def _http_transport(
-    url: str, headers: Mapping[str, str], dispatcher: Dispatcher, max_bytes: int
+    url: str,
+    headers: Mapping[str, str],
+    dispatcher: Dispatcher,
+    max_bytes: int,
+    auth: Auth | None,
 ) -> Callable[[], Awaitable[Transport]]:
     async def start() -> Transport:
         from accord.client.http import HTTPTransport  # the extra [connect]
 
-        return HTTPTransport(url, headers, dispatcher, max_bytes)
+        return HTTPTransport(url, headers, dispatcher, max_bytes, auth)
 
     return start

@@ -145,7 +145,7 @@ class Session:
             await asyncio.gather(exchange, return_exceptions=True)
 
     async def _wait_for_reply(
-        self, exchange: "asyncio.Task[None]", reply: "asyncio.Future[Reply]", seconds: float
+        self, exchange: "asyncio.Task[None]", reply: "asyncio.Future[Any]", seconds: float
     ) -> None:
         """Wait for the reply; raise the error of the exchange, or TimeoutError."""
         loop = asyncio.get_running_loop()
@@ -172,11 +172,16 @@ class Session:
         self, method: str, params: Params = None, *, revision: Revision | None = None
     ) -> None:
         """Send a notification."""
+        message = outgoing(method, params, revision=revision)
+        sending = asyncio.create_task(self.transport.send(message))
         try:
-            async with asyncio.timeout(self.timeout):
-                await self.transport.send(outgoing(method, params, revision=revision))
+            await self._wait_for_reply(sending, sending, self.timeout)
+            await sending
         except TimeoutError:
             raise TimedOut(method, f"{method} was not accepted within {self.timeout:g} s") from None
+        finally:
+            sending.cancel()
+            await asyncio.gather(sending, return_exceptions=True)
 
 
 def _cancel(transport: Transport, request: Outgoing) -> None:
@@ -250,8 +255,13 @@ async def _probe(session: Session, revision: Revision) -> Negotiated:
     return await initialize(session, older)
 
 
-async def _discover(session: Session, revision: Revision, within: float) -> Negotiated | str:
-    """Return the agreed revision, or the reason why the server is not stateless."""
+async def _discover(
+    session: Session, revision: Revision, within: float, *, retries: int = 1
+) -> Negotiated | str:
+    """Return the agreed revision, or the reason why the server is not stateless.
+
+    A server that rejects the revision is asked again with one that it supports.
+    """
     reply = await session.request("server/discover", {}, revision=revision, within=within)
     supported = _supported_versions(reply)
     if supported is None:
@@ -263,6 +273,8 @@ async def _discover(session: Session, revision: Revision, within: float) -> Nego
         if set(supported).isdisjoint(_HANDSHAKE):
             raise PeerError(f"no common revision: the server supports {', '.join(supported)}")
         return f"it supports {', '.join(supported)}"
+    if reply.error is not None and retries:
+        return await _discover(session, REVISIONS[common], within, retries=retries - 1)
     if reply.error is not None:
         raise PeerError(f"the server rejected a revision that it supports: {common}")
     result = _object(reply.result)

@@ -3,11 +3,17 @@
 Tests run in several processes (pytest-xdist), which report to the one that started them.
 """
 
+import os
 import signal
+import tempfile
 from collections.abc import Generator
 from typing import Any
 
 import pytest
+
+# The sign-ins of whoever runs the tests are left alone; `commands` passes this on.
+os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
+os.environ.setdefault("XDG_STATE_HOME", tempfile.mkdtemp(prefix="accord-state-"))
 
 import laws
 import wire

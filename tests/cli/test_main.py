@@ -22,7 +22,8 @@ from commands import Popen
 from sources.sql.shop import make
 
 VERBS = [
-    *("serve", "tools", "call", "inspect", "read", "sheet", "schema"),
+    *("serve", "tools", "call", "inspect", "login", "logout", "whoami"),
+    *("read", "sheet", "schema"),
     *("install", "completion"),
 ]
 

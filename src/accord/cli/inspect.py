@@ -9,7 +9,7 @@ from typing import Final
 from accord.cli import targets
 from accord.cli.logs import log_in_background
 from accord.cli.options import add_remote_options, reply_timeout
-from accord.cli.remote import hinting
+from accord.cli.remote import auth_for, hinting
 from accord.cli.targets import Target
 from accord.cli.terminal import StatusLine, visible
 from accord.errors import ContractError
@@ -19,6 +19,7 @@ from accord.serve.shutdown import exit_within
 EXAMPLES: Final = """\
 examples:
   accord inspect 'npx -y @modelcontextprotocol/server-everything'
+  accord inspect https://mcp.example.com/mcp                    signs in if it must
   accord inspect https://example.com/mcp --header 'Authorization: Bearer ...'
   accord inspect 'accord serve shop:server' --http 127.0.0.1:8080 --open
 """
@@ -68,10 +69,13 @@ async def _inspect(options: argparse.Namespace, named: Target) -> None:
     from accord.serve.http import listen as http
 
     stats = CallStats()
+    line = StatusLine(f"reaching {visible(options.target)}")
+    headers = dict(options.header)
     target = RemoteTarget(
         named.target,
         label=named.word,
-        headers=dict(options.header),
+        headers=headers,
+        auth=auth_for(named.target, headers, line),
         revision=options.revision,
         timeout=reply_timeout(options),
         stats=stats,
@@ -79,7 +83,7 @@ async def _inspect(options: argparse.Namespace, named: Target) -> None:
     page = Page(target, stats, is_open=False)
     with http.listening(http.Address.parse(options.http)) as (listener, where):
         async with contextlib.aclosing(target):
-            with StatusLine(f"reaching {visible(options.target)}"):
+            with line:
                 await target.open()
             app = StandaloneApp(page, lambda: _announce(page.link(where.url), opens=options.open))
             await http.host(

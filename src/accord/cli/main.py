@@ -18,6 +18,9 @@ VERBS: Final = {
     "tools": "show the tools of a server",
     "call": "call one tool and print its answer",
     "inspect": "show a remote server on a web page",
+    "login": "sign in to a remote server, once",
+    "logout": "sign out of a remote server",
+    "whoami": "show the sign-in at a remote server, or list all",
     "read": "print the reply of any server as the generic response",
     "sheet": "fill character sheets, and list the fields of a form",
     "schema": "print the JSON Schema of what a tool answers",
@@ -33,6 +36,7 @@ examples:
   accord tools shop:server                  list its tools
   accord call shop:server add '{"a": 2, "b": 3}'
   accord inspect 'npx some-server'          a page to try its tools on
+  accord login https://mcp.example.com/mcp  sign in before calling its tools
   accord read reply.json --table            any reply in one structure
   accord sheet thorin.json -o thorin.pdf    fill a character sheet
   accord schema generic --for n8n           for its Structured Output Parser

@@ -5,11 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from accord.auth.sign_in import SignIn, browser
+from accord.cli import targets
 from accord.cli.elicitation import TerminalUser
 from accord.cli.targets import Target
 from accord.cli.terminal import StatusLine, visible
 from accord.client import Client, Reply
-from accord.errors import PeerError
+from accord.errors import ContractError, PeerError
 
 
 class Listing(NamedTuple):
@@ -33,6 +35,31 @@ def hinting(target: Target) -> Iterator[None]:
         ) from error
 
 
+def require_url(target: str) -> None:
+    """Raise unless a target is the URL of a server, which alone has a sign-in."""
+    if not targets.is_url(target):
+        raise ContractError(f"{visible(target)} is not the URL of a server (https://…)")
+
+
+def auth_for(
+    target: str, headers: Mapping[str, str], line: StatusLine | None = None
+) -> SignIn | None:
+    """Return the stored sign-in at a URL, unless a header has the token.
+
+    With a status line, which the page's URL interrupts, a new sign-in can be started.
+    """
+    if not targets.is_url(target) or any(name.lower() == "authorization" for name in headers):
+        return None
+    if line is None:
+        return SignIn(interactive=False)
+
+    def announce(url: str) -> None:
+        with line.paused():
+            browser.announce(url)
+
+    return SignIn(announce=announce)
+
+
 def call(
     target: str,
     tool: str,
@@ -52,6 +79,7 @@ def call(
             target,
             on_elicit=TerminalUser(line).elicit,
             headers=headers,
+            auth=auth_for(target, headers),
             revision=revision,
             timeout=within,
             answer_timeout=None,
@@ -66,7 +94,8 @@ def tools(target: str, *, headers: Mapping[str, str], within: float) -> Listing:
     """Return all tools of a server."""
 
     async def main() -> Listing:
-        async with Client(target, headers=headers, timeout=within) as client:
+        auth = auth_for(target, headers)
+        async with Client(target, headers=headers, auth=auth, timeout=within) as client:
             return Listing(client.server_info, [tool.raw for tool in await client.list_tools()])
 
     with StatusLine(f"reaching {visible(target)}"):

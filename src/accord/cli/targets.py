@@ -132,7 +132,7 @@ def is_remote(target: str) -> bool:
     """
     if target in _RESERVED or databases.is_database(target):
         return False
-    if _is_url(target):
+    if is_url(target):
         return True
     location = target.partition(":")[0]
     file = python_file(location)
@@ -141,7 +141,7 @@ def is_remote(target: str) -> bool:
     return len(target.split()) > 1 or (_MODULE.fullmatch(target) is None and _is_program(target))
 
 
-def _is_url(target: str) -> bool:
+def is_url(target: str) -> bool:
     """True if a target is the URL of a server."""
     found = _URL.match(target)
     if found is not None and found[1].lower() not in _SERVERS:

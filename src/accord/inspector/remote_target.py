@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
+from accord.auth.sign_in import Auth
 from accord.client.messages import Disconnected, Message, Reply, parse_messages
 from accord.client.peer import Peer, connect
 from accord.errors import ContractError, PeerError
@@ -215,6 +216,7 @@ class RemoteTarget:
         *,
         label: str | None = None,
         headers: Mapping[str, str] | None = None,
+        auth: Auth | None = None,
         revision: str | None = None,
         timeout: float = 30.0,
         stats: CallStats | None = None,
@@ -224,6 +226,7 @@ class RemoteTarget:
             connect,
             target,
             headers=headers or None,
+            auth=auth,
             revision=revision,
             timeout=timeout,
             capabilities=CLIENT_CAPABILITIES,

@@ -62,8 +62,9 @@ def require_url(url: str, server: str) -> None:
 
 
 def allows_http(server: str) -> bool:
-    """True if plain http was good enough for the URL of the server itself."""
-    return urlsplit(server).scheme.lower() == "http"
+    """True if plain http was good enough for the URL of the server itself, beyond loopback."""
+    parts = urlsplit(server)
+    return parts.scheme.lower() == "http" and not is_loopback(parts.hostname or "")
 
 
 async def _zone_of(url: str) -> Zone:

@@ -17,6 +17,7 @@ CLIENT_NAME: Final = "Accord"
 OFFLINE: Final = "offline_access"
 _MAX_QUOTED: Final = 200  # characters of a server's text in an error message
 _MAX_SCOPES: Final = 100  # of the metadata
+_MAX_PARAMS: Final = 50  # of an authorization response
 
 
 class OAuthError(SignInError):
@@ -89,7 +90,10 @@ def read_redirect(query: str, request: AuthorizationRequest) -> str | None:
 
     Raises SignInError if the server reports an error, or is not the one that was asked (RFC 9207).
     """
-    pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=50)
+    try:
+        pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=_MAX_PARAMS)
+    except ValueError:
+        return None
     params = dict(pairs)
     if not secrets.compare_digest(params.get("state", "").encode(), request.state.encode()):
         return None

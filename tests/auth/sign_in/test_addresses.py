@@ -1,0 +1,86 @@
+"""Which addresses the metadata of a server may name."""
+
+import asyncio
+import socket
+from typing import Any
+
+import pytest
+
+from accord.auth.sign_in.addresses import Reach
+from accord.errors import SignInError
+
+NAMES = {
+    "mcp.example": ["93.184.216.34"],
+    "as.example": ["93.184.216.35", "2606:2800:220:1::1"],
+    "mcp.corp.example": ["10.0.0.5"],
+    "as.corp.example": ["192.168.7.7", "fd00::1"],
+    "rebound.example": ["93.184.216.36", "127.0.0.1"],
+    "mapped.example": ["::ffff:10.0.0.1"],
+    "cloud.example": ["169.254.169.254"],
+    "shared.example": ["100.64.0.1"],
+    "zero.example": ["0.0.0.0"],
+}
+PUBLIC, PRIVATE, LOCAL = "https://mcp.example/mcp", "https://mcp.corp.example/mcp", "http://127.0.0.1:8000/mcp"  # fmt: skip
+NAMED_HTTP = "http://mcp.corp.example/mcp"
+
+
+@pytest.fixture(autouse=True)
+def resolver(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Resolve the names of the table, and addresses to themselves."""
+
+    async def getaddrinfo(self: Any, host: str, port: Any, **_: Any) -> list[Any]:
+        if host not in NAMES and not host[0].isdigit() and ":" not in host:
+            raise socket.gaierror("unknown")
+        return [(0, 0, 0, "", (each, 0)) for each in NAMES.get(host, [host])]
+
+    monkeypatch.setattr(asyncio.BaseEventLoop, "getaddrinfo", getaddrinfo)
+
+
+@pytest.mark.parametrize(
+    ("server", "url", "is_allowed"),
+    [
+        (PUBLIC, "https://as.example/token", True),
+        (PUBLIC, "https://unknown.example/token", True),
+        (PUBLIC, "http://as.example/token", False),
+        (PUBLIC, "https://as.corp.example/token", False),
+        (PUBLIC, "https://rebound.example/token", False),
+        (PUBLIC, "https://mapped.example/token", False),
+        (PUBLIC, "https://cloud.example/token", False),
+        (PUBLIC, "https://shared.example/token", False),
+        (PUBLIC, "https://zero.example/token", False),
+        (PUBLIC, "https://10.1.2.3/token", False),
+        (PUBLIC, "https://[fd00::1]/token", False),
+        (PUBLIC, "https://127.0.0.1/token", False),
+        (PUBLIC, "https://localhost/token", False),
+        (PUBLIC, "http://localhost:8080/token", False),
+        (PUBLIC, "https://user:pass@as.example/token", False),
+        (PUBLIC, "https://as.example/token#x", False),
+        (PUBLIC, "https://as.example/to\nken", False),
+        (PUBLIC, "https://as.example:port/token", False),
+        (PUBLIC, "ftp://as.example/token", False),
+        (PUBLIC, "file:///etc/passwd", False),
+        (PUBLIC, "//as.example/token", False),
+        (PUBLIC, "", False),
+        (PRIVATE, "https://as.corp.example/token", True),
+        (PRIVATE, "https://as.example/token", True),
+        (PRIVATE, "https://rebound.example/token", False),
+        (PRIVATE, "https://cloud.example/token", False),
+        (PRIVATE, "http://as.corp.example/token", False),
+        (NAMED_HTTP, "http://as.corp.example/token", True),
+        (NAMED_HTTP, "http://127.0.0.1/token", False),
+        (LOCAL, "http://127.0.0.1:9000/token", True),
+        (LOCAL, "http://localhost:9000/token", True),
+        (LOCAL, "https://as.example/token", True),
+        (LOCAL, "https://as.corp.example/token", True),
+        (LOCAL, "http://as.example/token", False),
+        (LOCAL, "https://cloud.example/token", False),
+    ],
+)
+def test_metadata_leads_no_closer_to_this_machine_than_its_server(
+    server: str, url: str, is_allowed: bool
+) -> None:
+    if is_allowed:
+        asyncio.run(Reach(server).require(url))
+    else:
+        with pytest.raises(SignInError):
+            asyncio.run(Reach(server).require(url))

@@ -14,7 +14,8 @@ SLOW_OR_OPTIONAL = [
     *("django", "starlette", "uvicorn", "httpx", "pydantic", "mcp"),
     *("opentelemetry", "prometheus_client", "hashlib", "importlib.resources"),
 ]
-OTHERS = sorted(set(accord.__all__) - {"Client", "ElicitRequest", "SampleRequest", "TokenVerifier"})
+CLIENT = {"Client", "ClientCredentials", "ElicitRequest", "SampleRequest", "SignIn"}
+OTHERS = sorted(set(accord.__all__) - CLIENT - {"TokenVerifier"})
 HTTP_CLIENT = ["httpx2", "httpcore2", "anyio", "h11", "httpx", "mcp", "pydantic"]
 
 

@@ -2,7 +2,15 @@
 
 import typing
 
-from accord.errors import AccordError, ContractError, LifespanError, MCPError, PeerError
+from accord.errors import (
+    AccordError,
+    ContractError,
+    LifespanError,
+    MCPError,
+    PeerError,
+    SignInError,
+    SignInRequired,
+)
 from accord.model.answer import Answer, Encoded, FieldError, Notice, Page, Problem
 from accord.model.caller import Caller
 from accord.model.completion import Completion
@@ -19,7 +27,7 @@ from accord.telemetry import Telemetry
 
 if typing.TYPE_CHECKING:
     from accord.auth import TokenVerifier
-    from accord.client import Client, ElicitRequest, SampleRequest
+    from accord.client import Client, ClientCredentials, ElicitRequest, SampleRequest, SignIn
     from accord.pages import read_all
     from accord.reader import Reading, read
 
@@ -30,6 +38,7 @@ __all__ = [
     "Audio",
     "Caller",
     "Client",
+    "ClientCredentials",
     "ClientInfo",
     "Completion",
     "Context",
@@ -62,6 +71,9 @@ __all__ = [
     "SampleRequest",
     "Sampled",
     "Server",
+    "SignIn",
+    "SignInError",
+    "SignInRequired",
     "Telemetry",
     "TokenVerifier",
     "error_response",
@@ -73,9 +85,11 @@ __all__ = [
 
 _LATER = {
     "Client": "accord.client",
+    "ClientCredentials": "accord.client",
     "ElicitRequest": "accord.client",
     "Reading": "accord.reader",
     "SampleRequest": "accord.client",
+    "SignIn": "accord.client",
     "TokenVerifier": "accord.auth",
     "read": "accord.reader",
     "read_all": "accord.pages",

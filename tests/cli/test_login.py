@@ -19,7 +19,7 @@ from cli.command import ACCORD, ENVIRONMENT, Done, assert_one_line_of_misuse
 from client.connections import run
 from commands import run as run_command
 from commands import start
-from peers.scripted_server import scripted_server, stateless
+from peers.scripted_server import Request, scripted_server, stateless
 
 T = TypeVar("T")
 
@@ -253,8 +253,11 @@ def test_whoami_says_who_and_for_how_long_and_shows_no_token(terminal: Terminal)
 
 
 def test_a_server_without_a_sign_in_says_so(terminal: Terminal) -> None:
+    async def open_to_all(request: Request) -> None:
+        await (stateless(request) if request.method == "POST" else request.reply(404))
+
     async def main() -> None:
-        async with scripted_server(stateless) as server:
+        async with scripted_server(open_to_all) as server:
             done = await terminal.accord("login", server.url)
         assert_one_line_of_misuse(done, "can be used without a sign-in, and offers none")
 

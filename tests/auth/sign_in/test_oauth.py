@@ -179,7 +179,9 @@ def test_scopes_are_those_of_the_challenge_else_of_the_resource_else_none(
         (None, None, None, "none"),
         (("none",), True, None, "none"),
         (("client_secret_post",), True, None, "client_secret_post"),
-        (("client_secret_post", "client_secret_basic"), True, None, "client_secret_basic"),
+        (("client_secret_post", "client_secret_basic"), True, None, "client_secret_post"),
+        (("client_secret_basic", "client_secret_post"), True, None, "client_secret_basic"),
+        (("none", "tls_client_auth", "client_secret_post"), True, None, "client_secret_post"),
         (("client_secret_basic", "none"), None, None, "none"),
         (("client_secret_basic",), None, None, "client_secret_basic"),
         (("client_secret_basic",), True, "client_secret_post", "client_secret_post"),
@@ -203,7 +205,7 @@ def test_a_way_to_authenticate_is_chosen_among_those_of_the_server(
     [
         ("none", {"a": "b", "client_id": "me:1"}, []),
         ("client_secret_post", {"a": "b", "client_id": "me:1", "client_secret": "s/ü"}, []),
-        ("client_secret_basic", {"a": "b"}, [("authorization", "Basic " + b64encode(f"me%3A1:{quote('s/ü', safe='')}".encode()).decode())]),
+        ("client_secret_basic", {"a": "b", "client_id": "me:1"}, [("authorization", "Basic " + b64encode(f"me%3A1:{quote('s/ü', safe='')}".encode()).decode())]),
     ],
 )  # fmt: skip
 def test_rfc_6749_2_3_1_the_client_authenticates(

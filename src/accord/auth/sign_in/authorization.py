@@ -15,7 +15,7 @@ from accord.auth.sign_in import browser
 from accord.auth.sign_in.endpoints import Discovery, Endpoints, resource_param
 from accord.auth.sign_in.grant import Grant, Registration, union
 from accord.auth.sign_in.listener import RedirectListener, listening
-from accord.auth.sign_in.metadata import ServerMetadata, canonical
+from accord.auth.sign_in.metadata import ServerMetadata, canonical, default_server
 from accord.auth.sign_in.oauth import (
     AuthorizationRequest,
     OAuthError,
@@ -212,7 +212,15 @@ class Authorization:
         resource = self._discovery.resource
         named = (resource and resource.scopes_supported) or ()
         wanted = union(scopes, named) if scopes else ()
-        return await self._endpoints.register(server, redirect_uri, wanted)
+        try:
+            return await self._endpoints.register(server, redirect_uri, wanted)
+        except SignInError as error:
+            if self._discovery.is_legacy and server == default_server(server.issuer):
+                raise SignInError(
+                    f"{bare(self._discovery.url)} requires authorization, and does not say how to"
+                    " sign in; if you have a token for it, pass that in a header"
+                ) from error
+            raise
 
     # The person
 

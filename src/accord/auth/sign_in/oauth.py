@@ -3,7 +3,7 @@
 import secrets
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast, get_args
 from urllib.parse import parse_qsl, quote, quote_plus, urlencode, urlsplit, urlunsplit
 
 import msgspec
@@ -205,35 +205,41 @@ def read_registration(
 def auth_method(
     server: ServerMetadata, *, has_secret: bool | None, stated: str | None = None
 ) -> AuthMethod:
-    """Return how to authenticate at the token endpoint; `has_secret` is None if that is open."""
+    """Return how to authenticate at the token endpoint: as the server says, in its order.
+
+    `stated` is what it said of this client. `has_secret` is None before a registration, which asks
+    for no secret if the server lets it.
+    """
     if has_secret is False:
         return "none"
-    known: tuple[AuthMethod, ...] = ("client_secret_basic", "client_secret_post", "none")
-    if has_secret is None:
-        known = ("none", "client_secret_basic", "client_secret_post")
     supported = server.token_endpoint_auth_methods_supported
     if stated is not None:
         supported = (stated,)
     elif supported is None:  # RFC 8414, 2
         supported = ("none",) if has_secret is None else ("client_secret_basic",)
-    method = next((each for each in known if each in supported), None)
-    if method is None:
-        raise SignInError(
-            f"{bare(server.issuer)} requires a way to authenticate that is not supported:"
-            f" {shown(', '.join(supported))}"
-        )
-    return method
+    if has_secret is None and "none" in supported:
+        return "none"
+    for method in (*(each for each in supported if each != "none"), *supported):
+        if method in get_args(AuthMethod):
+            return cast("AuthMethod", method)
+    raise SignInError(
+        f"{bare(server.issuer)} requires a way to authenticate that is not supported:"
+        f" {shown(', '.join(supported))}"
+    )
 
 
 def authenticated(
     registration: Registration, form: Mapping[str, str]
 ) -> tuple[dict[str, str], list[tuple[str, str]]]:
-    """Return a form and headers by which this client authenticates at the token endpoint."""
+    """Return a form and headers by which this client authenticates at the token endpoint.
+
+    The client id is always in the form, where some servers look for it even beside the header.
+    """
     secret = registration.client_secret
+    own = {"client_id": registration.client_id}
     if registration.auth_method == "client_secret_basic" and secret is not None:
         pair = f"{quote_plus(registration.client_id)}:{quote_plus(secret)}"
-        return dict(form), [("authorization", f"Basic {b64encode(pair.encode()).decode()}")]
-    own = {"client_id": registration.client_id}
+        return {**form, **own}, [("authorization", f"Basic {b64encode(pair.encode()).decode()}")]
     if registration.auth_method == "client_secret_post" and secret is not None:
         own["client_secret"] = secret
     return {**form, **own}, []

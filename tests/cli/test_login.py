@@ -314,7 +314,7 @@ def test_inspect_signs_in(terminal: Terminal) -> None:
             stderr=subprocess.PIPE,
         )
         with child.stderr:
-            lines = []
+            lines: list[bytes] = []
             while not lines or b"page at" not in lines[-1]:
                 lines.append(await asyncio.to_thread(child.stderr.readline))
                 assert lines[-1], lines

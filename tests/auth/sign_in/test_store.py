@@ -32,7 +32,7 @@ def grant(server: str = "https://h/mcp", token: str = "s3cret-access") -> Grant:
 class FakeKeyring(keyring.backend.KeyringBackend):
     """A keyring in memory, which can be locked."""
 
-    priority = 9  # type: ignore[assignment]
+    priority = 9
 
     def __init__(self) -> None:
         super().__init__()

@@ -16,7 +16,17 @@ SLOW_OR_OPTIONAL = [
 ]
 CLIENT = {"Client", "ClientCredentials", "ElicitRequest", "SampleRequest", "SignIn"}
 OTHERS = sorted(set(accord.__all__) - CLIENT - {"TokenVerifier"})
-HTTP_CLIENT = ["httpx2", "httpcore2", "anyio", "h11", "httpx", "mcp", "pydantic"]
+HTTP_CLIENT = [
+    "accord.http1",
+    "httptools",
+    "httpx2",
+    "httpcore2",
+    "anyio",
+    "h11",
+    "httpx",
+    "mcp",
+    "pydantic",
+]
 
 
 def test_all_is_sorted() -> None:

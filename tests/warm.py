@@ -37,7 +37,7 @@ def preload() -> None:
         name = ".".join(("accord", *file.relative_to(root).with_suffix("").parts))
         if not name.startswith(_LATER):
             importlib.import_module(name.removesuffix(".__init__"))
-    for name in ("apsw", "httpx2", "pikepdf", "psycopg", "uvicorn", "uvloop"):
+    for name in ("apsw", "httptools", "pikepdf", "psycopg", "uvicorn", "uvloop"):
         importlib.import_module(name)
     gc.freeze()
 

@@ -184,9 +184,10 @@ class Authority:
         return context
 
     def _sign(
-        self, name: x509.Name, key: Any, extension: Any, is_critical: bool, days: int = 1
+        self, name: x509.Name, key: Any, extension: Any, is_authority: bool, days: int = 1
     ) -> x509.Certificate:
         now = datetime.now(UTC)
+        ours = self._key.public_key()
         builder = (
             x509.CertificateBuilder()
             .subject_name(name)
@@ -195,6 +196,25 @@ class Authority:
             .serial_number(x509.random_serial_number())
             .not_valid_before(now - timedelta(days=9))
             .not_valid_after(now + timedelta(days=days))
-            .add_extension(extension, critical=is_critical)
+            .add_extension(extension, critical=is_authority)
+            # Python 3.13 refuses certificates without these.
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), False)
+            .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(ours), False)
+            .add_extension(usage(is_authority), True)
         )
         return builder.sign(self._key, hashes.SHA256())
+
+
+def usage(is_authority: bool) -> x509.KeyUsage:
+    """What a key may sign: other certificates, or handshakes."""
+    return x509.KeyUsage(
+        digital_signature=not is_authority,
+        key_cert_sign=is_authority,
+        crl_sign=is_authority,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )

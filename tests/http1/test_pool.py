@@ -1,6 +1,7 @@
 """Requests over sockets: what is kept, what is sent again, what ends, and that nothing hangs."""
 
 import asyncio
+import select
 import socket
 import struct
 from collections.abc import Awaitable, Callable
@@ -21,6 +22,9 @@ from accord.http1 import (
 )
 from client.connections import descriptors
 from http1.raw_server import OK, Peer, RawServer, Talk, both_loops, get, opened, raw_server, run
+
+LINGER = struct.pack("ii", 1, 0)
+"""A connection that is closed with this sends a reset."""
 
 
 async def answer(peer: Peer) -> None:
@@ -51,7 +55,7 @@ def answering(*responses: bytes, then: str = "wait") -> Talk:
 def reset(peer: Peer) -> None:
     """Close a connection so that the other side gets a reset."""
     raw = peer.writer.get_extra_info("socket")
-    raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, LINGER)
     peer.writer.transport.abort()
 
 
@@ -128,35 +132,47 @@ def test_a_connection_that_ends_or_speaks_while_it_is_idle_is_not_reused(
 
 
 def test_the_end_of_an_idle_connection_is_seen_even_if_the_event_loop_was_busy() -> None:
-    """The end has arrived at the socket, and the event loop has not read it."""
+    assert run(call_after_an_unseen_end(b".")) == b"ok"
+
+
+@pytest.mark.parametrize("size", [1, 1_000_000])
+def test_a_request_of_which_nothing_could_be_sent_is_sent_on_another_connection(
+    size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("accord.http1.connection._has_input", lambda _: False)
+    assert run(call_after_an_unseen_end(b"x" * size + b".", is_reset=True)) == b"ok"
+
+
+async def call_after_an_unseen_end(body: bytes, *, is_reset: bool = False) -> bytes:
+    """Call twice, with a body that ends in a dot; meanwhile the connection ends unseen."""
 
     def serve(listener: socket.socket) -> None:
         for _ in range(2):
             accepted, _ = listener.accept()
             with accepted:
-                accepted.recv(65_536)
+                while not accepted.recv(65_536).endswith(b"."):
+                    pass
                 accepted.sendall(OK)
+                if is_reset:
+                    accepted.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, LINGER)
 
-    async def main() -> None:
-        with socket.create_server(("127.0.0.1", 0)) as listener:
-            url = URL.parse(f"http://127.0.0.1:{listener.getsockname()[1]}/")
-            serving = asyncio.create_task(asyncio.to_thread(serve, listener))
-            async with opened() as pool:
-                await get(pool, url, b"x")
-                wait_for_end(pool)
-                assert await get(pool, url, b"x") == b"ok"
-            await serving
-
-    run(main())
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = URL.parse(f"http://127.0.0.1:{listener.getsockname()[1]}/")
+        serving = asyncio.create_task(asyncio.to_thread(serve, listener))
+        async with opened() as pool:
+            await get(pool, url, b".")
+            wait_for_end(pool)
+            answer = await get(pool, url, body)
+        await serving
+        return answer
 
 
 def wait_for_end(pool: Pool) -> None:
     """Block the event loop until the idle connection has ended."""
     (idle,) = next(iter(pool._idle.values()))
-    duplicate = socket.socket(fileno=socket.dup(idle.transport.get_extra_info("socket").fileno()))
-    with duplicate:
-        duplicate.settimeout(10)
-        assert duplicate.recv(1, socket.MSG_PEEK) == b""
+    poll = select.poll()
+    poll.register(idle.transport.get_extra_info("socket").fileno(), select.POLLIN)
+    assert poll.poll(10_000)
 
 
 @both_loops
@@ -596,6 +612,7 @@ def test_a_dead_address_of_a_name_does_not_hold_up_the_others(
         ("http://127.0.0.1:1/", ConnectFailed, "^Connection refused$"),
         ("http://localhost:1/", ConnectFailed, "^Connection refused$"),
         ("http://no-such-host.invalid/", ConnectFailed, "not known|No address|resolution"),
+        (f"http://{'a' * 64}.example/", ConnectFailed, "the name is invalid"),
         ("ftp://127.0.0.1/", InvalidURL, "not an http"),
     ],
 )

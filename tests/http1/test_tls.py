@@ -2,6 +2,7 @@
 
 import asyncio
 import ssl
+from types import SimpleNamespace
 
 import pytest
 
@@ -29,9 +30,10 @@ def test_a_server_with_a_trusted_certificate_is_reached_and_its_connection_kept(
             raw_server(answer, tls=context, name=name) as server,
             opened(tls=authority.trusted) as pool,
         ):
-            return server.connections, [await get(pool, server.url, b"x") for _ in range(3)]
+            bodies = [await get(pool, server.url, b"x") for _ in range(3)]
+            return server.connections, bodies
 
-    assert run(main(), loop)[1] == [b"ok"] * 3
+    assert run(main(), loop) == (1, [b"ok"] * 3)
     assert asked == [name]
 
 
@@ -109,6 +111,27 @@ def test_a_handshake_may_be_cancelled(loop: str, authority: Authority) -> None:
 
 
 @both_loops
+def test_a_name_with_a_wrong_certificate_leaves_no_socket(loop: str, authority: Authority) -> None:
+    async def main() -> tuple[int, int]:
+        counts = []
+        served = authority.serving("127.0.0.1")
+        async with (
+            raw_server(answer, tls=served, name="localhost") as server,
+            opened(tls=authority.trusted) as pool,
+        ):
+            for _ in range(3):
+                with pytest.raises(ConnectFailed, match="not valid for 'localhost'"):
+                    await get(pool, server.url)
+                await server.deserted()
+                await asyncio.sleep(0.05)
+                counts.append(descriptors())
+        return counts[0], counts[-1]
+
+    first, last = run(main(), loop)
+    assert last == first
+
+
+@both_loops
 def test_nothing_is_left_open_over_tls(loop: str, authority: Authority) -> None:
     async def main() -> tuple[int, int]:
         counts = []
@@ -160,6 +183,17 @@ def test_certificates_are_loaded_once_and_only_for_tls() -> None:
         return loaded
 
     assert run(main()) == [0, 1]
+
+
+@pytest.mark.usefixtures("_fresh_trust")
+def test_certificates_are_found_where_openssl_was_not_built_to_look(
+    authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = SimpleNamespace(cafile=None, capath=None)
+    monkeypatch.setattr(ssl, "get_default_verify_paths", lambda: paths)
+    monkeypatch.setattr("accord.http1.tls._CA_FILES", ("/no/such/file", str(authority.file)))
+    names = [each["subject"] for each in system_trust().get_ca_certs()]
+    assert ((("commonName", "test authority"),),) in names
 
 
 def test_only_current_protocols_and_verified_names_are_accepted() -> None:

@@ -87,7 +87,7 @@ class HTTPTransport:
     async def exchange(self, request: Outgoing, reply: "asyncio.Future[Reply]") -> None:
         """POST a request and read until its reply arrives; resume an interrupted stream."""
         events = EventStreamDecoder(self._limit)
-        in_session = "mcp-session-id" in self._headers(request)
+        in_session = self._in_session(request)
         try:
             async with self._open("POST", request) as response:
                 if response.status == 404 and in_session:
@@ -255,10 +255,14 @@ class HTTPTransport:
         return self._open("GET", message, extra, signs_in=signs_in)
 
     def _headers(self, message: Outgoing) -> dict[str, str]:
-        headers = self._given | _HEADERS | _lower(message_headers(message))
+        headers = self._given | _HEADERS | message_headers(message)
         if self._session is not None and message.method != "initialize":
             headers["mcp-session-id"] = self._session
         return headers
+
+    def _in_session(self, message: Outgoing) -> bool:
+        is_ours = self._session is not None and message.method != "initialize"
+        return is_ours or "mcp-session-id" in self._given
 
     def _redirect(self, response: Response) -> URL | None:
         """Return the URL of a redirect within the origin; headers must not leak to another."""

@@ -141,8 +141,11 @@ class Session:
             _cancel(transport, request)
             raise
         finally:
-            exchange.cancel()
-            await asyncio.gather(exchange, return_exceptions=True)
+            if not exchange.done():
+                exchange.cancel()
+                await asyncio.wait([exchange])
+            if not exchange.cancelled():
+                exchange.exception()  # the reply has arrived all the same
 
     async def _wait_for_reply(
         self, exchange: "asyncio.Task[None]", reply: "asyncio.Future[Any]", seconds: float

@@ -39,13 +39,12 @@ class Connection(asyncio.Protocol):
         self._parser = ResponseParser(method)
         self._fault = None
         self._max_buffered = _MAX_BUFFERED
-        if len(body) <= _JOINED:
-            self.transport.write(head + body)
-            return not self.transport.is_closing()
-        self.transport.write(head)
+        is_joined = len(body) <= _JOINED
+        self.transport.write(head + body if is_joined else head)
         if self.transport.is_closing():
             return False
-        self.transport.write(body)
+        if not is_joined:
+            self.transport.write(body)
         return True
 
     async def receive_head(self) -> ResponseParser:
@@ -155,12 +154,7 @@ class Connection(asyncio.Protocol):
         """End the response with this error, or as the end of the connection does."""
         parser = self._parser
         if parser is not None and self._fault is None and not parser.is_complete:
-            try:
-                if fault is not None:
-                    raise fault
-                parser.feed_eof()
-            except HTTPError as error:
-                self._fault = error
+            self._fault = fault or _fault_of_eof(parser)
         self.abort()
         self._wake()
 
@@ -220,6 +214,14 @@ class Response:
         on_finished, self._on_finished = self._on_finished, None
         if on_finished is not None:
             on_finished(self._connection)
+
+
+def _fault_of_eof(parser: ResponseParser) -> HTTPError | None:
+    try:
+        parser.feed_eof()
+    except HTTPError as error:
+        return error
+    return None
 
 
 def _lost(error: Exception) -> ConnectionLost:

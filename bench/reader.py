@@ -7,7 +7,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,6 +26,8 @@ MAX_US = 15.0
 MAX_GROWTH = 1.1
 VARIANTS = 50  # replies of each kind, so that no reply repeats at once
 FEW, MANY = 10_000, 100_000
+LINES = 400_000  # replies for one process, and for two
+MAX_SHARE = 1 / 1.8  # of the time of one process that two may take
 
 METHOD = """\
 In one process, from the bytes of a JSON-RPC message to a `Reading`, with the name of the tool. *msgspec*: decoding
@@ -33,7 +36,7 @@ twice in a row; the reader caches names of tools and members, never replies. CPU
 alternating, medians; the ratio is the median of the ratios of the rounds; the garbage collector is off.
 
 *JSON Lines*: `accord read replies.jsonl --lines` in its own process, with stdout to /dev/null: CPU time per reply,
-including the start of the process, and peak memory."""
+including the start of the process, and peak memory. *Jobs*: elapsed time, the better of two runs each, alternating."""
 
 
 class Kind(NamedTuple):
@@ -116,18 +119,20 @@ class Cost:
 
 
 class Stream(NamedTuple):
-    """A file of replies: CPU microseconds per reply, and peak memory in megabytes."""
+    """A file of replies: CPU microseconds per reply, peak memory in megabytes, elapsed seconds."""
 
     cpu_us: float
     peak_mb: float
+    seconds: float
 
 
 @dataclass
 class Figures:
-    """The costs by kind of reply, and of files by number of replies."""
+    """The costs by kind of reply, and of files by number of replies and by number of jobs."""
 
     costs: dict[str, Cost] = field(default_factory=dict)
     streams: dict[int, Stream] = field(default_factory=dict)
+    jobs: dict[int, Stream] = field(default_factory=dict)
 
 
 def measure_reading(count: int = ROUNDS) -> Figures:
@@ -147,7 +152,10 @@ def measure_reading(count: int = ROUNDS) -> Figures:
     finally:
         if was_on:
             gc.enable()
-    figures.streams = {length: measure_stream(length) for length in (FEW, MANY)}
+    for length in (FEW, MANY):
+        with replies_file(length) as path:
+            figures.streams[length] = measure_stream(path, length)
+    figures.jobs = measure_jobs()
     return figures
 
 
@@ -188,21 +196,42 @@ def decode_twice(messages: Iterable[bytes]) -> None:
         decode(decode(reply)["result"]["content"][0]["text"])
 
 
-def measure_stream(length: int) -> Stream:
-    """Run `accord read` on a file of this many replies of all kinds."""
+@contextmanager
+def replies_file(length: int) -> Iterator[Path]:
+    """A file of this many replies of all kinds."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "replies.jsonl"
         with path.open("wb") as file:
             for n in range(length):
                 kind = KINDS[0 if n % 100 == 0 else 2 + n % (len(KINDS) - 2)]
                 file.write(message(kind, n) + b"\n")
-        command = [sys.executable, "-m", "accord", "read", str(path), "--lines"]
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
+        yield path
+
+
+def measure_stream(path: Path, length: int, jobs: int = 1) -> Stream:
+    """Run `accord read` on a file of replies."""
+    command = [sys.executable, "-m", "accord", "read", str(path), "--lines", "--jobs", str(jobs)]
+    started = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - started
+    process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise WrongReplyError(f"accord read ended with {process.returncode}")
-    return Stream((used.ru_utime + used.ru_stime) / length * 1e6, used.ru_maxrss / 1024)
+    cpu_us = (used.ru_utime + used.ru_stime) / length * 1e6
+    return Stream(cpu_us, used.ru_maxrss / 1024, seconds)
+
+
+def measure_jobs() -> dict[int, Stream]:
+    """Return the faster of two runs with one and with two processes."""
+    with replies_file(LINES) as path:
+        runs = [(jobs, measure_stream(path, LINES, jobs)) for jobs in (1, 2, 1, 2)]
+    return {
+        jobs: min(
+            (stream for number, stream in runs if number == jobs), key=lambda each: each.seconds
+        )
+        for jobs in (1, 2)
+    }
 
 
 def reading_parts(figures: Figures, count: int = ROUNDS) -> list[str]:
@@ -210,6 +239,7 @@ def reading_parts(figures: Figures, count: int = ROUNDS) -> list[str]:
         "## Reading, Accord only",
         costs_table(figures),
         streams_table(figures),
+        jobs_table(figures),
         "## How reading was measured",
         METHOD.format(variants=VARIANTS, rounds=count),
     ]
@@ -247,3 +277,20 @@ def streams_table(figures: Figures) -> str:
             ],
         ]
     )
+
+
+def jobs_table(figures: Figures) -> str:
+    one, two = figures.jobs[1], figures.jobs[2]
+    share = two.seconds / one.seconds
+    titles = ["JSON Lines", "seconds", "CPU µs per reply", "peak memory MB", "share"]
+    return table(
+        [
+            [*titles, f"at most {MAX_SHARE:.2f}×"],
+            [f"{LINES:,} replies", *_shown(one), "", ""],
+            ["the same, `--jobs 2`", *_shown(two), f"{share:.2f}×", verdict(share, MAX_SHARE)],
+        ]
+    )
+
+
+def _shown(stream: Stream) -> list[str]:
+    return [f"{stream.seconds:.1f}", number(stream.cpu_us), f"{stream.peak_mb:.1f}"]

@@ -73,8 +73,8 @@ def _add_transcript_arguments(group: argparse._ArgumentGroup) -> None:
         "--to",
         choices=["json", "csv", "arrow", "parquet"],
         metavar="FORMAT",
-        help="write rows with fixed columns instead of JSON; arrow and parquet need the extra"
-        " accord-mcp[arrow]",
+        help="json (the default), or a table with fixed columns: csv, arrow or parquet; the last"
+        " two need the extra accord-mcp[arrow]",
     )
     group.add_argument(
         "-o",

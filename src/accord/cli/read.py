@@ -127,7 +127,8 @@ def _run(source: Input, task: Task, target: Target, options: argparse.Namespace)
     """Write the readings; return True if one is an error."""
     with open_output(target, options.output) as output:
         if options.lines or source.has_documents():
-            return write_readings(source, task, output, options.jobs)
+            is_to_file = options.output is not None
+            return write_readings(source, task, output, options.jobs, is_to_file=is_to_file)
         reply = source.read_all()
         with StatusLine(f"reading {visible(options.file)}"):
             part = encode_reply(task, reply)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Final, Literal, Protocol
 
-from accord.cli.terminal import for_stdout
+from accord.cli.terminal import visible
 from accord.cli.transcript_encoding import csv_header, require_arrow
 from accord.errors import ContractError
 
@@ -125,8 +125,10 @@ class _Printed:
         stream = sys.stdout
         if stream is None:
             return
-        if stream.isatty() or stream.encoding.lower() not in _UTF_8:
-            stream.write(for_stdout(body.decode().replace("\r\n", "\n")))
+        if stream.isatty():
+            stream.write(visible(body.decode().replace("\r\n", "\n"), keeps_lines=True))
+        elif stream.encoding.lower() not in _UTF_8:
+            stream.write(body.decode())
         else:
             stream.buffer.write(body)
         stream.flush()

@@ -16,10 +16,12 @@ _INTERVAL: Final = 0.2  # seconds between updates of the count
 _WORKER: Final = "accord.cli.transcript_worker"
 
 
-def write_readings(source: Input, task: Task, output: Output, jobs: int) -> bool:
+def write_readings(
+    source: Input, task: Task, output: Output, jobs: int, *, is_to_file: bool = False
+) -> bool:
     """Read each line as a reply and write the readings in order; return True if one is an error."""
     parts = _in_turn(source, task) if jobs == 1 else _at_once(source, task, jobs)
-    counter = _ReplyCounter()
+    counter = _ReplyCounter(is_to_file=is_to_file)
     has_failed = False
     for part in parts:
         if part.replies:
@@ -61,11 +63,12 @@ def _at_once(source: Input, task: Task, jobs: int) -> Iterator[Part]:
 
 
 class _ReplyCounter:
-    """A count of replies on standard error, if only that is a terminal."""
+    """A count of replies on standard error, if that is a terminal without the readings."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_to_file: bool) -> None:
         self._count = 0
-        self._is_shown = _is_terminal(sys.stderr) and not _is_terminal(sys.stdout)
+        has_room = is_to_file or not _is_terminal(sys.stdout)
+        self._is_shown = has_room and _is_terminal(sys.stderr)
         self._next = monotonic() + _INTERVAL
 
     def add(self, count: int) -> None:

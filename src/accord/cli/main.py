@@ -24,6 +24,7 @@ VERBS: Final = {
     "read": "print the reply of any server as the generic response",
     "sheet": "fill character sheets, and list the fields of a form",
     "schema": "print the JSON Schema of what a tool answers",
+    "token": "make a bearer token for the callers of a server",
     "install": "write a server into the configuration of an MCP client",
     "completion": "print a completion script for a shell",
 }

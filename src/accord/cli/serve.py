@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from accord.cli import databases, targets
+from accord.cli.auth_options import add_auth_arguments, given_options, http_settings
 from accord.cli.logs import log_in_background
 from accord.cli.main import gc_disabled
 from accord.cli.options import (
@@ -38,6 +39,7 @@ examples:
   accord serve shop.py:server other:server --name shops
   accord serve shop:server --http 127.0.0.1:8000
   accord serve shop:server --http 127.0.0.1:8000 --workers 4
+  accord serve shop.db --http 127.0.0.1:8000 --token-file tokens.toml --scope shop:read
   accord serve shop:server --profile envelope
   accord serve reader --http 127.0.0.1:8000
   accord serve shop.db --read-only --max-rows 100
@@ -99,6 +101,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=["text", "json"],
         help="with --http: the format of the access log (default text)",
     )
+    add_auth_arguments(parser)
     _add_answer_arguments(parser)
     databases.add_arguments(parser)
     add_sheet_arguments(parser)
@@ -201,6 +204,7 @@ def require_stdio(options: argparse.Namespace, given: Sequence[Target]) -> None:
         "--workers": options.workers > 1,
         "--stateless": options.stateless,
         "--reload": options.reload,
+        **given_options(options),
     }
     for name, value in for_http.items():
         if value:
@@ -215,6 +219,7 @@ def _load(
     server = targets.load(
         given,
         database=databases.database_options(options, *served),
+        write_scope=options.write_scope,
         starts=True,
         sheets=sheet_options(options, *served),
         profile=options.profile or _CONTRACTS[options.contract],
@@ -251,6 +256,7 @@ def _serve_http(
         allow_hosts=tuple(options.allow_host),
         reader=True,
         stateless=options.stateless,
+        **http_settings(options, server.auth),
     )
     access = http.AccessLog(options.log_format or "text", None if stats is None else stats.add)
     place = None if worker is None else worker.place()

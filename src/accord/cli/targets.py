@@ -17,6 +17,8 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import msgspec
+
 from accord.cli import databases
 from accord.errors import ContractError, reason_of
 from accord.server import Server, combine
@@ -192,13 +194,17 @@ def load(
     database: Mapping[str, Any] = _NO_OPTIONS,
     starts: bool = False,
     sheets: Mapping[str, Any] = _NO_OPTIONS,
+    write_scope: str | None = None,
     **configuration: Any,
 ) -> Server:
     """Load the server that a target names, or several as one; see `Server.configure`.
 
     `database` are options for databases, which connect at once with `starts`; `sheets` are options
-    for the target of that name. They win over the options that a target has of its own.
+    for the target of that name. They win over the options that a target has of its own. The tools
+    of databases that write need `write_scope`.
     """
+    if write_scope is not None:
+        _require_database(targets)
     for target in targets:
         require_local(target)
     given = {name: value for name, value in configuration.items() if value is not None}
@@ -211,6 +217,8 @@ def load(
                 local = {**each.database, **database}
                 opened = _connect(each, local, options)
                 server = databases.server_of(opened, local, _key(options))
+                if write_scope is not None:
+                    _require_scope(server, write_scope)
                 if starts:
                     databases.start(opened, databases.database_name(each.target))
                 if opened.options.explore:
@@ -230,6 +238,22 @@ def load(
         combined.include(databases.schema_server(explored))
     combined.configure(**given)
     return combined
+
+
+def _require_database(targets: Sequence[Target]) -> None:
+    if not any(databases.is_database(each.target) for each in targets):
+        raise ContractError(
+            "--write-scope is for databases; name the scopes of your own tools where they are:"
+            " @server.tool(scopes=['shop:write'])"
+        )
+
+
+def _require_scope(server: Server, scope: str) -> None:
+    """Let the tools that write need a scope."""
+    for tool in list(server.tools.values()):
+        if not tool.hints.read_only:
+            scoped = msgspec.structs.replace(tool, scopes=[*tool.scopes, scope])
+            server.registry.replace(tool, scoped)
 
 
 def _connect(

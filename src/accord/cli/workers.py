@@ -14,7 +14,7 @@ from typing import Final
 from accord.cli.options import key_from
 from accord.errors import ContractError
 from accord.serve.http.address import Address, listening
-from accord.serve.http.settings import Settings
+from accord.serve.http.settings import Settings, hosts_of
 from accord.serve.http.supervisor import Supervisor, WorkerConfig
 
 _PREFIX: Final = "accord-workers-"
@@ -33,7 +33,8 @@ def supervise(
         raise ContractError("--workers and --reload require Linux or macOS; leave them out")
     key = key_from(options) or os.urandom(32)
     address = Address.parse(options.http)
-    with listening(address, tuple(options.allow_host)) as (listener, where):
+    settings = Settings(allow_hosts=tuple(options.allow_host), public_url=options.public_url)
+    with listening(address, hosts_of(settings)) as (listener, where):
         _remove_folders()
         folder = mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-")  # mode 0700
         try:
@@ -55,11 +56,16 @@ def supervise(
                 config,
                 grace=options.grace,
                 on_end=listener.close,
-                ready=lambda name: announce(where.url + Settings().path, name),
+                ready=lambda name: announce(url_of(where, options) + settings.path, name),
                 say=lambda line: print(f"accord serve: {line}", file=sys.stderr),
             ).run()
         finally:
             rmtree(folder, ignore_errors=True)
+
+
+def url_of(where: Address, options: argparse.Namespace) -> str:
+    """Return the URL of an address for a client on this machine."""
+    return where.url if options.tls_cert is None else where.url.replace("http:", "https:", 1)
 
 
 def _remove_folders() -> None:

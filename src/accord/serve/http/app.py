@@ -14,7 +14,6 @@ from contextlib import asynccontextmanager, suppress
 from time import monotonic
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -26,7 +25,6 @@ from accord.serve.flow_control import OutputGate
 from accord.serve.http.access import AccessLog
 from accord.serve.http.exchange import Exchange
 from accord.serve.http.execution import Execution, RequestRun
-from accord.serve.http.limits import CallLimits
 from accord.serve.http.policy import CallPolicy
 from accord.serve.http.replies import response_to, unacceptable, without_null_id
 from accord.serve.http.request import (
@@ -40,10 +38,11 @@ from accord.serve.http.request import (
 )
 from accord.serve.http.response import Response, refused
 from accord.serve.http.sessions import Session, process_of
-from accord.serve.http.settings import Settings
+from accord.serve.http.settings import Settings, hosts_of
 from accord.serve.http.shared_sessions import SharedSessions
 from accord.serve.http.siblings import Figures, Relayed, Siblings
 from accord.serve.lifespan import CALLS_SHARE, NOT_STARTED, Lifespans, ensure, log_lifespan
+from accord.serve.limits import CallLimits
 from accord.serve.pending_requests import PendingRequests
 from accord.server import Server
 from accord.telemetry import ToolStats
@@ -67,6 +66,7 @@ _NO_STREAM: Final = (
     "No stream is known that had this Last-Event-ID; streams are kept in memory by the process that"
     " sent them"
 )
+_RETRY_EXPIRED: Final = 1.0  # seconds before a client comes back with a fresh token
 PAGE_API: Final = "/inspector/api/"
 """Path of the page's API, which one worker answers for all."""
 _NO_VERIFIER: Final = (
@@ -396,10 +396,17 @@ class App:
         if place is None:
             return refused(refuse(400, _NO_STREAM))
         stream, start = place
+        seconds = exchange.listening_seconds
+        timer = None
+        if seconds is not None:
+            loop = self._execution.find_loop()
+            timer = loop.call_later(seconds, stream.pause, _RETRY_EXPIRED)
         try:
             await self._sessions.all_know()
             await exchange.follow(stream, start)
         finally:
+            if timer is not None:
+                timer.cancel()
             session.leave(stream)
         return None
 
@@ -579,14 +586,6 @@ def _guard(server: Server, settings: Settings, hosts: Iterable[str]) -> "Guard |
     from accord.serve.http.guard import Guard  # seldom needed
 
     return Guard(verifier, settings, server.identity.title, frozenset(hosts))
-
-
-def hosts_of(settings: Settings) -> tuple[str, ...]:
-    """Return the hosts that a server answers to beside loopback: that of its public URL too."""
-    if settings.public_url is None:
-        return settings.allow_hosts
-    host = urlsplit(settings.public_url).hostname or ""
-    return (*settings.allow_hosts, f"[{host}]" if ":" in host else host)
 
 
 _encode_counters = msgspec.msgpack.Encoder(enc_hook=dict).encode  # of read-only mappings

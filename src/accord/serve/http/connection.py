@@ -176,6 +176,8 @@ class HTTPConnection(asyncio.Protocol):
         self.transport.set_write_buffer_limits(_HIGH_WATER)
         peer = transport.get_extra_info("peername")
         self.scope = {"client": peer if isinstance(peer, tuple) else None}
+        if transport.get_extra_info("sslcontext") is not None:
+            self.scope["scheme"] = "https"
         self._uvicorn_connections.add(self)
         self._deadline = self.loop.time() + self.connections.settings.body_seconds
         self.connections.add(self)
@@ -316,6 +318,9 @@ class HTTPConnection(asyncio.Protocol):
         self._overhead = 0
         self._in_head = False
         self._deadline = self.loop.time() + _LINGER
+        if not self.transport.can_write_eof():  # TLS
+            self.transport.close()
+            return
         self.transport.write_eof()
         self.regulate()
 

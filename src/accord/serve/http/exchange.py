@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from time import time
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -34,6 +35,7 @@ _SSE_HEADERS: Final = (
 _MAX_DIGITS: Final = 18  # of a length: with more it is too large anyway
 _BODIES: Final = Budget(64 * 1024 * 1024)
 """For the bodies of open requests in this process that come in several parts."""
+_MAX_LISTENING: Final = 3_600.0  # seconds; a token may be withdrawn before it expires
 _LINGER: Final = 0.25  # seconds to drain a body that is refused
 
 
@@ -191,6 +193,16 @@ class Exchange(msgspec.Struct, eq=False):
         """The sender by its verified token, if the server verifies tokens."""
         return None if self.grant is None else self.grant.caller
 
+    @property
+    def listening_seconds(self) -> float | None:
+        """For how long it may wait for changes; None if the server verifies no tokens.
+
+        Then the client comes back, with a token that is still valid.
+        """
+        if self.grant is None:
+            return None
+        return max(0.0, min(self.grant.expires - time(), _MAX_LISTENING))
+
     def detach(self, seconds: float) -> None:
         """End the response; in a session the client can resume its stream."""
         if self.session is not None:
@@ -203,9 +215,11 @@ class Exchange(msgspec.Struct, eq=False):
         return await self.requests.ask(self.session.connection, call, questions)
 
     async def hold(self, call: RunningCall, wanted: Wanted) -> None:
-        """Send changes to the client until it disconnects."""
+        """Send changes to the client until it disconnects, or its token has expired."""
         if self.requests is not None:
-            await self.requests.hold(call, wanted)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self.listening_seconds):
+                    await self.requests.hold(call, wanted)
 
     async def end_stream(self, reply: bytes | None) -> None:
         """Send the result on the stream and close it."""

@@ -5,6 +5,7 @@ import logging
 import math
 import signal
 import socket
+import ssl
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext, suppress
 from functools import partial
@@ -16,7 +17,7 @@ from accord.errors import ContractError, LifespanError
 from accord.serve.http.access import AccessLog
 from accord.serve.http.address import Address, listening
 from accord.serve.http.app import NO_FIGURES, App, OtherRoute
-from accord.serve.http.settings import Settings
+from accord.serve.http.settings import Settings, hosts_of
 from accord.serve.http.siblings import Figures
 from accord.serve.lifespan import CALLS_SHARE
 from accord.server import Server
@@ -61,10 +62,12 @@ def serve(
     `place`, and `figures` for the others.
     """
     given = None if place is None else nullcontext((place.listener, address))
-    with given or listening(address, settings.allow_hosts) as (listener, where):
+    with given or listening(address, hosts_of(settings)) as (listener, where):
         siblings = None if place is None else place.siblings
         app = App(server, settings, access, page, siblings, figures)
         url = where.url + settings.path
+        if settings.tls is not None:
+            url = url.replace("http:", "https:", 1)
         host = _Uvicorn(app, settings, on_end, lambda: ready(url), place)
         host.run(sockets=[listener])
         if host.failure is not None:
@@ -95,7 +98,21 @@ def _config(settings: Settings, connections: Connections, lifespan: Lifespan) ->
         server_header=False,
         date_header=False,
         timeout_graceful_shutdown=math.ceil(settings.grace),
+        ssl_certfile=None if settings.tls is None else settings.tls[0],
+        ssl_keyfile=None if settings.tls is None else settings.tls[1],
     )
+
+
+def _loaded(config: uvicorn.Config) -> uvicorn.Config:
+    """Load the certificate, if there is one; raise ContractError if it cannot be used."""
+    try:
+        config.load()
+    except (OSError, ValueError) as error:  # SSLError is an OSError
+        raise ContractError(
+            f"could not use the certificate {config.ssl_certfile} with the key"
+            f" {config.ssl_keyfile}: {error}"
+        ) from error
+    return config
 
 
 class _Acceptor:
@@ -110,11 +127,13 @@ class _Acceptor:
         loop: asyncio.AbstractEventLoop,
         place: "WorkerPlace",
         create: Callable[[], asyncio.Protocol],
+        tls: ssl.SSLContext | None,
     ) -> None:
         self._loop = loop
         self._place = place
         self._listener = place.listener
         self._has_waited = False
+        self._tls = tls
         self._create = create
         self._opening: set[asyncio.Task[Any]] = set()
         self._listener.setblocking(False)
@@ -142,7 +161,7 @@ class _Acceptor:
     async def _open(self, connection: socket.socket) -> None:
         with suppress(OSError):  # the client is gone
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            await self._loop.connect_accepted_socket(self._create, connection)
+            await self._loop.connect_accepted_socket(self._create, connection, ssl=self._tls)
 
     def _pause(self, seconds: float) -> None:
         self._loop.remove_reader(self._listener)
@@ -175,7 +194,7 @@ class _Uvicorn(uvicorn.Server):
         place: "WorkerPlace | None" = None,
     ) -> None:
         self._connections = Connections(app, settings)
-        super().__init__(_config(settings, self._connections, self._live))
+        super().__init__(_loaded(_config(settings, self._connections, self._live)))
         self.failure: str | None = None
         """How the lifespan failed at its end."""
         self._start: asyncio.Task[None] | None = None
@@ -206,7 +225,8 @@ class _Uvicorn(uvicorn.Server):
             create = partial(self._connections, server_state=self.server_state)
             self._connections.on_count = self._place.set_count
             self._place.set_count(0)
-            self.servers = [_Acceptor(asyncio.get_running_loop(), self._place, create)]  # type: ignore[list-item]  # has what uvicorn uses of a Server
+            loop = asyncio.get_running_loop()
+            self.servers = [_Acceptor(loop, self._place, create, self.config.ssl)]  # type: ignore[list-item]  # has what uvicorn uses of a Server
         self._ready()
 
     async def _live(self, scope: Any, receive: Any, send: Any) -> None:

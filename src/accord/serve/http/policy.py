@@ -9,8 +9,8 @@ from accord.model.answer import Problem
 from accord.protocol import Request, messages
 from accord.protocol.events import PROMPTS_GET, RESOURCES_READ, TOOLS_CALL
 from accord.serve.http.exchange import Exchange
-from accord.serve.http.limits import CallLimits, Excess
 from accord.serve.http.response import Response, retry_after
+from accord.serve.limits import CallLimits, Excess
 from accord.server.dispatcher import Dispatcher
 
 if TYPE_CHECKING:

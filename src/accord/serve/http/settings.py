@@ -1,10 +1,12 @@
 """Limits of an HTTP server."""
 
+from pathlib import Path
 from typing import NamedTuple, TypedDict
+from urllib.parse import urlsplit
 
 from accord.model.caller import Verifier
 from accord.serve.flow_control import DEFAULT_MAX_UNSENT
-from accord.serve.http.limits import Rate
+from accord.serve.limits import Rate
 from accord.serve.thread_runner import DEFAULT_CAPACITY, DEFAULT_THREADS
 
 
@@ -49,6 +51,8 @@ class Settings(NamedTuple):
     """Maximum rate of calls of each caller and tool, in this process."""
     max_concurrent: int | None = None
     """Maximum number of open requests of each caller, in this process."""
+    tls: tuple[Path, Path] | None = None
+    """The files of a certificate and its key, for `accord serve` without a proxy."""
     max_unsent: int = DEFAULT_MAX_UNSENT
     """Bytes of unsent output over all connections above which no call starts."""
 
@@ -78,3 +82,11 @@ class SettingsDict(TypedDict, total=False):
     rate: Rate
     max_concurrent: int
     max_unsent: int
+
+
+def hosts_of(settings: Settings) -> tuple[str, ...]:
+    """Return the hosts that a server answers to beside loopback: that of its public URL too."""
+    if settings.public_url is None:
+        return settings.allow_hosts
+    host = urlsplit(settings.public_url).hostname or ""
+    return (*settings.allow_hosts, f"[{host}]" if ":" in host else host)

@@ -82,7 +82,7 @@ def _add_slow_tools(server: Server) -> None:
     async def order(context: Context) -> str:
         """Ask before ordering."""
         answer = await context.elicit("How many?", int)
-        return f"{answer.action} {answer.content}"
+        return f"{answer.action} {answer.data}"
 
     @server.tool
     async def wait() -> str:

@@ -31,6 +31,7 @@ _ALL_SECONDS: Final = 10.0  # for metadata and keys together
 _MAX_KEYS: Final = 100
 _MAX_TRIED: Final = 4  # keys that are tried for a token that names none
 _MIN_RSA: Final = 2_048  # bits
+_MIN_MODULUS: Final = 342  # characters of so many bits
 _MAX_RSA: Final = 8_192
 _CURVES: Final = {"ES256": "P-256", "ES384": "P-384", "ES512": "P-521"}
 _EDWARDS: Final = frozenset({"EdDSA", "Ed25519"})
@@ -235,6 +236,8 @@ def _read_key(members: dict[str, Any]) -> IssuerKey | None:
     if not isinstance(kid, str | None) or "verify" not in operations:
         return None
     public = {name: value for name, value in members.items() if name in _PUBLIC}
+    if public["kty"] == "RSA" and len(str(public.get("n"))) < _MIN_MODULUS:
+        return None  # the library would warn of it
     try:
         key = import_key(public)
         algorithms = _algorithms_of(key, public)
